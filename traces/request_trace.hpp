@@ -1,0 +1,46 @@
+// A request trace: everything that one device was asked for, in order, and nothing it answered.
+//
+// It comes from the generator, from a text or binary trace file, or is derived from a recording.
+// Any allocator model, under any settings, can be driven with it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/chunked_vector.hpp"
+#include "traces/event.hpp"
+#include "traces/ids.hpp"
+#include "traces/stack_table.hpp"
+#include "traces/units.hpp"
+
+namespace highwater {
+
+/// How the simulated device chooses addresses; the names of the conformance vectors.
+enum class AddressPolicy : std::uint8_t {
+  never_reuse,  ///< addresses only grow
+  lowest_fit,   ///< freed ranges are handed out again, lowest first fit
+};
+
+/// What a trace file says about the run besides its events. All of it can be overridden.
+struct TraceHeader {
+  std::string settings;            ///< the PYTORCH_CUDA_ALLOC_CONF string, may be empty
+  std::optional<Bytes> capacity;   ///< device memory; absent = unlimited
+  std::optional<double> fraction;  ///< torch.cuda.set_per_process_memory_fraction, if called
+  AddressPolicy addresses = AddressPolicy::never_reuse;
+
+  bool operator==(const TraceHeader&) const = default;
+};
+
+struct RequestTrace {
+  TraceHeader header;
+  ChunkedVector<Event> events;
+  std::vector<std::uint64_t> stream_handles;  ///< by StreamId, ascending; cudaStream_t as integers
+  std::vector<PoolId> pools;                  ///< by PoolIndex
+  std::vector<std::string> allocation_names;  ///< by AllocationId; empty: the id itself is the name
+  std::size_t allocation_count = 0;           ///< ids are 0 .. allocation_count-1
+  SideTables tables;
+};
+
+}  // namespace highwater
