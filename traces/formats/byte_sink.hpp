@@ -1,0 +1,61 @@
+// Where bytes go: files and standard output, compressed on the way.
+//
+// A file appears complete or not at all: it is written to a temporary beside its target, which
+// commit() renames into place. A sink that is destroyed without commit(), by an exception for
+// instance, leaves nothing behind and an older file of that name untouched.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace highwater {
+
+class ByteSink {
+ public:
+  ByteSink() = default;
+  ByteSink(const ByteSink&) = delete;
+  ByteSink& operator=(const ByteSink&) = delete;
+  virtual ~ByteSink() = default;
+
+  /// Unbuffered: writers hand over large pieces.
+  /// @throws Error when the medium takes no more.
+  virtual void write(std::span<const std::byte> bytes) = 0;
+
+  /// Everything has been written: put the file in its place. To be called once, last.
+  virtual void commit() = 0;
+
+  /// The name for messages: the path as the user gave it, or "standard output".
+  [[nodiscard]] virtual const std::string& name() const = 0;
+};
+
+/// Creates `path`, compressed by its ending .gz, .xz or .zst; "-" is standard output, as is.
+/// Devices and pipes (/dev/null) are written directly.
+/// @throws UsageError when no file can be created there, or a write-protected one is in the way.
+std::unique_ptr<ByteSink> open_sink(const std::filesystem::path& path);
+
+/// Keeps what is written, for tests and for measuring.
+class MemorySink : public ByteSink {
+ public:
+  void write(std::span<const std::byte> bytes) override {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+
+  void commit() override { committed_ = true; }
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+  [[nodiscard]] bool is_committed() const { return committed_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::string name_ = "memory";
+  bool committed_ = false;
+};
+
+}  // namespace highwater

@@ -1,0 +1,42 @@
+// The words that lines of a text trace start with.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace highwater {
+
+/// Header lines first, then events, then definitions: readers compare.
+enum class Keyword : std::uint8_t {
+  conf,
+  device,
+  fraction,
+  addr,
+  a,
+  f,
+  r,
+  e,
+  all,
+  c,
+  p,
+  pool_begin,
+  pool_end,
+  pool_release,
+  setconf,
+  step,
+  phase,
+  op,
+  frame,
+  stack,
+};
+
+struct KeywordRow {
+  std::string_view word;
+  Keyword keyword;
+  std::string_view usage;  ///< the form of the whole line, for messages
+};
+
+/// Null when no line starts with `word`.
+const KeywordRow* find_keyword(std::string_view word);
+
+}  // namespace highwater
