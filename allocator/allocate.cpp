@@ -1,0 +1,253 @@
+// Allocation: search, split, and the ladder of attempts that ends in out of memory.
+// Source: DeviceCachingAllocator::malloc, get_free_block, alloc_block, alloc_found_block of
+// c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+#include <algorithm>
+
+#include "allocator/caching_allocator.hpp"
+
+namespace highwater {
+namespace {
+
+/// A free block as best fit sees it: one at the growing end counts as large as it can become.
+Bytes expandable_size(const BlockStore& blocks, const Block& block) {
+  const bool can_grow = block.next.has_value() && !blocks[block.next].mapped;
+  return can_grow ? block.size + blocks[block.next].size : block.size;
+}
+
+/// From `entry` on, the best block where expandable segments are on: the tail that can grow is
+/// taken last.
+const FreeEntry* prefer_not_growing(const FreeList& list, const BlockStore& blocks,
+                                    const FreeEntry* entry) {
+  while (blocks[entry->block].is_expandable()) {
+    const FreeEntry* const next = list.next(*entry);
+    if (next == nullptr || expandable_size(blocks, blocks[next->block]) >=
+                               expandable_size(blocks, blocks[entry->block])) {
+      break;
+    }
+    entry = next;
+  }
+  return entry;
+}
+
+/// From the expandable `entry` on, the first block that is not: the option is off now.
+const FreeEntry* skip_expandable(const FreeList& list, const BlockStore& blocks,
+                                 const FreeEntry* entry) {
+  while (entry != nullptr && blocks[entry->block].is_expandable()) {
+    entry = list.next(*entry);
+  }
+  return entry;
+}
+
+}  // namespace
+
+CachingAllocator::CachingAllocator(Device& device, const Settings& settings,
+                                   const VersionPreset& version)
+    : device_(&device), settings_(settings), version_(&version) {
+  add_pools(PoolId{});
+  if (settings.per_process_memory_fraction) {
+    set_memory_fraction(*settings.per_process_memory_fraction);
+  }
+}
+
+void CachingAllocator::set_memory_fraction(double fraction) {
+  if (version_->fraction == FractionRule::below_one && fraction >= 1.0) {
+    allowed_.reset();
+    return;
+  }
+  const double total = static_cast<double>(device_->total_memory().count());
+  allowed_ = Bytes{static_cast<std::uint64_t>(fraction * total)};
+}
+
+CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId stream) const {
+  const Bytes rounded = round_size(size, settings_);
+  return {size, rounded, segment_size(rounded, settings_), stream, pool_for(rounded)};
+}
+
+AllocationResult CachingAllocator::allocate(Bytes size, StreamId stream) {
+  if (size.count() == 0) {
+    return {};
+  }
+  if (sessions_.empty()) {
+    process_events();
+  }
+  Request request = make_request(size, stream);
+  BlockId block = take_cached(request);
+  if (!block.has_value()) {
+    block = climb_ladder(request);
+    if (!block.has_value()) {
+      return fail(request);
+    }
+  }
+  return {AllocationStatus::ok, hand_out(request, block)};
+}
+
+bool CachingAllocator::would_hit_cache(Bytes size, StreamId stream) const {
+  return size.count() == 0 || find_cached(make_request(size, stream)).has_value();
+}
+
+BlockId CachingAllocator::find_cached(const Request& request) const {
+  const FreeList* const list = pools_[request.pool]->find_list(request.stream);
+  return list == nullptr ? BlockId::none() : best_candidate(*list, request);
+}
+
+BlockId CachingAllocator::best_candidate(const FreeList& list, const Request& request) const {
+  const FreeEntry* entry = list.lower_bound(request.size);
+  if (entry != nullptr && blocks_[entry->block].is_expandable()) {
+    entry = settings_.expandable_segments ? prefer_not_growing(list, blocks_, entry)
+                                          : skip_expandable(list, blocks_, entry);
+  }
+  if (entry == nullptr || refused_as_oversize(request.size, blocks_[entry->block])) {
+    return BlockId::none();  // only this one candidate is looked at
+  }
+  return entry->block;
+}
+
+bool CachingAllocator::refused_as_oversize(Bytes size, const Block& candidate) const {
+  if (size < settings_.max_split_size) {
+    return candidate.size >= settings_.max_split_size;
+  }
+  return candidate.size >= size + settings_.max_non_split_rounding_size;
+}
+
+BlockId CachingAllocator::take_cached(const Request& request) {
+  if (garbage_collection_active()) {
+    ++pools_[request.pool]->search_count;
+  }
+  const BlockId found = find_cached(request);
+  if (found.has_value()) {
+    uncache(found);
+  }
+  return found;
+}
+
+BlockId CachingAllocator::climb_ladder(Request& request) {
+  if (garbage_collection_active()) {
+    collect_garbage();
+  }
+  BlockId block = new_segment(request, Attempt::first);
+  if (!block.has_value()) {
+    block = take_from_oom_pools(request);
+  }
+  if (!block.has_value() && release_oversize(request)) {
+    block = new_segment(request, Attempt::first);
+  }
+  if (!block.has_value() && sessions_.empty()) {
+    release_all_cached();
+    block = new_segment(request, Attempt::retry);
+  }
+  return block;
+}
+
+BlockId CachingAllocator::take_from_oom_pools(Request& request) {
+  const PoolSlot wanted = request.pool;
+  if (pools_[wanted]->is_private()) {
+    return BlockId::none();
+  }
+  for (const auto& [id, pool] : private_pools_) {
+    if (pool.options.use_on_oom) {
+      request.pool = static_cast<PoolSlot>(pool.slot + wanted);
+      const BlockId block = take_cached(request);
+      if (block.has_value()) {
+        return block;
+      }
+    }
+  }
+  request.pool = wanted;
+  return BlockId::none();
+}
+
+BlockId CachingAllocator::new_segment(const Request& request, Attempt attempt) {
+  if (attempt == Attempt::retry) {
+    ++stats_.counters.num_alloc_retries;
+  }
+  if (allowed_ && held_ + request.segment > *allowed_) {
+    return BlockId::none();  // by its full size, even where an expandable segment would map less
+  }
+  return settings_.expandable_segments ? grow_expandable(request) : new_fixed_segment(request);
+}
+
+BlockId CachingAllocator::new_fixed_segment(const Request& request) {
+  const std::optional<Address> address = device_->allocate(request.segment);
+  if (!address) {
+    return BlockId::none();
+  }
+  Block block;
+  block.address = *address;
+  block.size = request.segment;
+  block.stream = request.stream;
+  block.pool = request.pool;
+  const PoolKind kind = pool_of(block).kind;
+  stats_.increase(Stat::segment, kind, 1);
+  if (block.size >= settings_.max_split_size) {
+    stats_.oversize_segments.change(1);
+  }
+  account_new_memory(block, block.size);
+  decide(RecordedAction::segment_alloc, block.address, block.size, block.stream);
+  return blocks_.add(block);
+}
+
+bool CachingAllocator::splits(const Request& request, const Block& block) const {
+  const Pool& pool = *pools_[request.pool];
+  return should_split(pool.kind, request.size, block.size - request.size, settings_) &&
+         !is_no_split(pool);
+}
+
+BlockId CachingAllocator::hand_out(const Request& request, BlockId id) {
+  const bool was_split = blocks_[id].is_split();
+  const PoolKind kind = pools_[request.pool]->kind;
+  if (splits(request, blocks_[id])) {
+    const BlockId rest = split(id, request.size);
+    if (!blocks_[id].is_expandable()) {
+      if (was_split) {
+        stats_.decrease(Stat::inactive_split_bytes, kind, blocks_[id].size);
+      } else {
+        stats_.increase(Stat::inactive_split_bytes, kind, blocks_[rest].size);
+        stats_.increase(Stat::inactive_split, kind, 1);
+      }
+    }
+  } else if (was_split && !blocks_[id].is_expandable()) {
+    stats_.decrease(Stat::inactive_split_bytes, kind, blocks_[id].size);
+    stats_.decrease(Stat::inactive_split, kind, 1);
+  }
+  Block& block = blocks_[id];
+  block.allocated = true;
+  block.requested = request.asked;
+  account_handed_out(block);
+  decide(RecordedAction::alloc, block.address, block.requested, block.stream);
+  return id;
+}
+
+/// Cuts `id` behind its first `size` bytes, caches the rest and returns it.
+BlockId CachingAllocator::split(BlockId id, Bytes size) {
+  Block& front = blocks_[id];
+  Block rest = front;
+  rest.address = front.address + size;
+  rest.size = front.size - size;
+  rest.prev = id;
+  front.size = size;
+  const BlockId rest_id = blocks_.add(rest);
+  blocks_.link(rest_id);
+  cache(rest_id);
+  return rest_id;
+}
+
+void CachingAllocator::account_handed_out(const Block& block) {
+  const PoolKind kind = pool_of(block).kind;
+  stats_.increase(Stat::allocation, kind, 1);
+  stats_.increase(Stat::allocated_bytes, kind, block.size);
+  stats_.increase(Stat::active, kind, 1);
+  stats_.increase(Stat::active_bytes, kind, block.size);
+  stats_.increase(Stat::requested_bytes, kind, block.requested);
+  if (block.size >= settings_.max_split_size) {
+    stats_.oversize_allocations.change(1);
+  }
+}
+
+AllocationResult CachingAllocator::fail(const Request& request) {
+  last_oom_ = account_of_failure(request);
+  ++stats_.counters.num_ooms;
+  decide(RecordedAction::oom, Address{last_oom_.device_free.count()}, request.size, request.stream);
+  return {AllocationStatus::out_of_memory, BlockId::none()};
+}
+
+}  // namespace highwater

@@ -1,0 +1,98 @@
+// Blocks: the pieces that segments are cut into, in one index-based store.
+//
+// A segment (or a reservation of an expandable segment) is a chain of blocks in address order that
+// covers it without gap. Blocks refer to one another by index, so the store may grow, and a block
+// that is handed out keeps its index until it is freed: the index is the caller's handle.
+// Source: struct Block of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traces/address.hpp"
+#include "traces/ids.hpp"
+#include "traces/units.hpp"
+
+namespace highwater {
+
+using BlockId = Id<struct BlockTag>;                   ///< a block in the BlockStore
+using PoolSlot = std::uint16_t;                        ///< a pool in the allocator's table
+using ExpandableId = Id<struct ExpandableSegmentTag>;  ///< an expandable segment
+
+/// One cache line.
+struct Block {
+  Address address;
+  Bytes size;
+  Bytes requested;                ///< bytes the program asked for; meaningful while active
+  BlockId prev;                   ///< neighbour at the lower address, if any
+  BlockId next;                   ///< neighbour at the higher address, if any
+  StreamId stream;                ///< the stream of the segment
+  ExpandableId expandable;        ///< the expandable segment it belongs to, if any
+  std::uint64_t gc_base = 0;      ///< the pool's search count when the block was cached
+  std::uint32_t event_count = 0;  ///< outstanding events of other streams
+  PoolSlot pool = 0;
+  bool allocated = false;        ///< handed out and not yet freed by the program
+  bool mapped = true;            ///< false: address space without memory
+  bool has_stream_uses = false;  ///< used on other streams (their list is a side table)
+
+  [[nodiscard]] Address end() const { return address + size; }
+
+  [[nodiscard]] bool is_split() const { return prev.has_value() || next.has_value(); }
+
+  [[nodiscard]] bool is_expandable() const { return expandable.has_value(); }
+
+  /// Neither handed out nor waiting for other streams.
+  [[nodiscard]] bool is_free() const { return !allocated && event_count == 0 && !has_stream_uses; }
+};
+
+static_assert(sizeof(Block) <= 64);
+
+class BlockStore {
+ public:
+  [[nodiscard]] Block& operator[](BlockId id) { return blocks_[id.index()]; }
+
+  [[nodiscard]] const Block& operator[](BlockId id) const { return blocks_[id.index()]; }
+
+  BlockId add(const Block& block) {
+    if (unused_.empty()) {
+      blocks_.push_back(block);
+      return BlockId{blocks_.size() - 1};
+    }
+    const BlockId id = unused_.back();
+    unused_.pop_back();
+    blocks_[id.index()] = block;
+    return id;
+  }
+
+  void remove(BlockId id) {
+    blocks_[id.index()].size = Bytes{0};
+    unused_.push_back(id);
+  }
+
+  /// Calls `visit` with the first block of every chain.
+  template <class Visit>
+  void for_each_chain(Visit visit) const {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (blocks_[i].size.count() != 0 && !blocks_[i].prev.has_value()) {
+        visit(BlockId{i});
+      }
+    }
+  }
+
+  /// Links `id` between its already set neighbours.
+  void link(BlockId id) {
+    const Block& block = (*this)[id];
+    if (block.prev.has_value()) {
+      (*this)[block.prev].next = id;
+    }
+    if (block.next.has_value()) {
+      (*this)[block.next].prev = id;
+    }
+  }
+
+ private:
+  std::vector<Block> blocks_;
+  std::vector<BlockId> unused_;
+};
+
+}  // namespace highwater

@@ -1,0 +1,251 @@
+// The model of PyTorch's CUDA caching allocator for one device: requests in, decisions out.
+//
+// Criterion: the same decisions as the real allocator, address for address, given the same requests
+// and the same answers of the device. The mechanisms live in sources of their own:
+//   allocate.cpp   search, split, the ladder of attempts, out of memory
+//   free.cpp       free, merge, record_stream, completed events
+//   release.cpp    cached memory back to the device: empty_cache, oversize, garbage collection
+//   expandable.cpp expandable segments: reserve, map, unmap
+//   pools.cpp      private pools and their sessions
+//   map.cpp        picture of the state, and start from such a picture
+//   correct.cpp    put right by a recording what the model decided otherwise
+// Source: class DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+//
+// Differs from the original where that has defects that depend on freed memory: a stream use noted
+// during a pool session never outlives its allocation; a block that is part of a segment is never
+// given to cudaFree (2.6 does so after max_split_size was lowered at run time); a private pool with
+// expandable segments is never dropped while blocks of it are in use.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "allocator/block.hpp"
+#include "allocator/decision.hpp"
+#include "allocator/device.hpp"
+#include "allocator/memory_map.hpp"
+#include "allocator/out_of_memory.hpp"
+#include "allocator/pool.hpp"
+#include "allocator/settings.hpp"
+#include "allocator/statistics.hpp"
+#include "allocator/stream_events.hpp"
+#include "allocator/version.hpp"
+
+namespace highwater {
+
+/// What a private pool allows (torch.cuda.MemPool of later releases).
+struct PoolOptions {
+  bool use_on_oom = false;  ///< its free blocks may serve default-pool requests that would fail
+  bool no_split = false;    ///< its blocks are never split
+};
+
+enum class AllocationStatus : std::uint8_t { ok, no_block, out_of_memory };
+
+/// The result of one request. `no_block`: a request of 0 bytes, which gets a null pointer.
+struct AllocationResult {
+  AllocationStatus status = AllocationStatus::no_block;
+  BlockId block;  ///< the handle for free and record_stream when ok
+};
+
+enum class PoolCall : std::uint8_t {
+  ok,
+  unknown_pool,   ///< end or release of a pool that does not exist
+  pool_released,  ///< begin or release of a pool whose last use was released
+  already_open,   ///< begin of a pool that has a session already
+  not_open,       ///< end of a pool that has no session
+};
+
+class CachingAllocator {
+ public:
+  /// `device` must outlive the allocator. Streams are dense ids in the order of their raw handles.
+  CachingAllocator(Device& device, const Settings& settings, const VersionPreset& version);
+
+  /// torch.cuda.set_per_process_memory_fraction; 0 <= fraction <= 1.
+  void set_memory_fraction(double fraction);
+
+  /// The same limit in bytes: what the process may take from the device.
+  void set_memory_limit(Bytes limit) { allowed_ = limit; }
+
+  /// Settings changed at run time (setAllocatorSettings), already parsed.
+  void change_settings(const Settings& settings) { settings_ = settings; }
+
+  AllocationResult allocate(Bytes size, StreamId stream);
+  /// `block` must be a handle from allocate() that was not freed.
+  void free(BlockId block);
+  void record_stream(BlockId block, StreamId stream);
+
+  /// Every event recorded so far on `stream` (or on all) is complete; noticed at the next request.
+  void complete_events(StreamId stream) { events_.complete(stream); }
+
+  void complete_all_events() { events_.complete_all(); }
+
+  /// False when the release refuses: 2.6 asserts that no pool session is open.
+  bool empty_cache();
+
+  void reset_peaks() { stats_.reset_peaks(); }
+
+  PoolCall begin_pool(PoolId id, PoolOptions options = {});
+  PoolCall end_pool(PoolId id);
+  PoolCall release_pool(PoolId id);
+
+  void set_listener(DecisionListener* listener) { listener_ = listener; }
+
+  [[nodiscard]] const Block& block(BlockId id) const { return blocks_[id]; }
+
+  /// First address of the segment (of the contiguous mapped range) that holds `id`.
+  [[nodiscard]] Address segment_start(BlockId id) const;
+
+  [[nodiscard]] const Statistics& statistics() const { return stats_; }
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+
+  [[nodiscard]] const VersionPreset& version() const { return *version_; }
+
+  /// The account of the most recent failed request.
+  [[nodiscard]] const OutOfMemory& last_out_of_memory() const { return last_oom_; }
+
+  /// Whether a request would be served from the cache right now; changes nothing.
+  [[nodiscard]] bool would_hit_cache(Bytes size, StreamId stream) const;
+
+  [[nodiscard]] MemoryMap memory_map() const;
+
+  /// Starts from the state `map` (only on a fresh allocator). Every active block counts as
+  /// allocated, whatever its state; returned are the handles, segment by segment, block by block,
+  /// none for inactive ones. The device is not asked: it must know the segments already.
+  std::vector<BlockId> restore(const MemoryMap& map);
+
+  // Corrections, for following a recording after a wrong decision. The inactive_split statistics
+  // are not kept exact by them.
+
+  /// Moves the live block `id` to `address`, where the model must have enough free memory of the
+  /// same pool and stream. Its new handle, or none (and nothing changed) when it cannot.
+  BlockId move_block(BlockId id, Address address);
+  /// Adds a cached segment that the model did not ask for.
+  void add_segment(AddressRange segment, StreamId stream, PoolKind kind);
+  /// Drops the cached segment at `address` that the model kept; false when it is in use or absent.
+  bool drop_segment(Address address);
+
+ private:
+  /// One allocation on its way down the ladder of attempts.
+  struct Request {
+    Bytes asked;
+    Bytes size;  ///< rounded
+    Bytes segment;
+    StreamId stream;
+    PoolSlot pool = 0;
+  };
+
+  enum class Attempt { first, retry };
+
+  // allocate.cpp
+  [[nodiscard]] Request make_request(Bytes size, StreamId stream) const;
+  [[nodiscard]] BlockId find_cached(const Request& request) const;
+  [[nodiscard]] BlockId best_candidate(const FreeList& list, const Request& request) const;
+  [[nodiscard]] bool refused_as_oversize(Bytes size, const Block& candidate) const;
+  BlockId take_cached(const Request& request);
+  BlockId climb_ladder(Request& request);
+  BlockId take_from_oom_pools(Request& request);
+  BlockId new_segment(const Request& request, Attempt attempt);
+  BlockId new_fixed_segment(const Request& request);
+  BlockId hand_out(const Request& request, BlockId block);
+  BlockId split(BlockId block, Bytes size);
+  [[nodiscard]] bool splits(const Request& request, const Block& block) const;
+  void account_handed_out(const Block& block);
+  AllocationResult fail(const Request& request);
+  [[nodiscard]] OutOfMemory account_of_failure(const Request& request) const;
+
+  // free.cpp
+  void free_now(BlockId id);
+  Bytes try_merge(BlockId into, BlockId neighbour);
+  void cache(BlockId id);
+  void uncache(BlockId id);
+  void record_events(BlockId id);
+  void process_events();
+  void insert_deferred_events();
+  void finish_event(BlockId id);
+
+  // release.cpp
+  void release_all_cached();
+  void release_default_pools();
+  void release_freeable_pools();
+  void synchronize_and_free_events();
+  void release_pool_blocks(PoolSlot slot);
+  void release_fixed(BlockId id);
+  bool release_oversize(const Request& request);
+  void collect_garbage();
+  [[nodiscard]] bool garbage_collection_active() const;
+  [[nodiscard]] Bytes reclaim_target() const;
+  void account_new_memory(const Block& block, Bytes size);
+  void account_released_memory(const Block& block, Bytes size);
+
+  // expandable.cpp
+  BlockId grow_expandable(const Request& request);
+  BlockId find_address_space(const Request& request);
+  BlockId reserve_segment(const Request& request);
+  BlockId add_unmapped(const Block& block);
+  [[nodiscard]] bool has_address_space(BlockId from, Bytes size) const;
+  bool map_block(BlockId id, Bytes size);
+  void unmap_block(BlockId id);
+  void release_reservation(BlockId id);
+
+  // pools.cpp
+  [[nodiscard]] PoolSlot pool_for(Bytes rounded) const;
+  PoolSlot add_pools(PoolId owner);
+  [[nodiscard]] bool is_no_split(const Pool& pool) const;
+
+  // map.cpp
+  void append_ranges(BlockId first, MemoryMap& map) const;
+  [[nodiscard]] MapSegment empty_range(const Block& first) const;
+  [[nodiscard]] PoolSlot pool_slot(PoolId owner, PoolKind kind);
+  BlockId restore_range(const MapSegment& segment, Block prototype, BlockId previous,
+                        std::vector<BlockId>& handles);
+  void restore_reservation(std::span<const MapSegment> ranges, std::vector<BlockId>& handles);
+
+  [[nodiscard]] Pool& pool_of(const Block& block) { return *pools_[block.pool]; }
+
+  [[nodiscard]] const Pool& pool_of(const Block& block) const { return *pools_[block.pool]; }
+
+  void decide(RecordedAction action, Address address, Bytes size, StreamId stream) {
+    if (listener_ != nullptr) {
+      listener_->on_decision({action, address, size, stream});
+    }
+  }
+
+  /// A reservation of address space that grows page by page.
+  struct ExpandableSegment {
+    AddressRange reservation;
+    Bytes page;
+  };
+
+  /// Private pool: its two pools sit at `slot` (small) and `slot + 1` (large).
+  struct PrivatePool {
+    PoolSlot slot = 0;
+    PoolOptions options;
+    std::int64_t use_count = 0;  ///< 0: released, its memory may go back to the device
+    Bytes held;                  ///< bytes of segments and mapped ranges
+  };
+
+  Device* device_;
+  Settings settings_;
+  const VersionPreset* version_;
+  DecisionListener* listener_ = nullptr;
+  BlockStore blocks_;
+  std::vector<std::unique_ptr<Pool>> pools_;  ///< 0 and 1: the default pools; never shrinks
+  std::map<PoolId, PrivatePool> private_pools_;
+  std::vector<PoolId> freeable_;  ///< in the order of their release
+  std::vector<PoolId> sessions_;  ///< open pools, oldest first
+  std::vector<ExpandableSegment> expandable_;
+  StreamEvents events_;
+  std::map<BlockId, StreamUses> uses_;  ///< other streams that use a block
+  std::vector<BlockId> deferred_;       ///< freed during a session, with uses
+  Statistics stats_;
+  std::optional<Bytes> allowed_;  ///< limit by fraction
+  Bytes held_;                    ///< fixed segments plus mapped bytes
+  OutOfMemory last_oom_;
+};
+
+}  // namespace highwater

@@ -1,0 +1,75 @@
+// Corrections: the model follows a recording on after a decision that differed from it.
+// Ours, for fidelity scores: one wrong decision should count once, not for everything behind it.
+#include <utility>
+
+#include "allocator/caching_allocator.hpp"
+
+namespace highwater {
+
+BlockId CachingAllocator::move_block(BlockId id, Address address) {
+  const Block moved = blocks_[id];
+  const AddressRange wanted{address, moved.size};
+  BlockId target;
+  blocks_.for_each_chain([&](BlockId first) {
+    for (BlockId at = first; at.has_value(); at = blocks_[at].next) {
+      const Block& block = blocks_[at];
+      if (block.mapped && block.is_free() && block.pool == moved.pool &&
+          block.stream == moved.stream && block.address <= wanted.begin &&
+          wanted.end() <= block.end()) {
+        target = at;
+      }
+    }
+  });
+  if (!target.has_value()) {
+    return BlockId::none();
+  }
+  uncache(target);
+  if (blocks_[target].address < address) {
+    const BlockId rest = split(target, address - blocks_[target].address);
+    uncache(rest);
+    cache(target);
+    target = rest;
+  }
+  const PoolKind kind = pool_of(moved).kind;
+  if (should_split(kind, moved.size, blocks_[target].size - moved.size, settings_)) {
+    split(target, moved.size);
+  }
+  Block& block = blocks_[target];
+  block.allocated = true;
+  block.requested = moved.requested;
+  account_handed_out(block);
+  DecisionListener* const listener = std::exchange(listener_, nullptr);
+  free(id);
+  listener_ = listener;
+  return target;
+}
+
+void CachingAllocator::add_segment(AddressRange segment, StreamId stream, PoolKind kind) {
+  Block block;
+  block.address = segment.begin;
+  block.size = segment.size;
+  block.stream = stream;
+  block.pool = kind == PoolKind::large ? 1 : 0;
+  stats_.increase(Stat::segment, kind, 1);
+  account_new_memory(block, block.size);
+  cache(blocks_.add(block));
+}
+
+bool CachingAllocator::drop_segment(Address address) {
+  BlockId found;
+  blocks_.for_each_chain([&](BlockId first) {
+    const Block& block = blocks_[first];
+    if (block.address == address && block.is_free() && !block.is_split() &&
+        !block.is_expandable()) {
+      found = first;
+    }
+  });
+  if (found.has_value()) {
+    DecisionListener* const listener = std::exchange(listener_, nullptr);
+    release_fixed(found);
+    listener_ = listener;
+  }
+  return found.has_value();
+}
+
+}  // namespace highwater

@@ -1,0 +1,162 @@
+// Expandable segments: address space is reserved once per pool and stream, memory is mapped into it
+// page by page, so a segment grows where it ends instead of a new one being made.
+//
+//   reservation  | block | free | block |  free  |        unmapped ...        |
+//                '------------ mapped -----------'  <- the next page goes here
+//
+// A chain of blocks covers the whole reservation; unmapped stretches are blocks, too.
+// Source: struct ExpandableSegment, find_expandable_block, map_block,
+// try_allocate_expandable_block, unmap_block and release_expandable_segment of PyTorch 2.6.0.
+#include <algorithm>
+
+#include "allocator/caching_allocator.hpp"
+
+namespace highwater {
+
+/// A free mapped block of at least the request's size, not in the free list; none when the device
+/// has too little memory. A first mapping that succeeded stays even if a second one fails.
+BlockId CachingAllocator::grow_expandable(const Request& request) {
+  BlockId candidate = find_address_space(request);
+  if (!blocks_[candidate].mapped &&
+      !map_block(candidate, std::min(blocks_[candidate].size, request.size))) {
+    return BlockId::none();
+  }
+  while (blocks_[candidate].size < request.size) {
+    const BlockId next = blocks_[candidate].next;  // unmapped: found by find_address_space
+    const Bytes missing = request.size - blocks_[candidate].size;
+    if (!map_block(next, std::min(missing, blocks_[next].size))) {
+      return BlockId::none();
+    }
+    candidate = next;  // it has taken in the mapped block before it
+  }
+  uncache(candidate);
+  return candidate;
+}
+
+/// Where to grow: the lowest unmapped stretch of the stream, with the free block before it, that
+/// has room for the request; else a new reservation.
+BlockId CachingAllocator::find_address_space(const Request& request) {
+  for (const auto& [address, id] : pools_[request.pool]->unmapped_of(request.stream)) {
+    const BlockId before = blocks_[id].prev;
+    const BlockId start = before.has_value() && blocks_[before].is_free() ? before : id;
+    if (has_address_space(start, request.size)) {
+      return start;
+    }
+  }
+  return reserve_segment(request);
+}
+
+bool CachingAllocator::has_address_space(BlockId from, Bytes size) const {
+  Bytes room;
+  for (BlockId id = from; room < size && id.has_value() && blocks_[id].is_free();
+       id = blocks_[id].next) {
+    room += blocks_[id].size;
+  }
+  return room >= size;
+}
+
+/// A reservation of 9/8 of the device's memory, in whole pages, as one unmapped block.
+BlockId CachingAllocator::reserve_segment(const Request& request) {
+  const PoolKind kind = pools_[request.pool]->kind;
+  const Bytes total = device_->total_memory();
+  const Bytes page = expandable_page(kind, settings_);
+  const Bytes size = round_up(total + total / 8, page);
+  Block block;
+  block.address = device_->reserve({size, kind, request.stream});
+  block.size = size;
+  block.stream = request.stream;
+  block.pool = request.pool;
+  block.expandable = ExpandableId{expandable_.size()};
+  expandable_.push_back({{block.address, size}, page});
+  return add_unmapped(block);
+}
+
+BlockId CachingAllocator::add_unmapped(const Block& block) {
+  const BlockId id = blocks_.add(block);
+  blocks_[id].mapped = false;
+  blocks_.link(id);
+  pool_of(block).unmapped_of(block.stream).emplace(block.address, id);
+  return id;
+}
+
+/// Maps whole pages for the first `size` bytes of the unmapped block `id`, which joins its free
+/// neighbours and enters the free list.
+bool CachingAllocator::map_block(BlockId id, Bytes size) {
+  const Bytes page = expandable_[blocks_[id].expandable.index()].page;
+  const AddressRange range{blocks_[id].address, round_up(size, page)};
+  if (!device_->map(range, page)) {
+    return false;
+  }
+  const Block unmapped = blocks_[id];
+  pool_of(unmapped).unmapped_of(unmapped.stream).erase(unmapped.address);
+  blocks_[id].mapped = true;
+  if (range.size < unmapped.size) {
+    blocks_[id].size = range.size;
+    Block rest = unmapped;
+    rest.address = range.end();
+    rest.size = unmapped.size - range.size;
+    rest.prev = id;
+    add_unmapped(rest);
+  }
+  try_merge(id, blocks_[id].prev);
+  try_merge(id, blocks_[id].next);
+  cache(id);
+  account_new_memory(unmapped, range.size);
+  ++stats_.counters.segment_map;
+  decide(RecordedAction::segment_map, range.begin, range.size, unmapped.stream);
+  return true;
+}
+
+/// Unmaps the whole pages inside the free block `id`, which becomes the unmapped stretch; what is
+/// left in front and behind stays cached.
+void CachingAllocator::unmap_block(BlockId id) {
+  const Block block = blocks_[id];
+  const ExpandableSegment& segment = expandable_[block.expandable.index()];
+  const Address base = segment.reservation.begin;
+  const Address begin = base + round_up(block.address - base, segment.page);
+  const Address end = base + round_down(block.end() - base, segment.page);
+  if (begin >= end) {
+    return;
+  }
+  const AddressRange range{begin, end - begin};
+  events_.complete(block.stream);  // the driver waits for the stream before it unmaps
+  device_->unmap(range);
+  uncache(id);
+  blocks_[id].address = range.begin;
+  blocks_[id].size = range.size;
+  blocks_[id].mapped = false;
+  if (block.address < range.begin) {
+    Block rim = block;
+    rim.size = range.begin - block.address;
+    rim.next = id;
+    const BlockId rim_id = blocks_.add(rim);
+    blocks_.link(rim_id);
+    cache(rim_id);
+  }
+  if (range.end() < block.end()) {
+    Block rim = block;
+    rim.address = range.end();
+    rim.size = block.end() - range.end();
+    rim.prev = id;
+    const BlockId rim_id = blocks_.add(rim);
+    blocks_.link(rim_id);
+    cache(rim_id);
+  }
+  try_merge(id, blocks_[id].prev);
+  try_merge(id, blocks_[id].next);
+  const Block& unmapped = blocks_[id];
+  pool_of(unmapped).unmapped_of(unmapped.stream).emplace(unmapped.address, id);
+  account_released_memory(block, range.size);
+  ++stats_.counters.segment_unmap;
+  decide(RecordedAction::segment_unmap, range.begin, range.size, block.stream);
+}
+
+/// Gives back a reservation that is one unmapped block.
+void CachingAllocator::release_reservation(BlockId id) {
+  const Block block = blocks_[id];
+  pool_of(block).unmapped_of(block.stream).erase(block.address);
+  device_->unreserve({block.address, block.size});
+  blocks_.remove(id);
+}
+
+}  // namespace highwater

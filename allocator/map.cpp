@@ -1,0 +1,217 @@
+// A picture of the whole state, and the start from such a picture.
+// Source: DeviceCachingAllocator::snapshot of PyTorch 2.6.0 for what the picture shows; the start
+// is ours: it is how the replay of a recording that begins in mid-life gets its first state.
+#include <algorithm>
+
+#include "allocator/caching_allocator.hpp"
+
+namespace highwater {
+namespace {
+
+BlockState state_of(const Block& block) {
+  if (block.allocated) {
+    return BlockState::active_allocated;
+  }
+  return block.is_free() ? BlockState::inactive : BlockState::active_pending_free;
+}
+
+MapBlock picture_of(BlockId id, const Block& block) {
+  const BlockState state = state_of(block);
+  const bool active = state != BlockState::inactive;
+  return {block.address, block.size, active ? block.requested : Bytes{0}, state,
+          active ? id : BlockId::none()};
+}
+
+}  // namespace
+
+Address CachingAllocator::segment_start(BlockId id) const {
+  BlockId first = id;
+  while (blocks_[first].prev.has_value() && blocks_[blocks_[first].prev].mapped) {
+    first = blocks_[first].prev;
+  }
+  return blocks_[first].address;
+}
+
+MemoryMap CachingAllocator::memory_map() const {
+  MemoryMap map;
+  blocks_.for_each_chain([&](BlockId first) { append_ranges(first, map); });
+  std::ranges::sort(map.segments, {}, &MapSegment::address);
+  return map;
+}
+
+/// Adds the contiguous mapped ranges of one chain: the segment, or the pieces of a reservation.
+void CachingAllocator::append_ranges(BlockId first, MemoryMap& map) const {
+  bool in_range = false;
+  for (BlockId id = first; id.has_value(); id = blocks_[id].next) {
+    const Block& block = blocks_[id];
+    if (block.mapped) {
+      if (!in_range) {
+        map.segments.push_back(empty_range(block));
+      }
+      map.segments.back().blocks.push_back(picture_of(id, block));
+      map.segments.back().size += block.size;
+    }
+    in_range = block.mapped;
+  }
+  if (!blocks_[first].is_expandable()) {
+    map.segments.back().reservation = map.segments.back().range();
+  }
+}
+
+MapSegment CachingAllocator::empty_range(const Block& first) const {
+  MapSegment range;
+  range.address = first.address;
+  range.stream = first.stream;
+  range.kind = pool_of(first).kind;
+  range.owner = pool_of(first).owner;
+  range.is_expandable = first.is_expandable();
+  if (range.is_expandable) {
+    range.reservation = expandable_[first.expandable.index()].reservation;
+  }
+  return range;
+}
+
+std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
+  std::vector<BlockId> handles;
+  for (std::size_t i = 0; i < map.segments.size();) {
+    const MapSegment& segment = map.segments[i];
+    if (!segment.is_expandable) {
+      Block prototype;
+      prototype.stream = segment.stream;
+      prototype.pool = pool_slot(segment.owner, segment.kind);
+      restore_range(segment, prototype, BlockId::none(), handles);
+      stats_.increase(Stat::segment, segment.kind, 1);
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < map.segments.size() && map.segments[end].reservation == segment.reservation) {
+      ++end;
+    }
+    restore_reservation({map.segments.data() + i, end - i}, handles);
+    i = end;
+  }
+  stats_.counters = Counters{};
+  stats_.reset_peaks();
+  return handles;
+}
+
+PoolSlot CachingAllocator::pool_slot(PoolId owner, PoolKind kind) {
+  PoolSlot slot = 0;
+  if (!owner.is_default()) {
+    if (!private_pools_.contains(owner)) {
+      private_pools_[owner] = {add_pools(owner), {}, 1, Bytes{}};
+    }
+    slot = private_pools_.at(owner).slot;
+  }
+  return static_cast<PoolSlot>(slot + (kind == PoolKind::large ? 1 : 0));
+}
+
+/// Adds the blocks of one segment or mapped range behind `previous`; the last one is returned.
+BlockId CachingAllocator::restore_range(const MapSegment& segment, Block prototype,
+                                        BlockId previous, std::vector<BlockId>& handles) {
+  for (const MapBlock& source : segment.blocks) {
+    Block block = prototype;
+    block.address = source.address;
+    block.size = source.size;
+    block.prev = previous;
+    previous = blocks_.add(block);
+    blocks_.link(previous);
+    const bool active = source.state != BlockState::inactive;
+    handles.push_back(active ? previous : BlockId::none());
+    if (active) {
+      blocks_[previous].allocated = true;
+      blocks_[previous].requested = source.requested;
+      account_handed_out(blocks_[previous]);
+    } else {
+      cache(previous);
+    }
+    if (!active && segment.blocks.size() > 1 && !segment.is_expandable) {
+      stats_.increase(Stat::inactive_split, segment.kind, 1);
+      stats_.increase(Stat::inactive_split_bytes, segment.kind, source.size);
+    }
+  }
+  if (!segment.is_expandable && segment.size >= settings_.max_split_size) {
+    stats_.oversize_segments.change(1);
+  }
+  account_new_memory(blocks_[previous], segment.size);
+  return previous;
+}
+
+/// The mapped `ranges` of one reservation, by address, with unmapped blocks between and behind.
+void CachingAllocator::restore_reservation(std::span<const MapSegment> ranges,
+                                           std::vector<BlockId>& handles) {
+  const MapSegment& first = ranges.front();
+  Block prototype;
+  prototype.stream = first.stream;
+  prototype.pool = pool_slot(first.owner, first.kind);
+  prototype.expandable = ExpandableId{expandable_.size()};
+  expandable_.push_back({first.reservation, expandable_page(first.kind, settings_)});
+  BlockId previous;
+  Address reached = first.reservation.begin;
+  const auto fill_gap = [&](Address until) {
+    if (reached < until) {
+      Block gap = prototype;
+      gap.address = reached;
+      gap.size = until - reached;
+      gap.prev = previous;
+      previous = add_unmapped(gap);
+    }
+  };
+  for (const MapSegment& range : ranges) {
+    fill_gap(range.address);
+    previous = restore_range(range, prototype, previous, handles);
+    reached = range.range().end();
+  }
+  fill_gap(first.reservation.end());
+}
+
+OutOfMemory CachingAllocator::account_of_failure(const Request& request) const {
+  OutOfMemory oom;
+  oom.requested = request.asked;
+  oom.rounded = request.size;
+  oom.segment_size = request.segment;
+  oom.stream = request.stream;
+  oom.device_free = device_->free_memory();
+  oom.device_total = device_->total_memory();
+  oom.allowed = allowed_.value_or(kUnlimited);
+  oom.reserved = stats_.current_bytes(Stat::reserved_bytes);
+  oom.allocated = stats_.current_bytes(Stat::allocated_bytes);
+  oom.active = stats_.current_bytes(Stat::active_bytes);
+  std::map<std::pair<PoolSlot, StreamId>, PoolAccount> accounts;
+  blocks_.for_each_chain([&](BlockId first) {
+    for (BlockId id = first; id.has_value(); id = blocks_[id].next) {
+      const Block& block = blocks_[id];
+      if (!block.mapped) {
+        continue;
+      }
+      const Pool& pool = pool_of(block);
+      PoolAccount& account = accounts[{block.pool, block.stream}];
+      account.owner = pool.owner;
+      account.kind = pool.kind;
+      account.stream = block.stream;
+      account.reserved += block.size;
+      switch (state_of(block)) {
+        case BlockState::active_allocated:
+          account.allocated += block.size;
+          break;
+        case BlockState::active_pending_free:
+          account.pending_free += block.size;
+          break;
+        case BlockState::inactive:
+          account.free += block.size;
+          account.largest_free_block = std::max(account.largest_free_block, block.size);
+      }
+    }
+  });
+  for (const auto& [key, account] : accounts) {
+    oom.pools.push_back(account);
+    oom.largest_free_block = std::max(oom.largest_free_block, account.largest_free_block);
+    if (key == std::pair{request.pool, request.stream}) {
+      oom.largest_usable_free_block = account.largest_free_block;
+    }
+  }
+  return oom;
+}
+
+}  // namespace highwater

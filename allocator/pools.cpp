@@ -1,0 +1,72 @@
+// Private pools: memory that serves only the requests made while a session on the pool is open
+// (CUDA graph capture, torch.cuda.MemPool).
+// Source: DeviceCachingAllocator::beginAllocateToPool, endAllocateToPool, releasePool, get_pool of
+// PyTorch 2.6.0.
+#include <algorithm>
+
+#include "allocator/caching_allocator.hpp"
+
+namespace highwater {
+
+PoolSlot CachingAllocator::add_pools(PoolId owner) {
+  const auto slot = static_cast<PoolSlot>(pools_.size());
+  for (const PoolKind kind : {PoolKind::small, PoolKind::large}) {
+    auto& pool = pools_.emplace_back(std::make_unique<Pool>());
+    pool->kind = kind;
+    pool->owner = owner;
+  }
+  return slot;
+}
+
+PoolSlot CachingAllocator::pool_for(Bytes rounded) const {
+  PoolSlot slot = 0;
+  if (!sessions_.empty()) {
+    const bool oldest = version_->sessions == SessionOrder::oldest_first;
+    slot = private_pools_.at(oldest ? sessions_.front() : sessions_.back()).slot;
+  }
+  return static_cast<PoolSlot>(slot + (pool_kind(rounded) == PoolKind::large ? 1 : 0));
+}
+
+bool CachingAllocator::is_no_split(const Pool& pool) const {
+  return pool.is_private() && private_pools_.at(pool.owner).options.no_split;
+}
+
+PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options) {
+  const auto found = private_pools_.find(id);
+  if (found == private_pools_.end()) {
+    private_pools_[id] = {add_pools(id), options, 1, Bytes{}};
+  } else if (found->second.use_count == 0) {
+    return PoolCall::pool_released;
+  } else if (std::ranges::find(sessions_, id) != sessions_.end()) {
+    return PoolCall::already_open;
+  } else {
+    ++found->second.use_count;
+  }
+  sessions_.push_back(id);
+  return PoolCall::ok;
+}
+
+PoolCall CachingAllocator::end_pool(PoolId id) {
+  const auto open = std::ranges::find(sessions_, id);
+  if (open == sessions_.end()) {
+    return private_pools_.contains(id) ? PoolCall::not_open : PoolCall::unknown_pool;
+  }
+  sessions_.erase(open);
+  return PoolCall::ok;
+}
+
+PoolCall CachingAllocator::release_pool(PoolId id) {
+  const auto found = private_pools_.find(id);
+  if (found == private_pools_.end()) {
+    return PoolCall::unknown_pool;
+  }
+  if (found->second.use_count == 0) {
+    return PoolCall::pool_released;
+  }
+  if (--found->second.use_count == 0) {
+    freeable_.push_back(id);
+  }
+  return PoolCall::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,201 @@
+// Cached memory back to the device: empty_cache, the release before a retry, oversize blocks, and
+// garbage collection by age.
+// Source: DeviceCachingAllocator::release_cached_blocks, release_blocks, release_block,
+// release_available_cached_blocks and garbage_collect_cached_blocks of PyTorch 2.6.0.
+#include <algorithm>
+#include <utility>
+
+#include "allocator/caching_allocator.hpp"
+
+namespace highwater {
+
+bool CachingAllocator::empty_cache() {
+  if (sessions_.empty()) {
+    release_all_cached();
+    return true;
+  }
+  if (version_->empty_cache == EmptyCacheInSession::refused) {
+    return false;
+  }
+  release_freeable_pools();
+  return true;
+}
+
+void CachingAllocator::release_all_cached() {
+  synchronize_and_free_events();
+  release_default_pools();
+  release_freeable_pools();
+}
+
+void CachingAllocator::release_default_pools() {
+  release_pool_blocks(1);
+  release_pool_blocks(0);
+}
+
+void CachingAllocator::release_freeable_pools() {
+  for (const PoolId id : freeable_) {
+    const PoolSlot slot = private_pools_.at(id).slot;
+    release_pool_blocks(slot);
+    release_pool_blocks(static_cast<PoolSlot>(slot + 1));
+  }
+  std::erase_if(freeable_, [this](PoolId id) {
+    const bool unused = private_pools_.at(id).held.count() == 0;
+    if (unused) {
+      private_pools_.erase(id);
+    }
+    return unused;
+  });
+}
+
+void CachingAllocator::synchronize_and_free_events() {
+  ++stats_.counters.num_sync_all_streams;
+  insert_deferred_events();
+  events_.take_all([this](BlockId id) { finish_event(id); });
+}
+
+/// Every free fixed block without neighbours goes back; then expandable ones are unmapped.
+void CachingAllocator::release_pool_blocks(PoolSlot slot) {
+  std::vector<BlockId> to_unmap;
+  for (const auto& list : pools_[slot]->cached) {
+    if (!list) {
+      continue;
+    }
+    for (const FreeEntry& entry : list->snapshot()) {
+      const Block& block = blocks_[entry.block];
+      if (block.is_expandable()) {
+        to_unmap.push_back(entry.block);
+      } else if (!block.is_split()) {
+        release_fixed(entry.block);
+      }
+    }
+  }
+  for (const BlockId id : to_unmap) {
+    unmap_block(id);
+    if (!blocks_[id].mapped && !blocks_[id].is_split()) {
+      release_reservation(id);
+    }
+  }
+}
+
+/// Gives a cached segment back (cudaFree). `id` is a free fixed block without neighbours.
+void CachingAllocator::release_fixed(BlockId id) {
+  const Block block = blocks_[id];
+  uncache(id);
+  blocks_.remove(id);
+  device_->free({block.address, block.size});
+  stats_.decrease(Stat::segment, pool_of(block).kind, 1);
+  if (block.size >= settings_.max_split_size) {
+    stats_.oversize_segments.change(-1);
+  }
+  account_released_memory(block, block.size);
+  decide(RecordedAction::segment_free, block.address, block.size, block.stream);
+}
+
+/// Before the retry: enough oversize cached blocks of the request's stream to make room for it.
+/// True when that succeeded; what was released stays released either way.
+bool CachingAllocator::release_oversize(const Request& request) {
+  if (settings_.max_split_size == kUnlimited) {
+    return false;
+  }
+  const Bytes wanted = std::max(request.size, settings_.max_split_size);
+  const FreeList& list = pools_[request.pool]->list(request.stream);
+  const FreeEntry* entry = list.lower_bound(wanted);
+  if (entry != nullptr && !blocks_[entry->block].is_expandable()) {
+    const bool whole_segment = !blocks_[entry->block].is_split();
+    if (whole_segment) {
+      release_fixed(entry->block);
+    }
+    return whole_segment;
+  }
+  entry = entry == nullptr ? list.last() : list.previous(*entry);
+  Bytes released;
+  while (entry != nullptr && released < wanted && Bytes{entry->size} >= settings_.max_split_size) {
+    const FreeEntry current = *entry;
+    if (!blocks_[current.block].is_expandable() && !blocks_[current.block].is_split()) {
+      released += Bytes{current.size};
+      release_fixed(current.block);
+    }
+    entry = list.previous(current);
+  }
+  return released >= wanted;
+}
+
+bool CachingAllocator::garbage_collection_active() const {
+  return settings_.garbage_collection_threshold > 0 &&
+         (allowed_ || device_->recorded_reclaim().has_value());
+}
+
+/// How much garbage collection has to free: what is held above the threshold.
+Bytes CachingAllocator::reclaim_target() const {
+  if (const std::optional<Bytes> recorded = device_->recorded_reclaim()) {
+    return *recorded;
+  }
+  const Bytes limit{static_cast<std::uint64_t>(settings_.garbage_collection_threshold *
+                                               static_cast<double>(allowed_->count()))};
+  return held_ > limit ? held_ - limit : Bytes{0};
+}
+
+/// Frees whole cached segments of the default large pool, oldest first by average age, until the
+/// memory held is below the threshold.
+void CachingAllocator::collect_garbage() {
+  const Bytes target = reclaim_target();
+  if (target.count() == 0) {
+    return;
+  }
+  const Pool& pool = *pools_[1];
+
+  struct Candidate {
+    BlockId block;
+    double age = 0;
+  };
+
+  std::vector<Candidate> candidates;
+  double total_age = 0;
+  for (const auto& list : pool.cached) {
+    for (const FreeEntry& entry : list ? list->snapshot() : std::vector<FreeEntry>{}) {
+      if (!blocks_[entry.block].is_split()) {
+        const std::uint64_t age = pool.search_count - blocks_[entry.block].gc_base;
+        candidates.push_back({entry.block, static_cast<double>(age)});
+        total_age += static_cast<double>(age);
+      }
+    }
+  }
+  Bytes reclaimed;
+  bool freed_one = true;
+  while (reclaimed < target && freed_one && !candidates.empty()) {
+    const double bar = total_age / static_cast<double>(candidates.size());
+    freed_one = false;
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      if (candidate.age < bar || blocks_[candidate.block].is_expandable()) {
+        return false;
+      }
+      reclaimed += blocks_[candidate.block].size;
+      total_age -= candidate.age;
+      release_fixed(candidate.block);
+      freed_one = true;
+      return true;
+    });
+  }
+}
+
+void CachingAllocator::account_new_memory(const Block& block, Bytes size) {
+  const Pool& pool = pool_of(block);
+  held_ += size;
+  stats_.increase(Stat::reserved_bytes, pool.kind, size);
+  ++stats_.counters.num_device_alloc;
+  if (pool.is_private()) {
+    private_pools_.at(pool.owner).held += size;
+  }
+}
+
+void CachingAllocator::account_released_memory(const Block& block, Bytes size) {
+  const Pool& pool = pool_of(block);
+  held_ -= size;
+  stats_.decrease(Stat::reserved_bytes, pool.kind, size);
+  ++stats_.counters.num_device_free;
+  if (pool.is_private()) {
+    private_pools_.at(pool.owner).held -= size;
+  }
+}
+
+}  // namespace highwater

@@ -1,0 +1,16 @@
+// The two grammars of a settings string; settings_parser.cpp chooses between them.
+#pragma once
+
+#include <string_view>
+
+#include "allocator/settings.hpp"
+
+namespace highwater::detail {
+
+/// Applies `conf` in the grammar of 2.6. @throws SettingsError
+void apply_strict(std::string_view conf, Settings& settings);
+
+/// Applies `conf` in the grammar of the later releases. @throws SettingsError
+void apply_tolerant(std::string_view conf, Settings& settings);
+
+}  // namespace highwater::detail

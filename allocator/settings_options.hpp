@@ -1,0 +1,42 @@
+// The names of the options in a settings string, by grammar, and help with names that are unknown.
+//
+// A refusal must carry PyTorch's own words, so what Highwater has to say beyond them (the option
+// that was probably meant) is kept apart: UnknownOptionError knows the key, suggestion() makes the
+// sentence. Sources: as in settings.hpp.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "allocator/version.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+
+/// A settings string with an option that the release does not know.
+class UnknownOptionError : public SettingsError {
+ public:
+  UnknownOptionError(const std::string& reason, std::string_view key)
+      : SettingsError(reason), key_(key) {}
+
+  [[nodiscard]] const std::string& key() const { return key_; }
+
+ private:
+  std::string key_;
+};
+
+/// The options that `grammar` knows, aliases included.
+std::span<const std::string_view> option_names(SettingsGrammar grammar);
+
+/// Options of releases after the newest preset.
+std::span<const std::string_view> later_option_names();
+
+/// The known option that `key` is probably a misspelling of.
+std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version);
+
+/// "; did you mean max_split_size_mb?" to append to what(), or "" when there is nothing to say.
+std::string suggestion(const SettingsError& error, const VersionPreset& version);
+
+}  // namespace highwater

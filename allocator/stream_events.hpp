@@ -1,0 +1,84 @@
+// Events of other streams that freed blocks wait for, and when they complete.
+//
+// PyTorch records one CUDA event per other stream when a block with stream uses is freed, and looks
+// at the heads of the streams' queues at each allocation. When events complete is the outside
+// world's business: it is told here (complete), never guessed.
+// Source: insert_events, process_events and synchronize_and_free_events of
+// c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0. Queues are visited in stream order; the
+// original visits them in hash order, which can only change totals and peaks of inactive_split
+// statistics.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "allocator/block.hpp"
+#include "traces/ids.hpp"
+
+namespace highwater {
+
+/// The other streams that use one block, and which of those uses were noted in a pool session.
+struct StreamUses {
+  std::vector<StreamId> streams;     ///< a set, ascending
+  std::vector<StreamId> in_session;  ///< a set, ascending
+};
+
+class StreamEvents {
+ public:
+  /// Records the next event of `stream`, for which `block` waits.
+  void record(StreamId stream, BlockId block);
+
+  /// All events recorded so far on `stream` are complete.
+  void complete(StreamId stream);
+  void complete_all();
+
+  /// No freed block waits for any event.
+  [[nodiscard]] bool empty() const { return waiting_ == 0; }
+
+  /// Takes the completed events at the head of every stream's queue, in order, and gives the block
+  /// of each to `finish`.
+  template <class Finish>
+  void take_completed(Finish finish) {
+    if (waiting_ != 0) {
+      for (Queue& queue : queues_) {
+        take(queue, queue.completed, finish);
+      }
+    }
+  }
+
+  /// Waits for every recorded event, then takes them all.
+  template <class Finish>
+  void take_all(Finish finish) {
+    complete_all();
+    take_completed(finish);
+  }
+
+ private:
+  struct Waiting {
+    std::uint64_t number = 0;
+    BlockId block;
+  };
+
+  struct Queue {
+    std::deque<Waiting> events;
+    std::uint64_t recorded = 0;   ///< number of the newest event
+    std::uint64_t completed = 0;  ///< newest event that is complete
+  };
+
+  template <class Finish>
+  void take(Queue& queue, std::uint64_t completed, Finish& finish) {
+    while (!queue.events.empty() && queue.events.front().number <= completed) {
+      const BlockId block = queue.events.front().block;
+      queue.events.pop_front();
+      --waiting_;
+      finish(block);
+    }
+  }
+
+  std::vector<Queue> queues_;  ///< by StreamId
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace highwater

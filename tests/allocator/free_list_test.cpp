@@ -1,0 +1,78 @@
+// Rules: the free list orders by (size, address) exactly as a std::set would, in every size class
+// and beyond the size at which a class turns into a tree.
+#include "allocator/free_list.hpp"
+
+#include <random>
+
+#include <catch2/catch.hpp>
+
+using namespace highwater;
+using namespace highwater::literals;
+
+namespace {
+
+FreeEntry entry(std::uint64_t size, std::uint64_t address) {
+  return {size, address, BlockId{static_cast<std::uint32_t>(address / 512)}};
+}
+
+bool same(const FreeEntry* found, std::set<FreeEntry>::const_iterator expected,
+          const std::set<FreeEntry>& oracle) {
+  return expected == oracle.end() ? found == nullptr : found != nullptr && *found == *expected;
+}
+
+}  // namespace
+
+TEST_CASE("free_list: best fit is the smallest block that fits, then the lowest address",
+          "[allocator][free_list]") {
+  FreeList list;
+  list.insert(entry(4096, 9216));
+  list.insert(entry(4096, 1024));
+  list.insert(entry(8192, 512));
+  CHECK(list.lower_bound(512_B)->address == 1024);
+  CHECK(list.lower_bound(4_KiB)->address == 1024);
+  CHECK(list.lower_bound(Bytes{4608})->address == 512);
+  CHECK(list.lower_bound(Bytes{8704}) == nullptr);
+  list.erase(entry(4096, 1024));
+  CHECK(list.lower_bound(512_B)->address == 9216);
+}
+
+TEST_CASE("free_list: order holds within a class of unequal sizes", "[allocator][free_list]") {
+  FreeList list;  // 64 MiB and 64 MiB + 512 share a class
+  list.insert(entry((64ULL << 20) + 512, 512));
+  list.insert(entry(64ULL << 20, 1024));
+  CHECK(list.first()->address == 1024);
+  CHECK(list.next(*list.first())->address == 512);
+  CHECK(list.last()->address == 512);
+  CHECK(list.previous(*list.last())->address == 1024);
+  CHECK(list.previous(*list.first()) == nullptr);
+  CHECK(list.next(*list.last()) == nullptr);
+}
+
+TEST_CASE("free_list: agrees with a std::set under random use",
+          "[allocator][free_list][property]") {
+  const auto sizes = GENERATE(4U, 700U, 4000000U);  // one crowded class, many, all
+  std::mt19937 random(sizes);
+  FreeList list;
+  std::set<FreeEntry> oracle;
+  for (std::uint64_t step = 1; step <= 6000; ++step) {
+    const std::uint64_t size = (random() % sizes + 1) * 512;
+    if (random() % 5 < 3 || oracle.empty()) {
+      list.insert(entry(size, step * 512));
+      oracle.insert(entry(size, step * 512));
+    } else {
+      auto victim = oracle.lower_bound(entry(size, 0));
+      victim = victim == oracle.end() ? oracle.begin() : victim;
+      list.erase(*victim);
+      oracle.erase(victim);
+    }
+    const FreeEntry key = entry(size, step * 512);
+    REQUIRE(same(list.lower_bound(Bytes{size}), oracle.lower_bound(entry(size, 0)), oracle));
+    REQUIRE(same(list.next(key), oracle.upper_bound(key), oracle));
+    const auto before = oracle.lower_bound(key);
+    REQUIRE((before == oracle.begin() ? list.previous(key) == nullptr
+                                      : *list.previous(key) == *std::prev(before)));
+    REQUIRE(same(list.first(), oracle.begin(), oracle));
+    REQUIRE((oracle.empty() ? list.last() == nullptr : *list.last() == *std::prev(oracle.end())));
+  }
+  CHECK(std::ranges::equal(list.snapshot(), oracle));
+}

@@ -1,0 +1,62 @@
+// The invariant check itself: it finds each kind of damage it claims to find.
+#include "allocator/invariants.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/allocator_under_test.hpp"
+
+using namespace highwater;
+using namespace highwater::literals;
+
+namespace {
+
+bool finds(const MemoryMap& map, const Statistics& stats, const std::string& what) {
+  for (const std::string& violation : check_invariants(map, stats)) {
+    if (violation.find(what) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("invariants: damage to the map or the statistics is found", "[allocator][invariants]") {
+  AllocatorUnderTest under_test;
+  under_test.alloc("a", 3_MiB);
+  under_test.alloc("b", 3_MiB);
+  under_test.free("a");
+  MemoryMap map = under_test.model().memory_map();
+  Statistics stats = under_test.stats();
+  REQUIRE(check_invariants(map, stats).empty());
+  std::vector<MapBlock>& blocks = map.segments[0].blocks;
+
+  SECTION("a gap") {
+    blocks[1].address = blocks[1].address + 512_B;
+    CHECK(finds(map, stats, "gap or overlap"));
+  }
+  SECTION("two free neighbours") {
+    blocks[1].state = BlockState::inactive;
+    CHECK(finds(map, stats, "two free neighbours"));
+  }
+  SECTION("an odd block size") {
+    blocks[0].size += 1_B;
+    CHECK(finds(map, stats, "no multiple of 512"));
+  }
+  SECTION("a block smaller than its request") {
+    blocks[1].requested = 4_MiB;
+    CHECK(finds(map, stats, "smaller than asked for"));
+  }
+  SECTION("a segment that is not filled") {
+    blocks.pop_back();
+    CHECK(finds(map, stats, "do not fill it"));
+  }
+  SECTION("overlapping segments") {
+    map.segments.push_back(map.segments[0]);
+    CHECK(finds(map, stats, "overlaps"));
+  }
+  SECTION("statistics that disagree with the map") {
+    stats.increase(Stat::active, PoolKind::large, 1);
+    CHECK(finds(map, stats, "active: the statistics say 2, the map 1"));
+  }
+}
