@@ -1,0 +1,477 @@
+#include "sim/derivation.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <fmt/format.h>
+
+#include "sim/initial_state.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+/// What lives at an address while the entries are walked.
+struct Live {
+  AllocationId id;
+  StreamId waiting_on;  ///< the synthetic stream of a deferred free, none while in use
+};
+
+/// Streams that stand for "the other streams" of one deferred free each; reused when done.
+class SyntheticStreams {
+ public:
+  explicit SyntheticStreams(std::size_t first) : next_(first) {}
+
+  StreamId take() {
+    if (unused_.empty()) {
+      return StreamId{next_++};
+    }
+    const StreamId stream = unused_.back();
+    unused_.pop_back();
+    return stream;
+  }
+
+  void give_back(StreamId stream) { unused_.push_back(stream); }
+
+  [[nodiscard]] std::size_t end() const { return next_; }
+
+ private:
+  std::size_t next_;
+  std::vector<StreamId> unused_;
+};
+
+bool releases_memory(RecordedAction action) {
+  return action == RecordedAction::segment_free || action == RecordedAction::segment_unmap;
+}
+
+class Derivation {
+ public:
+  Derivation(const RecordedDevice& device, const Settings& settings)
+      : device_(&device), settings_(&settings), synthetic_(device.stream_handles.size()) {
+    find_private_ranges();
+  }
+
+  DerivedTrace run() {
+    emit_frees_of_final_pending();
+    for (std::size_t i = 0; i < device_->entries.size(); ++i) {
+      i = walk(i);
+    }
+    settle_releases();
+    close_session();
+    finish_trace();
+    return std::move(trace_);
+  }
+
+ private:
+  struct PrivateRange {
+    AddressRange range;
+    PoolId owner;
+  };
+
+  /// Memory entries since the last operation, which belong to the next one.
+  struct Pending {
+    bool releases = false;
+    bool gains = false;
+    std::vector<StreamId> completed;  ///< synthetic streams whose free_completed was seen
+  };
+
+  void find_private_ranges() {
+    for (const RecordedSegment& segment : device_->segments) {
+      if (!segment.pool.is_default()) {
+        private_ranges_.push_back({segment.range(), segment.pool});
+      }
+    }
+  }
+
+  /// Handles the entry at `i`; returns the index of the last entry it used.
+  std::size_t walk(std::size_t i) {
+    const RecordedEntry& entry = device_->entries[i];
+    consumed_ = i + 1;
+    switch (entry.action) {
+      case RecordedAction::alloc:
+      case RecordedAction::oom:
+        allocation(entry);
+        break;
+      case RecordedAction::free_requested:
+        return requested_free(i);
+      case RecordedAction::free_completed:
+        completed_free(entry);
+        break;
+      case RecordedAction::segment_alloc:
+      case RecordedAction::segment_map:
+        pending_.gains = true;
+        break;
+      case RecordedAction::segment_free:
+      case RecordedAction::segment_unmap:
+        if (pending_.gains) {
+          settle_releases();  // cannot be: kept apart so that a strange file stays readable
+        }
+        pending_.releases = true;
+        break;
+      case RecordedAction::snapshot:
+        break;
+      case RecordedAction::ignored:
+        ++trace_.report.entries_dropped;
+        break;
+    }
+    return i;
+  }
+
+  void allocation(const RecordedEntry& entry) {
+    const bool failed = entry.action == RecordedAction::oom;
+    settle_before_allocation(failed);
+    switch_session(failed ? PoolId{} : pool_at(entry));
+    Event event;
+    event.kind = EventKind::alloc;
+    event.value = entry.size.count();
+    event.stream = StreamId{std::uint32_t{entry.stream}};
+    event.stack = entry.stack;
+    event.allocation = new_allocation(failed ? Address{} : entry.address);
+    if (!failed) {
+      release_live(entry.address);
+      live_[entry.address.value()] = {event.allocation, StreamId::none()};
+    }
+    emit(event, consumed_);
+    pending_ = {};
+  }
+
+  /// What was released and completed before an allocation: by it, or by an empty_cache before it?
+  void settle_before_allocation(bool failed) {
+    if (pending_.releases && !pending_.gains && !failed) {
+      settle_releases();  // an allocation that releases memory always gets some afterwards
+      return;
+    }
+    const bool waited_for_all =
+        pending_.releases && waiting_ == 0 && !can_release_without_waiting();
+    if (pending_.releases) {
+      trace_.possible_empty_caches.push_back(trace_.requests.events.size());
+    }
+    if (!waited_for_all) {
+      for (const StreamId stream : pending_.completed) {
+        emit_done(stream);
+      }
+    }
+    pending_.completed.clear();
+  }
+
+  /// Garbage collection and the release of oversize blocks do not wait for other streams.
+  [[nodiscard]] bool can_release_without_waiting() const {
+    return settings_->garbage_collection_threshold > 0 || settings_->max_split_size != kUnlimited;
+  }
+
+  /// An empty_cache if memory was released, or completions were seen, without an allocation.
+  void settle_releases() {
+    if (pending_.releases || !pending_.completed.empty()) {
+      close_session();
+      emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
+    }
+    pending_ = {};
+  }
+
+  [[nodiscard]] std::size_t last_memory_entry_end() const {
+    std::size_t end = consumed_;
+    while (end > emitted_ && !releases_memory(device_->entries[end - 1].action)) {
+      --end;
+    }
+    return std::max(end, emitted_);
+  }
+
+  std::size_t requested_free(std::size_t i) {
+    settle_releases();
+    const RecordedEntry& entry = device_->entries[i];
+    const AllocationId id = live_or_older(entry);
+    const bool completes = i + 1 < device_->entries.size() &&
+                           device_->entries[i + 1].action == RecordedAction::free_completed &&
+                           device_->entries[i + 1].address == entry.address;
+    if (completes) {
+      live_.erase(entry.address.value());
+      consumed_ = i + 2;
+      emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+      return i + 1;
+    }
+    defer_free(id, entry);
+    return i;
+  }
+
+  void defer_free(AllocationId id, const RecordedEntry& entry) {
+    const StreamId stream = synthetic_.take();
+    ++trace_.report.deferred_frees;
+    ++waiting_;
+    live_[entry.address.value()].waiting_on = stream;
+    emit({.allocation = id, .stream = stream, .kind = EventKind::record_stream}, emitted_);
+    emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+  }
+
+  void completed_free(const RecordedEntry& entry) {
+    const auto found = live_.find(entry.address.value());
+    if (found != live_.end() && found->second.waiting_on.has_value()) {
+      pending_.completed.push_back(found->second.waiting_on);
+      synthetic_.give_back(found->second.waiting_on);
+      --waiting_;
+      live_.erase(found);
+      return;
+    }
+    // Its free_requested was overwritten in the ring buffer, or such entries were not recorded.
+    trace_.report.truncated |= emitted_ == 0 || found == live_.end();
+    settle_releases();
+    const AllocationId id = live_or_older(entry);
+    live_.erase(entry.address.value());
+    emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+  }
+
+  /// The allocation at the entry's address; one that is older than the recording if none is known.
+  AllocationId live_or_older(const RecordedEntry& entry) {
+    const auto found = live_.find(entry.address.value());
+    if (found != live_.end()) {
+      return found->second.id;
+    }
+    const AllocationId id = new_allocation(entry.address);
+    older_.push_back({entry.address, entry.size, std::nullopt, id, StackId::none()});
+    live_[entry.address.value()] = {id, StreamId::none()};
+    return id;
+  }
+
+  /// An allocation at an address that is still live: its free was not recorded.
+  void release_live(Address address) {
+    const auto found = live_.find(address.value());
+    if (found == live_.end()) {
+      return;
+    }
+    ++trace_.report.implicit_frees;
+    if (found->second.waiting_on.has_value()) {
+      emit_done(found->second.waiting_on);
+      synthetic_.give_back(found->second.waiting_on);
+      --waiting_;
+    } else {
+      emit({.allocation = found->second.id, .kind = EventKind::free}, emitted_);
+    }
+    live_.erase(found);
+  }
+
+  AllocationId new_allocation(Address address) {
+    trace_.addresses.push_back(address);
+    return AllocationId{trace_.addresses.size() - 1};
+  }
+
+  void emit_done(StreamId stream) {
+    emit({.stream = stream, .kind = EventKind::stream_done}, emitted_);
+  }
+
+  void emit(const Event& event, std::size_t entries_until) {
+    emitted_ = entries_until;
+    trace_.requests.events.push_back(event);
+    trace_.entry_ends.push_back(static_cast<std::uint32_t>(entries_until));
+  }
+
+  [[nodiscard]] PoolId pool_at(const RecordedEntry& entry) const {
+    if (entry.pool != 0) {
+      return device_->pools[entry.pool];
+    }
+    for (const PrivateRange& candidate : private_ranges_) {
+      if (candidate.range.contains(entry.address)) {
+        return candidate.owner;
+      }
+    }
+    return PoolId{};
+  }
+
+  void switch_session(PoolId pool) {
+    if (pool == session_) {
+      return;
+    }
+    close_session();
+    if (!pool.is_default()) {
+      session_ = pool;
+      emit({.kind = EventKind::pool_begin, .pool = pool_index(pool)}, emitted_);
+    }
+  }
+
+  void close_session() {
+    if (!session_.is_default()) {
+      emit({.kind = EventKind::pool_end, .pool = pool_index(session_)}, emitted_);
+      session_ = PoolId{};
+    }
+  }
+
+  PoolIndex pool_index(PoolId pool) {
+    auto& pools = trace_.requests.pools;
+    const auto found = std::ranges::find(pools, pool);
+    const auto index = static_cast<PoolIndex>(found - pools.begin());
+    if (found == pools.end()) {
+      pools.push_back(pool);
+    }
+    return index;
+  }
+
+  /// Blocks that wait for other streams in the final state and that no entry mentions.
+  void emit_frees_of_final_pending() {
+    boost::unordered_flat_map<std::uint64_t, bool> mentioned;
+    for (const RecordedEntry& entry : device_->entries) {
+      if (entry.action == RecordedAction::alloc || entry.action == RecordedAction::free_requested) {
+        mentioned[entry.address.value()] = true;
+      }
+    }
+    for (const RecordedSegment& segment : device_->segments) {
+      for (const RecordedBlock& block : segment.blocks) {
+        if (block.state == BlockState::active_pending_free &&
+            !mentioned.contains(block.address.value())) {
+          const AllocationId id = new_allocation(block.address);
+          older_.push_back({block.address, block.requested, block.size, id, block.stack});
+          live_[block.address.value()] = {id, StreamId::none()};
+          defer_free(id, {.address = block.address, .size = block.requested});
+        }
+      }
+    }
+  }
+
+  void finish_trace() {
+    find_untouched();
+    trace_.report.entries_read = device_->entries.size();
+    trace_.report.initial_blocks = older_.size();
+    InitialState state = rebuild_initial_state(*device_, std::move(older_), *settings_);
+    trace_.initial = std::move(state.map);
+    trace_.initial_ids = std::move(state.ids);
+    trace_.initial_stacks = std::move(state.stacks);
+    trace_.report.initial_blocks_doubtful = state.doubtful;
+    if (!state.misplaced.empty()) {
+      trace_.report.entries_dropped += state.misplaced.size();
+      trace_.report.problems.push_back(
+          fmt::format("{} blocks older than the recording lie in no segment of that time, or "
+                      "overlap others; left out",
+                      state.misplaced.size()));
+    }
+    note_implicit_frees();
+    note_truncation();
+    trace_.requests.allocation_count = trace_.addresses.size();
+    trace_.requests.header.settings = to_conf(*settings_);
+    fill_stream_handles();
+  }
+
+  /// Final active blocks that are older than the recording, and exact sizes of the others.
+  void find_untouched() {
+    std::uint64_t contradicted = 0;
+    boost::unordered_flat_map<std::uint64_t, const RecordedBlock*> active;
+    for (const RecordedSegment& segment : device_->segments) {
+      for (const RecordedBlock& block : segment.blocks) {
+        if (block.state != BlockState::inactive) {
+          active[block.address.value()] = &block;
+        }
+      }
+    }
+    for (OlderBlock& block : older_) {
+      const auto live = live_.find(block.address.value());
+      if (live != live_.end() && live->second.id == block.id &&
+          active.contains(block.address.value())) {
+        block.size = active[block.address.value()]->size;
+        block.stack = active[block.address.value()]->stack;
+      }
+    }
+    for (const RecordedSegment& segment : device_->segments) {
+      for (const RecordedBlock& block : segment.blocks) {
+        if (block.state != BlockState::inactive && !live_.contains(block.address.value())) {
+          older_.push_back({block.address, block.requested, block.size,
+                            new_allocation(block.address), block.stack});
+        }
+      }
+    }
+    for (const auto& [address, live] : live_) {
+      contradicted += active.contains(address) ? 0U : 1U;
+    }
+    if (contradicted != 0) {
+      trace_.report.problems.push_back(
+          fmt::format("{} blocks are live after the last entry but not active in the final "
+                      "segments: the entries and the segments are not of the same moment",
+                      contradicted));
+    }
+  }
+
+  void note_implicit_frees() {
+    if (trace_.report.implicit_frees != 0) {
+      trace_.report.problems.push_back(
+          fmt::format("{} allocations at addresses that were still live: entries are missing in "
+                      "the middle",
+                      trace_.report.implicit_frees));
+    }
+  }
+
+  /// A ring buffer that was overwritten shows by its round length; a recording that began late
+  /// shows by older blocks. Either way the start of the story is missing.
+  void note_truncation() {
+    const std::size_t n = device_->entries.size();
+    trace_.report.truncated |= n >= 1000 && n % 1000 == 0;
+    trace_.report.truncated |=
+        trace_.report.initial_blocks != 0 || !trace_.initial.segments.empty();
+  }
+
+  void fill_stream_handles() {
+    std::vector<std::uint64_t> handles = device_->stream_handles;
+    while (handles.size() < synthetic_.end()) {
+      handles.push_back(handles.empty() ? 0 : handles.back() + 1);
+    }
+    if (handles.empty()) {
+      handles.push_back(0);
+    }
+    trace_.requests.stream_handles = std::move(handles);
+  }
+
+  const RecordedDevice* device_;
+  const Settings* settings_;
+  SyntheticStreams synthetic_;
+  std::vector<PrivateRange> private_ranges_;
+  boost::unordered_flat_map<std::uint64_t, Live> live_;
+  std::vector<OlderBlock> older_;
+  Pending pending_;
+  PoolId session_;
+  std::size_t waiting_ = 0;   ///< deferred frees that have not completed
+  std::size_t consumed_ = 0;  ///< entries looked at
+  std::size_t emitted_ = 0;   ///< entries that events account for
+  DerivedTrace trace_;
+};
+
+}  // namespace
+
+DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& device,
+                             const Settings& settings) {
+  if (device.entries.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    throw InputError("", fmt::format("device_traces[{}]", device.index),
+                     "more than 4294967294 entries", "split the recording");
+  }
+  DerivedTrace trace = Derivation(device, settings).run();
+  trace.requests.tables = recording.tables;
+  return trace;
+}
+
+RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed) {
+  RequestTrace trace;
+  trace.header = derived.requests.header;
+  trace.stream_handles = derived.requests.stream_handles;
+  trace.pools = derived.requests.pools;
+  trace.allocation_count = derived.requests.allocation_count;
+  trace.tables = derived.requests.tables;
+  std::size_t block_number = 0;
+  for (const MapSegment& segment : derived.initial.segments) {
+    for (const MapBlock& block : segment.blocks) {
+      const std::size_t i = block_number++;
+      if (derived.initial_ids[i].has_value()) {
+        trace.events.push_back({.value = block.requested.count(),
+                                .allocation = derived.initial_ids[i],
+                                .stream = segment.stream,
+                                .stack = derived.initial_stacks[i],
+                                .kind = EventKind::alloc});
+      }
+    }
+  }
+  auto next = confirmed.begin();
+  for (std::size_t i = 0; i < derived.requests.events.size(); ++i) {
+    if (next != confirmed.end() && *next == i) {
+      trace.events.push_back({.kind = EventKind::empty_cache});
+      ++next;
+    }
+    trace.events.push_back(derived.requests.events[i]);
+  }
+  return trace;
+}
+
+}  // namespace highwater

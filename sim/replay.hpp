@@ -1,0 +1,32 @@
+// Replays a request trace through the allocator model under any settings.
+#pragma once
+
+#include <optional>
+
+#include "allocator/settings.hpp"
+#include "allocator/version.hpp"
+#include "sim/replay_result.hpp"
+#include "traces/request_trace.hpp"
+
+namespace highwater {
+
+enum class DecisionDetail { none, keep };
+
+struct ReplayOptions {
+  Settings settings;
+  const VersionPreset* version = nullptr;  ///< never null when replaying
+  std::optional<Bytes> capacity;           ///< device memory; absent = unlimited
+  std::optional<double> fraction;          ///< per-process memory fraction of the capacity
+  std::optional<Bytes> memory_limit;       ///< the same limit in bytes; wins over the fraction
+  AddressPolicy addresses = AddressPolicy::never_reuse;
+  DecisionDetail decisions = DecisionDetail::none;
+};
+
+/// @throws InputError for a trace that PyTorch would assert on.
+ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options);
+
+/// What both replays (free, and as recorded) report at the end.
+void summarise(const class CachingAllocator& allocator, class UsageTracker& tracker,
+               ReplayResult& result);
+
+}  // namespace highwater

@@ -1,0 +1,50 @@
+// Drives the allocator model with the events of a request trace, one at a time.
+//
+// The driver keeps what the model does not know: which handle an allocation of the trace got, and
+// what the trace's format promises (freeing twice, or freeing what failed, is no operation).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/caching_allocator.hpp"
+#include "traces/request_trace.hpp"
+
+namespace highwater {
+
+class TraceDriver {
+ public:
+  /// Both must outlive the driver.
+  TraceDriver(const RequestTrace& trace, CachingAllocator& allocator);
+
+  /// Carries out one event; the status matters for allocations only, else it is `ok`. Markers do
+  /// nothing.
+  /// @throws InputError for a pool operation that PyTorch would assert on, naming the operation.
+  AllocationStatus apply(const Event& event);
+
+  /// The handle of an allocation that is live, else none.
+  [[nodiscard]] BlockId handle(AllocationId id) const { return handles_[id.index()]; }
+
+  void set_handle(AllocationId id, BlockId block) { handles_[id.index()] = block; }
+
+  /// Operations carried out so far; the number of the current one while it is being carried out.
+  [[nodiscard]] std::uint64_t operations() const { return operations_; }
+
+  /// empty_cache calls that the modelled release refuses (a pool session is open).
+  [[nodiscard]] std::uint64_t refused_empty_caches() const { return refused_empty_caches_; }
+
+ private:
+  AllocationStatus allocate(const Event& event);
+  void free(AllocationId id);
+  void apply_pool(const Event& event);
+  void apply_settings_change(const Event& event);
+
+  const RequestTrace* trace_;
+  CachingAllocator* allocator_;
+  std::vector<BlockId> handles_;  ///< by AllocationId
+  std::uint64_t operations_ = 0;
+  std::uint64_t refused_empty_caches_ = 0;
+};
+
+}  // namespace highwater
