@@ -1,0 +1,92 @@
+// Command line: what goes wrong is said in one line with place, reason and remedy, and the exit
+// code tells its kind.
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace {
+
+std::string write(const std::filesystem::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+  return path.string();
+}
+
+const std::string kTrace = HIGHWATER_SOURCE "/tests/data/conformance/h07_oom_retry.trace";
+
+}  // namespace
+
+TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors]") {
+  const auto [arguments, message] = GENERATE(table<Arguments, std::string>({
+      {Arguments{}, "a command is missing"},
+      {{"repaly", "x"}, "'repaly': no such command; did you mean 'replay'?"},
+      {{"replay"}, "takes exactly one FILE"},
+      {{"replay", kTrace, "--capcity", "1G"}, "did you mean --capacity?"},
+      {{"replay", kTrace, "--capacity", "80 Gigs"}, "--capacity 80 Gigs: not a size"},
+      {{"replay", kTrace, "--format", "yaml"}, "--format yaml: unknown format"},
+      {{"replay", kTrace, "--torch", "1.0"}, "no such version preset; known: 2.6, 2.11"},
+      {{"replay", kTrace, "--device", "3"}, "has nothing about that device"},
+      {{"replay", kTrace, "--memory-fraction", "2"}, "not between 0 and 1"},
+      {{"replay", kTrace, "--memory-fraction", "x"}, "memory-fraction"},
+      {{"replay", kTrace, "--memory-fraction", "0.5", "--memory-limit", "1G"}, "one of them"},
+      {{"replay", kTrace, "--alloc-conf", "max_splt_size_mb:64"},
+       "Unrecognized CachingAllocator option: max_splt_size_mb; did you mean max_split_size_mb?"},
+      {{"replay", kTrace, "--alloc-conf", "max_split_size_mb:1"}, "too small, must be > 20"},
+      {{"convert", "a"}, "convert takes IN and OUT"},
+      {{"convert", kTrace, "b.json"}, "b.json: the ending tells no format"},
+      {{"conformance"}, "takes one DIR"},
+      {{"info"}, "takes one or more FILEs"},
+  }));
+  CAPTURE(arguments);
+  const CommandRun result = run(arguments);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(result.out.empty());
+  CHECK_THAT(result.err, Contains(message));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+}
+
+TEST_CASE("cli: bad input exits with 3 and names the file", "[cli][errors]") {
+  const test::TempDir folder;
+  const auto file = [&](const std::string& name, const std::string& content) {
+    return write(folder.path() / name, content);
+  };
+  const std::string pickle_start("\x80\x04\x95", 3);
+  const auto [path, message] = std::vector<std::pair<std::string, std::string>>{
+      {(folder.path() / "missing.pickle").string(), "missing.pickle"},
+      {folder.path().string(), "directory"},
+      {file("empty.pickle", ""), "empty"},
+      {file("json.pickle", "{\"segments\": []}"), "JSON"},
+      {file("zip.pickle", std::string("PK\x03\x04", 4) + "rest"), "zip"},
+      {file("truncated.pickle", pickle_start), "byte"},
+      {file("text.trace", "conf \na 1 x 0\n"), "line 2"},
+      {file("conf.trace", "conf max_split_size_mb:1\n"), "too small"},
+      {file("broken.xz", std::string("\xfd"
+                                     "7zXZ\0garbage",
+                                     13)),
+       "broken.xz"},
+  }[static_cast<std::size_t>(GENERATE(range(0, 9)))];
+  CAPTURE(path);
+  for (const std::string name : {"replay", "info"}) {
+    if (name == "info" && path.ends_with("conf.trace")) {
+      continue;  // only the replay needs the settings
+    }
+    const CommandRun result = run({name, path});
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, Contains(path) && Contains(message));
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("cli: budgets exit with 1 after the report", "[cli][errors]") {
+  CHECK(run({"replay", kTrace, "--fail-on-oom"}).code == ExitCode::exceeded);
+  CHECK(run({"replay", kTrace, "--max-reserved", "1M"}).code == ExitCode::exceeded);
+  CHECK(run({"replay", kTrace, "--max-reserved", "1T"}).code == ExitCode::ok);
+  CHECK_FALSE(run({"replay", kTrace, "--fail-on-oom"}).out.empty());
+}

@@ -1,0 +1,140 @@
+#include "tools/command_line.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include <boost/program_options/parsers.hpp>
+#include <fmt/format.h>
+
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+/// Levenshtein distance: single-character edits between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& known) {
+  std::optional<std::string> nearest;
+  std::size_t best = word.size() / 3 + 2;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+OptionParser::OptionParser(const Command& command) : command_(&command), options_("Options", 96) {
+  options_.add_options()("help,h", "show this help");
+}
+
+void OptionParser::positional(const char* name, int max) {
+  hidden_.add_options()(name, po::value<Arguments>());
+  positional_.add(name, max);
+}
+
+void OptionParser::add_format() {
+  options_.add_options()("format",
+                         po::value<std::string>()->default_value("table")->value_name("F"),
+                         "table, json, csv or markdown");
+}
+
+std::string OptionParser::help() const {
+  std::ostringstream text;
+  text << "Usage: highwater " << command_->name << " " << command_->arguments << "\n\n"
+       << command_->description << "\n\n"
+       << options_ << "\nExample: " << command_->example << "\n";
+  return text.str();
+}
+
+po::variables_map OptionParser::parse(const Arguments& arguments) const {
+  po::options_description all;
+  all.add(options_).add(hidden_);
+  po::variables_map values;
+  try {
+    namespace style = po::command_line_style;
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(positional_)
+                  .style(style::default_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::unknown_option& error) {
+    std::vector<std::string> known;
+    for (const auto& option : options_.options()) {
+      known.push_back("--" + option->long_name());
+    }
+    const auto meant = nearest_word(error.get_option_name(), known);
+    throw UsageError(fmt::format("{}: no such option of '{}'; {}", error.get_option_name(),
+                                 command_->name,
+                                 meant ? "did you mean " + *meant + "?"
+                                       : fmt::format("see highwater {} --help", command_->name)));
+  } catch (const po::error& error) {
+    throw UsageError(fmt::format("{}; see highwater {} --help", error.what(), command_->name));
+  }
+  if (values.contains("help")) {
+    throw HelpRequested{help()};
+  }
+  return values;
+}
+
+OutputFormat output_format(const po::variables_map& values) {
+  const auto& name = values["format"].as<std::string>();
+  if (name == "table") {
+    return OutputFormat::table;
+  }
+  if (name == "json") {
+    return OutputFormat::json;
+  }
+  if (name == "csv") {
+    return OutputFormat::csv;
+  }
+  if (name == "markdown") {
+    return OutputFormat::markdown;
+  }
+  throw UsageError("--format " + name + ": unknown format; use table, json, csv or markdown");
+}
+
+std::optional<std::string> text_option(const po::variables_map& values, const std::string& option) {
+  if (!values.contains(option)) {
+    return std::nullopt;
+  }
+  return values[option].as<std::string>();
+}
+
+std::optional<Bytes> size_option(const po::variables_map& values, const std::string& option) {
+  const std::optional<std::string> text = text_option(values, option);
+  if (!text) {
+    return std::nullopt;
+  }
+  const std::optional<Bytes> size = parse_bytes(*text);
+  if (!size) {
+    throw UsageError(
+        fmt::format("--{} {}: not a size; write bytes or 80GiB, 80GB, 512M", option, *text));
+  }
+  return size;
+}
+
+}  // namespace highwater

@@ -1,0 +1,87 @@
+#include "tools/commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "allocator/version.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+constexpr std::array<Command, 4> kCommands{{
+    {"replay", "FILE [options]",
+     "Replays a memory snapshot or trace through the allocator model, under any settings.",
+     "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",
+     run_replay},
+    {"info", "FILE... [options]",
+     "Shows what is in a file: devices, events, settings, peaks, truncation, top sites.",
+     "highwater info snapshot.pickle", run_info},
+    {"convert", "IN OUT [options]",
+     "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",
+     "highwater convert snapshot.pickle snapshot.hwt.zst", run_convert},
+    {"conformance", "DIR [options]",
+     "Replays conformance vectors and compares every decision with the recorded ones.",
+     "highwater conformance tests/data/conformance", run_conformance_command},
+}};
+
+std::string overview() {
+  std::string text =
+      "Highwater simulates the PyTorch CUDA caching allocator.\n\n"
+      "Usage: highwater COMMAND [options]\n\nCommands:\n";
+  for (const Command& entry : kCommands) {
+    text += fmt::format("  {:<12} {}\n", entry.name, entry.description);
+  }
+  text += "\nVersion presets (--torch):\n";
+  for (const VersionPreset& preset : version_presets()) {
+    text += fmt::format("  {:<12} {}\n", preset.name, preset.basis);
+  }
+  text +=
+      "\nExit codes: 0 fine, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad input,\n"
+      "4 internal error.\n'highwater COMMAND --help' shows a command's options.\n";
+  return text;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& entry : kCommands) {
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+const Command& command(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &Command::name);
+  if (found == kCommands.end()) {
+    const auto meant = nearest_word(name, command_names());
+    throw UsageError(
+        fmt::format("'{}': no such command; {}", name,
+                    meant ? "did you mean '" + *meant + "'?" : "see highwater --help"));
+  }
+  return *found;
+}
+
+ExitCode run_command(const Arguments& arguments, std::ostream& out) {
+  if (arguments.empty()) {
+    throw UsageError("a command is missing; see highwater --help");
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    throw HelpRequested{overview()};
+  }
+  if (name == "--version") {
+    throw HelpRequested{"highwater " HIGHWATER_VERSION "\n"};
+  }
+  return command(name).run({arguments.begin() + 1, arguments.end()}, out);
+}
+
+}  // namespace highwater

@@ -1,0 +1,23 @@
+// The table of commands.
+#pragma once
+
+#include <span>
+
+#include "tools/command_line.hpp"
+
+namespace highwater {
+
+std::span<const Command> commands();
+
+/// Runs `arguments[0]` with the rest. @throws UsageError for an unknown command.
+ExitCode run_command(const Arguments& arguments, std::ostream& out);
+
+ExitCode run_replay(const Arguments& arguments, std::ostream& out);
+ExitCode run_info(const Arguments& arguments, std::ostream& out);
+ExitCode run_convert(const Arguments& arguments, std::ostream& out);
+ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out);
+
+/// The entry of `name` in the table; for the commands' own option parsers.
+const Command& command(std::string_view name);
+
+}  // namespace highwater

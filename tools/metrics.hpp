@@ -1,0 +1,61 @@
+// A report as a list of named numbers, from which every output format is made.
+//
+// Each metric has the key that JSON uses ("peak.reserved_bytes") and the words that people read;
+// so the formats cannot disagree. Integers stay exact in JSON and CSV; tables show IEC units.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "traces/units.hpp"
+
+namespace highwater {
+
+/// Absence (a capacity that is unlimited) is monostate: null in JSON, "-" in tables.
+using MetricValue = std::variant<std::monostate, Bytes, std::uint64_t, double, bool, std::string>;
+
+struct Metric {
+  std::string key;    ///< dotted path in JSON
+  std::string label;  ///< words in tables; empty: not shown there
+  MetricValue value;
+};
+
+struct MetricList {
+  std::string title;
+  std::vector<Metric> metrics;
+
+  void add(std::string key, std::string label, MetricValue value) {
+    metrics.push_back({std::move(key), std::move(label), std::move(value)});
+  }
+};
+
+/// Columns of text with a title: what has rows rather than names.
+struct TextTable {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<bool> right_aligned;  ///< by column
+};
+
+/// For people: "39.41 GiB", "0.173", "yes".
+std::string to_text(const MetricValue& value);
+/// Exact: "42312138752", "0.17338", "true".
+std::string to_exact_text(const MetricValue& value);
+
+/// The metrics nested by the dots of their keys.
+boost::json::object to_json(const MetricList& list);
+
+/// Label and value, as aligned columns or as a Markdown table.
+TextTable to_table(const MetricList& list);
+
+std::string format_aligned(const TextTable& table);
+std::string format_markdown(const TextTable& table);
+/// With a header line; fields quoted as RFC 4180 says.
+std::string format_csv(const TextTable& table);
+
+}  // namespace highwater

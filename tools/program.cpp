@@ -1,0 +1,36 @@
+#include "tools/program.hpp"
+
+#include <exception>
+#include <new>
+#include <ostream>
+
+#include "tools/commands.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+
+ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const auto report = [&](std::string_view what, ExitCode code) {
+    err << "highwater: " << what << "\n";
+    return code;
+  };
+  try {
+    const ExitCode code = run_command(arguments, out);
+    out.flush();
+    return out ? code : report("standard output: could not be written", ExitCode::internal);
+  } catch (const HelpRequested& help) {
+    out << help.text;
+    return ExitCode::ok;
+  } catch (const UsageError& error) {
+    return report(error.what(), ExitCode::usage);
+  } catch (const Error& error) {
+    return report(error.what(), ExitCode::bad_input);
+  } catch (const std::bad_alloc&) {
+    return report("out of host memory; close other programs or use a machine with more",
+                  ExitCode::internal);
+  } catch (const std::exception& error) {
+    return report(std::string("internal error: ") + error.what(), ExitCode::internal);
+  }
+}
+
+}  // namespace highwater

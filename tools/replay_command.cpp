@@ -1,0 +1,146 @@
+// highwater replay: options, the run, the report.
+#include <ostream>
+
+#include <boost/json.hpp>
+#include <boost/program_options/value_semantic.hpp>
+
+#include "tools/commands.hpp"
+#include "tools/replay_report.hpp"
+#include "tools/replay_run.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+struct ReplayCommand {
+  std::string file;
+  ReplayRequest request;
+  OutputFormat format = OutputFormat::table;
+  bool fail_on_oom = false;
+  std::optional<Bytes> max_reserved;
+};
+
+OptionParser option_parser() {
+  OptionParser parser(command("replay"));
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("alloc-conf", text("S"),
+               "settings as in PYTORCH_CUDA_ALLOC_CONF; replaces all settings of the file")(
+      "capacity", text("SIZE"),
+      "memory of the device, e.g. 80GiB; default: unlimited, or failures where they were recorded")(
+      "memory-limit", text("SIZE"), "what the process may take, as set by a memory fraction")(
+      "memory-fraction", po::value<double>()->value_name("X"),
+      "the same as a share of the capacity, 0 to 1")("device", po::value<int>()->value_name("N"),
+                                                     "only this device of the file")(
+      "torch", text("V"),
+      "version preset: 2.6 (exact) or 2.11 (by reading); default: nearest to the file's")(
+      "decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
+      "fail-on-oom", "exit with 1 when an allocation failed")(
+      "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
+  parser.add_format();
+  parser.positional("file", -1);
+  return parser;
+}
+
+ReplayCommand parse(const Arguments& arguments) {
+  const po::variables_map values = option_parser().parse(arguments);
+  ReplayCommand result;
+  if (!values.contains("file") || values["file"].as<Arguments>().size() != 1) {
+    throw UsageError(
+        "replay takes exactly one FILE ('-' is standard input); see highwater replay --help");
+  }
+  result.file = values["file"].as<Arguments>().front();
+  result.request.alloc_conf = text_option(values, "alloc-conf");
+  result.request.capacity = size_option(values, "capacity");
+  result.request.memory_limit = size_option(values, "memory-limit");
+  result.request.torch = text_option(values, "torch");
+  if (values.contains("memory-fraction")) {
+    result.request.memory_fraction = values["memory-fraction"].as<double>();
+  }
+  if (values.contains("device")) {
+    result.request.device = values["device"].as<int>();
+  }
+  result.request.decisions =
+      values.contains("decisions") ? DecisionDetail::keep : DecisionDetail::none;
+  result.format = output_format(values);
+  result.fail_on_oom = values.contains("fail-on-oom");
+  result.max_reserved = size_option(values, "max-reserved");
+  return result;
+}
+
+void write_json(const std::vector<DeviceReplay>& replays, std::ostream& out) {
+  boost::json::object root;
+  root["schema"] = "highwater.replay/1";
+  boost::json::array& devices = root["devices"].emplace_array();
+  for (const DeviceReplay& replay : replays) {
+    devices.push_back(replay_json(replay));
+  }
+  out << root << "\n";
+}
+
+void write_csv(const std::vector<DeviceReplay>& replays, std::ostream& out) {
+  TextTable table;
+  table.columns = {"device", "metric", "value"};
+  for (const DeviceReplay& replay : replays) {
+    for (const Metric& metric : replay_metrics(replay).metrics) {
+      table.rows.push_back(
+          {std::to_string(replay.device), metric.key, to_exact_text(metric.value)});
+    }
+  }
+  out << format_csv(table);
+}
+
+void write_for_people(const DeviceReplay& replay, OutputFormat format, std::ostream& out) {
+  out << decision_lines(replay);
+  TextTable table = to_table(replay_metrics(replay));
+  table.title = "Device " + std::to_string(replay.device);
+  out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table));
+  const std::string separator = format == OutputFormat::markdown ? "\n" : "";
+  out << separator << describe_ooms(replay);
+  if (replay.fidelity && replay.fidelity->first_divergence) {
+    const Divergence& first = *replay.fidelity->first_divergence;
+    out << "first divergence: device_traces[" << replay.device << "][" << first.entry
+        << "]: " << first.description << "\n";
+  }
+  for (const std::string& note : replay.notes) {
+    out << "note: " << note << "\n";
+  }
+  out << trust_line(replay) << "\n";
+}
+
+void write(const std::vector<DeviceReplay>& replays, OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    write_json(replays, out);
+  } else if (format == OutputFormat::csv) {
+    write_csv(replays, out);
+  } else if (replays.empty()) {
+    out << "The file holds no device with memory or events.\n";
+  } else {
+    for (const DeviceReplay& replay : replays) {
+      write_for_people(replay, format, out);
+    }
+  }
+}
+
+bool exceeds_budget(const ReplayCommand& command, const DeviceReplay& replay) {
+  return (command.fail_on_oom && replay.result.counts.ooms != 0) ||
+         (command.max_reserved && replay.result.peak.reserved > *command.max_reserved);
+}
+
+}  // namespace
+
+ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
+  const ReplayCommand command = parse(arguments);
+  const TraceFile file = read_trace_file(command.file, StackMode::skip);
+  const std::vector<DeviceReplay> replays = run_replays(file, command.file, command.request);
+  write(replays, command.format, out);
+  for (const DeviceReplay& replay : replays) {
+    if (exceeds_budget(command, replay)) {
+      return ExitCode::exceeded;
+    }
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

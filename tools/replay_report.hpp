@@ -1,0 +1,29 @@
+// The report of `replay`: metrics, out-of-memory accounts, decisions, and the trust line.
+#pragma once
+
+#include <string>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/metrics.hpp"
+#include "tools/replay_run.hpp"
+
+namespace highwater {
+
+/// Every number of the replay of one device, under its JSON key.
+MetricList replay_metrics(const DeviceReplay& replay);
+
+/// One object of the list `devices`: the metrics plus lists (ooms, notes, decisions).
+boost::json::object replay_json(const DeviceReplay& replay);
+
+/// One line that says how far the numbers can be trusted: version and settings modelled, events
+/// read and dropped, truncation, fidelity.
+std::string trust_line(const DeviceReplay& replay);
+
+/// The account of each failed allocation, for people.
+std::string describe_ooms(const DeviceReplay& replay);
+
+/// "OP ACTION ADDRESS SIZE STREAM" lines, as in the conformance vectors.
+std::string decision_lines(const DeviceReplay& replay);
+
+}  // namespace highwater

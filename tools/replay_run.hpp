@@ -1,0 +1,49 @@
+// Replays one file as the command line asks: which settings, which device, as recorded or not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/fidelity.hpp"
+#include "sim/replay.hpp"
+#include "tools/input.hpp"
+
+namespace highwater {
+
+/// The options of `replay` that decide what is simulated.
+struct ReplayRequest {
+  std::optional<std::string> alloc_conf;  ///< replaces all settings of the file
+  std::optional<Bytes> capacity;
+  std::optional<Bytes> memory_limit;
+  std::optional<double> memory_fraction;
+  std::optional<std::string> torch;  ///< version preset
+  std::optional<int> device;         ///< only this one
+  DecisionDetail decisions = DecisionDetail::none;
+};
+
+/// The replay of one device.
+struct DeviceReplay {
+  int device = 0;
+  ReplayResult result;
+  std::optional<Fidelity> fidelity;            ///< recordings under their own settings only
+  std::optional<DerivationReport> derivation;  ///< recordings only
+  Settings settings;
+  const VersionPreset* version = nullptr;
+  std::optional<std::string> torch_detected;  ///< recordings only
+  std::optional<Bytes> capacity;
+  std::optional<Bytes> memory_limit;
+  std::optional<double> memory_fraction;
+  std::uint64_t events_read = 0;
+  std::uint64_t events_dropped = 0;
+  bool truncated = false;
+  std::vector<std::string> notes;             ///< what a reader of the numbers should know
+  std::vector<std::uint64_t> stream_handles;  ///< by StreamId
+};
+
+/// One result per device that has anything, ascending.
+/// @throws UsageError for wrong options, InputError for wrong settings inside the file.
+std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
+                                      const ReplayRequest& request);
+
+}  // namespace highwater

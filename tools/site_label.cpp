@@ -1,0 +1,56 @@
+#include "tools/site_label.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace highwater {
+namespace {
+
+bool is_user_code(std::string_view file) {
+  const bool python = file.ends_with(".py") || file.starts_with("<ipython");
+  return python && file.find("/torch/") == std::string_view::npos;
+}
+
+/// Frames of the unwinder and of the allocation itself, which every C++ stack begins with.
+bool is_machinery(std::string_view function) {
+  constexpr std::array<std::string_view, 6> kPrefixes{"torch::unwind", "torch::CapturedTraceback",
+                                                      "torch::cuda::", "c10::",
+                                                      "at::detail::",  "at::native::empty"};
+  return std::ranges::any_of(kPrefixes,
+                             [&](std::string_view prefix) { return function.starts_with(prefix); });
+}
+
+std::string label(const SideTables& tables, const Frame& frame) {
+  const std::string_view path = tables.strings[frame.file];
+  const std::size_t slash = path.rfind('/');
+  const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string_view function = tables.strings[frame.function];
+  if (file == "??") {
+    return std::string(function);  // C++ without debug information
+  }
+  return frame.line > 0 ? fmt::format("{}:{} {}", file, frame.line, function)
+                        : fmt::format("{} {}", file, function);
+}
+
+}  // namespace
+
+std::string site_label(const SideTables& tables, StackId stack) {
+  if (!stack.has_value() || tables.stacks.stack(stack).empty()) {
+    return "(no stack recorded)";
+  }
+  const auto frames = tables.stacks.stack(stack);
+  const auto first = [&](auto wanted) {
+    return std::ranges::find_if(frames,
+                                [&](FrameId id) { return wanted(tables.stacks.frame(id)); });
+  };
+  auto chosen = first([&](const Frame& frame) { return is_user_code(tables.strings[frame.file]); });
+  if (chosen == frames.end()) {
+    chosen =
+        first([&](const Frame& frame) { return !is_machinery(tables.strings[frame.function]); });
+  }
+  return label(tables, tables.stacks.frame(chosen == frames.end() ? frames.front() : *chosen));
+}
+
+}  // namespace highwater

@@ -1,0 +1,16 @@
+// A call stack as one short line: the frame that the user wrote, not the library's.
+#pragma once
+
+#include <string>
+
+#include "traces/ids.hpp"
+#include "traces/stack_table.hpp"
+
+namespace highwater {
+
+/// "train.py:42 forward": the innermost Python frame outside of PyTorch; for stacks without one
+/// (the autograd thread) the innermost frame that is not the allocation itself; "(no stack
+/// recorded)" where there is none.
+std::string site_label(const SideTables& tables, StackId stack);
+
+}  // namespace highwater
