@@ -43,7 +43,6 @@ const FreeEntry* skip_expandable(const FreeList& list, const BlockStore& blocks,
 CachingAllocator::CachingAllocator(Device& device, const Settings& settings,
                                    const VersionPreset& version)
     : device_(&device), settings_(settings), version_(&version) {
-  add_pools(PoolId{});
   if (settings.per_process_memory_fraction) {
     set_memory_fraction(*settings.per_process_memory_fraction);
   }
@@ -58,9 +57,9 @@ void CachingAllocator::set_memory_fraction(double fraction) {
   allowed_ = Bytes{static_cast<std::uint64_t>(fraction * total)};
 }
 
-CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId stream) const {
+CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId stream) {
   const Bytes rounded = round_size(size, settings_);
-  return {size, rounded, segment_size(rounded, settings_), stream, pool_for(rounded)};
+  return {size, rounded, stream, &pool_for(rounded).of(stream)};
 }
 
 AllocationResult CachingAllocator::allocate(Bytes size, StreamId stream) {
@@ -81,43 +80,42 @@ AllocationResult CachingAllocator::allocate(Bytes size, StreamId stream) {
   return {AllocationStatus::ok, hand_out(request, block)};
 }
 
-bool CachingAllocator::would_hit_cache(Bytes size, StreamId stream) const {
-  return size.count() == 0 || find_cached(make_request(size, stream)).has_value();
+bool CachingAllocator::would_hit_cache(Bytes size, StreamId stream) {
+  return size.count() == 0 || find_cached(make_request(size, stream)) != nullptr;
 }
 
-BlockId CachingAllocator::find_cached(const Request& request) const {
-  const FreeList* const list = pools_[request.pool]->find_list(request.stream);
-  return list == nullptr ? BlockId::none() : best_candidate(*list, request);
-}
-
-BlockId CachingAllocator::best_candidate(const FreeList& list, const Request& request) const {
+/// Best fit, or nothing: only one candidate is looked at, and it may be refused.
+const FreeEntry* CachingAllocator::find_cached(const Request& request) const {
+  const FreeList& list = request.cache->free;
   const FreeEntry* entry = list.lower_bound(request.size);
   if (entry != nullptr && blocks_[entry->block].is_expandable()) {
     entry = settings_.expandable_segments ? prefer_not_growing(list, blocks_, entry)
                                           : skip_expandable(list, blocks_, entry);
   }
-  if (entry == nullptr || refused_as_oversize(request.size, blocks_[entry->block])) {
-    return BlockId::none();  // only this one candidate is looked at
+  if (entry == nullptr || refused_as_oversize(request.size, Bytes{entry->size})) {
+    return nullptr;
   }
-  return entry->block;
+  return entry;
 }
 
-bool CachingAllocator::refused_as_oversize(Bytes size, const Block& candidate) const {
+bool CachingAllocator::refused_as_oversize(Bytes size, Bytes candidate) const {
   if (size < settings_.max_split_size) {
-    return candidate.size >= settings_.max_split_size;
+    return candidate >= settings_.max_split_size;
   }
-  return candidate.size >= size + settings_.max_non_split_rounding_size;
+  return candidate >= size + settings_.max_non_split_rounding_size;
 }
 
 BlockId CachingAllocator::take_cached(const Request& request) {
   if (garbage_collection_active()) {
-    ++pools_[request.pool]->search_count;
+    ++request.cache->pool->search_count;
   }
-  const BlockId found = find_cached(request);
-  if (found.has_value()) {
-    uncache(found);
+  const FreeEntry* const found = find_cached(request);
+  if (found == nullptr) {
+    return BlockId::none();
   }
-  return found;
+  const FreeEntry taken = *found;  // it goes away with the next line
+  request.cache->free.erase(taken);
+  return taken.block;
 }
 
 BlockId CachingAllocator::climb_ladder(Request& request) {
@@ -139,20 +137,20 @@ BlockId CachingAllocator::climb_ladder(Request& request) {
 }
 
 BlockId CachingAllocator::take_from_oom_pools(Request& request) {
-  const PoolSlot wanted = request.pool;
-  if (pools_[wanted]->is_private()) {
+  StreamCache* const wanted = request.cache;
+  if (wanted->pool->is_private()) {
     return BlockId::none();
   }
   for (const auto& [id, pool] : private_pools_) {
     if (pool.options.use_on_oom) {
-      request.pool = static_cast<PoolSlot>(pool.slot + wanted);
+      request.cache = &pool.pools->of(wanted->kind).of(request.stream);
       const BlockId block = take_cached(request);
       if (block.has_value()) {
         return block;
       }
     }
   }
-  request.pool = wanted;
+  request.cache = wanted;
   return BlockId::none();
 }
 
@@ -160,24 +158,24 @@ BlockId CachingAllocator::new_segment(const Request& request, Attempt attempt) {
   if (attempt == Attempt::retry) {
     ++stats_.counters.num_alloc_retries;
   }
-  if (allowed_ && held_ + request.segment > *allowed_) {
+  if (allowed_ && held_ + segment_size(request.size, settings_) > *allowed_) {
     return BlockId::none();  // by its full size, even where an expandable segment would map less
   }
   return settings_.expandable_segments ? grow_expandable(request) : new_fixed_segment(request);
 }
 
 BlockId CachingAllocator::new_fixed_segment(const Request& request) {
-  const std::optional<Address> address = device_->allocate(request.segment);
+  const Bytes size = segment_size(request.size, settings_);
+  const std::optional<Address> address = device_->allocate(size);
   if (!address) {
     return BlockId::none();
   }
   Block block;
   block.address = *address;
-  block.size = request.segment;
+  block.size = size;
   block.stream = request.stream;
-  block.pool = request.pool;
-  const PoolKind kind = pool_of(block).kind;
-  stats_.increase(Stat::segment, kind, 1);
+  block.home = request.cache;
+  stats_.increase(Stat::segment, block.kind(), 1);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_segments.change(1);
   }
@@ -186,31 +184,32 @@ BlockId CachingAllocator::new_fixed_segment(const Request& request) {
   return blocks_.add(block);
 }
 
-bool CachingAllocator::splits(const Request& request, const Block& block) const {
-  const Pool& pool = *pools_[request.pool];
-  return should_split(pool.kind, request.size, block.size - request.size, settings_) &&
-         !is_no_split(pool);
+bool CachingAllocator::splits(const Request& request, Bytes remaining) const {
+  return should_split(request.cache->kind, request.size, remaining, settings_) &&
+         !is_no_split(*request.cache->pool);
 }
 
 BlockId CachingAllocator::hand_out(const Request& request, BlockId id) {
   const bool was_split = blocks_[id].is_split();
-  const PoolKind kind = pools_[request.pool]->kind;
-  if (splits(request, blocks_[id])) {
-    const BlockId rest = split(id, request.size);
-    if (!blocks_[id].is_expandable()) {
+  const bool is_expandable = blocks_[id].is_expandable();
+  const Bytes remaining = blocks_[id].size - request.size;
+  const PoolKind kind = request.cache->kind;
+  if (splits(request, remaining)) {
+    split(id, request.size);
+    if (!is_expandable) {
       if (was_split) {
-        stats_.decrease(Stat::inactive_split_bytes, kind, blocks_[id].size);
+        stats_.decrease(Stat::inactive_split_bytes, kind, request.size);
       } else {
-        stats_.increase(Stat::inactive_split_bytes, kind, blocks_[rest].size);
+        stats_.increase(Stat::inactive_split_bytes, kind, remaining);
         stats_.increase(Stat::inactive_split, kind, 1);
       }
     }
-  } else if (was_split && !blocks_[id].is_expandable()) {
+  } else if (was_split && !is_expandable) {
     stats_.decrease(Stat::inactive_split_bytes, kind, blocks_[id].size);
     stats_.decrease(Stat::inactive_split, kind, 1);
   }
   Block& block = blocks_[id];
-  block.allocated = true;
+  block.state = BlockState::active_allocated;
   block.requested = request.asked;
   account_handed_out(block);
   decide(RecordedAction::alloc, block.address, block.requested, block.stream);
@@ -219,25 +218,19 @@ BlockId CachingAllocator::hand_out(const Request& request, BlockId id) {
 
 /// Cuts `id` behind its first `size` bytes, caches the rest and returns it.
 BlockId CachingAllocator::split(BlockId id, Bytes size) {
-  Block& front = blocks_[id];
-  Block rest = front;
-  rest.address = front.address + size;
-  rest.size = front.size - size;
+  const BlockId rest_id = blocks_.add_copy(id);
+  Block& rest = blocks_[rest_id];
+  rest.address = rest.address + size;
+  rest.size -= size;
   rest.prev = id;
-  front.size = size;
-  const BlockId rest_id = blocks_.add(rest);
+  blocks_[id].size = size;
   blocks_.link(rest_id);
   cache(rest_id);
   return rest_id;
 }
 
 void CachingAllocator::account_handed_out(const Block& block) {
-  const PoolKind kind = pool_of(block).kind;
-  stats_.increase(Stat::allocation, kind, 1);
-  stats_.increase(Stat::allocated_bytes, kind, block.size);
-  stats_.increase(Stat::active, kind, 1);
-  stats_.increase(Stat::active_bytes, kind, block.size);
-  stats_.increase(Stat::requested_bytes, kind, block.requested);
+  stats_.hand_out(block.kind(), block.size, block.requested);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_allocations.change(1);
   }

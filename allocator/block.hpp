@@ -9,14 +9,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/pool.hpp"
 #include "traces/address.hpp"
 #include "traces/ids.hpp"
+#include "traces/recording.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
 
-using BlockId = Id<struct BlockTag>;                   ///< a block in the BlockStore
-using PoolSlot = std::uint16_t;                        ///< a pool in the allocator's table
 using ExpandableId = Id<struct ExpandableSegmentTag>;  ///< an expandable segment
 
 /// One cache line.
@@ -24,14 +24,14 @@ struct Block {
   Address address;
   Bytes size;
   Bytes requested;                ///< bytes the program asked for; meaningful while active
+  StreamCache* home = nullptr;    ///< the part of a pool that it belongs to and returns to
   BlockId prev;                   ///< neighbour at the lower address, if any
   BlockId next;                   ///< neighbour at the higher address, if any
   StreamId stream;                ///< the stream of the segment
   ExpandableId expandable;        ///< the expandable segment it belongs to, if any
   std::uint64_t gc_base = 0;      ///< the pool's search count when the block was cached
   std::uint32_t event_count = 0;  ///< outstanding events of other streams
-  PoolSlot pool = 0;
-  bool allocated = false;        ///< handed out and not yet freed by the program
+  BlockState state = BlockState::inactive;
   bool mapped = true;            ///< false: address space without memory
   bool has_stream_uses = false;  ///< used on other streams (their list is a side table)
 
@@ -41,8 +41,10 @@ struct Block {
 
   [[nodiscard]] bool is_expandable() const { return expandable.has_value(); }
 
-  /// Neither handed out nor waiting for other streams.
-  [[nodiscard]] bool is_free() const { return !allocated && event_count == 0 && !has_stream_uses; }
+  [[nodiscard]] PoolKind kind() const { return home->kind; }
+
+  /// Neither handed out nor waiting for other streams; also said of address space.
+  [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
 };
 
 static_assert(sizeof(Block) <= 64);
@@ -54,13 +56,15 @@ class BlockStore {
   [[nodiscard]] const Block& operator[](BlockId id) const { return blocks_[id.index()]; }
 
   BlockId add(const Block& block) {
-    if (unused_.empty()) {
-      blocks_.push_back(block);
-      return BlockId{blocks_.size() - 1};
-    }
-    const BlockId id = unused_.back();
-    unused_.pop_back();
-    blocks_[id.index()] = block;
+    const BlockId id = take_slot();
+    (*this)[id] = block;
+    return id;
+  }
+
+  /// As add(blocks[original]), with one copy less.
+  BlockId add_copy(BlockId original) {
+    const BlockId id = take_slot();
+    (*this)[id] = (*this)[original];
     return id;
   }
 
@@ -91,6 +95,16 @@ class BlockStore {
   }
 
  private:
+  BlockId take_slot() {
+    if (unused_.empty()) {
+      blocks_.emplace_back();
+      return BlockId{blocks_.size() - 1};
+    }
+    const BlockId id = unused_.back();
+    unused_.pop_back();
+    return id;
+  }
+
   std::vector<Block> blocks_;
   std::vector<BlockId> unused_;
 };

@@ -63,6 +63,8 @@ class CachingAllocator {
  public:
   /// `device` must outlive the allocator. Streams are dense ids in the order of their raw handles.
   CachingAllocator(Device& device, const Settings& settings, const VersionPreset& version);
+  CachingAllocator(const CachingAllocator&) = delete;  // blocks point into it
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
 
   /// torch.cuda.set_per_process_memory_fraction; 0 <= fraction <= 1.
   void set_memory_fraction(double fraction);
@@ -109,7 +111,7 @@ class CachingAllocator {
   [[nodiscard]] const OutOfMemory& last_out_of_memory() const { return last_oom_; }
 
   /// Whether a request would be served from the cache right now; changes nothing.
-  [[nodiscard]] bool would_hit_cache(Bytes size, StreamId stream) const;
+  [[nodiscard]] bool would_hit_cache(Bytes size, StreamId stream);
 
   [[nodiscard]] MemoryMap memory_map() const;
 
@@ -134,18 +136,16 @@ class CachingAllocator {
   struct Request {
     Bytes asked;
     Bytes size;  ///< rounded
-    Bytes segment;
     StreamId stream;
-    PoolSlot pool = 0;
+    StreamCache* cache = nullptr;
   };
 
   enum class Attempt { first, retry };
 
   // allocate.cpp
-  [[nodiscard]] Request make_request(Bytes size, StreamId stream) const;
-  [[nodiscard]] BlockId find_cached(const Request& request) const;
-  [[nodiscard]] BlockId best_candidate(const FreeList& list, const Request& request) const;
-  [[nodiscard]] bool refused_as_oversize(Bytes size, const Block& candidate) const;
+  [[nodiscard]] Request make_request(Bytes size, StreamId stream);
+  [[nodiscard]] const FreeEntry* find_cached(const Request& request) const;
+  [[nodiscard]] bool refused_as_oversize(Bytes size, Bytes candidate) const;
   BlockId take_cached(const Request& request);
   BlockId climb_ladder(Request& request);
   BlockId take_from_oom_pools(Request& request);
@@ -153,18 +153,26 @@ class CachingAllocator {
   BlockId new_fixed_segment(const Request& request);
   BlockId hand_out(const Request& request, BlockId block);
   BlockId split(BlockId block, Bytes size);
-  [[nodiscard]] bool splits(const Request& request, const Block& block) const;
+  [[nodiscard]] bool splits(const Request& request, Bytes remaining) const;
   void account_handed_out(const Block& block);
   AllocationResult fail(const Request& request);
   [[nodiscard]] OutOfMemory account_of_failure(const Request& request) const;
 
   // free.cpp
   void free_now(BlockId id);
-  Bytes try_merge(BlockId into, BlockId neighbour);
+  std::int64_t join_neighbours(BlockId id);
+  void join(BlockId into, BlockId neighbour);
   void cache(BlockId id);
   void uncache(BlockId id);
   void record_events(BlockId id);
-  void process_events();
+
+  void process_events() {
+    if (!deferred_.empty() || !events_.empty()) {
+      process_pending();
+    }
+  }
+
+  void process_pending();
   void insert_deferred_events();
   void finish_event(BlockId id);
 
@@ -173,7 +181,7 @@ class CachingAllocator {
   void release_default_pools();
   void release_freeable_pools();
   void synchronize_and_free_events();
-  void release_pool_blocks(PoolSlot slot);
+  void release_pool_blocks(Pool& pool);
   void release_fixed(BlockId id);
   bool release_oversize(const Request& request);
   void collect_garbage();
@@ -193,21 +201,16 @@ class CachingAllocator {
   void release_reservation(BlockId id);
 
   // pools.cpp
-  [[nodiscard]] PoolSlot pool_for(Bytes rounded) const;
-  PoolSlot add_pools(PoolId owner);
+  [[nodiscard]] Pool& pool_for(Bytes rounded);
   [[nodiscard]] bool is_no_split(const Pool& pool) const;
 
   // map.cpp
   void append_ranges(BlockId first, MemoryMap& map) const;
   [[nodiscard]] MapSegment empty_range(const Block& first) const;
-  [[nodiscard]] PoolSlot pool_slot(PoolId owner, PoolKind kind);
+  [[nodiscard]] Pool& pool_of(PoolId owner, PoolKind kind);
   BlockId restore_range(const MapSegment& segment, Block prototype, BlockId previous,
                         std::vector<BlockId>& handles);
   void restore_reservation(std::span<const MapSegment> ranges, std::vector<BlockId>& handles);
-
-  [[nodiscard]] Pool& pool_of(const Block& block) { return *pools_[block.pool]; }
-
-  [[nodiscard]] const Pool& pool_of(const Block& block) const { return *pools_[block.pool]; }
 
   void decide(RecordedAction action, Address address, Bytes size, StreamId stream) {
     if (listener_ != nullptr) {
@@ -221,9 +224,22 @@ class CachingAllocator {
     Bytes page;
   };
 
-  /// Private pool: its two pools sit at `slot` (small) and `slot + 1` (large).
+  /// A small and a large pool with one owner.
+  struct PoolPair {
+    explicit PoolPair(PoolId owner) {
+      small.kind = PoolKind::small;
+      large.kind = PoolKind::large;
+      small.owner = large.owner = owner;
+    }
+
+    [[nodiscard]] Pool& of(PoolKind kind) { return kind == PoolKind::small ? small : large; }
+
+    Pool small;
+    Pool large;
+  };
+
   struct PrivatePool {
-    PoolSlot slot = 0;
+    std::unique_ptr<PoolPair> pools;
     PoolOptions options;
     std::int64_t use_count = 0;  ///< 0: released, its memory may go back to the device
     Bytes held;                  ///< bytes of segments and mapped ranges
@@ -234,10 +250,11 @@ class CachingAllocator {
   const VersionPreset* version_;
   DecisionListener* listener_ = nullptr;
   BlockStore blocks_;
-  std::vector<std::unique_ptr<Pool>> pools_;  ///< 0 and 1: the default pools; never shrinks
+  PoolPair default_pools_{PoolId{}};
   std::map<PoolId, PrivatePool> private_pools_;
-  std::vector<PoolId> freeable_;  ///< in the order of their release
-  std::vector<PoolId> sessions_;  ///< open pools, oldest first
+  std::vector<std::unique_ptr<PoolPair>> dropped_pools_;  ///< empty, but blocks may refer to them
+  std::vector<PoolId> freeable_;                          ///< in the order of their release
+  std::vector<PoolId> sessions_;                          ///< open pools, oldest first
   std::vector<ExpandableSegment> expandable_;
   StreamEvents events_;
   std::map<BlockId, StreamUses> uses_;  ///< other streams that use a block

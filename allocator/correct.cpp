@@ -13,9 +13,8 @@ BlockId CachingAllocator::move_block(BlockId id, Address address) {
   blocks_.for_each_chain([&](BlockId first) {
     for (BlockId at = first; at.has_value(); at = blocks_[at].next) {
       const Block& block = blocks_[at];
-      if (block.mapped && block.is_free() && block.pool == moved.pool &&
-          block.stream == moved.stream && block.address <= wanted.begin &&
-          wanted.end() <= block.end()) {
+      if (block.mapped && block.is_free() && block.home == moved.home &&
+          block.address <= wanted.begin && wanted.end() <= block.end()) {
         target = at;
       }
     }
@@ -30,12 +29,12 @@ BlockId CachingAllocator::move_block(BlockId id, Address address) {
     cache(target);
     target = rest;
   }
-  const PoolKind kind = pool_of(moved).kind;
+  const PoolKind kind = moved.kind();
   if (should_split(kind, moved.size, blocks_[target].size - moved.size, settings_)) {
     split(target, moved.size);
   }
   Block& block = blocks_[target];
-  block.allocated = true;
+  block.state = BlockState::active_allocated;
   block.requested = moved.requested;
   account_handed_out(block);
   DecisionListener* const listener = std::exchange(listener_, nullptr);
@@ -49,7 +48,7 @@ void CachingAllocator::add_segment(AddressRange segment, StreamId stream, PoolKi
   block.address = segment.begin;
   block.size = segment.size;
   block.stream = stream;
-  block.pool = kind == PoolKind::large ? 1 : 0;
+  block.home = &default_pools_.of(kind).of(stream);
   stats_.increase(Stat::segment, kind, 1);
   account_new_memory(block, block.size);
   cache(blocks_.add(block));

@@ -36,7 +36,7 @@ BlockId CachingAllocator::grow_expandable(const Request& request) {
 /// Where to grow: the lowest unmapped stretch of the stream, with the free block before it, that
 /// has room for the request; else a new reservation.
 BlockId CachingAllocator::find_address_space(const Request& request) {
-  for (const auto& [address, id] : pools_[request.pool]->unmapped_of(request.stream)) {
+  for (const auto& [address, id] : request.cache->unmapped) {
     const BlockId before = blocks_[id].prev;
     const BlockId start = before.has_value() && blocks_[before].is_free() ? before : id;
     if (has_address_space(start, request.size)) {
@@ -57,7 +57,7 @@ bool CachingAllocator::has_address_space(BlockId from, Bytes size) const {
 
 /// A reservation of 9/8 of the device's memory, in whole pages, as one unmapped block.
 BlockId CachingAllocator::reserve_segment(const Request& request) {
-  const PoolKind kind = pools_[request.pool]->kind;
+  const PoolKind kind = request.cache->kind;
   const Bytes total = device_->total_memory();
   const Bytes page = expandable_page(kind, settings_);
   const Bytes size = round_up(total + total / 8, page);
@@ -65,7 +65,7 @@ BlockId CachingAllocator::reserve_segment(const Request& request) {
   block.address = device_->reserve({size, kind, request.stream});
   block.size = size;
   block.stream = request.stream;
-  block.pool = request.pool;
+  block.home = request.cache;
   block.expandable = ExpandableId{expandable_.size()};
   expandable_.push_back({{block.address, size}, page});
   return add_unmapped(block);
@@ -75,7 +75,7 @@ BlockId CachingAllocator::add_unmapped(const Block& block) {
   const BlockId id = blocks_.add(block);
   blocks_[id].mapped = false;
   blocks_.link(id);
-  pool_of(block).unmapped_of(block.stream).emplace(block.address, id);
+  block.home->unmapped.emplace(block.address, id);
   return id;
 }
 
@@ -88,7 +88,7 @@ bool CachingAllocator::map_block(BlockId id, Bytes size) {
     return false;
   }
   const Block unmapped = blocks_[id];
-  pool_of(unmapped).unmapped_of(unmapped.stream).erase(unmapped.address);
+  unmapped.home->unmapped.erase(unmapped.address);
   blocks_[id].mapped = true;
   if (range.size < unmapped.size) {
     blocks_[id].size = range.size;
@@ -98,8 +98,7 @@ bool CachingAllocator::map_block(BlockId id, Bytes size) {
     rest.prev = id;
     add_unmapped(rest);
   }
-  try_merge(id, blocks_[id].prev);
-  try_merge(id, blocks_[id].next);
+  join_neighbours(id);
   cache(id);
   account_new_memory(unmapped, range.size);
   ++stats_.counters.segment_map;
@@ -142,10 +141,9 @@ void CachingAllocator::unmap_block(BlockId id) {
     blocks_.link(rim_id);
     cache(rim_id);
   }
-  try_merge(id, blocks_[id].prev);
-  try_merge(id, blocks_[id].next);
+  join_neighbours(id);
   const Block& unmapped = blocks_[id];
-  pool_of(unmapped).unmapped_of(unmapped.stream).emplace(unmapped.address, id);
+  unmapped.home->unmapped.emplace(unmapped.address, id);
   account_released_memory(block, range.size);
   ++stats_.counters.segment_unmap;
   decide(RecordedAction::segment_unmap, range.begin, range.size, block.stream);
@@ -154,7 +152,7 @@ void CachingAllocator::unmap_block(BlockId id) {
 /// Gives back a reservation that is one unmapped block.
 void CachingAllocator::release_reservation(BlockId id) {
   const Block block = blocks_[id];
-  pool_of(block).unmapped_of(block.stream).erase(block.address);
+  block.home->unmapped.erase(block.address);
   device_->unreserve({block.address, block.size});
   blocks_.remove(id);
 }

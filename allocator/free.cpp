@@ -20,10 +20,8 @@ void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
 
 void CachingAllocator::free(BlockId id) {
   Block& block = blocks_[id];
-  block.allocated = false;
-  const PoolKind kind = pool_of(block).kind;
-  stats_.decrease(Stat::allocation, kind, 1);
-  stats_.decrease(Stat::allocated_bytes, kind, block.size);
+  block.state = BlockState::active_pending_free;
+  stats_.request_free(block.kind(), block.size);
   decide(RecordedAction::free_requested, block.address, block.requested, block.stream);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_allocations.change(-1);
@@ -52,48 +50,46 @@ void CachingAllocator::record_stream(BlockId id, StreamId stream) {
 
 /// Back to the free list, joined with its free neighbours.
 void CachingAllocator::free_now(BlockId id) {
-  const Block before = blocks_[id];
-  decide(RecordedAction::free_completed, before.address, before.requested, before.stream);
-  std::int64_t split_blocks = 0;
-  std::int64_t split_bytes = 0;
-  for (const BlockId neighbour : {before.prev, before.next}) {
-    const Bytes subsumed = try_merge(id, neighbour);
-    if (subsumed.count() != 0) {
-      --split_blocks;
-      split_bytes -= static_cast<std::int64_t>(subsumed.count());
-    }
-  }
+  Block& block = blocks_[id];
+  const PoolKind kind = block.kind();
+  decide(RecordedAction::free_completed, block.address, block.requested, block.stream);
+  stats_.complete_free(kind, block.size, block.requested);
+  block.state = BlockState::inactive;
+  const Bytes freed = block.size;
+  const std::int64_t joined = join_neighbours(id);
   cache(id);
-  const Block& merged = blocks_[id];
-  const PoolKind kind = pool_of(merged).kind;
-  if (!merged.is_expandable()) {
-    if (merged.is_split()) {
-      ++split_blocks;
-      split_bytes += static_cast<std::int64_t>(merged.size.count());
-    }
-    stats_.change(Stat::inactive_split, kind, split_blocks);
-    stats_.change(Stat::inactive_split_bytes, kind, split_bytes);
+  if (!block.is_expandable()) {
+    const bool is_split = block.is_split();
+    const Bytes now_split = is_split ? block.size : Bytes{0};
+    const Bytes was_split = block.size - freed;
+    stats_.change(Stat::inactive_split, kind, (is_split ? 1 : 0) - joined);
+    stats_.change(Stat::inactive_split_bytes, kind,
+                  static_cast<std::int64_t>(now_split.count() - was_split.count()));
   }
-  stats_.decrease(Stat::active, kind, 1);
-  stats_.decrease(Stat::active_bytes, kind, before.size);
-  stats_.decrease(Stat::requested_bytes, kind, before.requested);
 }
 
-/// Joins `neighbour` into `into` if both are free and mapped alike; the bytes gained, or 0.
-Bytes CachingAllocator::try_merge(BlockId into_id, BlockId neighbour_id) {
-  if (!neighbour_id.has_value()) {
-    return Bytes{0};
+/// Joins the free neighbours that are mapped alike into `id`; their number.
+std::int64_t CachingAllocator::join_neighbours(BlockId id) {
+  const BlockId prev = blocks_[id].prev;
+  const BlockId next = blocks_[id].next;
+  std::int64_t joined = 0;
+  for (const BlockId neighbour : {prev, next}) {
+    if (neighbour.has_value() && blocks_[neighbour].is_free() &&
+        blocks_[neighbour].mapped == blocks_[id].mapped) {
+      join(id, neighbour);
+      ++joined;
+    }
   }
+  return joined;
+}
+
+void CachingAllocator::join(BlockId into_id, BlockId neighbour_id) {
   Block& into = blocks_[into_id];
   const Block& neighbour = blocks_[neighbour_id];
-  if (!neighbour.is_free() || neighbour.mapped != into.mapped) {
-    return Bytes{0};
-  }
-  const Bytes gained = neighbour.size;
   if (neighbour.mapped) {
     uncache(neighbour_id);
   } else {
-    pool_of(neighbour).unmapped_of(neighbour.stream).erase(neighbour.address);
+    neighbour.home->unmapped.erase(neighbour.address);
   }
   if (into.prev == neighbour_id) {
     into.address = neighbour.address;
@@ -101,23 +97,21 @@ Bytes CachingAllocator::try_merge(BlockId into_id, BlockId neighbour_id) {
   } else {
     into.next = neighbour.next;
   }
-  into.size += gained;
+  into.size += neighbour.size;
   blocks_.link(into_id);
   blocks_.remove(neighbour_id);
-  return gained;
 }
 
 void CachingAllocator::cache(BlockId id) {
   Block& block = blocks_[id];
-  Pool& pool = pool_of(block);
-  block.gc_base = pool.search_count;
+  block.gc_base = block.home->pool->search_count;
   block.requested = Bytes{0};
-  pool.list(block.stream).insert({block.size.count(), block.address.value(), id});
+  block.home->free.insert({block.size.count(), block.address.value(), id});
 }
 
 void CachingAllocator::uncache(BlockId id) {
   const Block& block = blocks_[id];
-  pool_of(block).list(block.stream).erase({block.size.count(), block.address.value(), id});
+  block.home->free.erase({block.size.count(), block.address.value(), id});
 }
 
 /// One event per stream that used the block; it stays active until all have completed.
@@ -131,10 +125,8 @@ void CachingAllocator::record_events(BlockId id) {
   block.has_stream_uses = false;
 }
 
-void CachingAllocator::process_events() {
-  if (!deferred_.empty()) {
-    insert_deferred_events();
-  }
+void CachingAllocator::process_pending() {
+  insert_deferred_events();
   events_.take_completed([this](BlockId id) { finish_event(id); });
 }
 

@@ -14,19 +14,20 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
 #include <vector>
 
-#include "allocator/block.hpp"
 #include "allocator/constants.hpp"
-#include "traces/address.hpp"
+#include "traces/ids.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
+
+using BlockId = Id<struct BlockTag>;  ///< a block in the BlockStore
 
 /// A free block as the list orders it.
 struct FreeEntry {
@@ -42,6 +43,12 @@ struct FreeEntry {
   bool operator==(const FreeEntry& other) const {
     return size == other.size && address == other.address;
   }
+
+  /// The order as one comparison without a branch: what the hot searches use.
+  [[nodiscard]] bool before(const FreeEntry& other) const {
+    __extension__ using Wide = unsigned __int128;
+    return ((Wide{size} << 64) | address) < ((Wide{other.size} << 64) | other.address);
+  }
 };
 
 namespace detail {
@@ -51,18 +58,59 @@ class SizeClass {
  public:
   [[nodiscard]] bool empty() const { return sorted_.empty() && !tree_; }
 
-  void insert(const FreeEntry& entry);
-  void erase(const FreeEntry& entry);
+  void insert(const FreeEntry& entry) {
+    if (tree_ || sorted_.size() == kMaxSorted) [[unlikely]] {
+      insert_into_tree(entry);
+      return;
+    }
+    // From the smallest on: what comes back soon was usually taken from there.
+    std::size_t i = sorted_.size();
+    sorted_.emplace_back();
+    for (; i > 0 && sorted_[i - 1].before(entry); --i) {
+      sorted_[i] = sorted_[i - 1];
+    }
+    // Member by member: a copy of the whole would be read back wider than it was just written.
+    sorted_[i].size = entry.size;
+    sorted_[i].address = entry.address;
+    sorted_[i].block = entry.block;
+  }
+
+  void erase(const FreeEntry& entry) {
+    if (tree_) [[unlikely]] {
+      erase_from_tree(entry);
+    } else if (sorted_.back() == entry) {
+      sorted_.pop_back();
+    } else {
+      erase_inside(entry);
+    }
+  }
 
   /// The first entry not before `key`; nothing when all are before it.
-  [[nodiscard]] const FreeEntry* lower_bound(const FreeEntry& key) const;
+  [[nodiscard]] const FreeEntry* lower_bound(const FreeEntry& key) const {
+    if (sorted_.empty()) {
+      return tree_ ? lower_bound_in_tree(key) : nullptr;
+    }
+    return key.before(sorted_.back()) ? &sorted_.back() : lower_bound_inside(key);
+  }
+
   /// The last entry before `key`.
-  [[nodiscard]] const FreeEntry* before(const FreeEntry& key) const;
-  [[nodiscard]] const FreeEntry* first() const;
+  [[nodiscard]] const FreeEntry* last_before(const FreeEntry& key) const;
+
+  [[nodiscard]] const FreeEntry* first() const {
+    return sorted_.empty() ? first_in_tree() : &sorted_.back();
+  }
+
   [[nodiscard]] const FreeEntry* last() const;
 
  private:
-  static constexpr std::size_t kMaxSorted = 256;
+  static constexpr std::size_t kMaxSorted = 128;
+
+  void insert_into_tree(const FreeEntry& entry);
+  void erase_from_tree(const FreeEntry& entry);
+  void erase_inside(const FreeEntry& entry);
+  [[nodiscard]] const FreeEntry* lower_bound_inside(const FreeEntry& key) const;
+  [[nodiscard]] const FreeEntry* lower_bound_in_tree(const FreeEntry& key) const;
+  [[nodiscard]] const FreeEntry* first_in_tree() const;
 
   std::vector<FreeEntry> sorted_;  ///< descending, so that taking the best fit is a pop
   std::unique_ptr<std::set<FreeEntry>> tree_;
@@ -72,13 +120,34 @@ class SizeClass {
 
 class FreeList {
  public:
-  void insert(const FreeEntry& entry);
-  void erase(const FreeEntry& entry);
+  void insert(const FreeEntry& entry) {
+    const std::size_t c = class_of(entry.size);
+    classes_[c].insert(entry);
+    occupied_[c / 64] |= std::uint64_t{1} << (c % 64);
+    occupied_words_ |= std::uint64_t{1} << (c / 64);
+  }
+
+  void erase(const FreeEntry& entry) {
+    const std::size_t c = class_of(entry.size);
+    classes_[c].erase(entry);
+    mark(c, classes_[c].empty());
+  }
 
   /// Best fit: the smallest block of `size` or more, the lowest address among equals.
-  [[nodiscard]] const FreeEntry* lower_bound(Bytes size) const;
+  [[nodiscard]] const FreeEntry* lower_bound(Bytes size) const {
+    const std::size_t c = class_of(size.count());
+    const FreeEntry* const here = classes_[c].lower_bound({size.count(), 0, BlockId::none()});
+    return here != nullptr ? here : first_from(c + 1);
+  }
+
   /// The entry that follows or precedes `entry` (which need not be in the list).
-  [[nodiscard]] const FreeEntry* next(const FreeEntry& entry) const;
+  [[nodiscard]] const FreeEntry* next(const FreeEntry& entry) const {
+    const std::size_t c = class_of(entry.size);
+    const FreeEntry after{entry.size, entry.address + 1, BlockId::none()};
+    const FreeEntry* const here = classes_[c].lower_bound(after);
+    return here != nullptr ? here : first_from(c + 1);
+  }
+
   [[nodiscard]] const FreeEntry* previous(const FreeEntry& entry) const;
 
   [[nodiscard]] const FreeEntry* first() const { return first_from(0); }
@@ -94,8 +163,24 @@ class FreeList {
   static constexpr std::size_t kClasses = 51 * kPerDoubling;  ///< up to 2^64 bytes
   static constexpr std::size_t kWords = (kClasses + 63) / 64;
 
-  [[nodiscard]] static std::size_t class_of(std::uint64_t size);
+  [[nodiscard]] static std::size_t class_of(std::uint64_t size) {
+    const std::uint64_t units = size / kMinBlockSize.count();
+    if (units < kPerDoubling) {
+      return units;
+    }
+    const int shift = static_cast<int>(std::bit_width(units)) - 1 - kMantissaBits;
+    return (static_cast<std::size_t>(shift) << kMantissaBits) + (units >> shift);
+  }
+
+  /// The first entry of the class `class_index` or a later one.
   [[nodiscard]] const FreeEntry* first_from(std::size_t class_index) const;
+
+  /// Notes whether class `c` is empty; without a branch, since it is as often as not.
+  void mark(std::size_t c, bool is_empty) {
+    std::uint64_t& word = occupied_[c / 64];
+    word &= ~(std::uint64_t{is_empty} << (c % 64));
+    occupied_words_ &= ~(std::uint64_t{word == 0} << (c / 64));
+  }
 
   std::array<detail::SizeClass, kClasses> classes_;
   std::array<std::uint64_t, kWords> occupied_{};  ///< bit c: class c is not empty

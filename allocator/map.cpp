@@ -2,23 +2,16 @@
 // Source: DeviceCachingAllocator::snapshot of PyTorch 2.6.0 for what the picture shows; the start
 // is ours: it is how the replay of a recording that begins in mid-life gets its first state.
 #include <algorithm>
+#include <tuple>
 
 #include "allocator/caching_allocator.hpp"
 
 namespace highwater {
 namespace {
 
-BlockState state_of(const Block& block) {
-  if (block.allocated) {
-    return BlockState::active_allocated;
-  }
-  return block.is_free() ? BlockState::inactive : BlockState::active_pending_free;
-}
-
 MapBlock picture_of(BlockId id, const Block& block) {
-  const BlockState state = state_of(block);
-  const bool active = state != BlockState::inactive;
-  return {block.address, block.size, active ? block.requested : Bytes{0}, state,
+  const bool active = block.state != BlockState::inactive;
+  return {block.address, block.size, active ? block.requested : Bytes{0}, block.state,
           active ? id : BlockId::none()};
 }
 
@@ -62,8 +55,8 @@ MapSegment CachingAllocator::empty_range(const Block& first) const {
   MapSegment range;
   range.address = first.address;
   range.stream = first.stream;
-  range.kind = pool_of(first).kind;
-  range.owner = pool_of(first).owner;
+  range.kind = first.kind();
+  range.owner = first.home->pool->owner;
   range.is_expandable = first.is_expandable();
   if (range.is_expandable) {
     range.reservation = expandable_[first.expandable.index()].reservation;
@@ -78,7 +71,7 @@ std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
     if (!segment.is_expandable) {
       Block prototype;
       prototype.stream = segment.stream;
-      prototype.pool = pool_slot(segment.owner, segment.kind);
+      prototype.home = &pool_of(segment.owner, segment.kind).of(segment.stream);
       restore_range(segment, prototype, BlockId::none(), handles);
       stats_.increase(Stat::segment, segment.kind, 1);
       ++i;
@@ -96,15 +89,16 @@ std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
   return handles;
 }
 
-PoolSlot CachingAllocator::pool_slot(PoolId owner, PoolKind kind) {
-  PoolSlot slot = 0;
-  if (!owner.is_default()) {
-    if (!private_pools_.contains(owner)) {
-      private_pools_[owner] = {add_pools(owner), {}, 1, Bytes{}};
-    }
-    slot = private_pools_.at(owner).slot;
+Pool& CachingAllocator::pool_of(PoolId owner, PoolKind kind) {
+  if (owner.is_default()) {
+    return default_pools_.of(kind);
   }
-  return static_cast<PoolSlot>(slot + (kind == PoolKind::large ? 1 : 0));
+  PrivatePool& pool = private_pools_[owner];
+  if (!pool.pools) {
+    pool.pools = std::make_unique<PoolPair>(owner);
+    pool.use_count = 1;
+  }
+  return pool.pools->of(kind);
 }
 
 /// Adds the blocks of one segment or mapped range behind `previous`; the last one is returned.
@@ -120,7 +114,7 @@ BlockId CachingAllocator::restore_range(const MapSegment& segment, Block prototy
     const bool active = source.state != BlockState::inactive;
     handles.push_back(active ? previous : BlockId::none());
     if (active) {
-      blocks_[previous].allocated = true;
+      blocks_[previous].state = BlockState::active_allocated;
       blocks_[previous].requested = source.requested;
       account_handed_out(blocks_[previous]);
     } else {
@@ -144,7 +138,7 @@ void CachingAllocator::restore_reservation(std::span<const MapSegment> ranges,
   const MapSegment& first = ranges.front();
   Block prototype;
   prototype.stream = first.stream;
-  prototype.pool = pool_slot(first.owner, first.kind);
+  prototype.home = &pool_of(first.owner, first.kind).of(first.stream);
   prototype.expandable = ExpandableId{expandable_.size()};
   expandable_.push_back({first.reservation, expandable_page(first.kind, settings_)});
   BlockId previous;
@@ -170,7 +164,7 @@ OutOfMemory CachingAllocator::account_of_failure(const Request& request) const {
   OutOfMemory oom;
   oom.requested = request.asked;
   oom.rounded = request.size;
-  oom.segment_size = request.segment;
+  oom.segment_size = segment_size(request.size, settings_);
   oom.stream = request.stream;
   oom.device_free = device_->free_memory();
   oom.device_total = device_->total_memory();
@@ -178,20 +172,19 @@ OutOfMemory CachingAllocator::account_of_failure(const Request& request) const {
   oom.reserved = stats_.current_bytes(Stat::reserved_bytes);
   oom.allocated = stats_.current_bytes(Stat::allocated_bytes);
   oom.active = stats_.current_bytes(Stat::active_bytes);
-  std::map<std::pair<PoolSlot, StreamId>, PoolAccount> accounts;
+  std::map<const StreamCache*, PoolAccount> accounts;
   blocks_.for_each_chain([&](BlockId first) {
     for (BlockId id = first; id.has_value(); id = blocks_[id].next) {
       const Block& block = blocks_[id];
       if (!block.mapped) {
         continue;
       }
-      const Pool& pool = pool_of(block);
-      PoolAccount& account = accounts[{block.pool, block.stream}];
-      account.owner = pool.owner;
-      account.kind = pool.kind;
+      PoolAccount& account = accounts[block.home];
+      account.owner = block.home->pool->owner;
+      account.kind = block.kind();
       account.stream = block.stream;
       account.reserved += block.size;
-      switch (state_of(block)) {
+      switch (block.state) {
         case BlockState::active_allocated:
           account.allocated += block.size;
           break;
@@ -204,13 +197,16 @@ OutOfMemory CachingAllocator::account_of_failure(const Request& request) const {
       }
     }
   });
-  for (const auto& [key, account] : accounts) {
+  for (const auto& [cache, account] : accounts) {
     oom.pools.push_back(account);
     oom.largest_free_block = std::max(oom.largest_free_block, account.largest_free_block);
-    if (key == std::pair{request.pool, request.stream}) {
-      oom.largest_usable_free_block = account.largest_free_block;
-    }
   }
+  if (accounts.contains(request.cache)) {
+    oom.largest_usable_free_block = accounts.at(request.cache).largest_free_block;
+  }
+  std::ranges::sort(oom.pools, {}, [](const PoolAccount& account) {
+    return std::tuple{account.owner, account.kind, account.stream};
+  });
   return oom;
 }
 

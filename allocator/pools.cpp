@@ -8,23 +8,13 @@
 
 namespace highwater {
 
-PoolSlot CachingAllocator::add_pools(PoolId owner) {
-  const auto slot = static_cast<PoolSlot>(pools_.size());
-  for (const PoolKind kind : {PoolKind::small, PoolKind::large}) {
-    auto& pool = pools_.emplace_back(std::make_unique<Pool>());
-    pool->kind = kind;
-    pool->owner = owner;
+Pool& CachingAllocator::pool_for(Bytes rounded) {
+  const PoolKind kind = pool_kind(rounded);
+  if (sessions_.empty()) {
+    return default_pools_.of(kind);
   }
-  return slot;
-}
-
-PoolSlot CachingAllocator::pool_for(Bytes rounded) const {
-  PoolSlot slot = 0;
-  if (!sessions_.empty()) {
-    const bool oldest = version_->sessions == SessionOrder::oldest_first;
-    slot = private_pools_.at(oldest ? sessions_.front() : sessions_.back()).slot;
-  }
-  return static_cast<PoolSlot>(slot + (pool_kind(rounded) == PoolKind::large ? 1 : 0));
+  const bool oldest = version_->sessions == SessionOrder::oldest_first;
+  return private_pools_.at(oldest ? sessions_.front() : sessions_.back()).pools->of(kind);
 }
 
 bool CachingAllocator::is_no_split(const Pool& pool) const {
@@ -34,7 +24,7 @@ bool CachingAllocator::is_no_split(const Pool& pool) const {
 PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options) {
   const auto found = private_pools_.find(id);
   if (found == private_pools_.end()) {
-    private_pools_[id] = {add_pools(id), options, 1, Bytes{}};
+    private_pools_[id] = {std::make_unique<PoolPair>(id), options, 1, Bytes{}};
   } else if (found->second.use_count == 0) {
     return PoolCall::pool_released;
   } else if (std::ranges::find(sessions_, id) != sessions_.end()) {

@@ -28,19 +28,21 @@ void CachingAllocator::release_all_cached() {
 }
 
 void CachingAllocator::release_default_pools() {
-  release_pool_blocks(1);
-  release_pool_blocks(0);
+  release_pool_blocks(default_pools_.large);
+  release_pool_blocks(default_pools_.small);
 }
 
 void CachingAllocator::release_freeable_pools() {
   for (const PoolId id : freeable_) {
-    const PoolSlot slot = private_pools_.at(id).slot;
-    release_pool_blocks(slot);
-    release_pool_blocks(static_cast<PoolSlot>(slot + 1));
+    PoolPair& pools = *private_pools_.at(id).pools;
+    release_pool_blocks(pools.small);
+    release_pool_blocks(pools.large);
   }
   std::erase_if(freeable_, [this](PoolId id) {
-    const bool unused = private_pools_.at(id).held.count() == 0;
+    PrivatePool& pool = private_pools_.at(id);
+    const bool unused = pool.held.count() == 0;
     if (unused) {
+      dropped_pools_.push_back(std::move(pool.pools));
       private_pools_.erase(id);
     }
     return unused;
@@ -54,13 +56,10 @@ void CachingAllocator::synchronize_and_free_events() {
 }
 
 /// Every free fixed block without neighbours goes back; then expandable ones are unmapped.
-void CachingAllocator::release_pool_blocks(PoolSlot slot) {
+void CachingAllocator::release_pool_blocks(Pool& pool) {
   std::vector<BlockId> to_unmap;
-  for (const auto& list : pools_[slot]->cached) {
-    if (!list) {
-      continue;
-    }
-    for (const FreeEntry& entry : list->snapshot()) {
+  for (const auto& stream : pool.streams) {
+    for (const FreeEntry& entry : stream ? stream->free.snapshot() : std::vector<FreeEntry>{}) {
       const Block& block = blocks_[entry.block];
       if (block.is_expandable()) {
         to_unmap.push_back(entry.block);
@@ -83,7 +82,7 @@ void CachingAllocator::release_fixed(BlockId id) {
   uncache(id);
   blocks_.remove(id);
   device_->free({block.address, block.size});
-  stats_.decrease(Stat::segment, pool_of(block).kind, 1);
+  stats_.decrease(Stat::segment, block.kind(), 1);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_segments.change(-1);
   }
@@ -98,7 +97,7 @@ bool CachingAllocator::release_oversize(const Request& request) {
     return false;
   }
   const Bytes wanted = std::max(request.size, settings_.max_split_size);
-  const FreeList& list = pools_[request.pool]->list(request.stream);
+  const FreeList& list = request.cache->free;
   const FreeEntry* entry = list.lower_bound(wanted);
   if (entry != nullptr && !blocks_[entry->block].is_expandable()) {
     const bool whole_segment = !blocks_[entry->block].is_split();
@@ -142,7 +141,7 @@ void CachingAllocator::collect_garbage() {
   if (target.count() == 0) {
     return;
   }
-  const Pool& pool = *pools_[1];
+  const Pool& pool = default_pools_.large;
 
   struct Candidate {
     BlockId block;
@@ -151,8 +150,8 @@ void CachingAllocator::collect_garbage() {
 
   std::vector<Candidate> candidates;
   double total_age = 0;
-  for (const auto& list : pool.cached) {
-    for (const FreeEntry& entry : list ? list->snapshot() : std::vector<FreeEntry>{}) {
+  for (const auto& stream : pool.streams) {
+    for (const FreeEntry& entry : stream ? stream->free.snapshot() : std::vector<FreeEntry>{}) {
       if (!blocks_[entry.block].is_split()) {
         const std::uint64_t age = pool.search_count - blocks_[entry.block].gc_base;
         candidates.push_back({entry.block, static_cast<double>(age)});
@@ -179,7 +178,7 @@ void CachingAllocator::collect_garbage() {
 }
 
 void CachingAllocator::account_new_memory(const Block& block, Bytes size) {
-  const Pool& pool = pool_of(block);
+  const Pool& pool = *block.home->pool;
   held_ += size;
   stats_.increase(Stat::reserved_bytes, pool.kind, size);
   ++stats_.counters.num_device_alloc;
@@ -189,7 +188,7 @@ void CachingAllocator::account_new_memory(const Block& block, Bytes size) {
 }
 
 void CachingAllocator::account_released_memory(const Block& block, Bytes size) {
-  const Pool& pool = pool_of(block);
+  const Pool& pool = *block.home->pool;
   held_ -= size;
   stats_.decrease(Stat::reserved_bytes, pool.kind, size);
   ++stats_.counters.num_device_free;

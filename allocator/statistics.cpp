@@ -19,20 +19,69 @@ void Statistics::reset_peaks() {
   for (Total& value : all_) {
     value.peak = value.current;
   }
+  for (Pending* pending : {&pending_, &pool_pending_[0], &pool_pending_[1]}) {
+    pending->active_peak = 0;
+    pending->active_bytes_peak = 0;
+  }
+  raise_active_peaks(PoolKind::small);
+  raise_active_peaks(PoolKind::large);
   oversize_allocations.reset_peak();
   oversize_segments.reset_peak();
 }
 
+void Statistics::raise_active_peaks(PoolKind kind) {
+  const auto raise = [](Pending& pending, std::int64_t allocation, std::int64_t bytes) {
+    pending.active_peak = std::max(pending.active_peak, allocation + pending.blocks);
+    pending.active_bytes_peak = std::max(pending.active_bytes_peak, bytes + pending.bytes);
+  };
+  const auto& pool = pools_[index(kind)];
+  raise(pool_pending_[index(kind)], pool[index(Stat::allocation)].current,
+        pool[index(Stat::allocated_bytes)].current);
+  raise(pending_, all_[index(Stat::allocation)].current,
+        all_[index(Stat::allocated_bytes)].current);
+}
+
+std::int64_t Statistics::current(Stat stat) const {
+  switch (stat) {
+    case Stat::active:
+      return all_[index(Stat::allocation)].current + pending_.blocks;
+    case Stat::active_bytes:
+      return all_[index(Stat::allocated_bytes)].current + pending_.bytes;
+    default:
+      return all_[index(stat)].current;
+  }
+}
+
+StatValue Statistics::with_pending(StatValue value, std::int64_t pending, std::int64_t peak) {
+  value.current += pending;
+  value.freed -= pending;
+  value.peak = std::max(value.peak, peak);
+  return value;
+}
+
 StatValue Statistics::of(Stat stat, PoolKind kind) const {
-  const Hot& hot = pools_.at(static_cast<std::size_t>(kind)).at(static_cast<std::size_t>(stat));
+  const Pending& pending = pool_pending_[index(kind)];
+  if (stat == Stat::active) {
+    return with_pending(of(Stat::allocation, kind), pending.blocks, pending.active_peak);
+  }
+  if (stat == Stat::active_bytes) {
+    return with_pending(of(Stat::allocated_bytes, kind), pending.bytes, pending.active_bytes_peak);
+  }
+  const Hot& hot = pools_[index(kind)][index(stat)];
   return {hot.current, hot.peak, hot.allocated, hot.allocated - hot.current};
 }
 
 StatValue Statistics::all(Stat stat) const {
+  if (stat == Stat::active) {
+    return with_pending(all(Stat::allocation), pending_.blocks, pending_.active_peak);
+  }
+  if (stat == Stat::active_bytes) {
+    return with_pending(all(Stat::allocated_bytes), pending_.bytes, pending_.active_bytes_peak);
+  }
   const StatValue small = of(stat, PoolKind::small);
   const StatValue large = of(stat, PoolKind::large);
-  return {current(stat), all_.at(static_cast<std::size_t>(stat)).peak,
-          small.allocated + large.allocated, small.freed + large.freed};
+  return {all_[index(stat)].current, all_[index(stat)].peak, small.allocated + large.allocated,
+          small.freed + large.freed};
 }
 
 }  // namespace highwater

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -65,19 +66,24 @@ struct Counters {
 
 class Statistics {
  public:
+  /// Of every stat but the active ones, which follow from the calls below.
   void increase(Stat stat, PoolKind kind, std::int64_t amount) {
-    Hot& pool = pools_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(stat)];
+    Hot& pool = pools_[index(kind)][index(stat)];
     pool.current += amount;
-    pool.peak = std::max(pool.peak, pool.current);
     pool.allocated += amount;
-    Total& all = all_[static_cast<std::size_t>(stat)];
+    if (pool.current > pool.peak) {  // rare after a while: a branch is cheaper than a store
+      pool.peak = pool.current;
+    }
+    Total& all = all_[index(stat)];
     all.current += amount;
-    all.peak = std::max(all.peak, all.current);
+    if (all.current > all.peak) {
+      all.peak = all.current;
+    }
   }
 
   void decrease(Stat stat, PoolKind kind, std::int64_t amount) {
-    pools_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(stat)].current -= amount;
-    all_[static_cast<std::size_t>(stat)].current -= amount;
+    pools_[index(kind)][index(stat)].current -= amount;
+    all_[index(stat)].current -= amount;
   }
 
   void increase(Stat stat, PoolKind kind, Bytes amount) {
@@ -97,11 +103,31 @@ class Statistics {
     }
   }
 
+  /// A block of `size` bytes is handed out for a request of `requested`.
+  void hand_out(PoolKind kind, Bytes size, Bytes requested) {
+    increase(Stat::allocation, kind, 1);
+    increase(Stat::allocated_bytes, kind, size);
+    increase(Stat::requested_bytes, kind, requested);
+    if (pending_.blocks != 0) {
+      raise_active_peaks(kind);
+    }
+  }
+
+  /// The program frees a block; it stays active until complete_free.
+  void request_free(PoolKind kind, Bytes size) {
+    decrease(Stat::allocation, kind, 1);
+    decrease(Stat::allocated_bytes, kind, size);
+    change_pending(kind, 1, static_cast<std::int64_t>(size.count()));
+  }
+
+  void complete_free(PoolKind kind, Bytes size, Bytes requested) {
+    decrease(Stat::requested_bytes, kind, requested);
+    change_pending(kind, -1, -static_cast<std::int64_t>(size.count()));
+  }
+
   void reset_peaks();
 
-  [[nodiscard]] std::int64_t current(Stat stat) const {
-    return all_[static_cast<std::size_t>(stat)].current;
-  }
+  [[nodiscard]] std::int64_t current(Stat stat) const;
 
   [[nodiscard]] Bytes current_bytes(Stat stat) const {
     return Bytes{static_cast<std::uint64_t>(current(stat))};
@@ -126,8 +152,37 @@ class Statistics {
     std::int64_t peak = 0;
   };
 
+  /// Active blocks are the allocated ones and those freed but pending. While none is pending, the
+  /// active stats equal the allocated ones, so only peaks reached with some pending are kept here;
+  /// the true peak is the larger of this one and the allocated one.
+  struct Pending {
+    std::int64_t blocks = 0;
+    std::int64_t bytes = 0;
+    std::int64_t active_peak = 0;
+    std::int64_t active_bytes_peak = 0;
+  };
+
+  template <class Enum>
+  static constexpr std::size_t index(Enum e) {
+    return static_cast<std::size_t>(e);
+  }
+
+  void change_pending(PoolKind kind, std::int64_t blocks, std::int64_t bytes) {
+    for (Pending* pending : {&pending_, &pool_pending_[index(kind)]}) {
+      pending->blocks += blocks;
+      pending->bytes += bytes;
+    }
+  }
+
+  void raise_active_peaks(PoolKind kind);
+  /// `value` of an allocated stat as the active one.
+  [[nodiscard]] static StatValue with_pending(StatValue value, std::int64_t pending,
+                                              std::int64_t peak);
+
   std::array<std::array<Hot, kStatCount>, 2> pools_{};
   std::array<Total, kStatCount> all_{};
+  Pending pending_;
+  std::array<Pending, 2> pool_pending_{};
 };
 
 }  // namespace highwater

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <fmt/format.h>
 
+#include "allocator/size_policy.hpp"
 #include "sim/initial_state.hpp"
 #include "traces/error.hpp"
 
@@ -54,7 +57,7 @@ class Derivation {
   }
 
   DerivedTrace run() {
-    emit_frees_of_final_pending();
+    emit_frees_of_older_pending();
     for (std::size_t i = 0; i < device_->entries.size(); ++i) {
       i = walk(i);
     }
@@ -73,8 +76,13 @@ class Derivation {
   /// Memory entries since the last operation, which belong to the next one.
   struct Pending {
     bool releases = false;
+    bool unmaps = false;  ///< pages among what was released
     bool gains = false;
-    std::vector<StreamId> completed;  ///< synthetic streams whose free_completed was seen
+    bool maps = false;              ///< pages among what was gained
+    std::vector<StreamId> first;    ///< synthetic streams completed before any memory entry
+    std::vector<StreamId> between;  ///< those completed after one
+
+    [[nodiscard]] bool completes() const { return !first.empty() || !between.empty(); }
   };
 
   void find_private_ranges() {
@@ -102,13 +110,15 @@ class Derivation {
       case RecordedAction::segment_alloc:
       case RecordedAction::segment_map:
         pending_.gains = true;
+        pending_.maps |= entry.action == RecordedAction::segment_map;
         break;
       case RecordedAction::segment_free:
       case RecordedAction::segment_unmap:
-        if (pending_.gains) {
+        if (pending_.gains && !pending_.maps) {
           settle_releases();  // cannot be: kept apart so that a strange file stays readable
         }
-        pending_.releases = true;
+        pending_.releases = true;  // pages may have been mapped before the device had no more
+        pending_.unmaps |= entry.action == RecordedAction::segment_unmap;
         break;
       case RecordedAction::snapshot:
         break;
@@ -121,7 +131,7 @@ class Derivation {
 
   void allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
-    settle_before_allocation(failed);
+    const std::vector<StreamId> waited_for = settle_before_allocation(entry);
     switch_session(failed ? PoolId{} : pool_at(entry));
     Event event;
     event.kind = EventKind::alloc;
@@ -134,36 +144,94 @@ class Derivation {
       live_[entry.address.value()] = {event.allocation, StreamId::none()};
     }
     emit(event, consumed_);
+    for (const StreamId stream : waited_for) {
+      emit_done(stream);  // nothing new here, but under other settings nobody may have waited
+    }
     pending_ = {};
   }
 
   /// What was released and completed before an allocation: by it, or by an empty_cache before it?
-  void settle_before_allocation(bool failed) {
-    if (pending_.releases && !pending_.gains && !failed) {
-      settle_releases();  // an allocation that releases memory always gets some afterwards
-      return;
+  /// Returned are the streams that the allocation waited for; the others were done before it.
+  std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
+    const bool failed = entry.action == RecordedAction::oom;
+    if (pending_.releases && !pending_.gains && !failed && !leaves_rim(entry)) {
+      settle_releases();  // memory is released to get some of it back
+      return {};
     }
-    const bool waited_for_all =
-        pending_.releases && waiting_ == 0 && !can_release_without_waiting();
     if (pending_.releases) {
       trace_.possible_empty_caches.push_back(trace_.requests.events.size());
     }
-    if (!waited_for_all) {
-      for (const StreamId stream : pending_.completed) {
+    std::vector<StreamId> waited_for;
+    std::vector<StreamId> done_before = std::exchange(pending_.first, {});
+    std::vector<StreamId>& later = pending_.between.empty() ? done_before : pending_.between;
+    if (waiting_ == 0 && waited_for_all(entry)) {
+      waited_for.swap(later);
+    }
+    for (const auto& streams : {done_before, pending_.between}) {
+      for (const StreamId stream : streams) {
         emit_done(stream);
       }
     }
-    pending_.completed.clear();
+    return waited_for;
   }
 
-  /// Garbage collection and the release of oversize blocks do not wait for other streams.
-  [[nodiscard]] bool can_release_without_waiting() const {
-    return settings_->garbage_collection_threshold > 0 || settings_->max_split_size != kUnlimited;
+  /// Unmapping leaves the rims of a free block, and one of them can be enough for an allocation
+  /// that was refused the whole block (by max_split_size) or did not find it free yet.
+  [[nodiscard]] bool leaves_rim(const RecordedEntry& entry) const {
+    for (std::size_t i = emitted_; i < consumed_; ++i) {
+      const RecordedEntry& released = device_->entries[i];
+      if (released.action == RecordedAction::segment_unmap && released.stream == entry.stream &&
+          entry.address < released.address &&
+          released.address - entry.address < settings_->large_segment_size) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether the streams were waited for after the search in the cache had failed, when all cached
+  /// memory is released. Otherwise their events were found complete before that search.
+  [[nodiscard]] bool waited_for_all(const RecordedEntry& entry) const {
+    if (!pending_.between.empty() || pending_.unmaps || entry.action == RecordedAction::oom) {
+      return true;  // after memory was taken or released; or the last resort
+    }
+    return pending_.releases && released_only_by_waiting(entry);
+  }
+
+  /// Garbage collection and the release of oversize blocks do not wait for other streams. They do
+  /// not account for segments of the small pool, for segments below max_split_size without garbage
+  /// collection, and for segments that the search would have found, had they been free by then.
+  [[nodiscard]] bool released_only_by_waiting(const RecordedEntry& entry) const {
+    const bool collects = settings_->garbage_collection_threshold > 0;
+    const Bytes rounded = round_size(entry.size, *settings_);
+    for (std::size_t i = emitted_; i < consumed_; ++i) {
+      const RecordedEntry& released = device_->entries[i];
+      if (released.action != RecordedAction::segment_free) {
+        continue;
+      }
+      const bool is_oversize =
+          released.size >= settings_->max_split_size && released.stream == entry.stream;
+      if (released.size == kSmallBuffer || (!collects && !is_oversize) ||
+          (released.stream == entry.stream && serves(released.size, rounded))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether a free segment of the large pool of this size is handed out for a request.
+  [[nodiscard]] bool serves(Bytes segment, Bytes rounded) const {
+    if (pool_kind(rounded) != PoolKind::large || segment < rounded) {
+      return false;
+    }
+    return rounded < settings_->max_split_size
+               ? segment < settings_->max_split_size
+               : segment < rounded + settings_->max_non_split_rounding_size;
   }
 
   /// An empty_cache if memory was released, or completions were seen, without an allocation.
   void settle_releases() {
-    if (pending_.releases || !pending_.completed.empty()) {
+    if (pending_.releases || pending_.completes()) {
       close_session();
       emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
     }
@@ -207,7 +275,8 @@ class Derivation {
   void completed_free(const RecordedEntry& entry) {
     const auto found = live_.find(entry.address.value());
     if (found != live_.end() && found->second.waiting_on.has_value()) {
-      pending_.completed.push_back(found->second.waiting_on);
+      const bool before_any = !pending_.releases && !pending_.gains;
+      (before_any ? pending_.first : pending_.between).push_back(found->second.waiting_on);
       synthetic_.give_back(found->second.waiting_on);
       --waiting_;
       live_.erase(found);
@@ -305,25 +374,47 @@ class Derivation {
     return index;
   }
 
-  /// Blocks that wait for other streams in the final state and that no entry mentions.
-  void emit_frees_of_final_pending() {
-    boost::unordered_flat_map<std::uint64_t, bool> mentioned;
-    for (const RecordedEntry& entry : device_->entries) {
-      if (entry.action == RecordedAction::alloc || entry.action == RecordedAction::free_requested) {
-        mentioned[entry.address.value()] = true;
+  /// Blocks that waited for other streams when the recording began: their free_completed has no
+  /// free_requested, or the final state still has them waiting and no entry mentions them.
+  void emit_frees_of_older_pending() {
+    boost::unordered_flat_set<std::uint64_t> mentioned;
+    const bool tells_requests = has_free_requests();
+    for (std::size_t i = 0; i < device_->entries.size(); ++i) {
+      const RecordedEntry& entry = device_->entries[i];
+      const bool completes = entry.action == RecordedAction::free_completed;
+      if (!completes && entry.action != RecordedAction::alloc &&
+          entry.action != RecordedAction::free_requested) {
+        continue;
+      }
+      const bool is_new = mentioned.insert(entry.address.value()).second;
+      if (completes && is_new && tells_requests && i != 0) {  // the first one's may be cut off
+        defer_older({entry.address, entry.size, std::nullopt, {}, StackId::none()});
       }
     }
     for (const RecordedSegment& segment : device_->segments) {
       for (const RecordedBlock& block : segment.blocks) {
         if (block.state == BlockState::active_pending_free &&
             !mentioned.contains(block.address.value())) {
-          const AllocationId id = new_allocation(block.address);
-          older_.push_back({block.address, block.requested, block.size, id, block.stack});
-          live_[block.address.value()] = {id, StreamId::none()};
-          defer_free(id, {.address = block.address, .size = block.requested});
+          defer_older({block.address, block.requested, block.size, {}, block.stack});
         }
       }
     }
+  }
+
+  [[nodiscard]] bool has_free_requests() const {
+    for (const RecordedEntry& entry : device_->entries) {
+      if (entry.action == RecordedAction::free_requested) {
+        return true;
+      }
+    }
+    return false;  // they were not recorded (skip_actions)
+  }
+
+  void defer_older(OlderBlock block) {
+    block.id = new_allocation(block.address);
+    older_.push_back(block);
+    live_[block.address.value()] = {block.id, StreamId::none()};
+    defer_free(block.id, {.address = block.address, .size = block.requested});
   }
 
   void finish_trace() {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "allocator/caching_allocator.hpp"
+#include "allocator/size_policy.hpp"
 #include "sim/recorded_answers.hpp"
 #include "sim/trace_driver.hpp"
 #include "sim/usage_tracker.hpp"
@@ -86,9 +87,9 @@ class FidelityRun {
   /// nothing had been released: then no shortage caused the release.
   [[nodiscard]] bool fits_beside_all(std::size_t event) {
     const Settings& settings = allocator_.settings();
-    if (settings.garbage_collection_threshold > 0 || settings.max_split_size != kUnlimited) {
-      return false;  // these release memory without a shortage of the device
-    }
+    const bool releases_early =
+        settings.garbage_collection_threshold > 0 || settings.max_split_size != kUnlimited;
+    bool unmaps = false;
     Bytes gained;
     const EntryRange entries = derived_->entries_of(event);
     for (std::size_t e = entries.begin; e < entries.end; ++e) {
@@ -97,10 +98,17 @@ class FidelityRun {
           entry.action == RecordedAction::segment_map) {
         gained += entry.size;
       }
+      unmaps |= entry.action == RecordedAction::segment_unmap;
       if (entry.action == RecordedAction::oom) {
         return false;
       }
     }
+    if (gained.count() == 0 || (releases_early && !unmaps)) {
+      return false;  // it took a rim; or fixed segments went without a shortage of the device
+    }
+    // A limit is checked against a whole segment, even where fewer pages would do.
+    const Bytes rounded = round_size(derived_->requests.events[event].bytes(), settings);
+    gained = std::max(gained, segment_size(rounded, settings));
     return usage_of(allocator_.statistics()).reserved + gained <= peak_recorded_;
   }
 

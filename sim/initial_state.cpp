@@ -87,7 +87,22 @@ void join(Ranges& ranges, AddressRange back, Range attributes) {
   ranges[back.begin] = attributes;
 }
 
-void undo(Ranges& ranges, const RecordedEntry& entry) {
+/// The pool of a mapped range of before, of which nothing is left: pages come in 2 and 20 MiB. Ten
+/// small ones look like a large one; then the blocks in it tell.
+PoolKind kind_of_pages(const RecordedDevice& device, AddressRange range) {
+  if (range.size.count() % kLargeBuffer.count() != 0) {
+    return PoolKind::small;
+  }
+  for (const RecordedEntry& entry : device.entries) {
+    const bool is_free = entry.action == RecordedAction::free_completed;
+    if ((is_free || entry.action == RecordedAction::alloc) && range.contains(entry.address)) {
+      return entry.size <= kSmallSize ? PoolKind::small : PoolKind::large;
+    }
+  }
+  return PoolKind::large;
+}
+
+void undo(Ranges& ranges, const RecordedDevice& device, const RecordedEntry& entry) {
   const AddressRange range{entry.address, entry.size};
   switch (entry.action) {
     case RecordedAction::segment_alloc:
@@ -100,7 +115,7 @@ void undo(Ranges& ranges, const RecordedEntry& entry) {
       cut(ranges, range);
       break;
     case RecordedAction::segment_unmap:
-      join(ranges, range, {entry.size, stream_of(entry), kind_by_size(entry.size), true, {}});
+      join(ranges, range, {entry.size, stream_of(entry), kind_of_pages(device, range), true, {}});
       break;
     default:
       break;
@@ -110,7 +125,7 @@ void undo(Ranges& ranges, const RecordedEntry& entry) {
 Ranges initial_ranges(const RecordedDevice& device) {
   Ranges ranges = final_ranges(device);
   for (std::size_t i = device.entries.size(); i-- > 0;) {
-    undo(ranges, device.entries[i]);
+    undo(ranges, device, device.entries[i]);
   }
   return ranges;
 }
@@ -131,15 +146,40 @@ Sized size_of(const OlderBlock& block, const Range& range, Bytes room, const Set
   }
   const Bytes gap = room - rounded;
   const bool unsplit = gap <= kSmallSize || rounded >= settings.max_split_size;
+  if (!unsplit && block.told_size) {
+    return {*block.told_size};
+  }
   return {unsplit ? room : rounded, gap > kSmallSize};
+}
+
+/// The sizes of older blocks that later allocations tell. As long as such a block lives, the free
+/// block behind it begins where it ends, and the first allocation there is put at that place.
+void find_ends(std::vector<OlderBlock>& blocks, const RecordedDevice& device,
+               const Settings& settings) {
+  std::vector<bool> freed(blocks.size());
+  for (const RecordedEntry& entry : device.entries) {
+    const auto above = std::ranges::upper_bound(blocks, entry.address, {}, &OlderBlock::address);
+    if (above == blocks.begin()) {
+      continue;
+    }
+    OlderBlock& block = *std::prev(above);
+    const auto i = static_cast<std::size_t>(&block - blocks.data());
+    if (entry.action == RecordedAction::free_completed && entry.address == block.address) {
+      freed[i] = true;
+    }
+    const Address least = block.address + round_size(block.requested, settings);
+    if (entry.action == RecordedAction::alloc && !freed[i] && !block.told_size &&
+        least <= entry.address && entry.address - least <= kSmallSize) {
+      block.told_size = entry.address - block.address;
+    }
+  }
 }
 
 class Builder {
  public:
+  /// `blocks` by address.
   Builder(std::vector<OlderBlock> blocks, const Settings& settings)
-      : blocks_(std::move(blocks)), settings_(&settings) {
-    std::ranges::sort(blocks_, {}, &OlderBlock::address);
-  }
+      : blocks_(std::move(blocks)), settings_(&settings) {}
 
   void add(Address begin, const Range& range) {
     skip_until(begin);
@@ -209,14 +249,15 @@ std::tuple<PoolId, PoolKind, StreamId> reservation_key(const MapSegment& segment
   return {segment.owner, segment.kind, segment.stream};
 }
 
-/// Where a reservation that holds `first` begins: not above any range ever mapped in it.
-Address reservation_base(const MapSegment& first, const RecordedDevice& device) {
+/// Where a reservation that holds `first` begins: not above any range ever mapped in it, and not
+/// below `floor`, where the memory before it ends.
+Address reservation_base(const MapSegment& first, Address floor, const RecordedDevice& device) {
   constexpr Bytes kFar{std::uint64_t{1} << 33};  // reservations lie further apart than that
   Address base = first.address;
   for (const RecordedEntry& entry : device.entries) {
     if (entry.action == RecordedAction::segment_map && entry.address < base &&
-        first.address - entry.address < kFar && stream_of(entry) == first.stream &&
-        kind_by_size(entry.size) == first.kind) {
+        floor <= entry.address && first.address - entry.address < kFar &&
+        stream_of(entry) == first.stream && kind_by_size(entry.size) == first.kind) {
       base = entry.address;
     }
   }
@@ -230,9 +271,10 @@ void find_reservations(MemoryMap& map, const RecordedDevice& device) {
     if (segment.is_expandable) {
       const bool continues = previous != nullptr && previous->is_expandable &&
                              reservation_key(*previous) == reservation_key(segment);
-      segment.reservation = continues
-                                ? previous->reservation
-                                : AddressRange{reservation_base(segment, device), kReservationRoom};
+      const Address floor = previous == nullptr ? Address{} : previous->range().end();
+      segment.reservation =
+          continues ? previous->reservation
+                    : AddressRange{reservation_base(segment, floor, device), kReservationRoom};
     }
     previous = &segment;
   }
@@ -242,6 +284,8 @@ void find_reservations(MemoryMap& map, const RecordedDevice& device) {
 
 InitialState rebuild_initial_state(const RecordedDevice& device, std::vector<OlderBlock> blocks,
                                    const Settings& settings) {
+  std::ranges::sort(blocks, {}, &OlderBlock::address);
+  find_ends(blocks, device, settings);
   Builder builder(std::move(blocks), settings);
   for (const auto& [begin, range] : initial_ranges(device)) {
     builder.add(begin, range);

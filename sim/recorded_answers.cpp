@@ -18,9 +18,13 @@ constexpr Bytes kTotalMemory{std::uint64_t{1} << 43};
 
 void RecordedAnswers::begin(EntryRange entries) {
   answers_.clear();
+  bool waited = false;
   for (std::size_t i = entries.begin; i < entries.end; ++i) {
-    if (is_answer(recording_->entries[i].action)) {
-      answers_.push_back({i, false});
+    const RecordedAction action = recording_->entries[i].action;
+    waited |= action == RecordedAction::free_completed && !answers_.empty();
+    if (is_answer(action)) {
+      answers_.push_back({i, false, waited});
+      waited = false;
     }
   }
 }
@@ -102,8 +106,12 @@ Address RecordedAnswers::reserve(const ReservationRequest& request) {
 }
 
 bool RecordedAnswers::map(AddressRange range, Bytes) {
-  const Answer* const answer = next();
+  Answer* const answer = next();
   if (answer != nullptr && entry(*answer).action != RecordedAction::segment_map) {
+    return false;
+  }
+  if (answer != nullptr && answer->after_wait) {
+    answer->after_wait = false;  // other streams were waited for, so there was too little memory
     return false;
   }
   take(RecordedAction::segment_map, range);

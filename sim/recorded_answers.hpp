@@ -50,6 +50,7 @@ class RecordedAnswers : public Device {
   struct Answer {
     std::size_t entry = 0;
     bool used = false;
+    bool after_wait = false;  ///< blocks completed between it and the answer before
   };
 
   [[nodiscard]] const RecordedEntry& entry(const Answer& answer) const {

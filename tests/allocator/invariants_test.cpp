@@ -56,7 +56,8 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
     CHECK(finds(map, stats, "overlaps"));
   }
   SECTION("statistics that disagree with the map") {
-    stats.increase(Stat::active, PoolKind::large, 1);
+    stats.increase(Stat::allocation, PoolKind::large, 1);
+    CHECK(finds(map, stats, "allocation: the statistics say 2, the map 1"));
     CHECK(finds(map, stats, "active: the statistics say 2, the map 1"));
   }
 }

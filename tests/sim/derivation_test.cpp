@@ -213,3 +213,121 @@ TEST_CASE("derivation: the baseline comes first, in address order", "[sim][deriv
   CHECK(requests.events[0].bytes() == 4_MiB);
   CHECK(requests.events[1].bytes() == 20_MiB);
 }
+
+TEST_CASE("derivation: a block that waited when the recording began is freed before it",
+          "[sim][derivation]") {
+  RecordingBuilder builder;  // its free_completed comes with the allocation that noticed it
+  builder.free(kBase + (4_MiB).count(), 4_MiB);
+  builder.segment_alloc(kOther, 24_MiB).alloc(kOther, 24_MiB);
+  builder.free_completed(kBase, 4_MiB).alloc(kBase, 20_MiB);
+  builder.final_segment(kBase, {{20_MiB, kUsed}}).final_segment(kOther, {{24_MiB, kUsed}});
+  const DerivedTrace derived = derive(builder);
+  CHECK(derived.report.deferred_frees == 1);
+  CHECK(kinds(derived) == std::vector{EventKind::record_stream, EventKind::free, EventKind::free,
+                                      EventKind::alloc, EventKind::stream_done, EventKind::alloc});
+  CHECK(follow(builder).fidelity.is_perfect());
+}
+
+TEST_CASE("derivation: completions between a release and an allocation were waited for",
+          "[sim][derivation]") {
+  Settings settings;
+  settings.max_split_size = 32_MiB;
+  RecordingBuilder builder;  // too little oversize memory goes first, then all cached memory
+  const std::uint64_t third = kOther + (64_MiB).count();
+  builder.segment_alloc(kBase, 36_MiB).alloc(kBase, 36_MiB).free(kBase, 36_MiB);
+  builder.segment_alloc(kOther, 60_MiB).alloc(kOther, 60_MiB).free_requested(kOther, 60_MiB);
+  builder.segment_free(kBase, 36_MiB).free_completed(kOther, 60_MiB).segment_free(kOther, 60_MiB);
+  builder.segment_alloc(third, 58_MiB).alloc(third, 58_MiB);
+  builder.final_segment(third, {{58_MiB, kUsed}});
+  const FidelityReplay replay = follow(builder, settings);
+  CHECK(replay.fidelity.is_perfect());
+  CHECK(replay.result.counts.alloc_retries == 1);
+}
+
+TEST_CASE("derivation: what a search would have found cannot have been free by then",
+          "[sim][derivation]") {
+  Settings settings;
+  settings.garbage_collection_threshold = 0.5;
+  RecordingBuilder apart;  // the free waits, so its two entries are not neighbours
+  apart.segment_alloc(kBase, 40_MiB).alloc(kBase, 40_MiB).free_requested(kBase, 40_MiB);
+  apart.entry(RecordedAction::snapshot, 0, 40_MiB);
+  apart.free_completed(kBase, 40_MiB).segment_free(kBase, 40_MiB);
+  apart.segment_alloc(kOther, 40_MiB).alloc(kOther, 40_MiB);
+  apart.final_segment(kOther, {{40_MiB, kUsed}});
+  CHECK(follow(apart, settings).fidelity.is_perfect());
+  CHECK(follow(apart, settings).result.counts.alloc_retries == 1);
+}
+
+TEST_CASE("derivation: a failed allocation waited for what completed before it",
+          "[sim][derivation]") {
+  RecordingBuilder builder;  // free only after the search, beside a block that keeps the segment
+  builder.segment_alloc(kBase, 40_MiB).alloc(kBase, 24_MiB);
+  builder.alloc(kBase + (24_MiB).count(), 16_MiB).free_requested(kBase, 24_MiB);
+  builder.entry(RecordedAction::snapshot, 0, 40_MiB);
+  builder.free_completed(kBase, 24_MiB);
+  builder.entry(RecordedAction::oom, 0, 20_MiB);
+  builder.final_segment(kBase, {{24_MiB, kFree}, {16_MiB, kUsed}});
+  const FidelityReplay replay = follow(builder);
+  CHECK(replay.fidelity.is_perfect());
+  CHECK(replay.result.counts.ooms == 1);
+}
+
+TEST_CASE("derivation: pages mapped before the device had no more belong to one allocation",
+          "[sim][derivation]") {
+  Settings settings;
+  settings.expandable_segments = true;
+  RecordingBuilder builder;
+  const auto at = [](Bytes offset) { return kBase + offset.count(); };
+  const auto map = RecordedAction::segment_map;
+  const auto unmap = RecordedAction::segment_unmap;
+  const std::uint64_t other = kOther + (std::uint64_t{1} << 40);
+  // Three stretches; the middle one is unmapped by an empty_cache, another stream caches 20 MiB.
+  builder.entry(map, at(0_MiB), 20_MiB).alloc(at(0_MiB), 20_MiB);
+  builder.entry(map, at(20_MiB), 20_MiB).alloc(at(20_MiB), 20_MiB);
+  builder.entry(map, at(40_MiB), 20_MiB).alloc(at(40_MiB), 20_MiB);
+  builder.free(at(20_MiB), 20_MiB).entry(unmap, at(20_MiB), 20_MiB);
+  builder.free(at(40_MiB), 20_MiB);
+  builder.entry(map, other, 20_MiB, 1).entry(RecordedAction::alloc, other, 20_MiB, 1);
+  builder.entry(RecordedAction::free_requested, other, 20_MiB, 1);
+  builder.entry(RecordedAction::free_completed, other, 20_MiB, 1);
+  // 60 MiB: the hole is mapped, then the device has no more until all is released.
+  builder.entry(map, at(20_MiB), 20_MiB);
+  builder.entry(unmap, at(20_MiB), 40_MiB).entry(unmap, other, 20_MiB, 1);
+  builder.entry(map, at(20_MiB), 60_MiB).alloc(at(20_MiB), 60_MiB);
+  builder.final_segment(kBase, {{20_MiB, kUsed}, {60_MiB, kUsed}});
+  Recording recording = builder.get();
+  recording.devices.front().segments.front().is_expandable = true;
+  const RecordedDevice& device = recording.devices.front();
+  const DerivedTrace derived = derive_requests(recording, device, settings);
+  const FidelityReplay replay =
+      replay_as_recorded(device, derived, settings, version_preset("2.6"));
+  CHECK(replay.fidelity.is_perfect());
+  CHECK_FALSE(replay.fidelity.first_divergence.has_value());
+  CHECK(replay.result.counts.alloc_retries == 1);
+}
+
+TEST_CASE("derivation: the first allocation behind an older block tells where that one ends",
+          "[sim][derivation]") {
+  RecordingBuilder builder;  // 4 MiB were asked for, and 4.5 MiB handed out
+  const std::uint64_t behind = kBase + (4_MiB).count() + (512_KiB).count();
+  builder.alloc(behind, 3_MiB).free(kBase, 4_MiB);
+  builder.final_segment(kBase,
+                        {{4_MiB + 512_KiB, kFree}, {3_MiB, kUsed}, {12_MiB + 512_KiB, kFree}});
+  const DerivedTrace derived = derive(builder);
+  CHECK(derived.initial.segments[0].blocks[0].size == 4_MiB + 512_KiB);
+  CHECK(derived.report.initial_blocks_doubtful == 0);
+  CHECK(follow(builder).fidelity.is_perfect());
+}
+
+TEST_CASE("derivation: several small pages released at once are of the small pool",
+          "[sim][derivation]") {
+  Settings settings;
+  settings.expandable_segments = true;
+  RecordingBuilder builder;
+  builder.free(kBase, 1_MiB).entry(RecordedAction::segment_unmap, kBase, 4_MiB);
+  CHECK(derive(builder, settings).initial.segments[0].kind == PoolKind::small);
+  RecordingBuilder ten;  // the size of a large page: the blocks tell
+  ten.free(kBase, 1_MiB).entry(RecordedAction::segment_unmap, kBase, 20_MiB);
+  CHECK(derive(ten, settings).initial.segments[0].kind == PoolKind::small);
+  CHECK(follow(ten, settings).fidelity.is_perfect());
+}
