@@ -7,9 +7,9 @@ tools/install_packages.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target highwater
 
-recording=traces/recorded/fake/gpt2-fp32-varlen.hwt.xz
+recording=traces/recorded/fake/long-llama-1b-default.hwt.xz
 echo
-echo "Three training steps of GPT-2 with sequences of varying length, as recorded:"
+echo "Thirty training steps of a 1B-parameter Llama, sequences of varying length, as recorded:"
 build/release/highwater replay "$recording"
 echo
 echo "The same requests with expandable segments:"

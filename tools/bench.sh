@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Prints the figures of the README: time per operation of the model beside the plain implementation,
+# and a million-entry snapshot read and replayed beside Python's pickle.load.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools/install_packages.sh python3-minimal time
+cmake --preset release >/dev/null
+cmake --build --preset release --target highwater highwater_bench >/dev/null
+
+build/release/tests/bench/highwater_bench "${1:-2000000}"
+
+snapshot=$(mktemp --suffix=.pickle)
+trap 'rm -f "$snapshot"' EXIT
+python3 tests/bench/make_snapshot.py "$snapshot" 1000000
+echo
+echo "A snapshot of 1,000,000 entries ($(stat -c %s "$snapshot") bytes), whole processes:"
+measure() {
+  local name=$1
+  shift
+  /usr/bin/time -f "  %e s  %M KiB peak" -o "$snapshot.time" "$@" >/dev/null
+  printf '%-34s%s\n' "$name" "$(cat "$snapshot.time")"
+  rm -f "$snapshot.time"
+}
+for _ in 1 2 3; do
+  measure "highwater replay" build/release/highwater replay "$snapshot"
+  measure "python3 pickle.load" python3 -c \
+    'import pickle, sys; pickle.load(open(sys.argv[1], "rb"))' "$snapshot"
+  measure "python3 pickle.load, gc disabled" python3 -c \
+    'import gc, pickle, sys; gc.disable(); pickle.load(open(sys.argv[1], "rb"))' "$snapshot"
+done
