@@ -62,9 +62,13 @@ CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId st
   return {size, rounded, stream, &pool_for(rounded).of(stream)};
 }
 
-AllocationResult CachingAllocator::allocate(Bytes size, StreamId stream) {
+// Flattened: the call overhead of the small functions below is a tenth of the time of an operation.
+[[gnu::flatten]] AllocationResult CachingAllocator::allocate(Bytes size, StreamId stream) {
   if (size.count() == 0) {
     return {};
+  }
+  if (size > kLargestRequest) [[unlikely]] {
+    return {AllocationStatus::out_of_memory, BlockId::none()};
   }
   if (sessions_.empty()) {
     process_events();

@@ -147,7 +147,7 @@ class CachingAllocator {
   [[nodiscard]] const FreeEntry* find_cached(const Request& request) const;
   [[nodiscard]] bool refused_as_oversize(Bytes size, Bytes candidate) const;
   BlockId take_cached(const Request& request);
-  BlockId climb_ladder(Request& request);
+  [[gnu::noinline]] BlockId climb_ladder(Request& request);
   BlockId take_from_oom_pools(Request& request);
   BlockId new_segment(const Request& request, Attempt attempt);
   BlockId new_fixed_segment(const Request& request);
@@ -155,16 +155,28 @@ class CachingAllocator {
   BlockId split(BlockId block, Bytes size);
   [[nodiscard]] bool splits(const Request& request, Bytes remaining) const;
   void account_handed_out(const Block& block);
-  AllocationResult fail(const Request& request);
+  [[gnu::noinline]] AllocationResult fail(const Request& request);
   [[nodiscard]] OutOfMemory account_of_failure(const Request& request) const;
 
   // free.cpp
   void free_now(BlockId id);
   std::int64_t join_neighbours(BlockId id);
   void join(BlockId into, BlockId neighbour);
-  void cache(BlockId id);
-  void uncache(BlockId id);
-  void record_events(BlockId id);
+
+  /// Into and out of the free list; here because every operation does both about once.
+  void cache(BlockId id) {
+    Block& block = blocks_[id];
+    block.gc_base = block.home->pool->search_count;
+    block.requested = Bytes{0};
+    block.home->free.insert({block.size.count(), block.address.value(), id});
+  }
+
+  void uncache(BlockId id) {
+    const Block& block = blocks_[id];
+    block.home->free.erase({block.size.count(), block.address.value(), id});
+  }
+
+  [[gnu::noinline]] void record_events(BlockId id);
 
   void process_events() {
     if (!deferred_.empty() || !events_.empty()) {
@@ -172,7 +184,7 @@ class CachingAllocator {
     }
   }
 
-  void process_pending();
+  [[gnu::noinline]] void process_pending();
   void insert_deferred_events();
   void finish_event(BlockId id);
 

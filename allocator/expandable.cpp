@@ -23,6 +23,9 @@ BlockId CachingAllocator::grow_expandable(const Request& request) {
   }
   while (blocks_[candidate].size < request.size) {
     const BlockId next = blocks_[candidate].next;  // unmapped: found by find_address_space
+    if (!next.has_value()) {
+      return BlockId::none();  // more than a whole reservation holds
+    }
     const Bytes missing = request.size - blocks_[candidate].size;
     if (!map_block(next, std::min(missing, blocks_[next].size))) {
       return BlockId::none();

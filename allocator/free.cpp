@@ -18,7 +18,7 @@ void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
 
 }  // namespace
 
-void CachingAllocator::free(BlockId id) {
+[[gnu::flatten]] void CachingAllocator::free(BlockId id) {
   Block& block = blocks_[id];
   block.state = BlockState::active_pending_free;
   stats_.request_free(block.kind(), block.size);
@@ -100,18 +100,6 @@ void CachingAllocator::join(BlockId into_id, BlockId neighbour_id) {
   into.size += neighbour.size;
   blocks_.link(into_id);
   blocks_.remove(neighbour_id);
-}
-
-void CachingAllocator::cache(BlockId id) {
-  Block& block = blocks_[id];
-  block.gc_base = block.home->pool->search_count;
-  block.requested = Bytes{0};
-  block.home->free.insert({block.size.count(), block.address.value(), id});
-}
-
-void CachingAllocator::uncache(BlockId id) {
-  const Block& block = blocks_[id];
-  block.home->free.erase({block.size.count(), block.address.value(), id});
 }
 
 /// One event per stream that used the block; it stays active until all have completed.

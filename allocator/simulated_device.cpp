@@ -9,6 +9,7 @@ namespace {
 constexpr Bytes kAddressUnit{2 << 20};
 constexpr Address kFirstSegment{0x7f0000000000};
 constexpr Address kFirstReservation{0x6f0000000000};
+constexpr Bytes kAddressable{std::uint64_t{1} << 62};  ///< an unlimited device ends somewhere
 constexpr Bytes kUnlimitedTotal{std::uint64_t{1} << 40};
 
 }  // namespace
@@ -61,7 +62,7 @@ SimulatedDevice::SimulatedDevice(const Config& config)
       reservations_(kFirstReservation, config.addresses) {}
 
 bool SimulatedDevice::take(Bytes size) {
-  if (capacity_ && size > *capacity_ - used_) {
+  if (size > capacity_.value_or(kAddressable) - used_) {
     return false;
   }
   used_ += size;

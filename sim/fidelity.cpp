@@ -58,6 +58,9 @@ class FidelityRun {
 
  private:
   void restore_initial_state() {
+    for (const MapSegment& segment : derived_->initial.segments) {
+      answers_.hold(segment.range());
+    }
     const std::vector<BlockId> handles = allocator_.restore(derived_->initial);
     for (std::size_t i = 0; i < handles.size(); ++i) {
       if (derived_->initial_ids[i].has_value()) {
@@ -144,20 +147,24 @@ class FidelityRun {
       resync(entry);
     }
     if (made_up) {
-      const EntryRange entries = derived_->entries_of(event);
-      diverge(entries.end - 1, fmt::format("the model asked the device for memory or gave some "
-                                           "back where the recording has: {}",
-                                           describe(device_->entries[entries.end - 1])));
+      const std::size_t last = std::max<std::size_t>(derived_->entries_of(event).end, 1) - 1;
+      diverge(last, fmt::format("the model asked the device for memory or gave some "
+                                "back where the recording has: {}",
+                                describe(device_->entries[last])));
     }
   }
 
   void resync(const RecordedEntry& entry) {
-    if (entry.action == RecordedAction::segment_alloc) {
-      allocator_.add_segment({entry.address, entry.size}, StreamId{std::uint32_t{entry.stream}},
+    const AddressRange segment{entry.address, entry.size};
+    if (entry.action == RecordedAction::segment_alloc && !answers_.holds_any(segment)) {
+      answers_.hold(segment);
+      allocator_.add_segment(segment, StreamId{std::uint32_t{entry.stream}},
                              entry.size == kSmallBuffer ? PoolKind::small : PoolKind::large);
       ++replay_.fidelity.resyncs;
-    } else if (entry.action == RecordedAction::segment_free) {
-      replay_.fidelity.resyncs += allocator_.drop_segment(entry.address) ? 1U : 0U;
+    } else if (entry.action == RecordedAction::segment_free &&
+               allocator_.drop_segment(entry.address)) {
+      answers_.drop(segment);
+      ++replay_.fidelity.resyncs;
     }
   }
 
@@ -284,6 +291,11 @@ class FidelityRun {
   std::size_t begun_ = 0;
 };
 
+std::uint64_t matches(const Fidelity& fidelity) {
+  return fidelity.segment_events_matched + fidelity.alloc_addresses_matched +
+         fidelity.final_segments_matched;
+}
+
 }  // namespace
 
 Bytes recorded_peak_reserved(const RecordedDevice& device) {
@@ -309,7 +321,22 @@ Bytes recorded_peak_reserved(const RecordedDevice& device) {
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
                                   DecisionDetail decisions) {
-  return FidelityRun(device, derived, settings, version, decisions).run();
+  const auto run = [&](const Settings& under) {
+    return FidelityRun(device, derived, under, version, decisions).run();
+  };
+  if (settings.garbage_collection_threshold == 0) {
+    return run(settings);
+  }
+  // Garbage is collected only where a memory fraction was set, which no recording tells.
+  Settings without = settings;
+  without.garbage_collection_threshold = 0;
+  FidelityReplay plain = run(without);
+  if (plain.fidelity.is_perfect() && plain.fidelity.resyncs == 0) {
+    return plain;
+  }
+  FidelityReplay collecting = run(settings);
+  return matches(plain.fidelity) > matches(collecting.fidelity) ? std::move(plain)
+                                                                : std::move(collecting);
 }
 
 }  // namespace highwater

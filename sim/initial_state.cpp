@@ -122,11 +122,25 @@ void undo(Ranges& ranges, const RecordedDevice& device, const RecordedEntry& ent
   }
 }
 
+/// No memory may be held twice or in part, whatever a damaged file says: of two ranges that overlap
+/// the lower one stays.
+void drop_impossible(Ranges& ranges) {
+  Address reached;
+  for (auto it = ranges.begin(); it != ranges.end();) {
+    const Address end = it->first + it->second.size;
+    const bool whole = it->second.size % kMinBlockSize == Bytes{0};
+    const bool fits = reached <= it->first && it->first < end && whole;
+    reached = fits ? end : reached;
+    it = fits ? std::next(it) : ranges.erase(it);
+  }
+}
+
 Ranges initial_ranges(const RecordedDevice& device) {
   Ranges ranges = final_ranges(device);
   for (std::size_t i = device.entries.size(); i-- > 0;) {
     undo(ranges, device, device.entries[i]);
   }
+  drop_impossible(ranges);
   return ranges;
 }
 
@@ -212,13 +226,15 @@ class Builder {
     const Address end = segment.range().end();
     for (; next_ < blocks_.size() && blocks_[next_].address < end; ++next_) {
       const OlderBlock& block = blocks_[next_];
-      if (block.address < reached) {
-        state_.misplaced.push_back(block.id);
+      const bool last = next_ + 1 == blocks_.size() || end <= blocks_[next_ + 1].address;
+      const Address limit = last ? end : blocks_[next_ + 1].address;
+      const Bytes needed = std::max(block.requested, kMinBlockSize);
+      const bool aligned = (block.address - segment.address) % kMinBlockSize == Bytes{0};
+      if (block.address < reached || limit - block.address < needed || !aligned) {
+        state_.misplaced.push_back(block.id);  // overlaps another one, or never was a block
         continue;
       }
       add_free(segment, reached, block.address);
-      const bool last = next_ + 1 == blocks_.size() || end <= blocks_[next_ + 1].address;
-      const Address limit = last ? end : blocks_[next_ + 1].address;
       const Sized sized = size_of(block, range, limit - block.address, *settings_);
       state_.doubtful += sized.doubtful ? 1U : 0U;
       segment.blocks.push_back(

@@ -1,6 +1,7 @@
 #include "sim/recorded_answers.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace highwater {
 namespace {
@@ -65,8 +66,10 @@ std::optional<Address> RecordedAnswers::allocate(Bytes size) {
   if (answer == nullptr) {
     return make_up(size);
   }
-  if (entry(*answer).action == RecordedAction::segment_alloc && entry(*answer).size == size) {
+  if (entry(*answer).action == RecordedAction::segment_alloc && entry(*answer).size == size &&
+      !holds_any({entry(*answer).address, size})) {
     use(*answer);
+    hold({entry(*answer).address, size});
     return entry(*answer).address;
   }
   if (entry(*answer).action == RecordedAction::segment_alloc ||
@@ -89,11 +92,37 @@ bool RecordedAnswers::take(RecordedAction action, AddressRange range) {
   return false;
 }
 
+bool RecordedAnswers::holds_any(AddressRange range) const {
+  const auto after = held_.lower_bound(range.end());
+  return after != held_.begin() && range.begin < std::prev(after)->second;
+}
+
+void RecordedAnswers::hold(AddressRange range) {
+  held_[range.begin] = range.end();
+}
+
+void RecordedAnswers::drop(AddressRange range) {
+  auto it = held_.lower_bound(range.end());
+  while (it != held_.begin() && range.begin < std::prev(it)->second) {
+    it = std::prev(it);
+    const auto [begin, end] = *it;
+    it = held_.erase(it);
+    if (range.end() < end) {
+      it = held_.emplace(range.end(), end).first;
+    }
+    if (begin < range.begin) {
+      it = held_.emplace(begin, range.begin).first;
+    }
+  }
+}
+
 void RecordedAnswers::free(AddressRange segment) {
+  drop(segment);
   take(RecordedAction::segment_free, segment);
 }
 
 void RecordedAnswers::unmap(AddressRange range) {
+  drop(range);
   take(RecordedAction::segment_unmap, range);
 }
 
@@ -106,6 +135,9 @@ Address RecordedAnswers::reserve(const ReservationRequest& request) {
 }
 
 bool RecordedAnswers::map(AddressRange range, Bytes) {
+  if (range.size >= kTotalMemory || holds_any(range)) {
+    return false;  // a damaged file: more than a reservation holds, or somebody else's memory
+  }
   Answer* const answer = next();
   if (answer != nullptr && entry(*answer).action != RecordedAction::segment_map) {
     return false;
@@ -115,14 +147,24 @@ bool RecordedAnswers::map(AddressRange range, Bytes) {
     return false;
   }
   take(RecordedAction::segment_map, range);
+  hold(range);
   return true;
 }
 
+/// Garbage collection frees large segments only. Where anything else was released, or other streams
+/// were waited for, all cached memory went, and what collection had its part in makes no
+/// difference.
 std::optional<Bytes> RecordedAnswers::recorded_reclaim() const {
   Bytes reclaimed;
   for (const Answer& answer : answers_) {
-    if (!answer.used && entry(answer).action == RecordedAction::segment_free) {
-      reclaimed += entry(answer).size;
+    const RecordedEntry& recorded = entry(answer);
+    const bool is_free = recorded.action == RecordedAction::segment_free;
+    if (answer.after_wait || recorded.action == RecordedAction::segment_unmap ||
+        recorded.action == RecordedAction::oom || (is_free && recorded.size == kSmallBuffer)) {
+      return Bytes{0};
+    }
+    if (is_free && !answer.used) {
+      reclaimed += recorded.size;
     }
   }
   return reclaimed;

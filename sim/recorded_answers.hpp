@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "allocator/device.hpp"
@@ -22,6 +23,11 @@ class RecordedAnswers : public Device {
 
   /// The operation that accounts for `entries` begins.
   void begin(EntryRange entries);
+
+  /// Memory that the model holds: a damaged file must not have it handed out a second time.
+  [[nodiscard]] bool holds_any(AddressRange range) const;
+  void hold(AddressRange range);
+  void drop(AddressRange range);
 
   /// Recorded segment entries of the current operation that the model did not ask for.
   [[nodiscard]] std::vector<std::size_t> unmatched() const;
@@ -63,7 +69,8 @@ class RecordedAnswers : public Device {
   Address make_up(Bytes size);
 
   const RecordedDevice* recording_;
-  std::vector<Answer> answers_;  ///< segment and oom entries of the operation, in order
+  std::map<Address, Address> held_;  ///< begin and end of each range
+  std::vector<Answer> answers_;      ///< segment and oom entries of the operation, in order
   Address made_up_{kMadeUp};
   std::uint64_t matched_ = 0;
   std::uint64_t unexpected_ = 0;

@@ -240,3 +240,17 @@ TEST_CASE("allocator: what was restored behaves as if it had been allocated",
   CHECK(copy.statistics().current(Stat::reserved_bytes) == 20 << 20);
   CHECK(copy.statistics().current(Stat::inactive_split) == 0);
 }
+
+TEST_CASE("allocator: requests of impossible size run out of memory on every device",
+          "[allocator][sequence]") {
+  const auto conf = GENERATE(as<std::string>{}, "", "expandable_segments:True");
+  const auto capacity = GENERATE(std::optional<Bytes>{}, std::optional<Bytes>{80_GiB});
+  AllocatorUnderTest under_test({.conf = conf, .capacity = capacity});
+  under_test.alloc("a", 20_MiB);
+  for (const int power : {62, 63}) {
+    CHECK(under_test.runs_out(Bytes{std::uint64_t{1} << power}));
+  }
+  CHECK(under_test.runs_out(Bytes{~std::uint64_t{0}}));
+  under_test.free("a");
+  under_test.alloc("b", 20_MiB);
+}

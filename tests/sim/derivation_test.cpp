@@ -261,12 +261,12 @@ TEST_CASE("derivation: what a search would have found cannot have been free by t
 TEST_CASE("derivation: a failed allocation waited for what completed before it",
           "[sim][derivation]") {
   RecordingBuilder builder;  // free only after the search, beside a block that keeps the segment
-  builder.segment_alloc(kBase, 40_MiB).alloc(kBase, 24_MiB);
-  builder.alloc(kBase + (24_MiB).count(), 16_MiB).free_requested(kBase, 24_MiB);
-  builder.entry(RecordedAction::snapshot, 0, 40_MiB);
-  builder.free_completed(kBase, 24_MiB);
-  builder.entry(RecordedAction::oom, 0, 20_MiB);
-  builder.final_segment(kBase, {{24_MiB, kFree}, {16_MiB, kUsed}});
+  builder.segment_alloc(kBase, 20_MiB).alloc(kBase, 9_MiB);
+  builder.alloc(kBase + (9_MiB).count(), 9_MiB).free_requested(kBase, 9_MiB);
+  builder.entry(RecordedAction::snapshot, 0, 18_MiB);
+  builder.free_completed(kBase, 9_MiB);
+  builder.entry(RecordedAction::oom, 0, 8_MiB);
+  builder.final_segment(kBase, {{9_MiB, kFree}, {9_MiB, kUsed}, {2_MiB, kFree}});
   const FidelityReplay replay = follow(builder);
   CHECK(replay.fidelity.is_perfect());
   CHECK(replay.result.counts.ooms == 1);
@@ -294,13 +294,8 @@ TEST_CASE("derivation: pages mapped before the device had no more belong to one 
   builder.entry(map, at(20_MiB), 20_MiB);
   builder.entry(unmap, at(20_MiB), 40_MiB).entry(unmap, other, 20_MiB, 1);
   builder.entry(map, at(20_MiB), 60_MiB).alloc(at(20_MiB), 60_MiB);
-  builder.final_segment(kBase, {{20_MiB, kUsed}, {60_MiB, kUsed}});
-  Recording recording = builder.get();
-  recording.devices.front().segments.front().is_expandable = true;
-  const RecordedDevice& device = recording.devices.front();
-  const DerivedTrace derived = derive_requests(recording, device, settings);
-  const FidelityReplay replay =
-      replay_as_recorded(device, derived, settings, version_preset("2.6"));
+  builder.free(at(0_MiB), 20_MiB).free(at(20_MiB), 60_MiB).entry(unmap, at(0_MiB), 80_MiB);
+  const FidelityReplay replay = follow(builder, settings);
   CHECK(replay.fidelity.is_perfect());
   CHECK_FALSE(replay.fidelity.first_divergence.has_value());
   CHECK(replay.result.counts.alloc_retries == 1);
@@ -330,4 +325,47 @@ TEST_CASE("derivation: several small pages released at once are of the small poo
   ten.free(kBase, 1_MiB).entry(RecordedAction::segment_unmap, kBase, 20_MiB);
   CHECK(derive(ten, settings).initial.segments[0].kind == PoolKind::small);
   CHECK(follow(ten, settings).fidelity.is_perfect());
+}
+
+TEST_CASE("derivation: without a memory fraction no garbage is collected, whatever its threshold",
+          "[sim][derivation]") {
+  Settings settings;
+  settings.garbage_collection_threshold = 0.5;
+  RecordingBuilder builder;
+  builder.segment_alloc(kBase, 20_MiB).alloc(kBase, 20_MiB).free(kBase, 20_MiB);
+  builder.segment_free(kBase, 20_MiB).segment_alloc(kOther, 24_MiB).alloc(kOther, 24_MiB);
+  builder.final_segment(kOther, {{24_MiB, kUsed}});
+  const FidelityReplay replay = follow(builder, settings);
+  CHECK(replay.fidelity.is_perfect());
+  CHECK(replay.result.counts.alloc_retries == 1);
+}
+
+TEST_CASE("derivation: an impossible size runs out of memory and does no harm",
+          "[sim][derivation]") {
+  Settings settings;
+  settings.expandable_segments = true;
+  RecordingBuilder builder;
+  builder.alloc(kBase, Bytes{std::uint64_t{1} << 62});
+  const FidelityReplay replay = follow(builder, settings);
+  CHECK_FALSE(replay.fidelity.is_perfect());
+  CHECK(replay.result.counts.ooms == 1);
+}
+
+TEST_CASE("derivation: older blocks that overlap or lie askew are left out, and said to be",
+          "[sim][derivation]") {
+  RecordingBuilder builder;  // freed twice without an allocation between, and at an odd address
+  builder.free(kBase, 4_MiB).free(kBase, 4_MiB).free(kBase + (8_MiB).count() + 3, 4_MiB);
+  builder.final_segment(kBase, {{20_MiB, kFree}});
+  const DerivedTrace derived = derive(builder);
+  CHECK(derived.initial.segments[0].blocks.size() == 2);
+  REQUIRE(derived.report.problems.size() == 1);
+  CHECK(derived.report.problems[0].find("left out") != std::string::npos);
+  CHECK(follow(builder).result.final.reserved == 20_MiB);
+}
+
+TEST_CASE("derivation: of overlapping segments only the lower one is there before",
+          "[sim][derivation]") {
+  RecordingBuilder builder;
+  builder.segment_free(kBase, 20_MiB).segment_free(kBase + (10_MiB).count(), 20_MiB);
+  CHECK(derive(builder).initial.segments.size() == 1);
 }
