@@ -159,7 +159,8 @@ class CachingAllocator {
   [[nodiscard]] OutOfMemory account_of_failure(const Request& request) const;
 
   // free.cpp
-  void free_now(BlockId id);
+  void complete_free(BlockId id);
+  void return_to_cache(BlockId id);
   std::int64_t join_neighbours(BlockId id);
   void join(BlockId into, BlockId neighbour);
 

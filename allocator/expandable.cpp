@@ -17,6 +17,9 @@ namespace highwater {
 /// has too little memory. A first mapping that succeeded stays even if a second one fails.
 BlockId CachingAllocator::grow_expandable(const Request& request) {
   BlockId candidate = find_address_space(request);
+  if (!candidate.has_value()) {
+    return BlockId::none();
+  }
   if (!blocks_[candidate].mapped &&
       !map_block(candidate, std::min(blocks_[candidate].size, request.size))) {
     return BlockId::none();
@@ -64,6 +67,9 @@ BlockId CachingAllocator::reserve_segment(const Request& request) {
   const Bytes total = device_->total_memory();
   const Bytes page = expandable_page(kind, settings_);
   const Bytes size = round_up(total + total / 8, page);
+  if (size.count() == 0) {
+    return BlockId::none();  // a device without memory
+  }
   Block block;
   block.address = device_->reserve({size, kind, request.stream});
   block.size = size;

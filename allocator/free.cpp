@@ -20,15 +20,18 @@ void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
 
 [[gnu::flatten]] void CachingAllocator::free(BlockId id) {
   Block& block = blocks_[id];
-  block.state = BlockState::active_pending_free;
-  stats_.request_free(block.kind(), block.size);
   decide(RecordedAction::free_requested, block.address, block.requested, block.stream);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_allocations.change(-1);
   }
   if (!block.has_stream_uses) {
-    free_now(id);
-  } else if (sessions_.empty()) {
+    stats_.free_at_once(block.kind(), block.size, block.requested);
+    return_to_cache(id);
+    return;
+  }
+  block.state = BlockState::active_pending_free;
+  stats_.request_free(block.kind(), block.size);
+  if (sessions_.empty()) {
     record_events(id);
   } else {
     deferred_.push_back(id);
@@ -48,12 +51,18 @@ void CachingAllocator::record_stream(BlockId id, StreamId stream) {
   }
 }
 
+/// The other streams are done with a block that the program freed before.
+void CachingAllocator::complete_free(BlockId id) {
+  const Block& block = blocks_[id];
+  stats_.complete_free(block.kind(), block.size, block.requested);
+  return_to_cache(id);
+}
+
 /// Back to the free list, joined with its free neighbours.
-void CachingAllocator::free_now(BlockId id) {
+void CachingAllocator::return_to_cache(BlockId id) {
   Block& block = blocks_[id];
   const PoolKind kind = block.kind();
   decide(RecordedAction::free_completed, block.address, block.requested, block.stream);
-  stats_.complete_free(kind, block.size, block.requested);
   block.state = BlockState::inactive;
   const Bytes freed = block.size;
   const std::int64_t joined = join_neighbours(id);
@@ -128,14 +137,14 @@ void CachingAllocator::insert_deferred_events() {
     });
     record_events(id);
     if (blocks_[id].event_count == 0) {
-      free_now(id);
+      complete_free(id);
     }
   }
 }
 
 void CachingAllocator::finish_event(BlockId id) {
   if (--blocks_[id].event_count == 0) {
-    free_now(id);
+    complete_free(id);
   }
 }
 

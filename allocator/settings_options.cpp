@@ -75,6 +75,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// The preset whose grammar has `key` when that of `version` has not.
+std::optional<std::string_view> preset_knowing(std::string_view key, const VersionPreset& version) {
+  for (const VersionPreset& preset : version_presets()) {
+    if (preset.grammar != version.grammar &&
+        std::ranges::count(option_names(preset.grammar), key) != 0) {
+      return preset.name;
+    }
+  }
+  return std::nullopt;
+}
+
 /// Misspellings are close: at most four characters, and most of the name is right.
 std::size_t tolerated_distance(std::string_view key) {
   return std::min<std::size_t>(4, key.size() / 3);
@@ -112,6 +123,9 @@ std::string suggestion(const SettingsError& error, const VersionPreset& version)
   const auto* const unknown = dynamic_cast<const UnknownOptionError*>(&error);
   if (unknown == nullptr) {
     return "";
+  }
+  if (const auto preset = preset_knowing(unknown->key(), version)) {
+    return "; known to --torch " + std::string(*preset);
   }
   const auto nearest = nearest_option(unknown->key(), version);
   return nearest ? "; did you mean " + *nearest + "?" : "";

@@ -36,7 +36,8 @@ std::span<const std::string_view> later_option_names();
 /// The known option that `key` is probably a misspelling of.
 std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version);
 
-/// "; did you mean max_split_size_mb?" to append to what(), or "" when there is nothing to say.
+/// "; did you mean max_split_size_mb?" or "; known to --torch 2.11" to append to what(), or "" when
+/// there is nothing to say.
 std::string suggestion(const SettingsError& error, const VersionPreset& version);
 
 }  // namespace highwater

@@ -2,8 +2,8 @@
 //
 // It is the fake driver of the conformance vectors: a segment or page of N bytes takes exactly N;
 // segments get addresses from 0x7f0000000000 and reservations from 0x6f0000000000 upward on 2 MiB
-// boundaries. Without a capacity nothing ever fails and total_memory() is 1 TiB, which only the
-// size of reservations depends on.
+// boundaries. Without a capacity nothing short of 2^62 bytes fails, and total_memory() is 1 TiB, by
+// which reservations are sized.
 #pragma once
 
 #include <map>

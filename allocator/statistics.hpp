@@ -113,6 +113,13 @@ class Statistics {
     }
   }
 
+  /// A block is freed that no other stream uses.
+  void free_at_once(PoolKind kind, Bytes size, Bytes requested) {
+    decrease(Stat::allocation, kind, 1);
+    decrease(Stat::allocated_bytes, kind, size);
+    decrease(Stat::requested_bytes, kind, requested);
+  }
+
   /// The program frees a block; it stays active until complete_free.
   void request_free(PoolKind kind, Bytes size) {
     decrease(Stat::allocation, kind, 1);

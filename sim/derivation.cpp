@@ -49,6 +49,15 @@ bool releases_memory(RecordedAction action) {
   return action == RecordedAction::segment_free || action == RecordedAction::segment_unmap;
 }
 
+PoolIndex pool_index_of(RequestTrace& trace, PoolId pool) {
+  const auto found = std::ranges::find(trace.pools, pool);
+  const auto index = static_cast<PoolIndex>(found - trace.pools.begin());
+  if (found == trace.pools.end()) {
+    trace.pools.push_back(pool);
+  }
+  return index;
+}
+
 class Derivation {
  public:
   Derivation(const RecordedDevice& device, const Settings& settings)
@@ -132,7 +141,8 @@ class Derivation {
   void allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
     const std::vector<StreamId> waited_for = settle_before_allocation(entry);
-    switch_session(failed ? PoolId{} : pool_at(entry));
+    switch_session(failed ? pool_of_failure(entry) : pool_at(entry));
+    trace_.report.failed_requests += failed ? 1U : 0U;
     Event event;
     event.kind = EventKind::alloc;
     event.value = entry.size.count();
@@ -148,6 +158,15 @@ class Derivation {
       emit_done(stream);  // nothing new here, but under other settings nobody may have waited
     }
     pending_ = {};
+  }
+
+  /// An oom entry has no address that would tell its pool. While a session is open nothing is
+  /// released before the failure; so where something was, none was open.
+  [[nodiscard]] PoolId pool_of_failure(const RecordedEntry& entry) const {
+    if (entry.pool != 0) {
+      return device_->pools[entry.pool];
+    }
+    return pending_.releases ? PoolId{} : session_;
   }
 
   /// What was released and completed before an allocation: by it, or by an empty_cache before it?
@@ -353,25 +372,16 @@ class Derivation {
     close_session();
     if (!pool.is_default()) {
       session_ = pool;
-      emit({.kind = EventKind::pool_begin, .pool = pool_index(pool)}, emitted_);
+      emit({.kind = EventKind::pool_begin, .pool = pool_index_of(trace_.requests, pool)}, emitted_);
     }
   }
 
   void close_session() {
     if (!session_.is_default()) {
-      emit({.kind = EventKind::pool_end, .pool = pool_index(session_)}, emitted_);
+      emit({.kind = EventKind::pool_end, .pool = pool_index_of(trace_.requests, session_)},
+           emitted_);
       session_ = PoolId{};
     }
-  }
-
-  PoolIndex pool_index(PoolId pool) {
-    auto& pools = trace_.requests.pools;
-    const auto found = std::ranges::find(pools, pool);
-    const auto index = static_cast<PoolIndex>(found - pools.begin());
-    if (found == pools.end()) {
-      pools.push_back(pool);
-    }
-    return index;
   }
 
   /// Blocks that waited for other streams when the recording began: their free_completed has no
@@ -534,7 +544,35 @@ DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& d
   return trace;
 }
 
-RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed) {
+namespace {
+
+/// Allocates the blocks of one initial segment; `block_number` counts through all of them.
+void append_segment(const DerivedTrace& derived, const MapSegment& segment,
+                    std::size_t& block_number, RequestTrace& trace) {
+  const bool is_private = !segment.owner.is_default();
+  const PoolIndex pool = is_private ? pool_index_of(trace, segment.owner) : PoolIndex{0};
+  if (is_private) {
+    trace.events.push_back({.kind = EventKind::pool_begin, .pool = pool});
+  }
+  for (const MapBlock& block : segment.blocks) {
+    const std::size_t i = block_number++;
+    if (derived.initial_ids[i].has_value()) {
+      trace.events.push_back({.value = block.requested.count(),
+                              .allocation = derived.initial_ids[i],
+                              .stream = segment.stream,
+                              .stack = derived.initial_stacks[i],
+                              .kind = EventKind::alloc});
+    }
+  }
+  if (is_private) {
+    trace.events.push_back({.kind = EventKind::pool_end, .pool = pool});
+  }
+}
+
+}  // namespace
+
+RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed,
+                           FailedRequests failed) {
   RequestTrace trace;
   trace.header = derived.requests.header;
   trace.stream_handles = derived.requests.stream_handles;
@@ -543,16 +581,7 @@ RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::s
   trace.tables = derived.requests.tables;
   std::size_t block_number = 0;
   for (const MapSegment& segment : derived.initial.segments) {
-    for (const MapBlock& block : segment.blocks) {
-      const std::size_t i = block_number++;
-      if (derived.initial_ids[i].has_value()) {
-        trace.events.push_back({.value = block.requested.count(),
-                                .allocation = derived.initial_ids[i],
-                                .stream = segment.stream,
-                                .stack = derived.initial_stacks[i],
-                                .kind = EventKind::alloc});
-      }
-    }
+    append_segment(derived, segment, block_number, trace);
   }
   auto next = confirmed.begin();
   for (std::size_t i = 0; i < derived.requests.events.size(); ++i) {
@@ -560,7 +589,14 @@ RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::s
       trace.events.push_back({.kind = EventKind::empty_cache});
       ++next;
     }
-    trace.events.push_back(derived.requests.events[i]);
+    const Event& event = derived.requests.events[i];
+    const bool ran_out = event.kind == EventKind::alloc && derived.failed(event.allocation);
+    if (!ran_out || failed == FailedRequests::kept) {
+      trace.events.push_back(event);
+    }
+    if (ran_out && failed == FailedRequests::kept) {
+      trace.events.push_back({.allocation = event.allocation, .kind = EventKind::free});
+    }
   }
   return trace;
 }

@@ -34,6 +34,7 @@ struct DerivationReport {
   std::uint64_t initial_blocks = 0;           ///< older than the recording
   std::uint64_t initial_blocks_doubtful = 0;  ///< whose real size the file does not tell
   std::uint64_t implicit_frees = 0;           ///< an alloc at an address that was still live
+  std::uint64_t failed_requests = 0;          ///< oom entries
   std::uint64_t deferred_frees = 0;           ///< frees that waited for other streams
   bool truncated = false;                     ///< older entries are missing
   std::vector<std::string> problems;          ///< contradictions inside the file, for people
@@ -49,6 +50,9 @@ struct DerivedTrace {
   std::vector<std::size_t> possible_empty_caches;  ///< events that an empty_cache may precede
   DerivationReport report;
 
+  /// Whether the recording shows that this request ran out of memory.
+  [[nodiscard]] bool failed(AllocationId id) const { return addresses[id.index()] == Address{}; }
+
   [[nodiscard]] EntryRange entries_of(std::size_t event) const {
     return {event == 0 ? 0 : entry_ends[event - 1], entry_ends[event]};
   }
@@ -58,9 +62,16 @@ struct DerivedTrace {
 DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& device,
                              const Settings& settings);
 
-/// The requests with the initial blocks allocated first, in address order, as a baseline: what can
-/// be replayed under other settings. `confirmed` lists the events before which the fidelity replay
-/// found an empty_cache.
-RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed);
+/// What becomes of requests that ran out of memory in the recording.
+enum class FailedRequests {
+  kept,  ///< asked again, and freed at once should they succeed: no later free was recorded
+  left_out,
+};
+
+/// The requests with the initial blocks allocated first, in address order and in their private
+/// pools, as a baseline: what can be replayed under other settings. `confirmed` lists the events
+/// before which the fidelity replay found an empty_cache.
+RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed,
+                           FailedRequests failed = FailedRequests::kept);
 
 }  // namespace highwater

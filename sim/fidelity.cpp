@@ -154,7 +154,17 @@ class FidelityRun {
     }
   }
 
+  /// Each correction searches all blocks, so a file that differs everywhere gets only so many.
+  bool may_correct() {
+    constexpr std::uint64_t kMaxCorrections = 2000;
+    replay_.fidelity.corrections_stopped = ++corrections_tried_ > kMaxCorrections;
+    return !replay_.fidelity.corrections_stopped;
+  }
+
   void resync(const RecordedEntry& entry) {
+    if (!may_correct()) {
+      return;
+    }
     const AddressRange segment{entry.address, entry.size};
     if (entry.action == RecordedAction::segment_alloc && !answers_.holds_any(segment)) {
       answers_.hold(segment);
@@ -205,7 +215,7 @@ class FidelityRun {
   }
 
   void correct(const Event& event, BlockId block, Address recorded) {
-    if (!block.has_value()) {
+    if (!block.has_value() || !may_correct()) {
       return;
     }
     const Address old = allocator_.block(block).address;
@@ -289,6 +299,7 @@ class FidelityRun {
   FidelityReplay replay_;
   Bytes peak_recorded_ = recorded_peak_reserved(*device_);
   std::size_t begun_ = 0;
+  std::uint64_t corrections_tried_ = 0;
 };
 
 std::uint64_t matches(const Fidelity& fidelity) {

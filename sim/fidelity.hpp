@@ -32,7 +32,8 @@ struct Fidelity {
   std::uint64_t final_segments_compared = 0;
   std::uint64_t final_segments_matched = 0;
   std::uint64_t initial_blocks_doubtful = 0;
-  std::uint64_t resyncs = 0;  ///< times the recorded state was put in place of the model's
+  bool corrections_stopped = false;  ///< after kMaxCorrections: a search for each costs too much
+  std::uint64_t resyncs = 0;         ///< times the recorded state was put in place of the model's
   std::uint64_t snapshots_checked = 0;  ///< earlier snapshot calls: active bytes to compare with
   std::uint64_t snapshots_matched = 0;
   Bytes peak_reserved_recorded;  ///< from the final segments and the segment entries alone

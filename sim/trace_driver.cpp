@@ -91,10 +91,10 @@ void TraceDriver::apply_pool(const Event& event) {
                           : event.kind == EventKind::pool_end ? allocator_->end_pool(pool)
                                                               : allocator_->release_pool(pool);
   if (result != PoolCall::ok) {
-    throw InputError("trace", fmt::format("operation {}", operations_),
-                     fmt::format("pool {},{}: {} (PyTorch asserts here)", pool.capture, pool.user,
-                                 reason(result)),
-                     "check the order of the pool operations");
+    throw OperationError(operations_,
+                         fmt::format("pool {},{}: {} (PyTorch asserts here)", pool.capture,
+                                     pool.user, reason(result)),
+                         "check the order of the pool operations");
   }
 }
 
@@ -104,8 +104,8 @@ void TraceDriver::apply_settings_change(const Event& event) {
   try {
     apply_settings(conf, allocator_->version(), settings);
   } catch (const SettingsError& error) {
-    throw InputError("trace", fmt::format("operation {}", operations_),
-                     fmt::format("settings '{}': {}", conf, error.what()), "correct the string");
+    throw OperationError(operations_, fmt::format("settings '{}': {}", conf, error.what()),
+                         "correct the string");
   }
   allocator_->change_settings(settings);
 }

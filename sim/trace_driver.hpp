@@ -6,12 +6,33 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocator/caching_allocator.hpp"
+#include "traces/error.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
+
+/// An operation of the trace that PyTorch would refuse. The driver knows no file names: whoever
+/// does throws the error on as `in(name)`.
+class OperationError : public InputError {
+ public:
+  OperationError(std::uint64_t operation, std::string problem, std::string remedy)
+      : InputError("", "operation " + std::to_string(operation), problem, remedy),
+        problem_(std::move(problem)),
+        remedy_(std::move(remedy)) {}
+
+  /// The same error with the name of the file in front.
+  [[nodiscard]] InputError in(std::string_view source) const {
+    return {source, where(), problem_, remedy_};
+  }
+
+ private:
+  std::string problem_;
+  std::string remedy_;
+};
 
 class TraceDriver {
  public:
@@ -20,7 +41,8 @@ class TraceDriver {
 
   /// Carries out one event; the status matters for allocations only, else it is `ok`. Markers do
   /// nothing.
-  /// @throws InputError for a pool operation that PyTorch would assert on, naming the operation.
+  /// @throws OperationError for a settings string or a pool operation that PyTorch would assert on,
+  /// naming the operation.
   AllocationStatus apply(const Event& event);
 
   /// The handle of an allocation that is live, else none.

@@ -13,6 +13,7 @@
 #include "allocator/settings_describe.hpp"
 #include "sim/conformance.hpp"
 #include "tools/commands.hpp"
+#include "tools/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/byte_source.hpp"
 #include "traces/formats/text_trace.hpp"
@@ -31,7 +32,8 @@ struct Outcome {
 /// `path` or `path`.xz, whichever is there.
 std::optional<fs::path> find_file(const fs::path& path) {
   for (const fs::path& candidate : {path, fs::path(path.string() + ".xz")}) {
-    if (fs::exists(candidate)) {
+    std::error_code unreadable;  // counts as not there
+    if (fs::exists(candidate, unreadable)) {
       return candidate;
     }
   }
@@ -58,13 +60,19 @@ std::vector<std::string> read_lines(const fs::path& path) {
 
 std::vector<std::string> vector_names(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string file = entry.path().filename().string();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
     for (const std::string_view ending : {".trace", ".trace.xz"}) {
       if (file.ends_with(ending)) {
         names.push_back(file.substr(0, file.size() - ending.size()));
       }
     }
+  }
+  if (error) {
+    throw InputError(folder.string(), "", "cannot be listed: " + error.message(),
+                     "check the permissions of the folder");
   }
   std::ranges::sort(names);
   return names;
@@ -78,8 +86,8 @@ std::string describe(std::string_view what, const LineDifference& difference) {
 std::string compare(const fs::path& base, const VersionPreset& version) {
   const auto trace_file = find_file(base.string() + ".trace");
   const auto expected_file = find_file(base.string() + ".expected");
-  if (!expected_file) {
-    return "there is no " + base.filename().string() + ".expected";
+  if (!trace_file || !expected_file) {
+    return "there is no " + base.filename().string() + (trace_file ? ".expected" : ".trace");
   }
   const ConformanceOutput output =
       run_conformance(read_text_trace(*open_source(*trace_file)), version);
@@ -128,8 +136,9 @@ void write_text(const std::vector<Outcome>& vectors, const std::vector<Outcome>&
   for (const std::vector<Outcome>* outcomes : {&vectors, &settings}) {
     for (const Outcome& outcome : *outcomes) {
       if (!outcome.difference.empty()) {
-        out << (outcomes == &settings ? "settings '" + outcome.name + "'" : outcome.name) << ": "
-            << outcome.difference << "\n";
+        const std::string name =
+            outcomes == &settings ? "settings '" + outcome.name + "'" : outcome.name;
+        out << printable(name + ": " + outcome.difference) << "\n";
       }
     }
   }
@@ -146,9 +155,10 @@ void write_json(const std::vector<Outcome>& vectors, const std::vector<Outcome>&
   const auto list = [](const std::vector<Outcome>& outcomes) {
     boost::json::array array;
     for (const Outcome& outcome : outcomes) {
-      boost::json::object entry{{"name", outcome.name}, {"passed", outcome.difference.empty()}};
+      boost::json::object entry{{"name", valid_utf8(outcome.name)},
+                                {"passed", outcome.difference.empty()}};
       if (!outcome.difference.empty()) {
-        entry["difference"] = outcome.difference;
+        entry["difference"] = valid_utf8(outcome.difference);
       }
       array.push_back(std::move(entry));
     }
@@ -169,7 +179,8 @@ fs::path folder_of(const po::variables_map& values) {
   if (folders.size() != 1) {
     throw UsageError("conformance takes one DIR with vectors; see highwater conformance --help");
   }
-  if (!fs::is_directory(folders.front())) {
+  std::error_code unreadable;  // then it is no folder to work with either
+  if (!fs::is_directory(folders.front(), unreadable)) {
     throw InputError(folders.front(), "", "is not a folder",
                      "name a folder with NAME.trace and NAME.expected files");
   }
@@ -188,6 +199,9 @@ ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out) 
   const VersionPreset& version = version_preset(values["torch"].as<std::string>());
   const fs::path folder = folder_of(values);
   const OutputFormat format = output_format(values);
+  if (format != OutputFormat::table && format != OutputFormat::json) {
+    throw UsageError("conformance has --format table and json only");
+  }
   std::vector<Outcome> vectors;
   for (const std::string& name : vector_names(folder)) {
     vectors.push_back(run_vector(folder, name, version));

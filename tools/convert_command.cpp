@@ -7,6 +7,7 @@
 #include "sim/fidelity.hpp"
 #include "sim/recorded_settings.hpp"
 #include "tools/commands.hpp"
+#include "tools/file_settings.hpp"
 #include "tools/input.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary_trace.hpp"
@@ -49,6 +50,10 @@ RequestTrace requests_of(const Recording& recording, const std::string& name,
       candidates.push_back(&device);
     }
   }
+  if (candidates.empty()) {
+    throw UsageError(fmt::format("'{}' has nothing about {}", name,
+                                 wanted ? fmt::format("device {}", *wanted) : "any device"));
+  }
   if (candidates.size() != 1) {
     throw UsageError(
         fmt::format("'{}' has {} devices to choose from, a text trace holds one; "
@@ -56,7 +61,7 @@ RequestTrace requests_of(const Recording& recording, const std::string& name,
                     name, candidates.size()));
   }
   const VersionPreset& version = preset_of(recording);
-  const Settings settings = settings_of(recording, version);
+  const Settings settings = settings_from_file(name, recording, version);
   const DerivedTrace derived = derive_requests(recording, *candidates.front(), settings);
   const FidelityReplay as_recorded =
       replay_as_recorded(*candidates.front(), derived, settings, version);

@@ -7,6 +7,7 @@
 
 #include "tools/commands.hpp"
 #include "tools/info_report.hpp"
+#include "tools/safe_text.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -30,14 +31,14 @@ boost::json::object section_json(const InfoSection& section) {
   boost::json::object object = to_json(section.metrics);
   boost::json::array& sites = object["top_sites"].emplace_array();
   for (const TopSite& site : section.top_sites) {
-    sites.push_back({{"site", site.label},
+    sites.push_back({{"site", valid_utf8(site.label)},
                      {"bytes", site.bytes.count()},
                      {"blocks", site.blocks},
                      {"share", site.share}});
   }
   boost::json::array& notes = object["notes"].emplace_array();
   for (const std::string& note : section.notes) {
-    notes.emplace_back(note);
+    notes.emplace_back(valid_utf8(note));
   }
   return object;
 }
@@ -47,7 +48,7 @@ void write_json(const std::vector<FileInfo>& files, std::ostream& out) {
   boost::json::array& list = root["files"].emplace_array();
   for (const FileInfo& file : files) {
     boost::json::object object = to_json(file.metrics);
-    object["file"] = file.name;
+    object["file"] = valid_utf8(file.name);
     boost::json::array& sections = object["sections"].emplace_array();
     for (const InfoSection& section : file.sections) {
       sections.push_back(section_json(section));
@@ -86,16 +87,25 @@ void write_for_people(const FileInfo& file, OutputFormat format, std::ostream& o
       write(site_table(section));
     }
     for (const std::string& note : section.notes) {
-      out << "note: " << note << "\n";
+      out << "note: " << printable(note) << "\n";
     }
   }
+}
+
+/// Read as a signed number: Boost would take -1 for the largest unsigned one.
+std::size_t sites_to_list(const po::variables_map& values) {
+  const auto top = values["top"].as<std::int64_t>();
+  if (top < 0) {
+    throw UsageError(fmt::format("--top {}: not a number of call sites; write 0 or more", top));
+  }
+  return static_cast<std::size_t>(top);
 }
 
 }  // namespace
 
 ExitCode run_info(const Arguments& arguments, std::ostream& out) {
   OptionParser parser(command("info"));
-  parser.add()("top", po::value<std::size_t>()->default_value(10)->value_name("N"),
+  parser.add()("top", po::value<std::int64_t>()->default_value(10)->value_name("N"),
                "call sites to list per device");
   parser.add_format();
   parser.positional("files", -1);
@@ -104,10 +114,10 @@ ExitCode run_info(const Arguments& arguments, std::ostream& out) {
     throw UsageError("info takes one or more FILEs; see highwater info --help");
   }
   const OutputFormat format = output_format(values);
+  const std::size_t top = sites_to_list(values);
   std::vector<FileInfo> files;
   for (const std::string& name : values["files"].as<Arguments>()) {
-    files.push_back(describe_file(read_trace_file(name, StackMode::keep), name,
-                                  values["top"].as<std::size_t>()));
+    files.push_back(describe_file(read_trace_file(name, StackMode::keep), name, top));
   }
   if (format == OutputFormat::json) {
     write_json(files, out);

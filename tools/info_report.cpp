@@ -109,8 +109,9 @@ InfoSection describe_device(const Recording& recording, const RecordedDevice& de
   list.add("initial_blocks", "blocks older than the recording", derived.report.initial_blocks);
   list.add("initial_blocks_doubtful", "  of them of uncertain size",
            derived.report.initial_blocks_doubtful);
+  list.add("failed_requests", "requests that ran out of memory", derived.report.failed_requests);
   list.add("deferred_frees", "frees that waited for other streams", derived.report.deferred_frees);
-  const PeakProfile profile = profile_peak(with_baseline(derived, {}));
+  const PeakProfile profile = profile_peak(with_baseline(derived, {}, FailedRequests::left_out));
   add_peak(list, profile);
   add_final_state(list, device);
   section.top_sites = top_sites(profile, recording.tables, top);
@@ -130,18 +131,20 @@ FileInfo describe_recording(const Recording& recording, const std::string& name,
   list.add("torch_detected", "written by PyTorch", to_string(recording.writer));
   const VersionPreset& version = preset_of(recording);
   list.add("torch", "nearest version preset", std::string(version.name));
+  Settings settings;
   try {
-    const Settings settings = settings_of(recording, version);
+    settings = settings_of(recording, version);
     const std::string conf = to_conf(settings);
     list.add(
         "settings", "settings",
         recording.settings ? (conf.empty() ? "default" : conf) : "not recorded (default assumed)");
-    for (const RecordedDevice& device : recording.devices) {
-      info.sections.push_back(describe_device(recording, device, settings, top));
-    }
   } catch (const SettingsError& error) {
-    throw InputError(name, "allocator_settings.PYTORCH_CUDA_ALLOC_CONF", error.what(),
-                     "replay the file with --alloc-conf instead");
+    settings = settings_from_fields(recording);
+    list.add("settings", "settings",
+             fmt::format("not understood: '{}': {}", recording.settings->conf, error.what()));
+  }
+  for (const RecordedDevice& device : recording.devices) {
+    info.sections.push_back(describe_device(recording, device, settings, top));
   }
   list.add("devices", "devices with anything",
            static_cast<std::uint64_t>(recording.devices.size()));

@@ -5,6 +5,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/safe_text.hpp"
+
 namespace highwater {
 namespace {
 
@@ -17,11 +19,23 @@ template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
 boost::json::value to_json_value(const MetricValue& value) {
-  return std::visit(Overloaded{[](std::monostate) { return boost::json::value(nullptr); },
-                               [](Bytes bytes) { return boost::json::value(bytes.count()); },
-                               [](const std::string& text) { return boost::json::value(text); },
-                               [](auto number) { return boost::json::value(number); }},
-                    value);
+  return std::visit(
+      Overloaded{[](std::monostate) { return boost::json::value(nullptr); },
+                 [](Bytes bytes) { return boost::json::value(bytes.count()); },
+                 [](const std::string& text) { return boost::json::value(valid_utf8(text)); },
+                 [](auto number) { return boost::json::value(number); }},
+      value);
+}
+
+/// Cells hold names from files: call sites, unknown keys, settings.
+TextTable safe_copy(TextTable table) {
+  table.title = printable(table.title);
+  for (auto& row : table.rows) {
+    for (std::string& cell : row) {
+      cell = printable(cell);
+    }
+  }
+  return table;
 }
 
 std::vector<std::size_t> column_widths(const TextTable& table) {
@@ -112,7 +126,8 @@ boost::json::object to_json(const MetricList& list) {
   boost::json::object root;
   for (const Metric& metric : list.metrics) {
     boost::json::object* parent = &root;
-    std::string_view rest = metric.key;
+    const std::string key = valid_utf8(metric.key);
+    std::string_view rest = key;
     for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
       boost::json::value& child = (*parent)[rest.substr(0, dot)];
       parent = child.is_object() ? &child.as_object() : &child.emplace_object();
@@ -136,7 +151,8 @@ TextTable to_table(const MetricList& list) {
   return table;
 }
 
-std::string format_aligned(const TextTable& table) {
+std::string format_aligned(const TextTable& unsafe) {
+  const TextTable table = safe_copy(unsafe);
   const std::vector<std::size_t> widths = column_widths(table);
   std::string text = table.title.empty() ? "" : table.title + "\n";
   text += aligned_row(table, table.columns, widths);
@@ -146,7 +162,8 @@ std::string format_aligned(const TextTable& table) {
   return text;
 }
 
-std::string format_markdown(const TextTable& table) {
+std::string format_markdown(const TextTable& unsafe) {
+  const TextTable table = safe_copy(unsafe);
   std::string text = table.title.empty() ? "" : "### " + table.title + "\n\n";
   text += markdown_row(table.columns) + "|";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -159,7 +176,8 @@ std::string format_markdown(const TextTable& table) {
   return text;
 }
 
-std::string format_csv(const TextTable& table) {
+std::string format_csv(const TextTable& unsafe) {
+  const TextTable table = safe_copy(unsafe);
   std::string text = csv_row(table.columns);
   for (const auto& row : table.rows) {
     text += csv_row(row);

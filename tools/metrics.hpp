@@ -47,12 +47,13 @@ std::string to_text(const MetricValue& value);
 /// Exact: "42312138752", "0.17338", "true".
 std::string to_exact_text(const MetricValue& value);
 
-/// The metrics nested by the dots of their keys.
+/// The metrics nested by the dots of their keys; all strings valid UTF-8.
 boost::json::object to_json(const MetricList& list);
 
 /// Label and value, as aligned columns or as a Markdown table.
 TextTable to_table(const MetricList& list);
 
+/// Titles and cells are made printable (safe_text.hpp) by all three.
 std::string format_aligned(const TextTable& table);
 std::string format_markdown(const TextTable& table);
 /// With a header line; fields quoted as RFC 4180 says.

@@ -5,22 +5,29 @@
 #include <ostream>
 
 #include "tools/commands.hpp"
+#include "tools/safe_text.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
 
 ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   const auto report = [&](std::string_view what, ExitCode code) {
-    err << "highwater: " << what << "\n";
+    err << "highwater: " << printable(what) << "\n";
     return code;
   };
-  try {
-    const ExitCode code = run_command(arguments, out);
+  const auto finish = [&](ExitCode code) {
     out.flush();
-    return out ? code : report("standard output: could not be written", ExitCode::internal);
+    return out ? code
+               : report(
+                     "standard output: could not be written; "
+                     "is the disk full, or did the reader of the pipe end?",
+                     ExitCode::internal);
+  };
+  try {
+    return finish(run_command(arguments, out));
   } catch (const HelpRequested& help) {
     out << help.text;
-    return ExitCode::ok;
+    return finish(ExitCode::ok);
   } catch (const UsageError& error) {
     return report(error.what(), ExitCode::usage);
   } catch (const Error& error) {

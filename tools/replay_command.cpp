@@ -4,9 +4,11 @@
 #include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 
+#include "sim/trace_driver.hpp"
 #include "tools/commands.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/replay_run.hpp"
+#include "tools/safe_text.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -66,6 +68,9 @@ ReplayCommand parse(const Arguments& arguments) {
   result.format = output_format(values);
   result.fail_on_oom = values.contains("fail-on-oom");
   result.max_reserved = size_option(values, "max-reserved");
+  if (result.format == OutputFormat::csv && values.contains("decisions")) {
+    throw UsageError("--decisions goes with --format table, markdown or json, not csv");
+  }
   return result;
 }
 
@@ -87,6 +92,7 @@ void write_csv(const std::vector<DeviceReplay>& replays, std::ostream& out) {
       table.rows.push_back(
           {std::to_string(replay.device), metric.key, to_exact_text(metric.value)});
     }
+    table.rows.push_back({std::to_string(replay.device), "trust", trust_line(replay)});
   }
   out << format_csv(table);
 }
@@ -101,12 +107,12 @@ void write_for_people(const DeviceReplay& replay, OutputFormat format, std::ostr
   if (replay.fidelity && replay.fidelity->first_divergence) {
     const Divergence& first = *replay.fidelity->first_divergence;
     out << "first divergence: device_traces[" << replay.device << "][" << first.entry
-        << "]: " << first.description << "\n";
+        << "]: " << printable(first.description) << "\n";
   }
-  for (const std::string& note : replay.notes) {
-    out << "note: " << note << "\n";
+  for (const std::string& note : replay_notes(replay)) {
+    out << "note: " << printable(note) << "\n";
   }
-  out << trust_line(replay) << "\n";
+  out << printable(trust_line(replay)) << "\n";
 }
 
 void write(const std::vector<DeviceReplay>& replays, OutputFormat format, std::ostream& out) {
@@ -128,12 +134,21 @@ bool exceeds_budget(const ReplayCommand& command, const DeviceReplay& replay) {
          (command.max_reserved && replay.result.peak.reserved > *command.max_reserved);
 }
 
+/// The simulation knows no file names; a message to the user needs one.
+std::vector<DeviceReplay> replays_of(const TraceFile& file, const ReplayCommand& command) {
+  try {
+    return run_replays(file, command.file, command.request);
+  } catch (const OperationError& error) {
+    throw error.in(command.file);
+  }
+}
+
 }  // namespace
 
 ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse(arguments);
   const TraceFile file = read_trace_file(command.file, StackMode::skip);
-  const std::vector<DeviceReplay> replays = run_replays(file, command.file, command.request);
+  const std::vector<DeviceReplay> replays = replays_of(file, command);
   write(replays, command.format, out);
   for (const DeviceReplay& replay : replays) {
     if (exceeds_budget(command, replay)) {

@@ -1,7 +1,12 @@
 #include "tools/replay_report.hpp"
 
+#include <algorithm>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
+
+#include "allocator/constants.hpp"
+#include "tools/safe_text.hpp"
 
 namespace highwater {
 namespace {
@@ -58,14 +63,41 @@ void add_fidelity(MetricList& list, const Fidelity& f) {
            f.peak_reserved_recorded);
 }
 
-boost::json::object oom_json(const OomRecord& record) {
+/// Nothing is known about the device when neither the user nor a recording tells its capacity.
+std::optional<Bytes> device_free(const DeviceReplay& replay, const OutOfMemory& oom) {
+  return replay.capacity || replay.fidelity ? std::optional(oom.device_free) : std::nullopt;
+}
+
+std::optional<Bytes> allowed(const OutOfMemory& oom) {
+  return oom.allowed == kUnlimited ? std::nullopt : std::optional(oom.allowed);
+}
+
+boost::json::value json_or_null(std::optional<Bytes> bytes) {
+  return bytes ? boost::json::value(bytes->count()) : boost::json::value(nullptr);
+}
+
+boost::json::object pool_json(const PoolAccount& pool, const DeviceReplay& replay) {
+  boost::json::object object;
+  object["pool"] = pool.kind == PoolKind::small ? "small" : "large";
+  object["owner"] = boost::json::array{pool.owner.capture, pool.owner.user};
+  object["stream"] = replay.stream_handles[pool.stream.index()];
+  object["reserved_bytes"] = pool.reserved.count();
+  object["allocated_bytes"] = pool.allocated.count();
+  object["pending_free_bytes"] = pool.pending_free.count();
+  object["free_bytes"] = pool.free.count();
+  object["largest_free_block_bytes"] = pool.largest_free_block.count();
+  return object;
+}
+
+boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay) {
   const OutOfMemory& oom = record.account;
   boost::json::object object;
   object["operation"] = record.operation;
   object["requested_bytes"] = oom.requested.count();
   object["rounded_bytes"] = oom.rounded.count();
   object["segment_bytes"] = oom.segment_size.count();
-  object["device_free_bytes"] = oom.device_free.count();
+  object["device_free_bytes"] = json_or_null(device_free(replay, oom));
+  object["allowed_bytes"] = json_or_null(allowed(oom));
   object["reserved_bytes"] = oom.reserved.count();
   object["allocated_bytes"] = oom.allocated.count();
   object["active_bytes"] = oom.active.count();
@@ -73,18 +105,23 @@ boost::json::object oom_json(const OomRecord& record) {
   object["largest_usable_free_block_bytes"] = oom.largest_usable_free_block.count();
   boost::json::array& pools = object["pools"].emplace_array();
   for (const PoolAccount& pool : oom.pools) {
-    boost::json::object entry;
-    entry["pool"] = pool.kind == PoolKind::small ? "small" : "large";
-    entry["owner"] = boost::json::array{pool.owner.capture, pool.owner.user};
-    entry["stream"] = pool.stream.value();
-    entry["reserved_bytes"] = pool.reserved.count();
-    entry["allocated_bytes"] = pool.allocated.count();
-    entry["pending_free_bytes"] = pool.pending_free.count();
-    entry["free_bytes"] = pool.free.count();
-    entry["largest_free_block_bytes"] = pool.largest_free_block.count();
-    pools.push_back(std::move(entry));
+    pools.push_back(pool_json(pool, replay));
   }
   return object;
+}
+
+/// What stands in the way: the device's free memory, the limit of the process, or both.
+std::string room(const DeviceReplay& replay, const OutOfMemory& oom) {
+  std::string text;
+  if (const auto free = device_free(replay, oom)) {
+    text += fmt::format(", which has {} free", to_iec(*free));
+  }
+  if (const auto limit = allowed(oom)) {
+    const Bytes more = *limit - std::min(*limit, oom.reserved);
+    text += fmt::format("{} the memory limit allows {} more", text.empty() ? "," : ", and",
+                        to_iec(more));
+  }
+  return text;
 }
 
 }  // namespace
@@ -99,6 +136,7 @@ MetricList replay_metrics(const DeviceReplay& replay) {
            replay.result.at_peak_reserved.active);
   add_usage(list, "final", "final", replay.result.final);
   add_counts(list, replay.result.counts);
+  list.add("counts.refused_empty_caches", "", replay.result.refused_empty_caches);
   add_fragmentation(list, replay.result.fragmentation);
   list.add("settings", "", to_conf(replay.settings));
   list.add("torch", "", std::string(replay.version->name));
@@ -129,16 +167,17 @@ boost::json::object replay_json(const DeviceReplay& replay) {
     boost::json::value& first = object["fidelity"].as_object()["first_divergence"];
     if (replay.fidelity->first_divergence) {
       const Divergence& divergence = *replay.fidelity->first_divergence;
-      first = {{"entry", divergence.entry}, {"description", divergence.description}};
+      first = {{"entry", divergence.entry}, {"description", valid_utf8(divergence.description)}};
     }
   }
   boost::json::array& ooms = object["ooms"].emplace_array();
   for (const OomRecord& record : replay.result.ooms) {
-    ooms.push_back(oom_json(record));
+    ooms.push_back(oom_json(record, replay));
   }
+  object["ooms_listed"] = replay.result.ooms.size();
   boost::json::array& notes = object["notes"].emplace_array();
-  for (const std::string& note : replay.notes) {
-    notes.emplace_back(note);
+  for (const std::string& note : replay_notes(replay)) {
+    notes.emplace_back(valid_utf8(note));
   }
   if (!replay.result.decisions.empty()) {
     boost::json::array& decisions = object["decisions"].emplace_array();
@@ -151,6 +190,16 @@ boost::json::object replay_json(const DeviceReplay& replay) {
     }
   }
   return object;
+}
+
+std::vector<std::string> replay_notes(const DeviceReplay& replay) {
+  std::vector<std::string> notes = replay.notes;
+  if (const std::uint64_t refused = replay.result.refused_empty_caches; refused > 0) {
+    notes.push_back(fmt::format(
+        "{} empty_cache {} inside a pool session: PyTorch {} asserts there, nothing was released",
+        refused, refused == 1 ? "call" : "calls", replay.version->name));
+  }
+  return notes;
 }
 
 std::string trust_line(const DeviceReplay& replay) {
@@ -178,9 +227,9 @@ std::string describe_ooms(const DeviceReplay& replay) {
   for (const OomRecord& record : replay.result.ooms) {
     const OutOfMemory& oom = record.account;
     text += fmt::format(
-        "out of memory at operation {}: asked {}, needs {} from the device, which has {} free; "
+        "out of memory at operation {}: asked {}, needs {} from the device{}; "
         "reserved {}, allocated {}, largest free block {} (usable here: {})\n",
-        record.operation, to_iec(oom.requested), to_iec(oom.segment_size), to_iec(oom.device_free),
+        record.operation, to_iec(oom.requested), to_iec(oom.segment_size), room(replay, oom),
         to_iec(oom.reserved), to_iec(oom.allocated), to_iec(oom.largest_free_block),
         to_iec(oom.largest_usable_free_block));
   }

@@ -13,8 +13,12 @@ namespace highwater {
 /// Every number of the replay of one device, under its JSON key.
 MetricList replay_metrics(const DeviceReplay& replay);
 
-/// One object of the list `devices`: the metrics plus lists (ooms, notes, decisions).
+/// One object of the list `devices`: the metrics plus lists (ooms, notes, decisions). `ooms` holds
+/// the first failures only: `ooms_listed` of `counts.ooms`.
 boost::json::object replay_json(const DeviceReplay& replay);
+
+/// What a reader of the numbers should know, one line each.
+std::vector<std::string> replay_notes(const DeviceReplay& replay);
 
 /// One line that says how far the numbers can be trusted: version and settings modelled, events
 /// read and dropped, truncation, fidelity.

@@ -4,6 +4,7 @@
 
 #include "allocator/settings_options.hpp"
 #include "sim/recorded_settings.hpp"
+#include "tools/file_settings.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -15,17 +16,6 @@ Settings settings_from_command_line(const std::string& conf, const VersionPreset
   } catch (const SettingsError& error) {
     throw UsageError(fmt::format("--alloc-conf '{}': {}{} (as PyTorch {} has it)", conf,
                                  error.what(), suggestion(error, version), version.name));
-  }
-}
-
-Settings settings_from_file(const std::string& name, const Recording& recording,
-                            const VersionPreset& version) {
-  try {
-    return settings_of(recording, version);
-  } catch (const SettingsError& error) {
-    throw InputError(name, "allocator_settings.PYTORCH_CUDA_ALLOC_CONF",
-                     fmt::format("'{}': {}", recording.settings->conf, error.what()),
-                     "give the settings with --alloc-conf, or another release with --torch");
   }
 }
 
@@ -54,14 +44,16 @@ ReplayOptions options_of(const DeviceReplay& replay, const ReplayRequest& reques
 }
 
 void require_capacity_for_fraction(const DeviceReplay& replay) {
-  if (replay.memory_fraction && !replay.capacity) {
-    throw UsageError("--memory-fraction needs --capacity: it is a share of the device's memory");
+  if ((replay.memory_fraction || replay.settings.per_process_memory_fraction) && !replay.capacity) {
+    throw UsageError(
+        "a memory fraction needs --capacity: it is a share of the device's memory; give that, or "
+        "the limit itself with --memory-limit");
   }
 }
 
 void note_inactive_collection(DeviceReplay& replay) {
   if (replay.settings.garbage_collection_threshold > 0 && !replay.memory_limit &&
-      !replay.memory_fraction && !replay.fidelity) {
+      !replay.memory_fraction && !replay.settings.per_process_memory_fraction && !replay.fidelity) {
     replay.notes.emplace_back(
         "garbage_collection_threshold acts only under a memory fraction, which no file records; "
         "give --memory-limit or --memory-fraction to see it at work");
@@ -100,13 +92,30 @@ bool is_as_recorded(const ReplayRequest& request) {
          !request.memory_fraction;
 }
 
+/// The recorded settings; a string that cannot be read matters only if nothing replaces it.
+Settings settings_unless_replaced(const std::string& name, const Recording& recording,
+                                  DeviceReplay& replay, const ReplayRequest& request) {
+  if (!request.alloc_conf) {
+    return settings_from_file(name, recording, *replay.version);
+  }
+  try {
+    return settings_of(recording, *replay.version);
+  } catch (const SettingsError& error) {
+    replay.notes.push_back(
+        fmt::format("the file's own settings '{}' were not understood ({}); "
+                    "only their parsed fields were used to read it",
+                    recording.settings->conf, error.what()));
+    return settings_from_fields(recording);
+  }
+}
+
 DeviceReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
                              const std::string& name, const ReplayRequest& request) {
   DeviceReplay replay;
   replay.device = device.index;
   replay.version = request.torch ? &version_preset(*request.torch) : &preset_of(recording);
   replay.torch_detected = to_string(recording.writer);
-  const Settings recorded = settings_from_file(name, recording, *replay.version);
+  const Settings recorded = settings_unless_replaced(name, recording, replay, request);
   replay.settings = request.alloc_conf
                         ? settings_from_command_line(*request.alloc_conf, *replay.version)
                         : recorded;
@@ -123,6 +132,12 @@ DeviceReplay replay_recorded(const Recording& recording, const RecordedDevice& d
   } else {
     replay.result = highwater::replay(with_baseline(derived, as_recorded.empty_caches),
                                       options_of(replay, request, AddressPolicy::never_reuse));
+    if (derived.report.failed_requests != 0) {
+      replay.notes.push_back(fmt::format(
+          "{} requests ran out of memory in the recording; each is asked again and freed at once, "
+          "since the recording does not tell what would have followed",
+          derived.report.failed_requests));
+    }
     if (derived.report.initial_blocks != 0) {
       replay.notes.push_back(fmt::format(
           "{} blocks older than the recording are allocated first, in address order: where they "
@@ -137,6 +152,11 @@ DeviceReplay replay_recorded(const Recording& recording, const RecordedDevice& d
   replay.stream_handles = derived.requests.stream_handles;
   for (const std::string& problem : derived.report.problems) {
     replay.notes.push_back(problem);
+  }
+  if (replay.fidelity && replay.fidelity->corrections_stopped) {
+    replay.notes.emplace_back(
+        "the model differs from the recording too often to be put right each time; from there on "
+        "the fidelity counts differences that follow from earlier ones");
   }
   note_inactive_collection(replay);
   return replay;

@@ -13,21 +13,27 @@ bool is_user_code(std::string_view file) {
   return python && file.find("/torch/") == std::string_view::npos;
 }
 
-/// Frames of the unwinder and of the allocation itself, which every C++ stack begins with.
+/// Frames of the unwinder and of the allocation itself, which every C++ stack begins with. Looked
+/// for anywhere before the parameters: functions from templates have their return type in front.
 bool is_machinery(std::string_view function) {
-  constexpr std::array<std::string_view, 6> kPrefixes{"torch::unwind", "torch::CapturedTraceback",
-                                                      "torch::cuda::", "c10::",
-                                                      "at::detail::",  "at::native::empty"};
-  return std::ranges::any_of(kPrefixes,
-                             [&](std::string_view prefix) { return function.starts_with(prefix); });
+  constexpr std::array<std::string_view, 8> kParts{
+      "torch::unwind", "torch::CapturedTraceback", "torch::cuda::", "c10::",
+      "at::detail::",  "at::native::empty",        "empty_generic", "empty_cuda"};
+  const std::string_view name = function.substr(0, function.find('('));
+  return std::ranges::any_of(
+      kParts, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
+std::string_view without_leading_blanks(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
 std::string label(const SideTables& tables, const Frame& frame) {
   const std::string_view path = tables.strings[frame.file];
   const std::size_t slash = path.rfind('/');
   const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  const std::string_view function = tables.strings[frame.function];
-  if (file == "??") {
+  const std::string_view function = without_leading_blanks(tables.strings[frame.function]);
+  if (file == "??" || file.empty()) {
     return std::string(function);  // C++ without debug information
   }
   return frame.line > 0 ? fmt::format("{}:{} {}", file, frame.line, function)

@@ -254,3 +254,10 @@ TEST_CASE("allocator: requests of impossible size run out of memory on every dev
   under_test.free("a");
   under_test.alloc("b", 20_MiB);
 }
+
+TEST_CASE("allocator: a device without memory serves nothing", "[allocator][sequence]") {
+  const auto conf = GENERATE(as<std::string>{}, "", "expandable_segments:True");
+  AllocatorUnderTest under_test({.conf = conf, .capacity = 0_B});
+  CHECK(under_test.runs_out(1_B));
+  CHECK(under_test.runs_out(100_MiB));
+}

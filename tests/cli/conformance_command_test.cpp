@@ -60,6 +60,16 @@ TEST_CASE("conformance: a wrong line is found and shown", "[cli][conformance]") 
                              Contains("0 passed, 1 failed"));
 }
 
+TEST_CASE("conformance: what cannot be looked at is bad input", "[cli][conformance]") {
+  const CommandRun result = run({"conformance", std::string(5000, 'x')});
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK_THAT(result.err, Contains("is not a folder"));
+
+  const test::TempDir folder;
+  fs::create_symlink(folder.path() / "gone", folder.path() / "v.trace");
+  CHECK_THAT(run({"conformance", folder.path().string()}).out, Contains("there is no v.trace"));
+}
+
 TEST_CASE("conformance: a folder without vectors is refused", "[cli][conformance]") {
   const test::TempDir folder;
   const CommandRun result = run({"conformance", folder.path().string()});

@@ -2,6 +2,7 @@
 // code tells its kind.
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <catch2/catch.hpp>
 
@@ -18,6 +19,7 @@ std::string write(const std::filesystem::path& path, const std::string& content)
   return path.string();
 }
 
+const std::string kVectors = HIGHWATER_SOURCE "/tests/data/conformance";
 const std::string kTrace = HIGHWATER_SOURCE "/tests/data/conformance/h07_oom_retry.trace";
 
 }  // namespace
@@ -40,8 +42,14 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"replay", kTrace, "--alloc-conf", "max_split_size_mb:1"}, "too small, must be > 20"},
       {{"convert", "a"}, "convert takes IN and OUT"},
       {{"convert", kTrace, "b.json"}, "b.json: the ending tells no format"},
+      {{"replay", kTrace, "--decisions", "--format", "csv"}, "--decisions goes with"},
+      {{"replay", kTrace, "--alloc-conf", "large_segment_size_mb:40", "--torch", "2.6"},
+       "large_segment_size_mb; known to --torch 2.11"},
       {{"conformance"}, "takes one DIR"},
+      {{"conformance", kVectors, "--format", "csv"}, "table and json only"},
+      {{"conformance", kVectors, "--format", "markdown"}, "table and json only"},
       {{"info"}, "takes one or more FILEs"},
+      {{"info", kTrace, "--top=-1"}, "--top -1: not a number"},
   }));
   CAPTURE(arguments);
   const CommandRun result = run(arguments);
@@ -66,21 +74,39 @@ TEST_CASE("cli: bad input exits with 3 and names the file", "[cli][errors]") {
       {file("truncated.pickle", pickle_start), "byte"},
       {file("text.trace", "conf \na 1 x 0\n"), "line 2"},
       {file("conf.trace", "conf max_split_size_mb:1\n"), "too small"},
+      {file("pool.trace", "conf \na 1 512 0\npool_end 1\n"), "operation 1: pool 1,0: the pool"},
       {file("broken.xz", std::string("\xfd"
                                      "7zXZ\0garbage",
                                      13)),
        "broken.xz"},
-  }[static_cast<std::size_t>(GENERATE(range(0, 9)))];
+  }[static_cast<std::size_t>(GENERATE(range(0, 10)))];
   CAPTURE(path);
   for (const std::string name : {"replay", "info"}) {
-    if (name == "info" && path.ends_with("conf.trace")) {
-      continue;  // only the replay needs the settings
+    if (name == "info" && (path.ends_with("conf.trace") || path.ends_with("pool.trace"))) {
+      continue;  // only the replay needs the settings and carries out the operations
     }
     const CommandRun result = run({name, path});
     CHECK(result.code == ExitCode::bad_input);
     CHECK(result.out.empty());
     CHECK_THAT(result.err, Contains(path) && Contains(message));
     CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("cli: control characters of a file name are not printed as such", "[cli][errors]") {
+  const CommandRun result = run({"info", "no\x1b[2J\nsuch"});
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK_THAT(result.err, Contains("no\\x1B[2J\\x0Asuch"));
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+}
+
+TEST_CASE("cli: an output that cannot be written is an error, of --help too", "[cli][errors]") {
+  for (const Arguments& arguments : {Arguments{"--help"}, Arguments{"info", kTrace}}) {
+    std::ostringstream out;
+    std::ostringstream err;
+    out.setstate(std::ios::badbit);
+    CHECK(run_program(arguments, out, err) == ExitCode::internal);
+    CHECK_THAT(err.str(), Contains("standard output: could not be written; is the disk full"));
   }
 }
 

@@ -5,8 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
+using Catch::Contains;
 
 namespace {
 
@@ -59,4 +61,45 @@ TEST_CASE("replay: the same input gives the same bytes", "[cli][replay]") {
   const Arguments arguments{"replay", kRecorded + "gpt2-fsdp1x8-fp32-lag20.hwt.xz", "--format",
                             "json", "--decisions"};
   CHECK(run(arguments).out == run(arguments).out);
+}
+
+TEST_CASE("replay: the account of a failure names the limit and invents no device memory",
+          "[cli][replay]") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "oom.trace").string();
+  std::ofstream(file) << "conf \na 1 10485760 7\na 2 104857600 7\n";
+  const Arguments limited{"replay", file, "--memory-limit", "50MiB"};
+  CHECK_THAT(run(limited).out,
+             Contains("needs 100.00 MiB from the device, the memory limit allows 40.00 MiB more; "
+                      "reserved 10.00 MiB"));
+  const auto oom = replay_json({file, "--memory-limit", "50MiB"}).at("ooms").at(0).as_object();
+  CHECK(oom.at("device_free_bytes").is_null());
+  CHECK(oom.at("allowed_bytes").to_number<std::int64_t>() == 50 << 20);
+  CHECK(oom.at("pools").at(0).at("stream").to_number<std::int64_t>() == 7);
+
+  const CommandRun both = run({"replay", file, "--memory-limit", "50MiB", "--capacity", "200MiB"});
+  CHECK_THAT(both.out, Contains("which has 190.00 MiB free, and the memory limit allows 40.00 MiB "
+                                "more; reserved"));
+}
+
+TEST_CASE("replay: refused empty_cache calls are told, and how many failures are listed",
+          "[cli][replay]") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "pool.trace").string();
+  std::ofstream trace(file);
+  trace << "conf \ndevice 2097152\npool_begin 1\nc\nc\n";
+  for (int id = 0; id < 20; ++id) {
+    trace << "a " << id << " 104857600 0\n";
+  }
+  trace.close();
+  const auto replay = replay_json({file});
+  CHECK(integer(replay, "counts", "refused_empty_caches") == 2);
+  CHECK(integer(replay, "counts", "ooms") == 20);
+  CHECK(replay.at("ooms_listed").to_number<std::int64_t>() == 16);
+  CHECK_THAT(run({"replay", file}).out,
+             Contains("note: 2 empty_cache calls inside a pool session: PyTorch 2.6 asserts there, "
+                      "nothing was released") &&
+                 Contains("and 4 more"));
+  CHECK_THAT(run({"replay", file, "--torch", "2.11"}).out, !Contains("empty_cache"));
+  CHECK_THAT(run({"replay", file, "--format", "csv"}).out, Contains("0,trust,\"trust: PyTorch"));
 }

@@ -369,3 +369,40 @@ TEST_CASE("derivation: of overlapping segments only the lower one is there befor
   builder.segment_free(kBase, 20_MiB).segment_free(kBase + (10_MiB).count(), 20_MiB);
   CHECK(derive(builder).initial.segments.size() == 1);
 }
+
+TEST_CASE("derivation: a failed request is asked again and freed at once, or left out",
+          "[sim][derivation]") {
+  RecordingBuilder builder;
+  builder.segment_alloc(kBase, 20_MiB).alloc(kBase, 20_MiB);
+  builder.entry(RecordedAction::oom, (5_MiB).count(), 40_MiB);
+  builder.final_segment(kBase, {{20_MiB, kUsed}});
+  const DerivedTrace derived = derive(builder);
+  CHECK(derived.report.failed_requests == 1);
+  const RequestTrace kept = with_baseline(derived, {});
+  REQUIRE(kept.events.size() == 3);
+  CHECK(kept.events[1].bytes() == 40_MiB);
+  CHECK(kept.events[2].kind == EventKind::free);
+  CHECK(kept.events[2].allocation == kept.events[1].allocation);
+  CHECK(with_baseline(derived, {}, FailedRequests::left_out).events.size() == 1);
+}
+
+TEST_CASE("derivation: older blocks of a private pool are allocated in it", "[sim][derivation]") {
+  RecordingBuilder builder;
+  builder.final_segment(kBase, {{20_MiB, kUsed}}, {0, 3});
+  const RequestTrace requests = with_baseline(derive(builder), {});
+  REQUIRE(requests.events.size() == 3);
+  CHECK(requests.events[0].kind == EventKind::pool_begin);
+  CHECK(requests.events[1].kind == EventKind::alloc);
+  CHECK(requests.events[2].kind == EventKind::pool_end);
+  CHECK(requests.pools == std::vector{PoolId{0, 3}});
+}
+
+TEST_CASE("derivation: a failure in an open session belongs to its pool", "[sim][derivation]") {
+  RecordingBuilder builder;
+  builder.segment_alloc(kOther, 20_MiB).alloc(kOther, 20_MiB).free(kOther, 20_MiB);
+  builder.segment_alloc(kBase, 20_MiB).alloc(kBase, 20_MiB);
+  builder.entry(RecordedAction::oom, (5_MiB).count(), 40_MiB);
+  builder.final_segment(kOther, {{20_MiB, kFree}});
+  builder.final_segment(kBase, {{20_MiB, kUsed}}, {0, 3});
+  CHECK(follow(builder).fidelity.is_perfect());
+}

@@ -15,9 +15,9 @@ bool NaiveAllocator::empty_cache() {
 }
 
 void NaiveAllocator::release_cached() {
-  ++stats_.counters.num_sync_all_streams;
-  wait_for_events();
   if (sessions_.empty()) {
+    ++stats_.counters.num_sync_all_streams;
+    wait_for_events();
     release_pool_blocks(large_);
     release_pool_blocks(small_);
   }
