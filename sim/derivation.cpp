@@ -49,15 +49,6 @@ bool releases_memory(RecordedAction action) {
   return action == RecordedAction::segment_free || action == RecordedAction::segment_unmap;
 }
 
-PoolIndex pool_index_of(RequestTrace& trace, PoolId pool) {
-  const auto found = std::ranges::find(trace.pools, pool);
-  const auto index = static_cast<PoolIndex>(found - trace.pools.begin());
-  if (found == trace.pools.end()) {
-    trace.pools.push_back(pool);
-  }
-  return index;
-}
-
 class Derivation {
  public:
   Derivation(const RecordedDevice& device, const Settings& settings)
@@ -372,14 +363,13 @@ class Derivation {
     close_session();
     if (!pool.is_default()) {
       session_ = pool;
-      emit({.kind = EventKind::pool_begin, .pool = pool_index_of(trace_.requests, pool)}, emitted_);
+      emit({.kind = EventKind::pool_begin, .pool = trace_.requests.index_of(pool)}, emitted_);
     }
   }
 
   void close_session() {
     if (!session_.is_default()) {
-      emit({.kind = EventKind::pool_end, .pool = pool_index_of(trace_.requests, session_)},
-           emitted_);
+      emit({.kind = EventKind::pool_end, .pool = trace_.requests.index_of(session_)}, emitted_);
       session_ = PoolId{};
     }
   }
@@ -541,63 +531,6 @@ DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& d
   }
   DerivedTrace trace = Derivation(device, settings).run();
   trace.requests.tables = recording.tables;
-  return trace;
-}
-
-namespace {
-
-/// Allocates the blocks of one initial segment; `block_number` counts through all of them.
-void append_segment(const DerivedTrace& derived, const MapSegment& segment,
-                    std::size_t& block_number, RequestTrace& trace) {
-  const bool is_private = !segment.owner.is_default();
-  const PoolIndex pool = is_private ? pool_index_of(trace, segment.owner) : PoolIndex{0};
-  if (is_private) {
-    trace.events.push_back({.kind = EventKind::pool_begin, .pool = pool});
-  }
-  for (const MapBlock& block : segment.blocks) {
-    const std::size_t i = block_number++;
-    if (derived.initial_ids[i].has_value()) {
-      trace.events.push_back({.value = block.requested.count(),
-                              .allocation = derived.initial_ids[i],
-                              .stream = segment.stream,
-                              .stack = derived.initial_stacks[i],
-                              .kind = EventKind::alloc});
-    }
-  }
-  if (is_private) {
-    trace.events.push_back({.kind = EventKind::pool_end, .pool = pool});
-  }
-}
-
-}  // namespace
-
-RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed,
-                           FailedRequests failed) {
-  RequestTrace trace;
-  trace.header = derived.requests.header;
-  trace.stream_handles = derived.requests.stream_handles;
-  trace.pools = derived.requests.pools;
-  trace.allocation_count = derived.requests.allocation_count;
-  trace.tables = derived.requests.tables;
-  std::size_t block_number = 0;
-  for (const MapSegment& segment : derived.initial.segments) {
-    append_segment(derived, segment, block_number, trace);
-  }
-  auto next = confirmed.begin();
-  for (std::size_t i = 0; i < derived.requests.events.size(); ++i) {
-    if (next != confirmed.end() && *next == i) {
-      trace.events.push_back({.kind = EventKind::empty_cache});
-      ++next;
-    }
-    const Event& event = derived.requests.events[i];
-    const bool ran_out = event.kind == EventKind::alloc && derived.failed(event.allocation);
-    if (!ran_out || failed == FailedRequests::kept) {
-      trace.events.push_back(event);
-    }
-    if (ran_out && failed == FailedRequests::kept) {
-      trace.events.push_back({.allocation = event.allocation, .kind = EventKind::free});
-    }
-  }
   return trace;
 }
 

@@ -62,16 +62,4 @@ struct DerivedTrace {
 DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& device,
                              const Settings& settings);
 
-/// What becomes of requests that ran out of memory in the recording.
-enum class FailedRequests {
-  kept,  ///< asked again, and freed at once should they succeed: no later free was recorded
-  left_out,
-};
-
-/// The requests with the initial blocks allocated first, in address order and in their private
-/// pools, as a baseline: what can be replayed under other settings. `confirmed` lists the events
-/// before which the fidelity replay found an empty_cache.
-RequestTrace with_baseline(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed,
-                           FailedRequests failed = FailedRequests::kept);
-
 }  // namespace highwater

@@ -1,33 +1,17 @@
 #include "tools/command_line.hpp"
 
-#include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
 
+#include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
 namespace {
 
 namespace po = boost::program_options;
-
-/// Levenshtein distance: single-character edits between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
+#include "sim/baseline.hpp"
 #include "sim/fidelity.hpp"
 #include "sim/recorded_settings.hpp"
 #include "tools/commands.hpp"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/baseline.hpp"
 #include "sim/fidelity.hpp"
 #include "sim/peak_profile.hpp"
 #include "sim/recorded_settings.hpp"

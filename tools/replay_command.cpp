@@ -20,6 +20,7 @@ struct ReplayCommand {
   std::string file;
   ReplayRequest request;
   OutputFormat format = OutputFormat::table;
+  bool with_timeline = false;
   bool fail_on_oom = false;
   std::optional<Bytes> max_reserved;
 };
@@ -38,6 +39,7 @@ OptionParser option_parser() {
       "torch", text("V"),
       "version preset: 2.6 (exact) or 2.11 (by reading); default: nearest to the file's")(
       "decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
+      "timeline", "with --format json: memory over time, with exact extremes")(
       "fail-on-oom", "exit with 1 when an allocation failed")(
       "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
   parser.add_format();
@@ -68,18 +70,27 @@ ReplayCommand parse(const Arguments& arguments) {
   result.format = output_format(values);
   result.fail_on_oom = values.contains("fail-on-oom");
   result.max_reserved = size_option(values, "max-reserved");
+  result.with_timeline = values.contains("timeline");
+  if (result.with_timeline && result.format != OutputFormat::json) {
+    throw UsageError("--timeline goes with --format json");
+  }
   if (result.format == OutputFormat::csv && values.contains("decisions")) {
     throw UsageError("--decisions goes with --format table, markdown or json, not csv");
   }
   return result;
 }
 
-void write_json(const std::vector<DeviceReplay>& replays, std::ostream& out) {
+void write_json(const std::vector<DeviceReplay>& replays, const ReplayCommand& command,
+                std::ostream& out) {
   boost::json::object root;
   root["schema"] = "highwater.replay/1";
   boost::json::array& devices = root["devices"].emplace_array();
   for (const DeviceReplay& replay : replays) {
-    devices.push_back(replay_json(replay));
+    boost::json::object device = replay_json(replay);
+    if (command.with_timeline) {
+      device["timeline"] = timeline_json(replay.result.timeline);
+    }
+    devices.push_back(std::move(device));
   }
   out << root << "\n";
 }
@@ -115,9 +126,11 @@ void write_for_people(const DeviceReplay& replay, OutputFormat format, std::ostr
   out << printable(trust_line(replay)) << "\n";
 }
 
-void write(const std::vector<DeviceReplay>& replays, OutputFormat format, std::ostream& out) {
+void write(const std::vector<DeviceReplay>& replays, const ReplayCommand& command,
+           std::ostream& out) {
+  const OutputFormat format = command.format;
   if (format == OutputFormat::json) {
-    write_json(replays, out);
+    write_json(replays, command, out);
   } else if (format == OutputFormat::csv) {
     write_csv(replays, out);
   } else if (replays.empty()) {
@@ -149,7 +162,7 @@ ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse(arguments);
   const TraceFile file = read_trace_file(command.file, StackMode::skip);
   const std::vector<DeviceReplay> replays = replays_of(file, command);
-  write(replays, command.format, out);
+  write(replays, command, out);
   for (const DeviceReplay& replay : replays) {
     if (exceeds_budget(command, replay)) {
       return ExitCode::exceeded;

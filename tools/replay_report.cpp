@@ -1,6 +1,7 @@
 #include "tools/replay_report.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -200,6 +201,22 @@ std::vector<std::string> replay_notes(const DeviceReplay& replay) {
         refused, refused == 1 ? "call" : "calls", replay.version->name));
   }
   return notes;
+}
+
+boost::json::object timeline_json(const Timeline& timeline) {
+  constexpr std::array<std::string_view, kCurveCount> kNames{"requested", "allocated", "active",
+                                                             "reserved"};
+  boost::json::object object{{"operations_per_bucket", timeline.operations_per_bucket()}};
+  for (std::size_t c = 0; c < kCurveCount; ++c) {
+    boost::json::array low;
+    boost::json::array high;
+    for (const TimelineBucket& bucket : timeline.buckets()) {
+      low.push_back(bucket.low[c].count());
+      high.push_back(bucket.high[c].count());
+    }
+    object[kNames[c]] = {{"low", std::move(low)}, {"high", std::move(high)}};
+  }
+  return object;
 }
 
 std::string trust_line(const DeviceReplay& replay) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "allocator/settings_options.hpp"
+#include "sim/baseline.hpp"
 #include "sim/recorded_settings.hpp"
 #include "tools/file_settings.hpp"
 #include "traces/error.hpp"

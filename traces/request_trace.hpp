@@ -4,6 +4,7 @@
 // Any allocator model, under any settings, can be driven with it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -41,6 +42,16 @@ struct RequestTrace {
   std::vector<std::string> allocation_names;  ///< by AllocationId; empty: the id itself is the name
   std::size_t allocation_count = 0;           ///< ids are 0 .. allocation_count-1
   SideTables tables;
+
+  /// The index of `pool`, which is added if it is new.
+  PoolIndex index_of(PoolId pool) {
+    const auto found = std::ranges::find(pools, pool);
+    const auto index = static_cast<PoolIndex>(found - pools.begin());
+    if (found == pools.end()) {
+      pools.push_back(pool);
+    }
+    return index;
+  }
 };
 
 }  // namespace highwater

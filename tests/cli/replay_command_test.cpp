@@ -103,3 +103,14 @@ TEST_CASE("replay: refused empty_cache calls are told, and how many failures are
   CHECK_THAT(run({"replay", file, "--torch", "2.11"}).out, !Contains("empty_cache"));
   CHECK_THAT(run({"replay", file, "--format", "csv"}).out, Contains("0,trust,\"trust: PyTorch"));
 }
+
+TEST_CASE("replay: the timeline's highest points are the peaks", "[cli][replay]") {
+  const auto device = replay_json({kRecorded + "gpt2-fp32-adamw-default.hwt.xz", "--timeline"});
+  for (const std::string curve : {"requested", "allocated", "active", "reserved"}) {
+    std::int64_t highest = 0;
+    for (const auto& value : device.at("timeline").at(curve).at("high").as_array()) {
+      highest = std::max(highest, value.to_number<std::int64_t>());
+    }
+    CHECK(highest == integer(device, "peak", curve + "_bytes"));
+  }
+}

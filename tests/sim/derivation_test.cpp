@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/baseline.hpp"
 #include "sim/fidelity.hpp"
 #include "tests/support/recording_builder.hpp"
 
