@@ -1,0 +1,89 @@
+// cuDNN's fused attention, which 2.6 takes only if it is forced (native/cudnn/MHA.cpp).
+#include <utility>
+
+#include "workloads/eager/attention_kernels.hpp"
+#include "workloads/eager/output_cache.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager::sdpa {
+
+namespace {
+
+// alloc_with_matching_layout: the order of q's dimensions in memory, with v's head dimension.
+Tensor output_like(const Operands& in) {
+  Dims sizes = in.query.sizes();
+  sizes.back() = in.value.size(3);
+  return empty_strided(in.query.runtime(), sizes, dense_strides(sizes, in.query.strides()),
+                       in.query.dtype());
+}
+
+// Dimensions of size 1 do not count.
+bool same_strides(const Tensor& a, const Tensor& b) {
+  for (std::size_t i = 0; i < a.dim(); ++i) {
+    if (a.sizes()[i] > 1 && a.strides()[i] != b.strides()[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+TensorList cudnn_backward_kernel(Node& node, TensorList& grads) {
+  Runtime& runtime = *node.runtime;
+  const Operands in{
+      .query = node.unpack(2), .key = node.unpack(1), .value = node.unpack(3), .mask = {}};
+  const Tensor output = node.unpack(5);
+  OpScope op(runtime, "_scaled_dot_product_cudnn_attention_backward");
+  const auto blocks = highwater::cudnn_attention(shape_of(in), true);
+  TensorList out(4);
+  out[0] = empty_like(in.query);
+  out[1] = empty_like(in.key);
+  out[2] = empty_like(in.value);
+  Tensor grad = grads[0];
+  if (!same_strides(grad, output)) {
+    grad = empty_strided(runtime, output.sizes(), output.strides(), grad.dtype());
+  }
+  const auto workspace = runtime.allocate(blocks.backward_workspace);
+  return out;
+}
+
+TensorList cudnn_forward_kernel(const Operands& in) {
+  Runtime& runtime = in.query.runtime();
+  OpScope op(runtime, "_scaled_dot_product_cudnn_attention");
+  const auto blocks = highwater::cudnn_attention(shape_of(in), wants_logsumexp(in));
+  const Tensor seed = empty(runtime, {blocks.seed}, DType::uint8);
+  const Tensor offset = empty(runtime, {blocks.offset}, DType::uint8);
+  const Tensor output = output_like(in);
+  const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
+  return {output, logsumexp, seed, offset};
+}
+
+}  // namespace
+
+Tensor cudnn_attention(const Operands& in, const SdpaOptions& /*options*/) {
+  Runtime& runtime = in.query.runtime();
+  const auto node = begin_node(runtime, "ScaledDotProductCudnnAttentionBackward0",
+                               {in.query, in.key, in.value, in.mask});
+  if (node) {
+    node->save(in.mask);
+    node->save(in.key);
+    node->save(in.query);
+    node->save(in.value);
+  }
+  TensorList results = kept_outputs(runtime, "_scaled_dot_product_cudnn_attention",
+                                    [&] { return cudnn_forward_kernel(in); });
+  Tensor output = std::move(results[0]);
+  const Tensor logsumexp = std::move(results[1]);
+  Tensor seed = std::move(results[2]);
+  Tensor offset = std::move(results[3]);
+  finish_node(node, output, cudnn_backward_kernel);
+  if (node) {
+    node->save_output(logsumexp);
+    node->save_output(output);
+    node->save_output(offset);
+    node->save_output(seed);
+  }
+  end_of_frame(seed, offset);
+  return output;
+}
+
+}  // namespace highwater::eager::sdpa

@@ -1,0 +1,130 @@
+// Memory-efficient attention: the mask is brought to an aligned layout first; row sums of
+// grad * output are made of elementary operators where the kernel does not make them
+// (native/transformers/attention.cpp, cuda/attention.cu, cuda/attention_backward.cu of 2.6).
+#include <algorithm>
+
+#include "workloads/eager/attention_kernels.hpp"
+#include "workloads/eager/output_cache.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager::sdpa {
+
+namespace {
+
+constexpr std::int64_t kMaskAlignment = 8;
+
+// Contiguous memory of shape [b, s, h, d], seen as [b, h, s, d].
+Tensor heads_first(const Tensor& like, std::int64_t head_dim) {
+  return swap_heads(
+      empty(like.runtime(), {like.size(0), like.size(2), like.size(1), head_dim}, like.dtype()));
+}
+
+// preprocess_mask: rows are padded unless all strides are multiples of 8 elements.
+bool is_aligned(const Tensor& mask) {
+  const Dims& strides = mask.strides();
+  return strides.back() == 1 &&
+         std::all_of(strides.begin(), strides.end() - 1,
+                     [](std::int64_t stride) { return stride % kMaskAlignment == 0; });
+}
+
+Tensor prepared_mask(Tensor mask, const AttentionShape& shape) {
+  if (!is_aligned(mask)) {
+    const auto length = mask.size(-1);
+    const Tensor wide = constant_pad(mask, {0, kMaskAlignment - length % kMaskAlignment});
+    mask = slice(wide, -1, 0, length);
+  }
+  return expand(mask, {shape.batch, shape.heads, shape.q_len, shape.kv_len});
+}
+
+// The row sums (grad * output).sum(-1), in [b, h, s] order and in fp32.
+Tensor delta_of(const Tensor& grad, const Tensor& output, const EfficientBackward& blocks) {
+  Runtime& runtime = grad.runtime();
+  if (blocks.row_sums == 0) {
+    return empty(runtime, {blocks.delta}, DType::uint8);
+  }
+  Tensor wide_grad = to_dtype(grad, DType::fp32);
+  Tensor wide_output = to_dtype(output, DType::fp32);
+  Tensor product = pointwise("mul", {wide_grad, wide_output}, DType::fp32);
+  Tensor sums = sum(product, {-1}, false);
+  Tensor delta = contiguous(transpose(sums, 1, 2));
+  end_of_frame(sums, product, wide_output, wide_grad);
+  return delta;
+}
+
+Tensor gradient_of_mask(const Tensor& mask, const EfficientBackward& blocks) {
+  Dims sizes = mask.sizes();
+  const auto elements = blocks.grad_bias / item_size(mask.dtype());
+  sizes.back() = elements / (element_count(sizes) / sizes.back());
+  return slice(empty(mask.runtime(), sizes, mask.dtype()), -1, 0, mask.size(-1));
+}
+
+TensorList efficient_backward_kernel(Node& node, TensorList& grads, double dropout) {
+  Runtime& runtime = *node.runtime;
+  const Tensor mask = node.unpack(0);
+  const Tensor key = node.unpack(1);
+  const Tensor query = node.unpack(2);
+  const Tensor value = node.unpack(3);
+  const Tensor logsumexp = node.unpack(4);
+  const Tensor output = node.unpack(5);
+  const Operands in{.query = query, .key = key, .value = value, .mask = mask};
+  OpScope op(runtime, "_efficient_attention_backward");
+  const auto blocks =
+      efficient_backward(runtime.gpu, shape_of(in), in.query.dtype(), dropout, node.needs(3));
+  const Tensor grad = contiguous(swap_heads(grads[0]));
+  TensorList out(4);
+  out[0] = heads_first(in.query, in.query.size(3));
+  out[1] = heads_first(in.key, in.key.size(3));
+  out[2] = heads_first(in.value, in.value.size(3));
+  if (node.needs(3)) {
+    out[3] = gradient_of_mask(in.mask, blocks);
+  }
+  Tensor delta = delta_of(grad, swap_heads(output), blocks);
+  const auto workspace = runtime.allocate(blocks.workspace);
+  delta.reset();
+  return out;
+}
+
+TensorList efficient_forward_kernel(const Operands& in) {
+  Runtime& runtime = in.query.runtime();
+  OpScope op(runtime, "_efficient_attention_forward");
+  const auto blocks = efficient_forward(shape_of(in), in.query.dtype(), wants_logsumexp(in));
+  const Tensor output = heads_first(in.query, in.value.size(3));
+  const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
+  const auto accumulator = runtime.allocate(blocks.accumulator);
+  return {output, logsumexp};
+}
+
+Tensor efficient_kernel(const Operands& in, double dropout) {
+  Runtime& runtime = in.query.runtime();
+  const auto node = begin_node(runtime, "ScaledDotProductEfficientAttentionBackward0",
+                               {in.query, in.key, in.value, in.mask});
+  if (node) {
+    node->save(in.mask);
+    node->save(in.key);
+    node->save(in.query);
+    node->save(in.value);
+  }
+  const TensorList results = kept_outputs(runtime, "_scaled_dot_product_efficient_attention",
+                                          [&] { return efficient_forward_kernel(in); });
+  const Tensor& output = results[0];
+  const Tensor& logsumexp = results[1];
+  finish_node(node, output, [dropout](Node& own, TensorList& grads) {
+    return efficient_backward_kernel(own, grads, dropout);
+  });
+  if (node) {
+    node->save_output(logsumexp);
+    node->save_output(output);
+  }
+  return output;
+}
+
+}  // namespace
+
+Tensor efficient_attention(Operands& in, const SdpaOptions& options) {
+  if (in.mask.defined()) {
+    in.mask = prepared_mask(in.mask, shape_of(in));
+  }
+  return efficient_kernel(in, options.dropout);
+}
+
+}  // namespace highwater::eager::sdpa

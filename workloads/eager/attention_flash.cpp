@@ -1,0 +1,99 @@
+// Flash attention: results keep the layouts of the operands; head dimensions that are no multiple
+// of 8 are padded by operators that autograd records (native/transformers/attention.cpp,
+// cuda/flash_attn/flash_api.cpp of PyTorch 2.6).
+#include "workloads/eager/attention_kernels.hpp"
+#include "workloads/eager/output_cache.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager::sdpa {
+
+namespace {
+
+// empty_like of the [b, s, h, d] view, seen as [b, h, s, d] again.
+Tensor empty_like_sequence_first(const Tensor& self) {
+  return swap_heads(empty_like(swap_heads(self)));
+}
+
+// dK and dV have a copy for each query head first when heads are grouped.
+void use_accumulators(Runtime& runtime, const FlashBackward& blocks) {
+  const auto softmax_d = runtime.allocate(blocks.softmax_d);
+  const auto dq_accum = runtime.allocate(blocks.dq_accum);
+  const auto dk_expanded = runtime.allocate(blocks.dk_expanded);
+  const auto dv_expanded = runtime.allocate(blocks.dv_expanded);
+}
+
+TensorList flash_backward_kernel(Node& node, TensorList& grads) {
+  Runtime& runtime = *node.runtime;
+  const Tensor key = node.unpack(0);
+  const Tensor query = node.unpack(1);
+  const Tensor value = node.unpack(2);
+  const Tensor logsumexp = node.unpack(3);
+  const Tensor result = node.unpack(4);
+  const Operands in{.query = query, .key = key, .value = value, .mask = {}};
+  OpScope op(runtime, "_flash_attention_backward");
+  const Tensor grad = contiguous(swap_heads(grads[0]));
+  const Tensor output = contiguous(swap_heads(result));
+  TensorList out(3);
+  out[0] = empty_like_sequence_first(in.query);
+  out[1] = empty_like_sequence_first(in.key);
+  out[2] = empty_like_sequence_first(in.value);
+  use_accumulators(runtime, flash_backward(shape_of(in), in.query.dtype()));
+  return out;
+}
+
+TensorList flash_forward_kernel(const Operands& in, double dropout) {
+  Runtime& runtime = in.query.runtime();
+  OpScope op(runtime, "_flash_attention_forward");
+  const auto blocks = flash_forward(runtime.gpu, shape_of(in), dropout);
+  const Tensor output = empty_like_sequence_first(in.query);
+  const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
+  const auto split_logsumexp = runtime.allocate(blocks.split_logsumexp);
+  const auto split_output = runtime.allocate(blocks.split_output);
+  return {output, logsumexp};
+}
+
+Tensor flash_kernel(const Operands& in, double dropout) {
+  Runtime& runtime = in.query.runtime();
+  const auto node =
+      begin_node(runtime, "ScaledDotProductFlashAttentionBackward0", {in.query, in.key, in.value});
+  if (node) {
+    node->save(in.key);
+    node->save(in.query);
+    node->save(in.value);
+  }
+  const TensorList results = kept_outputs(runtime, "_scaled_dot_product_flash_attention",
+                                          [&] { return flash_forward_kernel(in, dropout); });
+  const Tensor& output = results[0];
+  const Tensor& logsumexp = results[1];
+  finish_node(node, output, flash_backward_kernel);
+  if (node) {
+    node->save_output(logsumexp);
+    node->save_output(output);
+  }
+  return output;
+}
+
+// pad_last_dim<8>.
+Tensor padded(const Tensor& self) {
+  const auto head_dim = self.size(-1);
+  const auto missing = flash_padded_head_dim(head_dim) - head_dim;
+  return missing == 0 ? self : constant_pad(self, {0, missing});
+}
+
+}  // namespace
+
+Tensor flash_attention(const Operands& in, const SdpaOptions& options) {
+  Operands wide;
+  wide.query = padded(in.query);
+  wide.key = padded(in.key);
+  wide.value = padded(in.value);
+  Tensor output = flash_kernel(wide, options.dropout);
+  const auto head_dim = in.query.size(-1);
+  if (output.size(-1) != head_dim) {
+    output = slice(output, -1, 0, head_dim);
+  }
+  end_of_frame(wide.value, wide.key, wide.query);
+  return output;
+}
+
+}  // namespace highwater::eager::sdpa

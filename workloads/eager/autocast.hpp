@@ -1,0 +1,50 @@
+// torch.autocast: which operands are cast to what (ATen/autocast_mode.{h,cpp} of PyTorch 2.6).
+//
+// Weights (fp32 leaves that require a gradient and are no views) are cast once and cached until the
+// outermost context ends; everything else is cast at every use.
+#pragma once
+
+#include "workloads/eager/tensor.hpp"
+
+namespace highwater::eager {
+
+/// The autocast kernel of one operator: casts operands, and inside it autocast is off. Operands
+/// are cast from the last to the first: PyTorch's wrapper casts in a call's argument list, which
+/// its compiler evaluates from the right.
+class AutocastOp {
+ public:
+  explicit AutocastOp(Runtime& runtime);
+  AutocastOp(const AutocastOp&) = delete;
+  AutocastOp& operator=(const AutocastOp&) = delete;
+  ~AutocastOp();
+
+  /// The operand for an operator of the lower-precision list.
+  [[nodiscard]] Tensor to_lower(const Tensor& operand) const;
+
+  /// The operand for an operator of the fp32 list.
+  [[nodiscard]] Tensor to_fp32(const Tensor& operand) const;
+
+  [[nodiscard]] bool active() const { return active_; }
+
+ private:
+  [[nodiscard]] Tensor cast(const Tensor& operand, DType dtype) const;
+
+  Runtime& runtime_;
+  bool active_;
+};
+
+/// `with torch.autocast("cuda", dtype)`: enables it for a scope and drops the cache at its end.
+class AutocastContext {
+ public:
+  AutocastContext(Runtime& runtime, DType dtype);
+  AutocastContext(const AutocastContext&) = delete;
+  AutocastContext& operator=(const AutocastContext&) = delete;
+  ~AutocastContext();
+
+ private:
+  Runtime& runtime_;
+  bool was_enabled_;
+  DType dtype_before_;
+};
+
+}  // namespace highwater::eager

@@ -1,0 +1,145 @@
+// Copies: conversions, clones, concatenation, padding (ATen/native/TensorConversions.cpp,
+// TensorFactories.cpp, TensorShape.cpp, PadNd.cpp of PyTorch 2.6).
+#include <algorithm>
+
+#include "workloads/eager/autocast.hpp"
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager {
+
+namespace {
+
+// _to_copy with preserved memory format: dense layouts survive, others lose their gaps.
+Tensor converted(const Tensor& self, DType dtype) {
+  OpScope op(self.runtime(), "_to_copy");
+  const bool dense = is_non_overlapping_and_dense(self.sizes(), self.strides());
+  return empty_strided(self.runtime(), self.sizes(),
+                       dense ? self.strides() : dense_strides(self.sizes(), self.strides()), dtype);
+}
+
+// cat skips tensors of shape [0], whatever the shape of the others; their type still counts.
+bool is_legacy_empty(const Tensor& tensor) {
+  return tensor.dim() == 1 && tensor.numel() == 0;
+}
+
+TensorList narrow_back(const TensorList& grads, const Node& node,
+                       const boost::container::small_vector<std::int64_t, 4>& lengths,
+                       std::size_t dim) {
+  TensorList out(lengths.size());
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (node.needs(i)) {
+      out[i] = slice(grads[0], static_cast<std::int64_t>(dim), start, start + lengths[i]);
+    }
+    start += lengths[i];
+  }
+  return out;
+}
+
+// Autocast's promote list: all operands get the widest floating type among them.
+TensorList widest(const AutocastOp& cast, std::span<const Tensor> operands) {
+  const bool has_fp32 = std::ranges::any_of(
+      operands, [](const Tensor& operand) { return operand.dtype() == DType::fp32; });
+  TensorList result;
+  for (const auto& operand : operands) {
+    result.push_back(has_fp32 ? cast.to_fp32(operand) : cast.to_lower(operand));
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor to_dtype(const Tensor& self, DType dtype) {
+  if (self.dtype() == dtype) {
+    return self;
+  }
+  const auto node = begin_node(self.runtime(), "ToCopyBackward0", {self});
+  Tensor result = converted(self, dtype);
+  finish_node(node, result, [own = self.dtype()](Node&, TensorList& grads) {
+    return TensorList{to_dtype(grads[0], own)};
+  });
+  return result;
+}
+
+Tensor to_cuda(const Tensor& self) {
+  return converted(self, self.dtype());
+}
+
+Tensor clone(const Tensor& self) {
+  const auto node = begin_node(self.runtime(), "CloneBackward0", {self});
+  OpScope op(self.runtime(), "clone");
+  Tensor result = empty_like(self);
+  finish_node(node, result, [](Node&, TensorList& grads) { return TensorList{grads[0]}; });
+  return result;
+}
+
+Tensor clone_contiguous(const Tensor& self) {
+  const auto node = begin_node(self.runtime(), "CloneBackward0", {self});
+  OpScope op(self.runtime(), "clone");
+  Tensor result = empty(self.runtime(), self.sizes(), self.dtype());
+  finish_node(node, result, [](Node&, TensorList& grads) { return TensorList{grads[0]}; });
+  return result;
+}
+
+Tensor contiguous(const Tensor& self) {
+  return self.is_contiguous() ? self : clone_contiguous(self);
+}
+
+Tensor cat(std::span<const Tensor> tensors, std::int64_t dim) {
+  Runtime& runtime = tensors.front().runtime();
+  const auto& shaped = *std::ranges::find_if_not(tensors, is_legacy_empty);
+  const auto at = wrap(dim, shaped.dim());
+  const auto node = begin_node(runtime, "CatBackward0", tensors);
+  OpScope op(runtime, "cat");
+  Dims sizes = shaped.sizes();
+  sizes[at] = 0;
+  DType dtype = tensors.front().dtype();
+  boost::container::small_vector<std::int64_t, 4> lengths;
+  for (const auto& tensor : tensors) {
+    lengths.push_back(is_legacy_empty(tensor) ? 0 : tensor.sizes()[at]);
+    sizes[at] += lengths.back();
+    dtype = wider(dtype, tensor.dtype());
+  }
+  Tensor result = empty(runtime, sizes, dtype);
+  finish_node(node, result, [lengths, at](Node& own, TensorList& grads) {
+    return narrow_back(grads, own, lengths, at);
+  });
+  return result;
+}
+
+Tensor stack(std::span<const Tensor> operands, std::int64_t dim) {
+  Runtime& runtime = operands.front().runtime();
+  const AutocastOp cast(runtime);
+  const TensorList promoted = widest(cast, operands);
+  const std::span<const Tensor> tensors(promoted.data(), promoted.size());
+  const auto node = begin_node(runtime, "StackBackward0", tensors);
+  OpScope op(runtime, "stack");
+  Dims sizes = tensors.front().sizes();
+  const auto at = wrap(dim, sizes.size() + 1);
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(at),
+               static_cast<std::int64_t>(tensors.size()));
+  Tensor result = empty(runtime, sizes, tensors.front().dtype());
+  finish_node(node, result, [at](Node&, TensorList& grads) {
+    return unbind(grads[0], static_cast<std::int64_t>(at));
+  });
+  return result;
+}
+
+Tensor constant_pad(const Tensor& self, const Dims& pads) {
+  const auto node = begin_node(self.runtime(), "ConstantPadNdBackward0", {self});
+  OpScope op(self.runtime(), "constant_pad_nd");
+  Dims sizes = self.sizes();
+  for (std::size_t i = 0; i < pads.size(); i += 2) {
+    sizes[sizes.size() - 1 - i / 2] += pads[i] + pads[i + 1];
+  }
+  Tensor result = empty(self.runtime(), sizes, self.dtype());
+  finish_node(node, result, [pads](Node&, TensorList& grads) {
+    Dims negative = pads;
+    std::ranges::transform(negative, negative.begin(), [](std::int64_t pad) { return -pad; });
+    return TensorList{constant_pad(grads[0], negative)};
+  });
+  return result;
+}
+
+}  // namespace highwater::eager

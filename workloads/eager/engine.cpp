@@ -1,0 +1,192 @@
+// The autograd engine (torch/csrc/autograd/engine.cpp, input_buffer.cpp of PyTorch 2.6).
+//
+// One ready queue ordered by sequence number, gradients of one input summed as they arrive: in
+// place if the first is held by nobody else, else into a third buffer.
+#include <array>
+#include <queue>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "workloads/eager/graph_recorder.hpp"
+#include "workloads/eager/node.hpp"
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager {
+
+namespace {
+
+struct Task {
+  Ref<Node> node;
+  TensorList grads;
+};
+
+struct RunsLater {
+  bool operator()(const Task& a, const Task& b) const {
+    return a.node->sequence_nr < b.node->sequence_nr;
+  }
+};
+
+// input_buffer.cpp: can_accumulate_inplace.
+bool can_accumulate_in_place(const Tensor& sum) {
+  return is_non_overlapping_and_dense(sum.sizes(), sum.strides()) && sum.use_count() == 1 &&
+         sum->storage->use_count() == 1;
+}
+
+void accumulate(Tensor& sum, Tensor& grad) {
+  if (!sum.defined()) {
+    sum = std::move(grad);
+  } else if (!can_accumulate_in_place(sum)) {
+    sum = add(sum, grad);
+  } else if (sum.runtime().recorder != nullptr) {
+    const std::array<Tensor, 2> operands{sum, grad};
+    const RecordedScope record(sum.runtime(), "add_", operands);
+  }
+}
+
+// Generated backward functions hand out wanted gradients only; the others die inside them.
+void drop_unwanted(const Node& node, TensorList& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!node.next_edges[i].node) {
+      outputs[i].reset();
+    }
+  }
+}
+
+// engine.cpp: validate_outputs. Gradients of broadcast inputs are summed, other types cast.
+void validate_outputs(const Node& node, TensorList& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& edge = node.next_edges[i];
+    auto& grad = outputs[i];
+    if (!edge.node) {
+      continue;
+    }
+    if (!grad.defined()) {
+      continue;
+    }
+    const auto& expected = edge.node->input_metadata[edge.input_nr];
+    if (grad.sizes() != expected.sizes) {
+      grad = sum_to(grad, expected.sizes);
+    }
+    if (grad.dtype() != expected.dtype) {
+      grad = to_dtype(grad, expected.dtype);
+    }
+  }
+}
+
+/// One call of backward().
+class GraphTask {
+ public:
+  explicit GraphTask(Runtime& runtime) : runtime_(runtime) {}
+
+  void run(std::span<const Tensor> roots, std::span<const Tensor> grads) {
+    for (const auto& root : roots) {
+      count_dependencies(root->grad_fn.get());
+    }
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      Tensor grad = grads[i];
+      ++dependencies_[roots[i]->grad_fn.get()];
+      deliver({roots[i]->grad_fn, roots[i]->output_nr}, grad);
+    }
+    while (!ready_.empty()) {
+      Task task = std::move(const_cast<Task&>(ready_.top()));  // a queue has no other way to move
+      ready_.pop();
+      evaluate(task);
+    }
+  }
+
+ private:
+  void count_dependencies(Node* root) {
+    std::vector<Node*> pending;
+    if (seen_.emplace(root, true).second) {
+      pending.push_back(root);
+    }
+    while (!pending.empty()) {
+      Node* node = pending.back();
+      pending.pop_back();
+      for (const auto& edge : node->next_edges) {
+        if (edge.node) {
+          ++dependencies_[edge.node.get()];
+          if (seen_.emplace(edge.node.get(), true).second) {
+            pending.push_back(edge.node.get());
+          }
+        }
+      }
+    }
+  }
+
+  void deliver(const Edge& edge, Tensor& grad) {
+    Node* node = edge.node.get();
+    const bool is_ready = --dependencies_[node] == 0;
+    auto waiting = waiting_.find(node);
+    if (waiting == waiting_.end()) {
+      waiting = waiting_.try_emplace(node, TensorList(node->input_metadata.size())).first;
+    }
+    if (grad.defined()) {
+      accumulate(waiting->second[edge.input_nr], grad);
+    }
+    if (is_ready) {
+      ready_.push({edge.node, std::move(waiting->second)});
+      waiting_.erase(node);
+    }
+  }
+
+  void evaluate(Task& task) {
+    Node& node = *task.node;
+    Scoped<const char*> naming(runtime_.node, node.name);
+    TensorList outputs = gradients_of(node, task.grads);
+    for (auto& grad : task.grads) {
+      grad.reset();
+    }
+    node.release_variables();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (node.next_edges[i].node) {
+        deliver(node.next_edges[i], outputs[i]);
+      }
+    }
+    for (auto& output : outputs) {
+      output.reset();
+    }
+  }
+
+  TensorList gradients_of(Node& node, TensorList& grads) {
+    GraphRecorder* recorder = runtime_.recorder;
+    if (recorder != nullptr) {
+      recorder->begin_backward(node, {grads.data(), grads.size()});
+    }
+    TensorList outputs = node.backward(node, grads);
+    outputs.resize(node.next_edges.size());
+    drop_unwanted(node, outputs);
+    validate_outputs(node, outputs);
+    if (recorder != nullptr) {
+      recorder->end();
+    }
+    return outputs;
+  }
+
+  Runtime& runtime_;
+  boost::unordered_flat_map<Node*, bool> seen_;
+  boost::unordered_flat_map<Node*, std::uint32_t> dependencies_;
+  boost::unordered_flat_map<Node*, TensorList> waiting_;
+  std::priority_queue<Task, std::vector<Task>, RunsLater> ready_;
+};
+
+}  // namespace
+
+void backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
+  Runtime& runtime = roots.front().runtime();
+  Scoped<Thread> thread(runtime.thread, Thread::autograd);
+  Scoped<bool> no_grad(runtime.grad_enabled, false);
+  GraphTask(runtime).run(roots, grads);
+}
+
+void backward(const Tensor& root, Tensor grad) {
+  if (!grad.defined()) {
+    OpScope op(root.runtime(), "ones_like");
+    grad = empty_like(root);
+  }
+  backward(std::span<const Tensor>(&root, 1), std::span<const Tensor>(&grad, 1));
+}
+
+}  // namespace highwater::eager

@@ -1,0 +1,15 @@
+// Gradient formulas that an operator and its in-place form share (derivatives.yaml,
+// FunctionsManual.cpp of PyTorch 2.6). Internal to eager/.
+#pragma once
+
+#include "workloads/eager/node.hpp"
+
+namespace highwater::eager {
+
+/// Of self + other, whose types were `self` and `other`.
+BackwardFunction add_backward(DType self, DType other);
+
+/// Of self / other; the node saved other, and self if other wants a gradient.
+BackwardFunction div_backward(DType self, DType other);
+
+}  // namespace highwater::eager

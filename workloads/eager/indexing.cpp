@@ -1,0 +1,238 @@
+// Advanced indexing, gathering, sorting and selecting (ATen/native/TensorAdvancedIndexing.cpp,
+// cuda/Indexing.cu, Sorting.cpp, cuda/Nonzero.cu; gradients in derivatives.yaml of PyTorch 2.6).
+//
+// Nobody knows what a kernel selects, so the number of elements that nonzero() finds is a
+// parameter.
+#include <algorithm>
+#include <utility>
+
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/run_script.hpp"
+#include "workloads/eager/runtime.hpp"
+#include "workloads/kernels/embedding.hpp"
+
+namespace highwater::eager {
+
+namespace {
+
+constexpr std::int64_t kIndexBytes = 8;
+constexpr std::size_t kLinearIndexSteps = 3;  ///< of index_put_accumulate: wrap, scale, drop
+
+Dims indexed_sizes(const Tensor& self, const Tensor& indices, std::size_t dims) {
+  Dims sizes = indices.sizes();
+  sizes.insert(sizes.end(), self.sizes().begin() + static_cast<std::ptrdiff_t>(dims),
+               self.sizes().end());
+  return sizes;
+}
+
+// computeLinearIndex: each index tensor is wrapped, then scaled by its stride and added.
+void add_second_index(Runtime& runtime, std::int64_t count) {
+  auto wrapped = runtime.allocate(count * kIndexBytes);
+  const auto scaled = runtime.allocate(count * kIndexBytes);
+  wrapped.reset();
+}
+
+// index_put_with_sort_kernel over the first `dims` dimensions, which have `rows` places.
+void put_with_sort(const Tensor& grad, std::int64_t count, std::int64_t rows, std::size_t dims) {
+  Runtime& runtime = grad.runtime();
+  const auto script = index_put_accumulate(runtime.gpu, count, rows);
+  ScriptBlocks blocks;
+  for (std::size_t i = 0; i < kLinearIndexSteps; ++i) {
+    run_step(runtime, script[i], blocks);
+  }
+  if (dims == 2) {
+    add_second_index(runtime, count);
+  }
+  const Tensor values = contiguous(grad);
+  for (std::size_t i = kLinearIndexSteps; i + 1 < script.size(); ++i) {
+    run_step(runtime, script[i], blocks);
+  }
+}
+
+// index_backward: zeros, into which the gradient is added.
+BackwardFunction index_backward(const Tensor& self, std::size_t dims) {
+  return [sizes = self.sizes(), dims](Node& node, TensorList& grads) {
+    Runtime& runtime = *node.runtime;
+    const Tensor indices = node.unpack(0);
+    OpScope op(runtime, "_index_put_impl_");
+    TensorList out{empty(runtime, sizes, grads[0].dtype())};
+    const Dims places(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(dims));
+    if (grads[0].numel() > 0) {
+      put_with_sort(grads[0], indices.numel(), element_count(places), dims);
+    }
+    return out;
+  };
+}
+
+Tensor indexed(const Ref<Node>& node, const Tensor& self, const Tensor& indices, std::size_t dims) {
+  OpScope op(self.runtime(), "index");
+  Tensor result = empty(self.runtime(), indexed_sizes(self, indices, dims), self.dtype());
+  finish_node(node, result, index_backward(self, dims));
+  return result;
+}
+
+// Zeros of the operand's shape, into which a kernel scatters the gradient.
+BackwardFunction scatter_back(const char* op, const Tensor& self) {
+  return [op, sizes = self.sizes()](Node& node, TensorList& grads) {
+    OpScope scope(*node.runtime, op);
+    return TensorList{empty(*node.runtime, sizes, grads[0].dtype())};
+  };
+}
+
+Selected selected(const Ref<Node>& node, const Tensor& self, Selected result) {
+  finish_node(node, result.values, scatter_back("value_selecting_reduction_backward", self));
+  if (node) {
+    node->save_output(result.indices);
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor index(const Tensor& self, const Tensor& indices) {
+  const auto node = begin_node(self.runtime(), "IndexBackward0", {self});
+  if (node) {
+    node->save(indices);
+  }
+  return indexed(node, self, indices, 1);
+}
+
+Tensor index(const Tensor& self, const Tensor& rows, const Tensor& columns) {
+  const auto node = begin_node(self.runtime(), "IndexBackward0", {self});
+  if (node) {
+    node->save(rows);
+    node->save(columns);
+  }
+  return indexed(node, self, rows, 2);
+}
+
+Tensor index_pair(const Tensor& self, const Tensor& rows, const Tensor& columns) {
+  OpScope op(self.runtime(), "index");
+  return empty(self.runtime(), broadcast(rows.sizes(), columns.sizes()), self.dtype());
+}
+
+Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& indices) {
+  const auto node = begin_node(self.runtime(), "IndexSelectBackward0", {self});
+  if (node) {
+    node->save(indices);
+  }
+  OpScope op(self.runtime(), "index_select");
+  Dims sizes = self.sizes();
+  sizes[wrap(dim, self.dim())] = indices.numel();
+  Tensor result = empty(self.runtime(), sizes, self.dtype());
+  finish_node(node, result, scatter_back("index_select_backward", self));
+  return result;
+}
+
+Tensor index_add_(const Tensor& self, std::int64_t dim, const Tensor& indices,
+                  const Tensor& source) {
+  const auto node = begin_node(self.runtime(), "IndexAddBackward0", {self, source});
+  if (node) {
+    node->save(indices);
+    node->save(source);  // for its shape
+    self->requires_grad = false;
+  }
+  finish_node(node, self, [dim](Node& own, TensorList& grads) {
+    TensorList out(2);
+    if (own.needs(1)) {
+      out[1] = index_select(grads[0], dim, own.unpack(0));
+    }
+    if (own.needs(0)) {
+      out[0] = grads[0];
+    }
+    return out;
+  });
+  return self;
+}
+
+// The gradient asks only for the shape of `self`, but the node keeps all of it.
+Tensor gather(const Tensor& self, std::int64_t /*dim*/, const Tensor& indices) {
+  const auto node = begin_node(self.runtime(), "GatherBackward0", {self});
+  if (node) {
+    node->save(indices);
+    node->save(self);
+  }
+  OpScope op(self.runtime(), "gather");
+  Tensor result = empty(self.runtime(), indices.sizes(), self.dtype());
+  finish_node(node, result, scatter_back("gather_backward", self));
+  return result;
+}
+
+Tensor scatter_(const Tensor& self, std::int64_t /*dim*/, const Tensor& /*indices*/) {
+  return self;
+}
+
+// Composite: the copies are made by expanding and cloning, so the gradient is a sum.
+Tensor repeat_interleave(const Tensor& self, std::int64_t repeats, std::int64_t dim) {
+  const auto at = wrap(dim, self.dim());
+  Dims sizes = self.sizes();
+  const auto next = static_cast<std::int64_t>(at) + 1;
+  sizes.insert(sizes.begin() + next, repeats);
+  const Tensor copies = clone_contiguous(expand(unsqueeze(self, next), sizes));
+  return flatten(copies, next - 1, next);
+}
+
+Selected topk(const Tensor& self, std::int64_t k, std::int64_t dim) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "TopkBackward0", {self});
+  OpScope op(runtime, "topk");
+  Dims sizes = self.sizes();
+  sizes[wrap(dim, self.dim())] = k;
+  Tensor values = empty(runtime, sizes, self.dtype());
+  Tensor indices = empty(runtime, sizes, DType::int64);
+  return selected(node, self, {std::move(values), std::move(indices)});
+}
+
+Selected sort(const Tensor& self, std::int64_t dim) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "SortBackward0", {self});
+  OpScope op(runtime, "sort");
+  if (self.dim() == 1 && self.dtype() == DType::int64) {
+    const auto left = run_script(runtime, sort_int64(runtime.gpu, self.numel()));
+    return {tensor_on(left[0], self.sizes(), DType::int64),
+            tensor_on(left[1], self.sizes(), DType::int64)};
+  }
+  Tensor values = empty_like(self);
+  Tensor indices = empty_like(self, DType::int64);
+  runtime.allocate(self.size(dim) * kIndexBytes);
+  return selected(node, self, {std::move(values), std::move(indices)});
+}
+
+Tensor argsort(const Tensor& self, std::int64_t dim) {
+  return sort(self, dim).indices;
+}
+
+Tensor one_hot(const Tensor& self, std::int64_t classes) {
+  OpScope op(self.runtime(), "one_hot");
+  Dims sizes = self.sizes();
+  sizes.push_back(classes);
+  return empty(self.runtime(), sizes, DType::int64);
+}
+
+// The result comes when its size is known: between the storage of the count and that of the
+// selection.
+Tensor nonzero(const Tensor& self, std::int64_t found) {
+  Runtime& runtime = self.runtime();
+  OpScope op(runtime, "nonzero");
+  NoGrad no_grad(runtime);
+  const auto dims = static_cast<std::int64_t>(self.dim());
+  const Tensor input = contiguous(self);
+  const auto script = highwater::nonzero(runtime.gpu, input.numel());
+  constexpr std::size_t kCountSteps = 3;
+  Tensor result;
+  ScriptBlocks blocks;
+  for (std::size_t i = 0; i < script.size(); ++i) {
+    if (i == kCountSteps) {
+      result = empty_strided(runtime, {found, dims}, {1, std::max<std::int64_t>(found, 1)},
+                             DType::int64);
+    }
+    run_step(runtime, script[i], blocks);
+  }
+  return result;
+}
+
+TensorList where(const Tensor& condition, std::int64_t found) {
+  return unbind(nonzero(condition, found), 1);
+}
+
+}  // namespace highwater::eager

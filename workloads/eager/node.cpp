@@ -1,0 +1,194 @@
+// Construction and deletion of autograd nodes (function.h, saved_variable.cpp, accumulate_grad.cpp
+// of PyTorch 2.6).
+#include "workloads/eager/node.hpp"
+
+#include <algorithm>
+
+#include "workloads/eager/graph_recorder.hpp"
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager {
+
+namespace {
+
+// AccumulateGrad keeps a gradient as it is if nobody else holds it and its layout is the
+// parameter's (accumulate_grad.h; obeys_layout_contract in grad_layout_contract.h).
+bool obeys_layout_contract(const Tensor& grad, const TensorImpl& variable) {
+  if (!is_non_overlapping_and_dense(variable.sizes, variable.strides)) {
+    return grad.is_contiguous();
+  }
+  for (std::size_t i = 0; i < variable.sizes.size(); ++i) {
+    // A dimension of size 1 with stride 0 is taken for an expanded view.
+    const bool is_single = grad.sizes()[i] == 1;
+    if (is_single ? grad.strides()[i] == 0 : grad.strides()[i] != variable.strides[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Tensor clone_obeying_contract(const Tensor& grad, const TensorImpl& variable) {
+  if (is_non_overlapping_and_dense(variable.sizes, variable.strides)) {
+    return empty_strided(grad.runtime(), variable.sizes, variable.strides, grad.dtype());
+  }
+  return clone_contiguous(grad);
+}
+
+TensorList accumulate_grad(Node& node, TensorList& grads) {
+  Runtime& runtime = *node.runtime;
+  TensorImpl& variable = *node.variable;
+  Tensor grad = std::move(grads[0]);
+  if (!grad.defined()) {
+    return {};
+  }
+  if (variable.grad.defined()) {
+    // In place; the incoming gradient is freed when the node ends.
+    if (runtime.recorder != nullptr) {
+      runtime.recorder->use(variable.grad);
+    }
+  } else if (grad.use_count() == 1 && obeys_layout_contract(grad, variable)) {
+    variable.grad = detach(grad);
+  } else {
+    variable.grad = clone_obeying_contract(grad, variable);
+  }
+  runtime.categorize_transient(variable.grad, Category::gradient);
+  if (node.post_hook) {
+    node.post_hook(node.variable_owner);
+  }
+  grads[0] = std::move(grad);
+  return {};
+}
+
+Ref<Node> accumulator_of(Runtime& runtime, const Tensor& leaf) {
+  if (leaf->accumulator != nullptr) {
+    return Ref<Node>(leaf->accumulator);
+  }
+  Ref<Node> node(new Node(runtime, "AccumulateGrad", kRunAtOnce));
+  node->variable = leaf.get();
+  node->variable_owner = leaf;
+  node->input_metadata.push_back({leaf.sizes(), leaf.dtype()});
+  node->backward = accumulate_grad;
+  leaf->accumulator = node.get();
+  return node;
+}
+
+Edge edge_to(Runtime& runtime, const Tensor& tensor) {
+  if (!tensor.defined() || !tensor.requires_grad()) {
+    return {};
+  }
+  if (tensor.is_leaf()) {
+    return {accumulator_of(runtime, tensor), 0};
+  }
+  return {tensor->grad_fn, tensor->output_nr};
+}
+
+Ref<Node> node_for(Runtime& runtime, const char* name, std::span<const Tensor> inputs) {
+  const auto wants_gradient = [](const Tensor& t) { return t.defined() && t.requires_grad(); };
+  if (!runtime.grad_enabled || std::ranges::none_of(inputs, wants_gradient)) {
+    return {};
+  }
+  Ref<Node> node(new Node(runtime, name, runtime.next_sequence_nr()));
+  for (const auto& input : inputs) {
+    node->next_edges.push_back(edge_to(runtime, input));
+  }
+  return node;
+}
+
+void delete_node(Node* node) {
+  node->release_variables();
+  if (node->variable != nullptr) {
+    node->variable->accumulator = nullptr;
+  }
+  delete node;
+}
+
+}  // namespace
+
+SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) {
+  if (!tensor.defined()) {
+    return;
+  }
+  Runtime& runtime = tensor.runtime();
+  if (!runtime.saved_tensor_hooks.empty()) {
+    packed_ = runtime.saved_tensor_hooks.back()->pack(tensor);
+    return;
+  }
+  data_ = is_output && !tensor.is_leaf() ? alias(tensor) : tensor;
+  runtime.categorize_transient(tensor, Category::activation);
+}
+
+void Node::keep(const Tensor& tensor, bool is_output) {
+  saved.emplace_back(tensor, is_output);
+  if (runtime->recorder != nullptr && runtime->saved_tensor_hooks.empty()) {
+    runtime->recorder->save(*this, tensor);
+  }
+}
+
+Tensor Node::unpack(std::size_t index) const {
+  Tensor tensor = saved[index].unpack();
+  if (runtime->recorder != nullptr) {
+    runtime->recorder->use(tensor);
+  }
+  return tensor;
+}
+
+void OpenNode::end_record() {
+  recorder_->end();
+}
+
+void Node::add_output(const Tensor& output) {
+  output->grad_fn = Ref<Node>(this);
+  output->output_nr = static_cast<std::uint32_t>(input_metadata.size());
+  input_metadata.push_back({output.sizes(), output.dtype()});
+  if (runtime->recorder != nullptr) {
+    runtime->recorder->use(output);
+  }
+}
+
+void Node::release_variables() {
+  for (auto& tensor : saved) {
+    tensor.release();
+  }
+  if (variable == nullptr) {  // an AccumulateGrad may be kept for its hook and run again
+    backward = nullptr;
+  }
+}
+
+// A chain of thousands of nodes must not be deleted recursively (function.cpp: deleteNode).
+void Node::destroy(Node* node) {
+  Runtime& runtime = *node->runtime;
+  runtime.dead_nodes.push_back(node);
+  if (runtime.deleting_nodes) {
+    return;
+  }
+  runtime.deleting_nodes = true;
+  while (!runtime.dead_nodes.empty()) {
+    Node* next = runtime.dead_nodes.back();
+    runtime.dead_nodes.pop_back();
+    delete_node(next);
+  }
+  runtime.deleting_nodes = false;
+}
+
+OpenNode begin_node(Runtime& runtime, const char* name, std::span<const Tensor> inputs) {
+  Ref<Node> node = node_for(runtime, name, inputs);
+  GraphRecorder* recorder = runtime.recorder;
+  const bool is_recorded = recorder != nullptr && recorder->begin(name, inputs, node.get());
+  return OpenNode(std::move(node), is_recorded ? recorder : nullptr);
+}
+
+OpenNode begin_node(Runtime& runtime, const char* name, std::initializer_list<Tensor> inputs) {
+  return begin_node(runtime, name, std::span<const Tensor>(inputs.begin(), inputs.size()));
+}
+
+void finish_node(const Ref<Node>& node, const Tensor& output, BackwardFunction backward) {
+  if (node) {
+    node->backward = std::move(backward);
+    node->add_output(output);
+  } else if (GraphRecorder* recorder = output.runtime().recorder; recorder != nullptr) {
+    recorder->use(output);
+  }
+}
+
+}  // namespace highwater::eager

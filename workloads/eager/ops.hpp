@@ -1,0 +1,199 @@
+// The operators of the symbolic PyTorch: aten functions with torch's names, decompositions,
+// autograd formulas and allocation order (PyTorch 2.6; sources named at each definition).
+//
+// A function allocates its output first, then kernel scratch, which it frees when it returns.
+// Shapes follow aten; nothing is computed.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "workloads/eager/tensor.hpp"
+
+namespace highwater::eager {
+
+// --- creation (factories.cpp) --------------------------------------------------------------------
+
+Tensor empty(Runtime& runtime, const Dims& sizes, DType dtype);
+Tensor empty_on(Runtime& runtime, Place place, const Dims& sizes, DType dtype);
+Tensor empty_strided(Runtime& runtime, const Dims& sizes, const Dims& strides, DType dtype);
+Tensor empty_like(const Tensor& self);
+Tensor empty_like(const Tensor& self, DType dtype);
+/// torch.arange on the GPU: int64 unless `dtype` says otherwise.
+Tensor arange(Runtime& runtime, std::int64_t count, DType dtype = DType::int64);
+/// A tensor of the same storage that autograd and view tracking know nothing of (tensor_data()).
+Tensor alias(const Tensor& self);
+Tensor detach(const Tensor& self);
+
+// --- views (views.cpp) ---------------------------------------------------------------------------
+
+Tensor view(const Tensor& self, const Dims& sizes);
+Tensor reshape(const Tensor& self, const Dims& sizes);
+Tensor unsafe_view(const Tensor& self, const Dims& sizes);
+Tensor flatten(const Tensor& self, std::int64_t start, std::int64_t end);
+Tensor t(const Tensor& self);
+Tensor transpose(const Tensor& self, std::int64_t dim0, std::int64_t dim1);
+Tensor permute(const Tensor& self, const Dims& order);
+Tensor expand(const Tensor& self, const Dims& sizes);
+Tensor unsqueeze(const Tensor& self, std::int64_t dim);
+Tensor squeeze(const Tensor& self, std::int64_t dim);
+/// self[..., start:end, ...] along `dim`; `end` is clipped to the size.
+Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t end,
+             std::int64_t step = 1);
+Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index);
+TensorList split(const Tensor& self, std::int64_t size, std::int64_t dim);
+TensorList split_with_sizes(const Tensor& self, const Dims& sizes, std::int64_t dim);
+TensorList chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim);
+TensorList unbind(const Tensor& self, std::int64_t dim);
+/// torch.view_as_complex of [..., 2] and its inverse.
+Tensor view_as_complex(const Tensor& self);
+Tensor view_as_real(const Tensor& self);
+
+// --- copies (copies.cpp) -------------------------------------------------------------------------
+
+/// Tensor.to(dtype): the tensor itself if it has the type already.
+Tensor to_dtype(const Tensor& self, DType dtype);
+/// Tensor.to("cuda") of a host tensor.
+Tensor to_cuda(const Tensor& self);
+Tensor clone(const Tensor& self);
+/// Tensor.contiguous(): the tensor itself if it is.
+Tensor contiguous(const Tensor& self);
+Tensor clone_contiguous(const Tensor& self);
+Tensor cat(std::span<const Tensor> tensors, std::int64_t dim);
+Tensor stack(std::span<const Tensor> tensors, std::int64_t dim);
+/// torch.nn.functional.pad with a constant; `pads` from the last dimension as in torch.
+Tensor constant_pad(const Tensor& self, const Dims& pads);
+
+// --- elementwise (pointwise.cpp) -----------------------------------------------------------------
+
+/// The result of an elementwise operator: broadcast shape, TensorIterator's strides, no gradient.
+Tensor pointwise(const char* op, std::initializer_list<Tensor> operands, DType result);
+/// The type that holds both (c10::promoteTypes).
+DType wider(DType a, DType b);
+/// The result type of two tensors (c10::result_type).
+DType promote(const Tensor& a, const Tensor& b);
+
+Tensor add(const Tensor& self, const Tensor& other);
+Tensor add(const Tensor& self, double scalar);
+Tensor sub(const Tensor& self, const Tensor& other);
+Tensor rsub(const Tensor& self, double scalar);
+Tensor mul(const Tensor& self, const Tensor& other);
+Tensor mul(const Tensor& self, double scalar);
+Tensor div(const Tensor& self, const Tensor& other);
+Tensor div(const Tensor& self, double scalar);
+Tensor neg(const Tensor& self);
+Tensor pow(const Tensor& self, double exponent);
+/// A number raised to the power of a tensor, without a gradient.
+Tensor pow_of_scalar(const Tensor& exponent);
+Tensor rsqrt(const Tensor& self);
+Tensor tanh(const Tensor& self);
+Tensor sigmoid(const Tensor& self);
+Tensor relu(const Tensor& self);
+Tensor silu(const Tensor& self);
+Tensor gelu(const Tensor& self);
+Tensor cos(const Tensor& self);
+Tensor sin(const Tensor& self);
+Tensor masked_fill(const Tensor& self, const Tensor& mask);
+/// torch.where(condition, self, other) with tensors of the result's type.
+Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other);
+/// An elementwise operator with a boolean result (eq, lt, logical_and ...).
+Tensor compare(const char* op, std::initializer_list<Tensor> operands);
+
+/// An operator that writes into `self`: nothing is allocated.
+inline void in_place(const Tensor& /*self*/) {}
+
+// --- elementwise in place (in_place.cpp) ---------------------------------------------------------
+
+/// self += other; returns self.
+Tensor add_(const Tensor& self, const Tensor& other);
+/// self /= other; returns self.
+Tensor div_(const Tensor& self, const Tensor& other);
+
+// --- reductions (reduce.cpp) ---------------------------------------------------------------------
+
+/// sum over `dims` (all of them if empty).
+Tensor sum(const Tensor& self, const Dims& dims, bool keepdim);
+Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, DType dtype);
+Tensor mean(const Tensor& self, std::int64_t dim, bool keepdim);
+/// at::sum_to: undoes a broadcast.
+Tensor sum_to(const Tensor& self, const Dims& sizes);
+/// any, all, max ... of everything or over `dims`, without a gradient.
+Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool keepdim,
+                    DType dtype);
+Tensor cumsum(const Tensor& self, std::int64_t dim);
+
+// --- matrix products (matmul.cpp) ----------------------------------------------------------------
+
+Tensor mm(const Tensor& self, const Tensor& mat2);
+Tensor bmm(const Tensor& self, const Tensor& mat2);
+Tensor addmm(const Tensor& bias, const Tensor& mat1, const Tensor& mat2);
+/// baddbmm with beta and alpha given; `self` is broadcast over the batch.
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2);
+Tensor matmul(const Tensor& self, const Tensor& other);
+/// F.linear; `bias` may be undefined.
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
+
+// --- neural network operators (nn_ops.cpp) -------------------------------------------------------
+
+Tensor layer_norm(const Tensor& input, const Tensor& weight, const Tensor& bias);
+Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
+Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
+/// _safe_softmax: zeros instead of NaN in rows that are -inf everywhere.
+Tensor safe_softmax(const Tensor& self, std::int64_t dim);
+/// F.dropout: the input itself if p is 0 or `training` is false.
+Tensor dropout(const Tensor& input, double p, bool training);
+Tensor embedding(const Tensor& weight, const Tensor& indices, bool padding_idx = false);
+/// F.cross_entropy of [rows, classes] logits and [rows] targets, reduction mean or sum.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target);
+
+// --- scaled dot product attention (attention.cpp) ------------------------------------------------
+
+struct SdpaOptions {
+  double dropout = 0.0;
+  bool is_causal = false;
+  bool enable_gqa = false;
+};
+
+/// F.scaled_dot_product_attention of [b, heads, s, d] operands; `mask` may be undefined.
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const Tensor& mask, const SdpaOptions& options);
+
+// --- indexing (indexing.cpp) ---------------------------------------------------------------------
+
+/// self[indices] along dimension 0 with an int64 index of any shape (advanced indexing).
+Tensor index(const Tensor& self, const Tensor& indices);
+/// self[rows, columns] over the first two dimensions with int64 indices of one shape.
+Tensor index(const Tensor& self, const Tensor& rows, const Tensor& columns);
+/// self[rows, columns] of a matrix with two broadcast index tensors, without a gradient.
+Tensor index_pair(const Tensor& self, const Tensor& rows, const Tensor& columns);
+
+Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& indices);
+/// self.index_add_(dim, indices, source); returns self.
+Tensor index_add_(const Tensor& self, std::int64_t dim, const Tensor& indices,
+                  const Tensor& source);
+Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& indices);
+/// self.scatter_(dim, indices, number) of a tensor without gradient; returns self.
+Tensor scatter_(const Tensor& self, std::int64_t dim, const Tensor& indices);
+Tensor repeat_interleave(const Tensor& self, std::int64_t repeats, std::int64_t dim);
+
+/// Values and their places; the values have a gradient.
+struct Selected {
+  Tensor values;
+  Tensor indices;
+};
+
+Selected topk(const Tensor& self, std::int64_t k, std::int64_t dim = -1);
+/// Rows of at most 4096 elements, or one dimension of int64.
+Selected sort(const Tensor& self, std::int64_t dim = -1);
+Tensor argsort(const Tensor& self, std::int64_t dim = -1);
+
+/// F.one_hot(self, classes).
+Tensor one_hot(const Tensor& self, std::int64_t classes);
+/// [found, dimensions] int64: the places of the `found` elements that are not zero.
+Tensor nonzero(const Tensor& self, std::int64_t found);
+/// torch.where(condition): one index tensor for each dimension, views of one block.
+TensorList where(const Tensor& condition, std::int64_t found);
+
+}  // namespace highwater::eager

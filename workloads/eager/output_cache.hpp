@@ -1,0 +1,62 @@
+// What selective checkpointing keeps: the outputs of expensive operators, stored in forward and
+// handed out again, in the same order, when the segment is recomputed.
+//
+// Kept are mm, bmm, addmm and the fused kernels of scaled_dot_product_attention: the operators of
+// torchtitan's list (torch/_functorch/partitioners.py, compute_intensive_ops) that occur here. All
+// else, baddbmm included, is recomputed. Source: _CachingTorchDispatchMode and
+// _CachedTorchDispatchMode of torch/utils/checkpoint.py (PyTorch 2.6).
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::eager {
+
+class OutputCache {
+ public:
+  OutputCache() = default;
+  OutputCache(const OutputCache&) = delete;
+  OutputCache& operator=(const OutputCache&) = delete;
+  /// What early stopping left: operators by first appearance, each one's outputs from the last on.
+  ~OutputCache();
+
+  /// From now on outputs are taken instead of stored.
+  void replay() { is_replay_ = true; }
+
+  [[nodiscard]] bool is_replay() const { return is_replay_; }
+
+  void store(const char* op, const TensorList& outputs);
+  TensorList take(const char* op);
+
+ private:
+  struct Entries {
+    const char* op;
+    std::vector<TensorList> outputs;
+    std::size_t taken = 0;
+  };
+
+  Entries& entries_of(const char* op);
+
+  std::vector<Entries> entries_;
+  bool is_replay_ = false;
+};
+
+/// The outputs of a kept operator: `compute` makes them unless a recomputation finds them stored.
+template <class Compute>
+TensorList kept_outputs(Runtime& runtime, const char* op, Compute&& compute) {
+  OutputCache* cache = runtime.output_cache;
+  if (cache == nullptr) {
+    return compute();
+  }
+  if (cache->is_replay()) {
+    return cache->take(op);
+  }
+  TensorList outputs = compute();
+  cache->store(op, outputs);
+  return outputs;
+}
+
+}  // namespace highwater::eager

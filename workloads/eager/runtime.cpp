@@ -1,0 +1,150 @@
+#include "workloads/eager/runtime.hpp"
+
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "workloads/eager/graph_recorder.hpp"
+
+namespace highwater::eager {
+
+namespace {
+
+bool outlives_an_iteration(Category category) {
+  using enum Category;
+  return category == parameter || category == gradient || category == optimizer_state ||
+         category == buffer || category == input || category == workspace;
+}
+
+}  // namespace
+
+void Storage::destroy(Storage* storage) {
+  storage->runtime->release(*storage);
+  delete storage;
+}
+
+void TensorImpl::destroy(TensorImpl* impl) {
+  delete impl;
+}
+
+Runtime::Runtime(const Gpu& device, Release torch_release, Release transformers_release)
+    : gpu(device), torch(torch_release), transformers(transformers_release), stream(0U) {
+  trace_.stream_handles = {0};
+  trace_.index_of(PoolId{});
+  module_id("");
+}
+
+// What still holds blocks must be gone before the trace that records their release is.
+Runtime::~Runtime() {
+  autocast.cache.clear();
+  workspaces.clear();
+}
+
+void Runtime::append(Event event) {
+  trace_.events.push_back(event);
+  ++event_count_;
+}
+
+Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
+  Ref<Storage> storage(new Storage);
+  storage->runtime = this;
+  storage->bytes = bytes;
+  storage->place = place;
+  if (place != Place::cuda || bytes == 0) {
+    return storage;
+  }
+  storage->has_block = true;
+  storage->allocation = AllocationId(trace_.allocation_count++);
+  storage->event = event_count_;
+  if (recorder != nullptr) {
+    recorder->on_allocate(storage->allocation);
+  }
+  append({.value = static_cast<std::uint64_t>(bytes),
+          .allocation = storage->allocation,
+          .stream = stream,
+          .stack = site(),
+          .kind = EventKind::alloc,
+          .category = Category::temporary});
+  return storage;
+}
+
+void Runtime::release(Storage& storage) {
+  if (storage.has_block && !is_closed_) {
+    if (recorder != nullptr) {
+      recorder->on_free(storage.allocation);
+    }
+    append({.allocation = storage.allocation, .stack = site(), .kind = EventKind::free});
+  }
+}
+
+void Runtime::categorize(const Tensor& tensor, Category category) {
+  const auto& storage = *tensor->storage;
+  if (storage.has_block) {
+    trace_.events[storage.event].category = category;
+  }
+}
+
+void Runtime::categorize_transient(const Tensor& tensor, Category category) {
+  const auto& storage = *tensor->storage;
+  if (storage.has_block && !outlives_an_iteration(trace_.events[storage.event].category)) {
+    trace_.events[storage.event].category = category;
+  }
+}
+
+void Runtime::mark_step(std::uint64_t step) {
+  append({.kind = EventKind::reset_peaks});
+  append({.value = step, .kind = EventKind::step});
+}
+
+void Runtime::mark_phase(std::string_view phase) {
+  append({.value = trace_.tables.strings.intern(phase).value(), .kind = EventKind::phase});
+}
+
+void Runtime::empty_cache() {
+  append({.kind = EventKind::empty_cache});
+}
+
+RequestTrace Runtime::take_trace() {
+  is_closed_ = true;
+  recorder = nullptr;
+  return std::exchange(trace_, RequestTrace{});
+}
+
+std::uint32_t Runtime::module_id(const std::string& path) {
+  const auto [found, is_new] =
+      module_ids_.try_emplace(path, static_cast<std::uint32_t>(module_paths_.size()));
+  if (is_new) {
+    module_paths_.push_back(path);
+  }
+  return found->second;
+}
+
+std::size_t Runtime::SiteHash::operator()(const SiteKey& key) const {
+  const auto mix = [](std::size_t seed, std::size_t value) {
+    return (seed ^ value) * 0x9e3779b97f4a7c15ULL;
+  };
+  return mix(mix(mix(0, std::hash<const void*>{}(key.op)), std::hash<const void*>{}(key.node)),
+             key.module);
+}
+
+StackId Runtime::site() {
+  const auto [found, is_new] = sites_.try_emplace(SiteKey{op, node, module});
+  if (!is_new) {
+    return found->second;
+  }
+  auto& tables = trace_.tables;
+  boost::container::static_vector<FrameId, 3> frames;
+  const auto add = [&](std::string_view file, std::string_view function) {
+    if (!function.empty()) {
+      frames.push_back(tables.stacks.intern_frame(
+          {.file = tables.strings.intern(file), .function = tables.strings.intern(function)}));
+    }
+  };
+  add("operator", op);
+  add("autograd", node);
+  add("module", module_paths_[module]);
+  found->second = tables.stacks.intern_stack({frames.data(), frames.size()});
+  return found->second;
+}
+
+}  // namespace highwater::eager

@@ -1,0 +1,173 @@
+// The state of one symbolic PyTorch process on one device, and the trace it leaves.
+//
+// Everything an operator may ask for beside its operands: where blocks come from, grad mode,
+// autocast, saved-tensor hooks, the thread (forward or autograd: each has cuBLAS handles of its
+// own), the GPU and the versions to imitate.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "traces/request_trace.hpp"
+#include "workloads/eager/node.hpp"
+#include "workloads/eager/tensor.hpp"
+#include "workloads/gpu.hpp"
+#include "workloads/kernels/attention.hpp"
+
+namespace highwater::eager {
+
+class GraphRecorder;
+class OutputCache;
+
+/// Releases of PyTorch and transformers whose behaviour is imitated, as comparable numbers.
+struct Release {
+  int major = 0;
+  int minor = 0;
+
+  auto operator<=>(const Release&) const = default;
+};
+
+/// torch.autocast: its target type and the cache of cast weights.
+struct Autocast {
+  bool enabled = false;
+  DType dtype = DType::bf16;
+  std::vector<std::pair<Tensor, Tensor>> cache;  ///< weight and its copy, in order of insertion
+  boost::unordered_flat_map<const TensorImpl*, std::size_t> cached;  ///< index into `cache`
+};
+
+/// Which host thread runs: backward has one of its own.
+enum class Thread : std::uint8_t { main, autograd };
+
+class Runtime {
+ public:
+  Runtime(const Gpu& gpu, Release torch, Release transformers);
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  ~Runtime();
+
+  // --- memory -------------------------------------------------------------------------------
+
+  /// A storage of `bytes`; on the GPU it is one block of the caching allocator.
+  Ref<Storage> allocate(std::int64_t bytes, Place place = Place::cuda);
+
+  /// Called when the last tensor on `storage` is gone.
+  void release(Storage& storage);
+
+  /// Says what the block behind `tensor` is for.
+  void categorize(const Tensor& tensor, Category category);
+
+  /// The same, unless the block already has a role that outlives one iteration.
+  void categorize_transient(const Tensor& tensor, Category category);
+
+  // --- markers ------------------------------------------------------------------------------
+
+  void mark_step(std::uint64_t step);
+  void mark_phase(std::string_view phase);
+  void empty_cache();
+
+  /// The trace so far; the runtime must not be used for further events.
+  RequestTrace take_trace();
+
+  // --- autograd -----------------------------------------------------------------------------
+
+  [[nodiscard]] std::uint64_t next_sequence_nr() { return sequence_nr_++; }
+
+  /// Nodes waiting to be deleted without recursion (engine.cpp: deleteNode).
+  std::vector<Node*> dead_nodes;
+  bool deleting_nodes = false;
+  int backward_depth = 0;  ///< nested backward() calls
+
+  // --- state --------------------------------------------------------------------------------
+
+  const Gpu gpu;
+  const Release torch;
+  const Release transformers;
+  bool grad_enabled = true;
+  Autocast autocast;
+  std::vector<SavedTensorHooks*> saved_tensor_hooks;
+  OutputCache* output_cache = nullptr;  ///< of a selectively checkpointed segment
+  Thread thread = Thread::main;
+  Place default_place = Place::cuda;
+  StreamId stream;
+  GraphRecorder* recorder = nullptr;        ///< set: operators are recorded for the compute graph
+  std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
+
+  /// cuBLAS workspace of the current thread's handle, made at its first matmul.
+  bool& has_cublas_workspace() { return has_workspace_[static_cast<std::size_t>(thread)]; }
+
+  std::vector<Tensor> workspaces;  ///< never freed before the process ends
+
+  // --- where we are: for reports only -------------------------------------------------------
+
+  const char* op = "";       ///< innermost operator that was named
+  const char* node = "";     ///< autograd node being run, if any
+  std::uint32_t module = 0;  ///< index into module paths
+
+  /// The number of a module path such as "model.layers.0.mlp".
+  std::uint32_t module_id(const std::string& path);
+
+  [[nodiscard]] const std::vector<std::string>& module_paths() const { return module_paths_; }
+
+  /// How many events the trace has so far.
+  [[nodiscard]] std::uint64_t event_count() const { return event_count_; }
+
+ private:
+  struct SiteKey {
+    const void* op;
+    const void* node;
+    std::uint32_t module;
+
+    bool operator==(const SiteKey&) const = default;
+  };
+
+  struct SiteHash {
+    std::size_t operator()(const SiteKey& key) const;
+  };
+
+  StackId site();
+  void append(Event event);
+
+  RequestTrace trace_;
+  bool is_closed_ = false;  ///< the trace was taken: what still lives outlived the run
+  std::uint64_t event_count_ = 0;
+  std::uint64_t sequence_nr_ = 0;
+  bool has_workspace_[2] = {false, false};
+  boost::unordered_flat_map<SiteKey, StackId, SiteHash> sites_;
+  std::vector<std::string> module_paths_;
+  boost::unordered_flat_map<std::string, std::uint32_t> module_ids_;
+};
+
+/// Sets a value for the lifetime of a scope.
+template <class T>
+class Scoped {
+ public:
+  Scoped(T& place, T value) : place_(place), before_(std::move(place)) {
+    place_ = std::move(value);
+  }
+
+  Scoped(const Scoped&) = delete;
+  Scoped& operator=(const Scoped&) = delete;
+
+  ~Scoped() { place_ = std::move(before_); }
+
+ private:
+  T& place_;
+  T before_;
+};
+
+/// torch.no_grad() for a scope.
+class NoGrad : Scoped<bool> {
+ public:
+  explicit NoGrad(Runtime& runtime) : Scoped(runtime.grad_enabled, false) {}
+};
+
+/// Names the operator that allocations belong to, for a scope.
+class OpScope : Scoped<const char*> {
+ public:
+  OpScope(Runtime& runtime, const char* name) : Scoped(runtime.op, name) {}
+};
+
+}  // namespace highwater::eager

@@ -1,0 +1,329 @@
+// The training loop: the order of a script that trains with PyTorch, variable by variable.
+//
+// Names that survive an iteration (tokens, labels, outputs, loss) die when they are bound again, as
+// in Python: the new value exists before the old one is freed.
+#include "workloads/generate.hpp"
+
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <variant>
+
+#include "traces/error.hpp"
+#include "workloads/eager/autocast.hpp"
+#include "workloads/eager/graph_recorder.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/nn/lora.hpp"
+#include "workloads/optim/clip_grad.hpp"
+#include "workloads/optim/grad_scaler.hpp"
+#include "workloads/optim/optimizer.hpp"
+
+namespace highwater {
+
+namespace {
+
+using eager::Place;
+using eager::Release;
+using eager::Runtime;
+using eager::Tensor;
+using models::Inputs;
+using models::Outputs;
+
+bool is_autocast(Precision precision) {
+  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+}
+
+DType low_precision_of(Precision precision) {
+  const bool is_bf16 = precision == Precision::bf16 || precision == Precision::amp_bf16;
+  return is_bf16 ? DType::bf16 : DType::fp16;
+}
+
+DType model_dtype(Precision precision) {
+  const bool is_pure = precision == Precision::bf16 || precision == Precision::fp16;
+  return is_pure ? low_precision_of(precision) : DType::fp32;
+}
+
+Release parse_release(const std::string& version) {
+  Release release;
+  char dot = '.';
+  std::istringstream(version) >> release.major >> dot >> release.minor;
+  return release;
+}
+
+std::optional<SdpaBackend> forced_backend(Attention attention) {
+  switch (attention) {
+    case Attention::sdpa_flash:
+      return SdpaBackend::flash;
+    case Attention::sdpa_efficient:
+      return SdpaBackend::efficient;
+    case Attention::sdpa_math:
+      return SdpaBackend::math;
+    case Attention::sdpa_cudnn:
+      return SdpaBackend::cudnn;
+    case Attention::eager:
+    case Attention::sdpa:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Place first_place(ModelInit init) {
+  switch (init) {
+    case ModelInit::device:
+      return Place::cuda;
+    case ModelInit::cpu:
+    case ModelInit::pretrained_half:
+      return Place::host;
+    case ModelInit::meta:
+      return Place::meta;
+  }
+  return Place::cuda;
+}
+
+DType first_dtype(const TrainingPlan& plan) {
+  return plan.init == ModelInit::pretrained_half ? DType::fp32 : model_dtype(plan.precision);
+}
+
+// One group of all parameters, or norms and biases in a second one (dimension below 2).
+std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
+                                                  int groups) {
+  if (groups == 1) {
+    return {parameters};
+  }
+  std::vector<std::vector<Tensor>> result(2);
+  for (const auto& parameter : parameters) {
+    result[parameter.dim() >= 2 ? 0 : 1].push_back(parameter);
+  }
+  return result;
+}
+
+// torchtitan's decoders give logits only; the script computes the loss.
+bool model_takes_labels(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::hf &&
+         !std::holds_alternative<PlainConfig>(plan.model.config);
+}
+
+bool is_inside_model(LossKind kind) {
+  return kind == LossKind::hf || kind == LossKind::fused;
+}
+
+/// One run of a plan.
+class Training {
+ public:
+  explicit Training(const TrainingPlan& plan)
+      : plan_(plan),
+        runtime_(plan.gpu, parse_release(plan.versions.torch),
+                 parse_release(plan.versions.transformers)),
+        context_{.runtime = runtime_,
+                 .plan = plan,
+                 .place = first_place(plan.init),
+                 .dtype = first_dtype(plan),
+                 .training = plan.training} {
+    runtime_.sdpa_backend = forced_backend(plan.attention);
+  }
+
+  GeneratedGraph run_recorded() {
+    eager::GraphRecorder recorder(runtime_);
+    runtime_.recorder = &recorder;
+    RequestTrace trace = run();  // which ends the recording
+    return {std::move(trace), recorder.take()};
+  }
+
+  RequestTrace run() {
+    set_up();
+    for (int step = 0; step < plan_.steps; ++step) {
+      train_step(step);
+    }
+    return runtime_.take_trace();
+  }
+
+ private:
+  void set_up() {
+    runtime_.mark_phase("init");
+    model_ = models::build_model(context_);
+    if (plan_.lora.rank > 0) {
+      nn::apply_lora(*model_);
+    }
+    if (plan_.init != ModelInit::device) {
+      nn::move_to_cuda(*model_);
+    }
+    if (plan_.init == ModelInit::pretrained_half) {
+      context_.dtype = model_dtype(plan_.precision);
+      nn::convert(*model_, context_.dtype);
+    }
+    for (const auto& parameter : nn::named_parameters(*model_)) {
+      if (parameter.tensor.requires_grad()) {
+        parameters_.push_back(parameter.tensor);
+      }
+    }
+    optimizer_.emplace(runtime_, plan_.optimizer,
+                       parameter_groups(parameters_, plan_.optimizer.param_groups));
+    if (plan_.precision == Precision::amp_fp16 && plan_.optimizer.kind != OptimizerKind::none) {
+      scaler_.emplace(runtime_);
+    }
+    if (plan_.loss.kind == LossKind::chunked) {
+      ignored_labels_ = batch_tensor(1);
+    }
+  }
+
+  void train_step(int step) {
+    runtime_.mark_step(static_cast<std::uint64_t>(step));
+    if (plan_.training && plan_.zero_grad_at == ZeroGradAt::start) {
+      zero_grad();
+    }
+    for (int micro = 0; micro < plan_.grad_accum; ++micro) {
+      micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
+    }
+    if (plan_.training) {
+      update();
+    }
+  }
+
+  void update() {
+    if (plan_.grad_clip) {
+      runtime_.mark_phase("clip");
+      if (scaler_) {
+        scaler_->unscale();
+      }
+      clip_grad_norm(runtime_, parameters_);
+    }
+    if (plan_.optimizer.kind != OptimizerKind::none) {
+      runtime_.mark_phase("optimizer");
+      if (scaler_) {
+        scaler_->step(*optimizer_);
+        scaler_->update();
+      } else {
+        optimizer_->step();
+      }
+    }
+    if (plan_.zero_grad_at == ZeroGradAt::end) {
+      zero_grad();
+    }
+    if (plan_.empty_cache_every_step) {
+      runtime_.mark_phase("empty_cache");
+      runtime_.empty_cache();
+    }
+  }
+
+  void zero_grad() {
+    runtime_.mark_phase("zero_grad");
+    optimizer_->zero_grad(plan_.set_to_none);
+  }
+
+  void micro_batch(std::int64_t index) {
+    load_data(sequence_length(plan_, index));
+    runtime_.mark_phase("forward");
+    compute_loss();
+    if (!plan_.training) {
+      return;
+    }
+    runtime_.mark_phase("backward");
+    if (plan_.grad_accum > 1) {
+      loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
+    }
+    eager::backward(scaler_ ? scaler_->scale(loss_) : loss_);
+  }
+
+  Tensor batch_tensor(std::int64_t length) {
+    Tensor tensor = eager::empty(runtime_, {plan_.batch, length}, DType::int64);
+    runtime_.categorize(tensor, Category::input);
+    return tensor;
+  }
+
+  void load_data(std::int64_t length) {
+    runtime_.mark_phase("data");
+    batch_.input_ids = batch_tensor(length);
+    batch_.labels = batch_tensor(length);
+    if (plan_.attention_mask) {
+      batch_.attention_mask = batch_tensor(length);
+    }
+  }
+
+  void compute_loss() {
+    std::optional<eager::AutocastContext> autocast;
+    std::optional<eager::NoGrad> no_grad;
+    if (!plan_.training) {
+      no_grad.emplace(runtime_);
+    }
+    if (is_autocast(plan_.precision)) {
+      autocast.emplace(runtime_, low_precision_of(plan_.precision));
+    }
+    if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
+      loss_inside_model();
+    } else if (plan_.loss.kind == LossKind::chunked) {
+      loss_of_chunks();
+    } else {
+      loss_outside_model();
+    }
+  }
+
+  void loss_inside_model() {
+    Outputs outputs = model_->forward(batch_);
+    if (plan_.keep_logits) {
+      outputs_ = std::move(outputs);
+      loss_ = outputs_.loss;
+      return;
+    }
+    Tensor loss = outputs.loss;
+    outputs = {};
+    loss_ = std::move(loss);
+  }
+
+  void loss_outside_model() {
+    Inputs inputs = batch_;
+    inputs.labels.reset();
+    Tensor logits = model_->forward(std::move(inputs)).logits;
+    outputs_.logits = std::move(logits);
+    runtime_.mark_phase("loss");
+    loss_ = models::outside_loss(outputs_.logits, batch_.labels, plan_.loss.kind);
+    if (!plan_.keep_logits) {
+      outputs_.logits.reset();
+    }
+  }
+
+  void loss_of_chunks() {
+    Inputs inputs = batch_;
+    inputs.labels.reset();
+    auto chunks = model_->forward(std::move(inputs)).logit_chunks;
+    runtime_.mark_phase("loss");
+    loss_ = models::chunked_loss(chunks, batch_.labels, ignored_labels_);
+  }
+
+  const TrainingPlan& plan_;
+  Runtime runtime_;
+  nn::ModelContext context_;
+  std::unique_ptr<models::LanguageModel> model_;
+  std::vector<Tensor> parameters_;
+  std::optional<OptimizerRun> optimizer_;
+  std::optional<GradScaler> scaler_;
+  Inputs batch_;
+  Outputs outputs_;
+  Tensor loss_;
+  Tensor ignored_labels_;  ///< of the chunked loss: one more label for each sequence
+};
+
+void require_valid(const TrainingPlan& plan) {
+  const auto problems = plan_problems(plan);
+  if (problems.empty()) {
+    return;
+  }
+  std::string all;
+  for (const auto& problem : problems) {
+    all += (all.empty() ? "" : "; ") + problem;
+  }
+  throw InputError("plan", "options", all, "change the plan");
+}
+
+}  // namespace
+
+RequestTrace generate(const TrainingPlan& plan) {
+  require_valid(plan);
+  return Training(plan).run();
+}
+
+GeneratedGraph generate_with_graph(const TrainingPlan& plan) {
+  require_valid(plan);
+  return Training(plan).run_recorded();
+}
+
+}  // namespace highwater

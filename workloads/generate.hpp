@@ -1,0 +1,25 @@
+// A training plan becomes the request trace that real PyTorch would emit.
+#pragma once
+
+#include "traces/request_trace.hpp"
+#include "workloads/graph/graph_recording.hpp"
+#include "workloads/training_plan.hpp"
+
+namespace highwater {
+
+/// Runs `plan` symbolically and returns every request to the allocator, with markers for step and
+/// phase (init, data, forward, loss, backward, clip, optimizer, zero_grad), the operator and module
+/// path of each block as its stack, and its category.
+/// @throws InputError if plan_problems(plan) is not empty (all problems in one message).
+RequestTrace generate(const TrainingPlan& plan);
+
+/// A plan's requests with the operators that made and used each block (graph/compute_graph.hpp).
+struct GeneratedGraph {
+  RequestTrace trace;
+  GraphRecording recording;
+};
+
+/// The same as generate(), with a record of all operators.
+GeneratedGraph generate_with_graph(const TrainingPlan& plan);
+
+}  // namespace highwater

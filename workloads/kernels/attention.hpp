@@ -1,0 +1,115 @@
+// Fused attention: which kernel scaled_dot_product_attention picks, and what that kernel allocates.
+//
+// The results (output, gradients) are the caller's tensors; here are their companions, in order.
+// Notation: b batch, h heads, s query length, k key length, d head dimension; the kernels see
+// [b, s, h, d], that is the transposed views of SDPA's arguments.
+// Facts: ATen/native/transformers/cuda/{sdp_utils.cpp,attention.cu,attention_backward.cu},
+// flash_attn/flash_api.cpp, mem_eff_attention/kernels/generate_kernels.py, kernel_backward.h (2.6).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "workloads/dtype.hpp"
+#include "workloads/gpu.hpp"
+
+namespace highwater {
+
+/// Shapes of one call: query [batch, heads, q_len, head_dim], key and value [batch, kv_heads, ...].
+struct AttentionShape {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t q_len = 1;
+  std::int64_t kv_len = 1;
+  std::int64_t head_dim = 64;
+  std::int64_t v_head_dim = 64;
+};
+
+enum class SdpaBackend : std::uint8_t { math, flash, efficient, cudnn };
+
+/// What of a call decides the kernel.
+struct SdpaCall {
+  AttentionShape shape;
+  DType dtype = DType::fp32;
+  bool mask = false;  ///< attn_mask given
+  bool is_causal = false;
+  bool enable_gqa = false;
+  bool requires_grad = true;        ///< any of q, k, v, with gradients enabled
+  bool last_dim_contiguous = true;  ///< of q, k, v and the mask
+  /// The one backend that sdpa_kernel(...) allows.
+  std::optional<SdpaBackend> forced = std::nullopt;
+};
+
+/// The kernel that runs; std::nullopt if the forced one cannot (PyTorch: "No available kernel").
+std::optional<SdpaBackend> select_sdpa_backend(const Gpu& gpu, const SdpaCall& call);
+
+/// The head dimension flash attention works on: d rounded up to 8. Where it differs from d, SDPA
+/// first pads q, k, v (three new [b, h, s, padded] tensors) and returns a slice of the output.
+std::int64_t flash_padded_head_dim(std::int64_t head_dim);
+
+/// Forward: output (like q, keeping its strides), logsumexp, split_logsumexp, split_output; freed
+/// at the end: split_output, split_logsumexp. Without gradients logsumexp goes, too.
+struct FlashForward {
+  std::int64_t logsumexp = 0;        ///< [b, h, s] float
+  std::int64_t split_logsumexp = 0;  ///< 0 unless the keys are split over blocks
+  std::int64_t split_output = 0;
+};
+
+FlashForward flash_forward(const Gpu& gpu, const AttentionShape& shape, double dropout);
+
+/// Backward: contiguous copies of grad and of output (each only if its [b, s, h, d] view is not
+/// contiguous), dq, dk, dv (like q, k, v), softmax_d, dq_accum, dk_expanded, dv_expanded; freed in
+/// exactly the reverse order without dq, dk, dv.
+struct FlashBackward {
+  std::int64_t softmax_d = 0;
+  std::int64_t dq_accum = 0;
+  std::int64_t dk_expanded = 0;  ///< 0 unless heads are grouped
+  std::int64_t dv_expanded = 0;
+};
+
+FlashBackward flash_backward(const AttentionShape& shape, DType dtype);
+
+/// Forward: output [b, s, h, d] contiguous, logsumexp, accumulator (freed at the end).
+struct EfficientForward {
+  std::int64_t logsumexp =
+      0;  ///< [b, h, s rounded up to 32] float; 0 without gradients for q, k, v
+  std::int64_t accumulator = 0;  ///< [b, s, h, d] float: 16-bit types with d > 128
+};
+
+EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, bool requires_grad);
+
+/// Backward: contiguous copy of grad (if its [b, s, h, d] view is not contiguous), dq, dk, dv
+/// ([b, s, h, d] contiguous), grad_bias, then either delta, or what makes it of elementary
+/// operators: float_grad, float_output, product, row_sums, delta, freed again in the order
+/// row_sums, product, float_output, float_grad; then workspace. At the end: delta, workspace, copy.
+struct EfficientBackward {
+  std::int64_t grad_bias = 0;   ///< only if the mask wants a gradient; last dimension rounded to 16
+  std::int64_t float_grad = 0;  ///< 0 unless 16-bit inputs are converted
+  std::int64_t float_output = 0;
+  std::int64_t product = 0;   ///< grad * output
+  std::int64_t row_sums = 0;  ///< its sum over d, [b, s, h]
+  std::int64_t delta = 0;     ///< [b, h, s] float
+  std::int64_t workspace = 0;
+};
+
+EfficientBackward efficient_backward(const Gpu& gpu, const AttentionShape& shape, DType dtype,
+                                     double dropout, bool bias_requires_grad);
+
+/// Row length of an attention mask as the efficient kernel wants it: a mask whose strides are not
+/// multiples of 8 elements is copied to rows of this length.
+std::int64_t efficient_mask_row(std::int64_t kv_len);
+
+/// cuDNN, forward: seed and offset (8 bytes each), output, logsumexp. Backward: dq, dk, dv (like q,
+/// k, v), workspace, which is freed at the end.
+struct CudnnAttention {
+  std::int64_t seed = 8;
+  std::int64_t offset = 8;
+  std::int64_t logsumexp = 0;           ///< [b, h, s, 1] float; 0 without gradients
+  std::int64_t backward_workspace = 0;  ///< float dq and row sums; what the closed plans want more
+                                        ///< is not known
+};
+
+CudnnAttention cudnn_attention(const AttentionShape& shape, bool requires_grad);
+
+}  // namespace highwater

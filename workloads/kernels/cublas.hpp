@@ -1,0 +1,54 @@
+// Workspaces of matrix products.
+//
+// cuBLAS: one block per (handle, stream), requested at the handle's first product on that stream,
+// after the product's output (and copies of operands), and kept. The autograd thread has a handle
+// of its own. cuBLASLt runs addmm with a bias vector and has a workspace of its own; its handle is
+// the cuBLAS one, so a thread's first addmm requests both: output, Lt workspace, cuBLAS workspace,
+// and frees the Lt workspace.
+// Facts: ATen/cuda/CublasHandlePool.cpp, CUDABlas.cpp, native/cuda/Blas.cpp; by version: PyTorch
+// pull requests 91564 (2.0), 156495 (2.9), 168175 (2.11). 2.6 was seen in recordings.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "workloads/dtype.hpp"
+#include "workloads/gpu.hpp"
+
+namespace highwater {
+
+/// Bytes of the workspace of one (handle, stream). `torch` is a version such as "2.6".
+std::int64_t cublas_workspace_bytes(const Gpu& gpu, std::string_view torch);
+
+/// How long a cuBLASLt workspace lives.
+enum class LtWorkspace : std::uint8_t {
+  per_call,    ///< around each product: freed when it returns
+  persistent,  ///< one per (handle, stream), requested at its first Lt product and kept
+  shared       ///< the cuBLAS workspace itself: no block
+};
+
+struct CublasLt {
+  LtWorkspace kind = LtWorkspace::per_call;
+  std::int64_t bytes = 0;  ///< 0 if shared
+};
+
+/// The cuBLASLt workspace of a version.
+CublasLt cublaslt_workspace(std::string_view torch);
+
+/// addmm(bias, a [m,k], b [k,n]) as PyTorch sees it; linear with a bias becomes one if its input
+/// has two dimensions, or is contiguous with three.
+struct AddmmCall {
+  std::int64_t k = 1;
+  std::int64_t n = 1;
+  DType dtype = DType::fp32;
+  int bias_dims = 1;
+  std::int64_t bias_size = 1;  ///< number of elements of the bias
+  bool bias_contiguous = true;
+  bool beta_is_one = true;
+};
+
+/// True if the product runs in cuBLASLt with the bias in its epilogue (2.6). Else the bias is
+/// copied into the output first, which takes no block.
+bool addmm_uses_cublaslt(const AddmmCall& call);
+
+}  // namespace highwater

@@ -1,0 +1,48 @@
+// Blocks of embedding's backward and of other operators built on sorting, scanning and selecting.
+//
+// Sizes of CUB's temporary storage follow from its tile sizes by GPU generation; these were fitted
+// to recordings of 383 lengths (sorting and embedding) and 193 lengths (scans, selection) each on
+// compute capability 7.0, 8.0 and 9.0: every one is met exactly. Other GPUs use their generation's.
+// Facts: ATen/native/cuda/Embedding.cu, EmbeddingBackwardKernel.cu, Indexing.cu, Nonzero.cu,
+// ScanKernels.cpp, ATen/cuda/cub.cuh, PyTorch 2.6.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/dtype.hpp"
+#include "workloads/gpu.hpp"
+#include "workloads/kernels/scratch.hpp"
+
+namespace highwater {
+
+/// embedding_dense_backward of `indices` int64 indices into [num_weights, dim]. Up to 3072 indices
+/// the only block is dW; above they are sorted, and the only block that is not freed is dW. The
+/// caller makes the gradient contiguous before. padding_idx changes nothing.
+ScratchScript embedding_backward(const Gpu& gpu, std::int64_t indices, std::int64_t num_weights,
+                                 std::int64_t dim, DType grad);
+
+/// index_put_(accumulate=True) and the backward of x[index] (after its zeros), with one int64 index
+/// tensor of `indices` entries over the first dimension, which has `rows`: the sorting kernel's
+/// blocks. Nothing is left. The public index_put_ with accumulate checks the range of the indices
+/// before (two reductions: max and min of all indices, each with a comparison); the backward does
+/// not.
+ScratchScript index_put_accumulate(const Gpu& gpu, std::int64_t indices, std::int64_t rows);
+
+/// CUB temporary storage of a radix sort of `count` int64 keys with int64 values by their lowest
+/// `bits` bits.
+std::int64_t sort_pairs_scratch(const Gpu& gpu, std::int64_t count, int bits = 64);
+
+/// sort(), argsort() of a 1-dimensional int64 tensor: values, indices, then these; longer than 4096
+/// it needs CUB. Blocks 0 and 1 are the results.
+ScratchScript sort_int64(const Gpu& gpu, std::int64_t count);
+
+/// CUB temporary storage of cumsum, allocated after the output and freed at once; 0 if the tensor
+/// has other dimensions than the scanned one (rows are scanned without). int64 and float differ.
+std::int64_t cumsum_scratch(std::int64_t rows, std::int64_t length, DType type);
+
+/// nonzero() of `count` elements up to the read-out of how many there are: a counter, the storage
+/// of the count, and that of the selection. The result [found, dims] int64 comes between the last
+/// two; in the recordings nothing is found and the result has no block. The counter is freed last.
+ScratchScript nonzero(const Gpu& gpu, std::int64_t count);
+
+}  // namespace highwater

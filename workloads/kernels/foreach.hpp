@@ -1,0 +1,26 @@
+// Temporaries of the multi-tensor operators behind clipping and the optimizers.
+//
+// _foreach_norm needs a block of partial sums. No other one needs scratch: _foreach_mul_, addcdiv_,
+// sqrt, ... allocate their results only; _fused_adamw_ and
+// _amp_foreach_non_finite_check_and_unscale_ allocate nothing.
+// Facts: ATen/native/cuda/ForeachReduceOp.cu, PyTorch 2.6.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "workloads/dtype.hpp"
+
+namespace highwater {
+
+/// _foreach_norm over tensors of one device and dtype: the partial sums are allocated first, then
+/// one scalar per tensor in order; the partial sums are freed at the end. (With an operand that the
+/// fast path refuses, it is one vector norm per tensor instead.)
+struct ForeachNorm {
+  std::int64_t partial = 0;  ///< [tensors, chunks of the longest] float
+  std::int64_t scalar = 0;   ///< of each result: one element of the tensors' dtype
+};
+
+ForeachNorm foreach_norm(std::span<const std::int64_t> numels, DType type);
+
+}  // namespace highwater

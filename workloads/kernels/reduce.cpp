@@ -1,0 +1,326 @@
+#include "workloads/kernels/reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace highwater {
+namespace {
+
+constexpr int kMaxDims = 12;
+constexpr std::int64_t kMaxOffset = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kMaxThreads = 512;
+constexpr std::int64_t kMinValuesPerThread = 16;
+constexpr std::int64_t kMaxValuesPerThread = 256;
+constexpr std::int64_t kSemaphore = 4;
+
+std::int64_t div_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+std::int64_t last_pow2(std::int64_t n) {
+  std::int64_t power = 1;
+  while (power <= n / 2) {
+    power *= 2;
+  }
+  return power;
+}
+
+struct Dim {
+  std::int64_t size = 1;
+  std::int64_t out = 0;  ///< strides in bytes; 0 in a reduced dimension
+  std::int64_t in = 0;
+};
+
+/// TensorIterator's view of a reduction: reduced dimensions first, then by stride, coalesced.
+struct Iteration {
+  std::array<Dim, kMaxDims> dims{};
+  int rank = 0;
+  std::int64_t offset = 0;  ///< of the input, in bytes
+
+  [[nodiscard]] std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (int i = 0; i < rank; ++i) {
+      n *= dims[static_cast<std::size_t>(i)].size;
+    }
+    return n;
+  }
+
+  Dim& at(int i) { return dims[static_cast<std::size_t>(i)]; }
+
+  [[nodiscard]] const Dim& at(int i) const { return dims[static_cast<std::size_t>(i)]; }
+};
+
+/// Positive if `a` belongs behind `b`, negative if before, 0 if the strides do not tell.
+int compare(const Dim& a, const Dim& b) {
+  if ((a.out == 0) != (b.out == 0)) {
+    return b.out == 0 ? 1 : -1;
+  }
+  for (const auto& [x, y] : {std::pair(a.out, b.out), std::pair(a.in, b.in)}) {
+    if (x == 0 || y == 0) {
+      continue;
+    }
+    if (x != y) {
+      return x < y ? -1 : 1;
+    }
+    if (a.size > b.size) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/// An insertion sort that steps over ties, as TensorIterator does: the order of ties matters.
+void reorder(Iteration& it) {
+  std::reverse(it.dims.begin(), it.dims.begin() + it.rank);
+  for (int i = 1; i < it.rank; ++i) {
+    int moving = i;
+    for (int other = i - 1; other >= 0; --other) {
+      const int order = compare(it.at(other), it.at(moving));
+      if (order > 0) {
+        std::swap(it.at(other), it.at(moving));
+        moving = other;
+      } else if (order < 0) {
+        break;
+      }
+    }
+  }
+}
+
+bool can_coalesce(const Dim& a, const Dim& b) {
+  return a.size == 1 || b.size == 1 || (a.size * a.out == b.out && a.size * a.in == b.in);
+}
+
+void coalesce(Iteration& it) {
+  if (it.rank <= 1) {
+    return;
+  }
+  int last = 0;
+  for (int i = 1; i < it.rank; ++i) {
+    Dim& previous = it.at(last);
+    if (can_coalesce(previous, it.at(i))) {
+      const std::int64_t size = previous.size * it.at(i).size;
+      if (previous.size == 1) {
+        previous = it.at(i);
+      }
+      previous.size = size;
+    } else {
+      it.at(++last) = it.at(i);
+    }
+  }
+  it.rank = last + 1;
+}
+
+Iteration iteration(const ReduceInput& in) {
+  Iteration it;
+  it.rank = static_cast<int>(in.sizes.size());
+  it.offset = in.offset * item_size(in.input);
+  std::int64_t stride = item_size(in.output);
+  for (int i = it.rank - 1; i >= 0; --i) {
+    const auto index = static_cast<std::size_t>(i);
+    const bool reduced = in.reduced == 0 || ((in.reduced >> index) & 1U) != 0;
+    const std::int64_t size = in.sizes[index];
+    it.at(i) = {size, reduced ? 0 : stride, in.strides[index] * item_size(in.input)};
+    stride *= reduced ? 1 : size;
+  }
+  reorder(it);
+  coalesce(it);
+  return it;
+}
+
+bool fits_32_bits(const Iteration& it) {
+  std::int64_t out = 1;
+  std::int64_t in = 1;
+  for (int i = 0; i < it.rank; ++i) {
+    out += (it.at(i).size - 1) * it.at(i).out;
+    in += (it.at(i).size - 1) * it.at(i).in;
+  }
+  return it.numel() <= kMaxOffset && out <= kMaxOffset && in <= kMaxOffset;
+}
+
+int widest_dimension(const Iteration& it) {
+  std::int64_t widest = -1;
+  int found = 0;
+  for (int i = it.rank - 1; i >= 0; --i) {
+    for (const std::int64_t stride : {it.at(i).out, it.at(i).in}) {
+      const std::int64_t extent = (it.at(i).size - 1) * stride;
+      if (extent > widest) {
+        widest = extent;
+        found = i;
+      }
+    }
+  }
+  return found;
+}
+
+std::int64_t accumulator_bytes(Reduction kind, const ReduceInput& in) {
+  switch (kind) {
+    case Reduction::sum:
+    case Reduction::mean:
+    case Reduction::prod:
+    case Reduction::norm:
+      return is_floating_point(in.input) ? 4 : item_size(in.input);
+    case Reduction::amax:
+    case Reduction::logical:
+      return item_size(in.input);
+    case Reduction::argmax:
+    case Reduction::max_dim:
+    case Reduction::var:
+      return 16;
+  }
+  return 4;
+}
+
+/// The launch: how threads and blocks share outputs and inputs (setReduceConfig).
+struct Launch {
+  std::int64_t outputs = 1;
+  std::int64_t inputs = 1;
+  std::int64_t output_vector = 1;
+  std::int64_t block_width = 1;
+  std::int64_t block_height = 1;
+  std::int64_t step_input = 1;
+  std::int64_t step_output = 1;
+  bool width_reduces = false;
+  std::int64_t blocks_per_output = 1;
+
+  [[nodiscard]] std::int64_t values_per_thread() const { return div_up(inputs, step_input); }
+
+  [[nodiscard]] std::int64_t grid() const { return div_up(outputs / output_vector, step_output); }
+
+  void set_block(std::int64_t dim0, std::int64_t dim1) {
+    const std::int64_t threads = kMaxThreads / output_vector;
+    const std::int64_t width = dim0 < threads ? last_pow2(dim0) : threads;
+    const std::int64_t height = dim1 < threads ? last_pow2(dim1) : threads;
+    block_width = std::min(width, kWarp);
+    block_height = std::min(height, threads / block_width);
+    block_width = std::min(width, threads / block_height);
+  }
+};
+
+int reduced_dimensions(const Iteration& it) {
+  int count = 0;
+  for (int i = 0; i < it.rank; ++i) {
+    count += it.at(i).out == 0 ? 1 : 0;
+  }
+  return count;
+}
+
+/// How many neighbouring outputs one thread sums: 4, 2 or 1, as alignment allows.
+std::int64_t output_vector(const Iteration& it, int reduced, std::int64_t item) {
+  std::int64_t vector = 4;
+  const auto limit = [&](std::int64_t n) {
+    while (n % vector != 0) {
+      vector /= 2;
+    }
+  };
+  limit(it.offset / item);
+  limit(it.at(reduced).size);
+  for (int i = 0; i < it.rank; ++i) {
+    if (i != reduced) {
+      limit(it.at(i).in / item);
+    }
+  }
+  return vector;
+}
+
+/// How many values one thread loads at once when it reduces a contiguous row.
+constexpr std::int64_t kInputVector = 4;
+
+void choose_block(Launch& launch, const Iteration& it, std::int64_t item, bool vectorize) {
+  const int reduced = reduced_dimensions(it);
+  launch.width_reduces = reduced == it.rank || it.at(0).in < it.at(reduced).in;
+  std::int64_t dim0 = launch.width_reduces ? launch.inputs : launch.outputs;
+  const std::int64_t dim1 = launch.width_reduces ? launch.outputs : launch.inputs;
+  if (it.rank > 0 && it.at(launch.width_reduces ? 0 : reduced).in == item) {
+    if (!launch.width_reduces) {
+      launch.output_vector = output_vector(it, reduced, item);
+      dim0 /= launch.output_vector;
+    } else if (vectorize && dim0 > 128 && it.rank == 1) {
+      dim0 /= kInputVector;
+    }
+  }
+  launch.set_block(dim0, dim1);
+}
+
+void split_work(Launch& launch, const Gpu& gpu) {
+  (launch.width_reduces ? launch.step_input : launch.step_output) *= launch.block_width;
+  if (launch.values_per_thread() < std::min(launch.block_height * 16, kMaxValuesPerThread)) {
+    launch.step_output *= launch.block_height;
+    return;
+  }
+  launch.step_input *= launch.block_height;
+  const std::int64_t threads = launch.block_width * launch.block_height;
+  const std::int64_t target = gpu.multiprocessors * (gpu.max_threads_per_multiprocessor / threads);
+  const std::int64_t values = launch.values_per_thread();
+  if (values >= kMaxValuesPerThread && launch.grid() <= target) {
+    launch.blocks_per_output =
+        std::max(std::min(div_up(target, launch.grid()), div_up(values, kMinValuesPerThread)),
+                 div_up(values, kMaxValuesPerThread));
+  }
+}
+
+ReduceScratch launch_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& in,
+                             const Iteration& it) {
+  Launch launch;
+  for (int i = 0; i < it.rank; ++i) {
+    (it.at(i).out == 0 ? launch.inputs : launch.outputs) *= it.at(i).size;
+  }
+  choose_block(launch, it, item_size(in.input), kind != Reduction::var);
+  split_work(launch, gpu);
+  if (launch.blocks_per_output <= 1) {
+    return {};
+  }
+  std::int64_t bytes = accumulator_bytes(kind, in) * launch.outputs * launch.blocks_per_output;
+  if (!launch.width_reduces) {
+    bytes *= launch.block_width * launch.output_vector;
+  }
+  return {bytes, kSemaphore * launch.grid()};
+}
+
+/// Launches `it`, in halves of its widest dimension while offsets exceed 32 bits.
+void collect(const Gpu& gpu, Reduction kind, const ReduceInput& in, Iteration it,
+             std::vector<ReduceScratch>& found) {
+  if (fits_32_bits(it)) {
+    const ReduceScratch scratch = launch_scratch(gpu, kind, in, it);
+    if (scratch.buffer > 0) {
+      found.push_back(scratch);
+    }
+    return;
+  }
+  const int dim = widest_dimension(it);
+  const std::int64_t half = it.at(dim).size / 2;
+  Iteration front = it;
+  front.at(dim).size = half;
+  collect(gpu, kind, in, front, found);
+  it.at(dim).size -= half;
+  it.offset += half * it.at(dim).in;
+  collect(gpu, kind, in, it, found);
+}
+
+std::int64_t output_count(const Iteration& it) {
+  std::int64_t count = 1;
+  for (int i = 0; i < it.rank; ++i) {
+    count *= it.at(i).out == 0 ? 1 : it.at(i).size;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::int64_t reduce_accumulators(Reduction kind, const ReduceInput& in) {
+  const Iteration it = iteration(in);
+  const std::int64_t bytes = accumulator_bytes(kind, in);
+  if (kind == Reduction::logical || bytes <= item_size(in.output) || fits_32_bits(it)) {
+    return 0;
+  }
+  return bytes * output_count(it);
+}
+
+std::vector<ReduceScratch> reduce_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& in) {
+  std::vector<ReduceScratch> found;
+  collect(gpu, kind, in, iteration(in), found);
+  return found;
+}
+
+}  // namespace highwater

@@ -1,0 +1,114 @@
+#include "workloads/models/attention.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "workloads/nn/checkpoint.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+// hidden_states[:, :, None, :, :]: each `:` is a slice of its own.
+Tensor repeat_kv(const Tensor& hidden_states, std::int64_t groups) {
+  if (groups == 1) {
+    return hidden_states;
+  }
+  const eager::Dims sizes = hidden_states.sizes();
+  Tensor spread = eager::slice(eager::slice(hidden_states, 0, 0, kEnd), 1, 0, kEnd);
+  spread = eager::unsqueeze(spread, 2);
+  spread = eager::slice(eager::slice(spread, 3, 0, kEnd), 4, 0, kEnd);
+  spread = eager::expand(spread, {sizes[0], sizes[1], groups, sizes[2], sizes[3]});
+  return eager::reshape(spread, {sizes[0], sizes[1] * groups, sizes[2], sizes[3]});
+}
+
+namespace {
+
+AttentionResult sdpa(AttentionCall call) {
+  const bool grouped_kernel = call.is_grouped && !call.mask.defined();
+  if (call.is_grouped && !grouped_kernel) {
+    call.key = repeat_kv(call.key, call.groups);
+    call.value = repeat_kv(call.value, call.groups);
+  }
+  const bool is_causal = call.query.size(2) > 1 && !call.mask.defined();
+  Tensor output = eager::scaled_dot_product_attention(
+      call.query, call.key, call.value, call.mask,
+      {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = grouped_kernel});
+  output = eager::contiguous(eager::transpose(output, 1, 2));
+  eager::end_of_frame(call.query, call.key, call.value, call.mask);
+  return {output, {}};
+}
+
+AttentionResult eager_fp32(bool training, AttentionCall call) {
+  Tensor keys = repeat_kv(call.key, call.groups);
+  Tensor values = repeat_kv(call.value, call.groups);
+  Tensor weights = eager::matmul(call.query, eager::transpose(keys, 2, 3));
+  weights = eager::mul(weights, 1.0);
+  if (call.mask.defined()) {
+    weights = eager::add(weights, call.mask);
+  }
+  {
+    Tensor wide = eager::softmax(weights, -1, DType::fp32);
+    Tensor narrow = eager::to_dtype(wide, call.query.dtype());
+    wide.reset();
+    weights = std::move(narrow);
+  }
+  weights = eager::dropout(weights, call.dropout, training);
+  Tensor output = eager::matmul(weights, values);
+  output = eager::contiguous(eager::transpose(output, 1, 2));
+  eager::end_of_frame(call.query, call.key, call.value, call.mask, keys, values);
+  return {output, weights};
+}
+
+}  // namespace
+
+AttentionResult core_attention(const nn::ModelContext& context, AttentionCall call,
+                               const AttentionFunction& attend) {
+  const auto& checkpoint = context.plan.checkpoint;
+  if (!context.training || checkpoint.kind != CheckpointKind::selective_attention) {
+    return attend(std::move(call));
+  }
+  std::vector<Tensor> arguments{call.query, call.key, call.value, call.mask};
+  eager::end_of_frame(call.query, call.key, call.value, call.mask);
+  const auto segment = [call, attend](const std::vector<Tensor>& in) {
+    AttentionCall again = call;
+    again.query = in[0];
+    again.key = in[1];
+    again.value = in[2];
+    again.mask = in[3];
+    AttentionResult result = attend(std::move(again));
+    return result.weights.defined() ? eager::TensorList{result.output, result.weights}
+                                    : eager::TensorList{result.output};
+  };
+  const auto results =
+      checkpoint.reentrant
+          ? nn::checkpoint_reentrant(context.runtime, segment, std::move(arguments))
+          : nn::checkpoint_nonreentrant(context.runtime, segment, std::move(arguments));
+  return {results[0], results.size() > 1 ? results[1] : Tensor{}};
+}
+
+Tensor causal_sdpa(const nn::ModelContext& context, AttentionCall call) {
+  const auto attend = [](const AttentionCall& own) -> AttentionResult {
+    return {
+        eager::scaled_dot_product_attention(own.query, own.key, own.value, {}, {.is_causal = true}),
+        {}};
+  };
+  return core_attention(context, std::move(call), attend).output;
+}
+
+AttentionResult sdpa_attention(const nn::ModelContext& context, AttentionCall call) {
+  return core_attention(context, std::move(call), sdpa);
+}
+
+AttentionResult eager_attention_fp32(const nn::ModelContext& context, AttentionCall call) {
+  return core_attention(context, std::move(call), [training = context.training](AttentionCall own) {
+    return eager_fp32(training, std::move(own));
+  });
+}
+
+}  // namespace highwater::models

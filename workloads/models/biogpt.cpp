@@ -1,0 +1,157 @@
+// BioGPT (transformers 5.12, models/biogpt/modeling_biogpt.py).
+#include <utility>
+
+#include "workloads/models/bart_attention.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/families.hpp"
+#include "workloads/nn/masking.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+BartAttentionConfig attention_of(const BioGptConfig& config) {
+  return {.hidden_size = config.hidden_size,
+          .heads = config.num_attention_heads,
+          .dropout = config.attention_probs_dropout_prob};
+}
+
+class BioGptDecoderLayer : public Module {
+ public:
+  BioGptDecoderLayer(Module* parent, std::size_t index, const BioGptConfig& config)
+      : Module(parent, std::to_string(index)),
+        config_(config),
+        self_attn_(this, attention_of(config)),
+        self_attn_layer_norm_(this, "self_attn_layer_norm", config.hidden_size),
+        fc1_(this, "fc1", config.hidden_size, config.intermediate_size),
+        fc2_(this, "fc2", config.intermediate_size, config.hidden_size),
+        final_layer_norm_(this, "final_layer_norm", config.hidden_size) {}
+
+  Tensor operator()(Tensor hidden_states, const Tensor& mask, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    Tensor residual = hidden_states;
+    hidden_states = self_attn_layer_norm_(hidden_states);
+    auto [attention, weights] = self_attn_(hidden_states, mask, cache);
+    hidden_states = std::move(attention);
+    hidden_states = dropped(hidden_states, config_.hidden_dropout_prob);
+    hidden_states = eager::add(residual, hidden_states);
+    residual = hidden_states;
+    hidden_states = final_layer_norm_(hidden_states);
+    hidden_states = fc1_(hidden_states);
+    hidden_states = nn::activate(config_.hidden_act, hidden_states);
+    hidden_states = dropped(hidden_states, config_.activation_dropout);
+    hidden_states = fc2_(hidden_states);
+    hidden_states = dropped(hidden_states, config_.hidden_dropout_prob);
+    hidden_states = eager::add(residual, hidden_states);
+    eager::end_of_frame(residual, weights);
+    return hidden_states;
+  }
+
+ private:
+  Tensor dropped(const Tensor& x, double p) const {
+    return nn::functional_dropout(context(), x, p);
+  }
+
+  BioGptConfig config_;
+  BartAttention self_attn_;
+  nn::LayerNorm self_attn_layer_norm_;
+  nn::Linear fc1_;
+  nn::Linear fc2_;
+  nn::LayerNorm final_layer_norm_;
+};
+
+class BioGptModel : public Module {
+ public:
+  BioGptModel(Module* parent, const BioGptConfig& config)
+      : Module(parent, "biogpt"),
+        dropout_(config.hidden_dropout_prob),
+        embed_tokens_(this, "embed_tokens", config.vocab_size, config.hidden_size),
+        embed_positions_(this, config.max_position_embeddings, config.hidden_size),
+        layers_(this, "layers"),
+        blocks_(layers_, static_cast<std::size_t>(config.num_hidden_layers), config),
+        layer_norm_(this, "layer_norm", config.hidden_size) {}
+
+  Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    // BioGptScaledWordEmbedding multiplies whatever the scale is.
+    Tensor inputs_embeds = eager::mul(embed_tokens_(inputs.input_ids), 1.0);
+    Tensor attention_mask =
+        inputs.attention_mask.defined() ? inputs.attention_mask : mask_of_ones(inputs_embeds);
+    Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
+                                                     .attention_mask = attention_mask,
+                                                     .position_ids = {},
+                                                     .has_cache = cache != nullptr});
+    Tensor position_ids = positions(inputs_embeds.size(1));
+    Tensor position_embeds = embed_positions_(position_ids);
+    Tensor states = eager::add(inputs_embeds, position_embeds);
+    states = nn::functional_dropout(context(), states, dropout_);
+    states = run_layers(std::move(states), mask, position_ids, cache);
+    states = layer_norm_(states);
+    eager::end_of_frame(attention_mask, inputs_embeds, position_ids, mask, position_embeds);
+    return states;
+  }
+
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
+
+ private:
+  Tensor positions(std::int64_t length) const {
+    const Tensor plain = eager::arange(runtime(), length);
+    return eager::unsqueeze(eager::add(plain, 0.0), 0);
+  }
+
+  // The layers' keyword arguments, position_ids among them, live as long as a checkpoint; what is
+  // captured last is freed first.
+  Tensor run_layers(Tensor states, const Tensor& mask, const Tensor& position_ids,
+                    const nn::CachePtr& cache) const {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = blocks_[i];
+      states = run_block(block, i,
+                         [&block, cache, position_ids, mask](const std::vector<Tensor>& in) {
+                           return block(in[0], mask, cache);
+                         },
+                         {states});
+    }
+    return states;
+  }
+
+  double dropout_;
+  nn::Embedding embed_tokens_;
+  OffsetPositionalEmbedding embed_positions_;
+  nn::Container layers_;
+  nn::BlockList<BioGptDecoderLayer> blocks_;
+  nn::LayerNorm layer_norm_;
+};
+
+class BioGptForCausalLm : public LanguageModel {
+ public:
+  BioGptForCausalLm(nn::ModelContext& context, const BioGptConfig& config)
+      : LanguageModel(context),
+        biogpt_(this, config),
+        output_projection_(this, "output_projection", config.hidden_size, config.vocab_size,
+                           nn::Bias::none) {
+    if (config.tie_word_embeddings) {
+      output_projection_.tie_weight(biogpt_.embedding_weight());
+    }
+  }
+
+  Outputs forward(Inputs inputs) override {
+    const auto cache = nn::make_cache(context());
+    Tensor states = biogpt_(inputs, cache);
+    Outputs out;
+    out.cache = cache;
+    head_and_loss(out, std::move(states), output_projection_, inputs.labels);
+    return out;
+  }
+
+ private:
+  BioGptModel biogpt_;
+  nn::Linear output_projection_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_biogpt(nn::ModelContext& context, const BioGptConfig& config) {
+  return std::make_unique<BioGptForCausalLm>(context, config);
+}
+
+}  // namespace highwater::models

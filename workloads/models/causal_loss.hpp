@@ -1,0 +1,30 @@
+// What follows the decoder: the head and the loss, in the variants that a plan can ask for.
+//
+// Sources: transformers' ...ForCausalLM classes and loss/loss_utils.py, by release
+// (version_profile.hpp); torchtune 0.6.1, CEWithChunkedOutputLoss with
+// TransformerDecoder.chunked_output and the recipe's _loss_step; liger-kernel 0.5.10,
+// LigerFusedLinearCrossEntropyFunction with LigerForCausalLMLoss, its Triton kernels left out
+// because they allocate nothing.
+#pragma once
+
+#include "workloads/models/language_model.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+/// The end of a ...ForCausalLM's forward: puts logits, and the loss if there are labels, into
+/// `out`.
+void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
+                   const Tensor& labels);
+
+/// The head of a decoder that takes no labels: logits, or chunks of them.
+void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head);
+
+/// Cross entropy outside of the model, of all logits or (LossKind::shift) of a shifted copy.
+Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind);
+
+/// torchtune's _loss_step behind the model; `ignored` is its [batch, 1] tensor of ignored labels.
+/// The chunks are freed from the last to the first once the loss is there.
+Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored);
+
+}  // namespace highwater::models

@@ -1,0 +1,54 @@
+// The frame that LLaMA shares with its relatives (Mistral, Qwen, Gemma, Mixtral, DeepSeek-V3):
+// embedding, blocks with rotary positions, norm, head. What is in a block is the family's matter.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "workloads/models/attention.hpp"
+#include "workloads/models/language_model.hpp"
+#include "workloads/models/model_spec.hpp"
+#include "workloads/models/rotary.hpp"
+
+namespace highwater::models {
+
+/// What a block is given beside the hidden states.
+struct BlockInputs {
+  CosSin positions;
+  Tensor mask;
+  nn::CachePtr cache;
+  bool slides = false;  ///< the block's cache is a sliding window
+};
+
+class DecoderLayer : public Module {
+ public:
+  using Module::Module;
+
+  virtual Tensor operator()(Tensor hidden_states, const BlockInputs& inputs) const = 0;
+};
+
+/// A block's feed-forward part: one gated network or a mixture of them.
+class FeedForward : public Module {
+ public:
+  using Module::Module;
+
+  virtual Tensor operator()(Tensor hidden_states) const = 0;
+};
+
+using LayerMaker = std::function<std::unique_ptr<DecoderLayer>(Module* parent, std::int64_t index)>;
+using FeedForwardMaker = std::function<std::unique_ptr<FeedForward>(Module* parent)>;
+
+/// down(act(gate(x)) * up(x)).
+std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
+                                            const LlamaConfig& config,
+                                            std::int64_t intermediate_size);
+
+/// A LLaMA whose blocks `make_layer` builds. Its head_dim is the rotary tables' width.
+std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const LlamaConfig& config,
+                                            const LayerMaker& make_layer);
+
+/// A LLaMA whose blocks have the feed-forward part that `make_mlp` builds.
+std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const LlamaConfig& config,
+                                               const FeedForwardMaker& make_mlp);
+
+}  // namespace highwater::models

@@ -1,0 +1,367 @@
+// DeepSeek-V3 (transformers 5.12, models/deepseek_v3/modeling_deepseek_v3.py): latent attention,
+// the first blocks dense, the others a mixture of routed and shared experts.
+#include <limits>
+#include <utility>
+
+#include "workloads/models/decoder.hpp"
+#include "workloads/models/experts.hpp"
+#include "workloads/models/families.hpp"
+#include "workloads/models/rms_norm.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+// Where every second element starts with an even or an odd one.
+Tensor every_second(const Tensor& x, std::int64_t start) {
+  return eager::slice(x, -1, start, kEnd, 2);
+}
+
+// cat([a * cos - b * sin, b * cos + a * sin])
+Tensor rotate_pairs(const Tensor& a, const Tensor& b, const Tensor& cos, const Tensor& sin) {
+  Tensor left = eager::mul(a, cos);
+  Tensor right = eager::mul(b, sin);
+  Tensor first = eager::sub(left, right);
+  eager::end_of_frame(left, right);
+  left = eager::mul(b, cos);
+  right = eager::mul(a, sin);
+  Tensor second = eager::add(left, right);
+  eager::end_of_frame(left, right);
+  Tensor result = eager::cat(std::initializer_list<Tensor>{first, second}, -1);
+  eager::end_of_frame(second, first);  // a list drops its last item first
+  return result;
+}
+
+// apply_rotary_pos_emb_interleave.
+void rotate_interleaved(Tensor& query, Tensor& key, const CosSin& positions) {
+  const auto half = positions.cos.size(-1) / 2;
+  const Tensor cos = eager::unsqueeze(eager::slice(positions.cos, -1, 0, half), 1);
+  const Tensor sin = eager::unsqueeze(eager::slice(positions.sin, -1, 0, half), 1);
+  Tensor rotated_query;
+  Tensor rotated_key;
+  {
+    const Tensor q1 = every_second(query, 0);
+    const Tensor q2 = every_second(query, 1);
+    const Tensor k1 = every_second(key, 0);
+    const Tensor k2 = every_second(key, 1);
+    rotated_query = rotate_pairs(q1, q2, cos, sin);
+    rotated_key = rotate_pairs(k1, k2, cos, sin);
+  }
+  query = std::move(rotated_query);
+  key = std::move(rotated_key);
+}
+
+// apply_rotary_pos_emb.
+void rotate_halves(Tensor& query, Tensor& key, const CosSin& positions) {
+  const Tensor cos = eager::unsqueeze(positions.cos, 1);
+  const Tensor sin = eager::unsqueeze(positions.sin, 1);
+  Tensor rotated_query = apply_rotary(query, cos, sin);
+  Tensor rotated_key = apply_rotary(key, cos, sin);
+  query = std::move(rotated_query);
+  key = std::move(rotated_key);
+}
+
+std::int64_t qk_head_dim(const DeepseekV3Config& config) {
+  return config.qk_nope_head_dim + config.qk_rope_head_dim;
+}
+
+class LatentAttention : public Module {
+ public:
+  LatentAttention(Module* parent, const DeepseekV3Config& config)
+      : Module(parent, "self_attn"), config_(config) {
+    const auto heads = config.num_attention_heads;
+    const auto bias = nn::bias_if(config.attention_bias);
+    if (config.q_lora_rank) {
+      const auto rank = *config.q_lora_rank;
+      q_a_proj_ = linear("q_a_proj", config.hidden_size, rank, bias);
+      q_a_layernorm_ = std::make_unique<RmsNorm>(this, "q_a_layernorm", rank, NormKind::llama);
+      q_proj_ = linear("q_b_proj", rank, heads * qk_head_dim(config), nn::Bias::none);
+    } else {
+      q_proj_ = linear("q_proj", config.hidden_size, heads * qk_head_dim(config), nn::Bias::none);
+    }
+    kv_a_proj_ = linear("kv_a_proj_with_mqa", config.hidden_size,
+                        config.kv_lora_rank + config.qk_rope_head_dim, bias);
+    kv_a_layernorm_ =
+        std::make_unique<RmsNorm>(this, "kv_a_layernorm", config.kv_lora_rank, NormKind::llama);
+    kv_b_proj_ = linear("kv_b_proj", config.kv_lora_rank,
+                        heads * (config.qk_nope_head_dim + config.v_head_dim), nn::Bias::none);
+    o_proj_ = linear("o_proj", heads * config.v_head_dim, config.hidden_size, bias);
+  }
+
+  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const {
+    const nn::InModule scope(*this);
+    const auto batch = hidden_states.size(0);
+    const auto length = hidden_states.size(1);
+    Tensor q_states = heads_of(queries(hidden_states), qk_head_dim(config_));
+    auto [q_pass, q_rot] = parts(q_states, config_.qk_nope_head_dim, config_.qk_rope_head_dim);
+    Tensor compressed = (*kv_a_proj_)(hidden_states);
+    auto [k_pass, k_rot] = parts(compressed, config_.kv_lora_rank, config_.qk_rope_head_dim);
+    k_pass = heads_of((*kv_b_proj_)((*kv_a_layernorm_)(k_pass)),
+                      config_.qk_nope_head_dim + config_.v_head_dim);
+    auto [nope, value] = parts(k_pass, config_.qk_nope_head_dim, config_.v_head_dim);
+    k_pass = std::move(nope);
+    k_rot = eager::view(k_rot, {batch, 1, length, config_.qk_rope_head_dim});
+    if (config_.rope_interleave) {
+      rotate_interleaved(q_rot, k_rot, inputs.positions);
+    } else {
+      rotate_halves(q_rot, k_rot, inputs.positions);
+    }
+    k_rot = eager::expand(k_rot, {batch, k_pass.size(1), length, -1});
+    Tensor query = eager::cat(std::initializer_list<Tensor>{q_pass, q_rot}, -1);
+    Tensor key = eager::cat(std::initializer_list<Tensor>{k_pass, k_rot}, -1);
+    if (inputs.cache) {
+      inputs.cache->update(key, value);
+    }
+    AttentionResult result = attend(query, key, value, inputs.mask);
+    auto& output = result.output;
+    output = eager::contiguous(eager::reshape(output, {batch, length, -1}));
+    output = (*o_proj_)(output);
+    eager::end_of_frame(hidden_states, q_states, q_pass, q_rot, compressed, k_pass, k_rot);
+    eager::end_of_frame(value, query, key);
+    return result;
+  }
+
+ private:
+  struct Pair {
+    Tensor first;
+    Tensor second;
+  };
+
+  std::unique_ptr<nn::Linear> linear(std::string name, std::int64_t in, std::int64_t out,
+                                     nn::Bias bias) {
+    return std::make_unique<nn::Linear>(this, std::move(name), in, out, bias);
+  }
+
+  Tensor queries(const Tensor& hidden_states) const {
+    if (!config_.q_lora_rank) {
+      return (*q_proj_)(hidden_states);
+    }
+    return (*q_proj_)((*q_a_layernorm_)((*q_a_proj_)(hidden_states)));
+  }
+
+  static Tensor heads_of(const Tensor& states, std::int64_t head_dim) {
+    return eager::transpose(eager::view(states, {states.size(0), states.size(1), -1, head_dim}), 1,
+                            2);
+  }
+
+  static Pair parts(const Tensor& states, std::int64_t first, std::int64_t second) {
+    auto both = eager::split_with_sizes(states, {first, second}, -1);
+    return {std::move(both[0]), std::move(both[1])};
+  }
+
+  AttentionResult attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                         const Tensor& mask) const {
+    const auto kv_heads = config_.num_key_value_heads.value_or(config_.num_attention_heads);
+    AttentionCall call{
+        .query = query,
+        .key = key,
+        .value = value,
+        .mask = mask,
+        .dropout = context().training ? context().dropout(config_.attention_dropout) : 0.0,
+        .groups = config_.num_attention_heads / kv_heads,
+        .is_grouped = true};
+    return context().is_eager() ? eager_attention_fp32(context(), std::move(call))
+                                : sdpa_attention(context(), std::move(call));
+  }
+
+  DeepseekV3Config config_;
+  std::unique_ptr<nn::Linear> q_a_proj_;
+  std::unique_ptr<RmsNorm> q_a_layernorm_;
+  std::unique_ptr<nn::Linear> q_proj_;  ///< of the rank's or the hidden width
+  std::unique_ptr<nn::Linear> kv_a_proj_;
+  std::unique_ptr<RmsNorm> kv_a_layernorm_;
+  std::unique_ptr<nn::Linear> kv_b_proj_;
+  std::unique_ptr<nn::Linear> o_proj_;
+};
+
+class DeepseekRouter : public Module {
+ public:
+  DeepseekRouter(Module* parent, const DeepseekV3Config& config) : Module(parent, "gate") {
+    const nn::InModule scope(*this);
+    weight_ = make_parameter("weight", {config.n_routed_experts, config.hidden_size});
+    correction_ =
+        eager::empty_on(runtime(), context().place, {config.n_routed_experts}, context().dtype);
+    register_buffer("e_score_correction_bias", correction_);
+  }
+
+  Tensor operator()(const Tensor& hidden_states) const {
+    const nn::InModule scope(*this);
+    const Tensor states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    Tensor wide = eager::to_dtype(states, DType::fp32);
+    Tensor wide_weight = eager::to_dtype(weight_, DType::fp32);
+    Tensor result = eager::linear(wide, wide_weight, {});
+    eager::end_of_frame(wide, wide_weight);
+    return result;
+  }
+
+  /// The buffer as the module's `_apply` left it.
+  Tensor correction() const { return correction_; }
+
+ private:
+  Tensor weight_;
+  Tensor correction_;
+};
+
+struct Routing {
+  Tensor indices;
+  Tensor weights;
+};
+
+class DeepseekMoe : public FeedForward {
+ public:
+  DeepseekMoe(Module* parent, const DeepseekV3Config& config, const LlamaConfig& shape)
+      : FeedForward(parent, "mlp"),
+        config_(config),
+        experts_(this, {.count = config.n_routed_experts,
+                        .hidden = config.hidden_size,
+                        .width = config.moe_intermediate_size,
+                        .activation = config.hidden_act}),
+        gate_(this, config),
+        shared_experts_(make_gated_mlp(this, "shared_experts", shape,
+                                       config.moe_intermediate_size * config.n_shared_experts)) {}
+
+  Tensor operator()(Tensor hidden_states) const override {
+    const nn::InModule scope(*this);
+    Tensor residuals = hidden_states;
+    Tensor router_logits = gate_(hidden_states);
+    Routing routing = route(router_logits);
+    hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    hidden_states =
+        eager::view(experts_(hidden_states, routing.indices, routing.weights), residuals.sizes());
+    hidden_states = with_shared(hidden_states, residuals);
+    eager::end_of_frame(residuals, router_logits, routing.indices, routing.weights);
+    return hidden_states;
+  }
+
+ private:
+  Tensor with_shared(const Tensor& routed, const Tensor& residuals) const {
+    const Tensor shared = (*shared_experts_)(residuals);
+    return eager::add(routed, shared);
+  }
+
+  // route_tokens_to_experts.
+  Routing route(Tensor router_logits) const {
+    router_logits = eager::sigmoid(router_logits);
+    Tensor for_choice = eager::add(router_logits, gate_.correction());
+    Tensor group_scores = best_two(for_choice);
+    Tensor group_idx = eager::topk(group_scores, config_.topk_group).indices;
+    Tensor group_mask = eager::empty_like(group_scores);
+    eager::scatter_(group_mask, 1, group_idx);
+    Tensor score_mask = spread(group_mask);
+    Tensor scores = hidden_groups(for_choice, score_mask);
+    Routing routing;
+    routing.indices = eager::topk(scores, config_.num_experts_per_tok).indices;
+    routing.weights = eager::gather(router_logits, 1, routing.indices);
+    Tensor denominator;
+    if (config_.norm_topk_prob) {
+      {
+        const Tensor total = eager::sum(routing.weights, {-1}, true);
+        denominator = eager::add(total, 1e-20);
+      }
+      eager::div_(routing.weights, denominator);
+    }
+    routing.weights = eager::mul(routing.weights, 1.0);
+    eager::end_of_frame(router_logits, for_choice, group_scores, group_idx, group_mask);
+    eager::end_of_frame(score_mask, scores, denominator);
+    return routing;
+  }
+
+  [[nodiscard]] std::int64_t group_size() const {
+    return config_.n_routed_experts / config_.n_group;
+  }
+
+  Tensor best_two(const Tensor& for_choice) const {
+    const Tensor groups = eager::view(for_choice, {-1, config_.n_group, group_size()});
+    const Tensor best = eager::topk(groups, 2).values;
+    return eager::sum(best, {-1}, false);
+  }
+
+  Tensor spread(const Tensor& group_mask) const {
+    const Tensor groups =
+        eager::expand(eager::unsqueeze(group_mask, -1), {-1, config_.n_group, group_size()});
+    return eager::reshape(groups, {-1, config_.n_routed_experts});
+  }
+
+  static Tensor hidden_groups(const Tensor& for_choice, const Tensor& score_mask) {
+    Tensor chosen = eager::to_dtype(score_mask, DType::boolean);
+    const Tensor others = eager::compare("bitwise_not", {chosen});
+    chosen.reset();
+    return eager::masked_fill(for_choice, others);
+  }
+
+  DeepseekV3Config config_;
+  MixtureOfExperts experts_;
+  DeepseekRouter gate_;
+  std::unique_ptr<FeedForward> shared_experts_;
+};
+
+class DeepseekLayer : public DecoderLayer {
+ public:
+  DeepseekLayer(Module* parent, std::int64_t index, const DeepseekV3Config& config,
+                const LlamaConfig& shape)
+      : DecoderLayer(parent, std::to_string(index)),
+        self_attn_(this, config),
+        mlp_(make_mlp(index, config, shape)),
+        input_layernorm_(this, "input_layernorm", config.hidden_size, NormKind::llama),
+        post_attention_layernorm_(this, "post_attention_layernorm", config.hidden_size,
+                                  NormKind::llama) {}
+
+  Tensor operator()(Tensor hidden_states, const BlockInputs& inputs) const override {
+    const nn::InModule scope(*this);
+    Tensor residual = hidden_states;
+    hidden_states = input_layernorm_(hidden_states);
+    auto [attended, weights] = self_attn_(hidden_states, inputs);
+    hidden_states = std::move(attended);
+    hidden_states = eager::add(residual, hidden_states);
+    residual = hidden_states;
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = (*mlp_)(hidden_states);
+    hidden_states = eager::add(residual, hidden_states);
+    eager::end_of_frame(residual, weights);
+    return hidden_states;
+  }
+
+ private:
+  std::unique_ptr<FeedForward> make_mlp(std::int64_t index, const DeepseekV3Config& config,
+                                        const LlamaConfig& shape) {
+    if (index < config.first_k_dense_replace) {
+      return make_gated_mlp(this, "mlp", shape, config.intermediate_size);
+    }
+    return std::make_unique<DeepseekMoe>(this, config, shape);
+  }
+
+  LatentAttention self_attn_;
+  std::unique_ptr<FeedForward> mlp_;
+  RmsNorm input_layernorm_;
+  RmsNorm post_attention_layernorm_;
+};
+
+// What the model around the blocks needs; its code is Mistral's, without a window.
+LlamaConfig frame_of(const DeepseekV3Config& config) {
+  LlamaConfig result = llama_defaults(LlamaFamily::mistral);
+  result.vocab_size = config.vocab_size;
+  result.hidden_size = config.hidden_size;
+  result.num_hidden_layers = config.num_hidden_layers;
+  result.head_dim = config.qk_rope_head_dim;
+  result.hidden_act = config.hidden_act;
+  result.pad_token_id = config.pad_token_id;
+  result.tie_word_embeddings = config.tie_word_embeddings;
+  result.rope_parameters = config.rope_parameters;
+  result.sliding_window.reset();
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_deepseek_v3(nn::ModelContext& context,
+                                                const DeepseekV3Config& config) {
+  const LlamaConfig frame = frame_of(config);
+  return make_decoder(context, frame, [&](Module* parent, std::int64_t index) {
+    return std::make_unique<DeepseekLayer>(parent, index, config, frame);
+  });
+}
+
+}  // namespace highwater::models

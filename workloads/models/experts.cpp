@@ -1,0 +1,173 @@
+#include "workloads/models/experts.hpp"
+
+#include <utility>
+
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+/// The variables that an expert's turn leaves bound.
+struct ExpertFrame {
+  Tensor gate;
+  Tensor up;
+  Tensor result;
+};
+
+// gate, up = F.linear(...).chunk(2): the old pair dies when the new one is bound.
+void bind_halves(ExpertFrame& frame, Tensor projected) {
+  auto halves = eager::chunk(projected, 2, -1);
+  projected.reset();
+  frame.gate = std::move(halves[0]);
+  frame.up = std::move(halves[1]);
+}
+
+// F.linear(state, weights[expert]): the operand without a name dies before the result is bound.
+Tensor project(Tensor state, const Tensor& weights, std::int64_t expert) {
+  Tensor result = eager::linear(state, eager::select(weights, 0, expert), {});
+  state.reset();
+  return result;
+}
+
+// result * factor, which has no name either.
+Tensor weighted(const Tensor& result, Tensor factor) {
+  Tensor product = eager::mul(result, factor);
+  factor.reset();
+  return product;
+}
+
+Tensor gated(Activation activation, const Tensor& gate, const Tensor& up) {
+  const Tensor active = nn::activate(activation, gate);
+  return eager::mul(active, up);
+}
+
+// torch.arange(...) % tokens
+Tensor tokens_of(eager::Runtime& runtime, std::int64_t count) {
+  const Tensor range = eager::arange(runtime, count);
+  return eager::pointwise("remainder", {range}, DType::int64);
+}
+
+// final.index_add_(0, tokens, result.to(final.dtype))
+void add_to(const Tensor& total, const Tensor& tokens, const Tensor& result) {
+  const Tensor narrow = eager::to_dtype(result, total.dtype());
+  eager::index_add_(total, 0, tokens, narrow);
+}
+
+// _batched_linear: one matrix for each row.
+Tensor batched_linear(const Tensor& input, const Tensor& weight) {
+  return eager::squeeze(eager::bmm(weight, eager::unsqueeze(input, -1)), -1);
+}
+
+Tensor zeros_like(const Tensor& self) {
+  return eager::empty_like(self);
+}
+
+}  // namespace
+
+MixtureOfExperts::MixtureOfExperts(Module* parent, const ExpertsShape& shape)
+    : Module(parent, "experts"), shape_(shape) {
+  const nn::InModule scope(*this);
+  gate_up_proj_ = make_parameter("gate_up_proj", {shape.count, 2 * shape.width, shape.hidden});
+  down_proj_ = make_parameter("down_proj", {shape.count, shape.hidden, shape.width});
+}
+
+Tensor MixtureOfExperts::operator()(const Tensor& hidden_states, const Tensor& chosen,
+                                    const Tensor& weights) const {
+  const nn::InModule scope(*this);
+  switch (context().plan.experts) {
+    case Experts::eager:
+      return loop(hidden_states, chosen, weights);
+    case Experts::even:
+      return even_loop(hidden_states, chosen, weights);
+    case Experts::batched_mm:
+      return batched(hidden_states, chosen, weights);
+  }
+  return loop(hidden_states, chosen, weights);
+}
+
+std::int64_t MixtureOfExperts::share(const Tensor& chosen) const {
+  return chosen.numel() / shape_.count;
+}
+
+// The loop of the modelling file over the experts that were hit: all of them.
+Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
+                              const Tensor& weights) const {
+  Tensor total = zeros_like(hidden);
+  Tensor expert_mask;
+  Tensor expert_hit;
+  {
+    const eager::NoGrad no_grad(runtime());
+    expert_mask = eager::permute(eager::one_hot(chosen, shape_.count), {2, 1, 0});
+    Tensor counts = eager::sum(expert_mask, {-1, -2}, false);
+    const Tensor is_hit = eager::compare("gt", {counts});
+    counts.reset();
+    expert_hit = eager::nonzero(is_hit, shape_.count);
+  }
+  Tensor top_k_pos;
+  Tensor token_idx;
+  Tensor current_state;
+  ExpertFrame frame;
+  for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
+    eager::compare("eq", {eager::select(eager::select(expert_hit, 0, expert), 0, 0)});
+    auto places = eager::where(eager::select(expert_mask, 0, expert), share(chosen));
+    top_k_pos = std::move(places[0]);
+    token_idx = std::move(places[1]);
+    current_state = eager::index(hidden, token_idx);
+    bind_halves(frame, project(current_state, gate_up_proj_, expert));
+    frame.result = gated(shape_.activation, frame.gate, frame.up);
+    frame.result = project(frame.result, down_proj_, expert);
+    frame.result =
+        weighted(frame.result, eager::index(eager::unsqueeze(weights, 2), token_idx, top_k_pos));
+    add_to(total, token_idx, frame.result);
+  }
+  eager::end_of_frame(expert_mask, expert_hit, top_k_pos, token_idx, current_state);
+  eager::end_of_frame(frame.gate, frame.up, frame.result);
+  return total;
+}
+
+// The recorder's loop: expert i gets the i-th part of all tokens.
+Tensor MixtureOfExperts::even_loop(const Tensor& hidden, const Tensor& chosen,
+                                   const Tensor& weights) const {
+  Tensor total = zeros_like(hidden);
+  Tensor token;
+  ExpertFrame frame;
+  for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
+    token = tokens_of(runtime(), share(chosen));
+    bind_halves(frame, project(eager::index(hidden, token), gate_up_proj_, expert));
+    frame.result = project(gated(shape_.activation, frame.gate, frame.up), down_proj_, expert);
+    frame.result = weighted(
+        frame.result,
+        eager::index(eager::unsqueeze(eager::select(weights, 1, expert % chosen.size(1)), 1),
+                     token));
+    add_to(total, token, frame.result);
+  }
+  eager::end_of_frame(token, frame.gate, frame.up, frame.result);
+  return total;
+}
+
+// batched_mm_experts_forward: the weights of every token's experts side by side.
+Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
+                                 const Tensor& weights) const {
+  Tensor selected_states = eager::repeat_interleave(hidden, chosen.size(1), 0);
+  Tensor sample_weights = eager::reshape(weights, {-1});
+  Tensor expert_ids = eager::reshape(chosen, {-1});
+  expert_ids = eager::pointwise("clamp", {expert_ids}, DType::int64);
+  Tensor selected = eager::index(gate_up_proj_, expert_ids);
+  Tensor result = batched_linear(selected_states, selected);
+  {
+    auto halves = eager::chunk(result, 2, -1);
+    result = gated(shape_.activation, halves[0], halves[1]);
+  }
+  selected = eager::index(down_proj_, expert_ids);
+  result = batched_linear(result, selected);
+  Tensor scaled = eager::mul(result, eager::unsqueeze(sample_weights, -1));
+  Tensor total =
+      eager::sum(eager::view(scaled, {hidden.size(0), chosen.size(1), hidden.size(1)}), {1}, false);
+  Tensor narrow = eager::to_dtype(total, hidden.dtype());
+  eager::end_of_frame(selected_states, sample_weights, expert_ids, selected);
+  eager::end_of_frame(result, scaled, total);
+  return narrow;
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,43 @@
+// The experts of a mixture as transformers 5 stores them, all in two parameters, and the three ways
+// to run them (integrations/moe.py and the modelling files).
+#pragma once
+
+#include "workloads/models/model_spec.hpp"
+#include "workloads/nn/module.hpp"
+
+namespace highwater::models {
+
+using eager::Tensor;
+using nn::Module;
+
+struct ExpertsShape {
+  std::int64_t count = 0;
+  std::int64_t hidden = 0;
+  std::int64_t width = 0;
+  Activation activation = Activation::silu;
+};
+
+/// MixtralExperts, DeepseekV3NaiveMoe. Which tokens an expert gets depends on data; here every
+/// expert gets the same number.
+class MixtureOfExperts : public Module {
+ public:
+  MixtureOfExperts(Module* parent, const ExpertsShape& shape);
+
+  /// `chosen` and `weights` are [tokens, top_k].
+  Tensor operator()(const Tensor& hidden_states, const Tensor& chosen, const Tensor& weights) const;
+
+ private:
+  [[nodiscard]] Tensor loop(const Tensor& hidden, const Tensor& chosen,
+                            const Tensor& weights) const;
+  [[nodiscard]] Tensor even_loop(const Tensor& hidden, const Tensor& chosen,
+                                 const Tensor& weights) const;
+  [[nodiscard]] Tensor batched(const Tensor& hidden, const Tensor& chosen,
+                               const Tensor& weights) const;
+  [[nodiscard]] std::int64_t share(const Tensor& chosen) const;
+
+  ExpertsShape shape_;
+  Tensor gate_up_proj_;
+  Tensor down_proj_;
+};
+
+}  // namespace highwater::models

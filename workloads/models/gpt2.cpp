@@ -1,0 +1,221 @@
+// GPT-2 (transformers 5.12, models/gpt2/modeling_gpt2.py).
+#include "workloads/models/attention.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/families.hpp"
+#include "workloads/nn/layers.hpp"
+#include "workloads/nn/masking.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+class Gpt2Attention : public Module {
+ public:
+  Gpt2Attention(Module* parent, const Gpt2Config& config)
+      : Module(parent, "attn"),
+        config_(config),
+        c_attn_(this, "c_attn", 3 * config.n_embd, config.n_embd),
+        c_proj_(this, "c_proj", config.n_embd, config.n_embd),
+        attn_dropout_(this, "attn_dropout", config.attn_pdrop),
+        resid_dropout_(this, "resid_dropout", config.resid_pdrop) {}
+
+  AttentionResult operator()(Tensor hidden_states, const Tensor& attention_mask,
+                             const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    auto parts = eager::split(c_attn_(hidden_states), config_.n_embd, 2);
+    Tensor query = std::move(parts[0]);
+    Tensor key = heads(std::move(parts[1]));
+    Tensor value = heads(std::move(parts[2]));
+    query = heads(std::move(query));
+    if (cache) {
+      cache->update(key, value);
+    }
+    AttentionResult result = attend(query, key, value, attention_mask);
+    auto& output = result.output;
+    output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
+    output = c_proj_(output);
+    output = resid_dropout_(output);
+    eager::end_of_frame(hidden_states, query, key, value);
+    return result;
+  }
+
+ private:
+  Tensor heads(Tensor states) const {
+    const auto head_dim = config_.n_embd / config_.n_head;
+    return eager::transpose(eager::view(states, {states.size(0), states.size(1), -1, head_dim}), 1,
+                            2);
+  }
+
+  AttentionResult attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                         const Tensor& mask) const {
+    const AttentionCall call{.query = query,
+                             .key = key,
+                             .value = value,
+                             .mask = mask,
+                             .dropout = context().training ? attn_dropout_.probability() : 0.0};
+    if (!context().is_eager()) {
+      return sdpa_attention(context(), call);
+    }
+    return core_attention(context(), call,
+                          [this](const AttentionCall& own) { return attend_eagerly(own); });
+  }
+
+  AttentionResult attend_eagerly(const AttentionCall& call) const {
+    Tensor weights = eager::matmul(call.query, eager::transpose(call.key, -1, -2));
+    weights = eager::mul(weights, 1.0);
+    if (call.mask.defined()) {
+      weights = eager::add(weights, call.mask);
+    }
+    weights = eager::softmax(weights, -1, std::nullopt);
+    weights = eager::to_dtype(weights, call.value.dtype());
+    weights = eager::dropout(weights, call.dropout, context().training);
+    return {eager::transpose(eager::matmul(weights, call.value), 1, 2), weights};
+  }
+
+  Gpt2Config config_;
+  nn::Conv1D c_attn_;
+  nn::Conv1D c_proj_;
+  nn::Dropout attn_dropout_;
+  nn::Dropout resid_dropout_;
+};
+
+class Gpt2Mlp : public Module {
+ public:
+  Gpt2Mlp(Module* parent, const Gpt2Config& config)
+      : Module(parent, "mlp"),
+        activation_(config.activation_function),
+        c_fc_(this, "c_fc", config.n_inner.value_or(4 * config.n_embd), config.n_embd),
+        c_proj_(this, "c_proj", config.n_embd, config.n_inner.value_or(4 * config.n_embd)),
+        dropout_(this, "dropout", config.resid_pdrop) {}
+
+  Tensor operator()(Tensor hidden_states) const {
+    const nn::InModule scope(*this);
+    Tensor states = c_fc_(hidden_states);
+    states = nn::activate(activation_, states);
+    states = c_proj_(states);
+    return dropout_(states);
+  }
+
+ private:
+  Activation activation_;
+  nn::Conv1D c_fc_;
+  nn::Conv1D c_proj_;
+  nn::Dropout dropout_;
+};
+
+class Gpt2Block : public Module {
+ public:
+  Gpt2Block(Module* parent, std::size_t index, const Gpt2Config& config)
+      : Module(parent, std::to_string(index)),
+        ln_1_(this, "ln_1", config.n_embd),
+        attn_(this, config),
+        ln_2_(this, "ln_2", config.n_embd),
+        mlp_(this, config) {}
+
+  Tensor operator()(Tensor hidden_states, const Tensor& attention_mask,
+                    const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    Tensor residual = hidden_states;
+    Tensor states = ln_1_(hidden_states);
+    auto [attn_output, weights] = attn_(states, attention_mask, cache);
+    states = eager::add(attn_output, residual);
+    residual = states;
+    states = ln_2_(states);
+    Tensor feed_forward = mlp_(states);
+    states = eager::add(residual, feed_forward);
+    eager::end_of_frame(residual, attn_output, weights, feed_forward);
+    return states;
+  }
+
+ private:
+  nn::LayerNorm ln_1_;
+  Gpt2Attention attn_;
+  nn::LayerNorm ln_2_;
+  Gpt2Mlp mlp_;
+};
+
+class Gpt2Model : public Module {
+ public:
+  Gpt2Model(Module* parent, const Gpt2Config& config)
+      : Module(parent, "transformer"),
+        wte_(this, "wte", config.vocab_size, config.n_embd),
+        wpe_(this, "wpe", config.n_positions, config.n_embd),
+        drop_(this, "drop", config.embd_pdrop),
+        h_(this, "h"),
+        blocks_(h_, static_cast<std::size_t>(config.n_layer), config),
+        ln_f_(this, "ln_f", config.n_embd) {}
+
+  Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    const Tensor ids = eager::view(inputs.input_ids, {-1, inputs.input_ids.size(-1)});
+    Tensor inputs_embeds = wte_(ids);
+    Tensor position_ids = eager::unsqueeze(positions(ids.size(1)), 0);
+    Tensor position_embeds = wpe_(position_ids);
+    Tensor states = eager::add(inputs_embeds, position_embeds);
+    Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
+                                                     .attention_mask = inputs.attention_mask,
+                                                     .position_ids = position_ids,
+                                                     .has_cache = cache != nullptr});
+    states = drop_(states);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = blocks_[i];
+      states = run_block(block, i,
+                         [&block, cache, position_ids](const std::vector<Tensor>& in) {
+                           return block(in[0], in[1], cache);
+                         },
+                         {states, mask});
+    }
+    states = ln_f_(states);
+    states = eager::view(states, {-1, ids.size(1), states.size(-1)});
+    eager::end_of_frame(position_ids, inputs_embeds, position_embeds, mask);
+    return states;
+  }
+
+  [[nodiscard]] const Tensor& embedding_weight() const { return wte_.weight; }
+
+ private:
+  Tensor positions(std::int64_t length) const {
+    const Tensor plain = eager::arange(runtime(), length);
+    return eager::add(plain, 0.0);
+  }
+
+  nn::Embedding wte_;
+  nn::Embedding wpe_;
+  nn::Dropout drop_;
+  nn::Container h_;
+  nn::BlockList<Gpt2Block> blocks_;
+  nn::LayerNorm ln_f_;
+};
+
+class Gpt2LmHeadModel : public LanguageModel {
+ public:
+  Gpt2LmHeadModel(nn::ModelContext& context, const Gpt2Config& config)
+      : LanguageModel(context),
+        transformer_(this, config),
+        lm_head_(this, "lm_head", config.n_embd, config.vocab_size, nn::Bias::none) {
+    if (config.tie_word_embeddings) {
+      lm_head_.tie_weight(transformer_.embedding_weight());
+    }
+  }
+
+  Outputs forward(Inputs inputs) override {
+    const auto cache = nn::make_cache(context());
+    Tensor states = transformer_(inputs, cache);
+    Outputs out;
+    out.cache = cache;
+    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
+    return out;
+  }
+
+ private:
+  Gpt2Model transformer_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_gpt2(nn::ModelContext& context, const Gpt2Config& config) {
+  return std::make_unique<Gpt2LmHeadModel>(context, config);
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,58 @@
+// What the training loop sees of a model: inputs in, loss and logits out.
+//
+// One file per family beside this one: its module tree and its forward, line by line as in the
+// Python code it imitates, because the lifetimes of Python's variables decide when blocks are
+// freed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "workloads/nn/cache.hpp"
+#include "workloads/nn/checkpoint.hpp"
+#include "workloads/nn/module.hpp"
+
+namespace highwater::models {
+
+using eager::Dims;
+using eager::Runtime;
+using eager::Tensor;
+using nn::Module;
+
+/// One micro-batch on the device.
+struct Inputs {
+  Tensor input_ids;
+  Tensor labels;          ///< undefined: the model computes no loss
+  Tensor attention_mask;  ///< undefined unless the plan gives one
+};
+
+/// transformers' CausalLMOutputWithPast: lives as long as the caller keeps it.
+struct Outputs {
+  Tensor loss;
+  Tensor logits;
+  std::vector<Tensor> logit_chunks;  ///< instead of logits if the loss is chunked
+  nn::CachePtr cache;
+  nn::CachePtr cross_cache;  ///< of an encoder-decoder
+  Tensor encoder_states;     ///< of an encoder-decoder
+};
+
+class LanguageModel : public Module {
+ public:
+  using Module::Module;
+
+  virtual Outputs forward(Inputs inputs) = 0;
+};
+
+/// Builds the module tree of the plan's model where `context` says.
+std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context);
+
+/// Runs block number `index` of a model's layers, checkpointed if the plan says so. `arguments` are
+/// the tensors that the model code passes by position.
+Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segment,
+                 std::vector<Tensor> arguments);
+
+/// The same for blocks that return a tuple.
+eager::TensorList run_tuple_block(const Module& block, std::size_t index,
+                                  const nn::TupleSegment& segment, std::vector<Tensor> arguments);
+
+}  // namespace highwater::models

@@ -1,0 +1,389 @@
+// LLaMA and the families that share its decoder: Mistral, Qwen2, Qwen3, Gemma (transformers 5.12,
+// models/<family>/modeling_<family>.py).
+#include <utility>
+
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/decoder.hpp"
+#include "workloads/models/families.hpp"
+#include "workloads/models/rms_norm.hpp"
+#include "workloads/nn/layers.hpp"
+#include "workloads/nn/masking.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+NormKind norm_of(const LlamaConfig& config) {
+  return config.family == LlamaFamily::gemma ? NormKind::gemma : NormKind::llama;
+}
+
+// Which projections have a bias.
+nn::Bias qkv_bias(const LlamaConfig& config) {
+  return nn::bias_if(config.attention_bias || always_has_qkv_bias(config.family));
+}
+
+nn::Bias output_bias(const LlamaConfig& config) {
+  return nn::bias_if(config.attention_bias && !always_has_qkv_bias(config.family));
+}
+
+class LlamaAttention : public Module {
+ public:
+  LlamaAttention(Module* parent, const LlamaConfig& config)
+      : Module(parent, "self_attn"),
+        head_dim_(head_dim_of(config)),
+        groups_(config.num_attention_heads / kv_heads_of(config)),
+        dropout_(config.attention_dropout),
+        q_proj_(this, "q_proj", config.hidden_size, config.num_attention_heads * head_dim_,
+                qkv_bias(config)),
+        k_proj_(this, "k_proj", config.hidden_size, kv_heads_of(config) * head_dim_,
+                qkv_bias(config)),
+        v_proj_(this, "v_proj", config.hidden_size, kv_heads_of(config) * head_dim_,
+                qkv_bias(config)),
+        o_proj_(this, "o_proj", config.num_attention_heads * head_dim_, config.hidden_size,
+                output_bias(config)) {
+    if (has_qk_norm(config.family)) {
+      q_norm_ = std::make_unique<RmsNorm>(this, "q_norm", head_dim_, NormKind::llama);
+      k_norm_ = std::make_unique<RmsNorm>(this, "k_norm", head_dim_, NormKind::llama);
+    }
+  }
+
+  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const {
+    const nn::InModule scope(*this);
+    Tensor query = project(q_proj_, q_norm_.get(), hidden_states);
+    Tensor key = project(k_proj_, k_norm_.get(), hidden_states);
+    Tensor value = project(v_proj_, nullptr, hidden_states);
+    rotate(query, key, inputs.positions);
+    if (inputs.cache && inputs.slides) {
+      inputs.cache->update_sliding(key, value);
+    } else if (inputs.cache) {
+      inputs.cache->update(key, value);
+    }
+    AttentionResult result = attend(query, key, value, inputs.mask);
+    auto& output = result.output;
+    output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
+    output = o_proj_(output);
+    eager::end_of_frame(hidden_states, query, key, value);
+    return result;
+  }
+
+ private:
+  Tensor project(const nn::Linear& projection, const RmsNorm* norm, const Tensor& x) const {
+    Tensor states = eager::view(projection(x), {x.size(0), x.size(1), -1, head_dim_});
+    if (norm != nullptr) {
+      states = (*norm)(states);
+    }
+    return eager::transpose(states, 1, 2);
+  }
+
+  // apply_rotary_pos_emb: both results exist before query and key are bound again.
+  static void rotate(Tensor& query, Tensor& key, const CosSin& positions) {
+    const Tensor cos = eager::unsqueeze(positions.cos, 1);
+    const Tensor sin = eager::unsqueeze(positions.sin, 1);
+    Tensor rotated_query = apply_rotary(query, cos, sin);
+    Tensor rotated_key = apply_rotary(key, cos, sin);
+    query = std::move(rotated_query);
+    key = std::move(rotated_key);
+  }
+
+  AttentionResult attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                         const Tensor& mask) const {
+    AttentionCall call{.query = query,
+                       .key = key,
+                       .value = value,
+                       .mask = mask,
+                       .dropout = context().training ? context().dropout(dropout_) : 0.0,
+                       .groups = groups_,
+                       .is_grouped = true};
+    return context().is_eager() ? eager_attention_fp32(context(), std::move(call))
+                                : sdpa_attention(context(), std::move(call));
+  }
+
+  std::int64_t head_dim_;
+  std::int64_t groups_;
+  double dropout_;
+  nn::Linear q_proj_;
+  nn::Linear k_proj_;
+  nn::Linear v_proj_;
+  nn::Linear o_proj_;
+  std::unique_ptr<RmsNorm> q_norm_;
+  std::unique_ptr<RmsNorm> k_norm_;
+};
+
+class GatedMlp : public FeedForward {
+ public:
+  GatedMlp(Module* parent, std::string name, const LlamaConfig& config, std::int64_t width)
+      : FeedForward(parent, std::move(name)),
+        activation_(config.hidden_act),
+        gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
+        up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
+        down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)) {}
+
+  Tensor operator()(Tensor x) const override {
+    const nn::InModule scope(*this);
+    return down_proj_(product(x));
+  }
+
+ private:
+  Tensor product(const Tensor& x) const {
+    Tensor gate = gate_proj_(x);
+    Tensor active = nn::activate(activation_, gate);
+    gate.reset();
+    Tensor up = up_proj_(x);
+    Tensor result = eager::mul(active, up);
+    eager::end_of_frame(active, up);
+    return result;
+  }
+
+  Activation activation_;
+  nn::Linear gate_proj_;
+  nn::Linear up_proj_;
+  nn::Linear down_proj_;
+};
+
+class LlamaDecoderLayer : public DecoderLayer {
+ public:
+  LlamaDecoderLayer(Module* parent, std::int64_t index, const LlamaConfig& config,
+                    const FeedForwardMaker& make_mlp)
+      : DecoderLayer(parent, std::to_string(index)),
+        self_attn_(this, config),
+        mlp_(make_mlp(this)),
+        input_layernorm_(this, "input_layernorm", config.hidden_size, norm_of(config)),
+        post_attention_layernorm_(this, "post_attention_layernorm", config.hidden_size,
+                                  norm_of(config)) {}
+
+  Tensor operator()(Tensor hidden_states, const BlockInputs& inputs) const override {
+    const nn::InModule scope(*this);
+    Tensor residual = hidden_states;
+    hidden_states = input_layernorm_(hidden_states);
+    auto [attended, weights] = self_attn_(hidden_states, inputs);
+    hidden_states = std::move(attended);
+    hidden_states = eager::add(residual, hidden_states);
+    residual = hidden_states;
+    hidden_states = post_attention_layernorm_(hidden_states);
+    hidden_states = (*mlp_)(hidden_states);
+    hidden_states = eager::add(residual, hidden_states);
+    eager::end_of_frame(residual, weights);
+    return hidden_states;
+  }
+
+ private:
+  LlamaAttention self_attn_;
+  std::unique_ptr<FeedForward> mlp_;
+  RmsNorm input_layernorm_;
+  RmsNorm post_attention_layernorm_;
+};
+
+// Qwen's code makes one mask for each kind of layer and keeps them, with the arguments they were
+// made from, in dictionaries.
+bool has_mask_mapping(const LlamaConfig& config) {
+  return config.family == LlamaFamily::qwen2 || config.family == LlamaFamily::qwen3;
+}
+
+// Gemma's embedding is scaled by a buffer.
+class TokenEmbedding : public nn::Embedding {
+ public:
+  TokenEmbedding(Module* parent, const LlamaConfig& config)
+      : Embedding(parent, "embed_tokens", config.vocab_size, config.hidden_size) {
+    if (config.family == LlamaFamily::gemma) {
+      const nn::InModule scope(*this);
+      scale_ = eager::empty_on(runtime(), context().place, {}, context().dtype);
+      register_buffer("embed_scale", scale_);
+    }
+  }
+
+  Tensor embed(const Tensor& input_ids) const {
+    const nn::InModule scope(*this);
+    const Tensor plain = look_up(input_ids);
+    return hooked(scale_.defined() ? eager::mul(plain, eager::to_dtype(scale_, weight.dtype()))
+                                   : plain);
+  }
+
+ private:
+  Tensor scale_;
+};
+
+/// The variables of the model's frame.
+struct ModelFrame {
+  Tensor inputs_embeds;
+  Tensor position_ids;
+  Tensor mask;
+  Tensor sliding_mask;
+  CosSin tables;
+  nn::CachePtr cache;
+};
+
+class LlamaModel : public Module {
+ public:
+  LlamaModel(Module* parent, const LlamaConfig& config, const LayerMaker& make_layer)
+      : Module(parent, "model"),
+        config_(config),
+        embed_tokens_(this, config),
+        layers_(this, "layers"),
+        blocks_(make_blocks(layers_, config, make_layer)),
+        norm_(this, "norm", config.hidden_size, norm_of(config)),
+        rotary_emb_(this, head_dim_of(config), config.rope_parameters.rope_type) {
+    rotary_emb_.initialize_again();
+  }
+
+  Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    ModelFrame frame;
+    frame.cache = cache;
+    frame.inputs_embeds = embed_tokens_.embed(inputs.input_ids);
+    frame.position_ids = eager::unsqueeze(positions(frame.inputs_embeds.size(1)), 0);
+    make_masks(frame, inputs.attention_mask);
+    Tensor states = frame.inputs_embeds;
+    frame.tables = rotary_emb_(states, frame.position_ids);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      states = run(i, states, frame);
+    }
+    states = norm_(states);
+    end(frame);
+    return states;
+  }
+
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
+
+ private:
+  static std::vector<std::unique_ptr<DecoderLayer>> make_blocks(Module& parent,
+                                                                const LlamaConfig& config,
+                                                                const LayerMaker& make_layer) {
+    std::vector<std::unique_ptr<DecoderLayer>> blocks;
+    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
+      blocks.push_back(make_layer(&parent, i));
+    }
+    return blocks;
+  }
+
+  void make_masks(ModelFrame& frame, const Tensor& attention_mask) const {
+    nn::MaskRequest request{.inputs_embeds = frame.inputs_embeds,
+                            .attention_mask = attention_mask,
+                            .position_ids = frame.position_ids,
+                            .has_cache = frame.cache != nullptr};
+    if (!has_mask_mapping(config_)) {
+      request.sliding_window = window_of(config_, 0);
+      frame.mask = nn::create_causal_mask(context(), request);
+      return;
+    }
+    frame.mask = nn::create_causal_mask(context(), request);
+    request.sliding_window = any_window();
+    if (request.sliding_window) {
+      frame.sliding_mask = nn::create_causal_mask(context(), request);
+    }
+  }
+
+  std::optional<std::int64_t> any_window() const {
+    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+      if (const auto window = window_of(config_, i)) {
+        return window;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Tensor run(std::size_t index, const Tensor& states, const ModelFrame& frame) const {
+    const auto& block = *blocks_[index];
+    const bool slides = window_of(config_, static_cast<std::int64_t>(index)).has_value();
+    const Tensor mask = has_mask_mapping(config_) && slides ? frame.sliding_mask : frame.mask;
+    return run_block(
+        block, index,
+        [&block, slides, cache = frame.cache, first = tables_at(),
+         keywords = in_source_order(mask, frame)](const std::vector<Tensor>& in) {
+          return block(in[0], {.positions = {.cos = keywords[first + 1], .sin = keywords[first]},
+                               .mask = keywords[0],
+                               .cache = cache,
+                               .slides = slides});
+        },
+        {states});
+  }
+
+  // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
+  [[nodiscard]] std::size_t tables_at() const {
+    const bool is_first = config_.family == LlamaFamily::llama || has_mask_mapping(config_);
+    return is_first ? 1 : 2;
+  }
+
+  // A checkpoint keeps the keyword arguments; they die in the order in which the call names them,
+  // a tuple from its end.
+  [[nodiscard]] std::vector<Tensor> in_source_order(const Tensor& mask,
+                                                    const ModelFrame& frame) const {
+    std::vector<Tensor> keywords{mask, frame.tables.sin, frame.tables.cos};
+    keywords.insert(tables_at() == 1 ? keywords.end() : keywords.begin() + 1, frame.position_ids);
+    return keywords;
+  }
+
+  void end(ModelFrame& frame) const {
+    if (has_mask_mapping(config_)) {
+      eager::end_of_frame(frame.mask, frame.sliding_mask, frame.inputs_embeds, frame.position_ids);
+    } else {
+      eager::end_of_frame(frame.position_ids, frame.inputs_embeds, frame.mask);
+    }
+    eager::end_of_frame(frame.tables.sin, frame.tables.cos);
+  }
+
+  Tensor positions(std::int64_t length) const {
+    const Tensor plain = eager::arange(runtime(), length);
+    return eager::add(plain, 0.0);
+  }
+
+  LlamaConfig config_;
+  TokenEmbedding embed_tokens_;
+  nn::Container layers_;
+  std::vector<std::unique_ptr<DecoderLayer>> blocks_;
+  RmsNorm norm_;
+  RotaryEmbedding rotary_emb_;
+};
+
+class LlamaForCausalLm : public LanguageModel {
+ public:
+  LlamaForCausalLm(nn::ModelContext& context, const LlamaConfig& config,
+                   const LayerMaker& make_layer)
+      : LanguageModel(context),
+        model_(this, config, make_layer),
+        lm_head_(this, "lm_head", config.hidden_size, config.vocab_size, nn::Bias::none) {
+    if (config.tie_word_embeddings) {
+      lm_head_.tie_weight(model_.embedding_weight());
+    }
+  }
+
+  Outputs forward(Inputs inputs) override {
+    const auto cache = nn::make_cache(context());
+    Tensor states = model_(inputs, cache);
+    Outputs out;
+    out.cache = cache;
+    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
+    return out;
+  }
+
+ private:
+  LlamaModel model_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
+                                            const LlamaConfig& config,
+                                            std::int64_t intermediate_size) {
+  return std::make_unique<GatedMlp>(parent, std::move(name), config, intermediate_size);
+}
+
+std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const LlamaConfig& config,
+                                            const LayerMaker& make_layer) {
+  return std::make_unique<LlamaForCausalLm>(context, config, make_layer);
+}
+
+std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const LlamaConfig& config,
+                                               const FeedForwardMaker& make_mlp) {
+  return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
+    return std::make_unique<LlamaDecoderLayer>(parent, index, config, make_mlp);
+  });
+}
+
+std::unique_ptr<LanguageModel> make_llama(nn::ModelContext& context, const LlamaConfig& config) {
+  return make_llama_with(context, config, [&](Module* parent) {
+    return make_gated_mlp(parent, "mlp", config, config.intermediate_size);
+  });
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,107 @@
+// Mixtral (transformers 5.12, models/mixtral/modeling_mixtral.py): Mistral with a mixture of
+// experts in every block.
+#include <utility>
+
+#include "workloads/models/decoder.hpp"
+#include "workloads/models/experts.hpp"
+#include "workloads/models/families.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+/// What MixtralTopKRouter returns.
+struct Routing {
+  Tensor logits;
+  Tensor scores;
+  Tensor indices;
+};
+
+class MixtralRouter : public Module {
+ public:
+  MixtralRouter(Module* parent, const MixtralConfig& config)
+      : Module(parent, "gate"), top_k_(config.num_experts_per_tok), width_(config.hidden_size) {
+    const nn::InModule scope(*this);
+    weight_ = make_parameter("weight", {config.num_local_experts, config.hidden_size});
+  }
+
+  Routing operator()(const Tensor& hidden_states) const {
+    const nn::InModule scope(*this);
+    const Tensor states = eager::reshape(hidden_states, {-1, width_});
+    Routing routing;
+    routing.logits = eager::linear(states, weight_, {});
+    Tensor probabilities;
+    {
+      const Tensor wide = eager::to_dtype(routing.logits, DType::fp32);
+      probabilities = eager::softmax(wide, -1, std::nullopt);
+    }
+    auto top = eager::topk(probabilities, top_k_);
+    {
+      const Tensor total = eager::sum(top.values, {-1}, true);
+      eager::div_(top.values, total);
+    }
+    routing.scores = std::move(top.values);
+    routing.indices = std::move(top.indices);
+    return routing;
+  }
+
+ private:
+  std::int64_t top_k_;
+  std::int64_t width_;
+  Tensor weight_;
+};
+
+class MixtralBlock : public FeedForward {
+ public:
+  MixtralBlock(Module* parent, const MixtralConfig& config)
+      : FeedForward(parent, "mlp"),
+        gate_(this, config),
+        experts_(this, {.count = config.num_local_experts,
+                        .hidden = config.hidden_size,
+                        .width = config.intermediate_size,
+                        .activation = config.hidden_act}) {}
+
+  Tensor operator()(Tensor hidden_states) const override {
+    const nn::InModule scope(*this);
+    const Dims sizes = hidden_states.sizes();
+    Tensor states = eager::view(hidden_states, {-1, sizes.back()});
+    Routing routing = gate_(states);
+    states = experts_(states, routing.indices, routing.scores);
+    states = eager::reshape(states, sizes);
+    eager::end_of_frame(routing.logits, routing.scores, routing.indices);
+    return states;
+  }
+
+ private:
+  MixtralRouter gate_;
+  MixtureOfExperts experts_;
+};
+
+LlamaConfig attention_part(const MixtralConfig& config) {
+  LlamaConfig result = llama_defaults(LlamaFamily::mistral);
+  result.vocab_size = config.vocab_size;
+  result.hidden_size = config.hidden_size;
+  result.intermediate_size = config.intermediate_size;
+  result.num_hidden_layers = config.num_hidden_layers;
+  result.num_attention_heads = config.num_attention_heads;
+  result.num_key_value_heads = kv_heads_of(config);
+  result.head_dim = head_dim_of(config);
+  result.hidden_act = config.hidden_act;
+  result.pad_token_id = config.pad_token_id;
+  result.tie_word_embeddings = config.tie_word_embeddings;
+  result.rope_parameters = config.rope_parameters;
+  result.attention_dropout = config.attention_dropout;
+  result.sliding_window = config.sliding_window;
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_mixtral(nn::ModelContext& context,
+                                            const MixtralConfig& config) {
+  return make_llama_with(context, attention_part(config), [&](Module* parent) {
+    return std::make_unique<MixtralBlock>(parent, config);
+  });
+}
+
+}  // namespace highwater::models

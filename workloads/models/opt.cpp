@@ -1,0 +1,209 @@
+// OPT (transformers 5.12, models/opt/modeling_opt.py); opt-350m norms after its sublayers and has
+// narrower word embeddings, which are projected.
+#include <limits>
+#include <utility>
+
+#include "workloads/models/bart_attention.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/families.hpp"
+#include "workloads/nn/masking.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+BartAttentionConfig attention_of(const OptConfig& config) {
+  return {.hidden_size = config.hidden_size,
+          .heads = config.num_attention_heads,
+          .dropout = config.attention_dropout,
+          .has_bias = config.enable_bias,
+          .scales_query = true,
+          .fp32_softmax = true};
+}
+
+bool has_final_norm(const OptConfig& config) {
+  return config.do_layer_norm_before && !config.remove_final_layer_norm;
+}
+
+class OptDecoderLayer : public Module {
+ public:
+  OptDecoderLayer(Module* parent, std::size_t index, const OptConfig& config)
+      : Module(parent, std::to_string(index)),
+        config_(config),
+        self_attn_(this, attention_of(config)),
+        self_attn_layer_norm_(this, "self_attn_layer_norm", config.hidden_size,
+                              config.layer_norm_elementwise_affine),
+        fc1_(this, "fc1", config.hidden_size, config.ffn_dim, nn::bias_if(config.enable_bias)),
+        fc2_(this, "fc2", config.ffn_dim, config.hidden_size, nn::bias_if(config.enable_bias)),
+        final_layer_norm_(this, "final_layer_norm", config.hidden_size,
+                          config.layer_norm_elementwise_affine) {}
+
+  Tensor operator()(Tensor hidden_states, const Tensor& mask, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    Tensor residual = hidden_states;
+    if (config_.do_layer_norm_before) {
+      hidden_states = self_attn_layer_norm_(hidden_states);
+    }
+    auto [attention, weights] = self_attn_(hidden_states, mask, cache);
+    hidden_states = std::move(attention);
+    hidden_states = nn::functional_dropout(context(), hidden_states, config_.dropout);
+    hidden_states = eager::add(residual, hidden_states);
+    if (!config_.do_layer_norm_before) {
+      hidden_states = self_attn_layer_norm_(hidden_states);
+    }
+    const Dims shape = hidden_states.sizes();
+    hidden_states = eager::reshape(hidden_states, {-1, hidden_states.size(-1)});
+    residual = hidden_states;
+    hidden_states = feed_forward(std::move(hidden_states));
+    hidden_states = eager::view(eager::add(residual, hidden_states), shape);
+    if (!config_.do_layer_norm_before) {
+      hidden_states = final_layer_norm_(hidden_states);
+    }
+    eager::end_of_frame(residual, weights);
+    return hidden_states;
+  }
+
+ private:
+  Tensor feed_forward(Tensor hidden_states) const {
+    if (config_.do_layer_norm_before) {
+      hidden_states = final_layer_norm_(hidden_states);
+    }
+    hidden_states = fc1_(hidden_states);
+    hidden_states = nn::activate(config_.activation_function, hidden_states);
+    hidden_states = fc2_(hidden_states);
+    return nn::functional_dropout(context(), hidden_states, config_.dropout);
+  }
+
+  OptConfig config_;
+  BartAttention self_attn_;
+  nn::LayerNorm self_attn_layer_norm_;
+  nn::Linear fc1_;
+  nn::Linear fc2_;
+  nn::LayerNorm final_layer_norm_;
+};
+
+class OptDecoder : public Module {
+ public:
+  OptDecoder(Module* parent, const OptConfig& config)
+      : Module(parent, "decoder"),
+        embed_tokens_(this, "embed_tokens", config.vocab_size, word_embed_dim_of(config)),
+        embed_positions_(this, config.max_position_embeddings, config.hidden_size),
+        project_out_(projection("project_out", config.hidden_size, word_embed_dim_of(config))),
+        project_in_(projection("project_in", word_embed_dim_of(config), config.hidden_size)),
+        final_layer_norm_(final_norm(config)),
+        layers_(this, "layers"),
+        blocks_(layers_, static_cast<std::size_t>(config.num_hidden_layers), config) {}
+
+  Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    Tensor inputs_embeds = embed_tokens_(inputs.input_ids);
+    Tensor attention_mask =
+        inputs.attention_mask.defined() ? inputs.attention_mask : mask_of_ones(inputs_embeds);
+    Tensor position_ids = positions_of(attention_mask);
+    Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
+                                                     .attention_mask = attention_mask,
+                                                     .position_ids = {},
+                                                     .has_cache = cache != nullptr});
+    Tensor pos_embeds = embed_positions_(position_ids);
+    if (project_in_) {
+      inputs_embeds = (*project_in_)(inputs_embeds);
+    }
+    Tensor states = run_layers(eager::add(inputs_embeds, pos_embeds), mask, position_ids, cache);
+    if (final_layer_norm_) {
+      states = (*final_layer_norm_)(states);
+    }
+    if (project_out_) {
+      states = (*project_out_)(states);
+    }
+    eager::end_of_frame(attention_mask, inputs_embeds, position_ids, mask, pos_embeds);
+    return states;
+  }
+
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
+
+ private:
+  std::unique_ptr<nn::Linear> projection(std::string name, std::int64_t in, std::int64_t out) {
+    if (in == out) {
+      return nullptr;
+    }
+    return std::make_unique<nn::Linear>(this, std::move(name), in, out, nn::Bias::none);
+  }
+
+  std::unique_ptr<nn::LayerNorm> final_norm(const OptConfig& config) {
+    if (!has_final_norm(config)) {
+      return nullptr;
+    }
+    return std::make_unique<nn::LayerNorm>(this, "final_layer_norm", config.hidden_size,
+                                           config.layer_norm_elementwise_affine);
+  }
+
+  // (cumsum(mask) * mask - 1).long()[:, past:]
+  static Tensor positions_of(const Tensor& attention_mask) {
+    const Tensor counts = eager::cumsum(attention_mask, 1);
+    Tensor product = eager::mul(counts, attention_mask);
+    const Tensor shifted = eager::add(product, -1.0);
+    product.reset();
+    const Tensor ids = eager::to_dtype(shifted, DType::int64);
+    return eager::slice(eager::slice(ids, 0, 0, kEnd), 1, 0, kEnd);
+  }
+
+  // The layers' keyword arguments, position_ids among them, live as long as a checkpoint; what is
+  // captured last is freed first.
+  Tensor run_layers(Tensor states, const Tensor& mask, const Tensor& position_ids,
+                    const nn::CachePtr& cache) const {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = blocks_[i];
+      states = run_block(block, i,
+                         [&block, cache, position_ids, mask](const std::vector<Tensor>& in) {
+                           return block(in[0], mask, cache);
+                         },
+                         {states});
+    }
+    return states;
+  }
+
+  nn::Embedding embed_tokens_;
+  OffsetPositionalEmbedding embed_positions_;
+  std::unique_ptr<nn::Linear> project_out_;
+  std::unique_ptr<nn::Linear> project_in_;
+  std::unique_ptr<nn::LayerNorm> final_layer_norm_;
+  nn::Container layers_;
+  nn::BlockList<OptDecoderLayer> blocks_;
+};
+
+class OptForCausalLm : public LanguageModel {
+ public:
+  OptForCausalLm(nn::ModelContext& context, const OptConfig& config)
+      : LanguageModel(context),
+        model_(this, "model"),
+        decoder_(&model_, config),
+        lm_head_(this, "lm_head", word_embed_dim_of(config), config.vocab_size, nn::Bias::none) {
+    if (config.tie_word_embeddings) {
+      lm_head_.tie_weight(decoder_.embedding_weight());
+    }
+  }
+
+  Outputs forward(Inputs inputs) override {
+    const auto cache = nn::make_cache(context());
+    Tensor states = decoder_(inputs, cache);
+    Outputs out;
+    out.cache = cache;
+    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
+    return out;
+  }
+
+ private:
+  nn::Container model_;
+  OptDecoder decoder_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_opt(nn::ModelContext& context, const OptConfig& config) {
+  return std::make_unique<OptForCausalLm>(context, config);
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,32 @@
+// RMSNorm as the families write it in Python: a chain of elementwise operators in fp32.
+#pragma once
+
+#include "workloads/nn/module.hpp"
+
+namespace highwater::models {
+
+using eager::Tensor;
+using nn::Module;
+
+enum class NormKind : std::uint8_t {
+  llama,  ///< weight * x.to(input dtype); also T5, Mixtral, DeepSeek
+  gemma,  ///< (x * (1 + weight)) in fp32, cast at the end
+  plain   ///< torchtitan's: weight * x.type_as(input), x not bound again
+};
+
+class RmsNorm : public Module {
+ public:
+  RmsNorm(Module* parent, std::string name, std::int64_t width, NormKind kind);
+
+  Tensor operator()(Tensor x) const;
+
+ private:
+  [[nodiscard]] Tensor llama(Tensor x) const;
+  [[nodiscard]] Tensor gemma(Tensor x) const;
+  [[nodiscard]] Tensor plain(Tensor x) const;
+
+  NormKind kind_;
+  Tensor weight_;
+};
+
+}  // namespace highwater::models

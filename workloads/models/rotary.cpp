@@ -1,0 +1,141 @@
+#include "workloads/models/rotary.hpp"
+
+#include <limits>
+
+#include "workloads/eager/autocast.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+Tensor scaled(Tensor wave) {
+  return eager::mul(wave, 1.0);
+}
+
+}  // namespace
+
+RotaryEmbedding::RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type)
+    : Module(parent, "rotary_emb"), rotary_dim_(rotary_dim), type_(type) {
+  const nn::InModule scope(*this);
+  inv_freq_ = inverse_frequencies();
+  register_buffer("inv_freq", inv_freq_);
+  original_inv_freq_ = eager::clone(inv_freq_);
+  register_buffer("original_inv_freq", original_inv_freq_);
+}
+
+void RotaryEmbedding::initialize_again() const {
+  const nn::InModule scope(*this);
+  static_cast<void>(inverse_frequencies());
+}
+
+// 1 / base ** (arange(0, dim, 2).float() / dim); a power with a scalar base makes the base a
+// tensor, a reciprocal replaces the division.
+Tensor RotaryEmbedding::standard_frequencies() const {
+  const auto place = context().place;
+  const auto half = (rotary_dim_ + 1) / 2;
+  Tensor steps = eager::empty_on(runtime(), place, {half}, DType::int64);
+  Tensor wide = eager::empty_on(runtime(), place, {half}, DType::fp32);
+  steps.reset();
+  Tensor exponents = eager::empty_like(wide);
+  wide.reset();
+  Tensor powers = eager::empty_like(exponents);
+  Tensor base = eager::empty_on(runtime(), place, {}, DType::int64);
+  base.reset();
+  exponents.reset();
+  Tensor inverse = eager::empty_like(powers);
+  Tensor result = eager::empty_like(inverse);
+  eager::end_of_frame(inverse, powers);
+  return result;
+}
+
+Tensor RotaryEmbedding::inverse_frequencies() const {
+  return type_ == RopeType::llama3 ? llama3_frequencies() : standard_frequencies();
+}
+
+Tensor RotaryEmbedding::make(DType dtype) const {
+  return eager::empty_on(runtime(), context().place, {(rotary_dim_ + 1) / 2}, dtype);
+}
+
+// modeling_rope_utils.py: _compute_llama3_parameters, operator by operator; a number divided by a
+// tensor is a reciprocal and a product.
+Tensor RotaryEmbedding::llama3_frequencies() const {
+  const auto real = [this] { return make(DType::fp32); };
+  const auto boolean = [this] { return make(DType::boolean); };
+  Tensor inverse = standard_frequencies();
+  Tensor reciprocal = real();
+  Tensor wavelength = real();
+  reciprocal.reset();
+  Tensor is_long = boolean();
+  Tensor stretched = real();
+  Tensor result = real();
+  eager::end_of_frame(is_long, stretched);
+  reciprocal = real();
+  Tensor ratio = real();
+  reciprocal.reset();
+  Tensor difference = real();
+  ratio.reset();
+  Tensor smooth = real();
+  difference.reset();
+  Tensor rest = real();
+  Tensor scaled_rest = real();
+  rest.reset();
+  Tensor divided = real();
+  scaled_rest.reset();
+  Tensor part = real();
+  Tensor smoothed = real();
+  eager::end_of_frame(divided, part);
+  Tensor is_short = boolean();
+  Tensor not_short = boolean();
+  is_short.reset();
+  is_long = boolean();
+  Tensor not_long = boolean();
+  is_long.reset();
+  Tensor is_medium = boolean();
+  eager::end_of_frame(not_short, not_long);
+  result = real();
+  eager::end_of_frame(inverse, wavelength, smooth, smoothed, is_medium);
+  return result;
+}
+
+CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) const {
+  const nn::InModule scope(*this);
+  const eager::NoGrad no_grad(runtime());
+  eager::Scoped<bool> no_autocast(runtime().autocast.enabled, false);
+  Tensor frequencies =
+      eager::unsqueeze(eager::slice(eager::unsqueeze(inv_freq_, 0), 1, 0, kEnd), 2);
+  frequencies =
+      eager::expand(eager::to_dtype(frequencies, DType::fp32), {position_ids.size(0), -1, 1});
+  Tensor positions =
+      eager::slice(eager::unsqueeze(eager::slice(position_ids, 0, 0, kEnd), 1), 2, 0, kEnd);
+  positions = eager::to_dtype(positions, DType::fp32);
+  Tensor angles = eager::transpose(eager::matmul(frequencies, positions), 1, 2);
+  Tensor both = eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);
+  Tensor cos = scaled(eager::cos(both));
+  Tensor sin = scaled(eager::sin(both));
+  CosSin result{eager::to_dtype(cos, x.dtype()), eager::to_dtype(sin, x.dtype())};
+  eager::end_of_frame(frequencies, positions, angles, both, cos, sin);
+  return result;
+}
+
+Tensor rotate_half(const Tensor& x) {
+  const auto half = x.size(-1) / 2;
+  const Tensor first = eager::slice(x, -1, 0, half);
+  const Tensor second = eager::slice(x, -1, half, kEnd);
+  Tensor negative = eager::neg(second);
+  Tensor result = eager::cat(std::initializer_list<Tensor>{negative, first}, -1);
+  return result;
+}
+
+Tensor apply_rotary(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  Tensor straight = eager::mul(x, cos);
+  Tensor rotated = rotate_half(x);
+  Tensor turned = eager::mul(rotated, sin);
+  rotated.reset();
+  Tensor result = eager::add(straight, turned);
+  eager::end_of_frame(straight, turned);
+  return result;
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,509 @@
+// T5 (transformers 5.12, models/t5/modeling_t5.py): encoder and decoder, eager attention with one
+// relative position bias per stack, which all its blocks share.
+//
+// Not imitated: the clamp that follows each part of a block in fp16.
+#include <utility>
+
+#include "workloads/models/families.hpp"
+#include "workloads/nn/layers.hpp"
+#include "workloads/nn/masking.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+bool is_checkpointing(const nn::ModelContext& context) {
+  const auto kind = context.plan.checkpoint.kind;
+  return context.training && (kind == CheckpointKind::full || kind == CheckpointKind::every_n);
+}
+
+class T5Norm : public Module {
+ public:
+  T5Norm(Module* parent, std::string name, std::int64_t width) : Module(parent, std::move(name)) {
+    const nn::InModule scope(*this);
+    weight_ = make_parameter("weight", {width});
+  }
+
+  Tensor operator()(Tensor hidden_states) const {
+    const nn::InModule scope(*this);
+    Tensor variance = mean_square(hidden_states);
+    hidden_states = scaled(hidden_states, variance);
+    if (is_low_precision(weight_.dtype())) {
+      hidden_states = eager::to_dtype(hidden_states, weight_.dtype());
+    }
+    Tensor result = eager::mul(weight_, hidden_states);
+    eager::end_of_frame(hidden_states, variance);
+    return result;
+  }
+
+ private:
+  static Tensor mean_square(const Tensor& states) {
+    Tensor wide = eager::to_dtype(states, DType::fp32);
+    const Tensor square = eager::pow(wide, 2.0);
+    wide.reset();
+    return eager::mean(square, -1, true);
+  }
+
+  static Tensor scaled(const Tensor& states, const Tensor& variance) {
+    Tensor shifted = eager::add(variance, 1e-6);
+    const Tensor scale = eager::rsqrt(shifted);
+    shifted.reset();
+    return eager::mul(states, scale);
+  }
+
+  Tensor weight_;
+};
+
+// DenseReluDense: plain or gated.
+class T5Dense : public Module {
+ public:
+  T5Dense(Module* parent, const T5Config& config)
+      : Module(parent, "DenseReluDense"), activation_(config.dense_act_fn) {
+    const auto in = [&](std::string name) {
+      return std::make_unique<nn::Linear>(this, std::move(name), config.d_model, config.d_ff,
+                                          nn::Bias::none);
+    };
+    wi_ = in(config.is_gated_act ? "wi_0" : "wi");
+    if (config.is_gated_act) {
+      wi_1_ = in("wi_1");
+    }
+    wo_ = std::make_unique<nn::Linear>(this, "wo", config.d_ff, config.d_model, nn::Bias::none);
+    dropout_ = std::make_unique<nn::Dropout>(this, "dropout", config.dropout_rate);
+  }
+
+  Tensor operator()(Tensor hidden_states) const {
+    const nn::InModule scope(*this);
+    Tensor gate;
+    Tensor straight;
+    if (wi_1_) {
+      gate = nn::activate(activation_, (*wi_)(hidden_states));
+      straight = (*wi_1_)(hidden_states);
+      hidden_states = eager::mul(gate, straight);
+    } else {
+      hidden_states = (*wi_)(hidden_states);
+      hidden_states = nn::activate(activation_, hidden_states);
+    }
+    hidden_states = (*dropout_)(hidden_states);
+    hidden_states = eager::to_dtype(hidden_states, wo_->weight.dtype());
+    hidden_states = (*wo_)(hidden_states);
+    eager::end_of_frame(gate, straight);
+    return hidden_states;
+  }
+
+ private:
+  Activation activation_;
+  std::unique_ptr<nn::Linear> wi_;
+  std::unique_ptr<nn::Linear> wi_1_;
+  std::unique_ptr<nn::Linear> wo_;
+  std::unique_ptr<nn::Dropout> dropout_;
+};
+
+class T5FeedForward : public Module {
+ public:
+  T5FeedForward(Module* parent, std::string name, const T5Config& config)
+      : Module(parent, std::move(name)),
+        dense_(this, config),
+        layer_norm_(this, "layer_norm", config.d_model),
+        dropout_(this, "dropout", config.dropout_rate) {}
+
+  Tensor operator()(Tensor hidden_states) const {
+    const nn::InModule scope(*this);
+    Tensor forwarded = layer_norm_(hidden_states);
+    forwarded = dense_(forwarded);
+    hidden_states = plus_dropped(hidden_states, forwarded);
+    forwarded.reset();
+    return hidden_states;
+  }
+
+ private:
+  Tensor plus_dropped(const Tensor& hidden_states, const Tensor& forwarded) const {
+    const Tensor dropped = dropout_(forwarded);
+    return eager::add(hidden_states, dropped);
+  }
+
+  T5Dense dense_;
+  T5Norm layer_norm_;
+  nn::Dropout dropout_;
+};
+
+// T5Attention._relative_position_bucket; `relative` is the caller's.
+Tensor position_bucket(Tensor relative, bool bidirectional) {
+  const auto integral = [](const char* op, std::initializer_list<Tensor> operands) {
+    return eager::pointwise(op, operands, DType::int64);
+  };
+  const auto real = [](const char* op, const Tensor& operand) {
+    return eager::pointwise(op, {operand}, DType::fp32);
+  };
+  Tensor buckets;
+  if (bidirectional) {
+    Tensor is_after = eager::compare("gt", {relative});
+    Tensor number = eager::to_dtype(is_after, DType::int64);
+    is_after.reset();
+    Tensor scaled = integral("mul", {number});
+    number.reset();
+    buckets = integral("add", {scaled});
+    scaled.reset();
+    relative = integral("abs", {relative});
+  } else {
+    Tensor zeros = integral("zeros_like", {relative});
+    Tensor least = integral("minimum", {relative, zeros});
+    zeros.reset();
+    relative = integral("neg", {least});
+  }
+  Tensor is_small = eager::compare("lt", {relative});
+  Tensor large;
+  {
+    Tensor value = real("_to_copy", relative);
+    for (const char* op : {"div", "log", "div", "mul"}) {
+      value = real(op, value);
+    }
+    const Tensor number = integral("_to_copy", {value});
+    value.reset();
+    large = integral("add", {number});
+  }
+  {
+    Tensor most = integral("full_like", {large});
+    Tensor clipped = integral("minimum", {large, most});
+    most.reset();
+    large = std::move(clipped);
+  }
+  {
+    const Tensor chosen = integral("where", {is_small, relative, large});
+    if (!bidirectional) {
+      buckets = integral("add", {chosen});
+    }
+  }
+  eager::end_of_frame(relative, is_small, large);
+  return buckets;
+}
+
+/// What an attention or a block returns beside the hidden states.
+struct T5Result {
+  Tensor states;
+  Tensor bias;
+};
+
+class T5Attention : public Module {
+ public:
+  T5Attention(Module* parent, std::string name, const T5Config& config, bool is_decoder,
+              bool has_bias)
+      : Module(parent, std::move(name)),
+        head_dim_(config.d_kv),
+        is_decoder_(is_decoder),
+        dropout_(config.dropout_rate),
+        q_(this, "q", config.d_model, config.num_heads * config.d_kv, nn::Bias::none),
+        k_(this, "k", config.d_model, config.num_heads * config.d_kv, nn::Bias::none),
+        v_(this, "v", config.d_model, config.num_heads * config.d_kv, nn::Bias::none),
+        o_(this, "o", config.num_heads * config.d_kv, config.d_model, nn::Bias::none) {
+    if (has_bias) {
+      relative_attention_bias_ = std::make_unique<nn::Embedding>(
+          this, "relative_attention_bias", config.relative_attention_num_buckets, config.num_heads);
+    }
+  }
+
+  /// `source` is what keys and values come from, undefined for the hidden states themselves.
+  T5Result operator()(const Tensor& hidden_states, const Tensor& mask, const Tensor& source,
+                      Tensor bias, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    Tensor query = heads(q_(hidden_states));
+    const Tensor& current = source.defined() ? source : hidden_states;
+    Tensor key = heads(k_(current));
+    Tensor value = heads(v_(current));
+    if (cache) {
+      cache->update(key, value);
+    }
+    Tensor scores = eager::matmul(query, eager::transpose(key, 3, 2));
+    if (!bias.defined()) {
+      bias = make_bias(scores, mask);
+    }
+    eager::add_(scores, bias);
+    Tensor weights = probabilities(scores);
+    weights = nn::functional_dropout(context(), weights, dropout_);
+    Tensor output = eager::matmul(weights, value);
+    output = eager::contiguous(eager::transpose(output, 1, 2));
+    output = eager::reshape(output, {output.size(0), output.size(1), -1});
+    output = o_(output);
+    eager::end_of_frame(query, key, value, scores, weights);
+    return {std::move(output), std::move(bias)};
+  }
+
+ private:
+  Tensor heads(const Tensor& states) const {
+    return eager::transpose(eager::view(states, {states.size(0), states.size(1), -1, head_dim_}), 1,
+                            2);
+  }
+
+  Tensor make_bias(const Tensor& scores, const Tensor& mask) const {
+    Tensor bias = relative_attention_bias_ ? computed_bias(scores.size(2), scores.size(3))
+                                           : zero_bias(scores);
+    if (mask.defined()) {
+      bias = eager::add(bias, mask);
+    }
+    return bias;
+  }
+
+  Tensor zero_bias(const Tensor& scores) const {
+    Tensor bias = eager::empty(runtime(), {1, scores.size(1), scores.size(2), scores.size(3)},
+                               scores.dtype());
+    bias->requires_grad = is_checkpointing(context());
+    return bias;
+  }
+
+  Tensor computed_bias(std::int64_t queries, std::int64_t keys) const {
+    Tensor context_position = shifted_range(queries);
+    Tensor memory_position = eager::unsqueeze(eager::arange(runtime(), keys), 0);
+    Tensor relative = eager::pointwise("sub", {memory_position, context_position}, DType::int64);
+    Tensor buckets = position_bucket(relative, !is_decoder_);
+    Tensor values = (*relative_attention_bias_)(buckets);
+    values = eager::unsqueeze(eager::permute(values, {2, 0, 1}), 0);
+    eager::end_of_frame(context_position, memory_position, relative, buckets);
+    return values;
+  }
+
+  Tensor shifted_range(std::int64_t count) const {
+    const Tensor column = eager::unsqueeze(eager::arange(runtime(), count), 1);
+    return eager::pointwise("add", {column}, DType::int64);
+  }
+
+  static Tensor probabilities(const Tensor& scores) {
+    Tensor wide = eager::to_dtype(scores, DType::fp32);
+    const Tensor result = eager::softmax(wide, -1, std::nullopt);
+    wide.reset();
+    return eager::to_dtype(result, scores.dtype());
+  }
+
+  std::int64_t head_dim_;
+  bool is_decoder_;
+  double dropout_;
+  nn::Linear q_;
+  nn::Linear k_;
+  nn::Linear v_;
+  nn::Linear o_;
+  std::unique_ptr<nn::Embedding> relative_attention_bias_;
+};
+
+// T5LayerSelfAttention, T5LayerCrossAttention.
+class T5AttentionLayer : public Module {
+ public:
+  T5AttentionLayer(Module* parent, std::string name, std::string attention, const T5Config& config,
+                   bool is_decoder, bool has_bias)
+      : Module(parent, std::move(name)),
+        attention_(this, std::move(attention), config, is_decoder, has_bias),
+        layer_norm_(this, "layer_norm", config.d_model),
+        dropout_(this, "dropout", config.dropout_rate) {}
+
+  T5Result operator()(const Tensor& hidden_states, const Tensor& mask, const Tensor& source,
+                      const Tensor& bias, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    Tensor normed = layer_norm_(hidden_states);
+    T5Result attended = attention_(normed, mask, source, bias, cache);
+    Tensor states;
+    {
+      const Tensor dropped = dropout_(attended.states);
+      states = eager::add(hidden_states, dropped);
+    }
+    normed.reset();
+    attended.states = std::move(states);
+    return attended;
+  }
+
+ private:
+  T5Attention attention_;
+  T5Norm layer_norm_;
+  nn::Dropout dropout_;
+};
+
+/// The positional arguments of a block, in their order.
+enum BlockArgument : std::size_t {
+  kStates,
+  kMask,
+  kBias,
+  kEncoderStates,
+  kEncoderMask,
+  kCrossBias,
+  kBlockArguments
+};
+
+class T5Block : public Module {
+ public:
+  T5Block(Module* parent, std::size_t index, const T5Config& config, bool is_decoder)
+      : Module(parent, std::to_string(index)),
+        layer_(this, "layer"),
+        self_attention_(&layer_, "0", "SelfAttention", config, is_decoder, index == 0) {
+    if (is_decoder) {
+      cross_attention_ =
+          std::make_unique<T5AttentionLayer>(&layer_, "1", "EncDecAttention", config, true, false);
+    }
+    feed_forward_ = std::make_unique<T5FeedForward>(&layer_, is_decoder ? "2" : "1", config);
+  }
+
+  /// Hidden states, position bias and, in the decoder, the bias of the cross attention.
+  eager::TensorList operator()(const std::vector<Tensor>& in, const nn::CachePtr& self_cache,
+                               const nn::CachePtr& cross_cache) const {
+    const nn::InModule scope(*this);
+    T5Result own = self_attention_(in[kStates], in[kMask], {}, in[kBias], self_cache);
+    Tensor states = own.states;
+    T5Result cross;
+    if (cross_attention_) {
+      cross = (*cross_attention_)(states, in[kEncoderMask], in[kEncoderStates], in[kCrossBias],
+                                  cross_cache);
+      states = cross.states;
+    }
+    states = (*feed_forward_)(states);
+    eager::TensorList result{std::move(states), std::move(own.bias)};
+    if (cross_attention_) {
+      result.push_back(std::move(cross.bias));
+    }
+    eager::end_of_frame(own.states, cross.states);
+    return result;
+  }
+
+ private:
+  nn::Container layer_;
+  T5AttentionLayer self_attention_;
+  std::unique_ptr<T5AttentionLayer> cross_attention_;
+  std::unique_ptr<T5FeedForward> feed_forward_;
+};
+
+struct T5Caches {
+  nn::CachePtr own;
+  nn::CachePtr cross;
+};
+
+class T5Stack : public Module {
+ public:
+  T5Stack(Module* parent, std::string name, const T5Config& config, bool is_decoder)
+      : Module(parent, std::move(name)),
+        is_decoder_(is_decoder),
+        embed_tokens_(this, "embed_tokens", config.vocab_size, config.d_model),
+        block_(this, "block"),
+        blocks_(
+            block_,
+            static_cast<std::size_t>(is_decoder ? decoder_layers_of(config) : config.num_layers),
+            config, is_decoder),
+        final_layer_norm_(this, "final_layer_norm", config.d_model),
+        dropout_(this, "dropout", config.dropout_rate) {}
+
+  Tensor operator()(const Tensor& input_ids, const Tensor& encoder_states,
+                    const Tensor& attention_mask, const T5Caches& caches) const {
+    const nn::InModule scope(*this);
+    const Tensor ids = eager::view(input_ids, {-1, input_ids.size(-1)});
+    Tensor inputs_embeds = embed_tokens_(ids);
+    Tensor mask = is_decoder_ ? causal_mask(inputs_embeds) : Tensor{};
+    look_for_padding(attention_mask);
+    Tensor states = dropout_(inputs_embeds);
+    eager::TensorList outputs(3);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = blocks_[i];
+      std::vector<Tensor> arguments(kBlockArguments);
+      arguments[kStates] = states;
+      arguments[kMask] = mask;
+      arguments[kBias] = outputs[1];
+      arguments[kEncoderStates] = encoder_states;
+      arguments[kCrossBias] = is_decoder_ ? outputs[2] : Tensor{};
+      outputs = run_tuple_block(
+          block, i,
+          [&block, caches](const std::vector<Tensor>& in) {
+            return block(in, caches.own, caches.cross);
+          },
+          std::move(arguments));
+      states = outputs[0];
+    }
+    states = final_layer_norm_(states);
+    states = dropout_(states);
+    eager::end_of_frame(mask, inputs_embeds);
+    while (!outputs.empty()) {  // a tuple drops its last item first
+      outputs.pop_back();
+    }
+    return states;
+  }
+
+  /// Gives up the stack's own table for the shared one.
+  void share_embedding(const Tensor& weight) {
+    embed_tokens_.tie_parameter("weight", weight);
+    embed_tokens_.weight = weight;
+  }
+
+ private:
+  Tensor causal_mask(const Tensor& inputs_embeds) const {
+    const Tensor none;
+    return nn::create_causal_mask(
+        context(), {.inputs_embeds = inputs_embeds, .attention_mask = none, .position_ids = none});
+  }
+
+  // create_bidirectional_mask: none is made if nothing is padded.
+  static void look_for_padding(const Tensor& attention_mask) {
+    if (attention_mask.defined()) {
+      const Tensor padding = eager::to_dtype(attention_mask, DType::boolean);
+      eager::reduce_plain("all", padding, {}, false, DType::boolean);
+    }
+  }
+
+  bool is_decoder_;
+  nn::Embedding embed_tokens_;
+  nn::Container block_;
+  nn::BlockList<T5Block> blocks_;
+  T5Norm final_layer_norm_;
+  nn::Dropout dropout_;
+};
+
+class T5Model : public LanguageModel {
+ public:
+  T5Model(nn::ModelContext& context, const T5Config& config)
+      : LanguageModel(context),
+        vocab_size_(config.vocab_size),
+        scales_output_(config.scale_decoder_outputs),
+        shared_(this, "shared", config.vocab_size, config.d_model),
+        encoder_(this, "encoder", config, false),
+        decoder_(this, "decoder", config, true),
+        lm_head_(this, "lm_head", config.d_model, config.vocab_size, nn::Bias::none) {
+    lm_head_.tie_weight(shared_.weight);
+    if (context.place != eager::Place::meta) {
+      encoder_.share_embedding(shared_.weight);
+      decoder_.share_embedding(shared_.weight);
+    }
+  }
+
+  Outputs forward(Inputs inputs) override {
+    Outputs out;
+    out.cache = nn::make_cache(context());
+    out.cross_cache = nn::make_cache(context());
+    out.encoder_states = encoder_(inputs.input_ids, {}, inputs.attention_mask, {});
+    const Tensor& targets = inputs.labels.defined() ? inputs.labels : inputs.input_ids;
+    Tensor decoder_ids = shifted_right(targets);
+    Tensor decoded = decoder_(decoder_ids, out.encoder_states, inputs.attention_mask,
+                              {.own = out.cache, .cross = out.cross_cache});
+    Tensor sequence = scales_output_ ? eager::mul(decoded, 1.0) : decoded;
+    out.logits = lm_head_(sequence);
+    if (inputs.labels.defined()) {
+      out.loss = eager::cross_entropy(eager::view(out.logits, {-1, vocab_size_}),
+                                      eager::view(inputs.labels, {-1}));
+    }
+    eager::end_of_frame(decoder_ids, decoded, sequence);
+    return out;
+  }
+
+ private:
+  // _shift_right: zeros, a copy of all labels but the last, the start token, no -100.
+  Tensor shifted_right(const Tensor& labels) const {
+    Tensor result = eager::empty(runtime(), labels.sizes(), DType::int64);
+    eager::clone_contiguous(eager::slice(labels, -1, 0, -1));
+    eager::compare("eq", {result});
+    return result;
+  }
+
+  std::int64_t vocab_size_;
+  bool scales_output_;
+  nn::Embedding shared_;
+  T5Stack encoder_;
+  T5Stack decoder_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_t5(nn::ModelContext& context, const T5Config& config) {
+  return std::make_unique<T5Model>(context, config);
+}
+
+}  // namespace highwater::models

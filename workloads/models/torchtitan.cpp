@@ -1,0 +1,252 @@
+// torchtitan's LLaMA of January 2025 (torchtitan/models/llama/model.py): composite RMSNorm, complex
+// rotation from a buffer of frequencies, repeated key heads, an untied head; the loss is the
+// caller's.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "workloads/models/attention.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/families.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t head_dim_of(const PlainConfig& config) {
+  return config.dim / config.heads;
+}
+
+// The frequencies reach as far as the longest sequence.
+std::int64_t longest_sequence(const TrainingPlan& plan) {
+  return *std::ranges::max_element(plan.seq);
+}
+
+class TitanNorm : public Module {
+ public:
+  TitanNorm(Module* parent, std::string name, std::int64_t width)
+      : Module(parent, std::move(name)) {
+    const nn::InModule scope(*this);
+    weight_ = make_parameter("weight", {width});
+  }
+
+  Tensor operator()(Tensor x) const {
+    const nn::InModule scope(*this);
+    Tensor y = eager::to_dtype(x, DType::fp32);
+    y = normalized(y, x.dtype());
+    Tensor result = eager::mul(y, weight_);
+    return result;
+  }
+
+ private:
+  static Tensor normalized(const Tensor& y, DType dtype) {
+    Tensor product;
+    {
+      const Tensor scale = inverse_root(y);
+      product = eager::mul(y, scale);
+    }
+    return eager::to_dtype(product, dtype);
+  }
+
+  static Tensor inverse_root(const Tensor& y) {
+    Tensor square = eager::mul(y, y);
+    Tensor mean = eager::mean(square, -1, true);
+    square.reset();
+    Tensor shifted = eager::add(mean, 1e-5);
+    mean.reset();
+    return eager::rsqrt(shifted);
+  }
+
+  Tensor weight_;
+};
+
+// apply_rotary_emb for one operand.
+Tensor rotate(Tensor x, const Tensor& frequencies) {
+  Dims pairs = x.sizes();
+  pairs.back() /= 2;
+  pairs.push_back(2);
+  Tensor complex = eager::view_as_complex(eager::reshape(eager::to_dtype(x, DType::fp32), pairs));
+  Tensor result;
+  {
+    Tensor product =
+        eager::mul(complex, eager::view(frequencies, {1, x.size(1), 1, frequencies.size(-1)}));
+    Tensor real = eager::flatten(eager::view_as_real(product), 3, 4);
+    product.reset();
+    result = eager::to_dtype(real, x.dtype());
+  }
+  eager::end_of_frame(x, complex);
+  return result;
+}
+
+class TitanAttention : public Module {
+ public:
+  TitanAttention(Module* parent, const PlainConfig& config)
+      : Module(parent, "attention"),
+        head_dim_(head_dim_of(config)),
+        groups_(config.heads / config.kv_heads),
+        wq_(this, "wq", config.dim, config.heads * head_dim_, nn::Bias::none),
+        wk_(this, "wk", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
+        wv_(this, "wv", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
+        wo_(this, "wo", config.heads * head_dim_, config.dim, nn::Bias::none) {}
+
+  Tensor operator()(Tensor x, const Tensor& frequencies) const {
+    const nn::InModule scope(*this);
+    Tensor q = wq_(x);
+    Tensor k = wk_(x);
+    Tensor v = wv_(x);
+    q = heads(q);
+    k = heads(k);
+    v = heads(v);
+    q = rotate(q, frequencies);
+    k = rotate(k, frequencies);
+    k = repeat(k);
+    v = repeat(v);
+    Tensor out = causal_sdpa(context(), {.query = eager::transpose(q, 1, 2),
+                                         .key = eager::transpose(k, 1, 2),
+                                         .value = eager::transpose(v, 1, 2)});
+    Tensor result = wo_(joined(out));
+    eager::end_of_frame(q, k, v, out);  // x is the caller's
+    return result;
+  }
+
+ private:
+  Tensor heads(const Tensor& states) const {
+    return eager::view(states, {states.size(0), states.size(1), -1, head_dim_});
+  }
+
+  // repeat_kv: x[:, :, :, None, :], expanded and copied.
+  Tensor repeat(const Tensor& x) const {
+    if (groups_ == 1) {
+      return x;
+    }
+    const Dims sizes = x.sizes();
+    Tensor spread = eager::slice(eager::slice(eager::slice(x, 0, 0, kEnd), 1, 0, kEnd), 2, 0, kEnd);
+    spread = eager::slice(eager::unsqueeze(spread, 3), 4, 0, kEnd);
+    spread = eager::expand(spread, {sizes[0], sizes[1], sizes[2], groups_, sizes[3]});
+    return eager::reshape(spread, {sizes[0], sizes[1], sizes[2] * groups_, sizes[3]});
+  }
+
+  static Tensor joined(const Tensor& out) {
+    return eager::view(eager::contiguous(eager::transpose(out, 1, 2)),
+                       {out.size(0), out.size(2), -1});
+  }
+
+  std::int64_t head_dim_;
+  std::int64_t groups_;
+  nn::Linear wq_;
+  nn::Linear wk_;
+  nn::Linear wv_;
+  nn::Linear wo_;
+};
+
+class TitanFeedForward : public Module {
+ public:
+  TitanFeedForward(Module* parent, const PlainConfig& config)
+      : Module(parent, "feed_forward"),
+        w1_(this, "w1", config.dim, config.ffn, nn::Bias::none),
+        w2_(this, "w2", config.ffn, config.dim, nn::Bias::none),
+        w3_(this, "w3", config.dim, config.ffn, nn::Bias::none) {}
+
+  Tensor operator()(Tensor x) const {
+    const nn::InModule scope(*this);
+    return w2_(product(x));
+  }
+
+ private:
+  Tensor product(const Tensor& x) const {
+    Tensor active = eager::silu(w1_(x));
+    Tensor up = w3_(x);
+    Tensor result = eager::mul(active, up);
+    eager::end_of_frame(active, up);
+    return result;
+  }
+
+  nn::Linear w1_;
+  nn::Linear w2_;
+  nn::Linear w3_;
+};
+
+class TitanBlock : public Module {
+ public:
+  TitanBlock(Module* parent, std::size_t index, const PlainConfig& config)
+      : Module(parent, std::to_string(index)),
+        attention_(this, config),
+        feed_forward_(this, config),
+        attention_norm_(this, "attention_norm", config.dim),
+        ffn_norm_(this, "ffn_norm", config.dim) {}
+
+  Tensor operator()(Tensor x, const Tensor& frequencies) const {
+    const nn::InModule scope(*this);
+    Tensor h;
+    {
+      const Tensor attended = attention_(attention_norm_(x), frequencies);
+      h = eager::add(x, attended);
+    }
+    Tensor result;
+    {
+      const Tensor fed = feed_forward_(ffn_norm_(h));
+      result = eager::add(h, fed);
+    }
+    return result;
+  }
+
+ private:
+  TitanAttention attention_;
+  TitanFeedForward feed_forward_;
+  TitanNorm attention_norm_;
+  TitanNorm ffn_norm_;
+};
+
+class Titan : public LanguageModel {
+ public:
+  Titan(nn::ModelContext& context, const PlainConfig& config)
+      : LanguageModel(context),
+        tok_embeddings_(this, "tok_embeddings", config.vocab, config.dim),
+        frequencies_(make_frequencies(config)),
+        layers_(this, "layers"),
+        blocks_(layers_, static_cast<std::size_t>(config.layers), config),
+        norm_(this, "norm", config.dim),
+        output_(this, "output", config.dim, config.vocab, nn::Bias::none) {}
+
+  Outputs forward(Inputs inputs) override {
+    const Tensor buffer = own_buffers().front().tensor;
+    Tensor h = tok_embeddings_(inputs.input_ids);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const auto& block = blocks_[i];
+      h = run_block(block, i,
+                    [&block](const std::vector<Tensor>& in) { return block(in[0], in[1]); },
+                    {h, eager::slice(buffer, 0, 0, inputs.input_ids.size(1))});
+    }
+    Outputs out;
+    head_only(out, norm_(h), output_);
+    return out;
+  }
+
+ private:
+  Tensor make_frequencies(const PlainConfig& config) {
+    Tensor table = eager::empty_on(runtime(), context().place,
+                                   {longest_sequence(context().plan), head_dim_of(config) / 2},
+                                   DType::complex64);
+    register_buffer("freqs_cis", table);
+    return table;
+  }
+
+  nn::Embedding tok_embeddings_;
+  Tensor frequencies_;
+  nn::Container layers_;
+  nn::BlockList<TitanBlock> blocks_;
+  TitanNorm norm_;
+  nn::Linear output_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_torchtitan(nn::ModelContext& context,
+                                               const PlainConfig& config) {
+  return std::make_unique<Titan>(context, config);
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,35 @@
+// Activation checkpointing (torch/utils/checkpoint.py of PyTorch 2.6).
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "workloads/nn/module.hpp"
+
+namespace highwater::nn {
+
+/// A part of a model: positional tensor arguments in, one tensor out.
+using Segment = std::function<Tensor(const std::vector<Tensor>&)>;
+
+/// The same for blocks that return a tuple.
+using TupleSegment = std::function<TensorList(const std::vector<Tensor>&)>;
+
+/// What a nonreentrant checkpoint keeps beside its arguments (context_fn).
+enum class Keep : std::uint8_t {
+  nothing,
+  expensive_outputs  ///< create_selective_checkpoint_contexts; eager/output_cache.hpp has the list
+};
+
+/// checkpoint(segment, *arguments, use_reentrant=False): saved tensors of the segment are replaced
+/// by place holders and rebuilt by one recomputation when the first of them is asked for; the
+/// recomputation stops after the last one.
+TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment,
+                                   std::vector<Tensor> arguments, Keep keep = Keep::nothing);
+
+/// checkpoint(segment, *arguments, use_reentrant=True): the segment runs without gradients; its
+/// whole forward runs again in backward, followed by a nested backward(). Results that nobody used
+/// get gradients of zeros.
+TensorList checkpoint_reentrant(Runtime& runtime, const TupleSegment& segment,
+                                std::vector<Tensor> arguments);
+
+}  // namespace highwater::nn

@@ -1,0 +1,130 @@
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::nn {
+
+namespace {
+
+// NewGELUActivation: 0.5 * x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x^3))), operator by operator.
+Tensor gelu_new(const Tensor& x) {
+  Tensor half = eager::mul(x, 0.5);
+  Tensor cube = eager::pow(x, 3.0);
+  Tensor scaled = eager::mul(cube, 0.044715);
+  cube.reset();
+  Tensor inner = eager::add(x, scaled);
+  scaled.reset();
+  Tensor argument = eager::mul(inner, 0.7978845608);
+  inner.reset();
+  Tensor curve = eager::tanh(argument);
+  argument.reset();
+  Tensor factor = eager::add(curve, 1.0);
+  curve.reset();
+  Tensor result = eager::mul(half, factor);
+  eager::end_of_frame(half, factor);
+  return result;
+}
+
+}  // namespace
+
+Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t out, Bias with_bias)
+    : Module(parent, std::move(name)) {
+  const InModule scope(*this);
+  weight = make_parameter("weight", {out, in});
+  if (with_bias == Bias::present) {
+    bias = make_parameter("bias", {out});
+  }
+}
+
+Tensor Linear::operator()(Tensor x) const {
+  const InModule scope(*this);
+  Tensor result = eager::linear(x, weight, bias);
+  return adapter_ ? adapter_->add_to(std::move(result), x) : result;
+}
+
+void Linear::tie_weight(const Tensor& embedding) {
+  if (context().place != eager::Place::meta) {
+    tie_parameter("weight", embedding);
+    weight = embedding;
+  }
+}
+
+Conv1D::Conv1D(Module* parent, std::string name, std::int64_t out, std::int64_t in)
+    : Module(parent, std::move(name)) {
+  const InModule scope(*this);
+  weight = make_parameter("weight", {in, out});
+  bias = make_parameter("bias", {out});
+}
+
+Tensor Conv1D::operator()(Tensor x) const {
+  const InModule scope(*this);
+  Dims sizes = x.sizes();
+  sizes.back() = bias.sizes()[0];
+  Tensor flat = eager::addmm(bias, eager::view(x, {-1, x.size(-1)}), weight);
+  Tensor result = eager::view(flat, sizes);
+  flat.reset();
+  return adapter_ ? adapter_->add_to(std::move(result), x) : result;
+}
+
+Embedding::Embedding(Module* parent, std::string name, std::int64_t rows, std::int64_t width)
+    : Module(parent, std::move(name)) {
+  const InModule scope(*this);
+  weight = make_parameter("weight", {rows, width});
+}
+
+Tensor Embedding::operator()(Tensor indices) const {
+  return hooked(look_up(indices));
+}
+
+Tensor Embedding::look_up(const Tensor& indices) const {
+  const InModule scope(*this);
+  return eager::embedding(weight, indices);
+}
+
+Tensor Embedding::hooked(Tensor output) const {
+  if (output_requires_grad_ && output.is_leaf()) {
+    output->requires_grad = true;
+  }
+  return output;
+}
+
+LayerNorm::LayerNorm(Module* parent, std::string name, std::int64_t width, bool elementwise_affine)
+    : Module(parent, std::move(name)) {
+  if (elementwise_affine) {
+    const InModule scope(*this);
+    weight_ = make_parameter("weight", {width});
+    bias_ = make_parameter("bias", {width});
+  }
+}
+
+Tensor LayerNorm::operator()(Tensor x) const {
+  const InModule scope(*this);
+  return eager::layer_norm(x, weight_, bias_);
+}
+
+Dropout::Dropout(Module* parent, std::string name, double p)
+    : Module(parent, std::move(name)), p_(context().dropout(p)) {}
+
+Tensor Dropout::operator()(Tensor x) const {
+  const InModule scope(*this);
+  return eager::dropout(x, p_, context().training);
+}
+
+Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p) {
+  return eager::dropout(x, context.dropout(p), context.training);
+}
+
+Tensor activate(Activation activation, const Tensor& x) {
+  switch (activation) {
+    case Activation::relu:
+      return eager::relu(x);
+    case Activation::gelu:
+    case Activation::gelu_pytorch_tanh:
+      return eager::gelu(x);
+    case Activation::gelu_new:
+      return gelu_new(x);
+    case Activation::silu:
+      return eager::silu(x);
+  }
+  return x;
+}
+
+}  // namespace highwater::nn

@@ -1,0 +1,119 @@
+// The layers of torch.nn that the covered models use.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "workloads/models/model_spec.hpp"
+#include "workloads/nn/module.hpp"
+
+namespace highwater::nn {
+
+enum class Bias : std::uint8_t { none, present };
+
+constexpr Bias bias_if(bool present) {
+  return present ? Bias::present : Bias::none;
+}
+
+/// What PEFT puts beside a linear layer: changes its result, given the layer's input.
+class Adapter {
+ public:
+  Adapter() = default;
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+  virtual ~Adapter() = default;
+
+  [[nodiscard]] virtual Tensor add_to(Tensor result, Tensor x) const = 0;
+};
+
+/// nn.Linear.
+class Linear : public Module {
+ public:
+  Linear(Module* parent, std::string name, std::int64_t in, std::int64_t out,
+         Bias bias = Bias::present);
+
+  virtual Tensor operator()(Tensor x) const;
+
+  void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
+
+  /// Shares the weight with an embedding. A model on meta gets two parameters all the same:
+  /// to_empty() replaces every parameter by a new one.
+  void tie_weight(const Tensor& embedding);
+
+  Tensor weight;
+  Tensor bias;
+
+ private:
+  std::unique_ptr<Adapter> adapter_;
+};
+
+/// transformers' Conv1D: a linear layer whose weight is stored [in, out].
+class Conv1D : public Module {
+ public:
+  Conv1D(Module* parent, std::string name, std::int64_t out, std::int64_t in);
+
+  virtual Tensor operator()(Tensor x) const;
+
+  void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
+
+  Tensor weight;
+  Tensor bias;
+
+ private:
+  std::unique_ptr<Adapter> adapter_;
+};
+
+/// nn.Embedding.
+class Embedding : public Module {
+ public:
+  Embedding(Module* parent, std::string name, std::int64_t rows, std::int64_t width);
+
+  Tensor operator()(Tensor indices) const;
+
+  /// enable_input_require_grads(): the output becomes a leaf that requires a gradient, so that
+  /// checkpointed blocks behind a frozen embedding are differentiated.
+  void let_output_require_grad() { output_requires_grad_ = true; }
+
+  Tensor weight;
+
+ protected:
+  /// The forward without its hooks, and the hooks on a result.
+  [[nodiscard]] Tensor look_up(const Tensor& indices) const;
+  [[nodiscard]] Tensor hooked(Tensor output) const;
+
+ private:
+  bool output_requires_grad_ = false;
+};
+
+/// nn.LayerNorm; without weights if not `elementwise_affine`.
+class LayerNorm : public Module {
+ public:
+  LayerNorm(Module* parent, std::string name, std::int64_t width, bool elementwise_affine = true);
+
+  Tensor operator()(Tensor x) const;
+
+ private:
+  Tensor weight_;
+  Tensor bias_;
+};
+
+/// nn.Dropout with the probability the plan leaves it.
+class Dropout : public Module {
+ public:
+  Dropout(Module* parent, std::string name, double p);
+
+  Tensor operator()(Tensor x) const;
+
+  [[nodiscard]] double probability() const { return p_; }
+
+ private:
+  double p_;
+};
+
+/// F.dropout inside a module: probability as configured, active in training.
+Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p);
+
+/// transformers' ACT2FN.
+Tensor activate(Activation activation, const Tensor& x);
+
+}  // namespace highwater::nn

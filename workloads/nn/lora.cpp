@@ -1,0 +1,177 @@
+#include "workloads/nn/lora.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "traces/error.hpp"
+#include "workloads/models/lora_targets.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::nn {
+
+namespace {
+
+using eager::Scoped;
+
+constexpr std::string_view kAllLinear = "all-linear";
+
+/// The part of lora.Linear that is not the layer itself.
+class LoraAdapter : public Adapter {
+ public:
+  LoraAdapter(Module& layer, std::int64_t in, std::int64_t out, const Lora& lora)
+      : base_layer_(&layer, "base_layer"),
+        dropout_(lora.dropout),
+        lora_a_(&layer, "lora_A"),
+        a_(&lora_a_, "default", in, lora.rank, Bias::none),
+        lora_b_(&layer, "lora_B"),
+        b_(&lora_b_, "default", lora.rank, out, Bias::none) {
+    std::swap(base_layer_.own_parameters(), layer.own_parameters());
+  }
+
+  Tensor add_to(Tensor result, Tensor x) const override {
+    const DType type = result.dtype();
+    x = eager::to_dtype(x, a_.weight.dtype());
+    Tensor scaled;
+    {
+      Tensor low = a_(eager::dropout(x, dropout_, a_.context().training));
+      Tensor high = b_(low);
+      low.reset();
+      scaled = eager::mul(high, 1.0);
+    }
+    Tensor sum = eager::add(result, scaled);
+    scaled.reset();
+    result = std::move(sum);
+    result = eager::to_dtype(result, type);
+    x.reset();
+    return result;
+  }
+
+  /// cast_adapter_dtype: adapters of low-precision layers are trained in fp32.
+  void widen() {
+    for (Linear* linear : {&a_, &b_}) {
+      if (linear->weight.dtype() != DType::fp32) {
+        const InModule scope(*linear);
+        Scoped<DType> dtype(linear->context().dtype, DType::fp32);
+        const Dims sizes = linear->weight.sizes();
+        linear->own_parameters().clear();
+        linear->weight = linear->make_parameter("weight", sizes);
+      }
+    }
+  }
+
+ private:
+  Container base_layer_;
+  double dropout_;
+  Container lora_a_;
+  Linear a_;
+  Container lora_b_;
+  Linear b_;
+};
+
+bool ends_with_name(std::string_view path, std::string_view name) {
+  return path == name || (path.ends_with(name) && path[path.size() - name.size() - 1] == '.');
+}
+
+// Adapters are made on the host and moved to the layer's place in its type.
+template <class Layer>
+void adapt(Layer& layer, std::int64_t in, std::int64_t out, const Lora& lora,
+           std::vector<LoraAdapter*>& adapters) {
+  Scoped<DType> dtype(layer.context().dtype, layer.weight.dtype());
+  auto adapter = std::make_unique<LoraAdapter>(layer, in, out, lora);
+  adapters.push_back(adapter.get());
+  layer.set_adapter(std::move(adapter));
+}
+
+/// One call of get_peft_model.
+class Injection {
+ public:
+  Injection(const Lora& lora, std::vector<std::string> targets)
+      : lora_(lora), targets_(std::move(targets)) {}
+
+  std::vector<LoraAdapter*> run(Module& root) {
+    visit(root, "", true);
+    return std::move(adapters_);
+  }
+
+ private:
+  [[nodiscard]] bool is_target(std::string_view path) const {
+    return std::ranges::any_of(targets_,
+                               [path](const auto& target) { return ends_with_name(path, target); });
+  }
+
+  // named_modules(): a module comes before its children.
+  void visit(Module& module, const std::string& prefix, bool is_root) {
+    const std::vector<Module*> children = module.children();
+    for (Module* child : children) {
+      const std::string path = prefix.empty() ? child->name() : prefix + "." + child->name();
+      consider(*child, path, is_root);
+      visit(*child, path, false);
+    }
+  }
+
+  // "all-linear" leaves out the output embedding, a child of the model itself.
+  void consider(Module& module, const std::string& path, bool is_child_of_root) {
+    const bool is_all = targets_ == std::vector<std::string>{std::string(kAllLinear)};
+    if (!(is_all ? !is_child_of_root : is_target(path))) {
+      return;
+    }
+    if (auto* linear = dynamic_cast<Linear*>(&module)) {
+      adapt(*linear, linear->weight.size(1), linear->weight.size(0), lora_, adapters_);
+    } else if (auto* conv = dynamic_cast<Conv1D*>(&module)) {
+      adapt(*conv, conv->weight.size(0), conv->weight.size(1), lora_, adapters_);
+    } else if (!is_all) {
+      throw InputError("plan", "lora-targets", path + " is no linear layer",
+                       "name linear layers only");
+    }
+  }
+
+  const Lora& lora_;
+  std::vector<std::string> targets_;
+  std::vector<LoraAdapter*> adapters_;
+};
+
+// transformers' is_gradient_checkpointing, at which PEFT calls enable_input_require_grads().
+bool gradient_checkpointing_is_on(const TrainingPlan& plan) {
+  const auto kind = plan.checkpoint.kind;
+  const bool is_on = kind == CheckpointKind::full || kind == CheckpointKind::every_n;
+  return is_on && is_transformers_model(plan);
+}
+
+Embedding* first_embedding(Module& module) {
+  for (Module* child : module.children()) {
+    auto* embedding = dynamic_cast<Embedding*>(child);
+    embedding = embedding != nullptr ? embedding : first_embedding(*child);
+    if (embedding != nullptr) {
+      return embedding;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void apply_lora(Module& root) {
+  const TrainingPlan& plan = root.context().plan;
+  for (const auto& parameter : named_parameters(root)) {
+    parameter.tensor->requires_grad = false;
+  }
+  const auto adapters = Injection(plan.lora, lora_targets(plan)).run(root);
+  if (adapters.empty()) {
+    throw InputError("plan", "lora-targets", "no module of the model has such a name",
+                     "name the last part of module paths, as q_proj,v_proj");
+  }
+  for (LoraAdapter* adapter : adapters) {
+    adapter->widen();
+  }
+  if (gradient_checkpointing_is_on(plan)) {
+    if (Embedding* embedding = first_embedding(root)) {
+      embedding->let_output_require_grad();
+    }
+  }
+}
+
+}  // namespace highwater::nn

@@ -1,0 +1,139 @@
+#include "workloads/nn/masking.hpp"
+
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <utility>
+
+namespace highwater::nn {
+
+namespace {
+
+using eager::NoGrad;
+
+// find_packed_sequence_indices: are several sequences packed into one row? They never are here,
+// but the question costs these blocks.
+void find_packed_sequence_indices(Tensor position_ids) {
+  const std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  Tensor first = eager::add(eager::slice(position_ids, 1, 0, 1), -1.0);
+  Tensor joined = eager::cat(std::initializer_list<Tensor>{first, position_ids}, 1);
+  Tensor difference = eager::sub(eager::slice(joined, 1, 1, end), eager::slice(joined, 1, 0, -1));
+  joined.reset();
+  Tensor changed = eager::compare("ne", {difference});
+  Tensor packed = eager::cumsum(changed, -1);
+  changed.reset();
+  Tensor last_is_zero =
+      eager::compare("eq", {eager::select(eager::slice(packed, 0, 0, end), 1, -1)});
+  Tensor all = eager::reduce_plain("all", last_is_zero, {}, false, DType::boolean);
+  eager::end_of_frame(last_is_zero, all);
+  eager::end_of_frame(position_ids, first, difference, packed);
+}
+
+Tensor offset_arange(Runtime& runtime, std::int64_t count) {
+  const Tensor plain = eager::arange(runtime, count);
+  return eager::add(plain, 0.0);
+}
+
+struct MaskShape {
+  std::int64_t batch;
+  std::int64_t length;
+};
+
+Tensor between(const Tensor& index, std::size_t axis) {
+  Dims sizes{1, 1, 1, 1};
+  sizes[axis] = index.sizes()[0];
+  Tensor view = index;
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (i != axis) {
+      view = eager::unsqueeze(view, static_cast<std::int64_t>(i));
+    }
+  }
+  return view;
+}
+
+// A mask function: answers for every pair of a query and a key.
+using MaskFunction = std::function<Tensor()>;
+
+// and_masks: starts from a true scalar; each intermediate result dies when the next one exists.
+Tensor and_masks(Runtime& runtime, std::initializer_list<MaskFunction> functions) {
+  Tensor result = eager::empty(runtime, {}, DType::boolean);
+  for (const auto& function : functions) {
+    Tensor allowed = function();
+    Tensor both = eager::compare("bitwise_and", {result, allowed});
+    allowed.reset();
+    result = std::move(both);
+  }
+  return result;
+}
+
+Tensor in_window(const Tensor& q, const Tensor& k) {
+  const Tensor lower = eager::add(q, -1.0);
+  return eager::compare("gt", {k, lower});
+}
+
+// padding_mask[batch, keys]: indices of different strides are copied (TensorAdvancedIndexing.cpp).
+Tensor columns_of(const Tensor& padding, const Tensor& batch, const Tensor& keys) {
+  const Dims sizes = eager::broadcast(batch.sizes(), keys.sizes());
+  const Tensor rows = eager::contiguous(eager::expand(batch, sizes));
+  const Tensor columns = eager::contiguous(eager::expand(keys, sizes));
+  return eager::index_pair(padding, rows, columns);
+}
+
+// sdpa_mask without the early exit: index tensors, comparison, padding.
+Tensor boolean_mask(Runtime& runtime, const MaskShape& shape, const MaskRequest& request,
+                    const Tensor& padding) {
+  Tensor batch = eager::arange(runtime, shape.batch);
+  Tensor head = eager::arange(runtime, 1);
+  Tensor queries = offset_arange(runtime, shape.length);
+  Tensor keys = offset_arange(runtime, shape.length);
+  Tensor mask;
+  {
+    const Tensor q = between(queries, 2);
+    const Tensor k = between(keys, 3);
+    const auto causal = [&] { return eager::compare("le", {k, q}); };
+    const auto windowed = [&] {
+      return and_masks(runtime, {[&] { return in_window(q, k); }, causal});
+    };
+    const MaskFunction pattern =
+        request.sliding_window ? MaskFunction(windowed) : MaskFunction(causal);
+    const auto padded = [&] { return columns_of(padding, between(batch, 0), k); };
+    mask = padding.defined() ? and_masks(runtime, {pattern, padded}) : pattern();
+  }
+  mask = eager::expand(mask, {shape.batch, -1, shape.length, shape.length});
+  eager::end_of_frame(batch, head, queries, keys);
+  return mask;
+}
+
+// eager_mask: 0 where attention is allowed, the dtype's minimum elsewhere.
+Tensor float_mask(Runtime& runtime, Tensor mask, DType dtype) {
+  Tensor zero = eager::empty(runtime, {}, dtype);
+  Tensor minimum = eager::empty(runtime, {}, dtype);
+  Tensor result = eager::where(mask, zero, minimum);
+  eager::end_of_frame(minimum, zero, mask);
+  return result;
+}
+
+}  // namespace
+
+Tensor create_causal_mask(const ModelContext& context, const MaskRequest& request) {
+  Runtime& runtime = context.runtime;
+  const MaskShape shape{request.inputs_embeds.size(0), request.inputs_embeds.size(1)};
+  Tensor padding;
+  if (request.attention_mask.defined()) {
+    padding = eager::to_dtype(request.attention_mask, DType::boolean);
+  } else if (request.position_ids.defined() && !request.has_cache) {
+    find_packed_sequence_indices(eager::expand(request.position_ids, {shape.batch, -1}));
+  }
+  const bool windowed = request.sliding_window && shape.length >= *request.sliding_window;
+  if (!context.is_eager() && !windowed) {
+    if (padding.defined()) {
+      eager::reduce_plain("all", padding, {}, false, DType::boolean);
+    }
+    return {};
+  }
+  Tensor mask = boolean_mask(runtime, shape, request, padding);
+  return context.is_eager() ? float_mask(runtime, std::move(mask), request.inputs_embeds.dtype())
+                            : mask;
+}
+
+}  // namespace highwater::nn

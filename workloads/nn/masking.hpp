@@ -1,0 +1,23 @@
+// Attention masks as transformers 5.12 makes them (masking_utils.py).
+#pragma once
+
+#include <optional>
+
+#include "workloads/nn/module.hpp"
+
+namespace highwater::nn {
+
+/// What create_causal_mask is given.
+struct MaskRequest {
+  const Tensor& inputs_embeds;
+  const Tensor& attention_mask;  ///< [batch, seq] or undefined
+  const Tensor& position_ids;    ///< [1 or batch, seq] or undefined
+  bool has_cache = false;
+  std::optional<std::int64_t> sliding_window;  ///< create_sliding_window_causal_mask
+};
+
+/// The 4-D mask: undefined if SDPA's is_causal suffices, boolean for SDPA with sliding windows,
+/// in the embeddings' dtype for eager attention.
+Tensor create_causal_mask(const ModelContext& context, const MaskRequest& request);
+
+}  // namespace highwater::nn

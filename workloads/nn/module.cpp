@@ -1,0 +1,117 @@
+#include "workloads/nn/module.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace highwater::nn {
+
+namespace {
+
+std::string joined(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+void collect(Module& module, const std::string& prefix, bool parameters,
+             std::unordered_set<const void*>& seen, std::vector<NamedTensor>& out) {
+  for (auto& [name, tensor] : parameters ? module.own_parameters() : module.own_buffers()) {
+    if (tensor.defined() && seen.insert(tensor.get()).second) {
+      out.push_back({joined(prefix, name), tensor});
+    }
+  }
+  for (Module* child : module.children()) {
+    collect(*child, joined(prefix, child->name()), parameters, seen, out);
+  }
+}
+
+std::vector<NamedTensor> collect(Module& root, bool parameters) {
+  std::unordered_set<const void*> seen;
+  std::vector<NamedTensor> out;
+  collect(root, "", parameters, seen, out);
+  return out;
+}
+
+// The tensor object stays, its storage moves: tied tensors move once.
+void move_tensor(Tensor& tensor, Category category) {
+  if (tensor.place() != eager::Place::cuda) {
+    const Tensor moved = eager::to_cuda(tensor);
+    tensor->storage = moved->storage;
+    tensor.runtime().categorize(tensor, category);
+  }
+}
+
+void convert_tensor(Tensor& tensor, DType dtype, Category category) {
+  if (is_floating_point(tensor.dtype()) && tensor.dtype() != dtype) {
+    const Tensor converted = eager::to_dtype(eager::detach(tensor), dtype);
+    tensor->storage = converted->storage;
+    tensor->dtype = dtype;
+    tensor.runtime().categorize(tensor, category);
+  }
+}
+
+}  // namespace
+
+Module::Module(Module* parent, std::string name)
+    : context_(parent->context()),
+      name_(std::move(name)),
+      path_(joined(parent->path_, name_)),
+      site_(context_.runtime.module_id(path_)) {
+  parent->children_.push_back(this);
+}
+
+Tensor Module::make_parameter(std::string name, const Dims& sizes) {
+  Tensor tensor = eager::empty_on(runtime(), context_.place, sizes, context_.dtype);
+  tensor->requires_grad = true;
+  runtime().categorize(tensor, Category::parameter);
+  register_parameter(std::move(name), tensor);
+  return tensor;
+}
+
+void Module::register_parameter(std::string name, const Tensor& tensor) {
+  parameters_.push_back({std::move(name), tensor});
+}
+
+void Module::register_buffer(std::string name, const Tensor& tensor) {
+  runtime().categorize(tensor, Category::buffer);
+  buffers_.push_back({std::move(name), tensor});
+}
+
+void Module::tie_parameter(std::string_view name, const Tensor& tensor) {
+  const auto found = std::ranges::find(parameters_, name, &NamedTensor::name);
+  found->tensor = tensor;
+}
+
+std::vector<NamedTensor> named_parameters(Module& root) {
+  return collect(root, true);
+}
+
+std::vector<NamedTensor> named_buffers(Module& root) {
+  return collect(root, false);
+}
+
+void move_to_cuda(Module& root) {
+  for (Module* child : root.children()) {
+    const InModule scope(*child);
+    move_to_cuda(*child);
+  }
+  for (auto& parameter : root.own_parameters()) {
+    move_tensor(parameter.tensor, Category::parameter);
+  }
+  for (auto& buffer : root.own_buffers()) {
+    move_tensor(buffer.tensor, Category::buffer);
+  }
+}
+
+void convert(Module& root, DType dtype) {
+  for (Module* child : root.children()) {
+    const InModule scope(*child);
+    convert(*child, dtype);
+  }
+  for (auto& parameter : root.own_parameters()) {
+    convert_tensor(parameter.tensor, dtype, Category::parameter);
+  }
+  for (auto& buffer : root.own_buffers()) {
+    convert_tensor(buffer.tensor, dtype, Category::buffer);
+  }
+}
+
+}  // namespace highwater::nn

@@ -1,0 +1,133 @@
+// Modules: the tree that owns parameters and buffers, in torch.nn's order of registration.
+//
+// A module is built where its ModelContext says (GPU, host or meta) and never moves in memory, so
+// children keep a pointer to their parent. Calling a module takes its arguments by value: as in
+// Python, the caller's argument tuple keeps them alive until the call has returned.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+#include "workloads/training_plan.hpp"
+
+namespace highwater::nn {
+
+using eager::Dims;
+using eager::Runtime;
+using eager::Tensor;
+using eager::TensorList;
+
+/// What every module of one model shares.
+struct ModelContext {
+  Runtime& runtime;
+  const TrainingPlan& plan;
+  eager::Place place = eager::Place::cuda;  ///< where parameters are made
+  DType dtype = DType::fp32;                ///< torch's default dtype while the model is built
+  bool training = true;
+
+  /// `configured`, unless the plan overrides all dropout probabilities.
+  [[nodiscard]] double dropout(double configured) const {
+    return plan.dropout.value_or(configured);
+  }
+
+  [[nodiscard]] bool is_eager() const { return plan.attention == Attention::eager; }
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+class Module {
+ public:
+  /// The root of a model; its path is empty.
+  explicit Module(ModelContext& context) : context_(context) {}
+
+  Module(Module* parent, std::string name);
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  virtual ~Module() = default;
+
+  [[nodiscard]] ModelContext& context() const { return context_; }
+
+  [[nodiscard]] Runtime& runtime() const { return context_.runtime; }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// The module's path from the root, as Runtime numbers it.
+  [[nodiscard]] std::uint32_t site() const { return site_; }
+
+  [[nodiscard]] const std::vector<Module*>& children() const { return children_; }
+
+  [[nodiscard]] std::vector<NamedTensor>& own_parameters() { return parameters_; }
+
+  [[nodiscard]] std::vector<NamedTensor>& own_buffers() { return buffers_; }
+
+  /// Makes a parameter of the default dtype and registers it.
+  Tensor make_parameter(std::string name, const Dims& sizes);
+
+  void register_parameter(std::string name, const Tensor& tensor);
+  void register_buffer(std::string name, const Tensor& tensor);
+
+  /// Shares the parameter `name` with another module (tied embeddings): the old one is dropped.
+  void tie_parameter(std::string_view name, const Tensor& tensor);
+
+ private:
+  ModelContext& context_;
+  std::string name_;
+  std::string path_;
+  std::uint32_t site_ = 0;
+  std::vector<Module*> children_;
+  std::vector<NamedTensor> parameters_;
+  std::vector<NamedTensor> buffers_;
+};
+
+/// A module without a forward of its own: nn.ModuleList and the like.
+class Container : public Module {
+ public:
+  using Module::Module;
+};
+
+/// The repeated blocks of a model, "0", "1", ... below a container.
+template <class Block>
+class BlockList {
+ public:
+  template <class... Arguments>
+  BlockList(Container& parent, std::size_t count, const Arguments&... arguments) {
+    for (std::size_t i = 0; i < count; ++i) {
+      blocks_.push_back(std::make_unique<Block>(&parent, i, arguments...));
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return blocks_.size(); }
+
+  [[nodiscard]] const Block& operator[](std::size_t i) const { return *blocks_[i]; }
+
+ private:
+  std::vector<std::unique_ptr<Block>> blocks_;
+};
+
+/// named_parameters(): every parameter once, with its full name, in order of registration.
+std::vector<NamedTensor> named_parameters(Module& root);
+
+/// named_buffers().
+std::vector<NamedTensor> named_buffers(Module& root);
+
+/// Module.to("cuda") of a model on the host: children first, one block a tensor.
+void move_to_cuda(Module& root);
+
+/// Module.half() or .bfloat16(): children first; each new block exists before the old one is freed.
+void convert(Module& root, DType dtype);
+
+/// Names the part of the model that allocations belong to.
+class InModule : eager::Scoped<std::uint32_t> {
+ public:
+  explicit InModule(const Module& module) : Scoped(module.runtime().module, module.site()) {}
+};
+
+}  // namespace highwater::nn

@@ -1,0 +1,75 @@
+// torch/optim/adam.py and adamw.py: they differ in weight decay, which Adam adds to a copy of the
+// gradients and AdamW applies to the parameters in place.
+#include "workloads/eager/ops.hpp"
+#include "workloads/optim/algorithms.hpp"
+
+namespace highwater::optim {
+
+namespace {
+
+constexpr std::size_t kDenominatorSource = 1;  // exp_avg_sq, when the step is on the host
+
+// _init_group. The step counter is on the GPU only for the fused kernel.
+void init_state(const Update& update, Slot& slot) {
+  if (update.path == Path::fused) {
+    eager::OpScope scope(*update.runtime, "zeros");
+    add_state(slot, eager::empty(*update.runtime, {}, DType::fp32));
+  }
+  for (int moment = 0; moment < 2; ++moment) {
+    add_state(slot, make_like("zeros_like", slot.param));
+  }
+}
+
+// _multi_tensor_adam(w): the list of denominators is one more copy of the parameters; it outlives
+// its dtype's turn and is let go when the next one is ready, or at the end.
+void update_lists(const Slots& slots, bool adds_decay) {
+  TensorVector exp_avg_sq_sqrt;
+  for (const auto& group : by_dtype(slots)) {
+    if (adds_decay) {
+      foreach_grads("_foreach_add", group);  // deleted before the denominators are made
+    }
+    exp_avg_sq_sqrt = foreach_state("_foreach_sqrt", group, kDenominatorSource);
+  }
+}
+
+// _single_tensor_adam(w): denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)
+void update_one_by_one(const Slots& slots, bool adds_decay) {
+  Tensor grad;
+  Tensor denom;
+  for (const Slot* slot : slots) {
+    grad.reset();
+    if (adds_decay) {
+      grad = make_like("add", slot->param->grad);
+    }
+    Tensor root = make_like("sqrt", slot->state[kDenominatorSource]);
+    Tensor ratio = make_like("div", root);
+    root.reset();
+    denom = std::move(ratio);
+  }
+  eager::end_of_frame(grad, denom);
+}
+
+void step(const Update& update, const Slots& slots, bool adds_decay) {
+  for (Slot* slot : slots) {
+    if (slot->state.empty()) {
+      init_state(update, *slot);
+    }
+  }
+  if (update.path == Path::foreach) {
+    update_lists(slots, adds_decay);
+  } else if (update.path == Path::loop) {
+    update_one_by_one(slots, adds_decay);
+  }
+}
+
+}  // namespace
+
+void adam(const Update& update, const Slots& slots) {
+  step(update, slots, update.decays);
+}
+
+void adamw(const Update& update, const Slots& slots) {
+  step(update, slots, false);
+}
+
+}  // namespace highwater::optim

@@ -1,0 +1,61 @@
+// The update rules behind OptimizerRun, one function per file of torch/optim (PyTorch 2.6).
+//
+// Each function is one call of the Python function of the same name for one parameter group. Only
+// what allocates or frees is written down; what works in place (lerp_, addcmul_, addcdiv_, the
+// fused kernels, weight decay of AdamW and Adafactor) leaves no trace, and step counters live on
+// the host unless the fused kernel reads them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "workloads/optim/tensor_vector.hpp"
+
+namespace highwater::optim {
+
+/// Which of torch's implementations runs.
+enum class Path : std::uint8_t { foreach, fused, loop };
+
+/// A parameter and what the optimizer keeps for it, in order of creation.
+struct Slot {
+  Tensor param;  ///< what is updated: the master copy if there is one
+  Tensor model;  ///< the model's low-precision parameter behind a master copy, else undefined
+  boost::container::small_vector<Tensor, 4> state;
+};
+
+using Slots = std::vector<Slot*>;
+
+/// One call of an update rule.
+struct Update {
+  Runtime* runtime = nullptr;
+  Path path = Path::foreach;
+  bool decays = false;    ///< the group's weight_decay is not zero
+  bool momentum = false;  ///< of SGD
+};
+
+/// zeros_like and its kin as a new state tensor of `slot`.
+void add_state(Slot& slot, Tensor tensor);
+
+/// `slots` by dtype of the parameter, in the order of torch's groups.
+std::vector<Slots> by_dtype(const Slots& slots);
+
+/// A multi-tensor operator whose results have the shapes of the gradients.
+TensorVector foreach_grads(const char* op, const Slots& slots);
+
+/// The same for state tensor `index`.
+TensorVector foreach_state(const char* op, const Slots& slots, std::size_t index);
+
+void adam(const Update& update, const Slots& slots);   // adam.cpp
+void adamw(const Update& update, const Slots& slots);  // adam.cpp
+void sgd(const Update& update, const Slots& slots);
+void rmsprop(const Update& update, const Slots& slots);
+void adagrad_init(Slot& slot);  ///< Adagrad makes its state when it is constructed
+void adagrad(const Update& update, const Slots& slots);
+void adafactor(const Update& update, const Slots& slots);
+
+/// bitsandbytes.optim.AdamW8bit; `maps` holds the quantization tables of this optimizer object.
+void adamw_8bit(Runtime& runtime, std::vector<Tensor>& maps, const Slots& slots);
+
+}  // namespace highwater::optim

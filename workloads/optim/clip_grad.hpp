@@ -1,0 +1,13 @@
+// torch.nn.utils.clip_grad_norm_ (torch/nn/utils/clip_grad.py, PyTorch 2.6), foreach as by default.
+#pragma once
+
+#include <span>
+
+#include "workloads/eager/tensor.hpp"
+
+namespace highwater {
+
+/// Clips the gradients of `parameters` (those that have one) and drops the returned norm.
+void clip_grad_norm(eager::Runtime& runtime, std::span<const eager::Tensor> parameters);
+
+}  // namespace highwater

@@ -1,0 +1,45 @@
+// torch.amp.GradScaler (torch/amp/grad_scaler.py, PyTorch 2.6) as the training loop drives it.
+//
+// Inf checks are answered with "none found", so no step is skipped.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/eager/tensor.hpp"
+
+namespace highwater {
+
+class OptimizerRun;
+
+class GradScaler {
+ public:
+  explicit GradScaler(eager::Runtime& runtime) : runtime_(runtime) {}
+
+  /// scaler.scale(loss); the first call makes the scale and the growth tracker.
+  eager::Tensor scale(const eager::Tensor& loss);
+
+  /// scaler.unscale_(optimizer), before clipping.
+  void unscale();
+
+  /// scaler.step(optimizer)
+  void step(OptimizerRun& optimizer);
+
+  /// scaler.update()
+  void update();
+
+ private:
+  enum class Stage : std::uint8_t { ready, unscaled };
+
+  void check_inf();
+  void find_inf(const eager::Tensor& inv_scale, const eager::Tensor& found_inf);
+  void step_in_kernel(OptimizerRun& optimizer);
+  eager::Tensor scalar(const char* op, DType dtype);
+
+  eager::Runtime& runtime_;
+  eager::Tensor scale_;
+  eager::Tensor growth_tracker_;
+  eager::Tensor found_inf_;  ///< of the step under way: found_inf_per_device
+  Stage stage_ = Stage::ready;
+};
+
+}  // namespace highwater

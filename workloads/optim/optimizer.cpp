@@ -1,0 +1,193 @@
+#include "workloads/optim/optimizer.hpp"
+
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater {
+
+namespace {
+
+using eager::Tensor;
+using optim::Path;
+using optim::Slot;
+using optim::Slots;
+
+// What torch picks: foreach on CUDA if neither flag is given, but Adafactor loops.
+Path path_of(const Optimizer& choice) {
+  switch (choice.impl) {
+    case OptimizerImpl::foreach:
+      return Path::foreach;
+    case OptimizerImpl::fused:
+      return Path::fused;
+    case OptimizerImpl::loop:
+      return Path::loop;
+    case OptimizerImpl::standard:
+      return choice.kind == OptimizerKind::adafactor ? Path::loop : Path::foreach;
+  }
+  return Path::foreach;
+}
+
+bool group_decays(const Optimizer& choice, std::size_t index, std::size_t count) {
+  return count > 1 ? index == 0 : choice.kind == OptimizerKind::adamw;
+}
+
+template <class Groups, class Function>
+void for_each_slot(Groups& groups, Function function) {
+  for (auto& group : groups) {
+    for (Slot& slot : group.slots) {
+      function(slot);
+    }
+  }
+}
+
+Tensor make_master(const Tensor& param) {
+  const Tensor copy = optim::make_like("clone", param);
+  Tensor master = optim::make_like("to", copy, DType::fp32);
+  param.runtime().categorize(master, Category::optimizer_state);
+  return master;
+}
+
+// master.grad = model.grad.float(); model.grad = None
+void cast_gradient(Slot& slot) {
+  if (slot.model.defined() && slot.model->grad.defined()) {
+    slot.param->grad = optim::make_like("to", slot.model->grad, DType::fp32);
+    slot.param.runtime().categorize(slot.param->grad, Category::gradient);
+    slot.model->grad.reset();
+  }
+}
+
+}  // namespace
+
+OptimizerRun::OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
+                           const std::vector<std::vector<Tensor>>& groups)
+    : runtime_(runtime), choice_(choice), path_(path_of(choice)) {
+  if (choice.kind == OptimizerKind::none) {
+    choice_.in_backward = choice_.master_weights = false;
+  }
+  make_instances(groups);
+  for (auto& instance : instances_) {
+    make_masters(instance);
+    make_early_state(instance);
+  }
+  if (choice_.in_backward) {
+    hook_into_backward();
+  }
+}
+
+OptimizerRun::~OptimizerRun() {
+  for (const auto& node : hooked_) {
+    node->post_hook = nullptr;
+  }
+}
+
+// One object with all groups, or one object for each parameter.
+void OptimizerRun::make_instances(const std::vector<std::vector<Tensor>>& groups) {
+  instances_.resize(choice_.in_backward ? 0 : 1);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Group without_slots{.slots = {}, .decays = group_decays(choice_, i, groups.size())};
+    if (!choice_.in_backward) {
+      instances_.front().groups.push_back(without_slots);
+    }
+    for (const auto& param : groups[i]) {
+      if (choice_.in_backward) {
+        instances_.emplace_back().groups.push_back(without_slots);
+      }
+      instances_.back().groups.back().slots.push_back({.param = param, .model = {}, .state = {}});
+    }
+  }
+}
+
+void OptimizerRun::make_masters(Instance& instance) {
+  if (!choice_.master_weights) {
+    return;
+  }
+  for_each_slot(instance.groups, [](Slot& slot) {
+    if (is_low_precision(slot.param.dtype())) {
+      slot.model = slot.param;
+      slot.param = make_master(slot.model);
+    }
+  });
+}
+
+void OptimizerRun::make_early_state(Instance& instance) {
+  if (choice_.kind == OptimizerKind::adagrad) {
+    for_each_slot(instance.groups, optim::adagrad_init);
+  }
+}
+
+// The node that accumulates into a leaf is found as the edge of any operator applied to it.
+void OptimizerRun::hook_into_backward() {
+  eager::Scoped<bool> grad_mode(runtime_.grad_enabled, true);
+  for (auto& instance : instances_) {
+    const Slot& slot = instance.groups.front().slots.front();
+    const Tensor& leaf = slot.model.defined() ? slot.model : slot.param;
+    hooked_.push_back(eager::begin_node(runtime_, "", {leaf})->next_edges[0].node);
+    hooked_.back()->post_hook = [this, &instance](Tensor&) {
+      step(instance);
+      zero_grad(instance, true);
+    };
+  }
+}
+
+void OptimizerRun::step() {
+  if (!choice_.in_backward && choice_.kind != OptimizerKind::none) {
+    for (auto& instance : instances_) {
+      step(instance);
+    }
+  }
+}
+
+void OptimizerRun::step(Instance& instance) {
+  const eager::NoGrad no_grad(runtime_);
+  for_each_slot(instance.groups, cast_gradient);
+  for (auto& group : instance.groups) {
+    update(instance, group);
+  }
+}
+
+void OptimizerRun::update(Instance& instance, Group& group) {
+  Slots slots;
+  for (Slot& slot : group.slots) {
+    if (slot.param->grad.defined()) {
+      slots.push_back(&slot);
+    }
+  }
+  const optim::Update update{.runtime = &runtime_,
+                             .path = path_,
+                             .decays = group.decays,
+                             .momentum = choice_.kind == OptimizerKind::sgd_momentum};
+  switch (choice_.kind) {
+    case OptimizerKind::none:
+      return;
+    case OptimizerKind::sgd:
+    case OptimizerKind::sgd_momentum:
+      return optim::sgd(update, slots);
+    case OptimizerKind::adam:
+      return optim::adam(update, slots);
+    case OptimizerKind::adamw:
+      return optim::adamw(update, slots);
+    case OptimizerKind::rmsprop:
+      return optim::rmsprop(update, slots);
+    case OptimizerKind::adagrad:
+      return optim::adagrad(update, slots);
+    case OptimizerKind::adafactor:
+      return optim::adafactor(update, slots);
+    case OptimizerKind::adamw_8bit:
+      return optim::adamw_8bit(runtime_, instance.maps, slots);
+  }
+}
+
+void OptimizerRun::zero_grad(bool set_to_none) {
+  for (auto& instance : instances_) {
+    zero_grad(instance, set_to_none);
+  }
+}
+
+// Zeroing is in place (grad.zero_() or _foreach_zero_).
+void OptimizerRun::zero_grad(Instance& instance, bool set_to_none) {
+  if (set_to_none) {
+    for_each_slot(instance.groups, [](Slot& slot) { slot.param->grad.reset(); });
+  }
+}
+
+}  // namespace highwater

@@ -1,0 +1,72 @@
+// The optimizer of a training run: what its construction, step and zero_grad allocate and free.
+//
+// Mirrors torch.optim of PyTorch 2.6 (one object for all parameters), bitsandbytes' AdamW8bit and
+// two wrappers around them: fp32 master copies and the update during backward.
+//
+// Weight decay follows the usual recipe: with two groups the first decays and the second (norms and
+// biases) does not; with one group the class default counts, which is not zero for AdamW only.
+//
+// Master weights are those of Megatron-LM's Float16OptimizerWithFloat16Params (core/optimizer/
+// optimizer.py), as in Apex O2: when the optimizer is made each low-precision parameter gets a copy
+// (param.detach().clone().float()) which it updates instead. At each step every gradient is cast to
+// fp32 and the low-precision one is let go at once; afterwards the copies are written back in
+// place.
+//
+// The update during backward is PyTorch's tutorial (intermediate_source/
+// optimizer_step_in_backward_tutorial): one optimizer object per parameter, run by a
+// post-accumulate-grad hook that steps and sets the gradient to None.
+#pragma once
+
+#include <vector>
+
+#include "workloads/eager/node.hpp"
+#include "workloads/optim/algorithms.hpp"
+#include "workloads/training_plan.hpp"
+
+namespace highwater {
+
+class OptimizerRun {
+ public:
+  /// `groups` are the parameter groups, leaves in the order of model.parameters().
+  OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
+               const std::vector<std::vector<eager::Tensor>>& groups);
+  OptimizerRun(const OptimizerRun&) = delete;
+  OptimizerRun& operator=(const OptimizerRun&) = delete;
+  ~OptimizerRun();
+
+  /// Updates the parameters that have a gradient; nothing is left to do if backward did it.
+  void step();
+
+  void zero_grad(bool set_to_none);
+
+  /// True if the kernel unscales gradients itself (_step_supports_amp_scaling).
+  [[nodiscard]] bool unscales_in_kernel() const { return path_ == optim::Path::fused; }
+
+ private:
+  struct Group {
+    std::vector<optim::Slot> slots;
+    bool decays = false;
+  };
+
+  /// One Python optimizer object.
+  struct Instance {
+    std::vector<Group> groups;
+    std::vector<eager::Tensor> maps;  ///< AdamW8bit's quantization tables
+  };
+
+  void make_instances(const std::vector<std::vector<eager::Tensor>>& groups);
+  void make_masters(Instance& instance);
+  void make_early_state(Instance& instance);
+  void hook_into_backward();
+  void step(Instance& instance);
+  void update(Instance& instance, Group& group);
+  void zero_grad(Instance& instance, bool set_to_none);
+
+  eager::Runtime& runtime_;
+  Optimizer choice_;
+  optim::Path path_;
+  std::vector<Instance> instances_;
+  std::vector<eager::Ref<eager::Node>> hooked_;  ///< AccumulateGrad nodes, kept for their hooks
+};
+
+}  // namespace highwater

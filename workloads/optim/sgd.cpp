@@ -1,0 +1,73 @@
+// torch/optim/sgd.py. The momentum buffer of a parameter is made at its first step: a copy of the
+// gradient (after weight decay), or left uninitialized for the fused kernel to fill.
+#include <algorithm>
+
+#include "workloads/optim/algorithms.hpp"
+
+namespace highwater::optim {
+
+namespace {
+
+// _multi_tensor_sgd. With momentum the gradients' variable is rebound to the buffers, which lets
+// go of the copies that weight decay made.
+void update_lists(const Update& update, const Slots& slots) {
+  TensorVector device_grads;
+  for (const auto& group : by_dtype(slots)) {
+    device_grads.clear();
+    if (update.decays) {
+      device_grads = foreach_grads("_foreach_add", group);
+    }
+    if (!update.momentum) {
+      continue;
+    }
+    for (Slot* slot : group) {
+      if (slot->state.empty()) {
+        add_state(*slot, make_like("clone", slot->param->grad));
+      }
+    }
+    device_grads.clear();
+  }
+}
+
+// _single_tensor_sgd
+void update_one_by_one(const Update& update, const Slots& slots) {
+  Tensor grad;
+  for (Slot* slot : slots) {
+    grad.reset();
+    if (update.decays) {
+      grad = make_like("add", slot->param->grad);
+    }
+    if (!update.momentum) {
+      continue;
+    }
+    if (slot->state.empty()) {
+      add_state(*slot, make_like("clone", slot->param->grad));
+    }
+    grad.reset();
+  }
+}
+
+// _fused_sgd
+void init_fused(const Slots& slots) {
+  if (std::ranges::any_of(slots, [](const Slot* slot) { return !slot->state.empty(); })) {
+    return;
+  }
+  for (Slot* slot : slots) {
+    add_state(*slot, make_like("empty_like", slot->param->grad));
+  }
+}
+
+}  // namespace
+
+void sgd(const Update& update, const Slots& slots) {
+  switch (update.path) {
+    case Path::foreach:
+      return update_lists(update, slots);
+    case Path::loop:
+      return update_one_by_one(update, slots);
+    case Path::fused:
+      return update.momentum ? init_fused(slots) : void();
+  }
+}
+
+}  // namespace highwater::optim

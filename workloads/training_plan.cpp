@@ -1,0 +1,391 @@
+// The rules that cross axes of a plan, as one table, and what follows from a plan without running
+// it.
+//
+// A rule says when PyTorch 2.6, transformers 5.12 or bitsandbytes would refuse the combination, or
+// when one option makes another meaningless. Those about kernels and optimizers were tried on the
+// real release (`fused` of each optimizer; sdpa backends by dtype, head size and architecture).
+#include "workloads/training_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include "workloads/models/lora_targets.hpp"
+
+namespace highwater {
+namespace {
+
+/// Bytes of one tensor above which sums could overflow: 4 PiB, far beyond any device.
+constexpr long double kLargestTensor = 4503599627370496.0L;
+
+/// A plan and what several rules ask of it.
+struct Facts {
+  const TrainingPlan* plan;
+  ModelShape shape;
+  std::int64_t longest = 0;  ///< tokens of the longest sequence
+};
+
+std::int64_t longest_sequence(const TrainingPlan& plan) {
+  return plan.seq.empty() ? 0 : *std::ranges::max_element(plan.seq);
+}
+
+/// The dtype that attention and matmuls compute in.
+DType compute_dtype(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return DType::fp32;
+    case Precision::bf16:
+    case Precision::amp_bf16:
+      return DType::bf16;
+    case Precision::fp16:
+    case Precision::amp_fp16:
+      return DType::fp16;
+  }
+  return DType::fp32;
+}
+
+DType compute_dtype(const Facts& f) {
+  return compute_dtype(f.plan->precision);
+}
+
+/// Classes that have no SDPA path in transformers 5 (_supports_sdpa is false).
+bool has_sdpa(const ModelConfig& config) {
+  return !std::holds_alternative<BloomConfig>(config) &&
+         !std::holds_alternative<GptNeoConfig>(config) &&
+         !std::holds_alternative<CodegenConfig>(config) &&
+         !std::holds_alternative<GptJConfig>(config) && !std::holds_alternative<T5Config>(config);
+}
+
+bool is_attention(const Facts& f, Attention attention) {
+  return f.plan->attention == attention;
+}
+
+bool is_any(OptimizerKind kind, std::initializer_list<OptimizerKind> kinds) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+int release_part(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool torch_is_before(const Facts& f, int major, int minor) {
+  const std::string_view text = f.plan->versions.torch;
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const int at_minor = dot < text.size() ? release_part(text.substr(dot + 1)) : 0;
+  return std::pair(release_part(text.substr(0, dot)), at_minor) < std::pair(major, minor);
+}
+
+/// Bytes of the largest tensor that the plan can make, as a number that cannot overflow.
+long double largest_tensor(const Facts& f) {
+  const auto tokens = static_cast<long double>(f.plan->batch) * static_cast<long double>(f.longest);
+  const std::int64_t width = std::max({f.shape.vocab, 4 * f.shape.hidden, 2 * f.shape.ffn});
+  const bool has_scores = is_attention(f, Attention::eager) || is_attention(f, Attention::sdpa) ||
+                          is_attention(f, Attention::sdpa_math);
+  const long double scores = has_scores ? tokens * static_cast<long double>(f.longest) *
+                                              static_cast<long double>(f.shape.heads)
+                                        : 0;
+  return 4 * std::max(tokens * static_cast<long double>(width), scores);
+}
+
+/// One row: when it is broken, and what to say and do. The message can name facts in braces.
+struct Rule {
+  bool (*is_broken)(const Facts& f);
+  std::string_view message;
+};
+
+// Single axes, for plans that do not come from the command line.
+constexpr std::array kRanges{
+    Rule{[](const Facts& f) { return f.plan->batch < 1; },
+         "batch {batch}: at least one sequence is needed; give 1 or more"},
+    Rule{[](const Facts& f) {
+           return f.plan->seq.empty() || *std::ranges::min_element(f.plan->seq) < 1;
+         },
+         "seq: every length must be at least 1; give one length or one per micro-batch"},
+    Rule{[](const Facts& f) { return f.plan->steps < 1; },
+         "steps {steps}: at least one step is needed; 3 show the first and the steady state"},
+    Rule{[](const Facts& f) { return f.plan->grad_accum < 1; },
+         "grad-accum {accum}: at least one micro-batch per step is needed"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.param_groups < 1 || f.plan->optimizer.param_groups > 2;
+         },
+         "param-groups: give 1, or 2 for norms and biases in a group of their own"},
+    Rule{[](const Facts& f) { return f.plan->checkpoint.n < 1; },
+         "checkpoint every-N: N must be at least 1; every-1 is full"},
+    Rule{[](const Facts& f) { return f.plan->loss.chunks < 1; },
+         "loss chunked-N: N must be at least 1"},
+    Rule{[](const Facts& f) {
+           return f.plan->dropout && !(*f.plan->dropout >= 0 && *f.plan->dropout <= 1);
+         },
+         "dropout: a probability lies between 0 and 1"},
+    Rule{[](const Facts& f) { return f.plan->grad_clip && !(*f.plan->grad_clip > 0); },
+         "grad-clip: the largest norm must be above 0"},
+    Rule{[](const Facts& f) { return f.plan->lora.rank < 0; },
+         "lora: the rank must be at least 1, or 0 for none"},
+};
+
+constexpr std::array kModelRules{
+    Rule{[](const Facts& f) {
+           return has_position_table(f.plan->model.config) && f.shape.max_positions &&
+                  f.longest > *f.shape.max_positions;
+         },
+         "seq {seq}: {model} learned {positions} positions and PyTorch fails beyond them; give at "
+         "most {positions}, or a model with rotary positions"},
+    Rule{[](const Facts& f) {
+           return f.plan->model_code == ModelCode::torchtitan &&
+                  !std::holds_alternative<LlamaConfig>(f.plan->model.config) &&
+                  !std::holds_alternative<PlainConfig>(f.plan->model.config);
+         },
+         "model-code torchtitan: it has no {family} model; use model-code hf, or a llama"},
+    Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
+         "experts: {model} is no mixture of experts; leave the option out"},
+    Rule{[](const Facts& f) {
+           return f.plan->checkpoint.kind == CheckpointKind::every_n &&
+                  f.plan->checkpoint.n > std::max(f.shape.layers, f.shape.decoder_layers);
+         },
+         "checkpoint every-{n}: {model} has {layers} layers, so none would be checkpointed; give a "
+         "smaller N or none"},
+    Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
+         "batch {batch} with seq {seq}: a tensor could have more than 4 PiB; give smaller ones"},
+};
+
+constexpr std::array kAttentionRules{
+    Rule{[](const Facts& f) {
+           return !is_attention(f, Attention::eager) && f.plan->model_code == ModelCode::hf &&
+                  !has_sdpa(f.plan->model.config);
+         },
+         "attention {attention}: transformers has only eager attention for {family}; give eager"},
+    Rule{[](const Facts& f) {
+           return is_attention(f, Attention::sdpa_flash) && compute_dtype(f) == DType::fp32;
+         },
+         "attention sdpa-flash: the kernel computes in bf16 and fp16 only; give another precision, "
+         "or attention sdpa-efficient"},
+    Rule{[](const Facts& f) {
+           return is_attention(f, Attention::sdpa_cudnn) && compute_dtype(f) == DType::fp32;
+         },
+         "attention sdpa-cudnn: the kernel computes in bf16 and fp16 only; give another precision, "
+         "or attention sdpa-efficient"},
+    Rule{
+        [](const Facts& f) {
+          return is_attention(f, Attention::sdpa_flash) && f.shape.head_dim > 256;
+        },
+        "attention sdpa-flash: heads of {head_dim} are too wide for the kernel (at most 256); give "
+        "attention sdpa-efficient"},
+    Rule{
+        [](const Facts& f) {
+          return is_attention(f, Attention::sdpa_cudnn) && f.shape.head_dim > 128;
+        },
+        "attention sdpa-cudnn: heads of {head_dim} are too wide for the kernel (at most 128); give "
+        "attention sdpa"},
+    Rule{[](const Facts& f) {
+           return (is_attention(f, Attention::sdpa_flash) ||
+                   is_attention(f, Attention::sdpa_cudnn)) &&
+                  f.plan->gpu.major < 8;
+         },
+         "attention {attention}: needs compute capability 8.0, {gpu} has {capability}; give "
+         "attention sdpa-efficient or another GPU"},
+    Rule{
+        [](const Facts& f) {
+          return is_attention(f, Attention::sdpa_efficient) && f.plan->gpu.major < 8 &&
+                 compute_dtype(f) == DType::bf16;
+        },
+        "attention sdpa-efficient: bf16 needs compute capability 8.0, {gpu} has {capability}; give "
+        "precision fp16, or attention sdpa-math"},
+};
+
+// Attention written out in the module's forward cannot be checkpointed alone.
+bool has_attention_function(const TrainingPlan& plan) {
+  const auto& config = plan.model.config;
+  const bool is_written_out =
+      std::holds_alternative<BloomConfig>(config) || std::holds_alternative<T5Config>(config) ||
+      (std::holds_alternative<PlainConfig>(config) && plan.attention == Attention::eager);
+  return !is_written_out;
+}
+
+constexpr std::array kCheckpointRules{
+    Rule{[](const Facts& f) {
+           return f.plan->checkpoint.reentrant && f.plan->checkpoint.kind == CheckpointKind::none;
+         },
+         "checkpoint-impl reentrant: nothing is checkpointed; give checkpoint full or every-N too"},
+    Rule{[](const Facts& f) {
+           return f.plan->checkpoint.reentrant &&
+                  f.plan->checkpoint.kind == CheckpointKind::selective_op;
+         },
+         "checkpoint-impl reentrant: torch selects by operator in the nonreentrant implementation "
+         "only; leave checkpoint-impl out"},
+    Rule{[](const Facts& f) {
+           return f.plan->checkpoint.kind == CheckpointKind::selective_attention &&
+                  !has_attention_function(*f.plan);
+         },
+         "checkpoint selective-attention: {family} has no attention function that could be "
+         "checkpointed by itself; give selective-op or full"},
+};
+
+constexpr std::array kOptimizerRules{
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.impl == OptimizerImpl::fused &&
+                  is_any(f.plan->optimizer.kind, {OptimizerKind::rmsprop, OptimizerKind::adagrad,
+                                                  OptimizerKind::adafactor});
+         },
+         "optimizer-impl fused: torch has fused CUDA kernels for adam, adamw and sgd only; give "
+         "foreach or loop"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.impl != OptimizerImpl::standard &&
+                  f.plan->optimizer.kind == OptimizerKind::adamw_8bit;
+         },
+         "optimizer-impl: adamw-8bit (bitsandbytes) has one implementation; leave the option out"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.impl == OptimizerImpl::fused && torch_is_before(f, 2, 3) &&
+                  is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
+         },
+         "optimizer-impl fused: SGD has it from PyTorch 2.3 on; give foreach or a newer --torch"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.kind == OptimizerKind::adafactor && torch_is_before(f, 2, 5);
+         },
+         "optimizer adafactor: in PyTorch from 2.5 on; give a newer --torch"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.master_weights && f.plan->precision != Precision::bf16 &&
+                  f.plan->precision != Precision::fp16;
+         },
+         "master-weights: with precision {precision} the parameters are fp32 themselves; give bf16 "
+         "or fp16, or leave the option out"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.kind == OptimizerKind::none &&
+                  (f.plan->optimizer.master_weights || f.plan->optimizer.in_backward);
+         },
+         "master-weights, optimizer-in-backward: there is no optimizer; choose one, or leave them "
+         "out"},
+    Rule{[](const Facts& f) { return f.plan->optimizer.in_backward && f.plan->grad_clip; },
+         "optimizer-in-backward with grad-clip: the norm is known only when all gradients are; "
+         "leave one of them out"},
+    Rule{[](const Facts& f) { return f.plan->optimizer.in_backward && f.plan->grad_accum > 1; },
+         "optimizer-in-backward with grad-accum {accum}: gradients are used up in each backward; "
+         "give grad-accum 1"},
+    Rule{[](const Facts& f) {
+           return f.plan->optimizer.in_backward && f.plan->precision == Precision::amp_fp16;
+         },
+         "optimizer-in-backward with precision amp-fp16: GradScaler unscales after the backward; "
+         "give amp-bf16"},
+    Rule{[](const Facts& f) {
+           return !f.plan->training && (f.plan->grad_clip || f.plan->optimizer.master_weights ||
+                                        f.plan->optimizer.in_backward);
+         },
+         "mode eval: grad-clip, master-weights and optimizer-in-backward belong to training; leave "
+         "them out"},
+};
+
+constexpr std::array kOtherRules{
+    Rule{[](const Facts& f) { return f.plan->loss.kind == LossKind::fused && f.plan->keep_logits; },
+         "keep-logits with loss fused: the fused loss makes no logits; leave one of them out"},
+    Rule{[](const Facts& f) {
+           return f.plan->loss.kind == LossKind::chunked && f.plan->keep_logits;
+         },
+         "keep-logits with loss chunked: that training step drops the chunks of logits; leave one "
+         "of "
+         "them out"},
+    Rule{[](const Facts& f) {
+           return f.plan->loss.kind == LossKind::fused &&
+                  (f.plan->model_code == ModelCode::torchtitan ||
+                   std::holds_alternative<PlainConfig>(f.plan->model.config));
+         },
+         "loss fused: it replaces the loss inside of transformers' classes, and this decoder takes "
+         "no labels; give model-code hf or another loss"},
+    Rule{[](const Facts& f) {
+           return (f.plan->loss.kind == LossKind::fused ||
+                   f.plan->loss.kind == LossKind::chunked) &&
+                  std::holds_alternative<T5Config>(f.plan->model.config);
+         },
+         "loss fused, chunked: not supported for T5; give hf"},
+    Rule{[](const Facts& f) {
+           return f.plan->init == ModelInit::pretrained_half &&
+                  f.plan->precision != Precision::fp16 && f.plan->precision != Precision::bf16;
+         },
+         "init pretrained-half: the model is converted to fp16 or bf16; give one of them as "
+         "precision, or init cpu"},
+    Rule{[](const Facts& f) {
+           return f.plan->lora.rank == 0 &&
+                  (f.plan->lora.dropout > 0 || !f.plan->lora.targets.empty());
+         },
+         "lora-dropout, lora-targets: there is no LoRA; give --lora with a rank too"},
+    Rule{
+        [](const Facts& f) { return f.plan->lora.rank > 0 && f.plan->optimizer.param_groups == 2; },
+        "param-groups 2 with lora: adapters have neither norms nor biases, so the second group "
+        "would be empty; give 1"},
+};
+
+std::string_view precision_word(Precision precision) {
+  constexpr std::array<std::string_view, 5> kWords{"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16"};
+  return kWords[static_cast<std::size_t>(precision)];
+}
+
+std::string_view attention_word(Attention attention) {
+  constexpr std::array<std::string_view, 6> kWords{"eager",          "sdpa",      "sdpa-flash",
+                                                   "sdpa-efficient", "sdpa-math", "sdpa-cudnn"};
+  return kWords[static_cast<std::size_t>(attention)];
+}
+
+std::string fill_in(std::string_view message, const Facts& f) {
+  const TrainingPlan& plan = *f.plan;
+  return fmt::format(
+      fmt::runtime(message), fmt::arg("batch", plan.batch), fmt::arg("seq", f.longest),
+      fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
+      fmt::arg("n", plan.checkpoint.n), fmt::arg("model", plan.model.name),
+      fmt::arg("family", family_name(plan.model)), fmt::arg("layers", f.shape.layers),
+      fmt::arg("positions", f.shape.max_positions.value_or(0)),
+      fmt::arg("head_dim", f.shape.head_dim), fmt::arg("gpu", plan.gpu.name),
+      fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
+      fmt::arg("precision", precision_word(plan.precision)),
+      fmt::arg("attention", attention_word(plan.attention)));
+}
+
+template <std::size_t N>
+void check(const std::array<Rule, N>& rules, const Facts& facts,
+           std::vector<std::string>& problems) {
+  for (const Rule& rule : rules) {
+    if (rule.is_broken(facts)) {
+      problems.push_back(fill_in(rule.message, facts));
+    }
+  }
+}
+
+void append(std::vector<std::string> more, std::vector<std::string>& problems) {
+  std::ranges::move(more, std::back_inserter(problems));
+}
+
+}  // namespace
+
+std::vector<std::string> plan_problems(const TrainingPlan& plan) {
+  std::vector<std::string> problems = model_problems(plan.model);
+  // A shape that makes no sense would only breed errors that follow from it.
+  const bool model_is_sound = problems.empty();
+  const Facts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
+                    longest_sequence(plan)};
+  const auto* llama = std::get_if<LlamaConfig>(&plan.model.config);
+  if (model_is_sound && plan.model_code == ModelCode::torchtitan && llama != nullptr) {
+    append(to_plain_problems(*llama), problems);
+  }
+  check(kRanges, facts, problems);
+  if (model_is_sound) {
+    check(kModelRules, facts, problems);
+  }
+  check(kAttentionRules, facts, problems);
+  check(kCheckpointRules, facts, problems);
+  check(kOptimizerRules, facts, problems);
+  check(kOtherRules, facts, problems);
+  return problems;
+}
+
+bool supports_sdpa(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::torchtitan || has_sdpa(plan.model.config);
+}
+
+std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index) {
+  const auto count = static_cast<std::int64_t>(plan.seq.size());
+  return plan.seq[static_cast<std::size_t>(index % count)];
+}
+
+}  // namespace highwater
