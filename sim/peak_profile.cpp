@@ -69,8 +69,12 @@ std::size_t peak_event(const RequestTrace& trace) {
 }  // namespace
 
 PeakProfile profile_peak(const RequestTrace& trace) {
+  return profile_at(trace, peak_event(trace));
+}
+
+PeakProfile profile_at(const RequestTrace& trace, std::size_t event) {
   PeakProfile profile;
-  profile.event = peak_event(trace);
+  profile.event = event;
   LiveSet live(trace);
   for (std::size_t i = 0; i < trace.events.size() && i <= profile.event; ++i) {
     live.apply(trace.events[i]);

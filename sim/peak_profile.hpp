@@ -14,9 +14,9 @@ struct SiteShare {
   std::uint64_t blocks = 0;
 };
 
-/// The first moment at which the live requested bytes are highest.
+/// One moment of a trace, by default the first at which the live requested bytes are highest.
 struct PeakProfile {
-  std::size_t event = 0;  ///< index of the allocation that reaches it
+  std::size_t event = 0;  ///< index of the event that reaches it
   Bytes live;
   std::uint64_t blocks = 0;
   std::vector<SiteShare> sites;  ///< largest first; their bytes sum to `live`
@@ -24,5 +24,8 @@ struct PeakProfile {
 
 /// A block counts as live until its free is requested.
 PeakProfile profile_peak(const RequestTrace& trace);
+
+/// The live bytes right after event `event` of `trace`.
+PeakProfile profile_at(const RequestTrace& trace, std::size_t event);
 
 }  // namespace highwater

@@ -45,6 +45,12 @@ ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
       tracker.observe();
       count(event, status, allocator, driver, result);
     }
+    if (options.observer != nullptr) {
+      options.observer->on_event(event, status, allocator.statistics());
+    }
+    if (status == AllocationStatus::out_of_memory && options.after_oom == AfterOom::stop) {
+      break;
+    }
   }
   result.decisions = log.take();
   result.operations = driver.operations();

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "allocator/caching_allocator.hpp"
 #include "allocator/settings.hpp"
 #include "allocator/version.hpp"
 #include "sim/replay_result.hpp"
@@ -12,6 +13,22 @@ namespace highwater {
 
 enum class DecisionDetail { none, keep };
 
+/// What happens when an allocation ran out of memory: PyTorch raises, most programs end there.
+enum class AfterOom { go_on, stop };
+
+/// Told of every event of a replay once it is carried out.
+class ReplayObserver {
+ public:
+  ReplayObserver() = default;
+  ReplayObserver(const ReplayObserver&) = delete;
+  ReplayObserver& operator=(const ReplayObserver&) = delete;
+  virtual ~ReplayObserver() = default;
+
+  /// Markers included; `status` matters for allocations only.
+  virtual void on_event(const Event& event, AllocationStatus status,
+                        const Statistics& statistics) = 0;
+};
+
 struct ReplayOptions {
   Settings settings;
   const VersionPreset* version = nullptr;  ///< never null when replaying
@@ -20,6 +37,8 @@ struct ReplayOptions {
   std::optional<Bytes> memory_limit;       ///< the same limit in bytes; wins over the fraction
   AddressPolicy addresses = AddressPolicy::never_reuse;
   DecisionDetail decisions = DecisionDetail::none;
+  AfterOom after_oom = AfterOom::go_on;
+  ReplayObserver* observer = nullptr;  ///< must outlive the replay
 };
 
 /// @throws InputError for a trace that PyTorch would assert on.

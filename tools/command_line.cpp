@@ -4,6 +4,7 @@
 
 #include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
@@ -14,6 +15,9 @@ namespace {
 namespace po = boost::program_options;
 
 }  // namespace
+
+UsageErrors::UsageErrors(std::vector<std::string> problems)
+    : UsageError(fmt::format("{}", fmt::join(problems, "; "))), problems_(std::move(problems)) {}
 
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known) {

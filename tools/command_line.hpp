@@ -13,6 +13,7 @@
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/variables_map.hpp>
 
+#include "traces/error.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
@@ -23,6 +24,17 @@ enum class OutputFormat { table, json, csv, markdown };
 
 /// Exit codes of the program (design, section 5).
 enum class ExitCode : int { ok = 0, exceeded = 1, usage = 2, bad_input = 3, internal = 4 };
+
+/// Several mistakes on one command line: what() has them all, `problems` one by one. Exit code 2.
+class UsageErrors : public UsageError {
+ public:
+  explicit UsageErrors(std::vector<std::string> problems);
+
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::vector<std::string> problems_;
+};
 
 /// One command: `highwater NAME ...`.
 struct Command {
@@ -44,6 +56,11 @@ class OptionParser {
   explicit OptionParser(const Command& command);
 
   boost::program_options::options_description_easy_init add() { return options_.add_options(); }
+
+  /// Options that --help does not show.
+  boost::program_options::options_description_easy_init add_hidden() {
+    return hidden_.add_options();
+  }
 
   /// Arguments without a dash, by name; `max` -1 = any number.
   void positional(const char* name, int max);

@@ -12,21 +12,38 @@
 namespace highwater {
 namespace {
 
-constexpr std::array<Command, 4> kCommands{{
+constexpr auto kCommands = std::to_array<Command>({
+    {"simulate", "--model NAME|FILE [options]",
+     "Simulates training of a model: peak memory, what it is made of, whether it fits on a GPU.",
+     "highwater simulate --model llama-3-8b --batch 1 --seq 4096 --precision bf16 --gpu h100-80",
+     run_simulate},
+    {"generate", "--model NAME|FILE --output TRACE [options]",
+     "Writes the allocation requests of a training plan as a trace, for replay and other tools.",
+     "highwater generate --model gpt2 --batch 4 --output gpt2.hwt.zst", run_generate},
     {"replay", "FILE [options]",
      "Replays a memory snapshot or trace through the allocator model, under any settings.",
      "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",
      run_replay},
+    {"models", "[NAME|FILE] [options]",
+     "Lists the models known by name, or shows what one of them consists of.",
+     "highwater models llama-3-8b", run_models},
     {"info", "FILE... [options]",
      "Shows what is in a file: devices, events, settings, peaks, truncation, top sites.",
      "highwater info snapshot.pickle", run_info},
+    {"diff", "A B | CASE.json [options]",
+     "Compares two traces request by request, or a recorded case with its own simulation.",
+     "highwater diff recorded/gpt2-fp32-sdpa.json --step 1 --phase forward", run_diff},
+    {"validate", "--recorded DIR [options]",
+     "Replays recordings and simulates the same cases from their descriptions: errors side by "
+     "side.",
+     "highwater validate --recorded recorded --only 'gpt2-*'", run_validate},
     {"convert", "IN OUT [options]",
      "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",
      "highwater convert snapshot.pickle snapshot.hwt.zst", run_convert},
     {"conformance", "DIR [options]",
      "Replays conformance vectors and compares every decision with the recorded ones.",
      "highwater conformance tests/data/conformance", run_conformance_command},
-}};
+});
 
 std::string overview() {
   std::string text =

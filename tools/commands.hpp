@@ -12,9 +12,14 @@ std::span<const Command> commands();
 /// Runs `arguments[0]` with the rest. @throws UsageError for an unknown command.
 ExitCode run_command(const Arguments& arguments, std::ostream& out);
 
+ExitCode run_simulate(const Arguments& arguments, std::ostream& out);
+ExitCode run_generate(const Arguments& arguments, std::ostream& out);
 ExitCode run_replay(const Arguments& arguments, std::ostream& out);
+ExitCode run_models(const Arguments& arguments, std::ostream& out);
 ExitCode run_info(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
+ExitCode run_diff(const Arguments& arguments, std::ostream& out);
+ExitCode run_validate(const Arguments& arguments, std::ostream& out);
 ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out);
 
 /// The entry of `name` in the table; for the commands' own option parsers.

@@ -10,37 +10,15 @@
 #include "tools/commands.hpp"
 #include "tools/file_settings.hpp"
 #include "tools/input.hpp"
+#include "tools/trace_output.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary_trace.hpp"
 #include "traces/formats/byte_sink.hpp"
-#include "traces/formats/text_trace.hpp"
 
 namespace highwater {
 namespace {
 
 namespace po = boost::program_options;
-
-enum class TargetFormat { text, binary };
-
-/// By the ending of the name, with any .gz, .xz or .zst left out.
-TargetFormat target_format(const std::string& path) {
-  std::string name = path;
-  for (const std::string_view ending : {".gz", ".xz", ".zst"}) {
-    if (name.ends_with(ending)) {
-      name.resize(name.size() - ending.size());
-      break;
-    }
-  }
-  if (name.ends_with(".trace")) {
-    return TargetFormat::text;
-  }
-  if (name.ends_with(".hwt")) {
-    return TargetFormat::binary;
-  }
-  throw UsageError(path +
-                   ": the ending tells no format; use .trace (text) or .hwt (binary), "
-                   "with .gz, .xz or .zst behind it to compress");
-}
 
 /// A recording as requests: what a text trace can hold. Older blocks come first, as a baseline.
 RequestTrace requests_of(const Recording& recording, const std::string& name,
@@ -71,19 +49,15 @@ RequestTrace requests_of(const Recording& recording, const std::string& name,
 
 void convert(TraceFile file, const std::string& from, const std::string& to,
              std::optional<int> device) {
-  const TargetFormat format = target_format(to);
+  const TraceFormat format = trace_format(to);
   const auto* recording = std::get_if<Recording>(&file);
-  if (format == TargetFormat::binary && recording != nullptr && !device) {
+  if (format == TraceFormat::binary && recording != nullptr && !device) {
     write_binary_trace(*recording, *open_sink(to));
     return;
   }
   const RequestTrace requests = recording != nullptr ? requests_of(*recording, from, device)
                                                      : std::get<RequestTrace>(std::move(file));
-  if (format == TargetFormat::binary) {
-    write_binary_trace(requests, *open_sink(to));
-  } else {
-    write_text_trace(requests, *open_sink(to));
-  }
+  write_trace_file(requests, to);
 }
 
 }  // namespace
@@ -102,7 +76,7 @@ ExitCode run_convert(const Arguments& arguments, std::ostream&) {
   if (values.contains("device")) {
     device = values["device"].as<int>();
   }
-  target_format(files[1]);  // complain before reading a large file
+  trace_format(files[1]);  // complain before reading a large file
   const StackMode stacks = values.contains("stacks") ? StackMode::keep : StackMode::skip;
   convert(read_trace_file(files[0], stacks), files[0], files[1], device);
   return ExitCode::ok;

@@ -28,6 +28,11 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
   } catch (const HelpRequested& help) {
     out << help.text;
     return finish(ExitCode::ok);
+  } catch (const UsageErrors& errors) {
+    for (const std::string& problem : errors.problems()) {
+      report(problem, ExitCode::usage);
+    }
+    return ExitCode::usage;
   } catch (const UsageError& error) {
     return report(error.what(), ExitCode::usage);
   } catch (const Error& error) {

@@ -11,15 +11,6 @@
 namespace highwater {
 namespace {
 
-Settings settings_from_command_line(const std::string& conf, const VersionPreset& version) {
-  try {
-    return parse_settings(conf, version);
-  } catch (const SettingsError& error) {
-    throw UsageError(fmt::format("--alloc-conf '{}': {}{} (as PyTorch {} has it)", conf,
-                                 error.what(), suggestion(error, version), version.name));
-  }
-}
-
 void check_limits(const ReplayRequest& request) {
   if (request.memory_limit && request.memory_fraction) {
     throw UsageError("--memory-limit and --memory-fraction are the same limit; give one of them");
@@ -49,15 +40,6 @@ void require_capacity_for_fraction(const DeviceReplay& replay) {
     throw UsageError(
         "a memory fraction needs --capacity: it is a share of the device's memory; give that, or "
         "the limit itself with --memory-limit");
-  }
-}
-
-void note_inactive_collection(DeviceReplay& replay) {
-  if (replay.settings.garbage_collection_threshold > 0 && !replay.memory_limit &&
-      !replay.memory_fraction && !replay.settings.per_process_memory_fraction && !replay.fidelity) {
-    replay.notes.emplace_back(
-        "garbage_collection_threshold acts only under a memory fraction, which no file records; "
-        "give --memory-limit or --memory-fraction to see it at work");
   }
 }
 
@@ -164,6 +146,24 @@ DeviceReplay replay_recorded(const Recording& recording, const RecordedDevice& d
 }
 
 }  // namespace
+
+Settings settings_from_command_line(const std::string& conf, const VersionPreset& version) {
+  try {
+    return parse_settings(conf, version);
+  } catch (const SettingsError& error) {
+    throw UsageError(fmt::format("--alloc-conf '{}': {}{} (as PyTorch {} has it)", conf,
+                                 error.what(), suggestion(error, version), version.name));
+  }
+}
+
+void note_inactive_collection(DeviceReplay& replay) {
+  if (replay.settings.garbage_collection_threshold > 0 && !replay.memory_limit &&
+      !replay.memory_fraction && !replay.settings.per_process_memory_fraction && !replay.fidelity) {
+    replay.notes.emplace_back(
+        "garbage_collection_threshold acts only under a memory fraction, which no file records; "
+        "give --memory-limit or --memory-fraction to see it at work");
+  }
+}
 
 std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
                                       const ReplayRequest& request) {

@@ -41,6 +41,12 @@ struct DeviceReplay {
   std::vector<std::uint64_t> stream_handles;  ///< by StreamId
 };
 
+/// The settings of --alloc-conf. @throws UsageError with PyTorch's reason and a near name
+Settings settings_from_command_line(const std::string& conf, const VersionPreset& version);
+
+/// Tells in the notes when garbage_collection_threshold has nothing to act on.
+void note_inactive_collection(DeviceReplay& replay);
+
 /// One result per device that has anything, ascending.
 /// @throws UsageError for wrong options, InputError for wrong settings inside the file.
 std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,

@@ -1,0 +1,90 @@
+// Command line: `validate --recorded`: fidelity, simulation against truth, cases left out.
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
+#include "tools/validate_run.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace {
+
+const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake";
+
+}  // namespace
+
+TEST_CASE("validate: median, 95th percentile and worst are over magnitudes, bias over signs",
+          "[cli][validate]") {
+  const ErrorSummary summary = summarise_errors({-0.04, 0.01, -0.02, 0.03});
+  CHECK(summary.count == 4);
+  CHECK(summary.median == Approx(0.025));
+  CHECK(summary.p95 == Approx(0.04));
+  CHECK(summary.worst == Approx(0.04));
+  CHECK(summary.bias == Approx(-0.005));
+  CHECK(summarise_errors({}).worst == 0);
+  std::vector<double> many(100);
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    many[i] = static_cast<double>(i + 1);
+  }
+  CHECK(summarise_errors(many).p95 == 95);
+}
+
+TEST_CASE("validate: the error of a step is simulated / recorded - 1", "[cli][validate]") {
+  const Usage recorded{Bytes{100}, Bytes{200}, Bytes{200}, Bytes{400}};
+  const Usage simulated{Bytes{101}, Bytes{190}, Bytes{200}, Bytes{400}};
+  const StepValidation step{0, recorded, simulated};
+  CHECK(error_of(step, &Usage::requested) == Approx(0.01));
+  CHECK(error_of(step, &Usage::allocated) == Approx(-0.05));
+  CHECK(error_of(step, &Usage::reserved) == Approx(0.0));
+  CHECK_FALSE(error_of({0, recorded, std::nullopt}, &Usage::active).has_value());
+}
+
+TEST_CASE("validate: every bundled case is replayed faithfully", "[cli][validate]") {
+  const CommandRun result = run({"validate", "--recorded", kRecorded, "--format", "json"});
+  CAPTURE(result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  const auto root = boost::json::parse(result.out).as_object();
+  CHECK(root.at("schema").as_string() == "highwater.validate/1");
+  const auto& summary = root.at("summary").as_object();
+  const std::int64_t cases = summary.at("cases").as_int64() + summary.at("unsupported").as_int64();
+  CHECK(cases >= 2);
+  CHECK(summary.at("fidelity_perfect").as_int64() == cases);
+  CHECK(summary.at("peak_reserved").as_object().contains("p95"));
+}
+
+TEST_CASE("validate: --only takes parts of names and patterns", "[cli][validate]") {
+  const auto count = [](const std::string& pattern) {
+    const CommandRun result =
+        run({"validate", "--recorded", kRecorded, "--format", "json", "--only", pattern});
+    if (result.code != ExitCode::ok) {
+      return std::int64_t{0};
+    }
+    const auto summary = boost::json::parse(result.out).at("summary").as_object();
+    return summary.at("cases").as_int64() + summary.at("unsupported").as_int64();
+  };
+  CHECK(count("limit-oom") == 1);
+  CHECK(count("gpt2-*-sdpa") == 1);
+  CHECK(count("limit-?om,fp32-sdpa") == 1);
+  CHECK(count("*limit-?om,fp32-sdpa") == 2);
+  CHECK(count("nosuch") == 0);
+}
+
+TEST_CASE("validate: a damaged description is listed with its reason", "[cli][validate]") {
+  const test::TempDir folder;
+  std::ofstream(folder / "x.json") << "{\"case\": {}}";
+  std::filesystem::copy_file(kRecorded + "/gpt2-fp32-limit-oom.hwt.xz", folder / "x.hwt.xz");
+  const CommandRun result = run({"validate", "--recorded", folder.path().string()});
+  CHECK(result.code == ExitCode::ok);
+  CHECK_THAT(result.out, Contains("case: the field 'id' is missing"));
+}
+
+TEST_CASE("validate: wrong usage is explained", "[cli][validate]") {
+  CHECK_THAT(run({"validate"}).err, Contains("--recorded DIR"));
+  CHECK(run({"validate", "--recorded", "nosuch"}).code == ExitCode::bad_input);
+  CHECK(run({"validate", "--recorded", kRecorded, "--max-error", "-1"}).code == ExitCode::usage);
+  const test::TempDir folder;
+  CHECK_THAT(run({"validate", "--recorded", folder.path().string()}).err,
+             Contains("no recorded case in it"));
+}

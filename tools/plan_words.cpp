@@ -1,0 +1,134 @@
+#include "tools/plan_words.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace highwater {
+namespace {
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+boost::json::value json_of(const std::string& option, const std::string& text) {
+  if (option == "torch" || option == "transformers") {
+    return boost::json::value(text);
+  }
+  if (const auto number = parse_number<std::int64_t>(text)) {
+    return *number;
+  }
+  if (const auto number = parse_number<double>(text); number && std::isfinite(*number)) {
+    return *number;
+  }
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  return text == "none" && (option == "grad-clip" || option == "dropout")
+             ? boost::json::value(nullptr)
+             : boost::json::value(text);
+}
+
+std::string checkpoint_word(const Checkpoint& checkpoint) {
+  return checkpoint.kind == CheckpointKind::every_n
+             ? fmt::format("every-{}", checkpoint.n)
+             : std::string(word_of(kCheckpoints, checkpoint.kind));
+}
+
+std::string loss_word(const Loss& loss) {
+  return loss.kind == LossKind::chunked ? fmt::format("chunked-{}", loss.chunks)
+                                        : std::string(word_of(kLosses, loss.kind));
+}
+
+std::string number_or_none(const std::optional<double>& number) {
+  return number ? fmt::format("{}", *number) : "none";
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& plan) {
+  const auto yes_no = [](bool yes) { return std::string(yes ? "true" : "false"); };
+  const auto word = [](const auto& words, auto value) {
+    return std::string(word_of(words, value));
+  };
+  std::vector<std::pair<std::string, std::string>> words{
+      {"model", std::string(plan.model.name)},
+      {"model-code", word(kModelCodes, plan.model_code)},
+      {"batch", std::to_string(plan.batch)},
+      {"seq", fmt::format("{}", fmt::join(plan.seq, ","))},
+      {"precision", word(kPrecisions, plan.precision)},
+      {"attention", word(kAttentions, plan.attention)},
+      {"checkpoint", checkpoint_word(plan.checkpoint)},
+      {"checkpoint-impl", word(kCheckpointImpls, plan.checkpoint.reentrant)},
+      {"dropout", number_or_none(plan.dropout)},
+      {"loss", loss_word(plan.loss)},
+      {"keep-logits", yes_no(plan.keep_logits)},
+      {"use-cache", yes_no(plan.use_cache)},
+      {"attention-mask", yes_no(plan.attention_mask)},
+      {"data", word(kDataSources, plan.data)},
+      {"init", word(kInits, plan.init)},
+      {"experts", word(kExperts, plan.experts)},
+      {"mode", word(kModes, plan.training)},
+      {"optimizer", word(kOptimizers, plan.optimizer.kind)},
+      {"optimizer-impl", word(kOptimizerImpls, plan.optimizer.impl)},
+      {"param-groups", std::to_string(plan.optimizer.param_groups)},
+      {"master-weights", yes_no(plan.optimizer.master_weights)},
+      {"optimizer-in-backward", yes_no(plan.optimizer.in_backward)},
+      {"grad-clip", number_or_none(plan.grad_clip)},
+      {"grad-accum", std::to_string(plan.grad_accum)},
+      {"steps", std::to_string(plan.steps)},
+      {"set-to-none", yes_no(plan.set_to_none)},
+      {"zero-grad-at", word(kZeroGradAt, plan.zero_grad_at)},
+      {"empty-cache-every-step", yes_no(plan.empty_cache_every_step)},
+      {"lora", std::to_string(plan.lora.rank)},
+      {"lora-dropout", fmt::format("{}", plan.lora.dropout)},
+      {"gpu", std::string(plan.gpu.name)},
+      {"torch", plan.versions.torch},
+      {"transformers", plan.versions.transformers}};
+  if (!plan.lora.targets.empty()) {
+    words.emplace_back("lora-targets", fmt::format("{}", fmt::join(plan.lora.targets, ",")));
+  }
+  return words;
+}
+
+boost::json::object plan_json(const TrainingPlan& plan) {
+  boost::json::object object;
+  for (const auto& [option, text] : plan_words(plan)) {
+    std::string key = option;
+    std::ranges::replace(key, '-', '_');
+    object[key] = json_of(option, text);
+  }
+  object["seq"] = boost::json::array(plan.seq.begin(), plan.seq.end());
+  return object;
+}
+
+std::string plan_summary(const TrainingPlan& plan) {
+  // Always told, whatever their value: they decide most of the bytes.
+  constexpr std::array<std::string_view, 7> kAlways{
+      "model-code", "batch", "seq", "precision", "attention", "optimizer", "checkpoint"};
+  TrainingPlan plain;
+  plain.model = plan.model;
+  plain.gpu = plan.gpu;
+  const auto defaults = plan_words(plain);
+  std::string summary(plan.model.name);
+  for (const auto& [option, text] : plan_words(plan)) {
+    const bool always = std::ranges::find(kAlways, option) != kAlways.end();
+    const bool is_default = std::ranges::find(defaults, std::pair(option, text)) != defaults.end();
+    if (always || !is_default) {
+      summary += fmt::format(", {} {}", option, text);
+    }
+  }
+  return summary;
+}
+
+}  // namespace highwater

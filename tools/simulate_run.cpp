@@ -1,0 +1,247 @@
+#include "tools/simulate_run.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/peak_profile.hpp"
+
+namespace highwater {
+namespace {
+
+/// Forwards to the phase peaks and keeps two moments: the highest allocated and the failure.
+class SimulationObserver : public ReplayObserver {
+ public:
+  explicit SimulationObserver(const RequestTrace& trace) : trace_(&trace), phases_(trace) {}
+
+  void on_event(const Event& event, AllocationStatus status,
+                const Statistics& statistics) override {
+    phases_.on_event(event, status, statistics);
+    follow_markers(event);
+    if (event.kind == EventKind::alloc) {
+      observe_allocation(event, status, statistics.current_bytes(Stat::allocated_bytes));
+    }
+    ++now_.event;
+  }
+
+  void finish(Simulation& simulation) {
+    simulation.peaks = phases_.finish();
+    simulation.at_peak = peak_;
+    simulation.failure = failure_;
+  }
+
+ private:
+  void follow_markers(const Event& event) {
+    if (event.kind == EventKind::step) {
+      now_.step = event.value;
+    } else if (event.kind == EventKind::phase) {
+      now_.phase = trace_->tables.strings[event.text()];
+    }
+  }
+
+  void observe_allocation(const Event& event, AllocationStatus status, Bytes allocated) {
+    const auto here = [&] {
+      Moment moment = now_;
+      moment.stack = event.stack;
+      return moment;
+    };
+    if (status == AllocationStatus::out_of_memory) {
+      failure_ = here();
+    } else if (allocated > highest_) {
+      highest_ = allocated;
+      peak_ = here();
+    }
+  }
+
+  const RequestTrace* trace_;
+  PhasePeakTracker phases_;
+  Moment now_;
+  Moment peak_;
+  Bytes highest_;
+  std::optional<Moment> failure_;
+};
+
+/// "model.layers.17.mlp" -> "model.layers.*.mlp".
+std::string without_indices(std::string_view path) {
+  const auto is_index = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  std::string result;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('.'), path.size());
+    const std::string_view part = path.substr(0, end);
+    result += is_index(part) ? "*" : part;
+    result += end < path.size() ? "." : "";
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return result;
+}
+
+std::vector<Holder> holders_at(const RequestTrace& trace, std::size_t event) {
+  std::map<Site, Holder> by_site;
+  for (const SiteShare& share : profile_at(trace, event).sites) {
+    Site site = site_of(trace.tables, share.stack);
+    site.module = without_indices(site.module);
+    Holder& holder = by_site[site];
+    holder.site = site;
+    holder.bytes += share.bytes;
+    holder.blocks += share.blocks;
+  }
+  std::vector<Holder> holders;
+  for (auto& [site, holder] : by_site) {
+    holders.push_back(std::move(holder));
+  }
+  std::ranges::stable_sort(holders, std::ranges::greater{}, &Holder::bytes);
+  return holders;
+}
+
+/// The preset of the release, or the nearest with a note that says so.
+const VersionPreset& allocator_version(const std::string& release, DeviceReplay& replay) {
+  const VersionPreset& preset = nearest_preset(release);
+  if (preset.name != release) {
+    replay.notes.push_back(fmt::format(
+        "the allocator is modelled as in PyTorch {}, the nearest to {}", preset.name, release));
+  }
+  return preset;
+}
+
+/// What a GPU has besides what the process needs outside the allocator.
+Bytes left_for_allocator(const Gpu& gpu, const OutsideMemory& outside) {
+  return gpu.total_memory - std::min(gpu.total_memory, outside.context);
+}
+
+void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& simulation) {
+  const Gpu& gpu = run.plan.gpu;
+  DeviceReplay& replay = simulation.replay;
+  if (memory.capacity) {
+    replay.capacity = memory.capacity;
+    simulation.available = memory.capacity;
+  } else if (run.gpu_named) {
+    replay.capacity = gpu.total_memory;
+    simulation.available = left_for_allocator(gpu, simulation.outside);
+  }
+  replay.memory_limit = memory.memory_limit;
+  replay.memory_fraction = memory.memory_fraction;
+}
+
+ReplayOptions replay_options(const Simulation& simulation) {
+  const DeviceReplay& replay = simulation.replay;
+  ReplayOptions options;
+  options.settings = replay.settings;
+  options.version = replay.version;
+  options.capacity = simulation.available;
+  options.memory_limit = replay.memory_limit;
+  if (replay.memory_fraction && replay.capacity) {
+    // A share of the device's memory, not of what the context leaves of it.
+    options.memory_limit = Bytes{static_cast<std::uint64_t>(
+        *replay.memory_fraction * static_cast<double>(replay.capacity->count()))};
+  }
+  options.after_oom = AfterOom::stop;
+  return options;
+}
+
+void replay_plan(const RequestTrace& trace, Simulation& simulation) {
+  SimulationObserver observer(trace);
+  ReplayOptions options = replay_options(simulation);
+  options.observer = &observer;
+  DeviceReplay& replay = simulation.replay;
+  replay.result = highwater::replay(trace, options);
+  replay.events_read = trace.events.size();
+  replay.stream_handles = trace.stream_handles;
+  observer.finish(simulation);
+  if (options.memory_limit) {
+    simulation.available = simulation.available
+                               ? std::min(*simulation.available, *options.memory_limit)
+                               : options.memory_limit;
+  }
+}
+
+Usage higher(const Usage& a, const Usage& b) {
+  return {std::max(a.requested, b.requested), std::max(a.allocated, b.allocated),
+          std::max(a.active, b.active), std::max(a.reserved, b.reserved)};
+}
+
+}  // namespace
+
+std::optional<Usage> Simulation::steady_peak() const {
+  std::optional<Usage> steady;
+  for (const StepPeak& step : peaks.steps) {
+    if (step.step > 0 && step.complete) {
+      steady = higher(steady.value_or(Usage{}), step.peak);
+    }
+  }
+  return steady;
+}
+
+Site site_of(const SideTables& tables, StackId stack) {
+  Site site;
+  if (!stack.has_value()) {
+    return site;
+  }
+  for (const FrameId id : tables.stacks.stack(stack)) {
+    const Frame& frame = tables.stacks.frame(id);
+    const std::string_view kind = tables.strings[frame.file];
+    std::string& part = kind == "module"     ? site.module
+                        : kind == "autograd" ? site.autograd
+                                             : site.op;
+    if (part.empty()) {
+      part = tables.strings[frame.function];
+    }
+  }
+  return site;
+}
+
+Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation;
+  simulation.plan = run.plan;
+  simulation.is_gpu_named = run.gpu_named;
+  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch);
+  DeviceReplay& replay = simulation.replay;
+  replay.version = &allocator_version(run.plan.versions.torch, replay);
+  if (memory.alloc_conf) {
+    replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
+  }
+  set_memory(run, memory, simulation);
+  const RequestTrace trace = generate(run.plan);
+  replay_plan(trace, simulation);
+  simulation.holders = holders_at(trace, simulation.at_peak.event);
+  if (simulation.failure) {
+    simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
+  }
+  note_inactive_collection(replay);
+  return simulation;
+}
+
+Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory) {
+  std::optional<Simulation> best;
+  const auto trial = [&](std::int64_t batch) {
+    run.plan.batch = batch;
+    if (batch > 1 && !plan_problems(run.plan).empty()) {
+      return BatchTrial{batch, false, Bytes{}};  // larger than a plan may be
+    }
+    Simulation simulation = simulate(run, memory);
+    const BatchTrial result{batch, simulation.fits(), simulation.replay.result.peak.reserved};
+    if (result.fits || !best) {
+      best = std::move(simulation);
+    }
+    return result;
+  };
+  BatchSearch search = find_batch(trial);
+  best->batches = std::move(search);
+  return std::move(*best);
+}
+
+std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {
+  std::vector<const Gpu*> gpus;
+  for (const Gpu& gpu : known_gpus()) {
+    const OutsideMemory outside = outside_memory(gpu, simulation.plan.versions.torch);
+    if (simulation.replay.result.peak.reserved + outside.context <= gpu.total_memory) {
+      gpus.push_back(&gpu);
+    }
+  }
+  std::ranges::stable_sort(gpus, {}, &Gpu::total_memory);
+  return gpus;
+}
+
+}  // namespace highwater

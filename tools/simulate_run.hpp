@@ -1,0 +1,83 @@
+// Simulates a plan: generates its requests, replays them on the GPU's memory, and finds what the
+// report tells: where the peak is, who holds it, where memory ran out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/phase_peaks.hpp"
+#include "tools/find_batch.hpp"
+#include "tools/plan_options.hpp"
+#include "tools/replay_run.hpp"
+#include "workloads/generate.hpp"
+#include "workloads/outside_memory.hpp"
+
+namespace highwater {
+
+/// The options that concern the allocator and the device rather than the plan.
+struct MemoryRequest {
+  std::optional<std::string> alloc_conf;
+  std::optional<Bytes> capacity;  ///< all of it for the allocator; replaces the GPU's own
+  std::optional<Bytes> memory_limit;
+  std::optional<double> memory_fraction;
+};
+
+/// A position in the run, as its markers and call sites tell it.
+struct Moment {
+  std::size_t event = 0;
+  std::optional<std::uint64_t> step;  ///< absent: before the first step
+  std::string phase = "init";
+  StackId stack;
+};
+
+/// Who asked for a block.
+struct Site {
+  std::string op;        ///< operator
+  std::string autograd;  ///< backward node, if one ran
+  std::string module;    ///< module path
+
+  auto operator<=>(const Site&) const = default;
+};
+
+/// Live bytes that one operator asked for in one place of the model; the same place of all layers
+/// is one holder ("layers.*").
+struct Holder {
+  Site site;
+  Bytes bytes;
+  std::uint64_t blocks = 0;
+};
+
+struct Simulation {
+  TrainingPlan plan;
+  DeviceReplay replay;
+  PhasePeaks peaks;
+  Moment at_peak;                 ///< first moment of the highest allocated
+  std::vector<Holder> holders;    ///< at that moment, largest first; requested bytes
+  std::optional<Moment> failure;  ///< where memory ran out
+  Site failure_site;
+  OutsideMemory outside;
+  std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
+  bool is_gpu_named = false;
+  std::optional<BatchSearch> batches;  ///< --find-batch
+
+  [[nodiscard]] bool fits() const { return !failure; }
+
+  /// Highest values over all steps but the first; absent when there are none.
+  [[nodiscard]] std::optional<Usage> steady_peak() const;
+};
+
+/// @throws UsageError for wrong settings
+Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
+
+/// The largest batch that fits and its simulation (of one sequence if none fits).
+/// @pre the memory is limited by a GPU, a capacity or a limit
+Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory);
+
+/// The site that the stack of a generated trace names.
+Site site_of(const SideTables& tables, StackId stack);
+
+/// Known GPUs whose memory holds the peak of reserved memory and what is outside the allocator.
+std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation);
+
+}  // namespace highwater

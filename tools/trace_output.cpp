@@ -1,0 +1,37 @@
+#include "tools/trace_output.hpp"
+
+#include "traces/error.hpp"
+#include "traces/formats/binary_trace.hpp"
+#include "traces/formats/byte_sink.hpp"
+#include "traces/formats/text_trace.hpp"
+
+namespace highwater {
+
+TraceFormat trace_format(const std::string& path) {
+  std::string name = path;
+  for (const std::string_view ending : {".gz", ".xz", ".zst"}) {
+    if (name.ends_with(ending)) {
+      name.resize(name.size() - ending.size());
+      break;
+    }
+  }
+  if (name.ends_with(".trace")) {
+    return TraceFormat::text;
+  }
+  if (name.ends_with(".hwt")) {
+    return TraceFormat::binary;
+  }
+  throw UsageError(path +
+                   ": the ending tells no format; use .trace (text) or .hwt (binary), "
+                   "with .gz, .xz or .zst behind it to compress");
+}
+
+void write_trace_file(const RequestTrace& trace, const std::string& path) {
+  if (trace_format(path) == TraceFormat::binary) {
+    write_binary_trace(trace, *open_sink(path));
+  } else {
+    write_text_trace(trace, *open_sink(path));
+  }
+}
+
+}  // namespace highwater

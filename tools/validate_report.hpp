@@ -1,0 +1,28 @@
+// The report of `validate --recorded`: one line per case, the worst first, and the summary.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/metrics.hpp"
+#include "tools/validate_run.hpp"
+
+namespace highwater {
+
+/// Cases that were simulated.
+TextTable case_table(const std::vector<CaseValidation>& cases);
+
+/// Cases that were not, and why.
+TextTable unsupported_table(const std::vector<CaseValidation>& cases);
+
+/// Median, 95th percentile, worst and bias of the four peaks.
+TextTable error_table(const std::vector<CaseValidation>& cases);
+
+/// What the tables add up to, and where the simulation went another way; one line each.
+std::vector<std::string> validation_notes(const std::vector<CaseValidation>& cases);
+
+boost::json::object validation_json(const std::vector<CaseValidation>& cases);
+
+}  // namespace highwater

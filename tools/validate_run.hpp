@@ -1,0 +1,86 @@
+// Simulation against recorded truth, case by case.
+//
+// Each recording is replayed through the allocator model (fidelity), and the same case is simulated
+// from its description alone. The error of a figure is simulated / recorded - 1, for the peaks of
+// every step that the recorded run completed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/fidelity.hpp"
+#include "sim/replay_result.hpp"
+#include "tools/recorded_run.hpp"
+
+namespace highwater {
+
+/// The peaks of one completed step. `simulated` is absent when the simulation did not get there.
+struct StepValidation {
+  std::uint64_t step = 0;
+  Usage recorded;
+  std::optional<Usage> simulated;
+};
+
+/// How the requests of the simulation compare with the recorded ones.
+struct SequenceValidation {
+  bool equal = false;              ///< all of them
+  bool equal_from_step_1 = false;  ///< those from step 1 on
+  bool equal_from_step_1_any_free_order = false;
+  std::uint64_t only_recorded = 0;  ///< requests of one side alone, with the order of frees ignored
+  std::uint64_t only_simulated = 0;
+  std::string first_difference;  ///< the phase that has it; empty if equal
+};
+
+struct CaseValidation {
+  std::string id;
+  std::string path;  ///< of the description
+  CaseStatus status = CaseStatus::ok;
+  std::optional<Fidelity> fidelity;
+  std::vector<StepValidation> steps;
+  bool recorded_oom = false;
+  bool simulated_oom = false;
+  std::optional<std::uint64_t> recorded_oom_step;  ///< absent: before step 0, or none
+  std::optional<std::uint64_t> simulated_oom_step;
+  SequenceValidation sequence;
+  std::string unsupported_reason;  ///< why it was not simulated; empty if it was
+
+  [[nodiscard]] bool is_simulated() const { return unsupported_reason.empty(); }
+
+  /// Both ran out of memory in the same step, or neither did.
+  [[nodiscard]] bool ends_alike() const {
+    return recorded_oom == simulated_oom && recorded_oom_step == simulated_oom_step;
+  }
+};
+
+/// A figure of Usage.
+using UsageFigure = Bytes Usage::*;
+
+/// simulated / recorded - 1; absent without a simulated figure or with nothing recorded.
+std::optional<double> error_of(const StepValidation& step, UsageFigure figure);
+
+/// The error of largest magnitude over the steps of a case, 0 for none.
+double worst_error(const CaseValidation& validation, UsageFigure figure);
+
+/// Of all (case, step): over absolute values, and the signed median.
+struct ErrorSummary {
+  std::uint64_t count = 0;
+  double median = 0;
+  double p95 = 0;  ///< nearest rank
+  double worst = 0;
+  double bias = 0;  ///< median of the signed errors
+};
+
+ErrorSummary summarise_errors(std::vector<double> signed_errors);
+ErrorSummary summarise_errors(const std::vector<CaseValidation>& cases, UsageFigure figure);
+
+/// Never throws for a damaged file: the reason is then in `unsupported_reason`.
+CaseValidation validate_case(const CaseFiles& files);
+
+/// All cases in order, on all cores; `progress` is told how many are done, one call at a time.
+std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
+                                           const std::function<void(std::size_t)>& progress);
+
+}  // namespace highwater
