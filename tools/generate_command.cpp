@@ -79,6 +79,11 @@ void write_graph(const GeneratedGraph& generated, const GenerateCommand& command
   const ComputeGraph graph(generated.recording, generated.trace);
   const OperatorRange range = first_micro_batch(graph, generated.trace);
   const std::string text = graphviz(graph, {.range = range, .module = command.graph_module});
+  if (text.find("shape=box") == std::string::npos) {
+    throw UsageError(fmt::format(
+        "--graph-module {}: no operator is there; give a module's path, e.g. model.layers.0",
+        command.graph_module));
+  }
   const auto sink = open_sink(*command.graph);
   sink->write(std::as_bytes(std::span(text)));
   sink->commit();

@@ -10,6 +10,7 @@
 #include "tools/model_option.hpp"
 #include "traces/error.hpp"
 #include "workloads/models/parameter_count.hpp"
+#include "workloads/models/parameters.hpp"
 #include "workloads/models/presets.hpp"
 
 namespace highwater {
@@ -117,11 +118,38 @@ void write_list(OutputFormat format, std::ostream& out) {
   }
 }
 
-void write_model(const MetricList& list, OutputFormat format, std::ostream& out) {
+std::string shape_text(const std::vector<std::int64_t>& sizes) {
+  return fmt::format("{}", fmt::join(sizes, " x "));
+}
+
+TextTable parameter_table(const std::vector<ParameterInfo>& parameters) {
+  TextTable table;
+  table.columns = {"parameter", "shape", "elements"};
+  table.right_aligned = {false, false, true};
+  for (const ParameterInfo& parameter : parameters) {
+    table.rows.push_back(
+        {parameter.name, shape_text(parameter.sizes), std::to_string(parameter.elements)});
+  }
+  return table;
+}
+
+boost::json::array parameters_json(const std::vector<ParameterInfo>& parameters) {
+  boost::json::array list;
+  for (const ParameterInfo& parameter : parameters) {
+    list.push_back({{"name", parameter.name},
+                    {"shape", boost::json::value_from(parameter.sizes)},
+                    {"elements", parameter.elements}});
+  }
+  return list;
+}
+
+void write_model(const MetricList& list, const std::vector<ParameterInfo>& parameters,
+                 OutputFormat format, std::ostream& out) {
   switch (format) {
     case OutputFormat::json: {
       boost::json::object root = to_json(list);
       root["schema"] = "highwater.model/1";
+      root["parameter_tensors"] = parameters_json(parameters);
       out << root << "\n";
       return;
     }
@@ -129,10 +157,11 @@ void write_model(const MetricList& list, OutputFormat format, std::ostream& out)
       out << format_csv(metric_rows(list));
       return;
     case OutputFormat::markdown:
-      out << format_markdown(to_table(list));
+      out << format_markdown(to_table(list)) << "\n"
+          << format_markdown(parameter_table(parameters));
       return;
     case OutputFormat::table:
-      out << format_aligned(to_table(list));
+      out << format_aligned(to_table(list)) << "\n" << format_aligned(parameter_table(parameters));
       return;
   }
 }
@@ -146,7 +175,8 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = parser.parse(arguments);
   const OutputFormat format = output_format(values);
   if (values.contains("model")) {
-    write_model(describe_model(model_option(values["model"].as<Arguments>().front())), format, out);
+    const ModelSpec spec = model_option(values["model"].as<Arguments>().front());
+    write_model(describe_model(spec), model_parameters(spec), format, out);
   } else {
     write_list(format, out);
   }

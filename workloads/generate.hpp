@@ -9,7 +9,9 @@ namespace highwater {
 
 /// Runs `plan` symbolically and returns every request to the allocator, with markers for step and
 /// phase (init, data, forward, loss, backward, clip, optimizer, zero_grad), the operator and module
-/// path of each block as its stack, and its category.
+/// path of each block as its stack, and its category: `gradient` is what becomes a .grad, from
+/// birth; gradients of activations are `temporary`; all that autograd saves or an output holds is
+/// `activation`.
 /// @throws InputError if plan_problems(plan) is not empty (all problems in one message).
 RequestTrace generate(const TrainingPlan& plan);
 

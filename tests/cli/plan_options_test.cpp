@@ -58,7 +58,7 @@ TEST_CASE("plan options: each axis is read", "[cli][plan]") {
                       "--checkpoint every-3 --checkpoint-impl reentrant --optimizer sgd-momentum "
                       "--optimizer-impl fused --param-groups 2 --grad-clip 0.5 --grad-accum 4 "
                       "--steps 5 --set-to-none false --zero-grad-at start --loss chunked-16 "
-                      "--keep-logits --use-cache --attention-mask --dropout 0.25 --data device "
+                      "--use-cache --attention-mask --dropout 0.25 --data device "
                       "--init meta --master-weights --empty-cache-every-step --gpu h100-80 "
                       "--torch 2.6.0+cu124 --transformers 5.12"))
           .plan;
@@ -77,7 +77,7 @@ TEST_CASE("plan options: each axis is read", "[cli][plan]") {
   CHECK_FALSE(plan.set_to_none);
   CHECK(plan.zero_grad_at == ZeroGradAt::start);
   CHECK((plan.loss.kind == LossKind::chunked && plan.loss.chunks == 16));
-  CHECK((plan.keep_logits && plan.use_cache && plan.attention_mask));
+  CHECK((plan.use_cache && plan.attention_mask));
   CHECK(plan.dropout == 0.25);
   CHECK(plan.data == DataSource::device);
   CHECK(plan.init == ModelInit::meta);

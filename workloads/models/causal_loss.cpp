@@ -75,6 +75,7 @@ void logits_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
     Tensor raw = head(profile.slices_hidden_states ? slice_for_head(hidden_states) : hidden_states);
     out.logits = profile.upcast == LogitsUpcast::head ? eager::to_dtype(raw, DType::fp32) : raw;
   }
+  head.runtime().categorize_transient(out.logits, Category::activation);
   if (!labels.defined()) {
     return;
   }
@@ -199,6 +200,7 @@ std::vector<Tensor> chunked_output(const Tensor& hidden_states, const nn::Linear
   std::vector<Tensor> chunks;
   for (const auto& chunk : eager::chunk(hidden_states, head.context().plan.loss.chunks, 1)) {
     chunks.push_back(head(chunk));
+    head.runtime().categorize_transient(chunks.back(), Category::activation);
   }
   return chunks;
 }
@@ -251,6 +253,7 @@ void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
     out.logit_chunks = chunked_output(hidden_states, head);
   } else {
     out.logits = head(std::move(hidden_states));
+    head.runtime().categorize_transient(out.logits, Category::activation);
   }
 }
 

@@ -476,6 +476,7 @@ class T5Model : public LanguageModel {
     Tensor sequence = scales_output_ ? eager::mul(decoded, 1.0) : decoded;
     out.logits = lm_head_(sequence);
     if (inputs.labels.defined()) {
+      runtime().mark_phase("loss");
       out.loss = eager::cross_entropy(eager::view(out.logits, {-1, vocab_size_}),
                                       eager::view(inputs.labels, {-1}));
     }

@@ -108,25 +108,30 @@ class Injection {
     const std::vector<Module*> children = module.children();
     for (Module* child : children) {
       const std::string path = prefix.empty() ? child->name() : prefix + "." + child->name();
-      consider(*child, path, is_root);
-      visit(*child, path, false);
+      if (!consider(*child, path, is_root)) {  // an adapter's own layers are no targets
+        visit(*child, path, false);
+      }
     }
   }
 
-  // "all-linear" leaves out the output embedding, a child of the model itself.
-  void consider(Module& module, const std::string& path, bool is_child_of_root) {
+  // Adapts the module if it is a target. "all-linear" leaves out the output embedding, a child of
+  // the model itself.
+  bool consider(Module& module, const std::string& path, bool is_child_of_root) {
     const bool is_all = targets_ == std::vector<std::string>{std::string(kAllLinear)};
     if (!(is_all ? !is_child_of_root : is_target(path))) {
-      return;
+      return false;
     }
     if (auto* linear = dynamic_cast<Linear*>(&module)) {
       adapt(*linear, linear->weight.size(1), linear->weight.size(0), lora_, adapters_);
     } else if (auto* conv = dynamic_cast<Conv1D*>(&module)) {
       adapt(*conv, conv->weight.size(0), conv->weight.size(1), lora_, adapters_);
-    } else if (!is_all) {
+    } else if (is_all) {
+      return false;
+    } else {
       throw InputError("plan", "lora-targets", path + " is no linear layer",
                        "name linear layers only");
     }
+    return true;
   }
 
   const Lora& lora_;

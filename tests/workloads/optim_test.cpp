@@ -1,0 +1,313 @@
+// The optimizer's part of a training step: sequences seen in recordings of PyTorch 2.6 (and of
+// bitsandbytes 0.45.5) for the same small parameters, and properties that hold for all choices.
+//
+// A sequence is written as words: "+64" allocates 64 bytes, "-2" frees the block that the third
+// allocation since the start of the trace made.
+#include <map>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+#include "workloads/optim/clip_grad.hpp"
+#include "workloads/optim/grad_scaler.hpp"
+#include "workloads/optim/optimizer.hpp"
+
+using namespace highwater;
+using namespace highwater::eager;
+
+namespace {
+
+using Groups = std::vector<std::vector<Tensor>>;
+
+struct Model {
+  Runtime runtime;
+  std::vector<Tensor> params;
+
+  explicit Model(const std::vector<std::pair<Dims, DType>>& shapes, Release torch = {2, 6})
+      : runtime(default_gpu(), torch, {5, 12}) {
+    runtime.has_cublas_workspace() = true;  // made by the forward pass
+    for (const auto& [sizes, dtype] : shapes) {
+      params.push_back(empty(runtime, sizes, dtype));
+      params.back()->requires_grad = true;
+    }
+  }
+
+  void make_grads() {
+    for (auto& param : params) {
+      if (!param->grad.defined()) {
+        param->grad = empty_like(param);
+      }
+    }
+  }
+
+  // Makes what `work` asks for one of the recorded parts.
+  template <class Work>
+  void record(Work work) {
+    runtime.mark_phase("recorded");
+    work();
+    runtime.mark_phase("rest");
+  }
+};
+
+bool is_phase(const RequestTrace& trace, const Event& event, std::string_view name) {
+  return event.kind == EventKind::phase &&
+         trace.tables.strings[StringId(static_cast<std::uint32_t>(event.value))] == name;
+}
+
+// The recorded parts, one string for each; ends the model's trace.
+std::vector<std::string> recorded(Model& model) {
+  const RequestTrace trace = model.runtime.take_trace();
+  std::vector<std::string> parts;
+  bool is_inside = false;
+  for (const auto& event : trace.events) {
+    if (event.kind == EventKind::phase) {
+      is_inside = is_phase(trace, event, "recorded");
+      if (is_inside) {
+        parts.emplace_back();
+      }
+    } else if (is_inside) {
+      const bool is_alloc = event.kind == EventKind::alloc;
+      parts.back() += parts.back().empty() ? "" : " ";
+      parts.back() += is_alloc ? "+" + std::to_string(event.value)
+                               : "-" + std::to_string(event.allocation.value());
+    }
+  }
+  return parts;
+}
+
+struct Tally {
+  std::string allocated;  ///< the words of the allocations
+  int balance = 0;        ///< allocations less frees
+
+  bool operator==(const Tally&) const = default;
+};
+
+Tally tally(const std::string& sequence) {
+  Tally found;
+  for (std::size_t i = 0; i < sequence.size();) {
+    const auto end = std::min(sequence.find(' ', i), sequence.size());
+    const bool is_alloc = sequence[i] == '+';
+    found.allocated += is_alloc ? sequence.substr(i, end - i) : "";
+    found.balance += is_alloc ? 1 : -1;
+    i = end + 1;
+  }
+  return found;
+}
+
+std::vector<std::string> steps_of(Model& model, const Optimizer& choice, const Groups& groups,
+                                  int steps) {
+  OptimizerRun optimizer(model.runtime, choice, groups);
+  for (int step = 0; step < steps; ++step) {
+    model.make_grads();
+    model.record([&] { optimizer.step(); });
+    optimizer.zero_grad(true);
+  }
+  return recorded(model);
+}
+
+// Parameters 0 and 1 have 400 and 40 bytes, their gradients are blocks 2 and 3.
+Model two_parameters() {
+  return Model({{{10, 10}, DType::fp32}, {{10}, DType::fp32}});
+}
+
+std::vector<std::string> steps_of_two(OptimizerKind kind, OptimizerImpl impl, int groups,
+                                      int steps = 2) {
+  auto model = two_parameters();
+  const auto& params = model.params;
+  return steps_of(model, {.kind = kind, .impl = impl, .param_groups = groups},
+                  groups == 1 ? Groups{params} : Groups{{params[0]}, {params[1]}}, steps);
+}
+
+using enum OptimizerKind;
+using Impl = OptimizerImpl;
+
+}  // namespace
+
+TEST_CASE("optim: AdamW makes its state at the first step, in order of parameters", "[optim]") {
+  const auto steps = steps_of_two(adamw, Impl::foreach, 1);
+  CHECK(steps[0] == "+400 +400 +40 +40 +400 +40 -9 -8");
+  CHECK(steps[1] == "+400 +40 -13 -12");
+  CHECK(steps_of_two(adamw, Impl::standard, 1) == steps);
+}
+
+TEST_CASE("optim: each parameter group has its own list of denominators", "[optim]") {
+  CHECK(steps_of_two(adamw, Impl::foreach, 2)[1] == "+400 -12 +40 -13");
+}
+
+TEST_CASE("optim: Adam adds weight decay to copies of the gradients, AdamW does not", "[optim]") {
+  CHECK(steps_of_two(adam, Impl::foreach, 1)[1] == "+400 +40 -13 -12");
+  CHECK(steps_of_two(adam, Impl::foreach, 2)[1] == "+400 -13 +400 -14 +40 -15");
+  CHECK(steps_of_two(adam, Impl::loop, 2)[1] == "+400 +400 +400 -16 -15 -17 +40 +40 -18 -19");
+}
+
+TEST_CASE("optim: the loop keeps one denominator until the next one is there", "[optim]") {
+  CHECK(steps_of_two(adamw, Impl::loop, 1)[1] == "+400 +400 -14 +40 +40 -16 -15 -17");
+  CHECK(steps_of_two(rmsprop, Impl::loop, 1)[1] == "+400 +40 -10 -11");
+}
+
+TEST_CASE("optim: the fused kernel wants its step counters on the GPU", "[optim]") {
+  const auto steps = steps_of_two(adamw, Impl::fused, 1);
+  CHECK(steps[0] == "+4 +400 +400 +4 +40 +40");
+  CHECK(steps[1].empty());
+}
+
+TEST_CASE("optim: SGD's momentum is a clone of the first gradient", "[optim]") {
+  CHECK(steps_of_two(sgd, Impl::foreach, 1) == std::vector<std::string>{"", ""});
+  CHECK(steps_of_two(sgd_momentum, Impl::foreach, 1) == std::vector<std::string>{"+400 +40", ""});
+  CHECK(steps_of_two(sgd_momentum, Impl::loop, 2)[0] == "+400 +400 -4 +40");
+  CHECK(steps_of_two(sgd_momentum, Impl::fused, 2)[0] == "+400 +40");
+  CHECK(steps_of_two(sgd, Impl::foreach, 2)[1] == "+400 -7");
+}
+
+TEST_CASE("optim: Adagrad's state is made by the constructor", "[optim]") {
+  auto model = two_parameters();
+  model.record(
+      [&] { const OptimizerRun optimizer(model.runtime, {.kind = adagrad}, {model.params}); });
+  CHECK(recorded(model).front().starts_with("+400 +40 "));
+  CHECK(steps_of_two(adagrad, Impl::foreach, 1)[1] == "+400 +40 +400 +40 -13 -12 -15 -14");
+  CHECK(steps_of_two(adagrad, Impl::loop, 1)[1] == "+400 +40 -10 -11");
+}
+
+TEST_CASE("optim: Adafactor keeps rows and columns of matrices, and loops by default", "[optim]") {
+  const auto steps = steps_of_two(adafactor, Impl::standard, 1);
+  CHECK(steps == steps_of_two(adafactor, Impl::loop, 1));
+  CHECK(steps[0].starts_with("+40 +40 +40 +4 -7 +40 +40 +400 "));
+  CHECK(steps_of_two(adafactor, Impl::foreach, 1)[1] ==
+        "+4 -19 +40 -20 +40 -21 +400 +4 -23 +4 -24 +4 -25 +40 -26 +40 -22 +4 -28 -27");
+}
+
+TEST_CASE("optim: RMSprop keeps the decayed gradients to the end of the group", "[optim]") {
+  CHECK(steps_of_two(rmsprop, Impl::foreach, 2)[1] == "+400 +400 -11 -12 +40 -13");
+}
+
+TEST_CASE("optim: groups of two dtypes run in the order of torch's hash map", "[optim]") {
+  Model model({{{10}, DType::bf16}, {{10}, DType::fp32}});
+  const auto steps = steps_of(model, {.kind = adamw}, {model.params}, 2);
+  CHECK(steps[1] == "+40 +20 -12 -13");
+}
+
+TEST_CASE("optim: 8-bit AdamW quantizes tensors of 4096 values in blocks of 256", "[optim]") {
+  Model model({{{64}, DType::bf16},
+               {{100, 50}, DType::bf16},
+               {{4096}, DType::fp32},
+               {{4095}, DType::fp32}});
+  const auto steps = steps_of(model, {.kind = adamw_8bit}, {model.params}, 2);
+  CHECK(steps[0] == "+256 +256 +1024 +1024 +5000 +5000 +80 +80 +4096 +4096 +64 +64 +16380 +16380");
+  CHECK(steps[1].empty());
+}
+
+TEST_CASE("optim: zero_grad frees in order of parameters, or nothing", "[optim]") {
+  auto model = two_parameters();
+  OptimizerRun optimizer(model.runtime, {.kind = sgd}, {model.params});
+  model.make_grads();
+  model.record([&] { optimizer.zero_grad(false); });
+  model.record([&] { optimizer.zero_grad(true); });
+  model.record([&] { optimizer.step(); });
+  CHECK(recorded(model) == std::vector<std::string>{"", "-2 -3", ""});
+}
+
+TEST_CASE("optim: without an optimizer only the gradients are let go", "[optim]") {
+  auto model = two_parameters();
+  OptimizerRun optimizer(model.runtime, {.kind = none}, {model.params});
+  model.make_grads();
+  model.record([&] { optimizer.step(); });
+  model.record([&] { optimizer.zero_grad(true); });
+  CHECK(recorded(model) == std::vector<std::string>{"", "-2 -3"});
+}
+
+TEST_CASE("optim: clipping keeps one norm per gradient until they are stacked", "[optim]") {
+  Model model({{{300, 300}, DType::fp32}, {{10}, DType::fp32}});
+  model.make_grads();
+  model.record([&] { clip_grad_norm(model.runtime, model.params); });
+  // Two chunks of 65536 values for each of two tensors.
+  CHECK(recorded(model).front() == "+16 +4 +4 -4 +8 +4 -7 -6 -5 +4 +4 +4 -10 -9 +4 -11 -12 -8");
+}
+
+TEST_CASE("optim: clipping in older releases keeps the norms to its end", "[optim]") {
+  for (const int minor : {5, 2}) {
+    Model model({{{300, 300}, DType::fp32}, {{10}, DType::fp32}}, {2, minor});
+    model.make_grads();
+    model.record([&] { clip_grad_norm(model.runtime, model.params); });
+    CHECK(recorded(model).front() ==
+          (minor == 5 ? "+16 +4 +4 -4 +8 +4 -7 +4 +4 +4 -10 -9 +4 -6 -5 -11 -12 -8"
+                      : "+16 +8 -4 +8 +4 -6 +4 +4 +4 -9 -8 +4 -5 -10 -11 -7"));
+  }
+}
+
+TEST_CASE("optim: clipping without gradients does nothing", "[optim]") {
+  auto model = two_parameters();
+  model.record([&] { clip_grad_norm(model.runtime, model.params); });
+  CHECK(recorded(model).front().empty());
+}
+
+TEST_CASE("optim: GradScaler unscales before the step, or lets the fused kernel do it", "[optim]") {
+  for (const auto impl : {Impl::foreach, Impl::fused}) {
+    auto model = two_parameters();
+    OptimizerRun optimizer(model.runtime, {.kind = sgd, .impl = impl}, {model.params});
+    GradScaler scaler(model.runtime);
+    model.record([&] { scaler.scale(empty(model.runtime, {}, DType::fp32)); });
+    model.make_grads();
+    model.record([&] {
+      scaler.step(optimizer);
+      scaler.update();
+    });
+    model.record([&] { scaler.scale(empty(model.runtime, {}, DType::fp32)); });
+    const auto parts = recorded(model);
+    CHECK(parts[0] == "+4 +4 +4 +4 -5 -2");
+    CHECK(parts[1] == (impl == Impl::foreach ? "+8 +8 -8 +4 -9 +4 +4 +4 -13 -10 -11 -12"
+                                             : "+4 +4 +4 +4 -11 -8 -9 +4 +4 -13 -12 -10"));
+    CHECK(parts[2].starts_with("+4 +4 -"));
+  }
+}
+
+TEST_CASE("optim: master copies are made first and hold the state", "[optim]") {
+  Model model({{{10, 10}, DType::bf16}, {{10}, DType::fp32}});
+  OptimizerRun optimizer(model.runtime, {.kind = adamw, .master_weights = true}, {model.params});
+  model.make_grads();
+  model.record([&] { optimizer.step(); });
+  CHECK_FALSE(model.params[0]->grad.defined());
+  model.record([&] { optimizer.zero_grad(true); });
+  const auto parts = recorded(model);
+  CHECK(parts[0] == "+400 -4 +400 +400 +40 +40 +400 +40 -12 -11");
+  CHECK(parts[1] == "-6 -5");
+}
+
+TEST_CASE("optim: in backward each gradient goes as soon as its parameter is updated", "[optim]") {
+  auto model = two_parameters();
+  const OptimizerRun optimizer(model.runtime, {.kind = sgd, .in_backward = true}, {model.params});
+  for (int step = 0; step < 3; ++step) {
+    const Tensor loss = add(sum(model.params[0], {}, false), sum(model.params[1], {}, false));
+    model.record([&] { backward(loss); });
+    CHECK_FALSE(model.params[0]->grad.defined());
+    CHECK_FALSE(model.params[1]->grad.defined());
+  }
+  const auto parts = recorded(model);
+  CHECK(tally(parts[0]).allocated == "+4+400+40");
+  CHECK(tally(parts[0]) == tally(parts[2]));
+}
+
+TEST_CASE("optim: later steps repeat, and leave only what is optimizer state", "[optim]") {
+  // The gradients of master copies take the place of the low-precision ones.
+  const std::map<OptimizerKind, int> state_tensors{{sgd, 0},      {sgd_momentum, 3}, {adam, 6},
+                                                   {adamw, 6},    {rmsprop, 3},      {adagrad, 0},
+                                                   {adafactor, 5}};
+  for (const auto& [kind, state_count] : state_tensors) {
+    for (const auto impl : {Impl::standard, Impl::foreach, Impl::loop}) {
+      for (const bool has_masters : {false, true}) {
+        INFO(static_cast<int>(kind) << ' ' << static_cast<int>(impl) << ' ' << has_masters);
+        Model model({{{7, 9}, DType::bf16}, {{9}, DType::bf16}, {{3, 2, 4}, DType::fp32}});
+        const auto& p = model.params;
+        const auto steps = steps_of(
+            model, {.kind = kind, .impl = impl, .param_groups = 2, .master_weights = has_masters},
+            {{p[0], p[2]}, {p[1]}}, 4);
+        CHECK(tally(steps[0]).balance == state_count);
+        CHECK(tally(steps[1]).balance == 0);
+        CHECK(tally(steps[1]) == tally(steps[2]));
+        CHECK(tally(steps[2]) == tally(steps[3]));
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// The parameters of a model, one by one, as its module tree registers them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/dtype.hpp"
+#include "workloads/models/model_spec.hpp"
+
+namespace highwater {
+
+/// One parameter tensor: one block of the caching allocator.
+struct ParameterInfo {
+  std::string name;                 ///< "model.layers.0.mlp.up_proj.weight"
+  std::vector<std::int64_t> sizes;  ///< as stored: [out, in] of a linear layer
+  std::int64_t elements = 0;
+};
+
+/// model.named_parameters(): in order of registration, tied tensors once. @pre model_problems(spec)
+/// is empty
+std::vector<ParameterInfo> model_parameters(const ModelSpec& spec);
+
+}  // namespace highwater
