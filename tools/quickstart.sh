@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds the release binary and replays a recorded training run.
+# Installs what is missing, builds the release binary, simulates training of a model and replays a
+# recorded run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,10 +8,15 @@ tools/install_packages.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target highwater
 
+highwater=build/release/highwater
+echo
+echo "Llama 3 8B in bf16 with full checkpointing on an H100, and the largest batch that fits:"
+"$highwater" simulate --model llama-3-8b --seq 4096 --precision bf16 --checkpoint full \
+  --gpu h100-80 --find-batch
 recording=traces/recorded/fake/long-llama-1b-default.hwt.xz
 echo
 echo "Thirty training steps of a 1B-parameter Llama, sequences of varying length, as recorded:"
-build/release/highwater replay "$recording"
+"$highwater" replay "$recording"
 echo
 echo "The same requests with expandable segments:"
-build/release/highwater replay "$recording" --alloc-conf expandable_segments:True
+"$highwater" replay "$recording" --alloc-conf expandable_segments:True

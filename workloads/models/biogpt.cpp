@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/nn/masking.hpp"
@@ -122,36 +123,15 @@ class BioGptModel : public Module {
   nn::LayerNorm layer_norm_;
 };
 
-class BioGptForCausalLm : public LanguageModel {
- public:
-  BioGptForCausalLm(nn::ModelContext& context, const BioGptConfig& config)
-      : LanguageModel(context),
-        biogpt_(this, config),
-        output_projection_(this, "output_projection", config.hidden_size, config.vocab_size,
-                           nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      output_projection_.tie_weight(biogpt_.embedding_weight());
-    }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = biogpt_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), output_projection_, inputs.labels);
-    return out;
-  }
-
- private:
-  BioGptModel biogpt_;
-  nn::Linear output_projection_;
-};
-
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_biogpt(nn::ModelContext& context, const BioGptConfig& config) {
-  return std::make_unique<BioGptForCausalLm>(context, config);
+  return std::make_unique<CausalLm<BioGptModel>>(context,
+                                                 HeadConfig{.width = config.hidden_size,
+                                                            .vocab_size = config.vocab_size,
+                                                            .is_tied = config.tie_word_embeddings,
+                                                            .name = "output_projection"},
+                                                 config);
 }
 
 }  // namespace highwater::models

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/nn/masking.hpp"
@@ -344,35 +345,14 @@ class BloomModel : public Module {
   nn::LayerNorm ln_f_;
 };
 
-class BloomForCausalLm : public LanguageModel {
- public:
-  BloomForCausalLm(nn::ModelContext& context, const BloomConfig& config)
-      : LanguageModel(context),
-        transformer_(this, config),
-        lm_head_(this, "lm_head", config.hidden_size, config.vocab_size, nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(transformer_.embedding_weight());
-    }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = transformer_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
-
- private:
-  BloomModel transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_bloom(nn::ModelContext& context, const BloomConfig& config) {
-  return std::make_unique<BloomForCausalLm>(context, config);
+  return std::make_unique<CausalLm<BloomModel>>(context,
+                                                HeadConfig{.width = config.hidden_size,
+                                                           .vocab_size = config.vocab_size,
+                                                           .is_tied = config.tie_word_embeddings},
+                                                config);
 }
 
 }  // namespace highwater::models

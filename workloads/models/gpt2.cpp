@@ -1,7 +1,9 @@
 // GPT-2 (transformers 5.12, models/gpt2/modeling_gpt2.py).
 #include "workloads/models/attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
+#include "workloads/models/mlp.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -14,7 +16,7 @@ class Gpt2Attention : public Module {
   Gpt2Attention(Module* parent, const Gpt2Config& config)
       : Module(parent, "attn"),
         config_(config),
-        c_attn_(this, "c_attn", 3 * config.n_embd, config.n_embd),
+        c_attn_(this, "c_attn", config.n_embd, 3 * config.n_embd),
         c_proj_(this, "c_proj", config.n_embd, config.n_embd),
         attn_dropout_(this, "attn_dropout", config.attn_pdrop),
         resid_dropout_(this, "resid_dropout", config.resid_pdrop) {}
@@ -79,29 +81,12 @@ class Gpt2Attention : public Module {
   nn::Dropout resid_dropout_;
 };
 
-class Gpt2Mlp : public Module {
- public:
-  Gpt2Mlp(Module* parent, const Gpt2Config& config)
-      : Module(parent, "mlp"),
-        activation_(config.activation_function),
-        c_fc_(this, "c_fc", config.n_inner.value_or(4 * config.n_embd), config.n_embd),
-        c_proj_(this, "c_proj", config.n_embd, config.n_inner.value_or(4 * config.n_embd)),
-        dropout_(this, "dropout", config.resid_pdrop) {}
-
-  Tensor operator()(Tensor hidden_states) const {
-    const nn::InModule scope(*this);
-    Tensor states = c_fc_(hidden_states);
-    states = nn::activate(activation_, states);
-    states = c_proj_(states);
-    return dropout_(states);
-  }
-
- private:
-  Activation activation_;
-  nn::Conv1D c_fc_;
-  nn::Conv1D c_proj_;
-  nn::Dropout dropout_;
-};
+MlpConfig mlp_config(const Gpt2Config& config) {
+  return {.width = config.n_embd,
+          .inner = inner_dim_of(config),
+          .activation = config.activation_function,
+          .dropout = config.resid_pdrop};
+}
 
 class Gpt2Block : public Module {
  public:
@@ -110,7 +95,7 @@ class Gpt2Block : public Module {
         ln_1_(this, "ln_1", config.n_embd),
         attn_(this, config),
         ln_2_(this, "ln_2", config.n_embd),
-        mlp_(this, config) {}
+        mlp_(this, mlp_config(config)) {}
 
   Tensor operator()(Tensor hidden_states, const Tensor& attention_mask,
                     const nn::CachePtr& cache) const {
@@ -131,7 +116,7 @@ class Gpt2Block : public Module {
   nn::LayerNorm ln_1_;
   Gpt2Attention attn_;
   nn::LayerNorm ln_2_;
-  Gpt2Mlp mlp_;
+  Mlp<nn::Conv1D> mlp_;
 };
 
 class Gpt2Model : public Module {
@@ -187,35 +172,14 @@ class Gpt2Model : public Module {
   nn::LayerNorm ln_f_;
 };
 
-class Gpt2LmHeadModel : public LanguageModel {
- public:
-  Gpt2LmHeadModel(nn::ModelContext& context, const Gpt2Config& config)
-      : LanguageModel(context),
-        transformer_(this, config),
-        lm_head_(this, "lm_head", config.n_embd, config.vocab_size, nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(transformer_.embedding_weight());
-    }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = transformer_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
-
- private:
-  Gpt2Model transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_gpt2(nn::ModelContext& context, const Gpt2Config& config) {
-  return std::make_unique<Gpt2LmHeadModel>(context, config);
+  return std::make_unique<CausalLm<Gpt2Model>>(context,
+                                               HeadConfig{.width = config.n_embd,
+                                                          .vocab_size = config.vocab_size,
+                                                          .is_tied = config.tie_word_embeddings},
+                                               config);
 }
 
 }  // namespace highwater::models

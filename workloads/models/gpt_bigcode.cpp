@@ -1,8 +1,10 @@
 // GPTBigCode: SantaCoder, StarCoder (transformers 5.12,
 // models/gpt_bigcode/modeling_gpt_bigcode.py).
 #include "workloads/models/attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
+#include "workloads/models/mlp.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -86,29 +88,12 @@ class GptBigCodeAttention : public Module {
   nn::Dropout resid_dropout_;
 };
 
-class GptBigCodeMlp : public Module {
- public:
-  GptBigCodeMlp(Module* parent, const GptBigCodeConfig& config)
-      : Module(parent, "mlp"),
-        activation_(config.activation_function),
-        c_fc_(this, "c_fc", config.n_embd, inner_dim_of(config)),
-        c_proj_(this, "c_proj", inner_dim_of(config), config.n_embd),
-        dropout_(this, "dropout", config.resid_pdrop) {}
-
-  Tensor operator()(Tensor hidden_states) const {
-    const nn::InModule scope(*this);
-    Tensor states = c_fc_(hidden_states);
-    states = nn::activate(activation_, states);
-    states = c_proj_(states);
-    return dropout_(states);
-  }
-
- private:
-  Activation activation_;
-  nn::Linear c_fc_;
-  nn::Linear c_proj_;
-  nn::Dropout dropout_;
-};
+MlpConfig mlp_config(const GptBigCodeConfig& config) {
+  return {.width = config.n_embd,
+          .inner = inner_dim_of(config),
+          .activation = config.activation_function,
+          .dropout = config.resid_pdrop};
+}
 
 class GptBigCodeBlock : public Module {
  public:
@@ -117,7 +102,7 @@ class GptBigCodeBlock : public Module {
         ln_1_(this, "ln_1", config.n_embd),
         attn_(this, config),
         ln_2_(this, "ln_2", config.n_embd),
-        mlp_(this, config) {}
+        mlp_(this, mlp_config(config)) {}
 
   Tensor operator()(Tensor hidden_states, const Tensor& attention_mask,
                     const nn::CachePtr& cache) const {
@@ -138,7 +123,7 @@ class GptBigCodeBlock : public Module {
   nn::LayerNorm ln_1_;
   GptBigCodeAttention attn_;
   nn::LayerNorm ln_2_;
-  GptBigCodeMlp mlp_;
+  Mlp<nn::Linear> mlp_;
 };
 
 class GptBigCodeModel : public Module {
@@ -208,36 +193,16 @@ class GptBigCodeModel : public Module {
   Tensor bias_;
 };
 
-class GptBigCodeForCausalLm : public LanguageModel {
- public:
-  GptBigCodeForCausalLm(nn::ModelContext& context, const GptBigCodeConfig& config)
-      : LanguageModel(context),
-        transformer_(this, config),
-        lm_head_(this, "lm_head", config.n_embd, config.vocab_size, nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(transformer_.embedding_weight());
-    }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = transformer_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
-
- private:
-  GptBigCodeModel transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_gpt_bigcode(nn::ModelContext& context,
                                                 const GptBigCodeConfig& config) {
-  return std::make_unique<GptBigCodeForCausalLm>(context, config);
+  return std::make_unique<CausalLm<GptBigCodeModel>>(
+      context,
+      HeadConfig{.width = config.n_embd,
+                 .vocab_size = config.vocab_size,
+                 .is_tied = config.tie_word_embeddings},
+      config);
 }
 
 }  // namespace highwater::models

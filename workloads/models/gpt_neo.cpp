@@ -1,8 +1,10 @@
 // GPT-Neo (transformers 5.12, models/gpt_neo/modeling_gpt_neo.py). It has no SDPA: attention is
 // always written out, and each layer keeps its own boolean causal mask.
 #include "workloads/models/attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
+#include "workloads/models/mlp.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -129,29 +131,12 @@ class GptNeoSelfAttention : public Module {
   nn::Linear out_proj_;
 };
 
-class GptNeoMlp : public Module {
- public:
-  GptNeoMlp(Module* parent, const GptNeoConfig& config)
-      : Module(parent, "mlp"),
-        activation_(config.activation_function),
-        c_fc_(this, "c_fc", config.hidden_size, inner_dim_of(config)),
-        c_proj_(this, "c_proj", inner_dim_of(config), config.hidden_size),
-        dropout_(this, "dropout", config.resid_dropout) {}
-
-  Tensor operator()(Tensor hidden_states) const {
-    const nn::InModule scope(*this);
-    Tensor states = c_fc_(hidden_states);
-    states = nn::activate(activation_, states);
-    states = c_proj_(states);
-    return dropout_(states);
-  }
-
- private:
-  Activation activation_;
-  nn::Linear c_fc_;
-  nn::Linear c_proj_;
-  nn::Dropout dropout_;
-};
+MlpConfig mlp_config(const GptNeoConfig& config) {
+  return {.width = config.hidden_size,
+          .inner = inner_dim_of(config),
+          .activation = config.activation_function,
+          .dropout = config.resid_dropout};
+}
 
 class GptNeoBlock : public Module {
  public:
@@ -161,7 +146,7 @@ class GptNeoBlock : public Module {
         attn_(this, "attn"),
         attention_(&attn_, config, attention_of(config, static_cast<std::int64_t>(index))),
         ln_2_(this, "ln_2", config.hidden_size),
-        mlp_(this, config) {}
+        mlp_(this, mlp_config(config)) {}
 
   /// (hidden states, attention weights)
   TensorList operator()(Tensor hidden_states, const Tensor& attention_mask,
@@ -187,7 +172,7 @@ class GptNeoBlock : public Module {
   nn::Container attn_;
   GptNeoSelfAttention attention_;
   nn::LayerNorm ln_2_;
-  GptNeoMlp mlp_;
+  Mlp<nn::Linear> mlp_;
 };
 
 class GptNeoModel : public Module {
@@ -252,35 +237,14 @@ class GptNeoModel : public Module {
   nn::LayerNorm ln_f_;
 };
 
-class GptNeoForCausalLm : public LanguageModel {
- public:
-  GptNeoForCausalLm(nn::ModelContext& context, const GptNeoConfig& config)
-      : LanguageModel(context),
-        transformer_(this, config),
-        lm_head_(this, "lm_head", config.hidden_size, config.vocab_size, nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(transformer_.embedding_weight());
-    }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = transformer_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
-
- private:
-  GptNeoModel transformer_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_gpt_neo(nn::ModelContext& context, const GptNeoConfig& config) {
-  return std::make_unique<GptNeoForCausalLm>(context, config);
+  return std::make_unique<CausalLm<GptNeoModel>>(context,
+                                                 HeadConfig{.width = config.hidden_size,
+                                                            .vocab_size = config.vocab_size,
+                                                            .is_tied = config.tie_word_embeddings},
+                                                 config);
 }
 
 }  // namespace highwater::models

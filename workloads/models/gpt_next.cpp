@@ -2,6 +2,7 @@
 // grouped heads and dropout after both parts of a block. NeMo's own fused kernels are not imitated:
 // these are the operators that transformers would run for such a model.
 #include "workloads/models/attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/models/rotary.hpp"
@@ -175,6 +176,8 @@ class GptNextModel : public Module {
     return states;
   }
 
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
+
  private:
   Tensor run(std::size_t index, const Tensor& states, const std::vector<Tensor>& keywords,
              const nn::CachePtr& cache) const {
@@ -199,32 +202,12 @@ class GptNextModel : public Module {
   RotaryEmbedding rotary_emb_;
 };
 
-class GptNextForCausalLm : public LanguageModel {
- public:
-  GptNextForCausalLm(nn::ModelContext& context, const GptNextConfig& config)
-      : LanguageModel(context),
-        model_(this, config),
-        lm_head_(this, "lm_head", config.hidden_size, config.vocab_size, nn::Bias::none) {}
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = model_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
-
- private:
-  GptNextModel model_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_gpt_next(nn::ModelContext& context,
                                              const GptNextConfig& config) {
-  return std::make_unique<GptNextForCausalLm>(context, config);
+  return std::make_unique<CausalLm<GptNextModel>>(
+      context, HeadConfig{.width = config.hidden_size, .vocab_size = config.vocab_size}, config);
 }
 
 }  // namespace highwater::models

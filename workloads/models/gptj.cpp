@@ -33,7 +33,8 @@ class GptJAttention : public Module {
     query = split_heads(query);
     key = split_heads(key);
     value = eager::permute(split_heads(value), {0, 2, 1, 3});
-    Tensor embed_positions = eager::empty(runtime(), {1, positions_, rotary_dim_}, DType::fp32);
+    Tensor embed_positions =
+        eager::empty(runtime(), {1, positions_, rotary_dim_}, embed_positions_.dtype());
     Tensor repeated_ids =
         eager::empty(runtime(), {1, about.position_ids.size(1), rotary_dim_}, DType::int64);
     Tensor sincos = looked_up(embed_positions, repeated_ids, key.dtype());

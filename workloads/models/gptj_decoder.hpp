@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "workloads/models/attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
+#include "workloads/models/mlp.hpp"
 #include "workloads/models/sinusoidal_rotary.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -46,29 +48,14 @@ AttentionResult gptj_attend(Tensor query, Tensor key, Tensor value, const Tensor
 Tensor gptj_merge_heads(const Tensor& states);
 
 template <class Config>
-class GptJMlp : public Module {
- public:
-  GptJMlp(Module* parent, const Config& config)
-      : Module(parent, "mlp"),
-        activation_(config.activation_function),
-        fc_in_(this, "fc_in", config.n_embd, inner_dim_of(config)),
-        fc_out_(this, "fc_out", inner_dim_of(config), config.n_embd),
-        dropout_(this, "dropout", config.resid_pdrop) {}
-
-  Tensor operator()(Tensor hidden_states) const {
-    const nn::InModule scope(*this);
-    Tensor states = fc_in_(hidden_states);
-    states = nn::activate(activation_, states);
-    states = fc_out_(states);
-    return dropout_(states);
-  }
-
- private:
-  Activation activation_;
-  nn::Linear fc_in_;
-  nn::Linear fc_out_;
-  nn::Dropout dropout_;
-};
+MlpConfig gptj_mlp_config(const Config& config) {
+  return {.width = config.n_embd,
+          .inner = inner_dim_of(config),
+          .activation = config.activation_function,
+          .dropout = config.resid_pdrop,
+          .widen = "fc_in",
+          .narrow = "fc_out"};
+}
 
 template <class Attention, class Config>
 class GptJBlock : public Module {
@@ -77,7 +64,7 @@ class GptJBlock : public Module {
       : Module(parent, std::to_string(index)),
         ln_1_(this, "ln_1", config.n_embd),
         attn_(this, config),
-        mlp_(this, config) {}
+        mlp_(this, gptj_mlp_config(config)) {}
 
   /// (hidden states, attention weights)
   TensorList operator()(Tensor hidden_states, const GptJContext& about) const {
@@ -100,7 +87,7 @@ class GptJBlock : public Module {
  private:
   nn::LayerNorm ln_1_;
   Attention attn_;
-  GptJMlp<Config> mlp_;
+  Mlp<nn::Linear> mlp_;
 };
 
 template <class Attention, class Config>
@@ -162,41 +149,32 @@ class GptJModel : public Module {
 };
 
 template <class Attention, class Config>
-class GptJForCausalLm : public LanguageModel {
+class GptJForCausalLm : public CausalLm<GptJModel<Attention, Config>> {
+  using Base = CausalLm<GptJModel<Attention, Config>>;
+
  public:
   GptJForCausalLm(nn::ModelContext& context, const Config& config)
-      : LanguageModel(context),
-        vocab_size_(config.vocab_size),
-        transformer_(this, config),
-        lm_head_(this, "lm_head", config.n_embd, config.vocab_size) {
+      : Base(context,
+             HeadConfig{.width = config.n_embd,
+                        .vocab_size = config.vocab_size,
+                        .is_tied = config.tie_word_embeddings,
+                        .bias = nn::Bias::present},
+             config) {
     if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(transformer_.embedding_weight());
       pad_bias();
     }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = transformer_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
   }
 
  private:
   // _adjust_bias of a tied head: bias.data is padded by nothing, which copies it.
   void pad_bias() {
-    const nn::InModule scope(lm_head_);
+    auto& bias = this->head().bias;
+    const nn::InModule scope(this->head());
     const Tensor padded =
-        eager::empty_on(runtime(), context().place, {vocab_size_}, lm_head_.bias.dtype());
-    runtime().categorize(padded, Category::parameter);
-    lm_head_.bias->storage = padded->storage;
+        eager::empty_on(this->runtime(), this->context().place, bias.sizes(), bias.dtype());
+    this->runtime().categorize(padded, Category::parameter);
+    bias->storage = padded->storage;
   }
-
-  std::int64_t vocab_size_;
-  GptJModel<Attention, Config> transformer_;
-  nn::Linear lm_head_;
 };
 
 }  // namespace highwater::models

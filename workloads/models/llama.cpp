@@ -2,6 +2,7 @@
 // models/<family>/modeling_<family>.py).
 #include <utility>
 
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/decoder.hpp"
 #include "workloads/models/families.hpp"
@@ -334,32 +335,6 @@ class LlamaModel : public Module {
   RotaryEmbedding rotary_emb_;
 };
 
-class LlamaForCausalLm : public LanguageModel {
- public:
-  LlamaForCausalLm(nn::ModelContext& context, const LlamaConfig& config,
-                   const LayerMaker& make_layer)
-      : LanguageModel(context),
-        model_(this, config, make_layer),
-        lm_head_(this, "lm_head", config.hidden_size, config.vocab_size, nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(model_.embedding_weight());
-    }
-  }
-
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = model_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
-
- private:
-  LlamaModel model_;
-  nn::Linear lm_head_;
-};
-
 }  // namespace
 
 std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
@@ -370,7 +345,11 @@ std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
 
 std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const LlamaConfig& config,
                                             const LayerMaker& make_layer) {
-  return std::make_unique<LlamaForCausalLm>(context, config, make_layer);
+  return std::make_unique<CausalLm<LlamaModel>>(context,
+                                                HeadConfig{.width = config.hidden_size,
+                                                           .vocab_size = config.vocab_size,
+                                                           .is_tied = config.tie_word_embeddings},
+                                                config, make_layer);
 }
 
 std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const LlamaConfig& config,

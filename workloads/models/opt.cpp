@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
+#include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/nn/masking.hpp"
@@ -173,37 +174,30 @@ class OptDecoder : public Module {
   nn::BlockList<OptDecoderLayer> blocks_;
 };
 
-class OptForCausalLm : public LanguageModel {
+/// OPTModel, which only holds the decoder.
+class OptModel : public Module {
  public:
-  OptForCausalLm(nn::ModelContext& context, const OptConfig& config)
-      : LanguageModel(context),
-        model_(this, "model"),
-        decoder_(&model_, config),
-        lm_head_(this, "lm_head", word_embed_dim_of(config), config.vocab_size, nn::Bias::none) {
-    if (config.tie_word_embeddings) {
-      lm_head_.tie_weight(decoder_.embedding_weight());
-    }
+  OptModel(Module* parent, const OptConfig& config)
+      : Module(parent, "model"), decoder_(this, config) {}
+
+  Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
+    return decoder_(inputs, cache);
   }
 
-  Outputs forward(Inputs inputs) override {
-    const auto cache = nn::make_cache(context());
-    Tensor states = decoder_(inputs, cache);
-    Outputs out;
-    out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
-    return out;
-  }
+  [[nodiscard]] const Tensor& embedding_weight() const { return decoder_.embedding_weight(); }
 
  private:
-  nn::Container model_;
   OptDecoder decoder_;
-  nn::Linear lm_head_;
 };
 
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_opt(nn::ModelContext& context, const OptConfig& config) {
-  return std::make_unique<OptForCausalLm>(context, config);
+  return std::make_unique<CausalLm<OptModel>>(context,
+                                              HeadConfig{.width = word_embed_dim_of(config),
+                                                         .vocab_size = config.vocab_size,
+                                                         .is_tied = config.tie_word_embeddings},
+                                              config);
 }
 
 }  // namespace highwater::models

@@ -47,7 +47,7 @@ void Linear::tie_weight(const Tensor& embedding) {
   }
 }
 
-Conv1D::Conv1D(Module* parent, std::string name, std::int64_t out, std::int64_t in)
+Conv1D::Conv1D(Module* parent, std::string name, std::int64_t in, std::int64_t out)
     : Module(parent, std::move(name)) {
   const InModule scope(*this);
   weight = make_parameter("weight", {in, out});

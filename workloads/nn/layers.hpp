@@ -50,7 +50,7 @@ class Linear : public Module {
 /// transformers' Conv1D: a linear layer whose weight is stored [in, out].
 class Conv1D : public Module {
  public:
-  Conv1D(Module* parent, std::string name, std::int64_t out, std::int64_t in);
+  Conv1D(Module* parent, std::string name, std::int64_t in, std::int64_t out);
 
   virtual Tensor operator()(Tensor x) const;
 

@@ -1,0 +1,50 @@
+// A backbone with a language-model head: transformers' ...ForCausalLM, alike in every family.
+#pragma once
+
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/language_model.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+struct HeadConfig {
+  std::int64_t width = 0;
+  std::int64_t vocab_size = 0;
+  bool is_tied =
+      false;  ///< the head is built first, then its weight is dropped for the embedding's
+  nn::Bias bias = nn::Bias::none;
+  const char* name = "lm_head";
+};
+
+/// `Backbone` takes (Inputs, cache) to hidden states and knows its embedding_weight().
+template <class Backbone>
+class CausalLm : public LanguageModel {
+ public:
+  template <class... Arguments>
+  CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
+      : LanguageModel(context),
+        backbone_(this, arguments...),
+        lm_head_(this, head.name, head.width, head.vocab_size, head.bias) {
+    if (head.is_tied) {
+      lm_head_.tie_weight(backbone_.embedding_weight());
+    }
+  }
+
+  Outputs forward(Inputs inputs) override {
+    const auto cache = nn::make_cache(context());
+    Tensor states = backbone_(inputs, cache);
+    Outputs out;
+    out.cache = cache;
+    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
+    return out;
+  }
+
+ protected:
+  nn::Linear& head() { return lm_head_; }
+
+ private:
+  Backbone backbone_;
+  nn::Linear lm_head_;
+};
+
+}  // namespace highwater::models
