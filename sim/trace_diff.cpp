@@ -49,11 +49,11 @@ class Side {
         begin_phase(boundary->step, boundary->phase);
       }
       const Event& event = trace_->events[i];
-      add(event, static_cast<std::uint32_t>(i));
       if (compared.failed && event.kind == EventKind::alloc &&
           event.allocation == *compared.failed) {
         break;
       }
+      add(event, static_cast<std::uint32_t>(i));
     }
     end_phase();
     partners.assign(bytes_.size(), kNoPartner);

@@ -32,7 +32,8 @@ std::vector<PhaseBoundary> phase_boundaries(const RequestTrace& trace);
 struct ComparedTrace {
   const RequestTrace* requests = nullptr;
   std::vector<PhaseBoundary> phases;  ///< by event; what comes before the first is "init"
-  /// The allocation that ran out of memory: the program ended there, nothing after it counts.
+  /// The allocation that ran out of memory: the program ended there. It does not count itself,
+  /// since a recording knows its size only rounded, and nothing after it does.
   std::optional<AllocationId> failed;
 };
 

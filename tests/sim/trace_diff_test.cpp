@@ -102,9 +102,9 @@ TEST_CASE("trace diff: phases that come twice in a step are micro-batches", "[si
   CHECK(both.phases[0].is_equal());
 }
 
-TEST_CASE("trace diff: after the request that ended the program nothing counts", "[sim][diff]") {
+TEST_CASE("trace diff: from the request that ended the program on nothing counts", "[sim][diff]") {
   const RequestTrace failed =
-      test::parse_text("conf \nstep 0\nphase forward\na x 1 0\na y 999 0\nf x\n");
+      test::parse_text("conf \nstep 0\nphase forward\na x 1 0\na y 1024 0\nf x\n");
   const RequestTrace whole = test::parse_text(
       "conf \nstep 0\nphase forward\na x 1 0\na y 999 0\na z 3 0\nphase backward\nf x\nf y\nf z\n");
   const ComparedTrace ended{&failed, phase_boundaries(failed), AllocationId{1U}};
