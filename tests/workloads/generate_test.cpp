@@ -366,3 +366,55 @@ TEST_CASE("generate: an absurd plan neither overflows nor takes long", "[workloa
   const auto trace = generate(plan);
   CHECK(trace.events.size() > 10'000);
 }
+
+namespace {
+
+/// Activations that one more layer keeps.
+std::int64_t saved_per_layer(ModelSpec model, const Change& with_layers_and_plan) {
+  TrainingPlan plan;
+  plan.model = std::move(model);
+  plan.steps = 1;
+  with_layers_and_plan(plan);
+  return activations_after_forward(plan);
+}
+
+}  // namespace
+
+TEST_CASE("generate: Llama-3-8B at 8192 tokens keeps the worked size per layer",
+          "[workloads][closed_form]") {
+  const auto saved = [](std::int64_t layers) {
+    LlamaConfig config = std::get<LlamaConfig>(model_preset("llama-3-8b").config);
+    config.num_hidden_layers = layers;
+    return saved_per_layer({"llama", "test", config}, [](TrainingPlan& plan) {
+      plan.seq = {8192};
+      plan.precision = Precision::bf16;
+    });
+  };
+  const std::int64_t x = 8192 * 4096;
+  const std::int64_t k = 8192 * 1024;
+  const std::int64_t f = 8192 * 14336;
+  // Two norms in fp32 and bf16, query, keys and values, attention output, gate and its like, and
+  // log-sum-exp and the norms' inverse roots in fp32.
+  const std::int64_t expected =
+      16 * x + 2 * x + 4 * k + 2 * x + 8 * f + 4 * 32 * 8192 + 2 * 4 * 8192;
+  CHECK(saved(3) - saved(2) == expected);
+}
+
+TEST_CASE("generate: GPT-2 at batch 8 keeps the worked size per layer",
+          "[workloads][closed_form]") {
+  const auto saved = [](std::int64_t layers) {
+    Gpt2Config config;
+    config.n_layer = layers;
+    return saved_per_layer({"gpt2", "test", config}, [](TrainingPlan& plan) {
+      plan.batch = 8;
+      plan.seq = {1024};
+      plan.attention = Attention::eager;
+    });
+  };
+  const std::int64_t x = 8 * 1024 * 768;
+  const std::int64_t scores = std::int64_t{8} * 12 * 1024 * 1024;
+  // 28 tensors like the input, two masks of dropout, scores, their dropout and its mask,
+  // statistics.
+  const std::int64_t expected = 28 * 4 * x + 2 * x + 9 * scores + 4 * 4 * 8 * 1024;
+  CHECK(saved(3) - saved(2) == expected);
+}
