@@ -1,4 +1,5 @@
 // highwater diff: two traces request by request, or a recorded case against its simulation.
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <utility>
@@ -34,8 +35,8 @@ OptionParser option_parser() {
   };
   parser.add()("step", po::value<std::int64_t>()->value_name("N"), "only this step")(
       "phase", po::value<std::string>()->value_name("P"),
-      "only this phase: init, zero_grad, data, forward, backward, clip, optimizer, empty_cache")(
-      "context", count(3), "equal requests shown around a difference")(
+      "only this phase: init, zero_grad, data, forward (with loss), backward, clip, optimizer, "
+      "empty_cache")("context", count(3), "equal requests shown around a difference")(
       "max-hunks", count(5), "differences shown in full")("max-lines", count(60),
                                                           "lines shown of one of them")(
       "ignore-free-order", "frees with no allocation between them may come in any order");
@@ -149,6 +150,16 @@ std::vector<std::string> notes(const DiffSide& first) {
   return notes;
 }
 
+/// A filter that selects nothing is a mistake, not equality.
+void require_selection(const TraceDiff& diff, const DiffView& view) {
+  const auto is_selected = [&](const PhaseDiff& phase) {
+    return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
+  };
+  if (std::ranges::none_of(diff.phases, is_selected)) {
+    throw UsageError("no phase matches --step and --phase; without them diff lists all");
+  }
+}
+
 }  // namespace
 
 ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
@@ -156,6 +167,7 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
   const DiffSide first = read_side(command.first);
   const DiffSide second = command.second ? read_side(*command.second) : simulated_side(first);
   const TraceDiff diff = diff_traces(first.compared(), second.compared(), command.options);
+  require_selection(diff, command.view);
   const DiffSubject subject{first.name, second.name, &first.trace(), &second.trace(), notes(first)};
   if (command.format == OutputFormat::json) {
     out << diff_json(diff, subject, command.view) << "\n";

@@ -9,6 +9,8 @@
 #include "tools/plan_options.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/replay_run.hpp"
+#include "tools/safe_text.hpp"
+#include "tools/simulate_run.hpp"
 #include "tools/trace_output.hpp"
 #include "traces/formats/byte_sink.hpp"
 #include "workloads/generate.hpp"
@@ -36,7 +38,9 @@ OptionParser option_parser() {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   parser.add()("output,o", text("TRACE"), "the file to write: .trace or .hwt, plain or compressed")(
       "alloc-conf", text("S"), "settings to write into the trace's header")(
-      "capacity", text("SIZE"), "memory of the device to write into the trace's header")(
+      "capacity", text("SIZE"),
+      "memory of the device to write into the trace's header; with --gpu, what that leaves to the "
+      "allocator. A replay of the trace goes on after running out, simulate stops")(
       "graph", text("FILE"),
       "also write the compute graph of the first forward and backward, for Graphviz (.dot)")(
       "graph-module", text("PATH"), "only this module's part of it, e.g. model.layers.0");
@@ -69,6 +73,9 @@ GenerateCommand parse(const Arguments& arguments) {
   result.graph_module = text_option(values, "graph-module").value_or("");
   if (!result.graph && !result.graph_module.empty()) {
     problems.emplace_back("--graph-module needs --graph; name the file to write");
+  }
+  if (result.graph == result.output) {
+    problems.emplace_back("--graph and --output name the same file; give two");
   }
   result.run = read_plan(values, std::move(problems));
   return result;
@@ -111,9 +118,12 @@ ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
   RequestTrace trace = generate_trace(command, out);
   trace.header.settings = command.alloc_conf;
   trace.header.capacity = command.capacity;
+  if (!command.capacity && command.run.gpu_named) {
+    trace.header.capacity = memory_for_allocator(command.run.plan.gpu, command.run.plan.versions);
+  }
   write_trace_file(trace, command.output);
-  out << fmt::format("{}: {} events, {} allocations: {}\n", command.output, trace.events.size(),
-                     trace.allocation_count, plan_summary(command.run.plan));
+  out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),
+                     trace.events.size(), trace.allocation_count, plan_summary(command.run.plan));
   return ExitCode::ok;
 }
 

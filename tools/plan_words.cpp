@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/safe_text.hpp"
+
 namespace highwater {
 namespace {
 
@@ -120,7 +122,7 @@ std::string plan_summary(const TrainingPlan& plan) {
   plain.model = plan.model;
   plain.gpu = plan.gpu;
   const auto defaults = plan_words(plain);
-  std::string summary(plan.model.name);
+  std::string summary = printable(plan.model.name);
   for (const auto& [option, text] : plan_words(plan)) {
     const bool always = std::ranges::find(kAlways, option) != kAlways.end();
     const bool is_default = std::ranges::find(defaults, std::pair(option, text)) != defaults.end();

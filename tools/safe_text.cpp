@@ -56,9 +56,10 @@ Character first_character(std::string_view text) {
   return is_well_formed(c) ? c : Character{};
 }
 
-/// C0, DEL and C1: some terminals obey the latter too.
+/// C0, DEL and C1, which some terminals obey, too, and the controls of writing direction.
 bool is_control(std::uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool is_bidi = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || is_bidi;
 }
 
 template <class Write>

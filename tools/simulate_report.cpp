@@ -228,7 +228,7 @@ std::string grouped(std::int64_t number) {
 std::string model_line(const Simulation& simulation) {
   return fmt::format("{} parameters ({}, {})\n",
                      grouped(parameter_count(simulation.plan.model.config).trainable()),
-                     family_name(simulation.plan.model), simulation.plan.model.source);
+                     family_name(simulation.plan.model), printable(simulation.plan.model.source));
 }
 
 std::string outside_line(const Simulation& simulation) {

@@ -106,11 +106,6 @@ const VersionPreset& allocator_version(const std::string& release, DeviceReplay&
   return preset;
 }
 
-/// What a GPU has besides what the process needs outside the allocator.
-Bytes left_for_allocator(const Gpu& gpu, const OutsideMemory& outside) {
-  return gpu.total_memory - std::min(gpu.total_memory, outside.context);
-}
-
 void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& simulation) {
   const Gpu& gpu = run.plan.gpu;
   DeviceReplay& replay = simulation.replay;
@@ -119,7 +114,7 @@ void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& 
     simulation.available = memory.capacity;
   } else if (run.gpu_named) {
     replay.capacity = gpu.total_memory;
-    simulation.available = left_for_allocator(gpu, simulation.outside);
+    simulation.available = memory_for_allocator(gpu, run.plan.versions);
   }
   replay.memory_limit = memory.memory_limit;
   replay.memory_fraction = memory.memory_fraction;
@@ -162,7 +157,28 @@ Usage higher(const Usage& a, const Usage& b) {
           std::max(a.active, b.active), std::max(a.reserved, b.reserved)};
 }
 
+/// Kernels, and with them blocks, differ between GPUs, so the plan is simulated on each.
+bool runs_on(const Gpu& gpu, const Simulation& simulation) {
+  constexpr int kStepsToTry = 3;
+  Simulation trial;
+  trial.plan = simulation.plan;
+  trial.plan.gpu = gpu;
+  trial.plan.steps = std::min(trial.plan.steps, kStepsToTry);
+  if (!plan_problems(trial.plan).empty()) {
+    return false;
+  }
+  trial.replay.settings = simulation.replay.settings;
+  trial.replay.version = simulation.replay.version;
+  trial.available = memory_for_allocator(gpu, trial.plan.versions);
+  replay_plan(generate(trial.plan), trial);
+  return trial.fits();
+}
+
 }  // namespace
+
+Bytes memory_for_allocator(const Gpu& gpu, const Versions& versions) {
+  return gpu.total_memory - std::min(gpu.total_memory, outside_memory(gpu, versions.torch).context);
+}
 
 std::optional<Usage> Simulation::steady_peak() const {
   std::optional<Usage> steady;
@@ -235,8 +251,9 @@ Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory) {
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {
   std::vector<const Gpu*> gpus;
   for (const Gpu& gpu : known_gpus()) {
-    const OutsideMemory outside = outside_memory(gpu, simulation.plan.versions.torch);
-    if (simulation.replay.result.peak.reserved + outside.context <= gpu.total_memory) {
+    if (simulation.replay.result.peak.allocated <=
+            memory_for_allocator(gpu, simulation.plan.versions) &&
+        runs_on(gpu, simulation)) {
       gpus.push_back(&gpu);
     }
   }

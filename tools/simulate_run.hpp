@@ -15,6 +15,9 @@
 
 namespace highwater {
 
+/// What a GPU leaves to the allocator: all but what the process needs outside of it.
+Bytes memory_for_allocator(const Gpu& gpu, const Versions& versions);
+
 /// The options that concern the allocator and the device rather than the plan.
 struct MemoryRequest {
   std::optional<std::string> alloc_conf;
@@ -77,7 +80,8 @@ Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory);
 /// The site that the stack of a generated trace names.
 Site site_of(const SideTables& tables, StackId stack);
 
-/// Known GPUs whose memory holds the peak of reserved memory and what is outside the allocator.
+/// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at
+/// most. Smallest memory first.
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation);
 
 }  // namespace highwater

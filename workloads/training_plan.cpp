@@ -73,11 +73,14 @@ int release_part(std::string_view text) {
   return number;
 }
 
-bool torch_is_before(const Facts& f, int major, int minor) {
-  const std::string_view text = f.plan->versions.torch;
+bool is_before(std::string_view text, int major, int minor) {
   const std::size_t dot = std::min(text.find('.'), text.size());
   const int at_minor = dot < text.size() ? release_part(text.substr(dot + 1)) : 0;
   return std::pair(release_part(text.substr(0, dot)), at_minor) < std::pair(major, minor);
+}
+
+bool torch_is_before(const Facts& f, int major, int minor) {
+  return is_before(f.plan->versions.torch, major, minor);
 }
 
 /// Bytes of the largest tensor that the plan can make, as a number that cannot overflow.
@@ -98,8 +101,29 @@ struct Rule {
   std::string_view message;
 };
 
+/// Passes of a layer or of eight experts; each makes about 250 requests.
+long double layer_passes(const Facts& f) {
+  const auto layers = f.shape.layers + f.shape.decoder_layers;
+  return static_cast<long double>(layers * (1 + f.shape.experts / 8)) *
+         static_cast<long double>(f.plan->steps) * static_cast<long double>(f.plan->grad_accum);
+}
+
+// 50 million requests, 1.2 GB of trace.
+constexpr long double kMostLayerPasses = 200'000;
+
 // Single axes, for plans that do not come from the command line.
 constexpr std::array kRanges{
+    Rule{
+        [](const Facts& f) { return layer_passes(f) > kMostLayerPasses; },
+        "steps {steps} with grad-accum {accum}: more than 50 million requests; give fewer, 3 steps "
+        "show the steady state"},
+    Rule{[](const Facts& f) { return torch_is_before(f, 2, 0) || !torch_is_before(f, 2, 12); },
+         "torch: releases 2.0 to 2.11 are known; give one of them"},
+    Rule{[](const Facts& f) {
+           const auto& release = f.plan->versions.transformers;
+           return is_before(release, 4, 29) || !is_before(release, 5, 13);
+         },
+         "transformers: releases 4.29 to 5.12 are known; give one of them"},
     Rule{[](const Facts& f) { return f.plan->batch < 1; },
          "batch {batch}: at least one sequence is needed; give 1 or more"},
     Rule{[](const Facts& f) {

@@ -460,6 +460,31 @@ const Family* find_family(JsonFields& fields, std::string& named) {
   return found == kFamilies.end() ? nullptr : found;
 }
 
+/// Weights published in fp8 are trained in the precision of the plan; other methods replace layers.
+void refuse_quantized(JsonFields& fields) {
+  auto config = fields.child("quantization_config");
+  if (config && config->text("quant_method") != "fp8") {
+    fields.add_problem("quantization_config",
+                       "is given: quantized layers are not supported, delete this field");
+  }
+}
+
+/// Only language models have the head and the loss that are simulated.
+void refuse_other_heads(JsonFields& fields) {
+  const json::array* const classes = fields.array("architectures");
+  if (classes == nullptr || classes->empty() || !classes->front().is_string()) {
+    return;
+  }
+  const std::string_view name = classes->front().get_string();
+  for (const std::string_view task :
+       {"SequenceClassification", "TokenClassification", "QuestionAnswering", "DoubleHeads"}) {
+    if (name.find(task) != std::string_view::npos) {
+      fields.add_problem("architectures",
+                         "names a model without a language-model head, which is not supported");
+    }
+  }
+}
+
 void throw_problems(std::string_view source, const std::vector<std::string>& problems) {
   if (!problems.empty()) {
     throw InputError(source, "", fmt::format("{}", fmt::join(problems, "; ")),
@@ -483,9 +508,8 @@ ModelSpec read_hf(const json::object& object, const std::string& path, std::stri
     throw_problems(source, problems);
     throw_unknown_family(source, named);
   }
-  if (fields.find("quantization_config") != nullptr) {
-    fields.add_problem("quantization_config", "is given: quantized weights are not supported");
-  }
+  refuse_quantized(fields);
+  refuse_other_heads(fields);
   ModelSpec spec{fields.text("_name_or_path"), std::string(source), family->read(fields, object)};
   throw_problems(source, problems);
   if (spec.name.empty()) {

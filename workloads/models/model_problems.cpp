@@ -13,7 +13,8 @@ namespace {
 
 /// Above these, sizes in bytes could leave 63 bits before anything else looks at them.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
-constexpr std::int64_t kMostLayers = 100000;
+constexpr std::int64_t kMostLayers = 2000;
+constexpr std::int64_t kMostExperts = 4096;
 constexpr double kMostParameters = 1e16;
 
 class Problems {
@@ -207,6 +208,9 @@ void check(Problems& problems, const LlamaConfig& c) {
 }
 
 void check_top_k(Problems& problems, std::int64_t chosen, std::int64_t experts) {
+  if (experts > kMostExperts) {
+    problems.add("{} experts are more than the {} that can be simulated", experts, kMostExperts);
+  }
   if (chosen > experts) {
     problems.add("num_experts_per_tok is {}, but there are only {} experts", chosen, experts);
   }
