@@ -40,6 +40,9 @@ void PhasePeakTracker::on_event(const Event& event, AllocationStatus status,
   }
   follow(event, status);
   now_ = usage_of(statistics);
+  const Bytes peak{static_cast<std::uint64_t>(statistics.all(Stat::reserved_bytes).peak)};
+  reserved_high_ = peak > counted_peak_ ? peak : now_.reserved;
+  counted_peak_ = peak;
   raise(peaks_.run);
   raise(peaks_.phases.back());
   if (!peaks_.steps.empty()) {
@@ -77,6 +80,7 @@ void PhasePeakTracker::raise(StretchPeak& stretch) const {
     stretch.at_peak = breakdown();
   }
   stretch.peak = higher(stretch.peak, now_);
+  stretch.peak.reserved = std::max(stretch.peak.reserved, reserved_high_);
   stretch.end = now_;
   ++stretch.operations;
 }

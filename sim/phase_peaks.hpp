@@ -89,6 +89,8 @@ class PhasePeakTracker : public ReplayObserver {
   std::vector<Allocation> allocations_;  ///< by AllocationId
   CategoryBytes live_;                   ///< without the rounding
   Usage now_;
+  Bytes reserved_high_;  ///< the most reserved during the last operation, which may map and unmap
+  Bytes counted_peak_;   ///< the statistics' peak of reserved so far
   PhasePeaks peaks_;
   bool is_explicit_ = false;  ///< the current phase has a marker of its own
 };

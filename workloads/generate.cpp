@@ -118,9 +118,7 @@ class Training {
                  .plan = plan,
                  .place = first_place(plan.init),
                  .dtype = first_dtype(plan),
-                 .training = plan.training} {
-    runtime_.sdpa_backend = forced_backend(plan.attention);
-  }
+                 .training = plan.training} {}
 
   GeneratedGraph run_recorded() {
     eager::GraphRecorder recorder(runtime_);
@@ -168,7 +166,9 @@ class Training {
 
   void train_step(int step) {
     runtime_.mark_step(static_cast<std::uint64_t>(step));
-    if (plan_.training && plan_.zero_grad_at == ZeroGradAt::start) {
+    // At the start it is the optimizer's zero_grad; without one gradients add up.
+    if (plan_.training && plan_.zero_grad_at == ZeroGradAt::start &&
+        plan_.optimizer.kind != OptimizerKind::none) {
       zero_grad();
     }
     for (int micro = 0; micro < plan_.grad_accum; ++micro) {
@@ -239,7 +239,10 @@ class Training {
     }
   }
 
+  // autocast, no_grad and sdpa_kernel() surround forward and loss, not backward.
   void compute_loss() {
+    const eager::Scoped<std::optional<SdpaBackend>> backend(runtime_.sdpa_backend,
+                                                            forced_backend(plan_.attention));
     std::optional<eager::AutocastContext> autocast;
     std::optional<eager::NoGrad> no_grad;
     if (!plan_.training) {

@@ -203,7 +203,8 @@ constexpr std::array<std::pair<std::string_view, DataSource>, 2> kDataSources{{
     {"device", DataSource::device},
 }};
 
-constexpr std::array<std::pair<std::string_view, Experts>, 2> kExperts{{
+constexpr std::array<std::pair<std::string_view, Experts>, 3> kExperts{{
+    {"eager", Experts::eager},
     {"even", Experts::even},
     {"batched_mm", Experts::batched_mm},
 }};
@@ -462,6 +463,14 @@ void require_one_gpu(const Field& plan) {
   }
 }
 
+/// Of a Python traceback: the error itself.
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  return text.substr(text.find_last_of('\n') + 1);  // npos + 1 is 0
+}
+
 TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const std::string& source) {
   const Field fields = root.at("case");
   require_one_gpu(fields);
@@ -503,6 +512,10 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
   plan.init = word(fields.at("init"), kInits);
   if (const Field experts = fields.at("experts"); !experts.is_null()) {
     plan.experts = word(experts, kExperts);
+  }
+  if (!plan.training) {  // the recorder makes no optimizer then, and clips nothing
+    plan.optimizer.kind = OptimizerKind::none;
+    plan.grad_clip.reset();
   }
   plan.empty_cache_every_step = fields.at("empty_cache_every_step").boolean();
   plan.gpu = read_plan_gpu(fields.at("rig"), recorded.gpu);
@@ -595,7 +608,7 @@ RecordedCase read_recorded_case(std::string_view text, const std::string& source
   read_steps(recorded);
   try {
     if (recorded.status == CaseStatus::error) {
-      throw Unsupported{"the recorded program failed: " + recorded.error};
+      throw Unsupported{"the recorded program failed: " + last_line(recorded.error)};
     }
     recorded.plan = read_plan(root, recorded, source);
   } catch (const Unsupported& unsupported) {

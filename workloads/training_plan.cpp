@@ -167,12 +167,6 @@ constexpr std::array kModelRules{
          "model-code torchtitan: it has no {family} model; use model-code hf, or a llama"},
     Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
          "experts: {model} is no mixture of experts; leave the option out"},
-    Rule{[](const Facts& f) {
-           return f.plan->checkpoint.kind == CheckpointKind::every_n &&
-                  f.plan->checkpoint.n > std::max(f.shape.layers, f.shape.decoder_layers);
-         },
-         "checkpoint every-{n}: {model} has {layers} layers, so none would be checkpointed; give a "
-         "smaller N or none"},
     Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
          "batch {batch} with seq {seq}: a tensor could have more than 4 PiB; give smaller ones"},
 };

@@ -33,6 +33,8 @@ std::vector<Refusal> refusals() {
   using Plan = TrainingPlan&;
   return {
       {"gpt2", [](Plan p) { p.batch = 0; }, "batch 0: at least one sequence"},
+      {"gpt2", [](Plan p) { p.versions.transformers = "4.28"; }, "transformers: releases 4.29"},
+      {"gpt2", [](Plan p) { p.steps = 1'000'000; }, "more than 50 million requests"},
       {"gpt2", [](Plan p) { p.seq = {}; }, "seq: every length must be at least 1"},
       {"gpt2",
        [](Plan p) {
@@ -50,11 +52,7 @@ std::vector<Refusal> refusals() {
          p.checkpoint = {CheckpointKind::every_n, 0, false};
        },
        "every-N"},
-      {"gpt2",
-       [](Plan p) {
-         p.checkpoint = {CheckpointKind::every_n, 13, false};
-       },
-       "every-13: gpt2 has 12 layers"},
+      {"gpt2", [](Plan p) { p.versions.torch = "2.12"; }, "torch: releases 2.0 to 2.11"},
       {"gpt2",
        [](Plan p) {
          p.seq = {128, 1025};

@@ -221,6 +221,14 @@ void check(Problems& problems, const MixtralConfig& c) {
   problems.check_sizes(
       {{"num_local_experts", c.num_local_experts}, {"num_experts_per_tok", c.num_experts_per_tok}});
   check_top_k(problems, c.num_experts_per_tok, c.num_local_experts);
+  if (c.router_jitter_noise != 0.0) {
+    problems.add("router_jitter_noise is {}; jitter is not supported, set it to 0",
+                 c.router_jitter_noise);
+  }
+  if (c.output_router_logits) {
+    problems.add(
+        "output_router_logits is true; the balancing loss is not supported, set it to false");
+  }
 }
 
 void check(Problems& problems, const DeepseekV3Config& c) {

@@ -45,7 +45,8 @@ struct CheckpointFrame {
   TupleSegment segment;
   AutocastState autocast;
   std::uint32_t module = 0;
-  std::vector<Holder*> holders;  ///< null once the saved tensor is gone
+  std::optional<SdpaBackend> sdpa_backend;  ///< kept: with another kernel PyTorch would fail here
+  std::vector<Holder*> holders;             ///< null once the saved tensor is gone
   std::size_t recomputed = 0;
   bool is_recomputed = false;
   std::unique_ptr<OutputCache> outputs;  ///< null unless selective
@@ -129,6 +130,7 @@ void CheckpointFrame::recompute() {
   RecomputationHook hook(*this);
   Scoped<bool> grad(runtime.grad_enabled, true);
   Scoped<std::uint32_t> path(runtime.module, module);
+  Scoped<std::optional<SdpaBackend>> backend(runtime.sdpa_backend, sdpa_backend);
   if (outputs) {
     outputs->replay();
   }
@@ -230,8 +232,16 @@ TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment
   if (!runtime.grad_enabled) {
     return segment(arguments);
   }
-  auto frame = std::make_shared<CheckpointFrame>(CheckpointFrame{
-      runtime, {}, segment, AutocastState(runtime), runtime.module, {}, 0, false, nullptr});
+  auto frame = std::make_shared<CheckpointFrame>(CheckpointFrame{runtime,
+                                                                 {},
+                                                                 segment,
+                                                                 AutocastState(runtime),
+                                                                 runtime.module,
+                                                                 runtime.sdpa_backend,
+                                                                 {},
+                                                                 0,
+                                                                 false,
+                                                                 nullptr});
   if (keep == Keep::expensive_outputs) {
     frame->outputs = std::make_unique<OutputCache>();
   }
