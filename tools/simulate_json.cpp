@@ -8,6 +8,7 @@
 #include "tools/safe_text.hpp"
 #include "tools/simulate_report.hpp"
 #include "workloads/models/parameter_count.hpp"
+#include "workloads/models/parameters.hpp"
 
 namespace highwater {
 namespace {
@@ -139,6 +140,7 @@ boost::json::object simulation_json(const Simulation& simulation) {
   root["model"] = {{"name", valid_utf8(model.name)},
                    {"family", family_name(model)},
                    {"parameters", parameter_count(model.config).trainable()},
+                   {"trainable", trainable_elements(simulation.plan)},
                    {"source", valid_utf8(model.source)}};
   root["plan"] = plan_json(simulation.plan);
   root["fits"] = simulation.available ? boost::json::value(simulation.fits()) : nullptr;

@@ -9,6 +9,7 @@
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
 #include "workloads/models/parameter_count.hpp"
+#include "workloads/models/parameters.hpp"
 
 namespace highwater {
 namespace {
@@ -226,8 +227,12 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string model_line(const Simulation& simulation) {
-  return fmt::format("{} parameters ({}, {})\n",
-                     grouped(parameter_count(simulation.plan.model.config).trainable()),
+  const TrainingPlan& plan = simulation.plan;
+  const std::string trained =
+      plan.lora.rank > 0 ? fmt::format(", {} trained by LoRA", grouped(trainable_elements(plan)))
+                         : "";
+  return fmt::format("{} parameters{} ({}, {})\n",
+                     grouped(parameter_count(plan.model.config).trainable()), trained,
                      family_name(simulation.plan.model), printable(simulation.plan.model.source));
 }
 

@@ -7,6 +7,9 @@
 #include "tests/workloads/recorded_digest.hpp"
 #include "traces/error.hpp"
 #include "workloads/models/lora_targets.hpp"
+#include "workloads/models/parameter_count.hpp"
+#include "workloads/models/parameters.hpp"
+#include "workloads/models/presets.hpp"
 
 using namespace highwater;
 
@@ -39,6 +42,15 @@ TEST_CASE("runs with adapters make the recorded requests", "[lora]") {
         RunDigest{697, 0xb34c9397c99acd3d, 19552004, 18768904});
   CHECK(digest_of(with_lora(small_llama(), {.rank = 8, .dropout = 0.1})) ==
         RunDigest{1248, 0x3b25d72103fa0bbb, 19586460, 19697032});
+}
+
+TEST_CASE("adapters alone are trained", "[lora]") {
+  TrainingPlan plan;
+  plan.model = model_preset("llama-2-7b");
+  CHECK(trainable_elements(plan) == parameter_count(plan.model.config).trainable());
+  plan.lora.rank = 16;
+  // q_proj and v_proj of 32 layers: A [16, 4096] and B [4096, 16] each.
+  CHECK(trainable_elements(plan) == 32 * 2 * 2 * 16 * 4096);
 }
 
 TEST_CASE("a checkpointed frozen model has an embedding with gradient", "[lora]") {

@@ -1,20 +1,45 @@
 #include "workloads/models/parameters.hpp"
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/nn/lora.hpp"
 
 namespace highwater {
+
+namespace {
+
+/// Visits the parameters of the plan's model, built on the host, where nothing is allocated.
+template <class Visitor>
+void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
+  eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
+  nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
+  const auto model = models::build_model(context);
+  if (plan.lora.rank > 0) {
+    nn::apply_lora(*model);
+  }
+  for (const auto& parameter : nn::named_parameters(*model)) {
+    visit(parameter);
+  }
+}
+
+}  // namespace
 
 std::vector<ParameterInfo> model_parameters(const ModelSpec& spec) {
   TrainingPlan plan;
   plan.model = spec;
-  eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
-  nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
-  const auto model = models::build_model(context);
   std::vector<ParameterInfo> parameters;
-  for (const auto& [name, tensor] : nn::named_parameters(*model)) {
-    parameters.push_back({name, {tensor.sizes().begin(), tensor.sizes().end()}, tensor.numel()});
-  }
+  visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
+    const auto& sizes = parameter.tensor.sizes();
+    parameters.push_back({parameter.name, {sizes.begin(), sizes.end()}, parameter.tensor.numel()});
+  });
   return parameters;
+}
+
+std::int64_t trainable_elements(const TrainingPlan& plan) {
+  std::int64_t elements = 0;
+  visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
+    elements += parameter.tensor.requires_grad() ? parameter.tensor.numel() : 0;
+  });
+  return elements;
 }
 
 }  // namespace highwater

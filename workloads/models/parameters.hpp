@@ -6,6 +6,7 @@
 
 #include "workloads/dtype.hpp"
 #include "workloads/models/model_spec.hpp"
+#include "workloads/training_plan.hpp"
 
 namespace highwater {
 
@@ -19,5 +20,8 @@ struct ParameterInfo {
 /// model.named_parameters(): in order of registration, tied tensors once. @pre model_problems(spec)
 /// is empty
 std::vector<ParameterInfo> model_parameters(const ModelSpec& spec);
+
+/// Elements that the plan trains: all parameters, or the adapters that LoRA adds.
+std::int64_t trainable_elements(const TrainingPlan& plan);
 
 }  // namespace highwater
