@@ -264,10 +264,10 @@ std::string verdict(const Simulation& simulation) {
   const Bytes reserved = simulation.replay.result.peak.reserved;
   if (!simulation.available) {
     const auto gpus = gpus_that_hold(simulation);
-    return fmt::format("needs {} in the allocator; {}", to_iec(reserved),
+    return fmt::format("reserves {} where memory is unlimited; {}", to_iec(reserved),
                        gpus.empty()
                            ? "no known GPU holds it"
-                           : fmt::format("the smallest known GPU that holds it is {} ({})",
+                           : fmt::format("the smallest known GPU that it runs on is {} ({})",
                                          gpus.front()->name, to_iec(gpus.front()->total_memory)));
   }
   if (!simulation.fits()) {
