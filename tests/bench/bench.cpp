@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <unordered_map>
 #include <vector>
@@ -14,8 +15,11 @@
 
 #include "allocator/caching_allocator.hpp"
 #include "allocator/simulated_device.hpp"
+#include "sim/replay.hpp"
 #include "tests/bench/workloads.hpp"
 #include "tests/support/oracle/naive_allocator.hpp"
+#include "workloads/generate.hpp"
+#include "workloads/models/presets.hpp"
 
 namespace {
 
@@ -132,6 +136,32 @@ void compare(const Workload& workload) {
                            median(by_address), median(ratio_by_address));
 }
 
+double seconds_of(const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return median(std::move(seconds));
+}
+
+/// Generating a plan's requests beside replaying them.
+void measure_generation(const char* model) {
+  TrainingPlan plan;
+  plan.model = model_preset(model);
+  plan.precision = Precision::bf16;
+  plan.steps = 10;
+  RequestTrace trace;
+  const double generating = seconds_of([&] { trace = generate(plan); });
+  const double replaying = seconds_of([&] { replay(trace, {}); });
+  std::cout << fmt::format("{:<37} {:>9} {:>9.1f} {:>9.1f} {:>6.1f}x\n", model, trace.events.size(),
+                           static_cast<double>(trace.events.size()) / generating / 1e6,
+                           static_cast<double>(trace.events.size()) / replaying / 1e6,
+                           generating / replaying);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -141,5 +171,11 @@ int main(int argc, char** argv) {
                            "by address", "ratio");
   for (const Workload& workload : make_workloads(length)) {
     compare(workload);
+  }
+  std::cout << fmt::format("\n{:<37} {:>9} {:>9} {:>9} {:>7}\n",
+                           "ten iterations, million events a second", "events", "generate",
+                           "replay", "ratio");
+  for (const char* model : {"gpt2", "llama-2-70b", "mixtral-8x7b"}) {
+    measure_generation(model);
   }
 }
