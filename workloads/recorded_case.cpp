@@ -11,123 +11,17 @@
 
 #include "traces/error.hpp"
 #include "workloads/models/hf_config.hpp"
+#include "workloads/recorded_field.hpp"
 
 namespace highwater {
 namespace {
 
 namespace json = boost::json;
+using Field = RecordedField;
 
 /// Why a case has no plan; caught in this file.
 struct Unsupported {
   std::string reason;
-};
-
-/// A value in the file that knows its path, for messages.
-class Field {
- public:
-  Field(const json::value& value, std::string path, const std::string& source)
-      : value_(&value), path_(std::move(path)), source_(&source) {}
-
-  [[nodiscard]] bool is_null() const { return value_->is_null(); }
-
-  [[nodiscard]] const json::value& value() const { return *value_; }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
-  [[nodiscard]] const json::object& object() const {
-    if (!value_->is_object()) {
-      fail("an object was expected");
-    }
-    return value_->get_object();
-  }
-
-  [[nodiscard]] const json::array& array() const {
-    if (!value_->is_array()) {
-      fail("a list was expected");
-    }
-    return value_->get_array();
-  }
-
-  [[nodiscard]] std::optional<Field> find(std::string_view key) const {
-    const json::value* found = object().if_contains(key);
-    if (found == nullptr) {
-      return std::nullopt;
-    }
-    return Field(*found, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key),
-                 *source_);
-  }
-
-  [[nodiscard]] Field at(std::string_view key) const {
-    std::optional<Field> found = find(key);
-    if (!found) {
-      fail(fmt::format("the field '{}' is missing", key));
-    }
-    return *found;
-  }
-
-  [[nodiscard]] std::vector<Field> elements() const {
-    std::vector<Field> fields;
-    for (const json::value& element : array()) {
-      fields.emplace_back(element, fmt::format("{}[{}]", path_, fields.size()), *source_);
-    }
-    return fields;
-  }
-
-  [[nodiscard]] std::string text() const {
-    if (!value_->is_string()) {
-      fail("a string was expected");
-    }
-    return std::string(value_->get_string());
-  }
-
-  [[nodiscard]] bool boolean() const {
-    if (!value_->is_bool()) {
-      fail("true or false was expected");
-    }
-    return value_->get_bool();
-  }
-
-  [[nodiscard]] double real() const {
-    if (!value_->is_number()) {
-      fail("a number was expected");
-    }
-    return value_->to_number<double>();
-  }
-
-  [[nodiscard]] std::int64_t integer() const {
-    if (!value_->is_int64()) {
-      fail("an integer was expected");
-    }
-    return value_->get_int64();
-  }
-
-  [[nodiscard]] std::uint64_t count() const {
-    if (integer() < 0) {
-      fail("a number of 0 or more was expected");
-    }
-    return static_cast<std::uint64_t>(integer());
-  }
-
-  [[nodiscard]] int small_count() const {
-    if (integer() < 0 || integer() > 1'000'000) {
-      fail("a number from 0 to 1000000 was expected");
-    }
-    return static_cast<int>(integer());
-  }
-
-  [[nodiscard]] std::optional<std::uint64_t> optional_count() const {
-    return is_null() ? std::nullopt : std::optional(count());
-  }
-
-  [[noreturn]] void fail(std::string_view problem) const {
-    throw InputError(*source_, path_.empty() ? "the file" : path_, problem,
-                     "the file is damaged or no recorded case; record it again");
-  }
-
- private:
-  const json::value* value_;
-  std::string path_;
-  const std::string* source_;
 };
 
 /// The value that a word of the recorder's vocabulary stands for.

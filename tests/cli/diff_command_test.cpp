@@ -54,6 +54,8 @@ TEST_CASE("diff: only the phases asked for", "[cli][diff]") {
   const std::string text = run({"diff", file, file, "--step", "1", "--phase", "forward"}).out;
   CHECK_THAT(text, Contains("step 1 forward 0"));
   CHECK_THAT(text, !Contains("step 2") && !Contains("backward"));
+  CHECK(run({"diff", file, file, "--step", "99"}).code == ExitCode::usage);
+  CHECK_THAT(run({"diff", file, file, "--phase", "foo"}).err, Contains("no phase matches"));
 }
 
 TEST_CASE("diff: wrong usage and missing files are explained", "[cli][diff]") {

@@ -323,3 +323,22 @@ TEST_CASE("simulate: a bad model file exits with 3", "[cli][simulate]") {
   CHECK(missing.code != ExitCode::ok);
   CHECK_THAT(missing.err, Contains("no/such/config.json"));
 }
+
+TEST_CASE("simulate: only GPUs with kernels for the plan are named", "[cli][simulate]") {
+  const auto out =
+      run(words("simulate --model gpt2 --precision bf16 --attention sdpa-flash --format json")).out;
+  const std::size_t list = out.find("gpus_that_hold");
+  REQUIRE(list != std::string::npos);
+  const std::string gpus = out.substr(list, out.find(']', list) - list);
+  CHECK_THAT(gpus, Contains("a100-80") && !Contains("v100") && !Contains("rtx2080ti"));
+}
+
+TEST_CASE("generate: the GPU's memory goes into the trace, two outputs need two names",
+          "[cli][generate]") {
+  const test::TempDir folder;
+  const std::string trace = (folder / "t.trace").string();
+  const std::string plan = "generate --model gpt2 --seq 16 --steps 1 --gpu v100-16 --output ";
+  REQUIRE(run(words(plan + trace)).code == ExitCode::ok);
+  CHECK_THAT(run({"replay", trace, "--format", "json"}).out, !Contains("\"capacity_bytes\":null"));
+  CHECK(run(words(plan + trace + " --graph " + trace)).code == ExitCode::usage);
+}

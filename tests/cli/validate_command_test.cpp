@@ -78,6 +78,9 @@ TEST_CASE("validate: a damaged description is listed with its reason", "[cli][va
   const CommandRun result = run({"validate", "--recorded", folder.path().string()});
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("case: the field 'id' is missing"));
+  // A limit on errors is not kept by simulating nothing.
+  const std::string path = folder.path().string();
+  CHECK(run({"validate", "--recorded", path, "--max-error", "0"}).code == ExitCode::exceeded);
 }
 
 TEST_CASE("validate: wrong usage is explained", "[cli][validate]") {

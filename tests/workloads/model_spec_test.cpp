@@ -224,6 +224,25 @@ TEST_CASE("config.json: every bad field is named at once", "[models]") {
   }
 }
 
+TEST_CASE("config.json: fp8 weights are trained in the plan's precision, other methods refused",
+          "[models]") {
+  CHECK_NOTHROW(
+      from_text(R"({"model_type": "llama", "quantization_config": {"quant_method": "fp8"}})"));
+  CHECK_THAT(
+      input_error(R"({"model_type": "llama", "quantization_config": {"quant_method": "awq"}})"),
+      Contains("delete this field"));
+}
+
+TEST_CASE("config.json: what is not simulated is refused, not ignored", "[models]") {
+  CHECK_THAT(input_error(
+                 R"({"model_type": "llama", "architectures": ["LlamaForSequenceClassification"]})"),
+             Contains("language-model head"));
+  const auto problems =
+      model_problems(from_text(R"({"model_type": "mixtral", "router_jitter_noise": 0.1,
+                    "output_router_logits": true})"));
+  CHECK(problems.size() == 2);
+}
+
 TEST_CASE("config.json: what is no covered model says what is", "[models]") {
   CHECK_THAT(input_error(R"({"model_type": "bert"})"), Contains("'bert'") && Contains("gpt2, opt"));
   CHECK_THAT(input_error("{}"), Contains("names no family"));

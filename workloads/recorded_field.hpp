@@ -1,0 +1,128 @@
+// A value in a recorded case's description that knows its path, so that every error says where.
+//
+// Internal to recorded_case.cpp: readers of single types, none of which guesses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "traces/error.hpp"
+
+namespace highwater {
+
+/// @throws InputError from every reader whose type does not fit
+class RecordedField {
+ public:
+  RecordedField(const boost::json::value& value, std::string path, const std::string& source)
+      : value_(&value), path_(std::move(path)), source_(&source) {}
+
+  [[nodiscard]] bool is_null() const { return value_->is_null(); }
+
+  [[nodiscard]] const boost::json::value& value() const { return *value_; }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  [[nodiscard]] const boost::json::object& object() const {
+    if (!value_->is_object()) {
+      fail("an object was expected");
+    }
+    return value_->get_object();
+  }
+
+  [[nodiscard]] const boost::json::array& array() const {
+    if (!value_->is_array()) {
+      fail("a list was expected");
+    }
+    return value_->get_array();
+  }
+
+  [[nodiscard]] std::optional<RecordedField> find(std::string_view key) const {
+    const boost::json::value* found = object().if_contains(key);
+    if (found == nullptr) {
+      return std::nullopt;
+    }
+    return RecordedField(
+        *found, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key), *source_);
+  }
+
+  [[nodiscard]] RecordedField at(std::string_view key) const {
+    std::optional<RecordedField> found = find(key);
+    if (!found) {
+      fail(fmt::format("the field '{}' is missing", key));
+    }
+    return *found;
+  }
+
+  [[nodiscard]] std::vector<RecordedField> elements() const {
+    std::vector<RecordedField> fields;
+    for (const boost::json::value& element : array()) {
+      fields.emplace_back(element, fmt::format("{}[{}]", path_, fields.size()), *source_);
+    }
+    return fields;
+  }
+
+  [[nodiscard]] std::string text() const {
+    if (!value_->is_string()) {
+      fail("a string was expected");
+    }
+    return std::string(value_->get_string());
+  }
+
+  [[nodiscard]] bool boolean() const {
+    if (!value_->is_bool()) {
+      fail("true or false was expected");
+    }
+    return value_->get_bool();
+  }
+
+  [[nodiscard]] double real() const {
+    if (!value_->is_number()) {
+      fail("a number was expected");
+    }
+    return value_->to_number<double>();
+  }
+
+  [[nodiscard]] std::int64_t integer() const {
+    if (!value_->is_int64()) {
+      fail("an integer was expected");
+    }
+    return value_->get_int64();
+  }
+
+  [[nodiscard]] std::uint64_t count() const {
+    if (integer() < 0) {
+      fail("a number of 0 or more was expected");
+    }
+    return static_cast<std::uint64_t>(integer());
+  }
+
+  [[nodiscard]] int small_count() const {
+    if (integer() < 0 || integer() > 1'000'000) {
+      fail("a number from 0 to 1000000 was expected");
+    }
+    return static_cast<int>(integer());
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> optional_count() const {
+    return is_null() ? std::nullopt : std::optional(count());
+  }
+
+  [[noreturn]] void fail(std::string_view problem) const {
+    throw InputError(*source_, path_.empty() ? "the file" : path_, problem,
+                     "the file is damaged or no recorded case; record it again");
+  }
+
+ private:
+  const boost::json::value* value_;
+  std::string path_;
+  const std::string* source_;
+};
+
+}  // namespace highwater
