@@ -57,11 +57,6 @@ class OptionParser {
 
   boost::program_options::options_description_easy_init add() { return options_.add_options(); }
 
-  /// Options that --help does not show.
-  boost::program_options::options_description_easy_init add_hidden() {
-    return hidden_.add_options();
-  }
-
   /// Arguments without a dash, by name; `max` -1 = any number.
   void positional(const char* name, int max);
   /// Adds --format.

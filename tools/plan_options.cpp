@@ -127,6 +127,7 @@ class PlanReader {
 constexpr std::int64_t kMostSequences = 1'000'000;
 constexpr std::int64_t kMostTokens = 100'000'000;
 constexpr std::int64_t kMostSteps = 10'000;
+constexpr std::int64_t kMostRanks = 1 << 20;
 
 void read_seq(PlanReader& reader, TrainingPlan& plan) {
   const auto given = reader.text("seq");
@@ -287,18 +288,18 @@ std::optional<InputError> read_model_option(PlanReader& reader, std::vector<std:
   return std::nullopt;
 }
 
-/// Accepted at their neutral values, so that scripts can be written for more than one GPU now.
-constexpr std::array<std::string_view, 11> kDistributed{
-    "dp", "dp-kind", "tp", "tp-kind", "sp", "pp", "pp-schedule", "cp", "ep", "rank", "offload"};
-
-void refuse_distribution(PlanReader& reader) {
-  for (const std::string_view name : kDistributed) {
-    const auto given = reader.text(std::string(name));
-    if (given && *given != "1" && *given != "none") {
-      reader.complain(std::string(name), *given,
-                      "not supported yet: one GPU is simulated; leave the option out");
-    }
-  }
+void read_parallelism(PlanReader& reader, Parallelism& parallel) {
+  reader.count("dp", parallel.dp, 1, kMostRanks);
+  reader.word("dp-kind", kDataParallels, parallel.dp_kind);
+  reader.count("tp", parallel.tp, 1, kMostRanks);
+  reader.word("tp-kind", kTensorParallels, parallel.tp_kind);
+  reader.word("sp", kYesNo, parallel.sequence_parallel);
+  reader.count("pp", parallel.pp, 1, kMostRanks);
+  reader.word("pp-schedule", kSchedules, parallel.schedule);
+  reader.count("pp-chunks", parallel.chunks, 1, kMostRanks);
+  reader.count("cp", parallel.cp, 1, kMostRanks);
+  reader.count("ep", parallel.ep, 1, kMostRanks);
+  reader.word("offload", kOffloads, parallel.offload);
 }
 
 template <class Value, std::size_t N>
@@ -356,14 +357,28 @@ void add_training_options(OptionParser& parser) {
       "transformers", text("V"), "transformers release; default 5.12");
 }
 
+void add_parallel_options(OptionParser& parser) {
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("dp", text("N"), "data-parallel ranks; default 1")(
+      "dp-kind", text("K"), (choices(kDataParallels) + "; default ddp").c_str())(
+      "tp", text("N"), "tensor-parallel ranks; default 1")(
+      "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
+      "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),
+      "Megatron's sequence parallelism along the tensor-parallel ranks")(
+      "pp", text("N"), "pipeline stages; default 1")(
+      "pp-schedule", text("S"), (choices(kSchedules) + "; default 1f1b").c_str())(
+      "pp-chunks", text("N"), "model chunks per rank of an interleaved schedule; default 2")(
+      "cp", text("N"), "context-parallel ranks; default 1")("ep", text("N"),
+                                                            "expert-parallel ranks; default 1")(
+      "offload", text("W"), (choices(kOffloads) + "; default none").c_str());
+}
+
 }  // namespace
 
 void add_plan_options(OptionParser& parser) {
   add_computation_options(parser);
   add_training_options(parser);
-  for (const std::string_view name : kDistributed) {
-    parser.add_hidden()(std::string(name).c_str(), po::value<std::string>()->implicit_value("on"));
-  }
+  add_parallel_options(parser);
 }
 
 PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::string>& problems) {
@@ -377,7 +392,7 @@ PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::s
   read_optimizer(reader, run.plan);
   read_lora(reader, run.plan.lora);
   run.gpu_named = read_gpu(reader, run.plan.gpu);
-  refuse_distribution(reader);
+  read_parallelism(reader, run.plan.parallel);
   read_version(reader, "torch", run.plan.versions.torch);
   read_version(reader, "transformers", run.plan.versions.transformers);
   if (!values.contains("attention") && !supports_sdpa(run.plan)) {
@@ -392,10 +407,14 @@ PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::s
   return run;
 }
 
-PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems) {
+PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,
+                     PlanUse use) {
   PlannedRun run = read_plan_options(values, problems);
   if (!run.plan.model.name.empty()) {  // without a model most rules have nothing to look at
     std::ranges::move(plan_problems(run.plan), std::back_inserter(problems));
+  }
+  if (use == PlanUse::generate) {
+    std::ranges::move(generator_gaps(run.plan), std::back_inserter(problems));
   }
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));

@@ -28,8 +28,11 @@ void add_plan_options(OptionParser& parser);
 PlannedRun read_plan_options(const boost::program_options::variables_map& values,
                              std::vector<std::string>& problems);
 
+/// What the plan is read for: closed forms take more than the generator.
+enum class PlanUse : std::uint8_t { generate, estimate };
+
 /// The same, rules included. @throws UsageErrors with everything that is wrong.
 PlannedRun read_plan(const boost::program_options::variables_map& values,
-                     std::vector<std::string> problems = {});
+                     std::vector<std::string> problems = {}, PlanUse use = PlanUse::generate);
 
 }  // namespace highwater

@@ -67,6 +67,20 @@ inline constexpr std::array kDataSources{Word{"to", DataSource::to},
 inline constexpr std::array kExperts{Word{"eager", Experts::eager}, Word{"even", Experts::even},
                                      Word{"batched_mm", Experts::batched_mm},
                                      Word{"batched-mm", Experts::batched_mm}};
+inline constexpr std::array kDataParallels{
+    Word{"ddp", DataParallel::ddp},     Word{"zero1", DataParallel::zero1},
+    Word{"zero2", DataParallel::zero2}, Word{"zero3", DataParallel::zero3},
+    Word{"fsdp1", DataParallel::fsdp1}, Word{"fsdp2", DataParallel::fsdp2}};
+inline constexpr std::array kTensorParallels{Word{"megatron", TensorParallel::megatron},
+                                             Word{"colossalai", TensorParallel::colossalai},
+                                             Word{"dtensor", TensorParallel::dtensor}};
+inline constexpr std::array kSchedules{Word{"gpipe", PipelineSchedule::gpipe},
+                                       Word{"1f1b", PipelineSchedule::one_f_one_b},
+                                       Word{"interleaved", PipelineSchedule::interleaved}};
+inline constexpr std::array kOffloads{Word{"none", Offload::none},
+                                      Word{"optimizer", Offload::optimizer},
+                                      Word{"params", Offload::params}, Word{"both", Offload::both},
+                                      Word{"activations", Offload::activations}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};
 inline constexpr std::array kYesNo{Word{"true", true}, Word{"false", false}, Word{"yes", true},
                                    Word{"no", false},  Word{"1", true},      Word{"0", false}};

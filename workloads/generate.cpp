@@ -4,6 +4,7 @@
 // in Python: the new value exists before the old one is freed.
 #include "workloads/generate.hpp"
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -306,7 +307,8 @@ class Training {
 };
 
 void require_valid(const TrainingPlan& plan) {
-  const auto problems = plan_problems(plan);
+  auto problems = plan_problems(plan);
+  std::ranges::move(generator_gaps(plan), std::back_inserter(problems));
   if (problems.empty()) {
     return;
   }

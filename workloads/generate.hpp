@@ -12,7 +12,8 @@ namespace highwater {
 /// path of each block as its stack, and its category: `gradient` is what becomes a .grad, from
 /// birth; gradients of activations are `temporary`; all that autograd saves or an output holds is
 /// `activation`.
-/// @throws InputError if plan_problems(plan) is not empty (all problems in one message).
+/// @throws InputError if plan_problems(plan) or generator_gaps(plan) is not empty (all in one
+/// message).
 RequestTrace generate(const TrainingPlan& plan);
 
 /// A plan's requests with the operators that made and used each block (graph/compute_graph.hpp).

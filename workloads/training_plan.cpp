@@ -335,6 +335,63 @@ constexpr std::array kOtherRules{
         "would be empty; give 1"},
 };
 
+constexpr int kMostGpus = 1 << 20;
+
+bool is_a_size(int size) {
+  return size >= 1 && size <= kMostGpus;
+}
+
+bool sizes_are_sound(const Parallelism& p) {
+  return is_a_size(p.dp) && is_a_size(p.tp) && is_a_size(p.pp) && is_a_size(p.cp) &&
+         is_a_size(p.ep) && is_a_size(p.chunks);
+}
+
+constexpr std::array kParallelRules{
+    Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
+         "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const long double gpus = static_cast<long double>(p.dp) * p.tp * p.pp * p.cp;
+           return sizes_are_sound(p) && gpus > kMostGpus;
+         },
+         "dp * tp * pp * cp: no job has more than 1048576 GPUs; give smaller sizes"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return f.shape.heads > 0 && p.tp > 1 && f.shape.heads % p.tp != 0;
+         },
+         "tp {tp}: the {heads} attention heads of {model} cannot be split evenly; give a divisor"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return f.shape.layers > 0 && p.pp > f.shape.layers + f.shape.decoder_layers;
+         },
+         "pp {pp}: {model} has fewer layers; give a smaller number of stages"},
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.sequence_parallel && f.plan->parallel.tp == 1;
+         },
+         "sp: sequence parallelism splits along the tensor-parallel ranks; give --tp too"},
+    Rule{[](const Facts& f) { return f.plan->parallel.ep > 1 && f.shape.experts == 0; },
+         "ep {ep}: {model} is no mixture of experts; leave the option out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.ep > 1 && f.shape.experts > 0 && f.shape.experts % p.ep != 0;
+         },
+         "ep {ep}: the {experts} experts of {model} cannot be spread evenly; give a divisor"},
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.schedule == PipelineSchedule::interleaved &&
+                  f.plan->parallel.pp == 1;
+         },
+         "pp-schedule interleaved: there is one stage; give --pp too"},
+};
+
+constexpr std::array kGeneratorGaps{
+    Rule{[](const Facts& f) { return f.plan->parallel.gpus() > 1 || f.plan->parallel.ep > 1; },
+         "dp, tp, pp, cp, ep: not supported yet by the simulation, which runs one GPU; leave them "
+         "out, or ask 'highwater estimate'"},
+    Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
+         "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
+         "estimate'"},
+};
+
 std::string_view precision_word(Precision precision) {
   constexpr std::array<std::string_view, 5> kWords{"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16"};
   return kWords[static_cast<std::size_t>(precision)];
@@ -354,7 +411,10 @@ std::string fill_in(std::string_view message, const Facts& f) {
       fmt::arg("n", plan.checkpoint.n), fmt::arg("model", plan.model.name),
       fmt::arg("family", family_name(plan.model)), fmt::arg("layers", f.shape.layers),
       fmt::arg("positions", f.shape.max_positions.value_or(0)),
-      fmt::arg("head_dim", f.shape.head_dim), fmt::arg("gpu", plan.gpu.name),
+      fmt::arg("head_dim", f.shape.head_dim), fmt::arg("heads", f.shape.heads),
+      fmt::arg("experts", f.shape.experts), fmt::arg("tp", plan.parallel.tp),
+      fmt::arg("pp", plan.parallel.pp), fmt::arg("ep", plan.parallel.ep),
+      fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
       fmt::arg("precision", precision_word(plan.precision)),
       fmt::arg("attention", attention_word(plan.attention)));
@@ -394,7 +454,14 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kCheckpointRules, facts, problems);
   check(kOptimizerRules, facts, problems);
   check(kOtherRules, facts, problems);
+  check(kParallelRules, facts, problems);
   return problems;
+}
+
+std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
+  std::vector<std::string> gaps;
+  check(kGeneratorGaps, {&plan, ModelShape{}, longest_sequence(plan)}, gaps);
+  return gaps;
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {

@@ -108,6 +108,37 @@ struct Lora {
   std::vector<std::string> targets;  ///< module name endings; empty: PEFT's default of the family
 };
 
+/// How replicas of the model share their states.
+enum class DataParallel : std::uint8_t { ddp, zero1, zero2, zero3, fsdp1, fsdp2 };
+
+/// Whose tensor parallelism: where activations are split, gathered and kept.
+enum class TensorParallel : std::uint8_t { megatron, colossalai, dtensor };
+
+enum class PipelineSchedule : std::uint8_t { gpipe, one_f_one_b, interleaved };
+
+/// What lives in host memory.
+enum class Offload : std::uint8_t { none, optimizer, params, both, activations };
+
+/// How a job spreads over GPUs: dp * tp * pp * cp of them.
+struct Parallelism {
+  int dp = 1;
+  DataParallel dp_kind = DataParallel::ddp;
+  int tp = 1;
+  TensorParallel tp_kind = TensorParallel::megatron;
+  bool sequence_parallel = false;  ///< Megatron's: norms and dropouts split along the sequence
+  int pp = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int chunks = 2;  ///< of an interleaved schedule: model chunks per rank
+  int cp = 1;      ///< context parallel: parts of each sequence
+  int ep = 1;      ///< ranks over which experts are spread, a part of dp
+  Offload offload = Offload::none;
+
+  /// GPUs of the smallest job.
+  [[nodiscard]] int gpus() const { return dp * tp * pp * cp; }
+
+  bool operator==(const Parallelism&) const = default;
+};
+
 /// Versions whose behaviour the generator imitates.
 struct Versions {
   std::string torch = "2.6";
@@ -139,12 +170,16 @@ struct TrainingPlan {
   Experts experts = Experts::eager;
   Lora lora;
   bool empty_cache_every_step = false;
+  Parallelism parallel;
   Gpu gpu = default_gpu();
   Versions versions;
 };
 
 /// Everything that is wrong with `plan`, one sentence each with the remedy; empty if it can run.
 std::vector<std::string> plan_problems(const TrainingPlan& plan);
+
+/// What of `plan` the generator cannot do yet, one sentence each; closed forms may still apply.
+std::vector<std::string> generator_gaps(const TrainingPlan& plan);
 
 /// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
 /// run eager when no attention is asked for.

@@ -14,10 +14,10 @@ using Catch::Contains;
 
 namespace {
 
-PlannedRun read(const Arguments& arguments) {
+PlannedRun read(const Arguments& arguments, PlanUse use = PlanUse::generate) {
   OptionParser parser(command("simulate"));
   add_plan_options(parser);
-  return read_plan(parser.parse(arguments));
+  return read_plan(parser.parse(arguments), {}, use);
 }
 
 std::vector<std::string> problems_of(const Arguments& arguments) {
@@ -125,12 +125,32 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
                                           "--grad-clip x",
                                           "--lora-targets a,,b: an empty name",
                                           "did you mean a100-80?",
-                                          "--tp 2: not supported yet",
-                                          "--torch new: not a release"};
+                                          "--torch new: not a release",
+                                          "not supported yet by the simulation"};
   REQUIRE(problems.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK_THAT(problems[i], Contains(expected[i]));
   }
+}
+
+TEST_CASE("plan options: a job's parallel sizes are read for closed forms", "[cli][plan]") {
+  const Parallelism parallel =
+      read(with_model("--dp 8 --dp-kind zero1 --tp 4 --sp --pp 2 --pp-schedule interleaved "
+                      "--pp-chunks 3 --offload both"),
+           PlanUse::estimate)
+          .plan.parallel;
+  CHECK(parallel == Parallelism{.dp = 8,
+                                .dp_kind = DataParallel::zero1,
+                                .tp = 4,
+                                .sequence_parallel = true,
+                                .pp = 2,
+                                .schedule = PipelineSchedule::interleaved,
+                                .chunks = 3,
+                                .offload = Offload::both});
+  CHECK(parallel.gpus() == 64);
+  CHECK_THAT(problems_of(with_model("--tp 7"))[0], Contains("heads of gpt2 cannot be split"));
+  CHECK_THAT(problems_of(with_model("--sp"))[0], Contains("give --tp too"));
+  CHECK_THAT(problems_of(with_model("--ep 2"))[0], Contains("no mixture"));
 }
 
 TEST_CASE("plan options: rules that cross axes join the wrong values", "[cli][plan]") {

@@ -1,0 +1,54 @@
+// What closed forms know of a plan: sizes of the model, of the batch and of the job.
+//
+// They share descriptions with the generator and nothing else: the plan, the closed formulas of
+// parameter_count, and the list of parameter tensors that model.named_parameters() gives.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "traces/units.hpp"
+#include "workloads/models/parameter_count.hpp"
+#include "workloads/models/parameters.hpp"
+#include "workloads/training_plan.hpp"
+
+namespace highwater {
+
+/// LLMem's m_base where none is given: the value that fits its published results best (LLMem
+/// section 5 measures it and prints none).
+inline constexpr Bytes kLlmemBase{1100ULL << 20};
+
+struct EstimateInputs {
+  TrainingPlan plan;
+  ModelShape shape;
+  ParameterCount count;                ///< P is count.trainable()
+  std::vector<ParameterInfo> tensors;  ///< in order of registration, tied tensors once
+  std::int64_t seq = 0;                ///< tokens of the longest sequence: s
+  int gpus_per_node = 1;
+  int nodes = 1;
+  Bytes base = kLlmemBase;  ///< LLMem's m_base
+
+  [[nodiscard]] int gpus() const { return gpus_per_node * nodes; }
+
+  /// P: every parameter once.
+  [[nodiscard]] std::int64_t parameters() const { return count.trainable(); }
+};
+
+/// The GPUs of a job as nodes; absent values follow from the plan's parallel sizes.
+struct JobSize {
+  std::optional<int> gpus_per_node;
+  std::optional<int> nodes;
+};
+
+/// @pre plan_problems(plan) is empty
+/// The job has gpus_per_node * nodes GPUs (default: 8 per node, at most what the plan's parallel
+/// sizes need); a data-parallel size that the plan leaves at 1 becomes what tensor, pipeline and
+/// context parallelism leave of them.
+EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job = {});
+
+/// The largest number of parameters that one module owns directly: DeepSpeed's
+/// largest_layer_params (deepspeed/runtime/zero/stage3.py, model_to_params).
+std::int64_t largest_module_parameters(const std::vector<ParameterInfo>& tensors);
+
+}  // namespace highwater

@@ -1,0 +1,32 @@
+// The table of closed forms: a new one is a file of its own and one line here.
+#include <algorithm>
+#include <array>
+
+#include "workloads/estimates/formula.hpp"
+#include "workloads/estimates/four_n.hpp"
+
+namespace highwater {
+namespace {
+
+constexpr std::array kFormulas{
+    &kFourN,
+};
+
+}  // namespace
+
+std::string_view to_string(FormulaScope scope) {
+  constexpr std::array<std::string_view, 4> kNames{"model states", "activations", "tensors",
+                                                   "device"};
+  return kNames[static_cast<std::size_t>(scope)];
+}
+
+std::span<const Formula* const> formulas() {
+  return kFormulas;
+}
+
+const Formula* find_formula(std::string_view name) {
+  const auto found = std::ranges::find(kFormulas, name, &Formula::name);
+  return found == kFormulas.end() ? nullptr : *found;
+}
+
+}  // namespace highwater

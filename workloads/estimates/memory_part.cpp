@@ -1,0 +1,16 @@
+#include "workloads/estimates/memory_part.hpp"
+
+#include <array>
+
+namespace highwater {
+
+std::string_view to_string(MemoryPart part) {
+  constexpr std::array<std::string_view, kMemoryPartCount> kNames{
+      "parameters",      "gradients",     "optimizer states", "activations",
+      "logits and loss", "temporaries",   "inputs",           "buffers",
+      "workspaces",      "communication", "rounding",         "split tails",
+      "segment slack",   "isolation",     "later growth",     "outside the allocator"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+
+}  // namespace highwater
