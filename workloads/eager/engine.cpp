@@ -135,6 +135,7 @@ class GraphTask {
   void evaluate(Task& task) {
     Node& node = *task.node;
     Scoped<const char*> naming(runtime_.node, node.name);
+    Scoped<std::uint32_t> placing(runtime_.module, node.module);
     TensorList outputs = gradients_of(node, task.grads);
     for (auto& grad : task.grads) {
       grad.reset();

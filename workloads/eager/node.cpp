@@ -125,6 +125,9 @@ void Node::keep(const Tensor& tensor, bool is_output) {
   }
 }
 
+Node::Node(Runtime& owner, const char* node_name, std::uint64_t number)
+    : runtime(&owner), name(node_name), module(owner.module), sequence_nr(number) {}
+
 Tensor Node::unpack(std::size_t index) const {
   Tensor tensor = saved[index].unpack();
   if (runtime->recorder != nullptr) {

@@ -71,8 +71,7 @@ inline constexpr std::uint64_t kRunAtOnce = std::numeric_limits<std::uint64_t>::
 
 class Node : public RefCounted {
  public:
-  Node(Runtime& owner, const char* node_name, std::uint64_t number)
-      : runtime(&owner), name(node_name), sequence_nr(number) {}
+  Node(Runtime& owner, const char* node_name, std::uint64_t number);
 
   /// Keeps `tensor`, an input of the operator.
   void save(const Tensor& tensor) { keep(tensor, false); }
@@ -95,7 +94,8 @@ class Node : public RefCounted {
   static void destroy(Node* node);
 
   Runtime* runtime;
-  const char* name;  ///< as in PyTorch: "AddmmBackward0"
+  const char* name;      ///< as in PyTorch: "AddmmBackward0"
+  std::uint32_t module;  ///< where the operator was called: Runtime::module; for reports
   std::uint64_t sequence_nr;
   boost::container::small_vector<Edge, 3> next_edges;
   boost::container::small_vector<InputMetadata, 1> input_metadata;
