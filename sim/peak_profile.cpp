@@ -12,8 +12,10 @@ class LiveSet {
   explicit LiveSet(const RequestTrace& trace) : live_(trace.allocation_count) {}
 
   void apply(const Event& event) {
-    if (event.kind == EventKind::alloc) {
-      live_[event.allocation.index()] = {event.stack, event.bytes(), true};
+    if (event.kind == EventKind::phase) {
+      phase_ = event.text();
+    } else if (event.kind == EventKind::alloc) {
+      live_[event.allocation.index()] = {event.stack, event.bytes(), event.category, phase_, true};
       total_ += event.bytes();
     } else if (event.kind == EventKind::free && live_[event.allocation.index()].is_live) {
       total_ -= live_[event.allocation.index()].bytes;
@@ -23,34 +25,47 @@ class LiveSet {
 
   [[nodiscard]] Bytes total() const { return total_; }
 
-  [[nodiscard]] std::vector<SiteShare> by_site() const {
-    std::map<StackId, SiteShare> sites;
-    for (const Allocation& allocation : live_) {
+  [[nodiscard]] std::vector<LiveBlock> blocks() const {
+    std::vector<LiveBlock> blocks;
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      const Allocation& allocation = live_[i];
       if (allocation.is_live) {
-        SiteShare& share = sites[allocation.stack];
-        share.stack = allocation.stack;
-        share.bytes += allocation.bytes;
-        ++share.blocks;
+        blocks.push_back({AllocationId(i), allocation.stack, allocation.bytes, allocation.category,
+                          allocation.phase});
       }
     }
-    std::vector<SiteShare> shares;
-    for (const auto& [stack, share] : sites) {
-      shares.push_back(share);
-    }
-    std::ranges::stable_sort(shares, std::ranges::greater{}, &SiteShare::bytes);
-    return shares;
+    return blocks;
   }
 
  private:
   struct Allocation {
     StackId stack;
     Bytes bytes;
+    Category category = Category::unknown;
+    StringId phase;
     bool is_live = false;
   };
 
   std::vector<Allocation> live_;
+  StringId phase_;
   Bytes total_;
 };
+
+std::vector<SiteShare> by_site(const std::vector<LiveBlock>& blocks) {
+  std::map<StackId, SiteShare> sites;
+  for (const LiveBlock& block : blocks) {
+    SiteShare& share = sites[block.stack];
+    share.stack = block.stack;
+    share.bytes += block.bytes;
+    ++share.blocks;
+  }
+  std::vector<SiteShare> shares;
+  for (const auto& [stack, share] : sites) {
+    shares.push_back(share);
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &SiteShare::bytes);
+  return shares;
+}
 
 std::size_t peak_event(const RequestTrace& trace) {
   LiveSet live(trace);
@@ -75,16 +90,21 @@ PeakProfile profile_peak(const RequestTrace& trace) {
 PeakProfile profile_at(const RequestTrace& trace, std::size_t event) {
   PeakProfile profile;
   profile.event = event;
-  LiveSet live(trace);
-  for (std::size_t i = 0; i < trace.events.size() && i <= profile.event; ++i) {
-    live.apply(trace.events[i]);
-  }
-  profile.live = live.total();
-  profile.sites = live.by_site();
+  const std::vector<LiveBlock> blocks = live_blocks_at(trace, event);
+  profile.blocks = blocks.size();
+  profile.sites = by_site(blocks);
   for (const SiteShare& share : profile.sites) {
-    profile.blocks += share.blocks;
+    profile.live += share.bytes;
   }
   return profile;
+}
+
+std::vector<LiveBlock> live_blocks_at(const RequestTrace& trace, std::size_t event) {
+  LiveSet live(trace);
+  for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
+    live.apply(trace.events[i]);
+  }
+  return live.blocks();
 }
 
 }  // namespace highwater

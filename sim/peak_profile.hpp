@@ -28,4 +28,16 @@ PeakProfile profile_peak(const RequestTrace& trace);
 /// The live bytes right after event `event` of `trace`.
 PeakProfile profile_at(const RequestTrace& trace, std::size_t event);
 
+/// One live allocation, with the phase of the run in which it was made.
+struct LiveBlock {
+  AllocationId allocation;
+  StackId stack;
+  Bytes bytes;
+  Category category = Category::unknown;
+  StringId phase;  ///< none before the first phase marker
+};
+
+/// All blocks that live right after event `event`, in order of allocation id.
+std::vector<LiveBlock> live_blocks_at(const RequestTrace& trace, std::size_t event);
+
 }  // namespace highwater

@@ -36,7 +36,11 @@ ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
   }
   UsageTracker tracker(allocator);
   ReplayResult result;
+  std::size_t position = 0;
   for (const Event& event : trace.events) {
+    if (options.last_event && position++ > *options.last_event) {
+      break;
+    }
     if (event.kind == EventKind::reset_peaks) {
       tracker.before_reset();
     }

@@ -38,7 +38,8 @@ struct ReplayOptions {
   AddressPolicy addresses = AddressPolicy::never_reuse;
   DecisionDetail decisions = DecisionDetail::none;
   AfterOom after_oom = AfterOom::go_on;
-  ReplayObserver* observer = nullptr;  ///< must outlive the replay
+  std::optional<std::size_t> last_event;  ///< the replay ends after this event; absent: the last
+  ReplayObserver* observer = nullptr;     ///< must outlive the replay
 };
 
 /// @throws InputError for a trace that PyTorch would assert on.
