@@ -105,6 +105,7 @@ std::string markdown_row(const std::vector<std::string>& cells) {
 std::string to_text(const MetricValue& value) {
   return std::visit(Overloaded{[](std::monostate) { return std::string("-"); },
                                [](Bytes bytes) { return to_iec(bytes); },
+                               [](std::int64_t count) { return std::to_string(count); },
                                [](std::uint64_t count) { return std::to_string(count); },
                                [](double number) { return fmt::format("{:.4f}", number); },
                                [](bool yes) { return std::string(yes ? "yes" : "no"); },
@@ -115,6 +116,7 @@ std::string to_text(const MetricValue& value) {
 std::string to_exact_text(const MetricValue& value) {
   return std::visit(Overloaded{[](std::monostate) { return std::string(); },
                                [](Bytes bytes) { return std::to_string(bytes.count()); },
+                               [](std::int64_t count) { return std::to_string(count); },
                                [](std::uint64_t count) { return std::to_string(count); },
                                [](double number) { return fmt::format("{}", number); },
                                [](bool yes) { return std::string(yes ? "true" : "false"); },

@@ -17,7 +17,8 @@
 namespace highwater {
 
 /// Absence (a capacity that is unlimited) is monostate: null in JSON, "-" in tables.
-using MetricValue = std::variant<std::monostate, Bytes, std::uint64_t, double, bool, std::string>;
+using MetricValue =
+    std::variant<std::monostate, Bytes, std::int64_t, std::uint64_t, double, bool, std::string>;
 
 struct Metric {
   std::string key;    ///< dotted path in JSON

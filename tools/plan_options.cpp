@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -12,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/model_option.hpp"
+#include "tools/parse_text.hpp"
 #include "tools/plan_words.hpp"
 
 namespace highwater {
@@ -34,26 +34,6 @@ std::string remedy(std::string_view word, const std::vector<std::string>& known)
     return fmt::format("did you mean {}? (known: {})", *meant, fmt::join(known, ", "));
   }
   return fmt::format("use one of {}", fmt::join(known, ", "));
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
-    end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
-  }
-  return parts;
 }
 
 /// Reads options into members; what is wrong goes to a list and leaves the member as it was.
@@ -248,7 +228,7 @@ bool read_gpu(PlanReader& reader, Gpu& target) {
 
 /// "2.6" out of "2.6", "2.6.0" or "2.6.0+cu124".
 std::optional<std::string> release_of(std::string_view text) {
-  const std::vector<std::string> parts = split(std::string(text.substr(0, text.find('+'))), '.');
+  const std::vector<std::string> parts = split(text.substr(0, text.find('+')), '.');
   const auto is_number = [](const std::string& part) {
     return parse_number<unsigned>(part).has_value();
   };

@@ -1,27 +1,16 @@
 #include "tools/plan_words.hpp"
 
-#include <charconv>
 #include <cmath>
-#include <optional>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/parse_text.hpp"
 #include "tools/safe_text.hpp"
 
 namespace highwater {
 namespace {
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
-}
 
 boost::json::value json_of(const std::string& option, const std::string& text) {
   if (option == "torch" || option == "transformers") {

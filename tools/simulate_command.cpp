@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "tools/commands.hpp"
+#include "tools/compared_estimates.hpp"
+#include "tools/formula_option.hpp"
 #include "tools/simulate_report.hpp"
 #include "tools/simulate_run.hpp"
 
@@ -20,6 +22,7 @@ struct SimulateCommand {
   MemoryRequest memory;
   OutputFormat format = OutputFormat::table;
   bool find_batch = false;
+  std::vector<const Formula*> bridges;  ///< closed forms whose difference is taken apart
   bool fail_on_oom = false;
   std::optional<Bytes> max_reserved;
 };
@@ -33,6 +36,8 @@ OptionParser option_parser() {
       "alloc-conf", text("S"), "settings as in PYTORCH_CUDA_ALLOC_CONF")(
       "memory-limit", text("SIZE"), "what the process may take, as set by a memory fraction")(
       "memory-fraction", text("X"), "the same as a share of the GPU's memory, 0 to 1")(
+      "bridge", text("NAME[,NAME]"),
+      "take the difference to these closed forms apart, part by part")(
       "find-batch", "search the largest batch that fits and report on it")(
       "fail-on-oom", "exit with 1 when memory ran out")("max-reserved", text("SIZE"),
                                                         "exit with 1 when peak reserved is above");
@@ -106,24 +111,27 @@ SimulateCommand parse(const Arguments& arguments) {
   read_memory(values, result, problems);
   collect(problems, [&] { result.format = output_format(values); });
   check_together(values, problems);
+  if (values.contains("bridge")) {
+    result.bridges = formula_option(values, problems, "bridge");
+  }
   result.run = read_plan(values, std::move(problems));
   result.find_batch = values.contains("find-batch");
   result.fail_on_oom = values.contains("fail-on-oom");
   return result;
 }
 
-void write(const Simulation& simulation, OutputFormat format, std::ostream& out) {
+void write(const SimulationReport& report, OutputFormat format, std::ostream& out) {
   if (format == OutputFormat::json) {
-    out << simulation_json(simulation) << "\n";
+    out << simulation_json(report) << "\n";
   } else if (format == OutputFormat::csv) {
     TextTable table;
     table.columns = {"metric", "value"};
-    for (const Metric& metric : simulation_metrics(simulation).metrics) {
+    for (const Metric& metric : simulation_metrics(report).metrics) {
       table.rows.push_back({metric.key, to_exact_text(metric.value)});
     }
     out << format_csv(table);
   } else {
-    out << simulation_text(simulation, format);
+    out << simulation_text(report, format);
   }
 }
 
@@ -131,10 +139,13 @@ void write(const Simulation& simulation, OutputFormat format, std::ostream& out)
 
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
   const SimulateCommand command = parse(arguments);
-  const Simulation simulation = command.find_batch
-                                    ? simulate_largest_batch(command.run, command.memory)
-                                    : simulate(command.run, command.memory);
-  write(simulation, command.format, out);
+  SimulationReport report;
+  report.simulation = command.find_batch ? simulate_largest_batch(command.run, command.memory)
+                                         : simulate(command.run, command.memory);
+  report.estimates = compare_estimates(report.simulation);
+  report.bridges = command.bridges;
+  write(report, command.format, out);
+  const Simulation& simulation = report.simulation;
   const bool is_over =
       command.max_reserved && simulation.replay.result.peak.reserved > *command.max_reserved;
   return is_over || (command.fail_on_oom && !simulation.fits()) ? ExitCode::exceeded : ExitCode::ok;

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "tools/estimate_report.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
@@ -24,6 +25,16 @@ boost::json::object breakdown_json(const CategoryBytes& bytes) {
   boost::json::object object;
   for (const auto& [name, part] : parts_of(bytes)) {
     object[name] = part.count();
+  }
+  return object;
+}
+
+boost::json::object parts_json(const PeakParts& parts) {
+  boost::json::object object;
+  for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
+    std::string key(to_string(static_cast<MemoryPart>(i)));
+    std::ranges::replace(key, ' ', '_');
+    object[key] = parts.bytes[i].count();
   }
   return object;
 }
@@ -103,7 +114,7 @@ boost::json::object batches_json(const BatchSearch& search) {
 MetricValue metric_of(const boost::json::value& value) {
   switch (value.kind()) {
     case boost::json::kind::int64:
-      return static_cast<std::uint64_t>(value.get_int64());
+      return value.get_int64();
     case boost::json::kind::uint64:
       return value.get_uint64();
     case boost::json::kind::double_:
@@ -134,7 +145,8 @@ void flatten(const std::string& key, const boost::json::value& value, MetricList
 
 }  // namespace
 
-boost::json::object simulation_json(const Simulation& simulation) {
+boost::json::object simulation_json(const SimulationReport& report) {
+  const Simulation& simulation = report.simulation;
   boost::json::object root{{"schema", "highwater.simulate/1"}};
   const auto& model = simulation.plan.model;
   root["model"] = {{"name", valid_utf8(model.name)},
@@ -171,16 +183,18 @@ boost::json::object simulation_json(const Simulation& simulation) {
     gpus.emplace_back(gpu->name);
   }
   root["gpus_that_hold"] = simulation.fits() ? boost::json::value(std::move(gpus)) : nullptr;
-  root["estimates"] = boost::json::array{};
+  root["parts_at_peak"] = parts_json(simulation.parts);
+  root["estimates"] = comparison_json(report.estimates);
+  root["estimates_not_applicable"] = refusals_json(report.estimates.refused);
   root["ranks"] = boost::json::array{
       {{"rank", 0}, {"peak", usage_json(simulation.replay.result.peak)}, {"fits", root["fits"]}}};
   root["trust"] = valid_utf8(simulation_trust_line(simulation));
   return root;
 }
 
-MetricList simulation_metrics(const Simulation& simulation) {
+MetricList simulation_metrics(const SimulationReport& report) {
   MetricList list;
-  flatten("", simulation_json(simulation), list);
+  flatten("", simulation_json(report), list);
   return list;
 }
 

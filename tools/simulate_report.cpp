@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/estimate_report.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
@@ -236,6 +237,30 @@ std::string model_line(const Simulation& simulation) {
                      family_name(simulation.plan.model), printable(simulation.plan.model.source));
 }
 
+std::vector<TextTable> tables_of(const SimulationReport& report) {
+  const Simulation& simulation = report.simulation;
+  std::vector<TextTable> tables{peaks_table(simulation), breakdown_table(simulation),
+                                phases_table(simulation), holders_table(simulation),
+                                comparison_table(report.estimates)};
+  for (const ComparedEstimate& compared : report.estimates.compared) {
+    if (std::ranges::find(report.bridges, compared.outcome.formula) != report.bridges.end()) {
+      tables.push_back(bridge_table(compared));
+    }
+  }
+  return tables;
+}
+
+/// Which of the forms asked for cannot be compared, and why.
+std::string missing_bridges(const SimulationReport& report) {
+  std::string text;
+  for (const FormulaOutcome& outcome : report.estimates.refused) {
+    if (std::ranges::find(report.bridges, outcome.formula) != report.bridges.end()) {
+      text += fmt::format("{} does not apply: {}\n", outcome.formula->name, outcome.refusal);
+    }
+  }
+  return text;
+}
+
 std::string outside_line(const Simulation& simulation) {
   return fmt::format("outside the allocator: about {} ({})\n", to_iec(simulation.outside.context),
                      simulation.outside.source);
@@ -279,7 +304,8 @@ std::string verdict(const Simulation& simulation) {
                      to_iec(*simulation.available - std::min(*simulation.available, reserved)));
 }
 
-std::string simulation_text(const Simulation& simulation, OutputFormat format) {
+std::string simulation_text(const SimulationReport& report, OutputFormat format) {
+  const Simulation& simulation = report.simulation;
   const bool is_markdown = format == OutputFormat::markdown;
   const std::string gap = is_markdown ? "\n\n" : "\n";
   std::string text = printable(verdict(simulation)) + gap;
@@ -288,14 +314,13 @@ std::string simulation_text(const Simulation& simulation, OutputFormat format) {
             "; batches in between were not all tried, and memory need not grow evenly" + gap;
   }
   text += printable(plan_summary(simulation.plan)) + gap + model_line(simulation) + "\n";
-  for (const TextTable& table : {peaks_table(simulation), breakdown_table(simulation),
-                                 phases_table(simulation), holders_table(simulation)}) {
+  for (const TextTable& table : tables_of(report)) {
     if (!table.rows.empty()) {
       text += (is_markdown ? format_markdown(table) : format_aligned(table)) + "\n";
     }
   }
   text += outside_line(simulation) + (is_markdown ? "\n" : "");
-  text += failure_text(simulation);
+  text += missing_bridges(report) + failure_text(simulation);
   for (const std::string& note : replay_notes(simulation.replay)) {
     text += "note: " + printable(note) + "\n";
   }

@@ -7,19 +7,26 @@
 
 #include <boost/json/fwd.hpp>
 
+#include "tools/compared_estimates.hpp"
 #include "tools/metrics.hpp"
 #include "tools/simulate_run.hpp"
 
 namespace highwater {
 
+struct SimulationReport {
+  Simulation simulation;
+  EstimateComparison estimates;
+  std::vector<const Formula*> bridges;  ///< closed forms whose difference is shown part by part
+};
+
 /// One object: the keys of a device of `replay` at top level and what a plan adds.
-boost::json::object simulation_json(const Simulation& simulation);
+boost::json::object simulation_json(const SimulationReport& report);
 
 /// Every number under its JSON key, lists numbered: what CSV shows.
-MetricList simulation_metrics(const Simulation& simulation);
+MetricList simulation_metrics(const SimulationReport& report);
 
 /// For people, as aligned columns or as Markdown.
-std::string simulation_text(const Simulation& simulation, OutputFormat format);
+std::string simulation_text(const SimulationReport& report, OutputFormat format);
 
 /// Version, settings, events, and whose requests these are.
 std::string simulation_trust_line(const Simulation& simulation);

@@ -62,22 +62,6 @@ class SimulationObserver : public ReplayObserver {
   std::optional<Moment> failure_;
 };
 
-/// "model.layers.17.mlp" -> "model.layers.*.mlp".
-std::string without_indices(std::string_view path) {
-  const auto is_index = [](std::string_view part) {
-    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  std::string result;
-  while (!path.empty()) {
-    const std::size_t end = std::min(path.find('.'), path.size());
-    const std::string_view part = path.substr(0, end);
-    result += is_index(part) ? "*" : part;
-    result += end < path.size() ? "." : "";
-    path.remove_prefix(std::min(end + 1, path.size()));
-  }
-  return result;
-}
-
 std::vector<Holder> holders_at(const RequestTrace& trace, std::size_t event) {
   std::map<Site, Holder> by_site;
   for (const SiteShare& share : profile_at(trace, event).sites) {
@@ -136,7 +120,8 @@ ReplayOptions replay_options(const Simulation& simulation) {
   return options;
 }
 
-void replay_plan(const RequestTrace& trace, Simulation& simulation) {
+/// Fills in what the replay told. Returns the options under which it ran.
+ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
   SimulationObserver observer(trace);
   ReplayOptions options = replay_options(simulation);
   options.observer = &observer;
@@ -150,6 +135,23 @@ void replay_plan(const RequestTrace& trace, Simulation& simulation) {
                                ? std::min(*simulation.available, *options.memory_limit)
                                : options.memory_limit;
   }
+  options.observer = nullptr;
+  return options;
+}
+
+/// A plan made ready to be replayed.
+Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation;
+  simulation.plan = run.plan;
+  simulation.is_gpu_named = run.gpu_named;
+  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch);
+  DeviceReplay& replay = simulation.replay;
+  replay.version = &allocator_version(run.plan.versions.torch, replay);
+  if (memory.alloc_conf) {
+    replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
+  }
+  set_memory(run, memory, simulation);
+  return simulation;
 }
 
 Usage higher(const Usage& a, const Usage& b) {
@@ -190,62 +192,40 @@ std::optional<Usage> Simulation::steady_peak() const {
   return steady;
 }
 
-Site site_of(const SideTables& tables, StackId stack) {
-  Site site;
-  if (!stack.has_value()) {
-    return site;
-  }
-  for (const FrameId id : tables.stacks.stack(stack)) {
-    const Frame& frame = tables.stacks.frame(id);
-    const std::string_view kind = tables.strings[frame.file];
-    std::string& part = kind == "module"     ? site.module
-                        : kind == "autograd" ? site.autograd
-                                             : site.op;
-    if (part.empty()) {
-      part = tables.strings[frame.function];
-    }
-  }
-  return site;
-}
-
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
-  Simulation simulation;
-  simulation.plan = run.plan;
-  simulation.is_gpu_named = run.gpu_named;
-  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch);
-  DeviceReplay& replay = simulation.replay;
-  replay.version = &allocator_version(run.plan.versions.torch, replay);
-  if (memory.alloc_conf) {
-    replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
-  }
-  set_memory(run, memory, simulation);
+  Simulation simulation = prepare(run, memory);
   const RequestTrace trace = generate(run.plan);
-  replay_plan(trace, simulation);
+  const ReplayOptions options = replay_plan(trace, simulation);
   simulation.holders = holders_at(trace, simulation.at_peak.event);
+  simulation.parts = peak_parts(trace, options,
+                                {.event = simulation.at_peak.event,
+                                 .reserved = simulation.replay.result.peak.reserved,
+                                 .outside = simulation.outside.context});
   if (simulation.failure) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
   }
-  note_inactive_collection(replay);
+  note_inactive_collection(simulation.replay);
   return simulation;
 }
 
-Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory) {
-  std::optional<Simulation> best;
-  const auto trial = [&](std::int64_t batch) {
+BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory) {
+  return find_batch([&](std::int64_t batch) {
     run.plan.batch = batch;
     if (batch > 1 && !plan_problems(run.plan).empty()) {
       return BatchTrial{batch, false, Bytes{}};  // larger than a plan may be
     }
-    Simulation simulation = simulate(run, memory);
-    const BatchTrial result{batch, simulation.fits(), simulation.replay.result.peak.reserved};
-    if (result.fits || !best) {
-      best = std::move(simulation);
-    }
-    return result;
-  };
-  BatchSearch search = find_batch(trial);
-  best->batches = std::move(search);
-  return std::move(*best);
+    Simulation simulation = prepare(run, memory);
+    replay_plan(generate(run.plan), simulation);
+    return BatchTrial{batch, simulation.fits(), simulation.replay.result.peak.reserved};
+  });
+}
+
+Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory) {
+  BatchSearch search = find_largest_batch(run, memory);
+  run.plan.batch = search.largest.value_or(1);
+  Simulation simulation = simulate(run, memory);
+  simulation.batches = std::move(search);
+  return simulation;
 }
 
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {

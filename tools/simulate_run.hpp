@@ -8,8 +8,10 @@
 
 #include "sim/phase_peaks.hpp"
 #include "tools/find_batch.hpp"
+#include "tools/peak_parts.hpp"
 #include "tools/plan_options.hpp"
 #include "tools/replay_run.hpp"
+#include "tools/site.hpp"
 #include "workloads/generate.hpp"
 #include "workloads/outside_memory.hpp"
 
@@ -34,15 +36,6 @@ struct Moment {
   StackId stack;
 };
 
-/// Who asked for a block.
-struct Site {
-  std::string op;        ///< operator
-  std::string autograd;  ///< backward node, if one ran
-  std::string module;    ///< module path
-
-  auto operator<=>(const Site&) const = default;
-};
-
 /// Live bytes that one operator asked for in one place of the model; the same place of all layers
 /// is one holder ("layers.*").
 struct Holder {
@@ -57,6 +50,7 @@ struct Simulation {
   PhasePeaks peaks;
   Moment at_peak;                 ///< first moment of the highest allocated
   std::vector<Holder> holders;    ///< at that moment, largest first; requested bytes
+  PeakParts parts;                ///< at that moment, with all that is outside of tensors
   std::optional<Moment> failure;  ///< where memory ran out
   Site failure_site;
   OutsideMemory outside;
@@ -73,12 +67,13 @@ struct Simulation {
 /// @throws UsageError for wrong settings
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
 
+/// The largest batch that fits: requests and replay alone, no account of the peak.
+/// @pre the memory is limited by a GPU, a capacity or a limit
+BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory);
+
 /// The largest batch that fits and its simulation (of one sequence if none fits).
 /// @pre the memory is limited by a GPU, a capacity or a limit
 Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory);
-
-/// The site that the stack of a generated trace names.
-Site site_of(const SideTables& tables, StackId stack);
 
 /// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at
 /// most. Smallest memory first.

@@ -99,7 +99,12 @@ TEST_CASE("simulate: the report's parts sum to and lie below the peak", "[cli][s
       last = number(holder.at("requested_bytes"));
     }
     CHECK(run.at("ranks").as_array().size() == 1);
-    CHECK(run.at("estimates").as_array().empty());
+    CHECK(run.at("estimates").as_array().empty() == (options.find("eval") != std::string::npos));
+    std::int64_t parts = 0;
+    for (const auto& [name, bytes] : run.at("parts_at_peak").as_object()) {
+      parts += number(bytes);
+    }
+    CHECK(parts == peak(run, "reserved") + number(run.at("outside_allocator").at("bytes")));
     CHECK(number(run.at("outside_allocator").at("bytes")) > 0);
   }
 }
