@@ -7,6 +7,23 @@ namespace highwater {
 
 namespace {
 
+ParameterRole role_of(const nn::NamedTensor& parameter) {
+  const bool is_matrix = parameter.tensor.dim() == 2;
+  switch (parameter.layer) {
+    case nn::LayerKind::embedding:
+      return ParameterRole::embedding;
+    case nn::LayerKind::linear:
+      return is_matrix ? ParameterRole::linear_weight : ParameterRole::bias;
+    case nn::LayerKind::conv1d:
+      return is_matrix ? ParameterRole::conv1d_weight : ParameterRole::bias;
+    case nn::LayerKind::norm:
+      return ParameterRole::norm;
+    case nn::LayerKind::other:
+      return ParameterRole::other;
+  }
+  return ParameterRole::other;
+}
+
 /// Visits the parameters of the plan's model, built on the host, where nothing is allocated.
 template <class Visitor>
 void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
@@ -29,7 +46,10 @@ std::vector<ParameterInfo> model_parameters(const ModelSpec& spec) {
   std::vector<ParameterInfo> parameters;
   visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
     const auto& sizes = parameter.tensor.sizes();
-    parameters.push_back({parameter.name, {sizes.begin(), sizes.end()}, parameter.tensor.numel()});
+    parameters.push_back({parameter.name,
+                          {sizes.begin(), sizes.end()},
+                          parameter.tensor.numel(),
+                          role_of(parameter)});
   });
   return parameters;
 }

@@ -18,6 +18,8 @@ class RmsNorm : public Module {
  public:
   RmsNorm(Module* parent, std::string name, std::int64_t width, NormKind kind);
 
+  [[nodiscard]] nn::LayerKind layer_kind() const override { return nn::LayerKind::norm; }
+
   Tensor operator()(Tensor x) const;
 
  private:

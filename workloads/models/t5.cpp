@@ -24,6 +24,8 @@ class T5Norm : public Module {
     weight_ = make_parameter("weight", {width});
   }
 
+  [[nodiscard]] nn::LayerKind layer_kind() const override { return nn::LayerKind::norm; }
+
   Tensor operator()(Tensor hidden_states) const {
     const nn::InModule scope(*this);
     Tensor variance = mean_square(hidden_states);

@@ -33,6 +33,8 @@ class TitanNorm : public Module {
     weight_ = make_parameter("weight", {width});
   }
 
+  [[nodiscard]] nn::LayerKind layer_kind() const override { return nn::LayerKind::norm; }
+
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
     Tensor y = eager::to_dtype(x, DType::fp32);

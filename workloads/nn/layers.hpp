@@ -32,6 +32,8 @@ class Linear : public Module {
   Linear(Module* parent, std::string name, std::int64_t in, std::int64_t out,
          Bias bias = Bias::present);
 
+  [[nodiscard]] LayerKind layer_kind() const override { return LayerKind::linear; }
+
   virtual Tensor operator()(Tensor x) const;
 
   void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
@@ -52,6 +54,8 @@ class Conv1D : public Module {
  public:
   Conv1D(Module* parent, std::string name, std::int64_t in, std::int64_t out);
 
+  [[nodiscard]] LayerKind layer_kind() const override { return LayerKind::conv1d; }
+
   virtual Tensor operator()(Tensor x) const;
 
   void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
@@ -67,6 +71,8 @@ class Conv1D : public Module {
 class Embedding : public Module {
  public:
   Embedding(Module* parent, std::string name, std::int64_t rows, std::int64_t width);
+
+  [[nodiscard]] LayerKind layer_kind() const override { return LayerKind::embedding; }
 
   Tensor operator()(Tensor indices) const;
 
@@ -89,6 +95,8 @@ class Embedding : public Module {
 class LayerNorm : public Module {
  public:
   LayerNorm(Module* parent, std::string name, std::int64_t width, bool elementwise_affine = true);
+
+  [[nodiscard]] LayerKind layer_kind() const override { return LayerKind::norm; }
 
   Tensor operator()(Tensor x) const;
 

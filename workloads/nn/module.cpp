@@ -13,9 +13,9 @@ std::string joined(const std::string& prefix, const std::string& name) {
 
 void collect(Module& module, const std::string& prefix, bool parameters,
              std::unordered_set<const void*>& seen, std::vector<NamedTensor>& out) {
-  for (auto& [name, tensor] : parameters ? module.own_parameters() : module.own_buffers()) {
-    if (tensor.defined() && seen.insert(tensor.get()).second) {
-      out.push_back({joined(prefix, name), tensor});
+  for (const NamedTensor& own : parameters ? module.own_parameters() : module.own_buffers()) {
+    if (own.tensor.defined() && seen.insert(own.tensor.get()).second) {
+      out.push_back({joined(prefix, own.name), own.tensor, module.layer_kind()});
     }
   }
   for (Module* child : module.children()) {

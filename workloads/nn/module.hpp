@@ -38,9 +38,13 @@ struct ModelContext {
   [[nodiscard]] bool is_eager() const { return plan.attention == Attention::eager; }
 };
 
+/// A module's class as far as other code asks for it, as with isinstance() in Python.
+enum class LayerKind : std::uint8_t { embedding, linear, conv1d, norm, other };
+
 struct NamedTensor {
   std::string name;
   Tensor tensor;
+  LayerKind layer = LayerKind::other;  ///< of the module that registered it
 };
 
 class Module {
@@ -52,6 +56,8 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
+
+  [[nodiscard]] virtual LayerKind layer_kind() const { return LayerKind::other; }
 
   [[nodiscard]] ModelContext& context() const { return context_; }
 
