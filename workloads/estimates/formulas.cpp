@@ -4,12 +4,13 @@
 
 #include "workloads/estimates/formula.hpp"
 #include "workloads/estimates/four_n.hpp"
+#include "workloads/estimates/llmem.hpp"
+#include "workloads/estimates/llmem_code.hpp"
 
 namespace highwater {
 namespace {
 
 constexpr std::array kFormulas{
-    &kFourN,
 };
 
 }  // namespace
