@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/estimates/dnnmem.hpp"
 #include "workloads/estimates/formula.hpp"
 #include "workloads/estimates/four_n.hpp"
 #include "workloads/estimates/llmem.hpp"
@@ -11,6 +12,7 @@ namespace highwater {
 namespace {
 
 constexpr std::array kFormulas{
+    &kFourN, &kLlmem, &kLlmemCorrected, &kLlmemCode, &kDnnmem,
 };
 
 }  // namespace
