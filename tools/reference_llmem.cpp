@@ -185,7 +185,7 @@ json::object recompute_llmem(const json::object& reference_case, const json::arr
   if (id.starts_with("llmem.dnnmem_bert.")) {
     return quoted(reference_case);
   }
-  const auto rule = std::ranges::find_if(
+  const auto* const rule = std::ranges::find_if(
       kRules, [id](const Rule& candidate) { return id.starts_with(candidate.prefix); });
   if (rule == kRules.end()) {
     throw InputError("the reference cases", id, "it is no case about LLMem that is known",

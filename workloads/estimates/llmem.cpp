@@ -171,9 +171,7 @@ const Formula kLlmem{
     .source =
         "\"LLMem: Estimating GPU Memory Usage for Fine-Tuning Pre-Trained LLMs\", sections 4 "
         "and 5",
-    .assumptions =
-        "a dense decoder in fp16 with fp32 copies and Adam under Colossal-AI's Gemini (ZeRO-3), "
-        "every layer checkpointed, logits of the whole batch",
+    .assumptions = kLlmemAssumptions,
     .known_errors =
         "m_base is measured and not printed (1100 MiB fits its tables best); one layer's "
         "recomputation is left out; ADP takes all fp16 parameters as gathered at once; DP+TP's "
@@ -193,7 +191,7 @@ const Formula kLlmemCorrected{
     .source =
         "LLMem section 5, with the fp16 parameters that a tensor-parallel rank holds after "
         "gathering over its data-parallel group",
-    .assumptions = kLlmem.assumptions,
+    .assumptions = kLlmemAssumptions,
     .known_errors = "as llmem, but for the fp16 term",
     .refusal = refuse_where_equal,
     .broken_assumptions = llmem_broken_assumptions,

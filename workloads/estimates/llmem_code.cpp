@@ -147,7 +147,7 @@ const Formula kLlmemCode{
     .source =
         "the estimator published with \"LLMem: Estimating GPU Memory Usage for Fine-Tuning "
         "Pre-Trained LLMs\", for Transformers 4.29.2",
-    .assumptions = kLlmem.assumptions,
+    .assumptions = kLlmemAssumptions,
     .known_errors =
         "every bias costs 4 MiB of moments, though the allocator serves small tensors from shared "
         "segments; a tied head is counted twice; the base is measured, here a given constant; "

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/estimates/estimate_inputs.hpp"
 #include "workloads/estimates/llmem.hpp"
 
 namespace highwater {
+
+/// What its formulas take for given.
+inline constexpr std::string_view kLlmemAssumptions =
+    "a dense decoder in fp16 with fp32 copies and Adam under Colossal-AI's Gemini (ZeRO-3), every "
+    "layer checkpointed, logits of the whole batch";
 
 /// Why LLMem says nothing about the plan, or "".
 std::string llmem_refusal(const EstimateInputs& inputs);

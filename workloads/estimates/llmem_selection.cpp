@@ -13,6 +13,10 @@ namespace {
 constexpr double kReplicatedBonus = 1.5;  // CDP communicates least
 constexpr int kMostSequences = 1 << 24;   // of a model whose peak does not grow with the batch
 
+int data_parallel_groups(const LlmemCluster& cluster) {
+  return cluster.n / cluster.tp_n;
+}
+
 double score_of(LlmemMethod method, int batch, const LlmemCluster& cluster) {
   switch (method) {
     case LlmemMethod::cdp:
@@ -22,7 +26,7 @@ double score_of(LlmemMethod method, int batch, const LlmemCluster& cluster) {
     case LlmemMethod::tp:
       return batch;
     case LlmemMethod::dp_tp:
-      return static_cast<double>(cluster.n / cluster.tp_n) * batch;
+      return static_cast<double>(data_parallel_groups(cluster)) * batch;
   }
   return 0;
 }
@@ -110,7 +114,8 @@ std::string llmem_label(const LlmemChoice& choice, const LlmemCluster& cluster) 
     case LlmemMethod::tp:
       return n + "TP";
     case LlmemMethod::dp_tp:
-      return std::to_string(cluster.n / cluster.tp_n) + "DP+" + std::to_string(cluster.tp_n) + "TP";
+      return std::to_string(data_parallel_groups(cluster)) + "DP+" + std::to_string(cluster.tp_n) +
+             "TP";
   }
   return "";
 }
