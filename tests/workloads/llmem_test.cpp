@@ -371,19 +371,19 @@ TEST_CASE("Algorithm 1 chooses for the paper's table 3 as derived") {
 }
 
 TEST_CASE("the plan's parallel sizes choose LLMem's method") {
-  const auto last_term = [](const Parallelism& parallel) {
+  const auto terms_of = [](const Parallelism& parallel) {
     const EstimateInputs inputs = inputs_of(parallel);
     REQUIRE(kLlmem.refusal(inputs).empty());
     return kLlmem.evaluate(inputs).terms;
   };
-  CHECK(last_term({}).at(1).equation == "m_p");
-  CHECK(last_term({.dp = 4, .dp_kind = DataParallel::ddp}).at(1).equation == "m_p");
-  CHECK(last_term({.dp = 4, .dp_kind = DataParallel::zero3}).at(1).equation == "m_p16");
-  CHECK(last_term({.dp = 4, .dp_kind = DataParallel::fsdp2}).at(1).equation == "m_p16");
-  CHECK(last_term({.tp = 4}).at(1).equation == "m_p / n");
-  const auto both = last_term({.dp = 2, .dp_kind = DataParallel::zero3, .tp = 2});
-  CHECK(both.at(6).equation == "- m_p16 tp_n / n");
-  CHECK(both.at(7).equation == "m_back");
+  CHECK(terms_of({}).at(1).equation == "m_p - m_p32");
+  CHECK(terms_of({.dp = 4, .dp_kind = DataParallel::ddp}).at(1).equation == "m_p - m_p32");
+  CHECK(terms_of({.dp = 4, .dp_kind = DataParallel::zero3}).at(1).equation == "m_p16");
+  CHECK(terms_of({.dp = 4, .dp_kind = DataParallel::fsdp2}).at(1).equation == "m_p16");
+  CHECK(terms_of({.tp = 4}).at(1).equation == "(m_p - m_p32) / n");
+  const auto both = terms_of({.dp = 2, .dp_kind = DataParallel::zero3, .tp = 2});
+  CHECK(both.at(7).equation == "- m_p16 tp_n / n");
+  CHECK(both.at(8).equation == "m_back");
 }
 
 TEST_CASE("LLMem refuses what it does not describe") {

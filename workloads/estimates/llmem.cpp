@@ -21,41 +21,52 @@ EstimateTerm output_term(const LlmemParts& parts) {
   return {"outputs", "m_out", parts.m_out, {MemoryPart::activations}};
 }
 
+EstimateTerm logits_term(const LlmemParts& parts) {
+  return {"logits", "m_lm - lm_p", parts.m_lm - parts.lm_p, {MemoryPart::logits}};
+}
+
 EstimateTerm head_term(const LlmemParts& parts) {
-  return {"logits", "m_lm", parts.m_lm, {MemoryPart::logits}};
+  return {"head weight", "lm_p", parts.lm_p, {MemoryPart::parameters}};
 }
 
 EstimateTerm back_term(double m_back) {
-  return {
-      "gathered outputs", "m_back", m_back, {MemoryPart::temporaries, MemoryPart::communication}};
-}
-
-Estimate cdp(const LlmemParts& parts, const LlmemJob& job) {
-  return {{base_term(job),
-           {"parameters", "m_p", parts.m_p, kModelStates},
-           {"moments", "m_os", parts.m_os, {MemoryPart::optimizer_states}},
-           output_term(parts),
-           head_term(parts)}};
+  return {"gathered outputs", "m_back", m_back, {MemoryPart::temporaries}};
 }
 
 // The fp16 chunks hold the gradients too; gathered chunks are what ZeRO-3 communicates.
 constexpr PartSet kFp16Chunks{MemoryPart::parameters, MemoryPart::gradients,
                               MemoryPart::communication};
+constexpr PartSet kFp32Chunks{MemoryPart::optimizer_states};
+
+// m_p in two terms, as only its fp32 share is optimizer state.
+Estimate cdp(const LlmemParts& parts, const LlmemJob& job) {
+  return {{base_term(job),
+           {"fp16 parameters", "m_p - m_p32", parts.m_p - parts.m_p32, kFp16Chunks},
+           {"fp32 parameters", "m_p32", parts.m_p32, kFp32Chunks},
+           {"moments", "m_os", parts.m_os, {MemoryPart::optimizer_states}},
+           output_term(parts),
+           logits_term(parts),
+           head_term(parts)}};
+}
 
 Estimate adp(const LlmemParts& parts, const LlmemJob& job) {
   return {{base_term(job),
            {"fp16 parameters", "m_p16", parts.m_p16, kFp16Chunks},
-           {"fp32 parameters", "m_p32 / n", parts.m_p32 / job.n, {MemoryPart::optimizer_states}},
+           {"fp32 parameters", "m_p32 / n", parts.m_p32 / job.n, kFp32Chunks},
            {"moments", "m_os / n", parts.m_os / job.n, {MemoryPart::optimizer_states}},
            output_term(parts),
+           logits_term(parts),
            head_term(parts)}};
 }
 
 Estimate tp(const LlmemParts& parts, double m_back, const LlmemJob& job) {
+  const double fp16 = parts.m_p - parts.m_p32;
   return {{base_term(job),
-           {"parameters", "m_p / n", parts.m_p / job.n, kModelStates},
+           {"fp16 parameters", "(m_p - m_p32) / n", fp16 / job.n, kFp16Chunks},
+           {"fp32 parameters", "m_p32 / n", parts.m_p32 / job.n, kFp32Chunks},
            {"moments", "m_os / n", parts.m_os / job.n, {MemoryPart::optimizer_states}},
            output_term(parts),
+           logits_term(parts),
            head_term(parts),
            back_term(m_back)}};
 }
@@ -133,8 +144,8 @@ LlmemParts llmem_parts(const LlmemInventory& inventory, std::int64_t cs, const L
     parts.m_os += llmem_ceil(static_cast<double>(t_p) * (kB32 + kB32));
   }
   parts.m_out = llmem_ceil(kept * bs * sl * static_cast<double>(inventory.on) * kB16);
-  parts.m_lm = llmem_ceil(bs * sl * V * B) + 2 * llmem_ceil(bs * (sl - 1) * V * B) +
-               static_cast<double>(inventory.lm_p) * kB16;
+  parts.lm_p = static_cast<double>(inventory.lm_p) * kB16;
+  parts.m_lm = llmem_ceil(bs * sl * V * B) + 2 * llmem_ceil(bs * (sl - 1) * V * B) + parts.lm_p;
   return parts;
 }
 

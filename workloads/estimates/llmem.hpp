@@ -46,6 +46,7 @@ struct LlmemParts {
   double m_p32 = 0;  ///< the same, fp32 alone
   double m_os = 0;   ///< two fp32 moments per Embedding and Linear weight
   double m_out = 0;  ///< outputs that checkpointing keeps
+  double lm_p = 0;   ///< the output head's fp16 weight, part of m_lm
   double m_lm = 0;   ///< logits, twice more shifted, and the output head's fp16 weight
 };
 

@@ -130,10 +130,7 @@ Estimate llmem_code_peak(const LlmemCodeParts& parts, const LlmemJob& job) {
            {"head weight", "ceil(2 e_last)", parts.head_weights, {parameters}},
            {"outputs", "SUM ceil(2 bs sl width)", parts.outputs, {activations}},
            {"logits", "ceil(bs sl V B) + 2 ceil(bs (sl-1) V B)", parts.logits, {logits}},
-           {"gathered outputs",
-            "SUM ceil(2 bs sl width (tp-1)/tp)",
-            parts.back,
-            {temporaries, communication}},
+           {"gathered outputs", "SUM ceil(2 bs sl width (tp-1)/tp)", parts.back, {temporaries}},
            {"input ids", "ceil(2 sl 8)", parts.inputs, {inputs}}}};
 }
 
