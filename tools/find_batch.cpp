@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -40,6 +41,22 @@ std::string describe(const BatchSearch& search) {
     return fmt::format("{} or more: the search ends there ({})", *search.largest, list);
   }
   return fmt::format("{} ({} does not fit; {})", *search.largest, *search.smallest_failing, list);
+}
+
+boost::json::object batch_search_json(const BatchSearch& search) {
+  const auto or_null = [](const std::optional<std::int64_t>& number) {
+    return number ? boost::json::value(*number) : boost::json::value(nullptr);
+  };
+  boost::json::array trials;
+  for (const BatchTrial& trial : search.trials) {
+    trials.push_back({{"batch", trial.batch},
+                      {"fits", trial.fits},
+                      {"peak_reserved_bytes", trial.peak_reserved.count()}});
+  }
+  return {{"largest", or_null(search.largest)},
+          {"smallest_failing", or_null(search.smallest_failing)},
+          {"limit", search.limit},
+          {"trials", std::move(trials)}};
 }
 
 }  // namespace highwater

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/fwd.hpp>
+
 #include "traces/units.hpp"
 
 namespace highwater {
@@ -37,5 +39,7 @@ BatchSearch find_batch(const std::function<BatchTrial(std::int64_t)>& simulate,
 
 /// "12 (13 does not fit; tried 1, 2, 4, 8, 16, 12, 14, 13)".
 std::string describe(const BatchSearch& search);
+
+boost::json::object batch_search_json(const BatchSearch& search);
 
 }  // namespace highwater

@@ -95,22 +95,6 @@ boost::json::value bytes_or_null(std::optional<Bytes> bytes) {
   return bytes ? boost::json::value(bytes->count()) : boost::json::value(nullptr);
 }
 
-boost::json::object batches_json(const BatchSearch& search) {
-  const auto or_null = [](const std::optional<std::int64_t>& number) {
-    return number ? boost::json::value(*number) : boost::json::value(nullptr);
-  };
-  boost::json::array trials;
-  for (const BatchTrial& trial : search.trials) {
-    trials.push_back({{"batch", trial.batch},
-                      {"fits", trial.fits},
-                      {"peak_reserved_bytes", trial.peak_reserved.count()}});
-  }
-  return {{"largest", or_null(search.largest)},
-          {"smallest_failing", or_null(search.smallest_failing)},
-          {"limit", search.limit},
-          {"trials", std::move(trials)}};
-}
-
 MetricValue metric_of(const boost::json::value& value) {
   switch (value.kind()) {
     case boost::json::kind::int64:
@@ -176,7 +160,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["holders_at_peak"] = holders_json(simulation);
   root["out_of_memory"] = failure_json(simulation);
   if (simulation.batches) {
-    root["find_batch"] = batches_json(*simulation.batches);
+    root["find_batch"] = batch_search_json(*simulation.batches);
   }
   boost::json::array gpus;
   for (const Gpu* gpu : gpus_that_hold(simulation)) {

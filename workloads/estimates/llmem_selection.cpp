@@ -17,6 +17,11 @@ int data_parallel_groups(const LlmemCluster& cluster) {
   return cluster.n / cluster.tp_n;
 }
 
+// Two axes need groups of more than one GPU and more than one group.
+bool can_run(LlmemMethod method, const LlmemCluster& cluster) {
+  return method != LlmemMethod::dp_tp || cluster.has_groups();
+}
+
 double score_of(LlmemMethod method, int batch, const LlmemCluster& cluster) {
   switch (method) {
     case LlmemMethod::cdp:
@@ -59,6 +64,9 @@ LlmemSelection llmem_select(const LlmemAccounting& accounting, const LlmemCluste
   LlmemSelection selection;
   LlmemMethod best = LlmemMethod::cdp;
   for (const LlmemMethod method : kLlmemMethods) {
+    if (!can_run(method, cluster)) {
+      continue;
+    }
     LlmemScore& result = selection.methods[static_cast<std::size_t>(method)];
     result.max_batch =
         largest_batch([&](int batch) { return accounting(method, batch) <= cluster.capacity; });

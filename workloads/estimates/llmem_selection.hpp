@@ -19,7 +19,10 @@ using LlmemAccounting = std::function<double(LlmemMethod method, int batch)>;
 struct LlmemCluster {
   double capacity = 0;  ///< m_total, bytes of one GPU
   int n = 1;            ///< GPUs
-  int tp_n = 1;         ///< of DP+TP
+  int tp_n = 1;         ///< of DP+TP; 1 or n: the method is left out
+
+  /// Several groups of several GPUs.
+  [[nodiscard]] bool has_groups() const { return tp_n > 1 && tp_n < n; }
 };
 
 struct LlmemScore {

@@ -1,0 +1,285 @@
+#include "tools/plan_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tools/plan_words.hpp"
+#include "tools/safe_text.hpp"
+#include "workloads/estimates/llmem_chunks.hpp"
+#include "workloads/estimates/llmem_published.hpp"
+#include "workloads/models/presets.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double kMib = 1024.0 * 1024.0;
+
+std::string iec(double bytes) {
+  return to_iec(Bytes{static_cast<std::uint64_t>(std::llround(bytes))});
+}
+
+bool is_tried(LlmemMethod method, const LlmemCluster& cluster) {
+  const bool is_one_gpu = cluster.n == 1 && method != LlmemMethod::cdp;
+  return !is_one_gpu && (method != LlmemMethod::dp_tp || cluster.has_groups());
+}
+
+/// The choice; on one GPU there is nothing to choose but whether it fits.
+std::string choice_text(const LlmemChoice& choice, const LlmemCluster& cluster) {
+  return cluster.n == 1 && choice ? "fits" : llmem_label(choice, cluster);
+}
+
+TextTable selection_table(const PlanResult& result) {
+  TextTable table{fmt::format("LLMem's Algorithm 1 on {} GPU{} of {}", result.cluster.n,
+                              result.cluster.n == 1 ? "" : "s", iec(result.cluster.capacity)),
+                  {"terms", "method", "largest batch", "score", "peak there", "choice"},
+                  {},
+                  {false, false, true, true, true, false}};
+  for (const PlanSelection& entry : result.selections) {
+    std::string terms = entry.accounting;
+    std::string choice = choice_text(entry.selection.printed, result.cluster);
+    for (const LlmemMethod method : kLlmemMethods) {
+      if (is_tried(method, result.cluster)) {
+        const LlmemScore& score = entry.selection.of(method);
+        table.rows.push_back({std::exchange(terms, ""), std::string(to_string(method)),
+                              std::to_string(score.max_batch), fmt::format("{:g}", score.score),
+                              iec(score.peak), std::exchange(choice, "")});
+      }
+    }
+  }
+  return table;
+}
+
+/// The two endings of the algorithm, where they differ.
+std::string ending_note(const PlanResult& result) {
+  std::string text;
+  for (const PlanSelection& entry : result.selections) {
+    if (entry.selection.printed != entry.selection.corrected) {
+      text += fmt::format(
+          "{}: the algorithm's last line says {}, as TP has no batch that fits; the paper's text, "
+          "which offloads only if no method fits, says {}\n",
+          entry.accounting, llmem_label(entry.selection.printed, result.cluster),
+          llmem_label(entry.selection.corrected, result.cluster));
+    }
+  }
+  return text;
+}
+
+const LlmemSelected* published_selection(const PlanRequest& request, const PlanResult& result) {
+  const TrainingPlan& plan = request.run.plan;
+  const bool is_their_job = plan.seq.size() == 1 && plan.seq.front() == kLlmemSequence &&
+                            request.gpus == kLlmemGpus && request.tp == kLlmemTpGroup &&
+                            result.refusal.empty();
+  const auto rows = llmem_table3();
+  const auto found = std::ranges::find(rows, plan.model.name, &LlmemSelected::model);
+  return is_their_job && found != rows.end() ? &*found : nullptr;
+}
+
+std::string published_note(const PlanRequest& request, const PlanResult& result) {
+  const LlmemSelected* row = published_selection(request, result);
+  if (row == nullptr) {
+    return "";
+  }
+  std::string text =
+      fmt::format("LLMem's Table 3 prints {} for this model on cards of 16384 MiB", row->selection);
+  if (!row->mismatch.empty()) {
+    text += fmt::format("; with one m_base its formulas do not: {}", row->mismatch);
+  }
+  return text + "\n";
+}
+
+std::string simulation_note(const PlanRequest& request, const PlanResult& result) {
+  if (!result.simulated) {
+    return "by simulation: strategies over several GPUs are not simulated yet\n";
+  }
+  const TrainingPlan& plan = request.run.plan;
+  return fmt::format(
+      "by simulation: largest batch {}; the limit is peak reserved plus {} outside the allocator\n",
+      describe(*result.simulated), to_iec(outside_memory(plan.gpu, plan.versions.torch).context));
+}
+
+json::object selection_json(const PlanSelection& entry, const LlmemCluster& cluster) {
+  json::array methods;
+  for (const LlmemMethod method : kLlmemMethods) {
+    if (is_tried(method, cluster)) {
+      const LlmemScore& score = entry.selection.of(method);
+      methods.push_back({{"method", to_string(method)},
+                         {"largest_batch", score.max_batch},
+                         {"score", score.score},
+                         {"peak_bytes", std::llround(score.peak)}});
+    }
+  }
+  return {{"terms", entry.accounting},
+          {"methods", std::move(methods)},
+          {"choice", llmem_label(entry.selection.printed, cluster)},
+          {"choice_as_text_says", llmem_label(entry.selection.corrected, cluster)}};
+}
+
+EstimateInputs published_inputs(std::string_view model) {
+  TrainingPlan plan;
+  plan.model = model_preset(model);
+  plan.seq = {kLlmemSequence};
+  return estimate_inputs(plan);
+}
+
+double error_percent(double estimate, double truth) {
+  return 100 * std::abs(estimate - truth) / truth;
+}
+
+/// The paper's formula for one GPU, MiB.
+double estimate_anew(const LlmemMeasured& row) {
+  const EstimateInputs inputs = published_inputs(row.model);
+  const LlmemInventory inventory = llmem_inventory(inputs.plan.model, inputs.tensors);
+  const LlmemBatch batch{.bs = static_cast<double>(row.batch), .sl = kLlmemSequence};
+  const LlmemJob job{.m_base = static_cast<double>(kLlmemBase.count())};
+  const std::int64_t chunk = gemini_chunk_size(llmem_local_sizes(inventory, 1));
+  return llmem_peak(LlmemMethod::cdp, inventory, chunk, batch, job).bytes() / kMib;
+}
+
+LlmemCluster published_cluster() {
+  return {.capacity = kLlmemCardMib * kMib, .n = kLlmemGpus, .tp_n = kLlmemTpGroup};
+}
+
+std::string batches_text(const LlmemSelection& selection) {
+  std::vector<std::string> batches;
+  for (const LlmemMethod method : kLlmemMethods) {
+    batches.push_back(fmt::format("{}", selection.of(method).max_batch));
+  }
+  return fmt::format("{}", fmt::join(batches, " / "));
+}
+
+std::string seconds(const std::optional<int>& time) {
+  return time ? std::to_string(*time) : "OOM";
+}
+
+}  // namespace
+
+TextTable plan_table(const PlanResult& result) {
+  TextTable table;
+  table.columns = {"terms", "method", "largest_batch", "score", "peak_bytes", "choice"};
+  for (const PlanSelection& entry : result.selections) {
+    for (const LlmemMethod method : kLlmemMethods) {
+      if (is_tried(method, result.cluster)) {
+        const LlmemScore& score = entry.selection.of(method);
+        table.rows.push_back({entry.accounting, std::string(to_string(method)),
+                              std::to_string(score.max_batch), fmt::format("{:g}", score.score),
+                              fmt::format("{:.0f}", score.peak),
+                              llmem_label(entry.selection.printed, result.cluster)});
+      }
+    }
+  }
+  if (result.simulated) {
+    const std::int64_t largest = result.simulated->largest.value_or(0);
+    const auto trial = std::ranges::find(result.simulated->trials,
+                                         std::max<std::int64_t>(1, largest), &BatchTrial::batch);
+    table.rows.push_back({"simulation", "one GPU", std::to_string(largest), "",
+                          std::to_string(trial->peak_reserved.count()), ""});
+  }
+  return table;
+}
+
+std::string plan_text(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
+  const TextTable table = selection_table(result);
+  std::string text = printable(plan_summary(request.run.plan)) + "\n\n";
+  if (result.refusal.empty()) {
+    text += (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table)) +
+            "\n" + ending_note(result) + published_note(request, result);
+    for (const std::string& sentence : result.broken) {
+      text += "LLMem: " + sentence + "\n";
+    }
+    text += fmt::format("LLMem's m_base, measured in the paper and not printed: {}\n",
+                        to_iec(request.base));
+  } else {
+    text += "LLMem does not apply: " + result.refusal + "\n";
+  }
+  return text + simulation_note(request, result);
+}
+
+json::object plan_search_json(const PlanRequest& request, const PlanResult& result) {
+  json::object root{{"schema", "highwater.plan/1"}};
+  root["plan"] = plan_json(request.run.plan);
+  root["gpus"] = request.gpus;
+  root["tensor_parallel_group"] = request.tp;
+  root["device_bytes"] = request.device.count();
+  root["llmem_base_bytes"] = request.base.count();
+  json::array selections;
+  for (const PlanSelection& entry : result.selections) {
+    selections.push_back(selection_json(entry, result.cluster));
+  }
+  root["llmem"] = std::move(selections);
+  root["llmem_refusal"] =
+      result.refusal.empty() ? json::value(nullptr) : json::value(result.refusal);
+  json::array broken;
+  for (const std::string& sentence : result.broken) {
+    broken.emplace_back(sentence);
+  }
+  root["llmem_broken_assumptions"] = std::move(broken);
+  const LlmemSelected* published = published_selection(request, result);
+  root["published"] = published == nullptr ? json::value(nullptr)
+                                           : json::value{{"choice", published->selection},
+                                                         {"mismatch", published->mismatch}};
+  root["simulated"] = result.simulated ? json::value(batch_search_json(*result.simulated)) : nullptr;
+  return root;
+}
+
+TextTable llmem_table2_anew() {
+  TextTable table{"LLMem, Table 2: one GPU of 16384 MiB, sequences of 512 tokens (MiB)",
+                  {"model", "measured", "LLMem", "error", "DNNMem", "error", "batch implied",
+                   "formulas, m_base 1100"},
+                  {},
+                  {false, true, true, true, true, true, true, true}};
+  double dnnmem_sum = 0;
+  double llmem_worst = 0;
+  const auto percent = [](double error) { return fmt::format("{:.1f} %", error); };
+  for (const LlmemMeasured& row : llmem_table2()) {
+    const double llmem = error_percent(row.llmem, row.truth);
+    const double dnnmem = error_percent(row.dnnmem, row.truth);
+    llmem_worst = std::max(llmem_worst, llmem);
+    dnnmem_sum += dnnmem;
+    table.rows.push_back({std::string(row.model), fmt::format("{:.0f}", row.truth),
+                          fmt::format("{:.0f}", row.llmem), percent(llmem),
+                          fmt::format("{:.0f}", row.dnnmem), percent(dnnmem),
+                          std::to_string(row.batch), fmt::format("{:.0f}", estimate_anew(row))});
+  }
+  const auto rows = static_cast<double>(table.rows.size());
+  table.rows.push_back(
+      {"largest, mean", "", "", percent(llmem_worst), "", percent(dnnmem_sum / rows), "", ""});
+  return table;
+}
+
+TextTable llmem_table3_anew() {
+  TextTable table{
+      "LLMem, Table 3: four GPUs of 16384 MiB; largest batch by CDP / ADP / TP / DP+TP (2 x 2)",
+      {"model", "formulas", "choice", "published code", "choice", "paper", "4DP s", "2DP+2TP s",
+       "4TP s"},
+      {},
+      {false, false, false, false, false, false, true, true, true}};
+  for (const LlmemSelected& row : llmem_table3()) {
+    const auto selections = llmem_selections(published_inputs(row.model), published_cluster());
+    const auto choice = [](const PlanSelection& entry) {
+      return llmem_label(entry.selection.printed, published_cluster());
+    };
+    table.rows.push_back({std::string(row.model), batches_text(selections.front().selection),
+                          choice(selections.front()), batches_text(selections.back().selection),
+                          choice(selections.back()), std::string(row.selection), seconds(row.dp),
+                          seconds(row.dp_tp), seconds(row.tp)});
+  }
+  return table;
+}
+
+std::vector<std::string> llmem_mismatches() {
+  std::vector<std::string> notes;
+  for (const LlmemSelected& row : llmem_table3()) {
+    if (!row.mismatch.empty()) {
+      notes.push_back(fmt::format("known mismatch, {}: {}", row.model, row.mismatch));
+    }
+  }
+  return notes;
+}
+
+}  // namespace highwater

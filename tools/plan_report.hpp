@@ -1,0 +1,30 @@
+// The answers of `plan` as text and as JSON, and the tables of the LLMem paper computed anew.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/command_line.hpp"
+#include "tools/metrics.hpp"
+#include "tools/plan_search.hpp"
+
+namespace highwater {
+
+std::string plan_text(const PlanRequest& request, const PlanResult& result, OutputFormat format);
+boost::json::object plan_search_json(const PlanRequest& request, const PlanResult& result);
+
+/// One row per accounting and method.
+TextTable plan_table(const PlanResult& result);
+
+/// Table 2: printed figures, their errors, and the paper's formulas at the batch they imply.
+TextTable llmem_table2_anew();
+
+/// Table 3: Algorithm 1 by the formulas and by the published code, beside what the paper prints.
+TextTable llmem_table3_anew();
+
+/// Where the formulas and Table 3 disagree, and why; one line per model.
+std::vector<std::string> llmem_mismatches();
+
+}  // namespace highwater

@@ -1,0 +1,49 @@
+// What `plan` answers: the strategy and the largest batch that fit, by LLMem's Algorithm 1 over
+// closed forms, and by simulation where the generator can run the plan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/simulate_run.hpp"
+#include "workloads/estimates/estimate_inputs.hpp"
+#include "workloads/estimates/llmem_selection.hpp"
+
+namespace highwater {
+
+struct PlanRequest {
+  PlannedRun run;
+  MemoryRequest memory;  ///< for the simulation; its capacity is not used
+  Bytes device;          ///< all of one GPU's memory, the process's share outside the allocator too
+  int gpus = 1;
+  int tp = 1;  ///< tensor-parallel ranks of a group where both axes are used; 1: not used
+  Bytes base = kLlmemBase;
+};
+
+/// Algorithm 1 over one way to add up LLMem's terms.
+struct PlanSelection {
+  std::string accounting;  ///< "as printed", "corrected", "published code"
+  LlmemSelection selection;
+};
+
+struct PlanResult {
+  std::string refusal;  ///< why LLMem does not apply; empty if it does
+  std::vector<std::string> broken;
+  LlmemCluster cluster;
+  std::vector<PlanSelection> selections;
+  std::optional<BatchSearch> simulated;  ///< absent for more than one GPU
+};
+
+/// @throws UsageError for wrong allocator settings
+PlanResult search_plan(const PlanRequest& request);
+
+/// The three accountings of LLMem for the plan's model and longest sequence.
+std::vector<PlanSelection> llmem_selections(const EstimateInputs& inputs,
+                                            const LlmemCluster& cluster);
+
+/// Ranks of a tensor-parallel group that the paper would use: 2, where there are at least two
+/// groups of it.
+int usual_tensor_parallel_group(int gpus);
+
+}  // namespace highwater
