@@ -223,7 +223,8 @@ json::object plan_search_json(const PlanRequest& request, const PlanResult& resu
   root["published"] = published == nullptr ? json::value(nullptr)
                                            : json::value{{"choice", published->selection},
                                                          {"mismatch", published->mismatch}};
-  root["simulated"] = result.simulated ? json::value(batch_search_json(*result.simulated)) : nullptr;
+  root["simulated"] =
+      result.simulated ? json::value(batch_search_json(*result.simulated)) : nullptr;
   return root;
 }
 

@@ -1,0 +1,105 @@
+// Command line: `plan`. LLMem's Algorithm 1 gives what the paper's formulas give, mismatches with
+// the paper are named, and the simulation finds the same batch as `simulate --find-batch`.
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace {
+
+CommandRun command(const std::string& line) {
+  std::istringstream stream(line);
+  Arguments arguments;
+  for (std::string word; stream >> word;) {
+    arguments.push_back(word);
+  }
+  return run(arguments);
+}
+
+boost::json::object json_of(const std::string& line) {
+  const CommandRun result = command(line + " --format json");
+  CAPTURE(line, result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  return boost::json::parse(result.out).as_object();
+}
+
+const std::string kLikeThePaper =
+    " --seq 512 --precision fp16 --master-weights --checkpoint full --gpu v100-16 "
+    "--capacity 16384MiB";
+
+}  // namespace
+
+TEST_CASE("plan: Algorithm 1 by the printed formulas and by the published code", "[cli][plan]") {
+  const auto plan = json_of("plan --model opt-2.7b --gpus 4" + kLikeThePaper);
+  CHECK(plan.at("schema").as_string() == "highwater.plan/1");
+  const auto& printed = plan.at("llmem").at(0);
+  CHECK(printed.at("choice").as_string() == "4DP");
+  const std::vector<std::int64_t> largest{0, 9, 21, 17};
+  const std::vector<double> scores{0, 36, 21, 34};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(printed.at("methods").at(i).at("largest_batch").as_int64() == largest[i]);
+    CHECK(printed.at("methods").at(i).at("score").as_double() == scores[i]);
+  }
+  CHECK(plan.at("llmem").at(2).at("choice").as_string() == "2DP+2TP");
+  CHECK(plan.at("published").at("choice").as_string() == "4TP");
+  CHECK_THAT(std::string(plan.at("published").at("mismatch").as_string()), Contains("9 sequences"));
+  CHECK(plan.at("simulated").is_null());
+}
+
+TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
+  // TP fits nowhere, ADP does: the printed last line offloads, the paper's text does not.
+  const auto plan = json_of(
+      "plan --model gpt2 --gpus 4 --seq 1024 --precision fp16 --gpu v100-16 --capacity 2300MiB");
+  const auto& printed = plan.at("llmem").at(0);
+  const auto batch = [&](std::size_t method) {
+    return printed.at("methods").at(method).at("largest_batch").as_int64();
+  };
+  const bool only_tp_fails = batch(2) == 0 && (batch(1) > 0 || batch(3) > 0);
+  CHECK((printed.at("choice") != printed.at("choice_as_text_says")) == only_tp_fails);
+}
+
+TEST_CASE("plan: on one GPU the simulation searches the batch", "[cli][plan]") {
+  const std::string options = " --model gpt2 --seq 256 --precision bf16 ";
+  const auto plan = json_of("plan" + options + "--gpu rtx2080ti --attention sdpa-math");
+  const auto simulated =
+      json_of("simulate" + options + "--gpu rtx2080ti --attention sdpa-math --find-batch");
+  CHECK(plan.at("simulated").at("largest") == simulated.at("find_batch").at("largest"));
+  CHECK(plan.at("simulated").at("largest").as_int64() > 1);
+  CHECK(plan.at("llmem").as_array().size() == 2);  // no groups, so nothing to correct
+  CHECK(plan.at("llmem").at(0).at("methods").as_array().size() == 1);
+}
+
+TEST_CASE("plan: the paper's tables come out again", "[cli][plan]") {
+  const CommandRun result = command("plan --published");
+  CHECK(result.code == ExitCode::ok);
+  for (const std::string figure : {"0.4 %", "1.6 %", "0.8 %", "36.5 %", "42.5 %", "34.3 %",
+                                   "57.1 %", "42.6 %", "0 / 43 / 45 / 44", "0 / 0 / 3 / 1"}) {
+    CHECK_THAT(result.out, Contains(figure));
+  }
+  for (const std::string model : {"opt-2.7b", "bloom-3b", "codegen-2B"}) {
+    CHECK_THAT(result.out, Contains("known mismatch, " + model));
+  }
+}
+
+TEST_CASE("plan: models that LLMem does not describe are simulated all the same", "[cli][plan]") {
+  const CommandRun result =
+      command("plan --model t5-small --seq 64 --gpu rtx2080ti --precision fp32");
+  CHECK(result.code == ExitCode::ok);
+  CHECK_THAT(result.out, Contains("LLMem does not apply: it describes decoders"));
+  CHECK_THAT(result.out, Contains("by simulation: largest batch"));
+}
+
+TEST_CASE("plan: mistakes are reported together", "[cli][plan]") {
+  const CommandRun result = command("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3");
+  CHECK(result.code == ExitCode::usage);
+  for (const std::string text : {"--tp 4: 6 GPUs", "--dp: plan searches", "--batch: plan searches",
+                                 "give --gpu or --capacity"}) {
+    CHECK_THAT(result.err, Contains(text));
+  }
+  CHECK(command("plan --published --format json").code == ExitCode::usage);
+}
