@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/estimates/estimate_inputs.hpp"
@@ -21,6 +22,15 @@ std::vector<std::string> broken(std::initializer_list<Assumption> assumptions);
 /// A refusal if the plan computes without gradients, else "".
 std::string refuse_without_training(const EstimateInputs& inputs);
 
+/// A refusal of models with an encoder beside the decoder, else "".
+std::string refuse_encoders(const EstimateInputs& inputs);
+
+/// A refusal of mixtures of experts, else "".
+std::string refuse_mixtures(const EstimateInputs& inputs);
+
+/// The first of several refusals that is none of "".
+std::string first_refusal(std::initializer_list<std::string> refusals);
+
 /// Adam or AdamW with two moments in full precision.
 bool uses_adam(const EstimateInputs& inputs);
 
@@ -33,5 +43,24 @@ bool has_half_weights(const EstimateInputs& inputs);
 /// 16-bit weights with fp32 copies in the optimizer: what mixed-precision training means in
 /// DeepSpeed, Megatron-LM and NeMo.
 bool has_master_weights(const EstimateInputs& inputs);
+
+/// Activations are 16-bit tensors, by the weights' dtype or by autocast.
+bool has_half_activations(const EstimateInputs& inputs);
+
+/// Attention that keeps the s x s matrices of scores for backward. `sdpa` counts as fused: PyTorch
+/// takes another kernel only for shapes and masks that no fused one accepts.
+bool keeps_scores(const EstimateInputs& inputs);
+
+/// Backward finds everything but attention's scores: they are recomputed, or never stored.
+bool drops_only_scores(const EstimateInputs& inputs);
+
+/// The job has other parallel axes than the data-parallel one.
+bool splits_the_model(const EstimateInputs& inputs);
+
+/// Assumption that the job shares states as one of `kinds` says; one rank shares nothing, so it
+/// holds there whatever the kind.
+Assumption assumes_data_parallel(const EstimateInputs& inputs,
+                                 std::initializer_list<DataParallel> kinds,
+                                 std::string_view form_assumes);
 
 }  // namespace highwater
