@@ -2,17 +2,25 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/estimates/accelerate.hpp"
 #include "workloads/estimates/dnnmem.hpp"
 #include "workloads/estimates/formula.hpp"
 #include "workloads/estimates/four_n.hpp"
 #include "workloads/estimates/llmem.hpp"
 #include "workloads/estimates/llmem_code.hpp"
+#include "workloads/estimates/zero_paper.hpp"
 
 namespace highwater {
 namespace {
 
 constexpr std::array kFormulas{
-    &kFourN, &kLlmem, &kLlmemCorrected, &kLlmemCode, &kDnnmem,
+    &kFourN,
+    &kZeroPaper,
+    &kAccelerate,
+    &kLlmem,
+    &kLlmemCorrected,
+    &kLlmemCode,
+    &kDnnmem,
 };
 
 }  // namespace
