@@ -3,6 +3,9 @@
 #include <array>
 
 #include "workloads/estimates/accelerate.hpp"
+#include "workloads/estimates/deepspeed_activations.hpp"
+#include "workloads/estimates/deepspeed_zero2.hpp"
+#include "workloads/estimates/deepspeed_zero3.hpp"
 #include "workloads/estimates/dnnmem.hpp"
 #include "workloads/estimates/formula.hpp"
 #include "workloads/estimates/four_n.hpp"
@@ -17,6 +20,10 @@ constexpr std::array kFormulas{
     &kFourN,
     &kZeroPaper,
     &kAccelerate,
+    &kDeepspeedZero2,
+    &kDeepspeedZero2Current,
+    &kDeepspeedZero3,
+    &kDeepspeedActivations,
     &kLlmem,
     &kLlmemCorrected,
     &kLlmemCode,
