@@ -11,6 +11,7 @@
 #include "workloads/estimates/four_n.hpp"
 #include "workloads/estimates/llmem.hpp"
 #include "workloads/estimates/llmem_code.hpp"
+#include "workloads/estimates/nemo.hpp"
 #include "workloads/estimates/zero_paper.hpp"
 
 namespace highwater {
@@ -24,6 +25,8 @@ constexpr std::array kFormulas{
     &kDeepspeedZero2Current,
     &kDeepspeedZero3,
     &kDeepspeedActivations,
+    &kNemoPrinted,
+    &kNemoTable,
     &kLlmem,
     &kLlmemCorrected,
     &kLlmemCode,
