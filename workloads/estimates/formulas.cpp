@@ -9,8 +9,10 @@
 #include "workloads/estimates/dnnmem.hpp"
 #include "workloads/estimates/formula.hpp"
 #include "workloads/estimates/four_n.hpp"
+#include "workloads/estimates/korthikanti.hpp"
 #include "workloads/estimates/llmem.hpp"
 #include "workloads/estimates/llmem_code.hpp"
+#include "workloads/estimates/megatron.hpp"
 #include "workloads/estimates/nemo.hpp"
 #include "workloads/estimates/zero_paper.hpp"
 
@@ -27,6 +29,8 @@ constexpr std::array kFormulas{
     &kDeepspeedActivations,
     &kNemoPrinted,
     &kNemoTable,
+    &kKorthikanti,
+    &kMegatron,
     &kLlmem,
     &kLlmemCorrected,
     &kLlmemCode,
