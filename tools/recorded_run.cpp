@@ -13,7 +13,6 @@
 #include "tools/file_settings.hpp"
 #include "tools/input.hpp"
 #include "traces/error.hpp"
-#include "traces/formats/byte_source.hpp"
 
 namespace highwater {
 namespace {
@@ -42,16 +41,6 @@ std::optional<std::string> existing(const std::string& stem,
     }
   }
   return std::nullopt;
-}
-
-std::string read_text(const std::string& path) {
-  const std::unique_ptr<ByteSource> source = open_source(path);
-  std::string text;
-  std::array<std::byte, 65536> buffer{};
-  while (const std::size_t count = source->read(buffer)) {
-    text.append(reinterpret_cast<const char*>(buffer.data()), count);
-  }
-  return text;
 }
 
 Recording read_recording(const std::string& path, StackMode stacks) {
@@ -125,7 +114,7 @@ std::vector<CaseFiles> find_cases(const std::string& folder) {
 }
 
 RecordedCase load_case(const std::string& description) {
-  return read_recorded_case(read_text(description), description);
+  return read_recorded_case(read_text_file(description), description);
 }
 
 DerivedRecording::DerivedRecording(Recording read, const std::string& name)

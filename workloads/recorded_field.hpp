@@ -1,6 +1,5 @@
-// A value in a recorded case's description that knows its path, so that every error says where.
-//
-// Internal to recorded_case.cpp: readers of single types, none of which guesses.
+// A value in a JSON file that knows its path, so that every error says where: readers of single
+// types, none of which guesses. For recorded cases and reference cases.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,11 @@ namespace highwater {
 /// @throws InputError from every reader whose type does not fit
 class RecordedField {
  public:
-  RecordedField(const boost::json::value& value, std::string path, const std::string& source)
-      : value_(&value), path_(std::move(path)), source_(&source) {}
+  /// `source` must outlive the field, `remedy` be a literal.
+  RecordedField(
+      const boost::json::value& value, std::string path, const std::string& source,
+      std::string_view remedy = "the file is damaged or no recorded case; record it again")
+      : value_(&value), path_(std::move(path)), source_(&source), remedy_(remedy) {}
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
 
@@ -48,8 +50,9 @@ class RecordedField {
     if (found == nullptr) {
       return std::nullopt;
     }
-    return RecordedField(
-        *found, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key), *source_);
+    return RecordedField(*found,
+                         path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key),
+                         *source_, remedy_);
   }
 
   [[nodiscard]] RecordedField at(std::string_view key) const {
@@ -63,7 +66,7 @@ class RecordedField {
   [[nodiscard]] std::vector<RecordedField> elements() const {
     std::vector<RecordedField> fields;
     for (const boost::json::value& element : array()) {
-      fields.emplace_back(element, fmt::format("{}[{}]", path_, fields.size()), *source_);
+      fields.emplace_back(element, fmt::format("{}[{}]", path_, fields.size()), *source_, remedy_);
     }
     return fields;
   }
@@ -115,14 +118,14 @@ class RecordedField {
   }
 
   [[noreturn]] void fail(std::string_view problem) const {
-    throw InputError(*source_, path_.empty() ? "the file" : path_, problem,
-                     "the file is damaged or no recorded case; record it again");
+    throw InputError(*source_, path_.empty() ? "the file" : path_, problem, remedy_);
   }
 
  private:
   const boost::json::value* value_;
   std::string path_;
   const std::string* source_;
+  std::string_view remedy_;
 };
 
 }  // namespace highwater
