@@ -1,0 +1,110 @@
+#include "tools/reference_case.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "traces/error.hpp"
+#include "workloads/recorded_field.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+using Field = RecordedField;
+
+constexpr std::string_view kRemedy = "the file is damaged or has no reference cases";
+
+constexpr std::array<std::string_view, 4> kKinds{"printed", "derived", "constant", "observation"};
+
+ReferenceKind read_kind(const Field& field) {
+  const auto* const found = std::ranges::find(kKinds, field.text());
+  if (found == kKinds.end()) {
+    field.fail("one of printed, derived, constant, observation was expected");
+  }
+  return static_cast<ReferenceKind>(found - kKinds.begin());
+}
+
+/// A figure or a word.
+const json::value& read_value(const Field& field) {
+  if (!field.value().is_number() && !field.value().is_string()) {
+    field.fail("a number or a string was expected");
+  }
+  return field.value();
+}
+
+std::vector<ExpectedValue> read_expected(const Field& fields) {
+  const Field expected = fields.at("expected");
+  const Field match = fields.at("match");
+  std::vector<ExpectedValue> values;
+  for (const auto& entry : expected.object()) {
+    const std::string name = entry.key();
+    const Field field = expected.at(name);
+    values.push_back({name, read_value(field.at("value")), field.at("unit").text(),
+                      field.at("tolerance").real(), match.at(name).boolean()});
+  }
+  return values;
+}
+
+json::object read_recomputed(const Field& field) {
+  for (const auto& entry : field.object()) {
+    read_value(field.at(std::string_view(entry.key())));
+  }
+  return field.object();
+}
+
+ReferenceCase read_case(const Field& fields) {
+  ReferenceCase result;
+  result.id = fields.at("id").text();
+  result.kind = read_kind(fields.at("kind"));
+  result.source = fields.at("source").text();
+  result.formula = fields.at("formula").text();
+  result.notes = fields.at("notes").text();
+  result.expected = read_expected(fields);
+  result.recomputed = read_recomputed(fields.at("recomputed"));
+  result.all_match = fields.at("all_match").boolean();
+  static_cast<void>(fields.at("inputs").object());
+  return result;
+}
+
+json::object without_answers(json::object question) {
+  for (const std::string_view answer : {"recomputed", "match", "all_match", "alternatives"}) {
+    question.erase(answer);
+  }
+  return question;
+}
+
+json::value parse(std::string_view text, const std::string& source) {
+  boost::system::error_code error;
+  json::stream_parser parser;
+  const std::size_t read = parser.write_some(text.data(), text.size(), error);
+  if (!error && read < text.size()) {
+    error = json::error::extra_data;
+  }
+  if (!error) {
+    parser.finish(error);
+  }
+  if (error) {
+    throw InputError(source, fmt::format("byte {}", read), "no JSON: " + error.message(), kRemedy);
+  }
+  return parser.release();
+}
+
+}  // namespace
+
+std::string_view to_string(ReferenceKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+ReferenceFile read_reference_cases(std::string_view text, const std::string& source) {
+  const json::value document = parse(text, source);
+  ReferenceFile file;
+  for (const Field& field : Field(document, "", source, kRemedy).at("cases").elements()) {
+    file.cases.push_back(read_case(field));
+    file.questions.push_back(without_answers(field.object()));
+  }
+  return file;
+}
+
+}  // namespace highwater
