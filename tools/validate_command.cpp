@@ -1,4 +1,5 @@
-// highwater validate --recorded DIR: fidelity of every recording, and simulation against truth.
+// highwater validate: --recorded DIR, simulation against recordings; --reference FILE, closed forms
+// against published figures.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -10,6 +11,9 @@
 #include <fmt/format.h>
 
 #include "tools/commands.hpp"
+#include "tools/input.hpp"
+#include "tools/reference_report.hpp"
+#include "tools/reference_run.hpp"
 #include "tools/validate_report.hpp"
 #include "tools/validate_run.hpp"
 #include "traces/error.hpp"
@@ -20,7 +24,8 @@ namespace {
 namespace po = boost::program_options;
 
 struct ValidateCommand {
-  std::string folder;
+  std::optional<std::string> folder;     ///< of recorded cases
+  std::optional<std::string> reference;  ///< file of reference cases
   std::optional<std::string> only;
   std::optional<double> max_error;
   OutputFormat format = OutputFormat::table;
@@ -30,6 +35,9 @@ OptionParser option_parser() {
   OptionParser parser(command("validate"));
   parser.add()("recorded", po::value<std::string>()->value_name("DIR"),
                "folder searched for recorded cases: pairs X.json, X.pickle.xz")(
+      "reference", po::value<std::string>()->value_name("FILE"),
+      "file of reference cases: recompute what publications print; the exit code is 1 if a case "
+      "fails")(
       "only", po::value<std::string>()->value_name("PATTERN"),
       "only cases whose name matches: words with * and ?, or a part of the name; several with ,")(
       "max-error", po::value<double>()->value_name("X"),
@@ -41,13 +49,19 @@ OptionParser option_parser() {
 
 ValidateCommand parse(const Arguments& arguments) {
   const po::variables_map values = option_parser().parse(arguments);
-  if (!values.contains("recorded")) {
-    throw UsageError("validate needs --recorded DIR; see highwater validate --help");
-  }
   ValidateCommand result;
-  result.folder = values["recorded"].as<std::string>();
+  result.folder = text_option(values, "recorded");
+  result.reference = text_option(values, "reference");
+  if (result.folder.has_value() == result.reference.has_value()) {
+    throw UsageError(
+        "validate needs either --recorded DIR or --reference FILE; see highwater validate --help");
+  }
   result.only = text_option(values, "only");
   if (values.contains("max-error")) {
+    if (result.reference) {
+      throw UsageError(
+          "--max-error is for --recorded; reference cases have tolerances of their own");
+    }
     result.max_error = values["max-error"].as<double>();
     if (!(*result.max_error >= 0)) {
       throw UsageError(
@@ -70,14 +84,12 @@ bool matches(std::string_view name, std::string_view pattern) {
          matches(name.substr(1), pattern.substr(1));
 }
 
-bool is_wanted(const std::string& path, std::string_view patterns) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  const std::string_view stem = std::string_view(name).substr(0, name.rfind(".json"));
+bool matches_any(std::string_view name, std::string_view patterns) {
   while (true) {
     const std::size_t comma = patterns.find(',');
     const std::string_view pattern = patterns.substr(0, comma);
     const bool is_glob = pattern.find_first_of("*?") != std::string_view::npos;
-    if (is_glob ? matches(stem, pattern) : stem.find(pattern) != std::string_view::npos) {
+    if (is_glob ? matches(name, pattern) : name.find(pattern) != std::string_view::npos) {
       return true;
     }
     if (comma == std::string_view::npos) {
@@ -87,15 +99,21 @@ bool is_wanted(const std::string& path, std::string_view patterns) {
   }
 }
 
+/// The name of a case without folder and ending.
+std::string_view case_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind(".json"));
+}
+
 std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
-  std::vector<CaseFiles> files = find_cases(command.folder);
+  std::vector<CaseFiles> files = find_cases(*command.folder);
   if (command.only) {
     std::erase_if(files, [&](const CaseFiles& candidate) {
-      return !is_wanted(candidate.description, *command.only);
+      return !matches_any(case_name(candidate.description), *command.only);
     });
   }
   if (files.empty()) {
-    throw InputError(command.folder, "",
+    throw InputError(*command.folder, "",
                      command.only ? "no recorded case matches '" + *command.only + "'"
                                   : "no recorded case in it",
                      "a recorded case is a pair X.json, X.pickle.xz");
@@ -116,6 +134,15 @@ std::vector<CaseValidation> run(const std::vector<CaseFiles>& files) {
   return cases;
 }
 
+void write_tables(const std::vector<TextTable>& tables, OutputFormat format, std::ostream& out) {
+  for (const TextTable& table : tables) {
+    if (!table.rows.empty()) {
+      out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table))
+          << "\n";
+    }
+  }
+}
+
 void write(const std::vector<CaseValidation>& cases, OutputFormat format, std::ostream& out) {
   if (format == OutputFormat::json) {
     out << validation_json(cases) << "\n";
@@ -125,15 +152,25 @@ void write(const std::vector<CaseValidation>& cases, OutputFormat format, std::o
     out << format_csv(case_table(cases));
     return;
   }
-  for (const TextTable& table : {case_table(cases), unsupported_table(cases), error_table(cases)}) {
-    if (!table.rows.empty()) {
-      out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table))
-          << "\n";
-    }
-  }
+  write_tables({case_table(cases), unsupported_table(cases), error_table(cases)}, format, out);
   for (const std::string& note : validation_notes(cases)) {
     out << note << "\n";
   }
+}
+
+void write(const std::vector<ReferenceResult>& results, OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    out << reference_json(results) << "\n";
+    return;
+  }
+  if (format == OutputFormat::csv) {
+    out << format_csv(reference_value_table(results));
+    return;
+  }
+  write_tables({reference_table(results), observation_table(results), known_mismatch_table(results),
+                reference_failure_table(results)},
+               format, out);
+  out << reference_summary(results) << "\n";
 }
 
 // A check that could simulate nothing has not passed.
@@ -151,10 +188,32 @@ bool exceeds(const std::vector<CaseValidation>& cases, double limit) {
   return false;
 }
 
+ExitCode validate_reference(const ValidateCommand& command, std::ostream& out) {
+  const std::string& path = *command.reference;
+  const ReferenceFile file = read_reference_cases(read_text_file(path), path);
+  std::vector<ReferenceResult> results = run_reference(file);
+  if (command.only) {
+    std::erase_if(results, [&](const ReferenceResult& result) {
+      return !matches_any(result.reference->id, *command.only);
+    });
+  }
+  if (results.empty()) {
+    throw InputError(path, "cases",
+                     command.only ? "no reference case matches '" + *command.only + "'"
+                                  : "no reference case in it",
+                     "give the reference tables");
+  }
+  write(results, command.format, out);
+  return count_results(results, ReferenceVerdict::failed) > 0 ? ExitCode::exceeded : ExitCode::ok;
+}
+
 }  // namespace
 
 ExitCode run_validate(const Arguments& arguments, std::ostream& out) {
   const ValidateCommand command = parse(arguments);
+  if (command.reference) {
+    return validate_reference(command, out);
+  }
   const std::vector<CaseValidation> cases = run(wanted_cases(command));
   write(cases, command.format, out);
   return command.max_error && exceeds(cases, *command.max_error) ? ExitCode::exceeded
