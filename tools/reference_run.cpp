@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/reference_llmem.hpp"
 #include "tools/reference_recompute.hpp"
 #include "traces/error.hpp"
 
@@ -17,6 +18,7 @@ namespace json = boost::json;
 constexpr std::array kSources{
     RecomputeEntry{"deepspeed.", recompute_deepspeed},
     RecomputeEntry{"nemo.", recompute_nemo},
+    RecomputeEntry{"llmem.", recompute_llmem},
     RecomputeEntry{"4N.", recompute_others},
     RecomputeEntry{"limited.", recompute_others},
     RecomputeEntry{"zero.", recompute_others},
