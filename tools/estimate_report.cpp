@@ -27,14 +27,14 @@ std::string deepspeed_gb(double bytes) {
 
 TextTable overview_table(const EstimateReport& report) {
   TextTable table{"Closed forms, per GPU",
-                  {"form", "estimate", "of", "assumptions broken"},
+                  {"form", "about", "estimate", "assumptions broken"},
                   {},
-                  {false, true, false, true}};
+                  {false, false, true, true}};
   for (const FormulaOutcome& outcome : report.outcomes) {
     if (outcome.applies()) {
-      table.rows.push_back({std::string(outcome.formula->name), iec(outcome.estimate.bytes()),
+      table.rows.push_back({std::string(outcome.formula->name),
                             std::string(to_string(outcome.formula->scope)),
-                            std::to_string(outcome.broken.size())});
+                            iec(outcome.estimate.bytes()), std::to_string(outcome.broken.size())});
     }
   }
   return table;
@@ -60,26 +60,48 @@ TextTable term_table(const FormulaOutcome& outcome) {
     const EstimateTerm& term = outcome.estimate.terms[i];
     table.rows.push_back({term.name, term.equation, iec(term.bytes), std::to_string(bytes[i])});
   }
-  table.rows.push_back({"total", std::string(outcome.formula->equation),
-                        iec(outcome.estimate.bytes()),
+  table.rows.push_back({"total", "sum of the terms", iec(outcome.estimate.bytes()),
                         fmt::format("{:.0f}", outcome.estimate.bytes())});
   return table;
 }
 
+/// The source's own table: what it says of the host comes first, as DeepSpeed prints it.
 TextTable variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
-  TextTable table{
-      fmt::format("{} on {} node{} of {} GPU{}: {}M parameters, {}M in the largest layer (GB are "
-                  "2^30 bytes, as the source prints them)",
-                  outcome.formula->name, inputs.nodes, inputs.nodes == 1 ? "" : "s",
-                  inputs.gpus_per_node, inputs.gpus_per_node == 1 ? "" : "s",
-                  inputs.parameters() / 1'000'000,
-                  largest_module_parameters(inputs.tensors) / 1'000'000),
-      {"per CPU", "per GPU", "options"},
-      {},
-      {true, true, false}};
+  const auto has = [&](double FormulaVariant::*figure) {
+    return std::ranges::any_of(outcome.variants,
+                               [figure](const FormulaVariant& row) { return row.*figure > 0; });
+  };
+  const bool has_host = has(&FormulaVariant::host_bytes);
+  const bool has_pinned = has(&FormulaVariant::pinned_bytes);
+  TextTable table;
+  table.title = fmt::format(
+      "{} on {} node{} of {} GPU{}: {}M parameters, {}M in the largest layer (GB are 2^30 bytes, "
+      "as the source prints them)",
+      outcome.formula->name, inputs.nodes, inputs.nodes == 1 ? "" : "s", inputs.gpus_per_node,
+      inputs.gpus_per_node == 1 ? "" : "s", inputs.parameters() / 1'000'000,
+      largest_module_parameters(inputs.tensors) / 1'000'000);
+  const auto add_column = [&](const char* name, bool is_right) {
+    table.columns.emplace_back(name);
+    table.right_aligned.push_back(is_right);
+  };
+  if (has_host) {
+    add_column("per CPU", true);
+  }
+  add_column("per GPU", true);
+  add_column("options", false);
+  if (has_pinned) {
+    add_column("pinned, of CPU", true);
+  }
   for (const FormulaVariant& variant : outcome.variants) {
-    table.rows.push_back(
-        {deepspeed_gb(variant.host_bytes), deepspeed_gb(variant.gpu_bytes), variant.label});
+    std::vector<std::string>& row = table.rows.emplace_back();
+    if (has_host) {
+      row.push_back(deepspeed_gb(variant.host_bytes));
+    }
+    row.push_back(deepspeed_gb(variant.gpu_bytes));
+    row.push_back(variant.label);
+    if (has_pinned) {
+      row.push_back(variant.pinned_bytes > 0 ? deepspeed_gb(variant.pinned_bytes) : "");
+    }
   }
   return table;
 }
@@ -239,7 +261,7 @@ json::object outcome_json(const FormulaOutcome& outcome) {
   const Formula& formula = *outcome.formula;
   json::object object{{"name", formula.name},
                       {"title", formula.title},
-                      {"of", to_string(formula.scope)},
+                      {"about", to_string(formula.scope)},
                       {"bytes", std::llround(outcome.estimate.bytes())},
                       {"equation", formula.equation},
                       {"source", formula.source},
@@ -260,7 +282,8 @@ json::object outcome_json(const FormulaOutcome& outcome) {
   for (const FormulaVariant& variant : outcome.variants) {
     variants.push_back({{"options", variant.label},
                         {"gpu_bytes", std::llround(variant.gpu_bytes)},
-                        {"host_bytes", std::llround(variant.host_bytes)}});
+                        {"host_bytes", std::llround(variant.host_bytes)},
+                        {"pinned_bytes", std::llround(variant.pinned_bytes)}});
   }
   object["variants"] = std::move(variants);
   return object;
@@ -307,26 +330,26 @@ TextTable estimate_table(const EstimateReport& report) {
       table.rows.push_back({name, term.name, term.equation, std::to_string(bytes[i])});
     }
     if (outcome.applies()) {
-      table.rows.push_back({name, "total", std::string(outcome.formula->equation),
-                            fmt::format("{:.0f}", outcome.estimate.bytes())});
+      table.rows.push_back(
+          {name, "total", "sum of the terms", fmt::format("{:.0f}", outcome.estimate.bytes())});
     }
   }
   return table;
 }
 
 TextTable comparison_table(const EstimateComparison& comparison) {
-  TextTable table{"Closed forms beside the simulation",
-                  {"form", "estimate", "simulated peak", "difference", "of", "of the same parts"},
-                  {},
-                  {false, true, true, true, false, true}};
+  TextTable table{
+      "Closed forms beside the simulation",
+      {"form", "about", "estimate", "simulated peak", "off by", "off what it is about by"},
+      {},
+      {false, false, true, true, true, true}};
   for (const ComparedEstimate& compared : comparison.compared) {
     const Formula& formula = *compared.outcome.formula;
     const auto same = compared.error_of_covered();
     table.rows.push_back(
-        {std::string(formula.name), iec(compared.bytes()),
+        {std::string(formula.name), std::string(to_string(formula.scope)), iec(compared.bytes()),
          fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(formula.scope)),
-         percent_text(compared.error()), std::string(to_string(formula.scope)),
-         same ? percent_text(*same) : "-"});
+         percent_text(compared.error()), same ? percent_text(*same) : "-"});
   }
   return table;
 }

@@ -11,7 +11,9 @@ DeepspeedJob deepspeed_job(const EstimateInputs& inputs) {
 }
 
 FormulaVariant to_variant(std::string label, const DeepspeedEstimate& estimate) {
-  return {std::move(label), estimate.gpu.bytes(), estimate.host_bytes};
+  return {.label = std::move(label),
+          .gpu_bytes = estimate.gpu.bytes(),
+          .host_bytes = estimate.host_bytes};
 }
 
 std::vector<std::string> broken_deepspeed_assumptions(const EstimateInputs& inputs,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "workloads/estimates/assumptions.hpp"
+#include "workloads/estimates/deepspeed_host.hpp"
 
 namespace highwater {
 namespace {
@@ -62,6 +63,14 @@ Estimate evaluate(const EstimateInputs& inputs) {
   return of_plan(inputs, kind, true).gpu;
 }
 
+/// Nothing is pinned that is not offloaded.
+double pinned_bytes(const EstimateInputs& inputs, DeepspeedOffload offload) {
+  return offload == DeepspeedOffload::none
+             ? 0
+             : deepspeed_pinned_host(static_cast<double>(inputs.parameters()),
+                                     offload == DeepspeedOffload::both, inputs.plan.grad_accum > 1);
+}
+
 /// In the order of the documentation's tables.
 std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   std::vector<FormulaVariant> rows;
@@ -73,6 +82,7 @@ std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
                       offload == DeepspeedOffload::both ? "cpu" : "none",
                       offload == DeepspeedOffload::none ? "none" : "cpu", zero_init ? 1 : 0),
           of_plan(inputs, offload, zero_init)));
+      rows.back().pinned_bytes = pinned_bytes(inputs, offload);
     }
   }
   return rows;

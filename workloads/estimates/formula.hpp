@@ -27,9 +27,10 @@ std::string_view to_string(FormulaScope scope);
 
 /// One configuration that the source tabulates: a row of DeepSpeed's tables.
 struct FormulaVariant {
-  std::string label;      ///< "offload_optimizer=cpu"
-  double gpu_bytes = 0;   ///< per GPU
-  double host_bytes = 0;  ///< per node
+  std::string label;        ///< "offload_optimizer=cpu"
+  double gpu_bytes = 0;     ///< per GPU
+  double host_bytes = 0;    ///< per node
+  double pinned_bytes = 0;  ///< of the host's, what is page-locked
 };
 
 struct Formula {
