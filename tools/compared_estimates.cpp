@@ -1,5 +1,9 @@
 #include "tools/compared_estimates.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
 namespace highwater {
 namespace {
 
@@ -15,13 +19,25 @@ double relative_error(double estimate, Bytes simulated) {
   return estimate / static_cast<double>(simulated.count()) - 1;
 }
 
-ComparedEstimate compare(FormulaOutcome outcome, const Simulation& simulation) {
-  ComparedEstimate compared;
-  compared.peak = simulated_peak(outcome.formula->scope, simulation);
-  compared.covered = simulation.parts.of(covered_by(outcome.estimate));
-  compared.bridge = bridge(outcome.estimate, simulation.parts);
-  compared.outcome = std::move(outcome);
-  return compared;
+/// Parts that are no tensors have no life in the trace; they count as they are at the peak.
+constexpr PartSet kOutsideTensors{MemoryPart::rounding,      MemoryPart::split_tails,
+                                  MemoryPart::segment_slack, MemoryPart::isolation,
+                                  MemoryPart::later_growth,  MemoryPart::outside};
+
+/// For each form the most of what it covers, each at its own moment.
+std::vector<Bytes> covered_bytes(const std::vector<FormulaOutcome>& outcomes,
+                                 const Simulation& simulation) {
+  std::vector<PartSet> sets;
+  for (const FormulaOutcome& outcome : outcomes) {
+    sets.push_back(covered_by(outcome.estimate));
+  }
+  const std::size_t events =
+      simulation.failure ? simulation.failure->event : simulation.trace->events.size();
+  std::vector<Bytes> covered = highest_of(*simulation.trace, events, sets);
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    covered[i] += simulation.parts.of(sets[i] & kOutsideTensors);
+  }
+  return covered;
 }
 
 }  // namespace
@@ -44,13 +60,21 @@ std::string_view simulated_peak_name(FormulaScope scope) {
 }
 
 EstimateComparison compare_estimates(const Simulation& simulation) {
+  std::vector<FormulaOutcome> outcomes = evaluate_all(estimate_inputs(simulation.plan));
   EstimateComparison comparison;
-  for (FormulaOutcome& outcome : evaluate_all(estimate_inputs(simulation.plan))) {
-    if (outcome.applies()) {
-      comparison.compared.push_back(compare(std::move(outcome), simulation));
-    } else {
-      comparison.refused.push_back(std::move(outcome));
-    }
+  const auto first_refused = std::stable_partition(outcomes.begin(), outcomes.end(),
+                                                   std::mem_fn(&FormulaOutcome::applies));
+  comparison.refused.assign(std::make_move_iterator(first_refused),
+                            std::make_move_iterator(outcomes.end()));
+  outcomes.erase(first_refused, outcomes.end());
+  const std::vector<Bytes> covered = covered_bytes(outcomes, simulation);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    FormulaOutcome& outcome = outcomes[i];
+    ComparedEstimate& compared = comparison.compared.emplace_back();
+    compared.peak = simulated_peak(outcome.formula->scope, simulation);
+    compared.covered = covered[i];
+    compared.bridge = bridge(outcome.estimate, simulation.parts);
+    compared.outcome = std::move(outcome);
   }
   return comparison;
 }

@@ -13,7 +13,7 @@ namespace highwater {
 struct ComparedEstimate {
   FormulaOutcome outcome;
   Bytes peak;     ///< the simulated figure that users compare it with: simulated_peak()
-  Bytes covered;  ///< simulated bytes, at the peak, of the parts that its terms stand for
+  Bytes covered;  ///< the most that the simulation had of the parts that its terms stand for
   Bridge bridge;  ///< to the whole process
 
   [[nodiscard]] double bytes() const { return outcome.estimate.bytes(); }
@@ -21,7 +21,8 @@ struct ComparedEstimate {
   /// estimate / peak - 1
   [[nodiscard]] double error() const;
 
-  /// estimate / covered - 1; absent where the simulation has nothing of it.
+  /// estimate / covered - 1; absent where the simulation has nothing of it. What a form claims to
+  /// tell against the same at its own moment, which need not be that of the peak.
   [[nodiscard]] std::optional<double> error_of_covered() const;
 };
 

@@ -240,7 +240,8 @@ void add_details(const BridgeLine& line, TextTable& table) {
 }  // namespace
 
 std::string percent_text(double fraction) {
-  return fmt::format("{:+.1f} %", 100 * fraction);
+  constexpr double kMost = 9.999;
+  return fraction > kMost ? "> +999 %" : fmt::format("{:+.1f} %", 100 * fraction);
 }
 
 std::string estimate_text(const EstimateReport& report, OutputFormat format) {
@@ -340,16 +341,17 @@ TextTable estimate_table(const EstimateReport& report) {
 TextTable comparison_table(const EstimateComparison& comparison) {
   TextTable table{
       "Closed forms beside the simulation",
-      {"form", "about", "estimate", "simulated peak", "off by", "off what it is about by"},
+      {"form", "about", "estimate", "same parts simulated", "off by", "simulated peak", "off by"},
       {},
-      {false, false, true, true, true, true}};
+      {false, false, true, true, true, true, true}};
   for (const ComparedEstimate& compared : comparison.compared) {
     const Formula& formula = *compared.outcome.formula;
     const auto same = compared.error_of_covered();
     table.rows.push_back(
         {std::string(formula.name), std::string(to_string(formula.scope)), iec(compared.bytes()),
+         to_iec(compared.covered), same ? percent_text(*same) : "-",
          fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(formula.scope)),
-         percent_text(compared.error()), same ? percent_text(*same) : "-"});
+         percent_text(compared.error())});
   }
   return table;
 }

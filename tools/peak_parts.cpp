@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,68 @@ void add_free_memory(const MemoryAnatomy& anatomy, PartCollector& collector) {
   collector.add(MemoryPart::isolation, "blocks that wait for other streams", anatomy.awaiting);
 }
 
+/// Follows the live bytes of each part through a trace.
+class PartFollower {
+ public:
+  PartFollower(const RequestTrace& trace, std::span<const PartSet> sets)
+      : trace_(&trace), sets_(sets), blocks_(trace.allocation_count), highest_(sets.size()) {}
+
+  void apply(const Event& event) {
+    if (event.kind == EventKind::phase) {
+      phase_ = event.text();
+    } else if (event.kind == EventKind::alloc) {
+      Block& block = blocks_[event.allocation.index()];
+      block = {event.bytes(), part_of_request(event), true};
+      live_[static_cast<std::size_t>(block.part)] += block.bytes;
+      raise(block.part);
+    } else if (event.kind == EventKind::free) {
+      Block& block = blocks_[event.allocation.index()];
+      live_[static_cast<std::size_t>(block.part)] -= block.is_live ? block.bytes : Bytes{};
+      block.is_live = false;
+    }
+  }
+
+  [[nodiscard]] const std::vector<Bytes>& highest() const { return highest_; }
+
+ private:
+  struct Block {
+    Bytes bytes;
+    MemoryPart part = MemoryPart::temporaries;
+    bool is_live = false;
+  };
+
+  /// Few different sites make all requests, so each is looked up once.
+  MemoryPart part_of_request(const Event& event) {
+    const auto [found, is_new] = parts_.try_emplace(std::tuple(event.stack, event.category, phase_),
+                                                    MemoryPart::temporaries);
+    if (is_new) {
+      found->second = part_of({.stack = event.stack, .category = event.category, .phase = phase_},
+                              trace_->tables);
+    }
+    return found->second;
+  }
+
+  void raise(MemoryPart grown) {
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      if (sets_[i].contains(grown)) {
+        Bytes sum;
+        for (std::size_t part = 0; part < kMemoryPartCount; ++part) {
+          sum += sets_[i].contains(static_cast<MemoryPart>(part)) ? live_[part] : Bytes{};
+        }
+        highest_[i] = std::max(highest_[i], sum);
+      }
+    }
+  }
+
+  const RequestTrace* trace_;
+  std::span<const PartSet> sets_;
+  std::vector<Block> blocks_;
+  std::array<Bytes, kMemoryPartCount> live_{};
+  std::vector<Bytes> highest_;
+  std::map<std::tuple<StackId, Category, StringId>, MemoryPart> parts_;
+  StringId phase_;
+};
+
 }  // namespace
 
 Bytes PeakParts::of(PartSet parts) const {
@@ -141,6 +204,18 @@ PeakParts peak_parts(const RequestTrace& trace, ReplayOptions options, const Pea
                 peak.reserved - anatomy.reserved());
   collector.add(MemoryPart::outside, "CUDA context and loaded kernels", peak.outside);
   return collector.finish();
+}
+
+std::vector<Bytes> highest_of(const RequestTrace& trace, std::size_t events,
+                              std::span<const PartSet> sets) {
+  PartFollower follower(trace, sets);
+  for (const Event& event : trace.events) {
+    if (events-- == 0) {
+      break;
+    }
+    follower.apply(event);
+  }
+  return follower.highest();
 }
 
 }  // namespace highwater

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,11 @@ struct PeakOfReplay {
 /// Replays `trace` as far as the peak's event. @pre `options` are those of the replay that told
 /// `peak`
 PeakParts peak_parts(const RequestTrace& trace, ReplayOptions options, const PeakOfReplay& peak);
+
+/// The most that each of `sets` came to in the first `events` events of the trace, each at its own
+/// moment: requested bytes of the tensors in it.
+std::vector<Bytes> highest_of(const RequestTrace& trace, std::size_t events,
+                              std::span<const PartSet> sets);
 
 /// Which part a live block of a generated trace belongs to.
 MemoryPart part_of(const LiveBlock& block, const SideTables& tables);

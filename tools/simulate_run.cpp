@@ -194,7 +194,8 @@ std::optional<Usage> Simulation::steady_peak() const {
 
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation = prepare(run, memory);
-  const RequestTrace trace = generate(run.plan);
+  simulation.trace = std::make_shared<RequestTrace>(generate(run.plan));
+  const RequestTrace& trace = *simulation.trace;
   const ReplayOptions options = replay_plan(trace, simulation);
   simulation.holders = holders_at(trace, simulation.at_peak.event);
   simulation.parts = peak_parts(trace, options,

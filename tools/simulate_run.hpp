@@ -2,6 +2,7 @@
 // report tells: where the peak is, who holds it, where memory ran out.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ struct Holder {
 
 struct Simulation {
   TrainingPlan plan;
+  std::shared_ptr<const RequestTrace> trace;
   DeviceReplay replay;
   PhasePeaks peaks;
   Moment at_peak;                 ///< first moment of the highest allocated

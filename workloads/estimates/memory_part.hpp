@@ -57,6 +57,12 @@ class PartSet {
 
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
 
+  constexpr PartSet operator&(PartSet other) const {
+    PartSet both;
+    both.bits_ = bits_ & other.bits_;
+    return both;
+  }
+
   constexpr PartSet& operator|=(PartSet other) {
     bits_ |= other.bits_;
     return *this;
