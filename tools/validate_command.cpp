@@ -2,9 +2,7 @@
 // against published figures.
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <ostream>
-#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
@@ -12,6 +10,8 @@
 
 #include "tools/commands.hpp"
 #include "tools/input.hpp"
+#include "tools/name_pattern.hpp"
+#include "tools/progress_line.hpp"
 #include "tools/reference_report.hpp"
 #include "tools/reference_run.hpp"
 #include "tools/validate_report.hpp"
@@ -72,33 +72,6 @@ ValidateCommand parse(const Arguments& arguments) {
   return result;
 }
 
-/// Shell patterns of * and ?.
-bool matches(std::string_view name, std::string_view pattern) {
-  if (pattern.empty()) {
-    return name.empty();
-  }
-  if (pattern.front() == '*') {
-    return matches(name, pattern.substr(1)) || (!name.empty() && matches(name.substr(1), pattern));
-  }
-  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
-         matches(name.substr(1), pattern.substr(1));
-}
-
-bool matches_any(std::string_view name, std::string_view patterns) {
-  while (true) {
-    const std::size_t comma = patterns.find(',');
-    const std::string_view pattern = patterns.substr(0, comma);
-    const bool is_glob = pattern.find_first_of("*?") != std::string_view::npos;
-    if (is_glob ? matches(name, pattern) : name.find(pattern) != std::string_view::npos) {
-      return true;
-    }
-    if (comma == std::string_view::npos) {
-      return false;
-    }
-    patterns.remove_prefix(comma + 1);
-  }
-}
-
 /// The name of a case without folder and ending.
 std::string_view case_name(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -122,16 +95,8 @@ std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
 }
 
 std::vector<CaseValidation> run(const std::vector<CaseFiles>& files) {
-  const bool shows_progress = ::isatty(STDERR_FILENO) == 1;
-  auto cases = validate_cases(files, [&](std::size_t done) {
-    if (shows_progress) {
-      std::cerr << fmt::format("\r{} of {} cases", done, files.size()) << std::flush;
-    }
-  });
-  if (shows_progress) {
-    std::cerr << "\r                              \r";
-  }
-  return cases;
+  const ProgressLine progress(files.size(), "cases");
+  return validate_cases(files, [&](std::size_t done) { progress.show(done); });
 }
 
 void write_tables(const std::vector<TextTable>& tables, OutputFormat format, std::ostream& out) {

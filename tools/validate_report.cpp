@@ -232,10 +232,9 @@ TextTable error_table(const std::vector<CaseValidation>& cases) {
   table.right_aligned = {false, true, true, true, true, true};
   for (const NamedFigure& entry : kFigures) {
     const ErrorSummary summary = summarise_errors(cases, entry.figure);
-    const auto magnitude = [](double fraction) { return fmt::format("{:.3f} %", 100 * fraction); };
-    table.rows.push_back({std::string(entry.name), std::to_string(summary.count),
-                          magnitude(summary.median), magnitude(summary.p95),
-                          magnitude(summary.worst), fmt::format("{:+.3f} %", 100 * summary.bias)});
+    std::vector<std::string> row{std::string(entry.name), std::to_string(summary.count)};
+    std::ranges::move(error_cells(summary, 3), std::back_inserter(row));
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -274,12 +273,7 @@ json::object validation_json(const std::vector<CaseValidation>& cases) {
                        {"requests_equal_from_step_1", count_equal(cases)},
                        {"ends_otherwise", count_mismatched_ends(cases)}};
   for (const NamedFigure& entry : kFigures) {
-    const ErrorSummary errors = summarise_errors(cases, entry.figure);
-    summary[fmt::format("peak_{}", entry.name)] = {{"count", errors.count},
-                                                   {"median", errors.median},
-                                                   {"p95", errors.p95},
-                                                   {"worst", errors.worst},
-                                                   {"bias", errors.bias}};
+    summary[fmt::format("peak_{}", entry.name)] = error_json(summarise_errors(cases, entry.figure));
   }
   root["unsupported"] = std::move(unsupported);
   root["summary"] = std::move(summary);

@@ -104,28 +104,6 @@ double worst_error(const CaseValidation& validation, UsageFigure figure) {
   return worst;
 }
 
-ErrorSummary summarise_errors(std::vector<double> errors) {
-  ErrorSummary summary;
-  summary.count = errors.size();
-  if (errors.empty()) {
-    return summary;
-  }
-  const auto median = [](const std::vector<double>& sorted) {
-    const std::size_t middle = sorted.size() / 2;
-    return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  };
-  std::ranges::sort(errors);
-  summary.bias = median(errors);
-  for (double& error : errors) {
-    error = std::abs(error);
-  }
-  std::ranges::sort(errors);
-  summary.median = median(errors);
-  summary.p95 = errors[(errors.size() * 95 + 99) / 100 - 1];
-  summary.worst = errors.back();
-  return summary;
-}
-
 ErrorSummary summarise_errors(const std::vector<CaseValidation>& cases, UsageFigure figure) {
   std::vector<double> errors;
   for (const CaseValidation& validation : cases) {

@@ -13,6 +13,7 @@
 
 #include "sim/fidelity.hpp"
 #include "sim/replay_result.hpp"
+#include "tools/error_summary.hpp"
 #include "tools/recorded_run.hpp"
 
 namespace highwater {
@@ -64,16 +65,7 @@ std::optional<double> error_of(const StepValidation& step, UsageFigure figure);
 /// The error of largest magnitude over the steps of a case, 0 for none.
 double worst_error(const CaseValidation& validation, UsageFigure figure);
 
-/// Of all (case, step): over absolute values, and the signed median.
-struct ErrorSummary {
-  std::uint64_t count = 0;
-  double median = 0;
-  double p95 = 0;  ///< nearest rank
-  double worst = 0;
-  double bias = 0;  ///< median of the signed errors
-};
-
-ErrorSummary summarise_errors(std::vector<double> signed_errors);
+/// Of all (case, step).
 ErrorSummary summarise_errors(const std::vector<CaseValidation>& cases, UsageFigure figure);
 
 /// Never throws for a damaged file: the reason is then in `unsupported_reason`.

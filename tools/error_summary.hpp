@@ -1,0 +1,30 @@
+// Many relative errors in four figures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+namespace highwater {
+
+/// Of relative errors, as fractions: over absolute values, and the signed median.
+struct ErrorSummary {
+  std::uint64_t count = 0;
+  double median = 0;
+  double p95 = 0;  ///< nearest rank
+  double worst = 0;
+  double bias = 0;  ///< median of the signed errors
+};
+
+/// All zero for none.
+ErrorSummary summarise_errors(std::vector<double> signed_errors);
+
+/// Median, p95, worst and bias for a table, with that many decimals: "12.3 %", "+12.3 %".
+std::vector<std::string> error_cells(const ErrorSummary& summary, int decimals);
+
+/// {"count", "median", "p95", "worst", "bias"}
+boost::json::object error_json(const ErrorSummary& summary);
+
+}  // namespace highwater
