@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "workloads/json_document.hpp"
 #include "workloads/models/hf_config.hpp"
 #include "workloads/recorded_field.hpp"
 
@@ -418,20 +419,6 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
   return plan;
 }
 
-json::value parse(std::string_view text, const std::string& source) {
-  boost::system::error_code error;
-  json::stream_parser parser;
-  const std::size_t read = parser.write_some(text.data(), text.size(), error);
-  if (!error) {
-    parser.finish(error);
-  }
-  if (error) {
-    throw InputError(source, fmt::format("byte {}", read), "no JSON: " + error.message(),
-                     "the file is damaged or no recorded case; record it again");
-  }
-  return parser.release();
-}
-
 void read_limits(const Field& fields, RecordedCase& recorded) {
   recorded.alloc_conf = fields.at("alloc_conf").text();
   const Field limit = fields.at("memory_limit_mib");
@@ -476,7 +463,8 @@ std::string phase_after(const RecordedMarker& last, const RecordedCase& recorded
 }  // namespace
 
 RecordedCase read_recorded_case(std::string_view text, const std::string& source) {
-  const json::value document = parse(text, source);
+  const json::value document =
+      parse_json_document(text, source, "the file is damaged or no recorded case; record it again");
   const Field root(document, "", source);
   RecordedCase recorded;
   const Field fields = root.at("case");
