@@ -4,6 +4,8 @@
 #include <functional>
 #include <iterator>
 
+#include "tools/error_summary.hpp"
+
 namespace highwater {
 namespace {
 
@@ -13,10 +15,6 @@ PartSet covered_by(const Estimate& estimate) {
     parts |= term.covers;
   }
   return parts;
-}
-
-double relative_error(double estimate, Bytes simulated) {
-  return estimate / static_cast<double>(simulated.count()) - 1;
 }
 
 /// Parts that are no tensors have no life in the trace; they count as they are at the peak.

@@ -16,6 +16,10 @@ double median_of(const std::vector<double>& sorted) {
 
 }  // namespace
 
+double relative_error(double value, Bytes truth) {
+  return value / static_cast<double>(truth.count()) - 1;
+}
+
 ErrorSummary summarise_errors(std::vector<double> errors) {
   ErrorSummary summary;
   summary.count = errors.size();

@@ -7,7 +7,12 @@
 
 #include <boost/json/fwd.hpp>
 
+#include "traces/units.hpp"
+
 namespace highwater {
+
+/// value / truth - 1. @pre truth is not 0
+double relative_error(double value, Bytes truth);
 
 /// Of relative errors, as fractions: over absolute values, and the signed median.
 struct ErrorSummary {

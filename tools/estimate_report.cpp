@@ -152,14 +152,6 @@ std::string notes(const EstimateReport& report) {
   return text;
 }
 
-json::array words_json(const std::vector<std::string>& words) {
-  json::array array;
-  for (const std::string& word : words) {
-    array.emplace_back(valid_utf8(word));
-  }
-  return array;
-}
-
 json::array parts_json(PartSet parts) {
   json::array array;
   for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
@@ -242,6 +234,14 @@ void add_details(const BridgeLine& line, TextTable& table) {
 std::string percent_text(double fraction) {
   constexpr double kMost = 9.999;
   return fraction > kMost ? "> +999 %" : fmt::format("{:+.1f} %", 100 * fraction);
+}
+
+json::array words_json(const std::vector<std::string>& words) {
+  json::array array;
+  for (const std::string& word : words) {
+    array.emplace_back(valid_utf8(word));
+  }
+  return array;
 }
 
 std::string estimate_text(const EstimateReport& report, OutputFormat format) {

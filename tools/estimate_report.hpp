@@ -31,6 +31,9 @@ boost::json::array refusals_json(const std::vector<FormulaOutcome>& outcomes);
 /// "+12.3 %"
 std::string percent_text(double fraction);
 
+/// Texts as a list, made valid UTF-8.
+boost::json::array words_json(const std::vector<std::string>& words);
+
 // The part of `simulate`.
 
 /// Forms beside the simulated peak, those that apply.

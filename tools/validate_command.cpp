@@ -12,6 +12,7 @@
 #include "tools/input.hpp"
 #include "tools/name_pattern.hpp"
 #include "tools/progress_line.hpp"
+#include "tools/recorded_estimates_report.hpp"
 #include "tools/reference_report.hpp"
 #include "tools/reference_run.hpp"
 #include "tools/validate_report.hpp"
@@ -117,7 +118,9 @@ void write(const std::vector<CaseValidation>& cases, OutputFormat format, std::o
     out << format_csv(case_table(cases));
     return;
   }
-  write_tables({case_table(cases), unsupported_table(cases), error_table(cases)}, format, out);
+  write_tables({case_table(cases), unsupported_table(cases), error_table(cases),
+                recorded_estimate_table(cases)},
+               format, out);
   for (const std::string& note : validation_notes(cases)) {
     out << note << "\n";
   }

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/recorded_estimates_report.hpp"
 #include "tools/safe_text.hpp"
 
 namespace highwater {
@@ -155,6 +156,7 @@ json::object case_json(const CaseValidation& validation) {
   for (const StepValidation& step : validation.steps) {
     steps.push_back(step_json(step));
   }
+  object["estimates"] = recorded_estimates_json(validation);
   return object;
 }
 
@@ -275,6 +277,7 @@ json::object validation_json(const std::vector<CaseValidation>& cases) {
   for (const NamedFigure& entry : kFigures) {
     summary[fmt::format("peak_{}", entry.name)] = error_json(summarise_errors(cases, entry.figure));
   }
+  summary["estimates"] = recorded_estimate_summary_json(cases);
   root["unsupported"] = std::move(unsupported);
   root["summary"] = std::move(summary);
   return root;

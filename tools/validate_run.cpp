@@ -34,6 +34,26 @@ void compare_steps(const RecordedCase& recorded, const PhasePeaks& simulated,
   }
 }
 
+/// Forms tell the peak of a whole run: one that was cut short has nothing to compare them with.
+void compare_with_forms(const TrainingPlan& plan, CaseValidation& result) {
+  const bool is_whole = std::ranges::all_of(
+      result.steps, [](const auto& step) { return step.simulated.has_value(); });
+  if (result.recorded_oom || result.steps.empty() || !is_whole) {
+    return;
+  }
+  RunPeak recorded;
+  RunPeak simulated;
+  const auto raise = [](RunPeak& peak, const Usage& usage) {
+    peak.allocated = std::max(peak.allocated, usage.allocated);
+    peak.reserved = std::max(peak.reserved, usage.reserved);
+  };
+  for (const StepValidation& step : result.steps) {
+    raise(recorded, step.recorded);
+    raise(simulated, *step.simulated);
+  }
+  result.estimates = recorded_estimates(plan, recorded, simulated);
+}
+
 SequenceValidation compare_requests(const ComparedTrace& recorded, const ComparedTrace& simulated) {
   SequenceValidation result;
   const TraceDiff exact = diff_traces(recorded, simulated, {.max_edits = kMaxEdits});
@@ -61,6 +81,7 @@ void simulate(const CaseFiles& files, const RecordedCase& recorded,
   const PhasedReplay replayed =
       replay_with_phases(trace, replay_options(recorded, files.description));
   compare_steps(recorded, replayed.peaks, result);
+  compare_with_forms(*recorded.plan, result);
   result.sequence = compare_requests(compared_trace(recording, &recorded), compared_trace(trace));
 }
 
@@ -125,6 +146,7 @@ CaseValidation validate_case(const CaseFiles& files) {
   } catch (const std::exception& error) {  // also what the generator cannot do yet
     result.unsupported_reason = error.what();
     result.steps.clear();
+    result.estimates.clear();
   }
   return result;
 }

@@ -14,6 +14,7 @@
 #include "sim/fidelity.hpp"
 #include "sim/replay_result.hpp"
 #include "tools/error_summary.hpp"
+#include "tools/recorded_estimates.hpp"
 #include "tools/recorded_run.hpp"
 
 namespace highwater {
@@ -46,7 +47,8 @@ struct CaseValidation {
   std::optional<std::uint64_t> recorded_oom_step;  ///< absent: before step 0, or none
   std::optional<std::uint64_t> simulated_oom_step;
   SequenceValidation sequence;
-  std::string unsupported_reason;  ///< why it was not simulated; empty if it was
+  std::vector<RecordedEstimate> estimates;  ///< none unless both runs completed all steps
+  std::string unsupported_reason;           ///< why it was not simulated; empty if it was
 
   [[nodiscard]] bool is_simulated() const { return unsupported_reason.empty(); }
 

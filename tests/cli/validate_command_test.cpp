@@ -1,4 +1,6 @@
 // Command line: `validate --recorded`: fidelity, simulation against truth, cases left out.
+#include <algorithm>
+
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
@@ -90,4 +92,43 @@ TEST_CASE("validate: wrong usage is explained", "[cli][validate]") {
   const test::TempDir folder;
   CHECK_THAT(run({"validate", "--recorded", folder.path().string()}).err,
              Contains("no recorded case in it"));
+}
+
+TEST_CASE("validate: closed forms are held against recorded peaks beside the simulation",
+          "[cli][validate]") {
+  const CommandRun result = run({"validate", "--recorded", kRecorded, "--format", "json", "--only",
+                                 "gpt2-fp32-sdpa,gpt2-fp32-limit-oom,gpt2-bf16-sdpa"});
+  CAPTURE(result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  const auto root = boost::json::parse(result.out);
+  std::vector<double> errors;
+  for (const auto& recorded : root.at("cases").as_array()) {
+    std::uint64_t highest = 0;
+    for (const auto& step : recorded.at("steps").as_array()) {
+      highest =
+          std::max(highest, step.at("recorded").at("allocated_bytes").to_number<std::uint64_t>());
+    }
+    // A run that was cut short has no peak that a form could tell.
+    const bool is_whole = recorded.at("oom").at("recorded").is_null();
+    CHECK(recorded.at("estimates").as_array().empty() == !is_whole);
+    for (const auto& form : recorded.at("estimates").as_array()) {
+      if (form.at("name").as_string() == "4n") {
+        CHECK(form.at("recorded_bytes").to_number<std::uint64_t>() == highest);
+        const double error =
+            form.at("bytes").to_number<double>() / static_cast<double>(highest) - 1;
+        CHECK(form.at("error_vs_recorded").as_double() == Approx(error));
+        errors.push_back(error);
+      }
+    }
+  }
+  REQUIRE(errors.size() == 2);
+  const auto& forms = root.at("summary").at("estimates").as_array();
+  const auto* const summary = std::ranges::find_if(
+      forms, [](const auto& form) { return form.at("name").as_string() == "4n"; });
+  REQUIRE(summary != forms.end());
+  CHECK(summary->at("error_vs_recorded").at("bias").as_double() ==
+        Approx((errors[0] + errors[1]) / 2));
+  CHECK(summary->at("simulation_error_vs_recorded").at("worst").as_double() < 0.01);
+  CHECK_THAT(run({"validate", "--recorded", kRecorded, "--only", "gpt2-bf16-sdpa"}).out,
+             Contains("Closed forms against the recorded peak"));
 }
