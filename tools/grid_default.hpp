@@ -1,0 +1,11 @@
+// The grid that `validate` runs when none is given.
+#pragma once
+
+#include <string_view>
+
+namespace highwater {
+
+/// A grid file (grid_file.hpp).
+std::string_view default_grid();
+
+}  // namespace highwater
