@@ -40,9 +40,9 @@ constexpr auto kCommands = std::to_array<Command>({
     {"diff", "A B | CASE.json [options]",
      "Compares two traces request by request, or a recorded case with its own simulation.",
      "highwater diff recorded/gpt2-fp32-sdpa.json --step 1 --phase forward", run_diff},
-    {"validate", "(--recorded DIR | --reference FILE) [options]",
-     "Compares simulations with recordings of the same cases, or closed forms with published "
-     "figures.",
+    {"validate", "[GRID | --recorded DIR | --reference FILE] [options]",
+     "Sets closed forms, simulation and measured truth side by side: over a grid of plans, over "
+     "recordings, or against published figures.",
      "highwater validate --recorded recorded --only 'gpt2-*'", run_validate},
     {"convert", "IN OUT [options]",
      "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",

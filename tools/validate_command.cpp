@@ -1,5 +1,5 @@
-// highwater validate: --recorded DIR, simulation against recordings; --reference FILE, closed forms
-// against published figures.
+// highwater validate: a grid of plans by closed forms and simulation; --recorded DIR, simulation
+// against recordings; --reference FILE, closed forms against published figures.
 #include <algorithm>
 #include <cmath>
 #include <ostream>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands.hpp"
+#include "tools/grid_command.hpp"
 #include "tools/input.hpp"
 #include "tools/name_pattern.hpp"
 #include "tools/progress_line.hpp"
@@ -27,6 +28,8 @@ namespace po = boost::program_options;
 struct ValidateCommand {
   std::optional<std::string> folder;     ///< of recorded cases
   std::optional<std::string> reference;  ///< file of reference cases
+  std::optional<std::string> grid;       ///< file; absent: the default one
+  bool prints_grid = false;
   std::optional<std::string> only;
   std::optional<double> max_error;
   OutputFormat format = OutputFormat::table;
@@ -34,18 +37,31 @@ struct ValidateCommand {
 
 OptionParser option_parser() {
   OptionParser parser(command("validate"));
-  parser.add()("recorded", po::value<std::string>()->value_name("DIR"),
-               "folder searched for recorded cases: pairs X.json, X.pickle.xz")(
+  parser.positional("grid", 1);
+  parser.add()("print-grid", "print the grid that is run when none is given, as a grid file")(
+      "recorded", po::value<std::string>()->value_name("DIR"),
+      "folder searched for recorded cases: pairs X.json, X.pickle.xz")(
       "reference", po::value<std::string>()->value_name("FILE"),
       "file of reference cases: recompute what publications print; the exit code is 1 if a case "
       "fails")(
       "only", po::value<std::string>()->value_name("PATTERN"),
-      "only cases whose name matches: words with * and ?, or a part of the name; several with ,")(
+      "only cases or plans whose name matches: words with * and ?, or a part of the name (a plan's "
+      "is 'model=gpt2 batch=4 ...'); several with ,")(
       "max-error", po::value<double>()->value_name("X"),
-      "exit with 1 when an error of peak allocated or reserved is above this fraction, or a run "
-      "ends otherwise than recorded");
+      "exit with 1 when the simulation's error of peak allocated or reserved, or of what a grid's "
+      "case has measured, is above this fraction, or a run ends otherwise than recorded");
   parser.add_format();
   return parser;
+}
+
+void check_one_task(const ValidateCommand& command) {
+  const int tasks = int{command.folder.has_value()} + int{command.reference.has_value()} +
+                    int{command.grid.has_value()} + int{command.prints_grid};
+  if (tasks > 1) {
+    throw UsageError(
+        "a grid file, --print-grid, --recorded DIR and --reference FILE are different things to "
+        "do; give one of them");
+  }
 }
 
 ValidateCommand parse(const Arguments& arguments) {
@@ -53,10 +69,11 @@ ValidateCommand parse(const Arguments& arguments) {
   ValidateCommand result;
   result.folder = text_option(values, "recorded");
   result.reference = text_option(values, "reference");
-  if (result.folder.has_value() == result.reference.has_value()) {
-    throw UsageError(
-        "validate needs either --recorded DIR or --reference FILE; see highwater validate --help");
+  result.prints_grid = values.contains("print-grid");
+  if (values.contains("grid")) {
+    result.grid = values["grid"].as<Arguments>().front();
   }
+  check_one_task(result);
   result.only = text_option(values, "only");
   if (values.contains("max-error")) {
     if (result.reference) {
@@ -179,8 +196,14 @@ ExitCode validate_reference(const ValidateCommand& command, std::ostream& out) {
 
 ExitCode run_validate(const Arguments& arguments, std::ostream& out) {
   const ValidateCommand command = parse(arguments);
+  if (command.prints_grid) {
+    return print_default_grid(out);
+  }
   if (command.reference) {
     return validate_reference(command, out);
+  }
+  if (!command.folder) {
+    return validate_grid({command.grid, command.only, command.max_error, command.format}, out);
   }
   const std::vector<CaseValidation> cases = run(wanted_cases(command));
   write(cases, command.format, out);

@@ -226,7 +226,7 @@ TEST_CASE("validate --reference: every prefix of a file is read or refused", "[c
 TEST_CASE("validate --reference: wrong usage is explained", "[cli][reference]") {
   const CommandRun both = run({"validate", "--reference", kTables, "--recorded", "x"});
   CHECK(both.code == ExitCode::usage);
-  CHECK_THAT(both.err, Contains("either --recorded DIR or --reference FILE"));
+  CHECK_THAT(both.err, Contains("--recorded DIR and --reference FILE are different things"));
   CHECK(run({"validate", "--reference", kTables, "--max-error", "0.1"}).code == ExitCode::usage);
   CHECK(run({"validate", "--reference", "nosuch.json"}).code == ExitCode::bad_input);
   CHECK(run({"validate", "--reference", kTables, "--only", "nosuch"}).code == ExitCode::bad_input);
