@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "workloads/json_document.hpp"
 #include "workloads/recorded_field.hpp"
 
 namespace highwater {
@@ -75,22 +76,6 @@ json::object without_answers(json::object question) {
   return question;
 }
 
-json::value parse(std::string_view text, const std::string& source) {
-  boost::system::error_code error;
-  json::stream_parser parser;
-  const std::size_t read = parser.write_some(text.data(), text.size(), error);
-  if (!error && read < text.size()) {
-    error = json::error::extra_data;
-  }
-  if (!error) {
-    parser.finish(error);
-  }
-  if (error) {
-    throw InputError(source, fmt::format("byte {}", read), "no JSON: " + error.message(), kRemedy);
-  }
-  return parser.release();
-}
-
 }  // namespace
 
 std::string_view to_string(ReferenceKind kind) {
@@ -98,7 +83,7 @@ std::string_view to_string(ReferenceKind kind) {
 }
 
 ReferenceFile read_reference_cases(std::string_view text, const std::string& source) {
-  const json::value document = parse(text, source);
+  const json::value document = parse_json_document(text, source, kRemedy);
   ReferenceFile file;
   for (const Field& field : Field(document, "", source, kRemedy).at("cases").elements()) {
     file.cases.push_back(read_case(field));
