@@ -36,10 +36,16 @@ std::vector<std::string> form_row(const FormSummary& summary) {
   return row;
 }
 
+/// Enough to recognise a plan by; JSON has all of it.
+std::string short_label(const GridPoint& point) {
+  return fmt::format("{} batch={} seq={} {}", axis_word(point, "model"), axis_word(point, "batch"),
+                     axis_word(point, "seq"), axis_word(point, "precision"));
+}
+
 std::vector<std::string> measured_row(const GridResult& result) {
   const Measurement& measured = *result.point.measured;
   const Bytes simulated = result.simulated(measured.figure);
-  std::vector<std::string> row{result.point.label, std::string(to_string(measured.figure)),
+  std::vector<std::string> row{short_label(result.point), std::string(to_string(measured.figure)),
                                to_iec(measured.bytes), to_iec(simulated),
                                percent_text(*result.error_of_simulation())};
   for (const Formula* formula : formulas()) {
@@ -127,7 +133,7 @@ TextTable form_table(const GridRun& run) {
   TextTable table{
       fmt::format("Closed forms against the simulated peak of {}: estimate / simulated - 1",
                   plans_text(run.results.size())),
-      {"form", "of", "against", "points", "refused", "median", "p95", "worst", "bias",
+      {"form", "about", "against", "points", "refused", "median", "p95", "worst", "bias",
        "bias, same parts"},
       {},
       {false, false, false, true, true, true, true, true, true, true}};

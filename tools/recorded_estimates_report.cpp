@@ -51,7 +51,7 @@ TextTable recorded_estimate_table(const std::vector<CaseValidation>& cases) {
   TextTable table{
       "Closed forms against the recorded peak of the whole run (allocated; process: reserved and "
       "an estimated context), and the simulation against the same",
-      {"form", "of", "against", "cases", "median", "p95", "worst", "bias", "simulation median",
+      {"form", "about", "against", "cases", "median", "p95", "worst", "bias", "simulation median",
        "p95", "worst", "bias"},
       {},
       {false, false, false, true, true, true, true, true, true, true, true, true}};
