@@ -22,7 +22,7 @@ json::value number_or_null(const std::optional<double>& number) {
 json::object estimate_json(const GridResult& result, const GridEstimate& estimate) {
   const Formula& formula = *estimate.formula;
   return {{"name", formula.name},
-          {"of", to_string(formula.scope)},
+          {"about", to_string(formula.scope)},
           {"bytes", std::llround(estimate.bytes)},
           {"compared_with", simulated_peak_name(formula.scope)},
           {"simulated_bytes", estimate.simulated.count()},
@@ -85,7 +85,7 @@ json::object form_json(const FormSummary& summary) {
                       {"median", value.median}});
   }
   return {{"name", formula.name},
-          {"of", to_string(formula.scope)},
+          {"about", to_string(formula.scope)},
           {"compared_with", simulated_peak_name(formula.scope)},
           {"refused", summary.refused},
           {"error_vs_simulated", error_json(summary.error)},

@@ -212,7 +212,7 @@ TextTable point_table(const GridRun& run) {
   const std::vector<std::string> axes = point_axes(run);
   table.columns = axes;
   for (const char* column :
-       {"form", "of", "estimate_bytes", "against", "simulated_bytes", "error", "covered_bytes",
+       {"form", "about", "estimate_bytes", "against", "simulated_bytes", "error", "covered_bytes",
         "error_of_covered", "measured_figure", "measured_bytes"}) {
     table.columns.emplace_back(column);
   }

@@ -72,7 +72,7 @@ json::array recorded_estimates_json(const CaseValidation& validation) {
   for (const RecordedEstimate& estimate : validation.estimates) {
     const Formula& formula = *estimate.formula;
     array.push_back({{"name", formula.name},
-                     {"of", to_string(formula.scope)},
+                     {"about", to_string(formula.scope)},
                      {"bytes", std::llround(estimate.bytes)},
                      {"compared_with", simulated_peak_name(formula.scope)},
                      {"recorded_bytes", estimate.recorded.count()},
@@ -87,7 +87,7 @@ json::array recorded_estimate_summary_json(const std::vector<CaseValidation>& ca
   json::array array;
   for (const FormErrors& errors : errors_by_form(cases)) {
     array.push_back({{"name", errors.formula->name},
-                     {"of", to_string(errors.formula->scope)},
+                     {"about", to_string(errors.formula->scope)},
                      {"compared_with", simulated_peak_name(errors.formula->scope)},
                      {"error_vs_recorded", error_json(errors.form)},
                      {"simulation_error_vs_recorded", error_json(errors.simulation)}});
