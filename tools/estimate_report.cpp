@@ -75,8 +75,9 @@ TextTable variant_table(const FormulaOutcome& outcome, const EstimateInputs& inp
   const bool has_pinned = has(&FormulaVariant::pinned_bytes);
   TextTable table;
   table.title = fmt::format(
-      "{} on {} node{} of {} GPU{}: {}M parameters, {}M in the largest layer (GB are 2^30 bytes, "
-      "as the source prints them)",
+      "{}, all that it tabulates on {} node{} of {} GPU{}: {}M parameters, {}M in the largest "
+      "layer "
+      "(GB: 2^30 bytes)",
       outcome.formula->name, inputs.nodes, inputs.nodes == 1 ? "" : "s", inputs.gpus_per_node,
       inputs.gpus_per_node == 1 ? "" : "s", inputs.parameters() / 1'000'000,
       largest_module_parameters(inputs.tensors) / 1'000'000);

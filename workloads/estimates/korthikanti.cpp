@@ -1,5 +1,9 @@
 #include "workloads/estimates/korthikanti.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "workloads/estimates/assumptions.hpp"
 #include "workloads/estimates/model_traits.hpp"
 
@@ -61,6 +65,29 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
 
 Estimate evaluate(const EstimateInputs& inputs) {
   return korthikanti(run_of(inputs), recompute_of(inputs));
+}
+
+/// Every recomputation, without and, where there are ranks to split over, with sequence
+/// parallelism.
+std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
+  using enum KorthikantiRecompute;
+  const std::vector<std::pair<KorthikantiRecompute, std::string>> kinds{
+      {none, "nothing recomputed"},
+      {selective, "attention recomputed"},
+      {fused, "fused attention"},
+      {full, "layers recomputed"}};
+  KorthikantiRun run = run_of(inputs);
+  std::vector<FormulaVariant> rows;
+  for (const bool splits_sequence : {false, true}) {
+    run.sequence_parallel = splits_sequence;
+    for (const auto& [recompute, label] : kinds) {
+      if (!splits_sequence || run.tp > 1) {
+        rows.push_back({.label = label + (splits_sequence ? ", sequence parallel" : ""),
+                        .gpu_bytes = korthikanti(run, recompute).bytes()});
+      }
+    }
+  }
+  return rows;
 }
 
 /// What a layer keeps of width h: 34 s b h, of which tensor parallelism alone splits 24.
@@ -137,6 +164,7 @@ const Formula kKorthikanti{
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,
+    .variants = variants,
 };
 
 }  // namespace highwater

@@ -101,6 +101,24 @@ Estimate evaluate_corrected(const EstimateInputs& inputs) {
   return estimate_of(inputs, LlmemGathered::corrected);
 }
 
+/// All methods on the job's GPUs, whatever the plan uses.
+std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
+  const LlmemInventory inventory = llmem_inventory(inputs.plan.model, inputs.tensors);
+  const std::int64_t cs = gemini_chunk_size(llmem_local_sizes(inventory, 1));
+  const LlmemJob job = llmem_job(inputs);
+  const bool has_groups = job.tp_n > 1 && job.tp_n < job.n;
+  std::vector<FormulaVariant> rows;
+  for (const LlmemMethod method :
+       {LlmemMethod::cdp, LlmemMethod::adp, LlmemMethod::tp, LlmemMethod::dp_tp}) {
+    if (job.n > 1 && (method != LlmemMethod::dp_tp || has_groups)) {
+      rows.push_back(
+          {.label = std::string(to_string(method)),
+           .gpu_bytes = llmem_peak(method, inventory, cs, llmem_batch(inputs), job).bytes()});
+    }
+  }
+  return rows;
+}
+
 std::string refuse_where_equal(const EstimateInputs& inputs) {
   if (std::string refusal = llmem_refusal(inputs); !refusal.empty()) {
     return refusal;
@@ -191,6 +209,7 @@ const Formula kLlmem{
     .refusal = llmem_refusal,
     .broken_assumptions = llmem_broken_assumptions,
     .evaluate = evaluate,
+    .variants = variants,
 };
 
 const Formula kLlmemCorrected{

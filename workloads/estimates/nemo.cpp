@@ -95,6 +95,23 @@ Estimate evaluate_table(const EstimateInputs& inputs) {
   return evaluate(inputs, NemoVersion::table);
 }
 
+/// The article's gradient buckets: their size, and what static memory becomes if each layer fills
+/// one of the default size.
+std::vector<FormulaVariant> bucket_variants(const EstimateInputs& inputs) {
+  constexpr double kDefaultSlots = 50e6;  // 200 MB of fp32 gradients
+  const NemoRun run = run_of(inputs);
+  const auto parameters = static_cast<double>(inputs.parameters());
+  const double layer = nemo_layer_parameters(run.hidden, static_cast<double>(inputs.shape.ffn));
+  return {{.label = "a gradient bucket, 4 P / (L t)",
+           .gpu_bytes = nemo_bucket(parameters, run.layers, run.tp)},
+          {.label = "a gradient bucket of one layer's matrices",
+           .gpu_bytes = nemo_bucket(layer, 1, run.tp)},
+          {.label = "static memory",
+           .gpu_bytes = nemo_static(NemoVersion::table, parameters, run).bytes()},
+          {.label = "static memory, a 200 MB bucket for each layer (rough)",
+           .gpu_bytes = nemo_bucketed_static(parameters, run, kDefaultSlots)}};
+}
+
 }  // namespace
 
 Estimate nemo_static(NemoVersion version, double parameters, const NemoRun& run) {
@@ -192,6 +209,7 @@ const Formula kNemoTable{
     .refusal = refusal,
     .broken_assumptions = broken_by_table,
     .evaluate = evaluate_table,
+    .variants = bucket_variants,
 };
 
 }  // namespace highwater
