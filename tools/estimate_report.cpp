@@ -15,10 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string iec(double bytes) {
-  return to_iec(Bytes{static_cast<std::uint64_t>(std::llround(std::max(0.0, bytes)))});
-}
-
 /// As DeepSpeed prints sizes: units of 2^30 bytes that it calls GB.
 std::string deepspeed_gb(double bytes) {
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
@@ -32,9 +28,9 @@ TextTable overview_table(const EstimateReport& report) {
                   {false, false, true, true}};
   for (const FormulaOutcome& outcome : report.outcomes) {
     if (outcome.applies()) {
-      table.rows.push_back({std::string(outcome.formula->name),
-                            std::string(to_string(outcome.formula->scope)),
-                            iec(outcome.estimate.bytes()), std::to_string(outcome.broken.size())});
+      table.rows.push_back(
+          {std::string(outcome.formula->name), std::string(to_string(outcome.formula->scope)),
+           bytes_text(outcome.estimate.bytes()), std::to_string(outcome.broken.size())});
     }
   }
   return table;
@@ -58,9 +54,10 @@ TextTable term_table(const FormulaOutcome& outcome) {
   const std::vector<std::int64_t> bytes = whole_bytes(outcome.estimate);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const EstimateTerm& term = outcome.estimate.terms[i];
-    table.rows.push_back({term.name, term.equation, iec(term.bytes), std::to_string(bytes[i])});
+    table.rows.push_back(
+        {term.name, term.equation, bytes_text(term.bytes), std::to_string(bytes[i])});
   }
-  table.rows.push_back({"total", "sum of the terms", iec(outcome.estimate.bytes()),
+  table.rows.push_back({"total", "sum of the terms", bytes_text(outcome.estimate.bytes()),
                         fmt::format("{:.0f}", outcome.estimate.bytes())});
   return table;
 }
@@ -163,87 +160,7 @@ json::array parts_json(PartSet parts) {
   return array;
 }
 
-constexpr std::size_t kDetailsShown = 5;
-
-json::object line_json(const BridgeLine& line) {
-  json::object object{{"name", line.name},
-                      {"terms", words_json(line.terms)},
-                      {"estimated_bytes", line.estimated},
-                      {"simulated_bytes", line.simulated},
-                      {"difference_bytes", line.difference()}};
-  json::array details;
-  for (std::size_t i = 0; i < std::min(kDetailsShown, line.details.size()); ++i) {
-    details.push_back({{"what", valid_utf8(line.details[i].what)},
-                       {"bytes", line.details[i].bytes.count()},
-                       {"blocks", line.details[i].blocks}});
-  }
-  object["largest"] = std::move(details);
-  return object;
-}
-
-json::object bridge_json(const Bridge& bridge) {
-  json::object object{{"estimated_bytes", bridge.estimated},
-                      {"simulated_bytes", bridge.simulated},
-                      {"difference_bytes", bridge.difference()}};
-  json::array lines;
-  for (const BridgeLine& line : bridge.lines) {
-    lines.push_back(line_json(line));
-  }
-  object["lines"] = std::move(lines);
-  return object;
-}
-
-/// A bar to the right of the middle for what a form lacks, to the left for what it has too much.
-std::string bar(std::int64_t value, std::int64_t largest) {
-  constexpr std::size_t kWidth = 20;
-  if (value == 0) {
-    return std::string(kWidth, ' ') + "|";
-  }
-  const double share = std::abs(static_cast<double>(value)) / static_cast<double>(largest);
-  const auto length = std::max(
-      std::size_t{1}, static_cast<std::size_t>(std::lround(share * static_cast<double>(kWidth))));
-  return value < 0 ? std::string(kWidth - length, ' ') + std::string(length, '<') + "|"
-                   : std::string(kWidth, ' ') + "|" + std::string(length, '>');
-}
-
-std::string magnitude(std::int64_t bytes) {
-  return to_iec(Bytes{static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes))});
-}
-
-/// The largest holders below a line that the form does not meet.
-void add_details(const BridgeLine& line, TextTable& table) {
-  if (line.difference() == 0) {
-    return;
-  }
-  constexpr std::size_t kShown = 3;
-  for (std::size_t i = 0; i < std::min(kShown, line.details.size()); ++i) {
-    const PartDetail& detail = line.details[i];
-    table.rows.push_back({"    " + detail.what, "", "", to_iec(detail.bytes), ""});
-  }
-  if (line.details.size() > kShown) {
-    Bytes rest;
-    for (std::size_t i = kShown; i < line.details.size(); ++i) {
-      rest += line.details[i].bytes;
-    }
-    table.rows.push_back(
-        {fmt::format("    {} others", line.details.size() - kShown), "", "", to_iec(rest), ""});
-  }
-}
-
 }  // namespace
-
-std::string percent_text(double fraction) {
-  constexpr double kMost = 9.999;
-  return fraction > kMost ? "> +999 %" : fmt::format("{:+.1f} %", 100 * fraction);
-}
-
-json::array words_json(const std::vector<std::string>& words) {
-  json::array array;
-  for (const std::string& word : words) {
-    array.emplace_back(valid_utf8(word));
-  }
-  return array;
-}
 
 std::string estimate_text(const EstimateReport& report, OutputFormat format) {
   const bool is_markdown = format == OutputFormat::markdown;
@@ -337,64 +254,6 @@ TextTable estimate_table(const EstimateReport& report) {
     }
   }
   return table;
-}
-
-TextTable comparison_table(const EstimateComparison& comparison) {
-  TextTable table{
-      "Closed forms beside the simulation",
-      {"form", "about", "estimate", "same parts simulated", "off by", "simulated peak", "off by"},
-      {},
-      {false, false, true, true, true, true, true}};
-  for (const ComparedEstimate& compared : comparison.compared) {
-    const Formula& formula = *compared.outcome.formula;
-    const auto same = compared.error_of_covered();
-    table.rows.push_back(
-        {std::string(formula.name), std::string(to_string(formula.scope)), iec(compared.bytes()),
-         to_iec(compared.covered), same ? percent_text(*same) : "-",
-         fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(formula.scope)),
-         percent_text(compared.error())});
-  }
-  return table;
-}
-
-TextTable bridge_table(const ComparedEstimate& compared) {
-  const Bridge& bridge = compared.bridge;
-  TextTable table{
-      fmt::format("From {} to the simulated process, part by part", compared.outcome.formula->name),
-      {"part", "estimated", "to add", "simulated", ""},
-      {},
-      {false, true, true, true, false}};
-  std::int64_t largest = 0;
-  for (const BridgeLine& line : bridge.lines) {
-    largest = std::max(largest, std::abs(line.difference()));
-  }
-  for (const BridgeLine& line : bridge.lines) {
-    table.rows.push_back({line.name, line.terms.empty() ? "-" : magnitude(line.estimated),
-                          to_iec_signed(line.difference()), magnitude(line.simulated),
-                          bar(line.difference(), largest)});
-    add_details(line, table);
-  }
-  table.rows.push_back({"total", magnitude(bridge.estimated), to_iec_signed(bridge.difference()),
-                        magnitude(bridge.simulated), ""});
-  return table;
-}
-
-json::array comparison_json(const EstimateComparison& comparison) {
-  json::array array;
-  for (const ComparedEstimate& compared : comparison.compared) {
-    json::object object = outcome_json(compared.outcome);
-    object["compared_with"] = simulated_peak_name(compared.outcome.formula->scope);
-    object["simulated_bytes"] = compared.peak.count();
-    object["difference_bytes"] =
-        std::llround(compared.bytes()) - static_cast<std::int64_t>(compared.peak.count());
-    object["error_vs_simulated"] = compared.error();
-    object["covered_bytes"] = compared.covered.count();
-    const auto same = compared.error_of_covered();
-    object["error_vs_covered"] = same ? json::value(*same) : json::value(nullptr);
-    object["bridge"] = bridge_json(compared.bridge);
-    array.push_back(std::move(object));
-  }
-  return array;
 }
 
 }  // namespace highwater

@@ -7,8 +7,8 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/command_line.hpp"
-#include "tools/compared_estimates.hpp"
 #include "tools/metrics.hpp"
+#include "workloads/estimates/evaluate.hpp"
 
 namespace highwater {
 
@@ -27,21 +27,5 @@ TextTable estimate_table(const EstimateReport& report);
 /// A form's description, its answer and its terms; what `estimate` and `simulate` have in common.
 boost::json::object outcome_json(const FormulaOutcome& outcome);
 boost::json::array refusals_json(const std::vector<FormulaOutcome>& outcomes);
-
-/// "+12.3 %"
-std::string percent_text(double fraction);
-
-/// Texts as a list, made valid UTF-8.
-boost::json::array words_json(const std::vector<std::string>& words);
-
-// The part of `simulate`.
-
-/// Forms beside the simulated peak, those that apply.
-TextTable comparison_table(const EstimateComparison& comparison);
-
-/// One form's bridge, line by line with the largest details, drawn as bars.
-TextTable bridge_table(const ComparedEstimate& compared);
-
-boost::json::array comparison_json(const EstimateComparison& comparison);
 
 }  // namespace highwater

@@ -4,9 +4,9 @@
 #include <boost/json.hpp>
 
 #include "tools/compared_estimates.hpp"
-#include "tools/estimate_report.hpp"
 #include "tools/grid_report.hpp"
 #include "tools/grid_summary.hpp"
+#include "tools/metrics.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/safe_text.hpp"
 

@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "tools/compared_estimates.hpp"
-#include "tools/estimate_report.hpp"
 #include "tools/grid_summary.hpp"
+#include "tools/metrics.hpp"
 #include "tools/safe_text.hpp"
 
 namespace highwater {

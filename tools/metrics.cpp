@@ -1,6 +1,7 @@
 #include "tools/metrics.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -101,6 +102,24 @@ std::string markdown_row(const std::vector<std::string>& cells) {
 }
 
 }  // namespace
+
+boost::json::array words_json(const std::vector<std::string>& words) {
+  boost::json::array array;
+  for (const std::string& word : words) {
+    array.emplace_back(valid_utf8(word));
+  }
+  return array;
+}
+
+std::string percent_text(double fraction) {
+  constexpr double kMost = 9.999;
+  return fraction > kMost ? "> +999 %" : fmt::format("{:+.1f} %", 100 * fraction);
+}
+
+std::string bytes_text(double bytes) {
+  const std::string size = to_iec(Bytes{static_cast<std::uint64_t>(std::llround(std::abs(bytes)))});
+  return bytes < 0 ? "-" + size : size;
+}
 
 std::string to_text(const MetricValue& value) {
   return std::visit(Overloaded{[](std::monostate) { return std::string("-"); },

@@ -43,10 +43,19 @@ struct TextTable {
   std::vector<bool> right_aligned;  ///< by column
 };
 
+/// "+12.3 %", and "> +999 %" for more than that.
+std::string percent_text(double fraction);
+
+/// As to_iec, for sizes that are no whole bytes or below 0: "39.41 GiB", "-1.50 MiB".
+std::string bytes_text(double bytes);
+
 /// For people: "39.41 GiB", "0.173", "yes".
 std::string to_text(const MetricValue& value);
 /// Exact: "42312138752", "0.17338", "true".
 std::string to_exact_text(const MetricValue& value);
+
+/// Texts as a list, made valid UTF-8.
+boost::json::array words_json(const std::vector<std::string>& words);
 
 /// The metrics nested by the dots of their keys; all strings valid UTF-8.
 boost::json::object to_json(const MetricList& list);

@@ -20,10 +20,6 @@ namespace json = boost::json;
 
 constexpr double kMib = 1024.0 * 1024.0;
 
-std::string iec(double bytes) {
-  return to_iec(Bytes{static_cast<std::uint64_t>(std::llround(bytes))});
-}
-
 bool is_tried(LlmemMethod method, const LlmemCluster& cluster) {
   const bool is_one_gpu = cluster.n == 1 && method != LlmemMethod::cdp;
   return !is_one_gpu && (method != LlmemMethod::dp_tp || cluster.has_groups());
@@ -35,11 +31,12 @@ std::string choice_text(const LlmemChoice& choice, const LlmemCluster& cluster) 
 }
 
 TextTable selection_table(const PlanResult& result) {
-  TextTable table{fmt::format("LLMem's Algorithm 1 on {} GPU{} of {}", result.cluster.n,
-                              result.cluster.n == 1 ? "" : "s", iec(result.cluster.capacity)),
-                  {"terms", "method", "largest batch", "score", "peak there", "choice"},
-                  {},
-                  {false, false, true, true, true, false}};
+  TextTable table{
+      fmt::format("LLMem's Algorithm 1 on {} GPU{} of {}", result.cluster.n,
+                  result.cluster.n == 1 ? "" : "s", bytes_text(result.cluster.capacity)),
+      {"terms", "method", "largest batch", "score", "peak there", "choice"},
+      {},
+      {false, false, true, true, true, false}};
   for (const PlanSelection& entry : result.selections) {
     std::string terms = entry.accounting;
     std::string choice = choice_text(entry.selection.printed, result.cluster);
@@ -48,7 +45,7 @@ TextTable selection_table(const PlanResult& result) {
         const LlmemScore& score = entry.selection.of(method);
         table.rows.push_back({std::exchange(terms, ""), std::string(to_string(method)),
                               std::to_string(score.max_batch), fmt::format("{:g}", score.score),
-                              iec(score.peak), std::exchange(choice, "")});
+                              bytes_text(score.peak), std::exchange(choice, "")});
       }
     }
   }

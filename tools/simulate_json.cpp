@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "tools/comparison_report.hpp"
 #include "tools/estimate_report.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/replay_report.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/estimate_report.hpp"
+#include "tools/comparison_report.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
