@@ -1,6 +1,4 @@
 // Command line: `estimate`, and the forms beside the simulation in `simulate`.
-#include <sstream>
-
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
@@ -12,22 +10,6 @@ using Catch::Contains;
 
 namespace {
 
-CommandRun command(const std::string& line) {
-  std::istringstream stream(line);
-  Arguments arguments;
-  for (std::string word; stream >> word;) {
-    arguments.push_back(word);
-  }
-  return run(arguments);
-}
-
-boost::json::object json_of(const std::string& line) {
-  const CommandRun result = command(line + " --format json");
-  CAPTURE(line, result.err);
-  REQUIRE(result.code == ExitCode::ok);
-  return boost::json::parse(result.out).as_object();
-}
-
 std::int64_t number(const boost::json::value& value) {
   return value.to_number<std::int64_t>();
 }
@@ -35,7 +17,7 @@ std::int64_t number(const boost::json::value& value) {
 }  // namespace
 
 TEST_CASE("estimate: DeepSpeed's table as its documentation prints it", "[cli][estimates]") {
-  const CommandRun result = command(
+  const CommandRun result = run_line(
       "estimate --model t5-3b --gpus-per-node 8 --nodes 1 --formula deepspeed-zero3 "
       "--format markdown");
   CHECK(result.code == ExitCode::ok);
@@ -93,7 +75,7 @@ TEST_CASE("estimate: the job's size becomes data-parallel ranks", "[cli][estimat
 }
 
 TEST_CASE("estimate: mistakes are reported together", "[cli][estimates]") {
-  const CommandRun result = command(
+  const CommandRun result = run_line(
       "estimate --model gpt2 --formula deepspeed-zero4,4n --nodes 0 --gpus-per-node x "
       "--llmem-base much");
   CHECK(result.code == ExitCode::usage);
@@ -101,21 +83,21 @@ TEST_CASE("estimate: mistakes are reported together", "[cli][estimates]") {
        {"did you mean deepspeed-zero", "--nodes 0", "--gpus-per-node x", "--llmem-base"}) {
     CHECK_THAT(result.err, Contains(text));
   }
-  CHECK_THAT(command("estimate --model gpt2 --dp 3 --gpus-per-node 8").err,
+  CHECK_THAT(run_line("estimate --model gpt2 --dp 3 --gpus-per-node 8").err,
              Contains("8 GPUs, but dp 3"));
-  CHECK_THAT(command("estimate").err, Contains("--model is missing"));
+  CHECK_THAT(run_line("estimate").err, Contains("--model is missing"));
 }
 
 TEST_CASE("estimate: --explain tells what the numbers rest on", "[cli][estimates]") {
-  const CommandRun result = command("estimate --model gpt2 --formula 4n --explain");
+  const CommandRun result = run_line("estimate --model gpt2 --formula 4n --explain");
   for (const std::string text : {"4 N", "100.4 GiB", "assumptions", "known errors", "source"}) {
     CHECK_THAT(result.out, Contains(text));
   }
-  CHECK_THAT(command("estimate --model gpt2 --formula 4n").out, !Contains("100.4 GiB"));
+  CHECK_THAT(run_line("estimate --model gpt2 --formula 4n").out, !Contains("100.4 GiB"));
 }
 
 TEST_CASE("estimate: other formats have the same terms", "[cli][estimates]") {
-  const CommandRun csv = command("estimate --model gpt2 --formula 4n --format csv");
+  const CommandRun csv = run_line("estimate --model gpt2 --formula 4n --format csv");
   CHECK(csv.out ==
         "form,term,equation,bytes\n"
         "4n,weights,N = 4 P,497759232\n"
@@ -151,9 +133,9 @@ TEST_CASE("simulate: forms beside the peak, bridged to the byte", "[cli][estimat
 
 TEST_CASE("simulate: --bridge shows the forms that it names", "[cli][estimates][simulate]") {
   const CommandRun result =
-      command("simulate --model t5-small --seq 64 --attention eager --bridge dnnmem,llmem");
+      run_line("simulate --model t5-small --seq 64 --attention eager --bridge dnnmem,llmem");
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("From dnnmem to the simulated process"));
   CHECK_THAT(result.out, Contains("llmem does not apply: it describes decoders"));
-  CHECK(command("simulate --model gpt2 --bridge nemo").code == ExitCode::usage);
+  CHECK(run_line("simulate --model gpt2 --bridge nemo").code == ExitCode::usage);
 }

@@ -1,7 +1,5 @@
 // Command line: `plan`. LLMem's Algorithm 1 gives what the paper's formulas give, mismatches with
 // the paper are named, and the simulation finds the same batch as `simulate --find-batch`.
-#include <sstream>
-
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
@@ -11,22 +9,6 @@ using namespace highwater;
 using Catch::Contains;
 
 namespace {
-
-CommandRun command(const std::string& line) {
-  std::istringstream stream(line);
-  Arguments arguments;
-  for (std::string word; stream >> word;) {
-    arguments.push_back(word);
-  }
-  return run(arguments);
-}
-
-boost::json::object json_of(const std::string& line) {
-  const CommandRun result = command(line + " --format json");
-  CAPTURE(line, result.err);
-  REQUIRE(result.code == ExitCode::ok);
-  return boost::json::parse(result.out).as_object();
-}
 
 const std::string kLikeThePaper =
     " --seq 512 --precision fp16 --master-weights --checkpoint full --gpu v100-16 "
@@ -61,7 +43,7 @@ TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
   CHECK(printed.at("methods").at(2).at("largest_batch").as_int64() == 0);
   CHECK(printed.at("choice").as_string() == "CPU offloading");
   CHECK(printed.at("choice_as_text_says").as_string() == "4DP");
-  CHECK_THAT(command(options + "--capacity 58000000000").out,
+  CHECK_THAT(run_line(options + "--capacity 58000000000").out,
              Contains("the algorithm's last line says CPU offloading"));
 }
 
@@ -77,7 +59,7 @@ TEST_CASE("plan: on one GPU the simulation searches the batch", "[cli][plan]") {
 }
 
 TEST_CASE("plan: the paper's tables come out again", "[cli][plan]") {
-  const CommandRun result = command("plan --published");
+  const CommandRun result = run_line("plan --published");
   CHECK(result.code == ExitCode::ok);
   for (const std::string figure : {"0.4 %", "1.6 %", "0.8 %", "36.5 %", "42.5 %", "34.3 %",
                                    "57.1 %", "42.6 %", "0 / 43 / 45 / 44", "0 / 0 / 3 / 1"}) {
@@ -90,18 +72,18 @@ TEST_CASE("plan: the paper's tables come out again", "[cli][plan]") {
 
 TEST_CASE("plan: models that LLMem does not describe are simulated all the same", "[cli][plan]") {
   const CommandRun result =
-      command("plan --model t5-small --seq 64 --gpu rtx2080ti --precision fp32");
+      run_line("plan --model t5-small --seq 64 --gpu rtx2080ti --precision fp32");
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("LLMem does not apply: it describes decoders"));
   CHECK_THAT(result.out, Contains("by simulation: largest batch"));
 }
 
 TEST_CASE("plan: mistakes are reported together", "[cli][plan]") {
-  const CommandRun result = command("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3");
+  const CommandRun result = run_line("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3");
   CHECK(result.code == ExitCode::usage);
   for (const std::string text : {"--tp 4: 6 GPUs", "--dp: plan searches", "--batch: plan searches",
                                  "give --gpu or --capacity"}) {
     CHECK_THAT(result.err, Contains(text));
   }
-  CHECK(command("plan --published --format json").code == ExitCode::usage);
+  CHECK(run_line("plan --published --format json").code == ExitCode::usage);
 }

@@ -2,7 +2,6 @@
 // replay of the generated trace, and options move each category as they should.
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
@@ -21,24 +20,12 @@ using Object = boost::json::object;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-Arguments words(const std::string& text) {
-  std::istringstream stream(text);
-  Arguments result;
-  for (std::string word; stream >> word;) {
-    result.push_back(word);
-  }
-  return result;
-}
-
 CommandRun simulate(const std::string& options) {
-  return run(words("simulate --seq 64 " + options));
+  return run_line("simulate --seq 64 " + options);
 }
 
 Object simulate_json(const std::string& options) {
-  const CommandRun result = simulate(options + " --format json");
-  CAPTURE(options, result.err);
-  REQUIRE(result.code == ExitCode::ok);
-  return boost::json::parse(result.out).as_object();
+  return json_of("simulate --seq 64 " + options);
 }
 
 std::int64_t number(const boost::json::value& value) {
@@ -157,9 +144,8 @@ TEST_CASE("simulate: a larger batch or sequence raises activations and nothing e
   for (const std::string model : {"gpt2", "llama-160m"}) {
     const Object one = simulate_json("--model " + model + " --steps 2");
     for (const std::string larger : {" --batch 4", " --seq 256"}) {
-      const CommandRun result =
-          run(words("simulate --model " + model + " --steps 2 --format json" +
-                    (larger == " --batch 4" ? larger + " --seq 64" : larger)));
+      const CommandRun result = run_line("simulate --model " + model + " --steps 2 --format json" +
+                                         (larger == " --batch 4" ? larger + " --seq 64" : larger));
       REQUIRE(result.code == ExitCode::ok);
       const Object more = boost::json::parse(result.out).as_object();
       CAPTURE(model, larger);
@@ -304,9 +290,9 @@ TEST_CASE("simulate: a replay of the generated trace has the same peaks", "[cli]
 
 TEST_CASE("simulate: bad plans exit with 2 and tell all mistakes, one per line",
           "[cli][simulate]") {
-  const CommandRun result =
-      run(words("simulate --model gpt2 --batch 0 --capacity 12Q --memory-fraction 3 --format yaml "
-                "--find-batch --alloc-conf max_splt_size_mb:64 --checkpoint-impl reentrant"));
+  const CommandRun result = run_line(
+      "simulate --model gpt2 --batch 0 --capacity 12Q --memory-fraction 3 --format yaml "
+      "--find-batch --alloc-conf max_splt_size_mb:64 --checkpoint-impl reentrant");
   CHECK(result.code == ExitCode::usage);
   CHECK(result.out.empty());
   for (const std::string message :
@@ -317,21 +303,21 @@ TEST_CASE("simulate: bad plans exit with 2 and tell all mistakes, one per line",
   }
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 7);
 
-  CHECK(run(words("simulate --model gpt2 --find-batch")).code == ExitCode::usage);
-  CHECK(run(words("simulate --batch 2")).code == ExitCode::usage);
-  CHECK(run(words("generate --model gpt2")).code == ExitCode::usage);
-  CHECK(run(words("generate --model gpt2 --output x.json")).code == ExitCode::usage);
+  CHECK(run_line("simulate --model gpt2 --find-batch").code == ExitCode::usage);
+  CHECK(run_line("simulate --batch 2").code == ExitCode::usage);
+  CHECK(run_line("generate --model gpt2").code == ExitCode::usage);
+  CHECK(run_line("generate --model gpt2 --output x.json").code == ExitCode::usage);
 }
 
 TEST_CASE("simulate: a bad model file exits with 3", "[cli][simulate]") {
-  const CommandRun missing = run(words("simulate --model no/such/config.json"));
+  const CommandRun missing = run_line("simulate --model no/such/config.json");
   CHECK(missing.code != ExitCode::ok);
   CHECK_THAT(missing.err, Contains("no/such/config.json"));
 }
 
 TEST_CASE("simulate: only GPUs with kernels for the plan are named", "[cli][simulate]") {
   const auto out =
-      run(words("simulate --model gpt2 --precision bf16 --attention sdpa-flash --format json")).out;
+      run_line("simulate --model gpt2 --precision bf16 --attention sdpa-flash --format json").out;
   const std::size_t list = out.find("gpus_that_hold");
   REQUIRE(list != std::string::npos);
   const std::string gpus = out.substr(list, out.find(']', list) - list);
@@ -343,7 +329,7 @@ TEST_CASE("generate: the GPU's memory goes into the trace, two outputs need two 
   const test::TempDir folder;
   const std::string trace = (folder / "t.trace").string();
   const std::string plan = "generate --model gpt2 --seq 16 --steps 1 --gpu v100-16 --output ";
-  REQUIRE(run(words(plan + trace)).code == ExitCode::ok);
+  REQUIRE(run_line(plan + trace).code == ExitCode::ok);
   CHECK_THAT(run({"replay", trace, "--format", "json"}).out, !Contains("\"capacity_bytes\":null"));
-  CHECK(run(words(plan + trace + " --graph " + trace)).code == ExitCode::usage);
+  CHECK(run_line(plan + trace + " --graph " + trace).code == ExitCode::usage);
 }

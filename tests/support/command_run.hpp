@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <boost/json/fwd.hpp>
+
 #include "tools/program.hpp"
 
 namespace highwater {
@@ -14,5 +16,14 @@ struct CommandRun {
 };
 
 CommandRun run(const Arguments& arguments);
+
+/// The words of a command line, separated by spaces; there is no quoting.
+Arguments words(const std::string& line);
+
+/// The same for the words of `line`.
+CommandRun run_line(const std::string& line);
+
+/// What `line` prints with --format json; a test failure if it does not succeed.
+boost::json::object json_of(const std::string& line);
 
 }  // namespace highwater
