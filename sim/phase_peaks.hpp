@@ -17,9 +17,6 @@
 
 namespace highwater {
 
-inline constexpr std::size_t kCategoryCount =
-    static_cast<std::size_t>(Category::communication) + std::size_t{1};
-
 /// Live bytes at one moment; all parts sum to the allocated bytes of that moment.
 struct CategoryBytes {
   std::array<Bytes, kCategoryCount> requested{};  ///< by Category

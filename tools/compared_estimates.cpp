@@ -17,6 +17,10 @@ PartSet covered_by(const Estimate& estimate) {
   return parts;
 }
 
+std::optional<double> error_of(double estimate, Bytes simulated) {
+  return simulated == Bytes{} ? std::nullopt : std::optional(relative_error(estimate, simulated));
+}
+
 /// Parts that are no tensors have no life in the trace; they count as they are at the peak.
 constexpr PartSet kOutsideTensors{MemoryPart::rounding,      MemoryPart::split_tails,
                                   MemoryPart::segment_slack, MemoryPart::isolation,
@@ -40,12 +44,12 @@ std::vector<Bytes> covered_bytes(const std::vector<FormulaOutcome>& outcomes,
 
 }  // namespace
 
-double ComparedEstimate::error() const {
-  return relative_error(bytes(), peak);
+std::optional<double> ComparedEstimate::error() const {
+  return error_of(bytes(), peak);
 }
 
 std::optional<double> ComparedEstimate::error_of_covered() const {
-  return covered == Bytes{} ? std::nullopt : std::optional(relative_error(bytes(), covered));
+  return error_of(bytes(), covered);
 }
 
 Bytes simulated_peak(FormulaScope scope, const Simulation& simulation) {
@@ -60,6 +64,7 @@ std::string_view simulated_peak_name(FormulaScope scope) {
 EstimateComparison compare_estimates(const Simulation& simulation) {
   std::vector<FormulaOutcome> outcomes = evaluate_all(estimate_inputs(simulation.plan));
   EstimateComparison comparison;
+  comparison.is_complete = simulation.fits();
   const auto first_refused = std::stable_partition(outcomes.begin(), outcomes.end(),
                                                    std::mem_fn(&FormulaOutcome::applies));
   comparison.refused.assign(std::make_move_iterator(first_refused),

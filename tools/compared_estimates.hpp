@@ -18,8 +18,8 @@ struct ComparedEstimate {
 
   [[nodiscard]] double bytes() const { return outcome.estimate.bytes(); }
 
-  /// estimate / peak - 1
-  [[nodiscard]] double error() const;
+  /// estimate / peak - 1; absent where nothing was allocated.
+  [[nodiscard]] std::optional<double> error() const;
 
   /// estimate / covered - 1; absent where the simulation has nothing of it. What a form claims to
   /// tell against the same at its own moment, which need not be that of the peak.
@@ -36,6 +36,7 @@ std::string_view simulated_peak_name(FormulaScope scope);
 struct EstimateComparison {
   std::vector<ComparedEstimate> compared;
   std::vector<FormulaOutcome> refused;  ///< forms that do not apply
+  bool is_complete = true;              ///< false: memory ran out, peaks are those until then
 };
 
 EstimateComparison compare_estimates(const Simulation& simulation);

@@ -14,6 +14,14 @@ namespace {
 
 namespace json = boost::json;
 
+std::string percent_or_dash(const std::optional<double>& fraction) {
+  return fraction ? percent_text(*fraction) : "-";
+}
+
+json::value number_or_null(const std::optional<double>& number) {
+  return number ? json::value(*number) : json::value(nullptr);
+}
+
 constexpr std::size_t kDetailsShown = 5;
 
 json::object line_json(const BridgeLine& line) {
@@ -21,7 +29,7 @@ json::object line_json(const BridgeLine& line) {
                       {"terms", words_json(line.terms)},
                       {"estimated_bytes", line.estimated},
                       {"simulated_bytes", line.simulated},
-                      {"difference_bytes", line.difference()}};
+                      {"to_add_bytes", line.difference()}};
   json::array details;
   for (std::size_t i = 0; i < std::min(kDetailsShown, line.details.size()); ++i) {
     details.push_back({{"what", valid_utf8(line.details[i].what)},
@@ -35,7 +43,7 @@ json::object line_json(const BridgeLine& line) {
 json::object bridge_json(const Bridge& bridge) {
   json::object object{{"estimated_bytes", bridge.estimated},
                       {"simulated_bytes", bridge.simulated},
-                      {"difference_bytes", bridge.difference()}};
+                      {"to_add_bytes", bridge.difference()}};
   json::array lines;
   for (const BridgeLine& line : bridge.lines) {
     lines.push_back(line_json(line));
@@ -81,18 +89,19 @@ void add_details(const BridgeLine& line, TextTable& table) {
 
 TextTable comparison_table(const EstimateComparison& comparison) {
   TextTable table{
-      "Closed forms beside the simulation",
+      comparison.is_complete ? "Closed forms beside the simulation"
+                             : "Closed forms beside the simulation, up to where memory ran out",
       {"form", "about", "estimate", "same parts simulated", "off by", "simulated peak", "off by"},
       {},
       {false, false, true, true, true, true, true}};
   for (const ComparedEstimate& compared : comparison.compared) {
     const Formula& formula = *compared.outcome.formula;
-    const auto same = compared.error_of_covered();
     table.rows.push_back(
         {std::string(formula.name), std::string(to_string(formula.scope)),
-         bytes_text(compared.bytes()), to_iec(compared.covered), same ? percent_text(*same) : "-",
+         bytes_text(compared.bytes()), to_iec(compared.covered),
+         percent_or_dash(compared.error_of_covered()),
          fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(formula.scope)),
-         percent_text(compared.error())});
+         percent_or_dash(compared.error())});
   }
   return table;
 }
@@ -126,13 +135,12 @@ json::array comparison_json(const EstimateComparison& comparison) {
   for (const ComparedEstimate& compared : comparison.compared) {
     json::object object = outcome_json(compared.outcome);
     object["compared_with"] = simulated_peak_name(compared.outcome.formula->scope);
-    object["simulated_bytes"] = compared.peak.count();
+    object["simulated_peak_bytes"] = compared.peak.count();
     object["difference_bytes"] =
         std::llround(compared.bytes()) - static_cast<std::int64_t>(compared.peak.count());
-    object["error_vs_simulated"] = compared.error();
+    object["error_vs_simulated"] = number_or_null(compared.error());
     object["covered_bytes"] = compared.covered.count();
-    const auto same = compared.error_of_covered();
-    object["error_vs_covered"] = same ? json::value(*same) : json::value(nullptr);
+    object["error_vs_covered"] = number_or_null(compared.error_of_covered());
     object["bridge"] = bridge_json(compared.bridge);
     array.push_back(std::move(object));
   }

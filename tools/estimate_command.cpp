@@ -22,11 +22,11 @@ constexpr int kMostNodes = 1 << 20;
 OptionParser option_parser() {
   OptionParser parser(command("estimate"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()(
-      "formula", text("NAME[,NAME]"),
-      fmt::format("only these, with their terms: {}", fmt::join(formula_names(), ", ")).c_str())(
-      "gpus-per-node", text("N"),
-      "GPUs of one node; default: what the plan's ranks need, at most 8")(
+  parser.add()("formula", text("NAME[,NAME]"),
+               fmt::format("only these, with their terms; all for all of them: {}",
+                           fmt::join(formula_names(), ", "))
+                   .c_str())("gpus-per-node", text("N"),
+                             "GPUs of one node; default: what the plan's ranks need, at most 8")(
       "nodes", text("N"), "nodes of the job; default: what the plan's ranks need")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, memory in use before training; default 1100 MiB")(
@@ -51,24 +51,6 @@ std::optional<int> read_job_size(const po::variables_map& values, const std::str
   return static_cast<int>(*number);
 }
 
-/// Ranks must fill the job that was given.
-void check_job(const TrainingPlan& plan, const JobSize& job, std::vector<std::string>& problems) {
-  if (!job.gpus_per_node && !job.nodes) {
-    return;
-  }
-  const Parallelism& parallel = plan.parallel;
-  const std::int64_t gpus =
-      std::int64_t{job.gpus_per_node.value_or(1)} * std::int64_t{job.nodes.value_or(1)};
-  const std::int64_t model_ranks = std::int64_t{parallel.tp} * parallel.pp * parallel.cp;
-  const bool fills = parallel.dp > 1 ? gpus == model_ranks * parallel.dp : gpus % model_ranks == 0;
-  if (!fills || gpus > kMostNodes) {
-    problems.push_back(fmt::format(
-        "--gpus-per-node, --nodes: {} GPUs, but dp {} x tp {} x pp {} x cp {}; make them agree, or "
-        "leave --dp out",
-        gpus, parallel.dp, parallel.tp, parallel.pp, parallel.cp));
-  }
-}
-
 struct EstimateCommand {
   EstimateReport report;
   OutputFormat format = OutputFormat::table;
@@ -88,11 +70,10 @@ EstimateCommand parse(const Arguments& arguments) {
   } catch (const UsageError& error) {
     problems.emplace_back(error.what());
   }
-  const PlannedRun run = read_plan_options(values, problems);
-  if (problems.empty()) {
-    check_job(run.plan, job, problems);
-  }
   const TrainingPlan plan = read_plan(values, std::move(problems), PlanUse::estimate).plan;
+  if (std::string problem = job_problem(plan.parallel, job); !problem.empty()) {
+    throw UsageError(problem);
+  }
   EstimateReport& report = result.report;
   report.inputs = estimate_inputs(plan, job);
   report.inputs.base = base.value_or(kLlmemBase);

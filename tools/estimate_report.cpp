@@ -62,44 +62,50 @@ TextTable term_table(const FormulaOutcome& outcome) {
   return table;
 }
 
-/// The source's own table: what it says of the host comes first, as DeepSpeed prints it.
-TextTable variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
-  const auto has = [&](double FormulaVariant::*figure) {
-    return std::ranges::any_of(outcome.variants,
-                               [figure](const FormulaVariant& row) { return row.*figure > 0; });
-  };
-  const bool has_host = has(&FormulaVariant::host_bytes);
-  const bool has_pinned = has(&FormulaVariant::pinned_bytes);
-  TextTable table;
-  table.title = fmt::format(
-      "{}, all that it tabulates on {} node{} of {} GPU{}: {}M parameters, {}M in the largest "
-      "layer "
-      "(GB: 2^30 bytes)",
-      outcome.formula->name, inputs.nodes, inputs.nodes == 1 ? "" : "s", inputs.gpus_per_node,
-      inputs.gpus_per_node == 1 ? "" : "s", inputs.parameters() / 1'000'000,
-      largest_module_parameters(inputs.tensors) / 1'000'000);
-  const auto add_column = [&](const char* name, bool is_right) {
-    table.columns.emplace_back(name);
-    table.right_aligned.push_back(is_right);
-  };
-  if (has_host) {
-    add_column("per CPU", true);
-  }
-  add_column("per GPU", true);
-  add_column("options", false);
-  if (has_pinned) {
-    add_column("pinned, of CPU", true);
-  }
+std::string plural(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// DeepSpeed's own table, in its columns and its unit; what is pinned comes behind.
+TextTable host_variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
+  const bool has_pinned = std::ranges::any_of(
+      outcome.variants, [](const FormulaVariant& row) { return row.pinned_bytes > 0; });
+  TextTable table{
+      fmt::format("{} on {} of {}: {}M parameters, {}M in the largest layer (GB are 2^30 bytes, as "
+                  "the source prints them)",
+                  outcome.formula->name, plural(inputs.nodes, "node"),
+                  plural(inputs.gpus_per_node, "GPU"), inputs.parameters() / 1'000'000,
+                  largest_module_parameters(inputs.tensors) / 1'000'000),
+      {"per CPU", "per GPU", "options"},
+      {},
+      {true, true, false}};
   for (const FormulaVariant& variant : outcome.variants) {
-    std::vector<std::string>& row = table.rows.emplace_back();
-    if (has_host) {
-      row.push_back(deepspeed_gb(variant.host_bytes));
-    }
-    row.push_back(deepspeed_gb(variant.gpu_bytes));
-    row.push_back(variant.label);
+    table.rows.push_back(
+        {deepspeed_gb(variant.host_bytes), deepspeed_gb(variant.gpu_bytes), variant.label});
     if (has_pinned) {
-      row.push_back(variant.pinned_bytes > 0 ? deepspeed_gb(variant.pinned_bytes) : "");
+      table.rows.back().push_back(variant.pinned_bytes > 0 ? deepspeed_gb(variant.pinned_bytes)
+                                                           : "");
     }
+  }
+  if (has_pinned) {
+    table.columns.emplace_back("pinned, of CPU");
+    table.right_aligned.push_back(true);
+  }
+  return table;
+}
+
+TextTable variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
+  const bool has_host = std::ranges::any_of(
+      outcome.variants, [](const FormulaVariant& row) { return row.host_bytes > 0; });
+  if (has_host) {
+    return host_variant_table(outcome, inputs);
+  }
+  TextTable table{fmt::format("{}, other cases of the same job", outcome.formula->name),
+                  {"case", "per GPU"},
+                  {},
+                  {false, true}};
+  for (const FormulaVariant& variant : outcome.variants) {
+    table.rows.push_back({variant.label, bytes_text(variant.gpu_bytes)});
   }
   return table;
 }

@@ -35,6 +35,9 @@ std::vector<const Formula*> formula_option(const boost::program_options::variabl
   }
   std::vector<const Formula*> chosen;
   for (const std::string& name : split(*given, ',')) {
+    if (name == "all") {
+      return {formulas().begin(), formulas().end()};
+    }
     if (const Formula* formula = find_formula(name)) {
       chosen.push_back(formula);
     } else {

@@ -34,6 +34,12 @@ GridPlans read_plans(const GridRequest& request) {
     throw InputError(source, "", "no plan matches '" + request.only.value_or("") + "'",
                      "patterns are of the words of a plan, as in 'model=gpt2 batch=4'");
   }
+  if (plans.points.empty()) {
+    throw InputError(
+        source, plans.skipped.front().label,
+        "no plan of the grid can be simulated: " + plans.skipped.front().reasons.front(),
+        "change the plans");
+  }
   return plans;
 }
 

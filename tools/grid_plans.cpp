@@ -50,7 +50,7 @@ std::string shell_options(const GridEntry& entry) {
 
 class PlanReader {
  public:
-  explicit PlanReader(const std::string& source) : source_(&source), parser_(command("simulate")) {
+  explicit PlanReader(const std::string& source) : source_(&source), parser_(command("generate")) {
     add_plan_options(parser_);
   }
 

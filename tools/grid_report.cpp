@@ -27,10 +27,6 @@ std::vector<std::string> form_row(const FormSummary& summary) {
                                std::string(simulated_peak_name(formula.scope)),
                                std::to_string(summary.error.count),
                                std::to_string(summary.refused)};
-  if (summary.error.count == 0) {
-    row.resize(row.size() + 5, "-");
-    return row;
-  }
   std::ranges::move(error_cells(summary.error, kDecimals), std::back_inserter(row));
   row.push_back(summary.covered.count == 0 ? "-" : percent_text(summary.covered.bias));
   return row;
@@ -40,19 +36,6 @@ std::vector<std::string> form_row(const FormSummary& summary) {
 std::string short_label(const GridPoint& point) {
   return fmt::format("{} batch={} seq={} {}", axis_word(point, "model"), axis_word(point, "batch"),
                      axis_word(point, "seq"), axis_word(point, "precision"));
-}
-
-std::vector<std::string> measured_row(const GridResult& result) {
-  const Measurement& measured = *result.point.measured;
-  const Bytes simulated = result.simulated(measured.figure);
-  std::vector<std::string> row{short_label(result.point), std::string(to_string(measured.figure)),
-                               to_iec(measured.bytes), to_iec(simulated),
-                               percent_text(*result.error_of_simulation())};
-  for (const Formula* formula : formulas()) {
-    const GridEstimate* estimate = result.find(*formula);
-    row.push_back(estimate == nullptr ? "-" : percent_text(*result.error_of(*estimate)));
-  }
-  return row;
 }
 
 std::vector<std::string> point_row(const GridResult& result, const GridEstimate& estimate,
@@ -138,18 +121,18 @@ TextTable form_table(const GridRun& run) {
       {},
       {false, false, false, true, true, true, true, true, true, true}};
   for (const FormSummary& summary : summarise_forms(run.results)) {
-    table.rows.push_back(form_row(summary));
+    if (summary.error.count > 0) {
+      table.rows.push_back(form_row(summary));
+    }
   }
   return table;
 }
 
 TextTable break_table(const GridRun& run) {
-  TextTable table{
-      "Where each form is furthest off: medians over the plans that share a value, and "
-      "the worst plan",
-      {"form", "where", "points", "error"},
-      {},
-      {false, false, true, true}};
+  TextTable table{"Where each form is furthest off: medians over the plans that share a value",
+                  {"form", "where", "points", "error"},
+                  {},
+                  {false, false, true, true}};
   for (const FormSummary& summary : summarise_forms(run.results)) {
     const std::string name(summary.formula->name);
     for (const AxisValueError& value : summary.breaks) {
@@ -157,26 +140,39 @@ TextTable break_table(const GridRun& run) {
                             std::to_string(value.points),
                             fmt::format("{:.{}f} %", 100 * value.median, kDecimals)});
     }
-    if (summary.worst != nullptr) {
-      table.rows.push_back({name, simulate_command_line(summary.worst->point, *summary.formula),
-                            "1", percent_text(summary.worst_error)});
-    }
   }
   return table;
 }
 
+std::vector<std::string> worst_lines(const GridRun& run) {
+  std::vector<std::string> lines;
+  for (const FormSummary& summary : summarise_forms(run.results)) {
+    if (summary.worst != nullptr) {
+      lines.push_back(fmt::format("{} is {} off in: {}", summary.formula->name,
+                                  percent_text(summary.worst_error),
+                                  simulate_command_line(summary.worst->point, *summary.formula)));
+    }
+  }
+  return lines;
+}
+
 TextTable measured_table(const GridRun& run) {
   TextTable table{"Against measurements: value / measured - 1",
-                  {"plan", "figure", "measured", "simulated", "error"},
+                  {"plan", "figure", "measured", "by", "value", "off by"},
                   {},
-                  {false, false, true, true, true}};
-  for (const Formula* formula : formulas()) {
-    table.columns.emplace_back(formula->name);
-    table.right_aligned.push_back(true);
-  }
+                  {false, false, true, false, true, true}};
   for (const GridResult& result : run.results) {
-    if (result.point.measured) {
-      table.rows.push_back(measured_row(result));
+    if (!result.point.measured) {
+      continue;
+    }
+    const Measurement& measured = *result.point.measured;
+    const Bytes simulated = result.simulated(measured.figure);
+    table.rows.push_back({short_label(result.point), std::string(to_string(measured.figure)),
+                          to_iec(measured.bytes), "simulation", to_iec(simulated),
+                          percent_text(*result.error_of_simulation())});
+    for (const GridEstimate& estimate : result.estimates) {
+      table.rows.push_back({"", "", "", std::string(estimate.formula->name),
+                            bytes_text(estimate.bytes), percent_text(*result.error_of(estimate))});
     }
   }
   return table;
@@ -252,7 +248,10 @@ std::string grid_text(const GridRun& run, OutputFormat format) {
       text += (is_markdown ? format_markdown(table) : format_aligned(table)) + "\n";
     }
   }
-  return text + printable(grid_trust_line(run)) + "\n";
+  for (const std::string& line : worst_lines(run)) {
+    text += printable(line) + "\n";
+  }
+  return text + (run.results.empty() ? "" : "\n") + printable(grid_trust_line(run)) + "\n";
 }
 
 }  // namespace highwater

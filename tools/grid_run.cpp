@@ -12,8 +12,8 @@ namespace highwater {
 namespace {
 
 GridEstimate reduce(const ComparedEstimate& compared) {
-  return {compared.outcome.formula, compared.bytes(), compared.peak,
-          compared.error(),         compared.covered, compared.error_of_covered()};
+  return {compared.outcome.formula,     compared.bytes(), compared.peak,
+          compared.error().value_or(0), compared.covered, compared.error_of_covered()};
 }
 
 /// A simulation holds every block of its peak; of hundreds of them only figures are kept.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/safe_text.hpp"
 #include "traces/error.hpp"
 #include "workloads/models/hf_config.hpp"
 #include "workloads/models/presets.hpp"
@@ -22,7 +23,7 @@ bool is_file(const std::string& text) {
 
 ModelSpec model_option(const std::string& text) {
   if (!is_file(text)) {
-    return model_preset(text);
+    return model_preset(printable(text));
   }
   ModelSpec spec = read_model(text);
   if (const auto problems = model_problems(spec); !problems.empty()) {

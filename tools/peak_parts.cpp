@@ -17,11 +17,19 @@ bool is_output_head(std::string_view module) {
   return module == "lm_head" || module == "output_projection" || module == "output";
 }
 
+/// Autocast casts the head's operands inside of its module.
+bool makes_logits(const Site& site) {
+  return is_output_head(site.module) && site.op != "_to_copy";
+}
+
 /// The head's result, the loss over it, and the gradients on the way back: backward nodes that
-/// belong to no module are those of the loss.
+/// belong to no module are those of the loss. AccumulateGrad runs what a parameter waits for, and
+/// in the head's own backward are gradients of its input and its weight.
 bool belongs_to_loss(const Site& site, std::string_view phase) {
-  return is_output_head(site.module) || phase == "loss" ||
-         (!site.autograd.empty() && site.module.empty());
+  if (site.autograd.empty()) {
+    return makes_logits(site) || phase == "loss";
+  }
+  return site.module.empty() && site.autograd != "AccumulateGrad";
 }
 
 std::string describe(const Site& site) {
@@ -177,6 +185,8 @@ MemoryPart part_of(const LiveBlock& block, const SideTables& tables) {
       return MemoryPart::buffers;
     case Category::communication:
       return MemoryPart::communication;
+    case Category::weight_copy:
+      return MemoryPart::weight_copies;
     case Category::activation:
     case Category::temporary:
     case Category::unknown:

@@ -13,6 +13,7 @@
 #include "tools/model_option.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/plan_words.hpp"
+#include "tools/safe_text.hpp"
 
 namespace highwater {
 namespace {
@@ -47,7 +48,7 @@ class PlanReader {
   }
 
   void complain(const std::string& option, std::string_view value, std::string_view what) {
-    problems_->push_back(fmt::format("--{} {}: {}", option, value, what));
+    problems_->push_back(fmt::format("--{} {}: {}", option, printable(value), what));
   }
 
   template <class Value, std::size_t N>
@@ -339,7 +340,8 @@ void add_training_options(OptionParser& parser) {
 
 void add_parallel_options(OptionParser& parser) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("dp", text("N"), "data-parallel ranks; default 1")(
+  parser.add()("dp", text("N"),
+               "data-parallel ranks; default 1. More than one GPU: closed forms only, so far")(
       "dp-kind", text("K"), (choices(kDataParallels) + "; default ddp").c_str())(
       "tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(

@@ -20,28 +20,26 @@ namespace json = boost::json;
 
 constexpr double kMib = 1024.0 * 1024.0;
 
-bool is_tried(LlmemMethod method, const LlmemCluster& cluster) {
-  const bool is_one_gpu = cluster.n == 1 && method != LlmemMethod::cdp;
-  return !is_one_gpu && (method != LlmemMethod::dp_tp || cluster.has_groups());
-}
-
 /// The choice; on one GPU there is nothing to choose but whether it fits.
 std::string choice_text(const LlmemChoice& choice, const LlmemCluster& cluster) {
-  return cluster.n == 1 && choice ? "fits" : llmem_label(choice, cluster);
+  if (!choice || cluster.n == 1) {
+    return choice ? "fits" : llmem_label(choice, cluster);
+  }
+  return fmt::format("{} ({})", llmem_label(choice, cluster), to_string(*choice));
 }
 
 TextTable selection_table(const PlanResult& result) {
   TextTable table{
       fmt::format("LLMem's Algorithm 1 on {} GPU{} of {}", result.cluster.n,
                   result.cluster.n == 1 ? "" : "s", bytes_text(result.cluster.capacity)),
-      {"terms", "method", "largest batch", "score", "peak there", "choice"},
+      {"terms", "method", "largest batch", "score", "peak at it, at least at 1", "choice"},
       {},
       {false, false, true, true, true, false}};
   for (const PlanSelection& entry : result.selections) {
     std::string terms = entry.accounting;
     std::string choice = choice_text(entry.selection.printed, result.cluster);
     for (const LlmemMethod method : kLlmemMethods) {
-      if (is_tried(method, result.cluster)) {
+      if (entry.cluster.can_run(method)) {
         const LlmemScore& score = entry.selection.of(method);
         table.rows.push_back({std::exchange(terms, ""), std::string(to_string(method)),
                               std::to_string(score.max_batch), fmt::format("{:g}", score.score),
@@ -100,10 +98,14 @@ std::string simulation_note(const PlanRequest& request, const PlanResult& result
       describe(*result.simulated), to_iec(outside_memory(plan.gpu, plan.versions.torch).context));
 }
 
+json::value method_or_null(const LlmemChoice& choice) {
+  return choice ? json::value(to_string(*choice)) : json::value(nullptr);
+}
+
 json::object selection_json(const PlanSelection& entry, const LlmemCluster& cluster) {
   json::array methods;
   for (const LlmemMethod method : kLlmemMethods) {
-    if (is_tried(method, cluster)) {
+    if (entry.cluster.can_run(method)) {
       const LlmemScore& score = entry.selection.of(method);
       methods.push_back({{"method", to_string(method)},
                          {"largest_batch", score.max_batch},
@@ -114,6 +116,7 @@ json::object selection_json(const PlanSelection& entry, const LlmemCluster& clus
   return {{"terms", entry.accounting},
           {"methods", std::move(methods)},
           {"choice", llmem_label(entry.selection.printed, cluster)},
+          {"choice_method", method_or_null(entry.selection.printed)},
           {"choice_as_text_says", llmem_label(entry.selection.corrected, cluster)}};
 }
 
@@ -161,7 +164,7 @@ TextTable plan_table(const PlanResult& result) {
   table.columns = {"terms", "method", "largest_batch", "score", "peak_bytes", "choice"};
   for (const PlanSelection& entry : result.selections) {
     for (const LlmemMethod method : kLlmemMethods) {
-      if (is_tried(method, result.cluster)) {
+      if (entry.cluster.can_run(method)) {
         const LlmemScore& score = entry.selection.of(method);
         table.rows.push_back({entry.accounting, std::string(to_string(method)),
                               std::to_string(score.max_batch), fmt::format("{:g}", score.score),

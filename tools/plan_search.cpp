@@ -41,14 +41,17 @@ std::vector<PlanSelection> llmem_selections(const EstimateInputs& inputs,
   const LlmemJob job{
       .m_base = static_cast<double>(inputs.base.count()), .n = cluster.n, .tp_n = cluster.tp_n};
   std::vector<PlanSelection> selections;
-  const auto add = [&](const std::string& name, const LlmemAccounting& accounting) {
-    selections.push_back({name, llmem_select(accounting, cluster)});
+  const auto add = [&](const std::string& name, const LlmemAccounting& accounting,
+                       const LlmemCluster& known) {
+    selections.push_back({name, known, llmem_select(accounting, known)});
   };
-  add("as printed", llmem_accounting(inventory, sl, job));
+  LlmemCluster without_cdp = cluster;
+  without_cdp.has_cdp = false;  // the published code replicates nothing
+  add("as printed", llmem_accounting(inventory, sl, job), cluster);
   if (cluster.has_groups()) {
-    add("DP+TP corrected", llmem_accounting(inventory, sl, job, LlmemGathered::corrected));
+    add("DP+TP corrected", llmem_accounting(inventory, sl, job, LlmemGathered::corrected), cluster);
   }
-  add("published code", llmem_code_accounting(inventory, sl, job));
+  add("published code", llmem_code_accounting(inventory, sl, job), without_cdp);
   return selections;
 }
 

@@ -24,6 +24,7 @@ struct PlanRequest {
 /// Algorithm 1 over one way to add up LLMem's terms.
 struct PlanSelection {
   std::string accounting;  ///< "as printed", "corrected", "published code"
+  LlmemCluster cluster;
   LlmemSelection selection;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -85,8 +86,12 @@ std::string_view to_string(ReferenceKind kind) {
 ReferenceFile read_reference_cases(std::string_view text, const std::string& source) {
   const json::value document = parse_json_document(text, source, kRemedy);
   ReferenceFile file;
+  std::set<std::string> ids;
   for (const Field& field : Field(document, "", source, kRemedy).at("cases").elements()) {
     file.cases.push_back(read_case(field));
+    if (!ids.insert(file.cases.back().id).second) {
+      field.at("id").fail("another case has the same id");
+    }
     file.questions.push_back(without_answers(field.object()));
   }
   return file;

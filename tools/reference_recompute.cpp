@@ -76,6 +76,14 @@ std::string_view input_text(const json::object& reference_case, std::string_view
   return value.get_string();
 }
 
+const json::object& input_object(const json::object& reference_case, std::string_view key) {
+  const json::value& value = input(reference_case, key);
+  if (!value.is_object()) {
+    fail(key, "an object");
+  }
+  return value.get_object();
+}
+
 bool input_flag(const json::object& reference_case, std::string_view key) {
   const json::value& value = input(reference_case, key);
   if (!value.is_bool()) {

@@ -54,6 +54,8 @@ double input_number(const boost::json::object& reference_case, std::string_view 
 /// A whole number from 1 to 1,000,000.
 int input_count(const boost::json::object& reference_case, std::string_view key);
 std::string_view input_text(const boost::json::object& reference_case, std::string_view key);
+const boost::json::object& input_object(const boost::json::object& reference_case,
+                                        std::string_view key);
 bool input_flag(const boost::json::object& reference_case, std::string_view key);
 
 // Units of the sources.

@@ -143,7 +143,7 @@ ReferenceResult run_case(const ReferenceCase& reference, const json::object& que
       return result;
     }
     compare_all(computed, result);
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {  // inputs that are missing, wrong or unknown
     result.problem = error.what();
     return result;
   }

@@ -37,7 +37,7 @@ OptionParser option_parser() {
       "memory-limit", text("SIZE"), "what the process may take, as set by a memory fraction")(
       "memory-fraction", text("X"), "the same as a share of the GPU's memory, 0 to 1")(
       "bridge", text("NAME[,NAME]"),
-      "take the difference to these closed forms apart, part by part")(
+      "take the difference to these closed forms apart, part by part; all for all of them")(
       "find-batch", "search the largest batch that fits and report on it")(
       "fail-on-oom", "exit with 1 when memory ran out")("max-reserved", text("SIZE"),
                                                         "exit with 1 when peak reserved is above");

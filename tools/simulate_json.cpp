@@ -170,6 +170,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["gpus_that_hold"] = simulation.fits() ? boost::json::value(std::move(gpus)) : nullptr;
   root["parts_at_peak"] = parts_json(simulation.parts);
   root["estimates"] = comparison_json(report.estimates);
+  root["estimates_compared_with_complete_run"] = report.estimates.is_complete;
   root["estimates_not_applicable"] = refusals_json(report.estimates.refused);
   root["ranks"] = boost::json::array{
       {{"rank", 0}, {"peak", usage_json(simulation.replay.result.peak)}, {"fits", root["fits"]}}};

@@ -4,6 +4,7 @@
 // stream; names, stacks and pools are dense ids into the tables of the trace that holds it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -44,7 +45,11 @@ enum class Category : std::uint8_t {
   input,
   buffer,
   communication,
+  weight_copy,  ///< a parameter in another type: autocast's cache
 };
+
+inline constexpr std::size_t kCategoryCount =
+    static_cast<std::size_t>(Category::weight_copy) + std::size_t{1};
 
 /// "gradient", "optimizer_state", ...; the words used in files and reports.
 std::string_view to_string(Category category);

@@ -9,6 +9,7 @@
 
 #include "tests/support/dice.hpp"
 #include "tools/compared_estimates.hpp"
+#include "tools/site.hpp"
 #include "workloads/models/presets.hpp"
 
 using namespace highwater;
@@ -155,6 +156,91 @@ TEST_CASE("bridge: terms that cover a part in common are one line", "[cli][estim
   CHECK(result.lines[2].terms.empty());
   CHECK(result.estimated == 112);
   CHECK(result.simulated == 185);
+}
+
+TEST_CASE("peak parts: a tied head's gradients and autocast's copies are no logits",
+          "[cli][estimates]") {
+  PlannedRun run;
+  run.plan.model = model_preset("gpt2");
+  run.plan.seq = {16};
+  run.plan.precision = Precision::amp_bf16;
+  const Simulation simulation = simulate(run, {});
+  const auto& tables = simulation.trace->tables;
+  Bytes copies;
+  StringId phase;
+  for (const Event& event : simulation.trace->events) {
+    phase = event.kind == EventKind::phase ? event.text() : phase;
+    if (event.kind != EventKind::alloc) {
+      continue;
+    }
+    const LiveBlock block{event.allocation, event.stack, event.bytes(), event.category, phase};
+    const MemoryPart part = part_of(block, tables);
+    const Site site = site_of(tables, event.stack);
+    copies += part == MemoryPart::weight_copies ? event.bytes() : Bytes{};
+    if (site.module == "lm_head") {
+      const bool is_result = site.autograd.empty() && site.op == "mm";
+      CHECK((part == MemoryPart::logits) == (is_result && event.category == Category::activation));
+    }
+    CHECK_FALSE((site.autograd == "AccumulateGrad" && part == MemoryPart::logits));
+  }
+  // Every matrix and bias of the linear layers in bf16, the tied head among them, in three steps.
+  const std::uint64_t linear = 50257 * 768 + 12 * (12 * 768 * 768 + 9 * 768);
+  CHECK(copies == Bytes{3 * 2 * linear});
+}
+
+TEST_CASE("peak parts: the head of every family makes logits", "[cli][estimates]") {
+  for (const std::string_view model : {"gpt2", "biogpt", "plain-160m", "t5-small", "llama-160m"}) {
+    PlannedRun run;
+    run.plan.model = model_preset(model);
+    run.plan.seq = {16};
+    run.plan.training = false;
+    run.plan.attention = supports_sdpa(run.plan) ? Attention::sdpa : Attention::eager;
+    CAPTURE(model);
+    const auto shape = shape_of(run.plan.model);
+    const Simulation simulation = simulate(run, {});
+    const std::array sets{PartSet{MemoryPart::logits}};
+    const auto highest = highest_of(*simulation.trace, simulation.trace->events.size(), sets);
+    CHECK(highest[0] >= Bytes{static_cast<std::uint64_t>(15 * shape.vocab * 4)});
+  }
+}
+
+TEST_CASE("peak parts: free memory of the main pool is slack, of others isolation",
+          "[cli][estimates]") {
+  // One large block lives, one of the same pool was freed; a small one keeps a small segment.
+  RequestTrace trace;
+  trace.stream_handles = {0};
+  const auto alloc = [&](std::uint64_t bytes) {
+    trace.events.push_back({.value = bytes,
+                            .allocation = AllocationId(trace.allocation_count++),
+                            .stream = StreamId(0U),
+                            .kind = EventKind::alloc});
+  };
+  alloc(30ULL << 20U);
+  alloc(12ULL << 20U);
+  trace.events.push_back({.allocation = AllocationId(1U), .kind = EventKind::free});
+  alloc(1000);
+  ReplayOptions options;
+  options.version = &nearest_preset("2.6");
+  const PeakParts parts =
+      peak_parts(trace, options,
+                 {.event = 3, .reserved = Bytes{(30 + 12 + 2 + 8) << 20U}, .outside = Bytes{7}});
+  CHECK(parts.of(MemoryPart::segment_slack) == Bytes{12ULL << 20U});
+  CHECK(parts.of(MemoryPart::isolation) == Bytes{(2ULL << 20U) - 1024});
+  CHECK(parts.of(MemoryPart::rounding) == Bytes{24});
+  CHECK(parts.of(MemoryPart::later_growth) == Bytes{8ULL << 20U});
+  CHECK(parts.of(MemoryPart::outside) == Bytes{7});
+}
+
+TEST_CASE("estimates: what a form covers outside of tensors counts, too", "[cli][estimates]") {
+  PlannedRun run;
+  run.plan.model = model_preset("gpt2");
+  run.plan.seq = {16};
+  const Simulation simulation = simulate(run, {});
+  for (const ComparedEstimate& compared : compare_estimates(simulation).compared) {
+    if (compared.outcome.formula->name == "dnnmem") {
+      CHECK(compared.covered > simulation.outside.context + Bytes{4ULL * 124439808});
+    }
+  }
 }
 
 TEST_CASE("peak parts: logits and loss are told from other activations", "[cli][estimates]") {

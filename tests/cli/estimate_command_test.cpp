@@ -72,6 +72,10 @@ TEST_CASE("estimate: the job's size becomes data-parallel ranks", "[cli][estimat
   CHECK(bytes(job("--dp 16")) == whole / 16);
   CHECK(bytes(job("--gpus-per-node 8 --nodes 2")) == whole / 16);
   CHECK(number(job("--dp 16").at("job").at("nodes")) == 2);
+  CHECK(number(job("--dp 12").at("job").at("gpus")) == 12);  // two nodes of six
+  CHECK(number(job("--dp 16 --nodes 2").at("job").at("gpus_per_node")) == 8);
+  CHECK(number(job("--dp 8 --gpus-per-node 4").at("job").at("nodes")) == 2);
+  CHECK(number(job("--gpus-per-node 8").at("job").at("gpus")) == 8);
 }
 
 TEST_CASE("estimate: mistakes are reported together", "[cli][estimates]") {
@@ -85,6 +89,9 @@ TEST_CASE("estimate: mistakes are reported together", "[cli][estimates]") {
   }
   CHECK_THAT(run_line("estimate --model gpt2 --dp 3 --gpus-per-node 8").err,
              Contains("8 GPUs, but dp 3"));
+  // Said once, though both the word and the rules are looked at.
+  const std::string twice = run_line("estimate --model gpt2 --dp abc").err;
+  CHECK(twice.find("--dp abc") == twice.rfind("--dp abc"));
   CHECK_THAT(run_line("estimate").err, Contains("--model is missing"));
 }
 
@@ -113,7 +120,7 @@ TEST_CASE("simulate: forms beside the peak, bridged to the byte", "[cli][estimat
   CHECK(run.at("estimates").as_array().size() > 10);
   for (const auto& estimate : run.at("estimates").as_array()) {
     CAPTURE(std::string(estimate.at("name").as_string()));
-    const std::int64_t simulated = number(estimate.at("simulated_bytes"));
+    const std::int64_t simulated = number(estimate.at("simulated_peak_bytes"));
     CHECK(simulated == (estimate.at("about").as_string() == "device"
                             ? process
                             : number(run.at("peak").at("allocated_bytes"))));
@@ -123,12 +130,20 @@ TEST_CASE("simulate: forms beside the peak, bridged to the byte", "[cli][estimat
     const auto& bridge = estimate.at("bridge");
     std::int64_t difference = 0;
     for (const auto& line : bridge.at("lines").as_array()) {
-      difference += number(line.at("difference_bytes"));
+      difference += number(line.at("to_add_bytes"));
     }
     CHECK(number(bridge.at("estimated_bytes")) == number(estimate.at("bytes")));
     CHECK(number(bridge.at("simulated_bytes")) == process);
-    CHECK(difference == number(bridge.at("difference_bytes")));
+    CHECK(difference == number(bridge.at("to_add_bytes")));
   }
+}
+
+TEST_CASE("simulate: a run that ended early is compared as far as it came", "[cli][estimates]") {
+  const CommandRun table = run_line("simulate --model gpt2 --capacity 1MiB --bridge all,4n");
+  CHECK_THAT(table.out, Contains("up to where memory ran out") && !Contains("inf"));
+  const auto run = json_of("simulate --model gpt2 --capacity 1MiB");
+  CHECK_FALSE(run.at("estimates_compared_with_complete_run").as_bool());
+  CHECK(run.at("estimates").at(0).at("error_vs_simulated").is_null());
 }
 
 TEST_CASE("simulate: --bridge shows the forms that it names", "[cli][estimates][simulate]") {

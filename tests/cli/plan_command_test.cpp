@@ -27,7 +27,9 @@ TEST_CASE("plan: Algorithm 1 by the printed formulas and by the published code",
     CHECK(printed.at("methods").at(i).at("largest_batch").as_int64() == largest[i]);
     CHECK(printed.at("methods").at(i).at("score").as_double() == scores[i]);
   }
+  CHECK(printed.at("choice_method").as_string() == "ADP");
   CHECK(plan.at("llmem").at(2).at("choice").as_string() == "2DP+2TP");
+  CHECK(plan.at("llmem").at(2).at("methods").as_array().size() == 3);  // the code has no CDP
   CHECK(plan.at("published").at("choice").as_string() == "4TP");
   CHECK_THAT(std::string(plan.at("published").at("mismatch").as_string()), Contains("9 sequences"));
   CHECK(plan.at("simulated").is_null());
@@ -79,10 +81,11 @@ TEST_CASE("plan: models that LLMem does not describe are simulated all the same"
 }
 
 TEST_CASE("plan: mistakes are reported together", "[cli][plan]") {
-  const CommandRun result = run_line("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3");
+  const CommandRun result =
+      run_line("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3 --offload both");
   CHECK(result.code == ExitCode::usage);
-  for (const std::string text : {"--tp 4: 6 GPUs", "--dp: plan searches", "--batch: plan searches",
-                                 "give --gpu or --capacity"}) {
+  for (const std::string text : {"--tp 4: 6 GPUs", "--dp: plan chooses", "--batch: plan chooses",
+                                 "--offload: plan chooses", "give --gpu or --capacity"}) {
     CHECK_THAT(result.err, Contains(text));
   }
   CHECK(run_line("plan --published --format json").code == ExitCode::usage);

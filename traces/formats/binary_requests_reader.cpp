@@ -148,8 +148,7 @@ class RequestReader {
   }
 
   Category get_category() {
-    return static_cast<Category>(
-        in_.number_below(static_cast<std::uint64_t>(Category::communication) + 1, "category"));
+    return static_cast<Category>(in_.number_below(kCategoryCount, "category"));
   }
 
   /// Pool 0 needs no pool: events that name none have it too.

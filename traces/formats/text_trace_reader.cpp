@@ -16,7 +16,7 @@ namespace highwater {
 namespace {
 
 std::optional<Category> parse_category(std::string_view word) {
-  for (auto i = 0; i <= static_cast<int>(Category::communication); ++i) {
+  for (std::size_t i = 0; i < kCategoryCount; ++i) {
     if (to_string(static_cast<Category>(i)) == word) {
       return static_cast<Category>(i);
     }

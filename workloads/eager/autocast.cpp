@@ -38,6 +38,7 @@ Tensor AutocastOp::cast(const Tensor& operand, DType dtype) const {
     return autocast.cache[found->second].second;
   }
   Tensor copy = to_dtype(operand, dtype);
+  runtime_.categorize(copy, Category::weight_copy);
   autocast.cached.emplace(operand.get(), autocast.cache.size());
   autocast.cache.emplace_back(operand, copy);
   return copy;

@@ -13,7 +13,8 @@ namespace {
 bool outlives_an_iteration(Category category) {
   using enum Category;
   return category == parameter || category == gradient || category == optimizer_state ||
-         category == buffer || category == input || category == workspace;
+         category == buffer || category == input || category == workspace ||
+         category == weight_copy;
 }
 
 }  // namespace

@@ -26,12 +26,16 @@ std::string refusal(const EstimateInputs& /*inputs*/) {
 }
 
 std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
+  const Precision precision = inputs.plan.precision;
   if (!inputs.plan.training) {
-    return {};
+    const bool casts = precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+    return broken({{!casts, "it assumes weights loaded in 16 bits; autocast keeps them in fp32"}});
   }
   return broken({{!has_half_weights(inputs), "it assumes fp32 weights under autocast"},
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
+                 {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
+                 {inputs.plan.parallel.offload == Offload::none, "it knows no offloading"},
                  {inputs.gpus() == 1, "it knows one GPU"}});
 }
 

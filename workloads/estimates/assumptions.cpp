@@ -76,9 +76,22 @@ bool drops_only_scores(const EstimateInputs& inputs) {
          (kind == CheckpointKind::none && !keeps_scores(inputs));
 }
 
+bool keeps_logits_whole(const EstimateInputs& inputs) {
+  const LossKind loss = inputs.plan.loss.kind;
+  return loss != LossKind::chunked && loss != LossKind::fused;
+}
+
+bool keeps_gradients(const EstimateInputs& inputs) {
+  return !inputs.plan.optimizer.in_backward;
+}
+
+bool has_all_kv_heads(const EstimateInputs& inputs) {
+  return inputs.shape.kv_heads == inputs.shape.heads;
+}
+
 bool splits_the_model(const EstimateInputs& inputs) {
   const Parallelism& parallel = inputs.plan.parallel;
-  return parallel.tp * parallel.pp * parallel.cp > 1;
+  return parallel.tp > 1 || parallel.pp > 1 || parallel.cp > 1 || parallel.ep > 1;
 }
 
 Assumption assumes_data_parallel(const EstimateInputs& inputs,

@@ -54,6 +54,15 @@ bool keeps_scores(const EstimateInputs& inputs);
 /// Backward finds everything but attention's scores: they are recomputed, or never stored.
 bool drops_only_scores(const EstimateInputs& inputs);
 
+/// Logits of the whole micro-batch exist: the loss is neither chunked nor fused with the head.
+bool keeps_logits_whole(const EstimateInputs& inputs);
+
+/// All gradients live at the same time: the optimizer does not run inside the backward pass.
+bool keeps_gradients(const EstimateInputs& inputs);
+
+/// As many key and value heads as heads.
+bool has_all_kv_heads(const EstimateInputs& inputs);
+
 /// The job has other parallel axes than the data-parallel one.
 bool splits_the_model(const EstimateInputs& inputs);
 

@@ -23,6 +23,7 @@ std::vector<std::string> broken_deepspeed_assumptions(const EstimateInputs& inpu
                  {has_master_weights(inputs), "it assumes 16-bit weights with fp32 copies"},
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
+                 {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
                  {!splits_the_model(inputs),
                   "it shares states among all GPUs; the plan splits the model too"},
                  {inputs.plan.parallel.offload != Offload::activations,

@@ -120,7 +120,7 @@ Estimate dnnmem(Bytes context, const ComputeGraph& graph, const RequestTrace& tr
            {"tensors at the worst operator",
             "max_op SUM_live ceil_512(tensor)",
             bytes(dnnmem_tensors(graph, range)),
-            {activations, logits, gradients, temporaries, inputs, buffers}},
+            {activations, logits, gradients, weight_copies, temporaries, inputs, buffers}},
            {"allocator buffer",
             "64 MiB",
             bytes(kDnnmemBuffer),

@@ -4,18 +4,63 @@
 #include <map>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace highwater {
 namespace {
 
-constexpr int kUsualGpusPerNode = 8;
+constexpr std::int64_t kMostPerNode = 8;
+constexpr std::int64_t kMostGpus = 1 << 20;
 
-/// Data-parallel ranks: as the plan says, or what the other axes leave of the job.
-int data_parallel_size(const Parallelism& parallel, int gpus) {
-  const int model_ranks = parallel.tp * parallel.pp * parallel.cp;
-  return parallel.dp > 1 ? parallel.dp : std::max(1, gpus / model_ranks);
+/// The GPUs of a job as numbers that multiply to it.
+struct Nodes {
+  std::int64_t gpus_per_node = 1;
+  std::int64_t nodes = 1;
+
+  [[nodiscard]] std::int64_t gpus() const { return gpus_per_node * nodes; }
+};
+
+/// The most GPUs per node, up to 8, of which whole nodes make `gpus`.
+std::int64_t usual_per_node(std::int64_t gpus) {
+  std::int64_t per_node = std::min(gpus, kMostPerNode);
+  while (gpus % per_node != 0) {
+    --per_node;
+  }
+  return per_node;
+}
+
+/// What `job` says, and for the rest what `gpus` ranks need.
+Nodes nodes_of(std::int64_t gpus, const JobSize& job) {
+  if (job.gpus_per_node) {
+    const std::int64_t per_node = *job.gpus_per_node;
+    return {per_node, job.nodes.value_or(static_cast<int>((gpus + per_node - 1) / per_node))};
+  }
+  if (job.nodes) {
+    return {(gpus + *job.nodes - 1) / *job.nodes, *job.nodes};
+  }
+  const std::int64_t per_node = usual_per_node(gpus);
+  return {per_node, gpus / per_node};
+}
+
+std::int64_t model_ranks(const Parallelism& parallel) {
+  return std::int64_t{parallel.tp} * parallel.pp * parallel.cp;
 }
 
 }  // namespace
+
+std::string job_problem(const Parallelism& parallel, const JobSize& job) {
+  const std::int64_t gpus = nodes_of(parallel.gpus(), job).gpus();
+  const bool is_filled =
+      parallel.dp > 1 ? gpus == parallel.gpus() : gpus % model_ranks(parallel) == 0;
+  if (is_filled && gpus <= kMostGpus) {
+    return "";
+  }
+  return fmt::format(
+      "--gpus-per-node, --nodes: a job of {} GPUs, but dp {} x tp {} x pp {} x cp {} make {}{}",
+      gpus, parallel.dp, parallel.tp, parallel.pp, parallel.cp, parallel.gpus(),
+      parallel.dp > 1 ? "; make them agree, or leave --dp out"
+                      : "; give a job that the ranks divide");
+}
 
 EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job) {
   EstimateInputs inputs;
@@ -24,11 +69,12 @@ EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job) {
   inputs.count = parameter_count(plan.model.config);
   inputs.tensors = model_parameters(plan.model);
   inputs.seq = *std::ranges::max_element(plan.seq);
-  const int gpus = plan.parallel.gpus();
-  inputs.gpus_per_node = job.gpus_per_node.value_or(std::min(gpus, kUsualGpusPerNode));
-  inputs.nodes =
-      job.nodes.value_or(std::max(1, (gpus + inputs.gpus_per_node - 1) / inputs.gpus_per_node));
-  inputs.plan.parallel.dp = data_parallel_size(plan.parallel, inputs.gpus());
+  const Nodes nodes = nodes_of(plan.parallel.gpus(), job);
+  inputs.gpus_per_node = static_cast<int>(nodes.gpus_per_node);
+  inputs.nodes = static_cast<int>(nodes.nodes);
+  if (plan.parallel.dp == 1) {
+    inputs.plan.parallel.dp = static_cast<int>(nodes.gpus() / model_ranks(plan.parallel));
+  }
   return inputs;
 }
 

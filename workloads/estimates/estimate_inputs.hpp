@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "traces/units.hpp"
@@ -41,10 +42,13 @@ struct JobSize {
   std::optional<int> nodes;
 };
 
-/// @pre plan_problems(plan) is empty
-/// The job has gpus_per_node * nodes GPUs (default: 8 per node, at most what the plan's parallel
-/// sizes need); a data-parallel size that the plan leaves at 1 becomes what tensor, pipeline and
-/// context parallelism leave of them.
+/// Why the plan's ranks cannot fill such a job, one sentence with the remedy; empty if they can.
+std::string job_problem(const Parallelism& parallel, const JobSize& job);
+
+/// The job has gpus_per_node * nodes GPUs. What `job` leaves open is what the plan's ranks need, on
+/// nodes of at most 8 GPUs; a data-parallel size that the plan leaves at 1 becomes what tensor,
+/// pipeline and context parallelism leave of the job.
+/// @pre plan_problems(plan) and job_problem() are empty
 EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job = {});
 
 /// The largest number of parameters that one module owns directly: DeepSpeed's

@@ -13,6 +13,8 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
   return broken({{inputs.plan.precision == Precision::fp32, "it assumes fp32 weights"},
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
+                 {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
+                 {inputs.plan.parallel.offload == Offload::none, "it knows no offloading"},
                  {inputs.plan.parallel.gpus() == 1, "it knows one GPU"}});
 }
 

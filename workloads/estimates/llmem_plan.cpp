@@ -21,11 +21,6 @@ bool follows_gemini(const EstimateInputs& inputs) {
   return parallel.dp == 1 || parallel.tp == 1 || shards_everything(parallel.dp_kind);
 }
 
-bool keeps_logits_whole(const EstimateInputs& inputs) {
-  const LossKind loss = inputs.plan.loss.kind;
-  return loss != LossKind::chunked && loss != LossKind::fused;
-}
-
 bool runs_colossalai(const EstimateInputs& inputs) {
   const Parallelism& parallel = inputs.plan.parallel;
   return parallel.tp == 1 || parallel.tp_kind == TensorParallel::colossalai;
@@ -56,6 +51,7 @@ std::string llmem_refusal(const EstimateInputs& inputs) {
 }
 
 std::vector<std::string> llmem_broken_assumptions(const EstimateInputs& inputs) {
+  const Parallelism& parallel = inputs.plan.parallel;
   return broken(
       {{has_master_weights(inputs), "it assumes fp16 weights with fp32 copies"},
        {uses_adam(inputs), "it assumes Adam's two moments"},
@@ -63,6 +59,8 @@ std::vector<std::string> llmem_broken_assumptions(const EstimateInputs& inputs) 
        {inputs.plan.checkpoint.kind == CheckpointKind::full,
         "it assumes that every layer is checkpointed"},
        {keeps_logits_whole(inputs), "it assumes logits of the whole batch and their shifted copy"},
+       {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
+       {!parallel.sequence_parallel, "it assumes tensor without sequence parallelism"},
        {follows_gemini(inputs), "it assumes that data-parallel ranks share all states (ZeRO-3)"},
        {runs_colossalai(inputs), "it assumes Colossal-AI's tensor parallelism"},
        {inputs.plan.parallel.offload == Offload::none, "it assumes that nothing is offloaded"}});

@@ -17,11 +17,6 @@ int data_parallel_groups(const LlmemCluster& cluster) {
   return cluster.n / cluster.tp_n;
 }
 
-// Two axes need groups of more than one GPU and more than one group.
-bool can_run(LlmemMethod method, const LlmemCluster& cluster) {
-  return method != LlmemMethod::dp_tp || cluster.has_groups();
-}
-
 double score_of(LlmemMethod method, int batch, const LlmemCluster& cluster) {
   switch (method) {
     case LlmemMethod::cdp:
@@ -64,7 +59,7 @@ LlmemSelection llmem_select(const LlmemAccounting& accounting, const LlmemCluste
   LlmemSelection selection;
   LlmemMethod best = LlmemMethod::cdp;
   for (const LlmemMethod method : kLlmemMethods) {
-    if (!can_run(method, cluster)) {
+    if (!cluster.can_run(method)) {
       continue;
     }
     LlmemScore& result = selection.methods[static_cast<std::size_t>(method)];
@@ -76,11 +71,12 @@ LlmemSelection llmem_select(const LlmemAccounting& accounting, const LlmemCluste
       best = method;
     }
   }
-  if (selection.of(LlmemMethod::tp).score > 0) {
-    selection.printed = best;
-  }
   if (selection.of(best).score > 0) {
     selection.corrected = best;
+  }
+  // One GPU has no TP whose score the printed line could ask.
+  if (cluster.n == 1 || selection.of(LlmemMethod::tp).score > 0) {
+    selection.printed = selection.corrected;
   }
   return selection;
 }

@@ -23,22 +23,29 @@ double embedding_parameters(const MegatronModel& model) {
 }
 
 /// Of the micro-batches that a full pipeline holds, those in flight; more when interleaved.
-double pipeline_factor(const MegatronJob& job) {
+struct PipelineFactor {
+  double value = 1;
+  std::string equation;  ///< in front of a product: "min(1, n / p) "
+};
+
+PipelineFactor pipeline_factor(const MegatronJob& job) {
   if (job.chunks > 0) {
-    return 1 + (job.pp - 1) / (job.pp * job.chunks);
+    return {1 + (job.pp - 1) / (job.pp * job.chunks), "(1 + (p - 1) / (p m)) "};
   }
-  return job.pp > 1 ? std::min(1.0, job.microbatches / job.pp) : 1.0;
+  return job.pp > 1 ? PipelineFactor{std::min(1.0, job.microbatches / job.pp), "min(1, n / p) "}
+                    : PipelineFactor{};
 }
 
 Estimate activations_with_sp(const MegatronModel& model, const MegatronJob& job) {
   const double sb = job.seq * job.batch;
   const double sbh = sb * model.hidden;
-  const double share = pipeline_factor(job) / job.tp;
+  const auto [factor, prefix] = pipeline_factor(job);
+  const double share = factor / job.tp;
   Estimate estimate{
-      {{"layers", "s b h (18 + 4 F / h) L / t",
+      {{"layers", prefix + "s b h (18 + 4 F / h) L / t",
         share * sbh * (18 + 4 * model.ffn / model.hidden) * model.layers, kActivations},
-       {"token ids", "8 s b p / t", share * 8 * sb * job.pp, kTokens},
-       {"embedding dropout", "s b h p / t", share * sbh * job.pp, kActivations}}};
+       {"token ids", prefix + "8 s b p / t", share * 8 * sb * job.pp, kTokens},
+       {"embedding dropout", prefix + "s b h p / t", share * sbh * job.pp, kActivations}}};
   if (job.pp == 1) {
     estimate.terms.push_back(
         {"final norm and output projection", "4 s b h / t", 4 * sbh / job.tp, kActivations});
@@ -49,17 +56,20 @@ Estimate activations_with_sp(const MegatronModel& model, const MegatronJob& job)
 }
 
 Estimate activations_without_sp(const MegatronModel& model, const MegatronJob& job) {
+  constexpr double kSlack = 1.05;
   const double sb = job.seq * job.batch;
   const double sbh = sb * model.hidden;
-  const double factor = 1.05 * pipeline_factor(job);
-  Estimate estimate{{{"layers", "1.05 s b h (10 + 24 / t) L",
-                      factor * sbh * (10 + 24 / job.tp) * model.layers, kActivations},
-                     {"token ids", "1.05 * 8 s b p", factor * 8 * sb * job.pp, kTokens},
-                     {"embedding dropout", "1.05 s b h p", factor * sbh * job.pp, kActivations}}};
+  const auto [pipeline, prefix] = pipeline_factor(job);
+  const double factor = kSlack * pipeline;
+  Estimate estimate{
+      {{"layers", prefix + "1.05 s b h (10 + 24 / t) L",
+        factor * sbh * (10 + 24 / job.tp) * model.layers, kActivations},
+       {"token ids", prefix + "1.05 * 8 s b p", factor * 8 * sb * job.pp, kTokens},
+       {"embedding dropout", prefix + "1.05 s b h p", factor * sbh * job.pp, kActivations}}};
   if (job.pp == 1) {
-    estimate.terms.push_back({"final norm", "1.05 * 2 s b h", 1.05 * 2 * sbh, kActivations});
+    estimate.terms.push_back({"final norm", "1.05 * 2 s b h", kSlack * 2 * sbh, kActivations});
     estimate.terms.push_back(
-        {"logits", "1.05 * 2 s b v / t", 1.05 * 2 * sb * model.padded_vocab / job.tp, kLogits});
+        {"logits", "1.05 * 2 s b v / t", kSlack * 2 * sb * model.padded_vocab / job.tp, kLogits});
   }
   return estimate;
 }
@@ -99,20 +109,26 @@ std::string refusal(const EstimateInputs& inputs) {
 
 std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
   const Parallelism& parallel = inputs.plan.parallel;
-  return broken({{has_master_weights(inputs), "it assumes 16-bit weights with fp32 copies"},
-                 {uses_adam(inputs), "it assumes Adam's two moments"},
-                 {trains_all(inputs), "it assumes that all parameters are trained"},
-                 {drops_only_scores(inputs),
-                  "it assumes that attention's scores are recomputed, and nothing else"},
-                 {!has_gated_mlp(inputs.plan.model.config),
-                  "it counts the activations of an MLP of two matrices"},
-                 {residual_dropout(inputs.plan) > 0, "it assumes dropout in every layer"},
-                 assumes_data_parallel(inputs, {DataParallel::ddp, DataParallel::zero1},
-                                       "replicas or the distributed optimizer"),
-                 {parallel.pp == 1 || parallel.schedule != PipelineSchedule::gpipe,
-                  "it assumes one forward, one backward in turn"},
-                 {parallel.cp == 1, "it knows no context parallelism"},
-                 {parallel.offload == Offload::none, "it knows no offloading"}});
+  return broken(
+      {{has_master_weights(inputs), "it assumes 16-bit weights with fp32 copies"},
+       {uses_adam(inputs), "it assumes Adam's two moments"},
+       {trains_all(inputs), "it assumes that all parameters are trained"},
+       {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
+       {keeps_logits_whole(inputs), "it assumes logits of the whole batch"},
+       {has_all_kv_heads(inputs), "it counts activations of as many key-value heads as heads"},
+       {embedding_width(inputs.plan.model.config) == inputs.shape.hidden,
+        "it assumes an embedding as wide as the layers"},
+       {drops_only_scores(inputs),
+        "it assumes that attention's scores are recomputed, and nothing else"},
+       {!has_gated_mlp(inputs.plan.model.config),
+        "it counts the activations of an MLP of two matrices"},
+       {residual_dropout(inputs.plan) > 0, "it assumes dropout in every layer"},
+       assumes_data_parallel(inputs, {DataParallel::ddp, DataParallel::zero1},
+                             "replicas or the distributed optimizer"),
+       {parallel.pp == 1 || parallel.schedule != PipelineSchedule::gpipe,
+        "it assumes one forward, one backward in turn"},
+       {parallel.cp == 1, "it knows no context parallelism"},
+       {parallel.offload == Offload::none, "it knows no offloading"}});
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {
@@ -174,7 +190,8 @@ const Formula kMegatron{
         "18 shard, or (6 + 12 / d) shard; shard = (block / p + h v) / t; + (s b h (18 + 4 "
         "F / h) L + 8 s b p + s b h p + [p = 1] 4 s b (h + v)) / t with sequence "
         "parallelism, else 1.05 (s b h (10 + 24 / t) L + 8 s b p + s b h p + [p = 1] 2 s b "
-        "(h + v / t))",
+        "(h + v / t)); p > 1: all of it times min(1, n / p) for n micro-batches, or 1 + (p - 1) / "
+        "(p m) with m chunks per rank",
     .source =
         "Megatron-LM, megatron/training/theoretical_memory_usage.py, "
         "compute_weight_and_optimizer_memory, compute_activation_memory and "

@@ -15,6 +15,7 @@ enum class MemoryPart : std::uint8_t {
   parameters,
   gradients,  ///< of parameters
   optimizer_states,
+  weight_copies,  ///< parameters in another type: autocast's cache
   activations,    ///< kept for backward, without logits and loss
   logits,         ///< the output head's result, the loss and their gradients
   temporaries,    ///< gradients of activations and other short-lived tensors

@@ -31,6 +31,7 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
   return broken({{has_master_weights(inputs), "it assumes 16-bit weights with fp32 copies"},
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
+                 {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
                  {!splits_the_model(inputs), "it knows data parallelism only"},
                  {inputs.plan.parallel.offload == Offload::none, "it knows no offloading"}});
 }
