@@ -67,7 +67,7 @@ TensorList efficient_backward_kernel(Node& node, TensorList& grads, double dropo
   const Tensor logsumexp = node.unpack(4);
   const Tensor output = node.unpack(5);
   const Operands in{.query = query, .key = key, .value = value, .mask = mask};
-  OpScope op(runtime, "_efficient_attention_backward");
+  OpScope op(runtime, "_efficient_attention_backward", 2);
   const auto blocks =
       efficient_backward(runtime.gpu, shape_of(in), in.query.dtype(), dropout, node.needs(3));
   const Tensor grad = contiguous(swap_heads(grads[0]));

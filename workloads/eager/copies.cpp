@@ -128,7 +128,7 @@ Tensor stack(std::span<const Tensor> operands, std::int64_t dim) {
 
 Tensor constant_pad(const Tensor& self, const Dims& pads) {
   const auto node = begin_node(self.runtime(), "ConstantPadNdBackward0", {self});
-  OpScope op(self.runtime(), "constant_pad_nd");
+  OpScope op(self.runtime(), "constant_pad_nd", 2);
   Dims sizes = self.sizes();
   for (std::size_t i = 0; i < pads.size(); i += 2) {
     sizes[sizes.size() - 1 - i / 2] += pads[i] + pads[i + 1];

@@ -39,7 +39,8 @@ void accumulate(Tensor& sum, Tensor& grad) {
     sum = std::move(grad);
   } else if (!can_accumulate_in_place(sum)) {
     sum = add(sum, grad);
-  } else if (sum.runtime().recorder != nullptr) {
+  } else {
+    sum.runtime().launch(1);
     const std::array<Tensor, 2> operands{sum, grad};
     const RecordedScope record(sum.runtime(), "add_", operands);
   }
@@ -173,13 +174,23 @@ class GraphTask {
   std::priority_queue<Task, std::vector<Task>, RunsLater> ready_;
 };
 
+void run_final_callbacks(Runtime& runtime) {
+  for (const auto& callback : std::exchange(runtime.final_callbacks, {})) {
+    callback();
+  }
+}
+
 }  // namespace
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
   Runtime& runtime = roots.front().runtime();
   Scoped<Thread> thread(runtime.thread, Thread::autograd);
   Scoped<bool> no_grad(runtime.grad_enabled, false);
+  ++runtime.backward_depth;
   GraphTask(runtime).run(roots, grads);
+  if (--runtime.backward_depth == 0) {
+    run_final_callbacks(runtime);
+  }
 }
 
 void backward(const Tensor& root, Tensor grad) {

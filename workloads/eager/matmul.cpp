@@ -63,7 +63,7 @@ Tensor grad_of_right(const Tensor& grad, const Tensor& left, const Dims& sizes,
 
 Tensor product(const char* op, const Tensor& self, const Tensor& other, const Dims& sizes) {
   Runtime& runtime = self.runtime();
-  OpScope scope(runtime, op);
+  OpScope scope(runtime, op, 0);
   Tensor result = empty(runtime, sizes, self.dtype());
   const Tensor left = prepared(self);
   const Tensor right = prepared(other);
@@ -73,7 +73,7 @@ Tensor product(const char* op, const Tensor& self, const Tensor& other, const Di
 
 Tensor addmm_product(const Tensor& bias, const Tensor& mat1, const Tensor& mat2) {
   Runtime& runtime = mat1.runtime();
-  OpScope scope(runtime, "addmm");
+  OpScope scope(runtime, "addmm", 0);
   Tensor result = empty(runtime, {mat1.sizes()[0], mat2.sizes()[1]}, mat1.dtype());
   const Tensor left = prepared(mat1);
   const Tensor right = prepared(mat2);

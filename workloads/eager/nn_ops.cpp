@@ -20,7 +20,7 @@ TensorList layer_norm_backward(Node& node, TensorList& grads) {
   const Tensor weight = node.unpack(2);
   const Tensor mean = node.unpack(3);
   const Tensor rstd = node.unpack(4);
-  OpScope op(runtime, "native_layer_norm_backward");
+  OpScope op(runtime, "native_layer_norm_backward", 2);
   const Tensor grad = contiguous(grads[0]);
   const Tensor x = contiguous(input);
   TensorList out(3);
@@ -131,7 +131,7 @@ Tensor nll_loss(const Tensor& self_in, const Tensor& target) {
   const Tensor total_weight = empty(runtime, {}, self.dtype());
   finish_node(node, output, [](Node& own, TensorList&) {
     const Tensor log_probabilities = own.unpack(0);
-    OpScope scope(*own.runtime, "nll_loss_backward");
+    OpScope scope(*own.runtime, "nll_loss_backward", 2);
     return TensorList{empty(*own.runtime, log_probabilities.sizes(), log_probabilities.dtype())};
   });
   if (node) {
@@ -143,7 +143,7 @@ Tensor nll_loss(const Tensor& self_in, const Tensor& target) {
 TensorList embedding_backward(Node& node, TensorList& grads, const Dims& weight) {
   Runtime& runtime = *node.runtime;
   const Tensor indices = node.unpack(0);
-  OpScope op(runtime, "embedding_dense_backward");
+  OpScope op(runtime, "embedding_dense_backward", 2);
   const Tensor grad = contiguous(grads[0]);
   const auto blocks =
       run_script(runtime, highwater::embedding_backward(runtime.gpu, indices.numel(), weight[0],

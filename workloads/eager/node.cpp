@@ -44,6 +44,7 @@ TensorList accumulate_grad(Node& node, TensorList& grads) {
   }
   if (variable.grad.defined()) {
     // In place; the incoming gradient is freed when the node ends.
+    runtime.launch(1);
     if (runtime.recorder != nullptr) {
       runtime.recorder->use(variable.grad);
     }

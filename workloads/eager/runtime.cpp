@@ -1,5 +1,6 @@
 #include "workloads/eager/runtime.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <utility>
@@ -28,8 +29,13 @@ void TensorImpl::destroy(TensorImpl* impl) {
   delete impl;
 }
 
-Runtime::Runtime(const Gpu& device, Release torch_release, Release transformers_release)
-    : gpu(device), torch(torch_release), transformers(transformers_release), stream(0U) {
+Runtime::Runtime(const Gpu& device, Release torch_release, Release transformers_release,
+                 EventDelay delay)
+    : gpu(device),
+      torch(torch_release),
+      transformers(transformers_release),
+      stream(0U),
+      stream_events_(delay) {
   trace_.stream_handles = {0};
   trace_.index_of(PoolId{});
   module_id("");
@@ -54,6 +60,7 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
   if (place != Place::cuda || bytes == 0) {
     return storage;
   }
+  complete_events();
   storage->has_block = true;
   storage->allocation = AllocationId(trace_.allocation_count++);
   storage->event = event_count_;
@@ -74,7 +81,65 @@ void Runtime::release(Storage& storage) {
     if (recorder != nullptr) {
       recorder->on_free(storage.allocation);
     }
-    append({.allocation = storage.allocation, .stack = site(), .kind = EventKind::free});
+    if (storage.used_on.empty()) {
+      append({.allocation = storage.allocation, .stack = site(), .kind = EventKind::free});
+    } else {
+      free_used_elsewhere(storage);
+    }
+  }
+}
+
+StreamId Runtime::make_stream() {
+  const StreamId made(trace_.stream_handles.size());
+  trace_.stream_handles.push_back(made.value());
+  return made;
+}
+
+void Runtime::record_stream(const Tensor& tensor, StreamId other) {
+  Storage& storage = *tensor->storage;
+  auto& streams = storage.used_on;
+  const bool is_new = std::ranges::find(streams, other) == streams.end();
+  if (storage.has_block && other != stream && is_new) {
+    streams.push_back(other);
+  }
+}
+
+// A trace can only say that all events on a stream are complete. So events that complete one by one
+// get a stream of their own each, as those of recordings do (sim/derivation.hpp).
+StreamId Runtime::take_event_name(StreamId other) {
+  if (stream_events_.are_immediate()) {
+    return other;
+  }
+  if (event_names_.empty()) {
+    return make_stream();
+  }
+  const StreamId name = event_names_.back();
+  event_names_.pop_back();
+  return name;
+}
+
+void Runtime::free_used_elsewhere(const Storage& storage) {
+  boost::container::small_vector<StreamId, 1> names;
+  for (const StreamId used_on : storage.used_on) {
+    names.push_back(take_event_name(used_on));
+    append({.allocation = storage.allocation,
+            .stream = names.back(),
+            .kind = EventKind::record_stream});
+  }
+  append({.allocation = storage.allocation, .stack = site(), .kind = EventKind::free});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (stream_events_.are_immediate()) {
+      append({.stream = names[i], .kind = EventKind::stream_done});
+    } else {
+      stream_events_.record(storage.used_on[i], names[i]);
+    }
+  }
+}
+
+void Runtime::complete_events() {
+  for (const StreamId name : stream_events_.query()) {
+    append({.stream = name, .kind = EventKind::stream_done});
+    event_names_.push_back(name);
   }
 }
 

@@ -5,6 +5,7 @@
 // own), the GPU and the versions to imitate.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 
 #include "traces/request_trace.hpp"
 #include "workloads/eager/node.hpp"
+#include "workloads/eager/stream_events.hpp"
 #include "workloads/eager/tensor.hpp"
 #include "workloads/gpu.hpp"
 #include "workloads/kernels/attention.hpp"
@@ -43,7 +45,7 @@ enum class Thread : std::uint8_t { main, autograd };
 
 class Runtime {
  public:
-  Runtime(const Gpu& gpu, Release torch, Release transformers);
+  Runtime(const Gpu& gpu, Release torch, Release transformers, EventDelay delay = {});
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
   ~Runtime();
@@ -62,6 +64,28 @@ class Runtime {
   /// The same, unless the block already has a role that outlives one iteration.
   void categorize_transient(const Tensor& tensor, Category category);
 
+  // --- other streams ------------------------------------------------------------------------
+
+  /// A stream beside the main one, such as that of a communicator.
+  StreamId make_stream();
+
+  /// Tensor.record_stream(other): the block, once freed, waits for what `other` does until then.
+  void record_stream(const Tensor& tensor, StreamId other);
+
+  /// How far `other` is, as a later wait_for() names it.
+  [[nodiscard]] std::uint64_t position_of(StreamId other) const {
+    return stream_events_.recorded(other);
+  }
+
+  /// The main stream waits until `other` has come to `position`.
+  void wait_for(StreamId other, std::uint64_t position) { stream_events_.wait(other, position); }
+
+  /// The host waits for the main stream, as for a value that it reads.
+  void synchronize() { stream_events_.synchronize(); }
+
+  /// The device is given so many kernels.
+  void launch(int kernels) { stream_events_.launch(kernels); }
+
   // --- markers ------------------------------------------------------------------------------
 
   void mark_step(std::uint64_t step);
@@ -78,6 +102,9 @@ class Runtime {
   /// Nodes waiting to be deleted without recursion (engine.cpp: deleteNode).
   std::vector<Node*> dead_nodes;
   bool deleting_nodes = false;
+
+  /// What runs when the current backward is through, in order (engine.cpp: queue_callback).
+  std::vector<std::function<void()>> final_callbacks;
   int backward_depth = 0;  ///< nested backward() calls
 
   // --- state --------------------------------------------------------------------------------
@@ -129,9 +156,14 @@ class Runtime {
 
   StackId site();
   void append(Event event);
+  void complete_events();
+  void free_used_elsewhere(const Storage& storage);
+  StreamId take_event_name(StreamId other);
 
   RequestTrace trace_;
-  bool is_closed_ = false;  ///< the trace was taken: what still lives outlived the run
+  StreamEvents stream_events_;
+  std::vector<StreamId> event_names_;  ///< not in use
+  bool is_closed_ = false;             ///< the trace was taken: what still lives outlived the run
   std::uint64_t event_count_ = 0;
   std::uint64_t sequence_nr_ = 0;
   bool has_workspace_[2] = {false, false};
@@ -164,10 +196,17 @@ class NoGrad : Scoped<bool> {
   explicit NoGrad(Runtime& runtime) : Scoped(runtime.grad_enabled, false) {}
 };
 
-/// Names the operator that allocations belong to, for a scope.
+/// Names the operator that allocations belong to, for a scope. Its kernels are launched at the end.
 class OpScope : Scoped<const char*> {
  public:
-  OpScope(Runtime& runtime, const char* name) : Scoped(runtime.op, name) {}
+  OpScope(Runtime& runtime, const char* name, int kernels = 1)
+      : Scoped(runtime.op, name), runtime_(runtime), kernels_(kernels) {}
+
+  ~OpScope() { runtime_.launch(kernels_); }
+
+ private:
+  Runtime& runtime_;
+  int kernels_;
 };
 
 }  // namespace highwater::eager

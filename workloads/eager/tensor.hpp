@@ -28,7 +28,8 @@ struct Storage : RefCounted {
   std::uint64_t event = 0;  ///< index of its allocation in the trace
   AllocationId allocation;
   Place place = Place::cuda;
-  bool has_block = false;  ///< false for zero bytes, host and meta
+  bool has_block = false;                               ///< false for zero bytes, host and meta
+  boost::container::small_vector<StreamId, 1> used_on;  ///< other streams (record_stream)
 
   static void destroy(Storage* storage);
 };

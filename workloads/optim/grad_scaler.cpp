@@ -65,6 +65,7 @@ void GradScaler::step(OptimizerRun& optimizer) {
   if (stage_ == Stage::ready) {
     unscale();
   }
+  runtime_.synchronize();  // found_inf.item() decides whether there is a step
   optimizer.step();
 }
 
