@@ -109,6 +109,7 @@ constexpr std::int64_t kMostSequences = 1'000'000;
 constexpr std::int64_t kMostTokens = 100'000'000;
 constexpr std::int64_t kMostSteps = 10'000;
 constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostLag = 1'000'000;
 
 void read_seq(PlanReader& reader, TrainingPlan& plan) {
   const auto given = reader.text("seq");
@@ -281,6 +282,16 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.count("cp", parallel.cp, 1, kMostRanks);
   reader.count("ep", parallel.ep, 1, kMostRanks);
   reader.word("offload", kOffloads, parallel.offload);
+  if (reader.text("bucket-cap-mb") != "default") {
+    parallel.bucket_cap_mb =
+        reader.real("bucket-cap-mb", 1e-6, 1e9, "above 0, or default for 1 and then 25");
+  }
+  reader.word("bucket-view", kYesNo, parallel.bucket_view);
+  reader.word("static-graph", kYesNo, parallel.static_graph);
+  reader.word("no-sync", kYesNo, parallel.no_sync);
+  reader.word("backend", kCommBackends, parallel.backend);
+  reader.count("event-lag", parallel.event_lag, 0, kMostLag);
+  reader.count("event-queries", parallel.event_queries, 0, kMostLag);
 }
 
 template <class Value, std::size_t N>
@@ -340,9 +351,13 @@ void add_training_options(OptionParser& parser) {
 
 void add_parallel_options(OptionParser& parser) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  const auto flag = [] {
+    return po::value<std::string>()->implicit_value("true")->value_name("BOOL");
+  };
   parser.add()("dp", text("N"),
-               "data-parallel ranks; default 1. More than one GPU: closed forms only, so far")(
-      "dp-kind", text("K"), (choices(kDataParallels) + "; default ddp").c_str())(
+               "data-parallel ranks; default 1. Simulated with ddp, other kinds by closed forms "
+               "only, so far")("dp-kind", text("K"),
+                               (choices(kDataParallels) + "; default ddp").c_str())(
       "tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
       "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),
@@ -352,7 +367,16 @@ void add_parallel_options(OptionParser& parser) {
       "pp-chunks", text("N"), "model chunks per rank of an interleaved schedule; default 2")(
       "cp", text("N"), "context-parallel ranks; default 1")("ep", text("N"),
                                                             "expert-parallel ranks; default 1")(
-      "offload", text("W"), (choices(kOffloads) + "; default none").c_str());
+      "offload", text("W"), (choices(kOffloads) + "; default none").c_str())(
+      "bucket-cap-mb", text("MIB"),
+      "size of DDP's gradient buckets; default 25, and 1 for the first")(
+      "bucket-view", flag(), "gradients are views into DDP's buckets (gradient_as_bucket_view)")(
+      "static-graph", flag(), "DDP is told that the graph never changes")(
+      "no-sync", flag(), "gradients are reduced after the last micro-batch of a step only")(
+      "backend", text("B"), "what carries collectives: nccl (default) or fake, which does nothing")(
+      "event-lag", text("N"),
+      "kernel launches by which events of other streams complete late; default 0")(
+      "event-queries", text("N"), "times an event is found incomplete; default 0");
 }
 
 }  // namespace

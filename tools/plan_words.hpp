@@ -81,6 +81,8 @@ inline constexpr std::array kOffloads{Word{"none", Offload::none},
                                       Word{"optimizer", Offload::optimizer},
                                       Word{"params", Offload::params}, Word{"both", Offload::both},
                                       Word{"activations", Offload::activations}};
+inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
+                                          Word{"fake", CommBackend::fake}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};
 inline constexpr std::array kYesNo{Word{"true", true}, Word{"false", false}, Word{"yes", true},
                                    Word{"no", false},  Word{"1", true},      Word{"0", false}};

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "traces/error.hpp"
+#include "workloads/dist/ddp.hpp"
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
@@ -114,7 +115,8 @@ class Training {
   explicit Training(const TrainingPlan& plan)
       : plan_(plan),
         runtime_(plan.gpu, parse_release(plan.versions.torch),
-                 parse_release(plan.versions.transformers)),
+                 parse_release(plan.versions.transformers),
+                 {.launches = plan.parallel.event_lag, .queries = plan.parallel.event_queries}),
         context_{.runtime = runtime_,
                  .plan = plan,
                  .place = first_place(plan.init),
@@ -149,6 +151,9 @@ class Training {
     if (plan_.init == ModelInit::pretrained_half) {
       context_.dtype = model_dtype(plan_.precision);
       nn::convert(*model_, context_.dtype);
+    }
+    if (plan_.parallel.dp > 1) {
+      replica_.emplace(*model_, plan_.parallel);
     }
     for (const auto& parameter : nn::named_parameters(*model_)) {
       if (parameter.tensor.requires_grad()) {
@@ -213,6 +218,10 @@ class Training {
 
   void micro_batch(std::int64_t index) {
     load_data(sequence_length(plan_, index));
+    std::optional<dist::DistributedDataParallel::NoSync> no_sync;
+    if (replica_ && plan_.parallel.no_sync && (index + 1) % plan_.grad_accum != 0) {
+      no_sync.emplace(*replica_);
+    }
     runtime_.mark_phase("forward");
     compute_loss();
     if (!plan_.training) {
@@ -228,6 +237,9 @@ class Training {
   Tensor batch_tensor(std::int64_t length) {
     Tensor tensor = eager::empty(runtime_, {plan_.batch, length}, DType::int64);
     runtime_.categorize(tensor, Category::input);
+    if (plan_.data == DataSource::to) {
+      runtime_.synchronize();  // the host waits for a copy from pageable memory
+    }
     return tensor;
   }
 
@@ -238,6 +250,10 @@ class Training {
     if (plan_.attention_mask) {
       batch_.attention_mask = batch_tensor(length);
     }
+  }
+
+  Outputs call_model(Inputs inputs) {
+    return replica_ ? replica_->forward(std::move(inputs)) : model_->forward(std::move(inputs));
   }
 
   // autocast, no_grad and sdpa_kernel() surround forward and loss, not backward.
@@ -262,7 +278,7 @@ class Training {
   }
 
   void loss_inside_model() {
-    Outputs outputs = model_->forward(batch_);
+    Outputs outputs = call_model(batch_);
     if (plan_.keep_logits) {
       outputs_ = std::move(outputs);
       loss_ = outputs_.loss;
@@ -276,7 +292,7 @@ class Training {
   void loss_outside_model() {
     Inputs inputs = batch_;
     inputs.labels.reset();
-    Tensor logits = model_->forward(std::move(inputs)).logits;
+    Tensor logits = call_model(std::move(inputs)).logits;
     outputs_.logits = std::move(logits);
     runtime_.mark_phase("loss");
     loss_ = models::outside_loss(outputs_.logits, batch_.labels, plan_.loss.kind);
@@ -288,7 +304,7 @@ class Training {
   void loss_of_chunks() {
     Inputs inputs = batch_;
     inputs.labels.reset();
-    auto chunks = model_->forward(std::move(inputs)).logit_chunks;
+    auto chunks = call_model(std::move(inputs)).logit_chunks;
     runtime_.mark_phase("loss");
     loss_ = models::chunked_loss(chunks, batch_.labels, ignored_labels_);
   }
@@ -297,6 +313,7 @@ class Training {
   Runtime runtime_;
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
+  std::optional<dist::DistributedDataParallel> replica_;
   std::vector<Tensor> parameters_;
   std::optional<OptimizerRun> optimizer_;
   std::optional<GradScaler> scaler_;

@@ -351,11 +351,53 @@ void require_truth(const Field& root) {
   }
 }
 
-void require_one_gpu(const Field& plan) {
-  const std::string kind = plan.at("dist").at("kind").text();
-  if (kind != "none") {
+constexpr std::array<std::string_view, 6> kDdpFields{"kind",          "world",        "bucket_view",
+                                                     "bucket_cap_mb", "static_graph", "backend"};
+
+constexpr std::array<std::pair<std::string_view, CommBackend>, 2> kCommBackends{{
+    {"nccl", CommBackend::nccl},
+    {"fake", CommBackend::fake},
+}};
+
+bool flag(const Field& fields, std::string_view key) {
+  const auto field = fields.find(key);
+  return field && field->boolean();
+}
+
+/// The recorder passes a bucket size in every case, 25 MiB unless the case has another.
+void read_ddp(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kDdpFields);
+  parallel.dp = dist.at("world").small_count();
+  if (parallel.dp < 2) {
+    throw Unsupported{"data parallelism over one rank is not supported"};
+  }
+  const auto cap = dist.find("bucket_cap_mb");
+  parallel.bucket_cap_mb = cap ? cap->real() : 25.0;
+  parallel.bucket_view = flag(dist, "bucket_view");
+  parallel.static_graph = flag(dist, "static_graph");
+  if (const auto backend = dist.find("backend"); backend && !backend->is_null()) {
+    parallel.backend = word(*backend, kCommBackends);
+  }
+}
+
+Parallelism read_parallelism(const Field& fields) {
+  Parallelism parallel;
+  const Field dist = fields.at("dist");
+  const std::string kind = dist.at("kind").text();
+  if (kind == "ddp") {
+    read_ddp(dist, parallel);
+    parallel.no_sync = fields.at("no_sync").boolean();
+  } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};
   }
+  const Field rig = fields.at("rig");
+  const auto count = [&](std::string_view key) {
+    const auto field = rig.find(key);
+    return field ? field->small_count() : 0;
+  };
+  parallel.event_lag = count("event_lag");
+  parallel.event_queries = count("event_queries");
+  return parallel;
 }
 
 /// Of a Python traceback: the error itself.
@@ -368,7 +410,7 @@ std::string last_line(std::string text) {
 
 TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const std::string& source) {
   const Field fields = root.at("case");
-  require_one_gpu(fields);
+  const Parallelism parallel = read_parallelism(fields);
   require_known(fields, kCaseFields);
   require_known(fields.at("rig"), kRigFields);
   require_truth(root);
@@ -412,6 +454,7 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
     plan.optimizer.kind = OptimizerKind::none;
     plan.grad_clip.reset();
   }
+  plan.parallel = parallel;
   plan.empty_cache_every_step = fields.at("empty_cache_every_step").boolean();
   plan.gpu = read_plan_gpu(fields.at("rig"), recorded.gpu);
   plan.versions = {recorded.torch,

@@ -346,6 +346,10 @@ bool sizes_are_sound(const Parallelism& p) {
          is_a_size(p.ep) && is_a_size(p.chunks);
 }
 
+bool is_ddp(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::ddp;
+}
+
 constexpr std::array kParallelRules{
     Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
@@ -381,12 +385,50 @@ constexpr std::array kParallelRules{
                   f.plan->parallel.pp == 1;
          },
          "pp-schedule interleaved: there is one stage; give --pp too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.bucket_cap_mb && !(*p.bucket_cap_mb > 0 && *p.bucket_cap_mb <= 1e9);
+         },
+         "bucket-cap-mb: a bucket has more than 0 and at most 1e9 MiB"},
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.event_lag < 0 || f.plan->parallel.event_queries < 0;
+         },
+         "event-lag, event-queries: give 0 or more"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return !is_ddp(p) && (p.bucket_cap_mb || p.bucket_view || p.static_graph);
+         },
+         "bucket-cap-mb, bucket-view, static-graph: these are options of DistributedDataParallel; "
+         "give --dp with dp-kind ddp too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.no_sync && p.dp == 1;
+         },
+         "no-sync: one rank has nothing to synchronize; give --dp too"},
+    Rule{[](const Facts& f) { return is_ddp(f.plan->parallel) && f.plan->optimizer.in_backward; },
+         "optimizer-in-backward with dp-kind ddp: each parameter would be updated before its "
+         "gradient was summed over the ranks; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_ddp(p) && p.static_graph && p.no_sync && f.plan->grad_accum > 1;
+         },
+         "static-graph with no-sync: DistributedDataParallel cannot learn the graph in a backward "
+         "that reduces nothing; leave one of them out"},
 };
 
 constexpr std::array kGeneratorGaps{
-    Rule{[](const Facts& f) { return f.plan->parallel.gpus() > 1 || f.plan->parallel.ep > 1; },
-         "dp, tp, pp, cp, ep: not supported yet by the simulation, which runs one GPU; leave them "
-         "out, or ask 'highwater estimate'"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.tp > 1 || p.pp > 1 || p.cp > 1 || p.ep > 1;
+         },
+         "tp, pp, cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
+         "estimate'"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.dp > 1 && p.dp_kind != DataParallel::ddp;
+         },
+         "dp-kind: the simulation knows only ddp yet; give it, leave --dp out, or ask 'highwater "
+         "estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
          "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
          "estimate'"},

@@ -119,6 +119,9 @@ enum class PipelineSchedule : std::uint8_t { gpipe, one_f_one_b, interleaved };
 /// What lives in host memory.
 enum class Offload : std::uint8_t { none, optimizer, params, both, activations };
 
+/// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
+enum class CommBackend : std::uint8_t { nccl, fake };
+
 /// How a job spreads over GPUs: dp * tp * pp * cp of them.
 struct Parallelism {
   int dp = 1;
@@ -132,6 +135,16 @@ struct Parallelism {
   int cp = 1;      ///< context parallel: parts of each sequence
   int ep = 1;      ///< ranks over which experts are spread, a part of dp
   Offload offload = Offload::none;
+
+  // Of DistributedDataParallel.
+  std::optional<double> bucket_cap_mb;  ///< MiB of every bucket; absent: 1 of the first, then 25
+  bool bucket_view = false;             ///< gradient_as_bucket_view
+  bool static_graph = false;
+  bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
+
+  CommBackend backend = CommBackend::nccl;
+  int event_lag = 0;      ///< kernel launches by which events of other streams complete late
+  int event_queries = 0;  ///< an event is found incomplete so many times
 
   /// GPUs of the smallest job.
   [[nodiscard]] int gpus() const { return dp * tp * pp * cp; }

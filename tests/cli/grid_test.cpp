@@ -102,11 +102,11 @@ TEST_CASE("grid: the cross product in the file's order, the last field fastest, 
 
 TEST_CASE("grid: combinations that the rules refuse are left out with the reason", "[cli][grid]") {
   const std::string grid =
-      R"({"grid": {"model": "gpt2", "seq": 64, "batch": 1, "dp": [1, 2],
+      R"({"grid": {"model": "gpt2", "seq": 64, "batch": 1, "tp": [1, 2],
                    "master-weights": [false, true]}})";
   const auto root = grid_json_of(grid);
   CHECK(labels_of(root.at("points").as_array()) ==
-        std::vector<std::string>{"model=gpt2 seq=64 batch=1 dp=1 master-weights=false"});
+        std::vector<std::string>{"model=gpt2 seq=64 batch=1 tp=1 master-weights=false"});
   const auto& skipped = root.at("skipped").as_array();
   REQUIRE(skipped.size() == 3);
   CHECK_THAT(skipped[1].at("reasons").as_array()[0].as_string().c_str(),

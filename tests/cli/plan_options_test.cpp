@@ -87,13 +87,35 @@ TEST_CASE("plan options: each axis is read", "[cli][plan]") {
   CHECK(plan.versions.torch == "2.6");
 }
 
+TEST_CASE("plan options: DDP's axes are read", "[cli][plan]") {
+  const Parallelism parallel =
+      read(with_model("--dp 4 --bucket-cap-mb 12.5 --bucket-view --no-sync --grad-accum 2 "
+                      "--backend fake --event-lag 20 --event-queries 3"))
+          .plan.parallel;
+  CHECK(parallel == Parallelism{.dp = 4,
+                                .bucket_cap_mb = 12.5,
+                                .bucket_view = true,
+                                .no_sync = true,
+                                .backend = CommBackend::fake,
+                                .event_lag = 20,
+                                .event_queries = 3});
+  CHECK(read(with_model("--dp 2 --static-graph")).plan.parallel.static_graph);
+  CHECK(problems_of(with_model("--bucket-view")).size() == 1);
+  CHECK(problems_of(with_model("--no-sync")).size() == 1);
+  CHECK(problems_of(with_model("--dp 2 --bucket-cap-mb 0")).size() == 1);
+  CHECK(problems_of(with_model("--dp 2 --optimizer-in-backward")).size() == 1);
+  CHECK(problems_of(with_model("--dp 2 --dp-kind fsdp2")).size() == 1);
+}
+
 TEST_CASE("plan options: a plan's words make the same plan again", "[cli][plan]") {
   for (const std::string options :
        {"", "--batch 2 --seq 512,256 --precision amp-fp16 --loss shift --grad-clip 1",
         "--checkpoint selective --optimizer adamw-8bit --keep-logits true --mode train",
         "--lora 16 --lora-targets c_attn,c_proj --lora-dropout 0.05 --dropout 0",
         "--optimizer none --mode eval --use-cache false --loss chunked --gpu v100-16",
-        "--optimizer-in-backward --zero-grad-at start --init cpu --torch 2.4"}) {
+        "--optimizer-in-backward --zero-grad-at start --init cpu --torch 2.4",
+        "--dp 4 --bucket-cap-mb 12.5 --bucket-view --no-sync --grad-accum 2 --event-lag 20",
+        "--dp 2 --static-graph --backend fake --event-queries 3 --bucket-cap-mb default"}) {
     CAPTURE(options);
     const TrainingPlan plan = read(with_model(options)).plan;
     const TrainingPlan again = read(as_options(plan)).plan;

@@ -151,6 +151,32 @@ TEST_CASE("recorded case: every axis reaches the plan", "[workloads][recorded]")
   CHECK(plan_with({{"rig", {{"profile", "h100-80"}}}}).gpu.major == 9);
 }
 
+TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
+  const Parallelism plain = plan_with({{"dist", {{"kind", "ddp"}, {"world", 8}}}}).parallel;
+  CHECK(plain == Parallelism{.dp = 8, .bucket_cap_mb = 25});  // the recorder always gives a size
+  const Parallelism other = plan_with({{"dist",
+                                        {{"kind", "ddp"},
+                                         {"world", 2},
+                                         {"bucket_view", true},
+                                         {"bucket_cap_mb", 10},
+                                         {"static_graph", true},
+                                         {"backend", "fake"}}},
+                                       {"no_sync", true},
+                                       {"rig", {{"event_lag", 20}, {"event_queries", 3}}}})
+                                .parallel;
+  CHECK(other == Parallelism{.dp = 2,
+                             .bucket_cap_mb = 10,
+                             .bucket_view = true,
+                             .static_graph = true,
+                             .no_sync = true,
+                             .backend = CommBackend::fake,
+                             .event_lag = 20,
+                             .event_queries = 3});
+  CHECK_THAT(
+      with({{"dist", {{"kind", "ddp"}, {"world", 2}, {"find_unused", true}}}}).unsupported_reason,
+      Contains("find_unused is not a field that is known"));
+}
+
 TEST_CASE("recorded case: a memory limit is a fraction of the device", "[workloads][recorded]") {
   const RecordedCase limited = with({{"memory_limit_mib", 4096}});
   CHECK(limited.memory_fraction == Approx(4096.0 * 1048576 / 84987084800.0));
