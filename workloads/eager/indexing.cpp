@@ -223,6 +223,7 @@ Tensor nonzero(const Tensor& self, std::int64_t found) {
   ScriptBlocks blocks;
   for (std::size_t i = 0; i < script.size(); ++i) {
     if (i == kCountSteps) {
+      runtime.synchronize();  // the host reads the count
       result = empty_strided(runtime, {found, dims}, {1, std::max<std::int64_t>(found, 1)},
                              DType::int64);
     }

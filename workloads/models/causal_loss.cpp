@@ -156,6 +156,7 @@ eager::TensorList fused_backward(eager::Node& node, eager::TensorList& grads) {
     const Tensor one = eager::empty(runtime, {}, DType::fp32);
     const Tensor same = eager::compare("eq", {grads[0], one});
     eager::reduce_plain("all", same, {}, false, DType::boolean);
+    runtime.synchronize();  // the host reads it
   }
   eager::TensorList result{eager::alias(node.unpack(0)), {}};
   if (node.saved.size() > 1) {

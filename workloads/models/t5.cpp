@@ -438,6 +438,7 @@ class T5Stack : public Module {
     if (attention_mask.defined()) {
       const Tensor padding = eager::to_dtype(attention_mask, DType::boolean);
       eager::reduce_plain("all", padding, {}, false, DType::boolean);
+      padding.runtime().synchronize();  // the host reads it
     }
   }
 

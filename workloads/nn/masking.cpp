@@ -25,6 +25,7 @@ void find_packed_sequence_indices(Tensor position_ids) {
   Tensor last_is_zero =
       eager::compare("eq", {eager::select(eager::slice(packed, 0, 0, end), 1, -1)});
   Tensor all = eager::reduce_plain("all", last_is_zero, {}, false, DType::boolean);
+  all.runtime().synchronize();  // the host reads it
   eager::end_of_frame(last_is_zero, all);
   eager::end_of_frame(position_ids, first, difference, packed);
 }
@@ -128,6 +129,7 @@ Tensor create_causal_mask(const ModelContext& context, const MaskRequest& reques
   if (!context.is_eager() && !windowed) {
     if (padding.defined()) {
       eager::reduce_plain("all", padding, {}, false, DType::boolean);
+      runtime.synchronize();  // the host reads it
     }
     return {};
   }

@@ -36,6 +36,7 @@ void init_state(Slot& slot) {
 // tensor.norm(2).item()
 void read_norm(const Tensor& tensor) {
   vector_norm(tensor, {}, false);
+  tensor.runtime().synchronize();
 }
 
 // (g * g).mean(dim), as the norm over `dim` squared and divided in place.
