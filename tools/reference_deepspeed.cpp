@@ -74,7 +74,7 @@ json::object zero3_derived(const json::object& c) {
   return in_bytes(zero3_of(c));
 }
 
-/// The documentation's session in Python for t5-large, which shifts right by 20 bits.
+/// The documentation's worked example for t5-large, which shifts right by 20 bits.
 json::object t5_large(const json::object& c) {
   const double p = input_number(c, "total_params");
   const double largest = input_number(c, "largest_layer_params");
