@@ -283,11 +283,11 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.count("ep", parallel.ep, 1, kMostRanks);
   reader.word("offload", kOffloads, parallel.offload);
   if (reader.text("bucket-cap-mb") != "default") {
-    parallel.bucket_cap_mb =
+    parallel.ddp.bucket_cap_mb =
         reader.real("bucket-cap-mb", 1e-6, 1e9, "above 0, or default for 1 and then 25");
   }
-  reader.word("bucket-view", kYesNo, parallel.bucket_view);
-  reader.word("static-graph", kYesNo, parallel.static_graph);
+  reader.word("bucket-view", kYesNo, parallel.ddp.bucket_view);
+  reader.word("static-graph", kYesNo, parallel.ddp.static_graph);
   reader.word("no-sync", kYesNo, parallel.no_sync);
   reader.word("backend", kCommBackends, parallel.backend);
   reader.count("event-lag", parallel.event_lag, 0, kMostLag);

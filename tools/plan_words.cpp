@@ -94,10 +94,11 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
       {"cp", std::to_string(plan.parallel.cp)},
       {"ep", std::to_string(plan.parallel.ep)},
       {"offload", word(kOffloads, plan.parallel.offload)},
-      {"bucket-cap-mb",
-       plan.parallel.bucket_cap_mb ? fmt::format("{}", *plan.parallel.bucket_cap_mb) : "default"},
-      {"bucket-view", yes_no(plan.parallel.bucket_view)},
-      {"static-graph", yes_no(plan.parallel.static_graph)},
+      {"bucket-cap-mb", plan.parallel.ddp.bucket_cap_mb
+                            ? fmt::format("{}", *plan.parallel.ddp.bucket_cap_mb)
+                            : "default"},
+      {"bucket-view", yes_no(plan.parallel.ddp.bucket_view)},
+      {"static-graph", yes_no(plan.parallel.ddp.static_graph)},
       {"no-sync", yes_no(plan.parallel.no_sync)},
       {"backend", word(kCommBackends, plan.parallel.backend)},
       {"event-lag", std::to_string(plan.parallel.event_lag)},

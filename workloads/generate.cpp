@@ -11,14 +11,11 @@
 #include <variant>
 
 #include "traces/error.hpp"
-#include "workloads/dist/ddp.hpp"
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/lora.hpp"
-#include "workloads/optim/clip_grad.hpp"
-#include "workloads/optim/grad_scaler.hpp"
-#include "workloads/optim/optimizer.hpp"
+#include "workloads/strategy/strategy.hpp"
 
 namespace highwater {
 
@@ -86,19 +83,6 @@ DType first_dtype(const TrainingPlan& plan) {
   return plan.init == ModelInit::pretrained_half ? DType::fp32 : model_dtype(plan.precision);
 }
 
-// One group of all parameters, or norms and biases in a second one (dimension below 2).
-std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
-                                                  int groups) {
-  if (groups == 1) {
-    return {parameters};
-  }
-  std::vector<std::vector<Tensor>> result(2);
-  for (const auto& parameter : parameters) {
-    result[parameter.dim() >= 2 ? 0 : 1].push_back(parameter);
-  }
-  return result;
-}
-
 // torchtitan's decoders give logits only; the script computes the loss.
 bool model_takes_labels(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::hf &&
@@ -152,19 +136,7 @@ class Training {
       context_.dtype = model_dtype(plan_.precision);
       nn::convert(*model_, context_.dtype);
     }
-    if (plan_.parallel.dp > 1) {
-      replica_.emplace(*model_, plan_.parallel);
-    }
-    for (const auto& parameter : nn::named_parameters(*model_)) {
-      if (parameter.tensor.requires_grad()) {
-        parameters_.push_back(parameter.tensor);
-      }
-    }
-    optimizer_.emplace(runtime_, plan_.optimizer,
-                       parameter_groups(parameters_, plan_.optimizer.param_groups));
-    if (plan_.precision == Precision::amp_fp16 && plan_.optimizer.kind != OptimizerKind::none) {
-      scaler_.emplace(runtime_);
-    }
+    strategy_ = make_strategy(*model_, plan_);
     if (plan_.loss.kind == LossKind::chunked) {
       ignored_labels_ = batch_tensor(1);
     }
@@ -188,19 +160,11 @@ class Training {
   void update() {
     if (plan_.grad_clip) {
       runtime_.mark_phase("clip");
-      if (scaler_) {
-        scaler_->unscale();
-      }
-      clip_grad_norm(runtime_, parameters_);
+      strategy_->clip_gradients();
     }
     if (plan_.optimizer.kind != OptimizerKind::none) {
       runtime_.mark_phase("optimizer");
-      if (scaler_) {
-        scaler_->step(*optimizer_);
-        scaler_->update();
-      } else {
-        optimizer_->step();
-      }
+      strategy_->step();
     }
     if (plan_.zero_grad_at == ZeroGradAt::end) {
       zero_grad();
@@ -213,15 +177,13 @@ class Training {
 
   void zero_grad() {
     runtime_.mark_phase("zero_grad");
-    optimizer_->zero_grad(plan_.set_to_none);
+    strategy_->zero_grad();
   }
 
   void micro_batch(std::int64_t index) {
     load_data(sequence_length(plan_, index));
-    std::optional<dist::DistributedDataParallel::NoSync> no_sync;
-    if (replica_ && plan_.parallel.no_sync && (index + 1) % plan_.grad_accum != 0) {
-      no_sync.emplace(*replica_);
-    }
+    const bool is_last = (index + 1) % plan_.grad_accum == 0;
+    strategy_->set_gradient_sync(is_last || !plan_.parallel.no_sync);
     runtime_.mark_phase("forward");
     compute_loss();
     if (!plan_.training) {
@@ -231,7 +193,7 @@ class Training {
     if (plan_.grad_accum > 1) {
       loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
     }
-    eager::backward(scaler_ ? scaler_->scale(loss_) : loss_);
+    strategy_->backward(loss_);
   }
 
   Tensor batch_tensor(std::int64_t length) {
@@ -250,10 +212,6 @@ class Training {
     if (plan_.attention_mask) {
       batch_.attention_mask = batch_tensor(length);
     }
-  }
-
-  Outputs call_model(Inputs inputs) {
-    return replica_ ? replica_->forward(std::move(inputs)) : model_->forward(std::move(inputs));
   }
 
   // autocast, no_grad and sdpa_kernel() surround forward and loss, not backward.
@@ -278,7 +236,7 @@ class Training {
   }
 
   void loss_inside_model() {
-    Outputs outputs = call_model(batch_);
+    Outputs outputs = strategy_->forward(batch_);
     if (plan_.keep_logits) {
       outputs_ = std::move(outputs);
       loss_ = outputs_.loss;
@@ -292,7 +250,7 @@ class Training {
   void loss_outside_model() {
     Inputs inputs = batch_;
     inputs.labels.reset();
-    Tensor logits = call_model(std::move(inputs)).logits;
+    Tensor logits = strategy_->forward(std::move(inputs)).logits;
     outputs_.logits = std::move(logits);
     runtime_.mark_phase("loss");
     loss_ = models::outside_loss(outputs_.logits, batch_.labels, plan_.loss.kind);
@@ -304,7 +262,7 @@ class Training {
   void loss_of_chunks() {
     Inputs inputs = batch_;
     inputs.labels.reset();
-    auto chunks = call_model(std::move(inputs)).logit_chunks;
+    auto chunks = strategy_->forward(std::move(inputs)).logit_chunks;
     runtime_.mark_phase("loss");
     loss_ = models::chunked_loss(chunks, batch_.labels, ignored_labels_);
   }
@@ -313,10 +271,7 @@ class Training {
   Runtime runtime_;
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
-  std::optional<dist::DistributedDataParallel> replica_;
-  std::vector<Tensor> parameters_;
-  std::optional<OptimizerRun> optimizer_;
-  std::optional<GradScaler> scaler_;
+  std::unique_ptr<Strategy> strategy_;
   Inputs batch_;
   Outputs outputs_;
   Tensor loss_;

@@ -372,9 +372,9 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
     throw Unsupported{"data parallelism over one rank is not supported"};
   }
   const auto cap = dist.find("bucket_cap_mb");
-  parallel.bucket_cap_mb = cap ? cap->real() : 25.0;
-  parallel.bucket_view = flag(dist, "bucket_view");
-  parallel.static_graph = flag(dist, "static_graph");
+  parallel.ddp.bucket_cap_mb = cap ? cap->real() : 25.0;
+  parallel.ddp.bucket_view = flag(dist, "bucket_view");
+  parallel.ddp.static_graph = flag(dist, "static_graph");
   if (const auto backend = dist.find("backend"); backend && !backend->is_null()) {
     parallel.backend = word(*backend, kCommBackends);
   }

@@ -387,7 +387,8 @@ constexpr std::array kParallelRules{
          "pp-schedule interleaved: there is one stage; give --pp too"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.bucket_cap_mb && !(*p.bucket_cap_mb > 0 && *p.bucket_cap_mb <= 1e9);
+           const auto& cap = p.ddp.bucket_cap_mb;
+           return cap && !(*cap > 0 && *cap <= 1e9);
          },
          "bucket-cap-mb: a bucket has more than 0 and at most 1e9 MiB"},
     Rule{[](const Facts& f) {
@@ -396,7 +397,7 @@ constexpr std::array kParallelRules{
          "event-lag, event-queries: give 0 or more"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return !is_ddp(p) && (p.bucket_cap_mb || p.bucket_view || p.static_graph);
+           return !is_ddp(p) && p.ddp != Ddp{};
          },
          "bucket-cap-mb, bucket-view, static-graph: these are options of DistributedDataParallel; "
          "give --dp with dp-kind ddp too"},
@@ -410,7 +411,7 @@ constexpr std::array kParallelRules{
          "gradient was summed over the ranks; leave one of them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return is_ddp(p) && p.static_graph && p.no_sync && f.plan->grad_accum > 1;
+           return is_ddp(p) && p.ddp.static_graph && p.no_sync && f.plan->grad_accum > 1;
          },
          "static-graph with no-sync: DistributedDataParallel cannot learn the graph in a backward "
          "that reduces nothing; leave one of them out"},

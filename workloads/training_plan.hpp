@@ -13,11 +13,16 @@
 #include "workloads/dtype.hpp"
 #include "workloads/gpu.hpp"
 #include "workloads/models/model_spec.hpp"
+#include "workloads/parallelism.hpp"
 
 namespace highwater {
 
-/// Whose Python code runs: transformers' classes or torchtitan's (DESIGN: family `plain`).
-enum class ModelCode : std::uint8_t { hf, torchtitan };
+/// Whose Python code runs: transformers' classes, torchtitan's (DESIGN: family `plain`) or
+/// Megatron-Core's.
+enum class ModelCode : std::uint8_t { hf, torchtitan, megatron };
+
+/// Whose training loop, optimizer and defaults.
+enum class Framework : std::uint8_t { torch, deepspeed, megatron, nemo, colossalai_gemini };
 
 /// The dtype the model is made in, or fp32 with autocast (amp_*).
 enum class Precision : std::uint8_t { fp32, bf16, fp16, amp_bf16, amp_fp16 };
@@ -108,50 +113,6 @@ struct Lora {
   std::vector<std::string> targets;  ///< module name endings; empty: PEFT's default of the family
 };
 
-/// How replicas of the model share their states.
-enum class DataParallel : std::uint8_t { ddp, zero1, zero2, zero3, fsdp1, fsdp2 };
-
-/// Whose tensor parallelism: where activations are split, gathered and kept.
-enum class TensorParallel : std::uint8_t { megatron, colossalai, dtensor };
-
-enum class PipelineSchedule : std::uint8_t { gpipe, one_f_one_b, interleaved };
-
-/// What lives in host memory.
-enum class Offload : std::uint8_t { none, optimizer, params, both, activations };
-
-/// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
-enum class CommBackend : std::uint8_t { nccl, fake };
-
-/// How a job spreads over GPUs: dp * tp * pp * cp of them.
-struct Parallelism {
-  int dp = 1;
-  DataParallel dp_kind = DataParallel::ddp;
-  int tp = 1;
-  TensorParallel tp_kind = TensorParallel::megatron;
-  bool sequence_parallel = false;  ///< Megatron's: norms and dropouts split along the sequence
-  int pp = 1;
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
-  int chunks = 2;  ///< of an interleaved schedule: model chunks per rank
-  int cp = 1;      ///< context parallel: parts of each sequence
-  int ep = 1;      ///< ranks over which experts are spread, a part of dp
-  Offload offload = Offload::none;
-
-  // Of DistributedDataParallel.
-  std::optional<double> bucket_cap_mb;  ///< MiB of every bucket; absent: 1 of the first, then 25
-  bool bucket_view = false;             ///< gradient_as_bucket_view
-  bool static_graph = false;
-  bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
-
-  CommBackend backend = CommBackend::nccl;
-  int event_lag = 0;      ///< kernel launches by which events of other streams complete late
-  int event_queries = 0;  ///< an event is found incomplete so many times
-
-  /// GPUs of the smallest job.
-  [[nodiscard]] int gpus() const { return dp * tp * pp * cp; }
-
-  bool operator==(const Parallelism&) const = default;
-};
-
 /// Versions whose behaviour the generator imitates.
 struct Versions {
   std::string torch = "2.6";
@@ -161,6 +122,7 @@ struct Versions {
 struct TrainingPlan {
   ModelSpec model;
   ModelCode model_code = ModelCode::hf;
+  Framework framework = Framework::torch;
   std::int64_t batch = 1;               ///< sequences per micro-batch
   std::vector<std::int64_t> seq{1024};  ///< tokens per sequence, one per micro-batch, repeated
   int steps = 3;

@@ -93,13 +93,12 @@ TEST_CASE("plan options: DDP's axes are read", "[cli][plan]") {
                       "--backend fake --event-lag 20 --event-queries 3"))
           .plan.parallel;
   CHECK(parallel == Parallelism{.dp = 4,
-                                .bucket_cap_mb = 12.5,
-                                .bucket_view = true,
+                                .ddp = {.bucket_cap_mb = 12.5, .bucket_view = true},
                                 .no_sync = true,
                                 .backend = CommBackend::fake,
                                 .event_lag = 20,
                                 .event_queries = 3});
-  CHECK(read(with_model("--dp 2 --static-graph")).plan.parallel.static_graph);
+  CHECK(read(with_model("--dp 2 --static-graph")).plan.parallel.ddp.static_graph);
   CHECK(problems_of(with_model("--bucket-view")).size() == 1);
   CHECK(problems_of(with_model("--no-sync")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --bucket-cap-mb 0")).size() == 1);

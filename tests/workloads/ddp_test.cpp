@@ -206,7 +206,7 @@ TEST_CASE("ddp: one bucket of all parameters becomes many in the second forward"
 TEST_CASE("ddp: rebuilt buckets follow the order in which gradients get ready",
           "[workloads][ddp]") {
   TrainingPlan plan = replicated();
-  plan.parallel.bucket_cap_mb = 1e-6;  // one byte: a bucket for each parameter
+  plan.parallel.ddp.bucket_cap_mb = 1e-6;  // one byte: a bucket for each parameter
   const auto buckets = buckets_of_second_step(plan);
   REQUIRE(buckets.size() == 2 + 2 * 12 + 2);
   CHECK(buckets[0] == 128 * 4);  // the last norm
@@ -218,7 +218,7 @@ TEST_CASE("ddp: rebuilt buckets follow the order in which gradients get ready",
 TEST_CASE("ddp: the program's bucket size counts for the first bucket, too", "[workloads][ddp]") {
   TrainingPlan plan = replicated();
   const auto by_default = buckets_of_second_step(plan);  // 1 MiB, then the rest
-  plan.parallel.bucket_cap_mb = 25;
+  plan.parallel.ddp.bucket_cap_mb = 25;
   CHECK(by_default.size() == 2);
   CHECK(by_default[0] >= 1 << 20);
   CHECK(buckets_of_second_step(plan).size() == 1);
@@ -227,7 +227,7 @@ TEST_CASE("ddp: the program's bucket size counts for the first bucket, too", "[w
 TEST_CASE("ddp: bucket views save a copy of the gradients", "[workloads][ddp]") {
   TrainingPlan plan = replicated();
   const auto copied = with_live_gradients(plan);
-  plan.parallel.bucket_view = true;
+  plan.parallel.ddp.bucket_view = true;
   const auto viewed = with_live_gradients(plan);
   const std::int64_t parameters = bytes_of(copied, Category::parameter);
   CHECK(bytes_of(copied, Category::gradient) == parameters);
@@ -256,7 +256,7 @@ TEST_CASE("ddp: without no_sync buckets are rebuilt in the second micro-batch",
 
 TEST_CASE("ddp: a static graph rebuilds one iteration later", "[workloads][ddp]") {
   TrainingPlan plan = replicated();
-  plan.parallel.static_graph = true;
+  plan.parallel.ddp.static_graph = true;
   const auto blocks = blocks_of(plan);
   const auto rebuilt = std::ranges::count_if(blocks, [](const Block& block) {
     return block.category == Category::communication && block.born_in == 3 && !block.is_freed;
@@ -317,12 +317,12 @@ TEST_CASE("ddp: any combination comes to a steady state", "[workloads][ddp][prop
     plan.zero_grad_at = chance() ? ZeroGradAt::end : ZeroGradAt::start;
     plan.optimizer.impl = chance() ? OptimizerImpl::foreach : OptimizerImpl::fused;
     plan.lora.rank = chance() ? 0 : 4;
-    plan.parallel.bucket_view = chance();
-    plan.parallel.static_graph = chance();
-    plan.parallel.no_sync = !plan.parallel.static_graph && chance();
+    plan.parallel.ddp.bucket_view = chance();
+    plan.parallel.ddp.static_graph = chance();
+    plan.parallel.no_sync = !plan.parallel.ddp.static_graph && chance();
     plan.parallel.backend = chance() ? CommBackend::nccl : CommBackend::fake;
     if (chance()) {
-      plan.parallel.bucket_cap_mb = 0.1;
+      plan.parallel.ddp.bucket_cap_mb = 0.1;
     }
     CAPTURE(i);
     REQUIRE(plan_problems(plan).empty());
@@ -334,7 +334,7 @@ TEST_CASE("ddp: any combination comes to a steady state", "[workloads][ddp][prop
 
 TEST_CASE("ddp: a recorded graph leaves the trace as it is", "[workloads][ddp]") {
   TrainingPlan plan = replicated();
-  plan.parallel.static_graph = true;
+  plan.parallel.ddp.static_graph = true;
   const RequestTrace plain = generate(plan);
   const RequestTrace recorded = generate_with_graph(plan).trace;
   REQUIRE(plain.events.size() == recorded.events.size());

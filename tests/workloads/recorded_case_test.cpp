@@ -153,7 +153,8 @@ TEST_CASE("recorded case: every axis reaches the plan", "[workloads][recorded]")
 
 TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
   const Parallelism plain = plan_with({{"dist", {{"kind", "ddp"}, {"world", 8}}}}).parallel;
-  CHECK(plain == Parallelism{.dp = 8, .bucket_cap_mb = 25});  // the recorder always gives a size
+  CHECK(plain ==
+        Parallelism{.dp = 8, .ddp = {.bucket_cap_mb = 25}});  // the recorder always gives a size
   const Parallelism other = plan_with({{"dist",
                                         {{"kind", "ddp"},
                                          {"world", 2},
@@ -164,14 +165,13 @@ TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
                                        {"no_sync", true},
                                        {"rig", {{"event_lag", 20}, {"event_queries", 3}}}})
                                 .parallel;
-  CHECK(other == Parallelism{.dp = 2,
-                             .bucket_cap_mb = 10,
-                             .bucket_view = true,
-                             .static_graph = true,
-                             .no_sync = true,
-                             .backend = CommBackend::fake,
-                             .event_lag = 20,
-                             .event_queries = 3});
+  CHECK(other ==
+        Parallelism{.dp = 2,
+                    .ddp = {.bucket_cap_mb = 10, .bucket_view = true, .static_graph = true},
+                    .no_sync = true,
+                    .backend = CommBackend::fake,
+                    .event_lag = 20,
+                    .event_queries = 3});
   CHECK_THAT(
       with({{"dist", {{"kind", "ddp"}, {"world", 2}, {"find_unused", true}}}}).unsupported_reason,
       Contains("find_unused is not a field that is known"));

@@ -43,9 +43,10 @@ std::vector<Refusal> refusals() {
        "seq: every length must be at least 1"},
       {"gpt2", [](Plan p) { p.steps = 0; }, "steps 0"},
       {"gpt2", [](Plan p) { p.grad_accum = 0; }, "grad-accum 0"},
-      {"gpt2", [](Plan p) { p.parallel = {.dp = 2, .bucket_cap_mb = 0}; }, "bucket-cap-mb"},
+      {"gpt2", [](Plan p) { p.parallel = {.dp = 2, .ddp = {.bucket_cap_mb = 0}}; },
+       "bucket-cap-mb"},
       {"gpt2", [](Plan p) { p.parallel.event_lag = -1; }, "event-lag"},
-      {"gpt2", [](Plan p) { p.parallel.bucket_view = true; }, "DistributedDataParallel"},
+      {"gpt2", [](Plan p) { p.parallel.ddp.bucket_view = true; }, "DistributedDataParallel"},
       {"gpt2", [](Plan p) { p.parallel.no_sync = true; }, "one rank has nothing to synchronize"},
       {"gpt2",
        [](Plan p) {
@@ -55,7 +56,7 @@ std::vector<Refusal> refusals() {
        "before its gradient was summed"},
       {"gpt2",
        [](Plan p) {
-         p.parallel = {.dp = 2, .static_graph = true, .no_sync = true};
+         p.parallel = {.dp = 2, .ddp = {.static_graph = true}, .no_sync = true};
          p.grad_accum = 2;
        },
        "cannot learn the graph"},

@@ -19,16 +19,6 @@ std::vector<Tensor> tensors_of(const std::vector<nn::NamedTensor>& named) {
   return tensors;
 }
 
-std::vector<Tensor> trainable_parameters(nn::Module& model) {
-  std::vector<Tensor> parameters;
-  for (const auto& entry : nn::named_parameters(model)) {
-    if (entry.tensor.requires_grad()) {
-      parameters.push_back(entry.tensor);
-    }
-  }
-  return parameters;
-}
-
 // reducer.cpp: verify_params_across_processes. All ranks tell how many parameters they have; then
 // rank 0's sizes and strides are compared with each rank's own. Both are int64.
 void verify_parameters(ProcessGroup& group, const std::vector<Tensor>& parameters) {
@@ -61,7 +51,7 @@ void verify_parameters(ProcessGroup& group, const std::vector<Tensor>& parameter
 
 // distributed.py: _sync_module_states. Before the reducer makes its buckets.
 std::vector<Tensor> with_states_synced(ProcessGroup& group, nn::Module& model) {
-  std::vector<Tensor> parameters = trainable_parameters(model);
+  std::vector<Tensor> parameters = nn::trainable_parameters(model);
   verify_parameters(group, parameters);
   std::vector<Tensor> states = tensors_of(nn::named_parameters(model));
   for (const auto& buffer : nn::named_buffers(model)) {
@@ -73,7 +63,7 @@ std::vector<Tensor> with_states_synced(ProcessGroup& group, nn::Module& model) {
 
 // A limit that the program gives counts for the first bucket, too (distributed.py:
 // bucket_bytes_cap_default).
-ReducerOptions reducer_options(const Parallelism& plan) {
+ReducerOptions reducer_options(const Ddp& plan) {
   ReducerOptions options;
   options.gradient_as_bucket_view = plan.bucket_view;
   options.static_graph = plan.static_graph;
@@ -90,8 +80,8 @@ DistributedDataParallel::DistributedDataParallel(models::LanguageModel& model,
                                                  const Parallelism& plan)
     : model_(model),
       group_(model.runtime(), plan.dp, plan.backend),
-      reducer_(group_, with_states_synced(group_, model), reducer_options(plan)),
-      static_graph_(plan.static_graph) {}
+      reducer_(group_, with_states_synced(group_, model), reducer_options(plan.ddp)),
+      static_graph_(plan.ddp.static_graph) {}
 
 models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   before_forward();

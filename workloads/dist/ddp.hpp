@@ -8,22 +8,23 @@
 
 #include "workloads/dist/process_group.hpp"
 #include "workloads/dist/reducer.hpp"
-#include "workloads/models/language_model.hpp"
+#include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::dist {
 
-class DistributedDataParallel {
+class DistributedDataParallel : public Wrapper {
  public:
   /// `model` must outlive the wrapper. Collectives go over `plan.dp` ranks.
   DistributedDataParallel(models::LanguageModel& model, const Parallelism& plan);
 
-  models::Outputs forward(models::Inputs inputs);
+  models::Outputs forward(models::Inputs inputs) override;
 
-  /// no_sync() for a scope: forward and backward inside of it reduce nothing.
-  class NoSync : eager::Scoped<bool> {
-   public:
-    explicit NoSync(DistributedDataParallel& ddp) : Scoped(ddp.syncs_gradients_, false) {}
-  };
+  [[nodiscard]] std::vector<eager::Tensor> parameters() const override {
+    return nn::trainable_parameters(model_);
+  }
+
+  /// no_sync(): forward and backward without it reduce nothing.
+  void set_gradient_sync(bool syncs) override { syncs_gradients_ = syncs; }
 
   [[nodiscard]] const Reducer& reducer() const { return reducer_; }
 

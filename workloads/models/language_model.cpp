@@ -23,6 +23,20 @@ bool is_checkpointed(const nn::ModelContext& context, std::size_t index) {
   return false;
 }
 
+eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t index,
+                                   const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
+  if (!is_checkpointed(context, index)) {
+    return segment(arguments);
+  }
+  const auto& checkpoint = context.plan.checkpoint;
+  if (checkpoint.reentrant) {
+    return nn::checkpoint_reentrant(context.runtime, segment, std::move(arguments));
+  }
+  const auto keep = checkpoint.kind == CheckpointKind::selective_op ? nn::Keep::expensive_outputs
+                                                                    : nn::Keep::nothing;
+  return nn::checkpoint_nonreentrant(context.runtime, segment, std::move(arguments), keep);
+}
+
 }  // namespace
 
 Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segment,
@@ -36,16 +50,16 @@ Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segm
 eager::TensorList run_tuple_block(const Module& block, std::size_t index,
                                   const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
   const auto& context = block.context();
-  if (!is_checkpointed(context, index)) {
-    return segment(arguments);
+  // transformers checkpoints a block's __call__, hooks and all; others what its forward contains.
+  if (context.plan.model_code == ModelCode::hf) {
+    const auto call = [&block, segment](const std::vector<Tensor>& in) {
+      return block.call_with(in, segment);
+    };
+    return run_checkpointed(context, index, call, std::move(arguments));
   }
-  const auto& checkpoint = context.plan.checkpoint;
-  if (checkpoint.reentrant) {
-    return nn::checkpoint_reentrant(context.runtime, segment, std::move(arguments));
-  }
-  const auto keep = checkpoint.kind == CheckpointKind::selective_op ? nn::Keep::expensive_outputs
-                                                                    : nn::Keep::nothing;
-  return nn::checkpoint_nonreentrant(context.runtime, segment, std::move(arguments), keep);
+  return block.call_with(arguments, [&](const std::vector<Tensor>& in) {
+    return run_checkpointed(context, index, segment, in);
+  });
 }
 
 }  // namespace highwater::models

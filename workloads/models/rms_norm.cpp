@@ -34,6 +34,10 @@ RmsNorm::RmsNorm(Module* parent, std::string name, std::int64_t width, NormKind 
 
 Tensor RmsNorm::operator()(Tensor x) const {
   const nn::InModule scope(*this);
+  return call(std::move(x), [this](const Tensor& in) { return normalized(in); });
+}
+
+Tensor RmsNorm::normalized(Tensor x) const {
   switch (kind_) {
     case NormKind::llama:
       return llama(std::move(x));

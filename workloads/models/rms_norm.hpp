@@ -23,6 +23,7 @@ class RmsNorm : public Module {
   Tensor operator()(Tensor x) const;
 
  private:
+  [[nodiscard]] Tensor normalized(Tensor x) const;
   [[nodiscard]] Tensor llama(Tensor x) const;
   [[nodiscard]] Tensor gemma(Tensor x) const;
   [[nodiscard]] Tensor plain(Tensor x) const;

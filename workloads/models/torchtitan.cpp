@@ -37,13 +37,17 @@ class TitanNorm : public Module {
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
+    return call(std::move(x), [this](const Tensor& in) { return scaled(in); });
+  }
+
+ private:
+  [[nodiscard]] Tensor scaled(const Tensor& x) const {
     Tensor y = eager::to_dtype(x, DType::fp32);
     y = normalized(y, x.dtype());
     Tensor result = eager::mul(y, weight_);
     return result;
   }
 
- private:
   static Tensor normalized(const Tensor& y, DType dtype) {
     Tensor product;
     {

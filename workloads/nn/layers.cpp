@@ -36,8 +36,10 @@ Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t o
 
 Tensor Linear::operator()(Tensor x) const {
   const InModule scope(*this);
-  Tensor result = eager::linear(x, weight, bias);
-  return adapter_ ? adapter_->add_to(std::move(result), x) : result;
+  return call(std::move(x), [this](const Tensor& in) {
+    Tensor result = eager::linear(in, weight, bias);
+    return adapter_ ? adapter_->add_to(std::move(result), in) : result;
+  });
 }
 
 void Linear::tie_weight(const Tensor& embedding) {
@@ -56,12 +58,14 @@ Conv1D::Conv1D(Module* parent, std::string name, std::int64_t in, std::int64_t o
 
 Tensor Conv1D::operator()(Tensor x) const {
   const InModule scope(*this);
-  Dims sizes = x.sizes();
-  sizes.back() = bias.sizes()[0];
-  Tensor flat = eager::addmm(bias, eager::view(x, {-1, x.size(-1)}), weight);
-  Tensor result = eager::view(flat, sizes);
-  flat.reset();
-  return adapter_ ? adapter_->add_to(std::move(result), x) : result;
+  return call(std::move(x), [this](const Tensor& in) {
+    Dims sizes = in.sizes();
+    sizes.back() = bias.sizes()[0];
+    Tensor flat = eager::addmm(bias, eager::view(in, {-1, in.size(-1)}), weight);
+    Tensor result = eager::view(flat, sizes);
+    flat.reset();
+    return adapter_ ? adapter_->add_to(std::move(result), in) : result;
+  });
 }
 
 Embedding::Embedding(Module* parent, std::string name, std::int64_t rows, std::int64_t width)
@@ -76,7 +80,7 @@ Tensor Embedding::operator()(Tensor indices) const {
 
 Tensor Embedding::look_up(const Tensor& indices) const {
   const InModule scope(*this);
-  return eager::embedding(weight, indices);
+  return call(indices, [this](const Tensor& in) { return eager::embedding(weight, in); });
 }
 
 Tensor Embedding::hooked(Tensor output) const {
@@ -97,7 +101,8 @@ LayerNorm::LayerNorm(Module* parent, std::string name, std::int64_t width, bool 
 
 Tensor LayerNorm::operator()(Tensor x) const {
   const InModule scope(*this);
-  return eager::layer_norm(x, weight_, bias_);
+  return call(std::move(x),
+              [this](const Tensor& in) { return eager::layer_norm(in, weight_, bias_); });
 }
 
 Dropout::Dropout(Module* parent, std::string name, double p)

@@ -84,6 +84,16 @@ std::vector<NamedTensor> named_parameters(Module& root) {
   return collect(root, true);
 }
 
+std::vector<Tensor> trainable_parameters(Module& root) {
+  std::vector<Tensor> parameters;
+  for (const NamedTensor& entry : named_parameters(root)) {
+    if (entry.tensor.requires_grad()) {
+      parameters.push_back(entry.tensor);
+    }
+  }
+  return parameters;
+}
+
 std::vector<NamedTensor> named_buffers(Module& root) {
   return collect(root, false);
 }

@@ -13,6 +13,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/nn/forward_hooks.hpp"
 #include "workloads/training_plan.hpp"
 
 namespace highwater::nn {
@@ -80,6 +81,38 @@ class Module {
   void register_parameter(std::string name, const Tensor& tensor);
   void register_buffer(std::string name, const Tensor& tensor);
 
+  /// Hooks run in the order in which they were added, before and after forward alike.
+  void add_forward_hooks(std::shared_ptr<ForwardHooks> hooks) {
+    forward_hooks_.push_back(std::move(hooks));
+  }
+
+  /// Runs `forward`, a function of a list of arguments that returns a list, between the hooks.
+  template <class List, class Forward>
+  TensorList call_with(const List& arguments, const Forward& forward) const {
+    if (forward_hooks_.empty()) {
+      return forward(arguments);
+    }
+    List replaced = arguments;  // the caller's stay, as _wrapped_call_impl's frame holds them
+    for (const auto& hooks : forward_hooks_) {
+      hooks->before(replaced);
+    }
+    TensorList results = forward(replaced);
+    for (const auto& hooks : forward_hooks_) {
+      hooks->after(replaced, results);
+    }
+    return results;
+  }
+
+  /// The same for one tensor in and one out.
+  template <class Forward>
+  Tensor call(Tensor argument, const Forward& forward) const {
+    if (forward_hooks_.empty()) {
+      return forward(argument);
+    }
+    const auto as_list = [&](const TensorList& in) { return TensorList{forward(in.front())}; };
+    return call_with(TensorList{std::move(argument)}, as_list).front();
+  }
+
   /// Shares the parameter `name` with another module (tied embeddings): the old one is dropped.
   void tie_parameter(std::string_view name, const Tensor& tensor);
 
@@ -91,6 +124,7 @@ class Module {
   std::vector<Module*> children_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
+  std::vector<std::shared_ptr<ForwardHooks>> forward_hooks_;
 };
 
 /// A module without a forward of its own: nn.ModuleList and the like.
@@ -120,6 +154,9 @@ class BlockList {
 
 /// named_parameters(): every parameter once, with its full name, in order of registration.
 std::vector<NamedTensor> named_parameters(Module& root);
+
+/// Those of named_parameters() that require gradients.
+std::vector<Tensor> trainable_parameters(Module& root);
 
 /// named_buffers().
 std::vector<NamedTensor> named_buffers(Module& root);

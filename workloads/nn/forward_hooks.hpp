@@ -1,0 +1,29 @@
+// What others hang around a module's forward: register_forward_pre_hook and register_forward_hook
+// of torch.nn.Module (torch/nn/modules/module.py, PyTorch 2.6: _call_impl).
+//
+// Sharding gathers parameters before and lets them go after; tensor parallelism changes the layout
+// of arguments and results.
+#pragma once
+
+#include <span>
+
+#include "workloads/eager/tensor.hpp"
+
+namespace highwater::nn {
+
+class ForwardHooks {
+ public:
+  ForwardHooks() = default;
+  ForwardHooks(const ForwardHooks&) = delete;
+  ForwardHooks& operator=(const ForwardHooks&) = delete;
+  virtual ~ForwardHooks() = default;
+
+  /// Before forward; may replace the positional arguments.
+  virtual void before(std::span<eager::Tensor> /*arguments*/) {}
+
+  /// After forward; may replace the results.
+  virtual void after(std::span<const eager::Tensor> /*arguments*/,
+                     std::span<eager::Tensor> /*results*/) {}
+};
+
+}  // namespace highwater::nn

@@ -1,0 +1,39 @@
+// What a training script calls instead of the bare model, optimizer and loss: one class per way of
+// training on several GPUs.
+//
+// The script's own order (generate.cpp) is the same for all of them: forward, backward, clipping,
+// step, zero_grad. A strategy says what each of these calls does to this rank's memory. Training
+// with torch.optim is TorchStrategy around a Wrapper (DDP, FSDP); engines that bring an optimizer
+// of their own (DeepSpeed, Megatron-Core) are strategies themselves.
+#pragma once
+
+#include <memory>
+
+#include "workloads/models/language_model.hpp"
+
+namespace highwater {
+
+class Strategy {
+ public:
+  Strategy() = default;
+  Strategy(const Strategy&) = delete;
+  Strategy& operator=(const Strategy&) = delete;
+  virtual ~Strategy() = default;
+
+  virtual models::Outputs forward(models::Inputs inputs) = 0;
+
+  /// `loss` is already divided by the number of micro-batches where the script does so.
+  virtual void backward(const eager::Tensor& loss) = 0;
+
+  virtual void clip_gradients() = 0;
+  virtual void step() = 0;
+  virtual void zero_grad() = 0;
+
+  /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
+  virtual void set_gradient_sync(bool /*syncs*/) {}
+};
+
+/// The strategy that `plan` asks for, around a model that is on the device. Both must outlive it.
+std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan);
+
+}  // namespace highwater

@@ -1,0 +1,39 @@
+// Training with torch.optim: the model, bare or wrapped, an optimizer over its parameters and,
+// under fp16 autocast, a GradScaler.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "workloads/optim/grad_scaler.hpp"
+#include "workloads/optim/optimizer.hpp"
+#include "workloads/strategy/strategy.hpp"
+#include "workloads/strategy/wrapper.hpp"
+
+namespace highwater {
+
+class TorchStrategy : public Strategy {
+ public:
+  /// `plan` must outlive the strategy.
+  TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
+                std::unique_ptr<Wrapper> wrapper);
+
+  models::Outputs forward(models::Inputs inputs) override {
+    return wrapper_->forward(std::move(inputs));
+  }
+
+  void backward(const eager::Tensor& loss) override;
+  void clip_gradients() override;
+  void step() override;
+  void zero_grad() override;
+
+  void set_gradient_sync(bool syncs) override { wrapper_->set_gradient_sync(syncs); }
+
+ private:
+  const TrainingPlan& plan_;
+  std::unique_ptr<Wrapper> wrapper_;
+  OptimizerRun optimizer_;
+  std::optional<GradScaler> scaler_;
+};
+
+}  // namespace highwater

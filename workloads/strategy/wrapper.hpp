@@ -1,0 +1,49 @@
+// A model as a training script calls it: bare, or inside a wrapper such as DistributedDataParallel.
+//
+// A wrapper decides what its forward does around the model's and which tensors are its parameters
+// (of FSDP: this rank's shards). What it does in backward hangs on the autograd graph.
+#pragma once
+
+#include <vector>
+
+#include "workloads/models/language_model.hpp"
+
+namespace highwater {
+
+class Wrapper {
+ public:
+  Wrapper() = default;
+  Wrapper(const Wrapper&) = delete;
+  Wrapper& operator=(const Wrapper&) = delete;
+  virtual ~Wrapper() = default;
+
+  virtual models::Outputs forward(models::Inputs inputs) = 0;
+
+  /// Those that require gradients, in the order of parameters().
+  [[nodiscard]] virtual std::vector<eager::Tensor> parameters() const = 0;
+
+  /// clip_grad_norm_ as a script with this wrapper calls it.
+  virtual void clip_gradients();
+
+  /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
+  virtual void set_gradient_sync(bool /*syncs*/) {}
+};
+
+/// No wrapper: one GPU, or parallelism that the model itself contains.
+class BareModel : public Wrapper {
+ public:
+  explicit BareModel(models::LanguageModel& model) : model_(model) {}
+
+  models::Outputs forward(models::Inputs inputs) override {
+    return model_.forward(std::move(inputs));
+  }
+
+  [[nodiscard]] std::vector<eager::Tensor> parameters() const override {
+    return nn::trainable_parameters(model_);
+  }
+
+ private:
+  models::LanguageModel& model_;
+};
+
+}  // namespace highwater
