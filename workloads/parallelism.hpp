@@ -16,7 +16,8 @@ enum class DataParallel : std::uint8_t { ddp, zero1, zero2, zero3, fsdp1, fsdp2 
 /// Whose tensor parallelism: where activations are split, gathered and kept.
 enum class TensorParallel : std::uint8_t { megatron, colossalai, dtensor };
 
-enum class PipelineSchedule : std::uint8_t { gpipe, one_f_one_b, interleaved };
+/// Order of forwards and backwards on a stage; naive: one micro-batch at a time.
+enum class PipelineSchedule : std::uint8_t { naive, gpipe, one_f_one_b, interleaved };
 
 /// What lives in host memory.
 enum class Offload : std::uint8_t { none, optimizer, params, both, activations };
