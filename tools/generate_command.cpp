@@ -119,7 +119,7 @@ ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
   trace.header.settings = command.alloc_conf;
   trace.header.capacity = command.capacity;
   if (!command.capacity && command.run.gpu_named) {
-    trace.header.capacity = memory_for_allocator(command.run.plan.gpu, command.run.plan.versions);
+    trace.header.capacity = memory_for_allocator(command.run.plan.gpu, command.run.plan);
   }
   write_trace_file(trace, command.output);
   out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),

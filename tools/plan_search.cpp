@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/rank_survey.hpp"
 #include "workloads/estimates/llmem_plan.hpp"
 
 namespace highwater {

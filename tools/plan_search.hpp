@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/find_batch.hpp"
 #include "tools/simulate_run.hpp"
 #include "workloads/estimates/estimate_inputs.hpp"
 #include "workloads/estimates/llmem_selection.hpp"

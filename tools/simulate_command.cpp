@@ -9,6 +9,7 @@
 #include "tools/commands.hpp"
 #include "tools/compared_estimates.hpp"
 #include "tools/formula_option.hpp"
+#include "tools/parse_text.hpp"
 #include "tools/simulate_report.hpp"
 #include "tools/simulate_run.hpp"
 
@@ -22,6 +23,7 @@ struct SimulateCommand {
   MemoryRequest memory;
   OutputFormat format = OutputFormat::table;
   bool find_batch = false;
+  RankChoice ranks;
   std::vector<const Formula*> bridges;  ///< closed forms whose difference is taken apart
   bool fail_on_oom = false;
   std::optional<Bytes> max_reserved;
@@ -39,8 +41,10 @@ OptionParser option_parser() {
       "bridge", text("NAME[,NAME]"),
       "take the difference to these closed forms apart, part by part; all for all of them")(
       "find-batch", "search the largest batch that fits and report on it")(
-      "fail-on-oom", "exit with 1 when memory ran out")("max-reserved", text("SIZE"),
-                                                        "exit with 1 when peak reserved is above");
+      "rank", text("R|all|representative"),
+      "whose memory: one rank's, every rank's, or of each kind of ranks that differ (default); the "
+      "report is about the worst")("fail-on-oom", "exit with 1 when memory ran out")(
+      "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
   parser.add_format();
   return parser;
 }
@@ -83,6 +87,29 @@ void read_memory(const po::variables_map& values, SimulateCommand& result,
   }
 }
 
+RankChoice read_ranks(const po::variables_map& values, std::vector<std::string>& problems) {
+  const std::string given = text_option(values, "rank").value_or("representative");
+  if (given == "representative") {
+    return {};
+  }
+  if (given == "all") {
+    return {RankChoice::Kind::all};
+  }
+  const auto rank = parse_number<int>(given);
+  if (!rank || *rank < 0) {
+    problems.push_back(
+        fmt::format("--rank {}: give a rank from 0 up, all or representative", given));
+  }
+  return {RankChoice::Kind::one, rank.value_or(0)};
+}
+
+void require_rank(const RankChoice& choice, const Parallelism& parallel) {
+  if (choice.kind == RankChoice::Kind::one && choice.rank >= parallel.gpus()) {
+    throw UsageError(fmt::format("--rank {}: the job's ranks are 0 to {}; give one of them",
+                                 choice.rank, parallel.gpus() - 1));
+  }
+}
+
 void check_together(const po::variables_map& values, std::vector<std::string>& problems) {
   const bool has_memory = values.contains("gpu") || values.contains("capacity");
   if (values.contains("memory-limit") && values.contains("memory-fraction")) {
@@ -114,7 +141,9 @@ SimulateCommand parse(const Arguments& arguments) {
   if (values.contains("bridge")) {
     result.bridges = formula_option(values, problems, "bridge");
   }
+  result.ranks = read_ranks(values, problems);
   result.run = read_plan(values, std::move(problems));
+  require_rank(result.ranks, result.run.plan.parallel);
   result.find_batch = values.contains("find-batch");
   result.fail_on_oom = values.contains("fail-on-oom");
   return result;
@@ -140,8 +169,14 @@ void write(const SimulationReport& report, OutputFormat format, std::ostream& ou
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
   const SimulateCommand command = parse(arguments);
   SimulationReport report;
-  report.simulation = command.find_batch ? simulate_largest_batch(command.run, command.memory)
-                                         : simulate(command.run, command.memory);
+  PlannedRun run = command.run;
+  if (command.find_batch) {
+    report.batches = find_largest_batch(run, command.memory, command.ranks);
+    run.plan.batch = report.batches->largest.value_or(1);
+  }
+  report.ranks = survey_ranks(run, command.memory, command.ranks);
+  run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
+  report.simulation = simulate(run, command.memory);
   report.estimates = compare_estimates(report.simulation);
   report.bridges = command.bridges;
   write(report, command.format, out);

@@ -6,6 +6,7 @@
 #include "tools/comparison_report.hpp"
 #include "tools/estimate_report.hpp"
 #include "tools/plan_words.hpp"
+#include "tools/rank_report.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
 #include "tools/simulate_report.hpp"
@@ -96,6 +97,18 @@ boost::json::value bytes_or_null(std::optional<Bytes> bytes) {
   return bytes ? boost::json::value(bytes->count()) : boost::json::value(nullptr);
 }
 
+boost::json::object outside_json(const OutsideMemory& outside) {
+  boost::json::array communicators;
+  for (const dist::Communicator& each : outside.communicators) {
+    communicators.push_back(
+        {{"axis", each.axis}, {"ranks", each.ranks}, {"bytes", each.memory.count()}});
+  }
+  return {{"bytes", outside.total().count()},
+          {"context_bytes", outside.context.count()},
+          {"source", outside.source},
+          {"communicators", std::move(communicators)}};
+}
+
 MetricValue metric_of(const boost::json::value& value) {
   switch (value.kind()) {
     case boost::json::kind::int64:
@@ -146,8 +159,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
     root[key] = std::move(value);
   }
   root["available_bytes"] = bytes_or_null(simulation.available);
-  root["outside_allocator"] = {{"bytes", simulation.outside.context.count()},
-                               {"source", simulation.outside.source}};
+  root["outside_allocator"] = outside_json(simulation.outside);
   const auto& steps = simulation.peaks.steps;
   const auto steady = simulation.steady_peak();
   root["first_step_peak"] =
@@ -160,8 +172,8 @@ boost::json::object simulation_json(const SimulationReport& report) {
                          {"phase", valid_utf8(simulation.at_peak.phase)}};
   root["holders_at_peak"] = holders_json(simulation);
   root["out_of_memory"] = failure_json(simulation);
-  if (simulation.batches) {
-    root["find_batch"] = batch_search_json(*simulation.batches);
+  if (report.batches) {
+    root["find_batch"] = batch_search_json(*report.batches);
   }
   boost::json::array gpus;
   for (const Gpu* gpu : gpus_that_hold(simulation)) {
@@ -172,8 +184,9 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["estimates"] = comparison_json(report.estimates);
   root["estimates_compared_with_complete_run"] = report.estimates.is_complete;
   root["estimates_not_applicable"] = refusals_json(report.estimates.refused);
-  root["ranks"] = boost::json::array{
-      {{"rank", 0}, {"peak", usage_json(simulation.replay.result.peak)}, {"fits", root["fits"]}}};
+  root["rank"] = simulation.plan.parallel.rank;
+  root["ranks"] = ranks_json(report.ranks);
+  root["rank_classes"] = report.ranks.classes;
   root["trust"] = valid_utf8(simulation_trust_line(simulation));
   return root;
 }

@@ -7,6 +7,7 @@
 
 #include "tools/comparison_report.hpp"
 #include "tools/plan_words.hpp"
+#include "tools/rank_report.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
 #include "workloads/models/parameter_count.hpp"
@@ -239,9 +240,9 @@ std::string model_line(const Simulation& simulation) {
 
 std::vector<TextTable> tables_of(const SimulationReport& report) {
   const Simulation& simulation = report.simulation;
-  std::vector<TextTable> tables{peaks_table(simulation), breakdown_table(simulation),
-                                phases_table(simulation), holders_table(simulation),
-                                comparison_table(report.estimates)};
+  std::vector<TextTable> tables{rank_table(report.ranks),    peaks_table(simulation),
+                                breakdown_table(simulation), phases_table(simulation),
+                                holders_table(simulation),   comparison_table(report.estimates)};
   for (const ComparedEstimate& compared : report.estimates.compared) {
     if (std::ranges::find(report.bridges, compared.outcome.formula) != report.bridges.end()) {
       tables.push_back(bridge_table(compared));
@@ -262,8 +263,13 @@ std::string missing_bridges(const SimulationReport& report) {
 }
 
 std::string outside_line(const Simulation& simulation) {
-  return fmt::format("outside the allocator: about {} ({})\n", to_iec(simulation.outside.context),
-                     simulation.outside.source);
+  std::string text = fmt::format("outside the allocator: about {} ({})\n",
+                                 to_iec(simulation.outside.context), simulation.outside.source);
+  for (const dist::Communicator& each : simulation.outside.communicators) {
+    text += fmt::format("  and {} of NCCL for the {} {} ranks (as measured on NVLink)\n",
+                        to_iec(each.memory), each.ranks, each.axis);
+  }
+  return text;
 }
 
 }  // namespace
@@ -309,11 +315,12 @@ std::string simulation_text(const SimulationReport& report, OutputFormat format)
   const bool is_markdown = format == OutputFormat::markdown;
   const std::string gap = is_markdown ? "\n\n" : "\n";
   std::string text = printable(verdict(simulation)) + gap;
-  if (simulation.batches) {
-    text += "largest batch that fits: " + describe(*simulation.batches) +
+  if (report.batches) {
+    text += "largest batch that fits: " + describe(*report.batches) +
             "; batches in between were not all tried, and memory need not grow evenly" + gap;
   }
   text += printable(plan_summary(simulation.plan)) + gap + model_line(simulation) + "\n";
+  text += report.ranks.ranks > 1 ? rank_sentence(report.ranks) + "\n" : "";
   for (const TextTable& table : tables_of(report)) {
     if (!table.rows.empty()) {
       text += (is_markdown ? format_markdown(table) : format_aligned(table)) + "\n";

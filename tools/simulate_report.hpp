@@ -9,12 +9,15 @@
 
 #include "tools/compared_estimates.hpp"
 #include "tools/metrics.hpp"
+#include "tools/rank_survey.hpp"
 #include "tools/simulate_run.hpp"
 
 namespace highwater {
 
 struct SimulationReport {
-  Simulation simulation;
+  Simulation simulation;  ///< of the worst rank
+  RankSurvey ranks;
+  std::optional<BatchSearch> batches;  ///< --find-batch
   EstimateComparison estimates;
   std::vector<const Formula*> bridges;  ///< closed forms whose difference is shown part by part
 };

@@ -98,7 +98,7 @@ void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& 
     simulation.available = memory.capacity;
   } else if (run.gpu_named) {
     replay.capacity = gpu.total_memory;
-    simulation.available = memory_for_allocator(gpu, run.plan.versions);
+    simulation.available = memory_for_allocator(gpu, run.plan);
   }
   replay.memory_limit = memory.memory_limit;
   replay.memory_fraction = memory.memory_fraction;
@@ -144,7 +144,7 @@ Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation;
   simulation.plan = run.plan;
   simulation.is_gpu_named = run.gpu_named;
-  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch);
+  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch, run.plan.parallel);
   DeviceReplay& replay = simulation.replay;
   replay.version = &allocator_version(run.plan.versions.torch, replay);
   if (memory.alloc_conf) {
@@ -171,15 +171,16 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
   }
   trial.replay.settings = simulation.replay.settings;
   trial.replay.version = simulation.replay.version;
-  trial.available = memory_for_allocator(gpu, trial.plan.versions);
+  trial.available = memory_for_allocator(gpu, trial.plan);
   replay_plan(generate(trial.plan), trial);
   return trial.fits();
 }
 
 }  // namespace
 
-Bytes memory_for_allocator(const Gpu& gpu, const Versions& versions) {
-  return gpu.total_memory - std::min(gpu.total_memory, outside_memory(gpu, versions.torch).context);
+Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
+  const Bytes outside = outside_memory(gpu, plan.versions.torch, plan.parallel).total();
+  return gpu.total_memory - std::min(gpu.total_memory, outside);
 }
 
 std::optional<Usage> Simulation::steady_peak() const {
@@ -201,7 +202,7 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   simulation.parts = peak_parts(trace, options,
                                 {.event = simulation.at_peak.event,
                                  .reserved = simulation.replay.result.peak.reserved,
-                                 .outside = simulation.outside.context});
+                                 .outside = simulation.outside.total()});
   if (simulation.failure) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
   }
@@ -209,31 +210,16 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   return simulation;
 }
 
-BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory) {
-  return find_batch([&](std::int64_t batch) {
-    run.plan.batch = batch;
-    if (batch > 1 && !plan_problems(run.plan).empty()) {
-      return BatchTrial{batch, false, Bytes{}};  // larger than a plan may be
-    }
-    Simulation simulation = prepare(run, memory);
-    replay_plan(generate(run.plan), simulation);
-    return BatchTrial{batch, simulation.fits(), simulation.replay.result.peak.reserved};
-  });
-}
-
-Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory) {
-  BatchSearch search = find_largest_batch(run, memory);
-  run.plan.batch = search.largest.value_or(1);
-  Simulation simulation = simulate(run, memory);
-  simulation.batches = std::move(search);
+Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation = prepare(run, memory);
+  replay_plan(generate(run.plan), simulation);
   return simulation;
 }
 
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {
   std::vector<const Gpu*> gpus;
   for (const Gpu& gpu : known_gpus()) {
-    if (simulation.replay.result.peak.allocated <=
-            memory_for_allocator(gpu, simulation.plan.versions) &&
+    if (simulation.replay.result.peak.allocated <= memory_for_allocator(gpu, simulation.plan) &&
         runs_on(gpu, simulation)) {
       gpus.push_back(&gpu);
     }

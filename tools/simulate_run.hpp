@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/phase_peaks.hpp"
-#include "tools/find_batch.hpp"
 #include "tools/peak_parts.hpp"
 #include "tools/plan_options.hpp"
 #include "tools/replay_run.hpp"
@@ -19,7 +18,7 @@
 namespace highwater {
 
 /// What a GPU leaves to the allocator: all but what the process needs outside of it.
-Bytes memory_for_allocator(const Gpu& gpu, const Versions& versions);
+Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
 
 /// The options that concern the allocator and the device rather than the plan.
 struct MemoryRequest {
@@ -58,7 +57,6 @@ struct Simulation {
   OutsideMemory outside;
   std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
   bool is_gpu_named = false;
-  std::optional<BatchSearch> batches;  ///< --find-batch
 
   [[nodiscard]] bool fits() const { return !failure; }
 
@@ -69,13 +67,8 @@ struct Simulation {
 /// @throws UsageError for wrong settings
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
 
-/// The largest batch that fits: requests and replay alone, no account of the peak.
-/// @pre the memory is limited by a GPU, a capacity or a limit
-BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory);
-
-/// The largest batch that fits and its simulation (of one sequence if none fits).
-/// @pre the memory is limited by a GPU, a capacity or a limit
-Simulation simulate_largest_batch(PlannedRun run, const MemoryRequest& memory);
+/// The same without the account of the peak (holders, parts, the trace): much quicker.
+Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory);
 
 /// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at
 /// most. Smallest memory first.

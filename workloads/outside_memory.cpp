@@ -19,9 +19,13 @@ std::pair<int, int> major_minor(std::string_view version) {
   return result;
 }
 
-}  // namespace
+/// A context's size and the measurement that tells it.
+struct Context {
+  Bytes bytes;
+  std::string_view source;
+};
 
-OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version) {
+Context context_of(const Gpu& gpu, std::string_view torch_version) {
   constexpr std::pair<int, int> kLazyLoading{1, 13};  // default with CUDA 11.7
   if (major_minor(torch_version) < kLazyLoading) {
     return {1343_MiB,
@@ -39,6 +43,22 @@ OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version) {
   return {500_MiB,
           "kernels loaded when first used: 300 to 500 MiB reported on A100 class GPUs, the upper "
           "end taken; grows with the kernels used"};
+}
+
+}  // namespace
+
+Bytes OutsideMemory::total() const {
+  Bytes sum = context;
+  for (const dist::Communicator& communicator : communicators) {
+    sum += communicator.memory;
+  }
+  return sum;
+}
+
+OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version,
+                             const Parallelism& parallel) {
+  const Context context = context_of(gpu, torch_version);
+  return {context.bytes, context.source, dist::communicators(parallel)};
 }
 
 }  // namespace highwater

@@ -86,6 +86,7 @@ TEST_CASE("simulate: the report's parts sum to and lie below the peak", "[cli][s
       last = number(holder.at("requested_bytes"));
     }
     CHECK(run.at("ranks").as_array().size() == 1);
+    CHECK(run.at("rank") == 0);
     CHECK_FALSE(run.at("estimates").as_array().empty());
     std::int64_t parts = 0;
     for (const auto& [name, bytes] : run.at("parts_at_peak").as_object()) {

@@ -1,0 +1,79 @@
+#include "tools/rank_report.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+json::object usage_json(const Usage& usage) {
+  return {{"requested_bytes", usage.requested.count()},
+          {"allocated_bytes", usage.allocated.count()},
+          {"active_bytes", usage.active.count()},
+          {"reserved_bytes", usage.reserved.count()}};
+}
+
+json::object place_json(const RankPlace& place) {
+  return {{"dp", place.dp}, {"tp", place.tp}, {"pp", place.pp}, {"cp", place.cp}};
+}
+
+std::string left_out(const RankSurvey& survey) {
+  return survey.peaks.size() < survey.classes
+             ? fmt::format(" ({} of {} kinds of ranks simulated; --rank all takes all)",
+                           survey.peaks.size(), survey.classes)
+             : "";
+}
+
+}  // namespace
+
+TextTable rank_table(const RankSurvey& survey) {
+  TextTable table{"Peak by rank",
+                  {"rank", "ranks alike", "what", "allocated", "reserved", "fits"},
+                  {},
+                  {true, true, false, true, true, false}};
+  if (survey.peaks.size() == 1) {
+    return table;
+  }
+  for (const RankPeak& each : survey.peaks) {
+    table.rows.push_back({std::to_string(each.ranks.rank), std::to_string(each.ranks.ranks),
+                          each.ranks.what, to_iec(each.peak.allocated), to_iec(each.peak.reserved),
+                          each.fits ? "yes" : "no"});
+  }
+  return table;
+}
+
+std::string rank_sentence(const RankSurvey& survey) {
+  const RankPeak& worst = survey.peaks[survey.worst];
+  if (survey.classes == 1) {
+    return fmt::format("all {} ranks make the same requests; shown is rank {}\n", survey.ranks,
+                       worst.ranks.rank);
+  }
+  if (survey.peaks.size() == 1) {
+    return fmt::format("shown is rank {} of {}, of {} kinds of ranks\n", worst.ranks.rank,
+                       survey.ranks, survey.classes);
+  }
+  const std::string why = survey.why();
+  return fmt::format(
+      "shown is rank {}, the worst of {}: {}{}; {:.2f} times the mean reserved{}\n",
+      worst.ranks.rank, survey.ranks, worst.ranks.what, why.empty() ? "" : ", " + why,
+      static_cast<double>(worst.peak.reserved.count()) / survey.mean_reserved(), left_out(survey));
+}
+
+json::array ranks_json(const RankSurvey& survey) {
+  json::array ranks;
+  for (std::size_t i = 0; i < survey.peaks.size(); ++i) {
+    const RankPeak& each = survey.peaks[i];
+    ranks.push_back({{"rank", each.ranks.rank},
+                     {"ranks", each.ranks.ranks},
+                     {"place", place_json(each.ranks.place)},
+                     {"what", each.ranks.what},
+                     {"peak", usage_json(each.peak)},
+                     {"fits", each.fits},
+                     {"is_worst", i == survey.worst}});
+  }
+  return ranks;
+}
+
+}  // namespace highwater
