@@ -24,6 +24,7 @@ OptionParser option_parser() {
       "alloc-conf", text("S"), "settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, memory in use before training; default 1100 MiB")(
+      "formulas-only", "leave the simulations out: LLMem's Algorithm 1 alone")(
       "published", "compute the LLMem paper's Tables 2 and 3 anew, beside what it prints");
   add_plan_options(parser);
   parser.add_format();
@@ -92,6 +93,7 @@ PlanCommand parse(const po::variables_map& values) {
   result.request.run = read_plan_options(values, problems);
   read_groups(values, result, problems);
   read_sizes(values, result, problems);
+  result.request.simulates = !values.contains("formulas-only");
   if (problems.empty()) {
     problems = plan_problems(result.request.run.plan);
   }

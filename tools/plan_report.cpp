@@ -88,14 +88,60 @@ std::string published_note(const PlanRequest& request, const PlanResult& result)
   return text + "\n";
 }
 
-std::string simulation_note(const PlanRequest& request, const PlanResult& result) {
-  if (!result.simulated) {
-    return "by simulation: strategies over several GPUs are not simulated yet\n";
+std::string sizes(const Parallelism& p) {
+  return fmt::format("{} x {} x {}", p.dp, p.tp, p.pp);
+}
+
+std::string checkpoint_word(const TrainingPlan& plan) {
+  return plan.checkpoint.kind == CheckpointKind::none ? "none" : "full";
+}
+
+TextTable strategy_table(const PlanRequest& request, const StrategySearch& search) {
+  const auto& results = search.results;
+  TextTable table{fmt::format("By simulation, on {} GPU{} of {}", request.gpus,
+                              request.gpus == 1 ? "" : "s", to_iec(request.device)),
+                  {"strategy", "dp x tp x pp", "checkpoint", "largest batch", "peak reserved",
+                   "speed", "batch x dp"},
+                  {},
+                  {false, true, false, true, true, true, true}};
+  for (const StrategyResult& each : results) {
+    const TrainingPlan& plan = each.candidate.plan;
+    const double best = results.front().sequences_per_second;
+    table.rows.push_back(
+        {std::string(each.candidate.strategy), sizes(plan.parallel), checkpoint_word(plan),
+         each.fits() ? std::to_string(plan.batch) : "none", to_iec(each.peak),
+         each.fits() ? fmt::format("{:.2f}", each.sequences_per_second / best) : "",
+         each.fits() ? std::to_string(each.llmem_score) : ""});
   }
-  const TrainingPlan& plan = request.run.plan;
-  return fmt::format(
-      "by simulation: largest batch {}; the limit is peak reserved plus {} outside the allocator\n",
-      describe(*result.simulated), to_iec(outside_memory(plan.gpu, plan.versions.torch).context));
+  return table;
+}
+
+std::string simulation_note(const StrategySearch& search) {
+  std::string text =
+      "speed: sequences per second by a rough count of operations and bytes moved, relative to "
+      "the first row; batch x dp: LLMem's score of Algorithm 1\n";
+  for (const std::string& reason : search.left_out) {
+    text += "not simulated: " + reason + "\n";
+  }
+  return text;
+}
+
+json::object strategies_json(const StrategySearch& search) {
+  json::array left_out;
+  for (const std::string& reason : search.left_out) {
+    left_out.emplace_back(reason);
+  }
+  json::array strategies;
+  for (const StrategyResult& each : search.results) {
+    strategies.push_back({{"strategy", each.candidate.strategy},
+                          {"plan", plan_json(each.candidate.plan)},
+                          {"fits", each.fits()},
+                          {"find_batch", batch_search_json(each.batches)},
+                          {"peak_reserved_bytes", each.peak.count()},
+                          {"sequences_per_second", each.sequences_per_second},
+                          {"llmem_score", each.llmem_score}});
+  }
+  return {{"results", std::move(strategies)}, {"not_simulated", std::move(left_out)}};
 }
 
 json::value method_or_null(const LlmemChoice& choice) {
@@ -173,22 +219,32 @@ TextTable plan_table(const PlanResult& result) {
       }
     }
   }
-  if (result.simulated) {
-    const std::int64_t largest = result.simulated->largest.value_or(0);
-    const auto trial = std::ranges::find(result.simulated->trials,
-                                         std::max<std::int64_t>(1, largest), &BatchTrial::batch);
-    table.rows.push_back({"simulation", "one GPU", std::to_string(largest), "",
-                          std::to_string(trial->peak_reserved.count()), ""});
+  if (!result.simulated) {
+    return table;
+  }
+  for (const StrategyResult& each : result.simulated->results) {
+    const TrainingPlan& plan = each.candidate.plan;
+    table.rows.push_back({"simulation",
+                          fmt::format("{}, {}, checkpoint {}", each.candidate.strategy,
+                                      sizes(plan.parallel), checkpoint_word(plan)),
+                          std::to_string(each.batches.largest.value_or(0)),
+                          std::to_string(each.llmem_score), std::to_string(each.peak.count()), ""});
   }
   return table;
 }
 
 std::string plan_text(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
-  const TextTable table = selection_table(result);
+  const auto formatted = [format](const TextTable& table) {
+    return format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table);
+  };
   std::string text = printable(plan_summary(request.run.plan)) + "\n\n";
+  if (result.simulated) {
+    text += formatted(strategy_table(request, *result.simulated)) +
+            simulation_note(*result.simulated) + "\n";
+  }
   if (result.refusal.empty()) {
-    text += (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table)) +
-            "\n" + ending_note(result) + published_note(request, result);
+    text += formatted(selection_table(result)) + "\n" + ending_note(result) +
+            published_note(request, result);
     for (const std::string& sentence : result.broken) {
       text += "LLMem: " + sentence + "\n";
     }
@@ -197,7 +253,7 @@ std::string plan_text(const PlanRequest& request, const PlanResult& result, Outp
   } else {
     text += "LLMem does not apply: " + result.refusal + "\n";
   }
-  return text + simulation_note(request, result);
+  return text;
 }
 
 json::object plan_search_json(const PlanRequest& request, const PlanResult& result) {
@@ -223,8 +279,7 @@ json::object plan_search_json(const PlanRequest& request, const PlanResult& resu
   root["published"] = published == nullptr ? json::value(nullptr)
                                            : json::value{{"choice", published->selection},
                                                          {"mismatch", published->mismatch}};
-  root["simulated"] =
-      result.simulated ? json::value(batch_search_json(*result.simulated)) : nullptr;
+  root["strategies"] = result.simulated ? json::value(strategies_json(*result.simulated)) : nullptr;
   return root;
 }
 

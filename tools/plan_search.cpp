@@ -1,26 +1,11 @@
 #include "tools/plan_search.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "tools/rank_survey.hpp"
 #include "workloads/estimates/llmem_plan.hpp"
 
 namespace highwater {
 namespace {
-
-/// What the allocator gets of a device.
-Bytes allocator_share(const PlanRequest& request) {
-  const TrainingPlan& plan = request.run.plan;
-  const Bytes outside = outside_memory(plan.gpu, plan.versions.torch).context;
-  return request.device - std::min(request.device, outside);
-}
-
-BatchSearch search_by_simulation(const PlanRequest& request) {
-  MemoryRequest memory = request.memory;
-  memory.capacity = allocator_share(request);
-  return find_largest_batch(request.run, memory);
-}
 
 /// The plan that LLMem's questions are about, whatever strategy it will choose.
 EstimateInputs inputs_of(const PlanRequest& request) {
@@ -67,8 +52,8 @@ PlanResult search_plan(const PlanRequest& request) {
     result.broken = llmem_broken_assumptions(inputs);
     result.selections = llmem_selections(inputs, result.cluster);
   }
-  if (request.gpus == 1) {
-    result.simulated = search_by_simulation(request);
+  if (request.simulates) {
+    result.simulated = search_strategies(request.run, request.memory, request.device, request.gpus);
   }
   return result;
 }

@@ -1,13 +1,12 @@
-// What `plan` answers: the strategy and the largest batch that fit, by LLMem's Algorithm 1 over
-// closed forms, and by simulation where the generator can run the plan.
+// What `plan` answers: the strategy and the largest batch that fit, by simulation of every strategy
+// that the generator knows, and by LLMem's Algorithm 1 over closed forms.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tools/find_batch.hpp"
-#include "tools/simulate_run.hpp"
+#include "tools/strategy_search.hpp"
 #include "workloads/estimates/estimate_inputs.hpp"
 #include "workloads/estimates/llmem_selection.hpp"
 
@@ -20,6 +19,7 @@ struct PlanRequest {
   int gpus = 1;
   int tp = 1;  ///< tensor-parallel ranks of a group where both axes are used; 1: not used
   Bytes base = kLlmemBase;
+  bool simulates = true;  ///< false: closed forms alone
 };
 
 /// Algorithm 1 over one way to add up LLMem's terms.
@@ -34,7 +34,7 @@ struct PlanResult {
   std::vector<std::string> broken;
   LlmemCluster cluster;
   std::vector<PlanSelection> selections;
-  std::optional<BatchSearch> simulated;  ///< absent for more than one GPU
+  std::optional<StrategySearch> simulated;
 };
 
 /// @throws UsageError for wrong allocator settings

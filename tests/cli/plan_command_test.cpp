@@ -17,7 +17,7 @@ const std::string kLikeThePaper =
 }  // namespace
 
 TEST_CASE("plan: Algorithm 1 by the printed formulas and by the published code", "[cli][plan]") {
-  const auto plan = json_of("plan --model opt-2.7b --gpus 4" + kLikeThePaper);
+  const auto plan = json_of("plan --formulas-only --model opt-2.7b --gpus 4" + kLikeThePaper);
   CHECK(plan.at("schema").as_string() == "highwater.plan/1");
   const auto& printed = plan.at("llmem").at(0);
   CHECK(printed.at("choice").as_string() == "4DP");
@@ -32,13 +32,14 @@ TEST_CASE("plan: Algorithm 1 by the printed formulas and by the published code",
   CHECK(plan.at("llmem").at(2).at("methods").as_array().size() == 3);  // the code has no CDP
   CHECK(plan.at("published").at("choice").as_string() == "4TP");
   CHECK_THAT(std::string(plan.at("published").at("mismatch").as_string()), Contains("9 sequences"));
-  CHECK(plan.at("simulated").is_null());
+  CHECK(plan.at("strategies").is_null());
 }
 
 TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
   // A small model with very long sequences: what TP gathers in backward makes it the largest.
   const std::string options =
-      "plan --model llama-160m --gpus 4 --seq 262144 --precision fp16 --gpu v100-16 ";
+      "plan --formulas-only --model llama-160m --gpus 4 --seq 262144 --precision fp16 --gpu "
+      "v100-16 ";
   const auto plan = json_of(options + "--capacity 58000000000");
   const auto& printed = plan.at("llmem").at(0);
   CHECK(printed.at("methods").at(1).at("largest_batch").as_int64() == 1);
@@ -54,8 +55,15 @@ TEST_CASE("plan: on one GPU the simulation searches the batch", "[cli][plan]") {
   const auto plan = json_of("plan" + options + "--gpu rtx2080ti --attention sdpa-math");
   const auto simulated =
       json_of("simulate" + options + "--gpu rtx2080ti --attention sdpa-math --find-batch");
-  CHECK(plan.at("simulated").at("largest") == simulated.at("find_batch").at("largest"));
-  CHECK(plan.at("simulated").at("largest").as_int64() > 1);
+  const auto& results = plan.at("strategies").at("results").as_array();
+  REQUIRE(results.size() == 2);  // without and with checkpointing
+  for (const auto& result : results) {
+    CHECK(result.at("strategy").as_string() == "one GPU");
+    if (result.at("plan").at("checkpoint").as_string() == "none") {
+      CHECK(result.at("find_batch").at("largest") == simulated.at("find_batch").at("largest"));
+      CHECK(result.at("find_batch").at("largest").as_int64() > 1);
+    }
+  }
   CHECK(plan.at("llmem").as_array().size() == 2);  // no groups, so nothing to correct
   CHECK(plan.at("llmem").at(0).at("methods").as_array().size() == 1);
 }
@@ -77,7 +85,7 @@ TEST_CASE("plan: models that LLMem does not describe are simulated all the same"
       run_line("plan --model t5-small --seq 64 --gpu rtx2080ti --precision fp32");
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("LLMem does not apply: it describes decoders"));
-  CHECK_THAT(result.out, Contains("by simulation: largest batch"));
+  CHECK_THAT(result.out, Contains("By simulation, on 1 GPU"));
 }
 
 TEST_CASE("plan: mistakes are reported together", "[cli][plan]") {

@@ -1,0 +1,146 @@
+#include "tools/strategy_candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace highwater {
+namespace {
+
+/// Sizes of the axes; dp is what is left.
+struct Factors {
+  int dp = 1;
+  int tp = 1;
+  int pp = 1;
+};
+
+struct StrategyRow {
+  std::string_view name;
+  bool uses_dp = true;  ///< needs more than one data-parallel rank to be something of its own
+  bool uses_tp = false;
+  bool uses_pp = false;
+  void (*apply)(TrainingPlan&);
+};
+
+// Axes by themselves are set before; a row sets what else is its own.
+constexpr std::array kStrategies{
+    StrategyRow{"one GPU", false, false, false, [](TrainingPlan&) {}},
+    StrategyRow{"DDP", true, false, false,
+                [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::ddp; }},
+    StrategyRow{"FSDP2", true, false, false,
+                [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp2; }},
+    StrategyRow{"tensor parallel (DTensor)", false, true, false,
+                [](TrainingPlan& plan) {
+                  plan.parallel.tp_kind = TensorParallel::dtensor;
+                  plan.parallel.sequence_parallel = true;
+                }},
+    StrategyRow{"FSDP2 + tensor parallel", true, true, false,
+                [](TrainingPlan& plan) {
+                  plan.parallel.dp_kind = DataParallel::fsdp2;
+                  plan.parallel.tp_kind = TensorParallel::dtensor;
+                  plan.parallel.sequence_parallel = true;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-1", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero1;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-2", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero2;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-3", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero3;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-3, optimizer on the host", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero3;
+                  plan.parallel.offload = Offload::optimizer;
+                }},
+    StrategyRow{"Megatron", false, true, true,
+                [](TrainingPlan& plan) { plan.framework = Framework::megatron; }},
+    StrategyRow{"Megatron, distributed optimizer", true, true, true,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::megatron;
+                  plan.parallel.dp_kind = DataParallel::zero1;
+                }},
+};
+
+std::vector<Factors> factorisations(int gpus) {
+  std::vector<Factors> all;
+  for (int tp = 1; tp <= std::min(gpus, kMostTensorRanks); ++tp) {
+    for (int pp = 1; pp <= gpus / tp; ++pp) {
+      if (gpus % (tp * pp) == 0) {
+        all.push_back({gpus / (tp * pp), tp, pp});
+      }
+    }
+  }
+  return all;
+}
+
+// A row is tried where it uses each axis that has more than one rank, and is not another row under
+// a second name.
+bool takes(const StrategyRow& row, const Factors& factors) {
+  const bool is_one = factors.dp * factors.tp * factors.pp == 1;
+  if (is_one || row.name == "one GPU") {
+    return is_one && row.name == "one GPU";
+  }
+  const bool splits_model = factors.tp > 1 || factors.pp > 1;
+  return (row.uses_dp ? factors.dp > 1 : splits_model) && (row.uses_tp || factors.tp == 1) &&
+         (row.uses_pp || factors.pp == 1) && (!row.uses_tp || row.uses_pp || factors.tp > 1);
+}
+
+TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& factors,
+                     CheckpointKind checkpoint) {
+  plan.parallel.dp = factors.dp;
+  plan.parallel.tp = factors.tp;
+  plan.parallel.pp = factors.pp;
+  plan.checkpoint.kind = checkpoint;
+  if (factors.pp > 1 && plan.grad_accum == 1) {
+    plan.grad_accum = kMicroBatchesPerStage * factors.pp;
+  }
+  row.apply(plan);
+  if (row.uses_pp && factors.tp > 1) {
+    plan.parallel.sequence_parallel = true;
+  }
+  return plan;
+}
+
+std::vector<CheckpointKind> checkpoints(const TrainingPlan& base) {
+  if (base.checkpoint.kind != CheckpointKind::none || !base.training) {
+    return {base.checkpoint.kind};
+  }
+  return {CheckpointKind::none, CheckpointKind::full};
+}
+
+}  // namespace
+
+Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
+  Candidates result;
+  std::set<std::string> reasons;
+  for (const StrategyRow& row : kStrategies) {
+    for (const Factors& factors : factorisations(gpus)) {
+      if (!takes(row, factors)) {
+        continue;
+      }
+      for (const CheckpointKind checkpoint : checkpoints(base)) {
+        Candidate candidate{row.name, applied(base, row, factors, checkpoint)};
+        auto problems = plan_problems(candidate.plan);
+        std::ranges::move(generator_gaps(candidate.plan), std::back_inserter(problems));
+        if (problems.empty()) {
+          result.runnable.push_back(std::move(candidate));
+        } else {
+          reasons.insert(std::string(row.name) + ": " + problems.front());
+        }
+      }
+    }
+  }
+  result.left_out.assign(reasons.begin(), reasons.end());
+  return result;
+}
+
+}  // namespace highwater

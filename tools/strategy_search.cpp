@@ -1,0 +1,67 @@
+#include "tools/strategy_search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "tools/parallel.hpp"
+#include "tools/progress_line.hpp"
+#include "workloads/step_time.hpp"
+
+namespace highwater {
+namespace {
+
+/// Two steps show the steady state; a third would only repeat it.
+constexpr int kStepsToTry = 2;
+
+/// What the allocator gets of a device in a job of the plan's size.
+Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
+  const Bytes outside = outside_memory(plan.gpu, plan.versions.torch, plan.parallel).total();
+  return device - std::min(device, outside);
+}
+
+StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes device) {
+  StrategyResult result{.candidate = candidate};
+  TrainingPlan& plan = result.candidate.plan;
+  const int steps = plan.steps;
+  plan.steps = std::min(plan.steps, kStepsToTry);
+  memory.capacity = allocator_share(plan, device);
+  result.batches = find_largest_batch({.plan = plan}, memory);
+  plan.steps = steps;
+  plan.batch = result.batches.largest.value_or(1);
+  const auto trial = std::ranges::find(result.batches.trials, plan.batch, &BatchTrial::batch);
+  result.peak = trial->peak_reserved;
+  if (result.fits()) {
+    result.sequences_per_second = sequences_per_second(plan);
+    result.llmem_score = plan.batch * plan.parallel.dp;
+  }
+  return result;
+}
+
+bool is_better(const StrategyResult& a, const StrategyResult& b) {
+  return a.fits() != b.fits() ? a.fits()
+         : a.fits()           ? a.sequences_per_second > b.sequences_per_second
+                              : a.peak < b.peak;
+}
+
+}  // namespace
+
+StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& memory, Bytes device,
+                                 int gpus) {
+  Candidates candidates = strategy_candidates(base.plan, gpus);
+  StrategySearch found;
+  found.left_out = std::move(candidates.left_out);
+  found.results.resize(candidates.runnable.size());
+  const ProgressLine progress(candidates.runnable.size(), "strategies");
+  std::mutex progress_lock;
+  std::size_t done = 0;
+  for_each_index(candidates.runnable.size(), [&](std::size_t i) {
+    found.results[i] = search(candidates.runnable[i], memory, device);
+    const std::lock_guard lock(progress_lock);
+    progress.show(++done);
+  });
+  std::ranges::stable_sort(found.results, is_better);
+  return found;
+}
+
+}  // namespace highwater
