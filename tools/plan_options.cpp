@@ -288,6 +288,10 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   }
   reader.word("bucket-view", kYesNo, parallel.ddp.bucket_view);
   reader.word("static-graph", kYesNo, parallel.ddp.static_graph);
+  reader.word("param-dtype", kMixedDTypes, parallel.fsdp.param_dtype);
+  reader.word("reduce-dtype", kMixedDTypes, parallel.fsdp.reduce_dtype);
+  reader.word("reshard", kReshards, parallel.fsdp.reshard);
+  reader.count("dp-replicate", parallel.fsdp.replicas, 1, kMostRanks);
   reader.word("no-sync", kYesNo, parallel.no_sync);
   reader.word("backend", kCommBackends, parallel.backend);
   reader.count("event-lag", parallel.event_lag, 0, kMostLag);
@@ -354,10 +358,11 @@ void add_parallel_options(OptionParser& parser) {
   const auto flag = [] {
     return po::value<std::string>()->implicit_value("true")->value_name("BOOL");
   };
-  parser.add()("dp", text("N"),
-               "data-parallel ranks; default 1. Simulated with ddp, other kinds by closed forms "
-               "only, so far")("dp-kind", text("K"),
-                               (choices(kDataParallels) + "; default ddp").c_str())(
+  parser.add()(
+      "dp", text("N"),
+      "data-parallel ranks; default 1. Simulated with ddp and fsdp2, other kinds by closed "
+      "forms only, so far")("dp-kind", text("K"),
+                            (choices(kDataParallels) + "; default ddp").c_str())(
       "tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
       "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),
@@ -372,6 +377,19 @@ void add_parallel_options(OptionParser& parser) {
       "size of DDP's gradient buckets; default 25, and 1 for the first")(
       "bucket-view", flag(), "gradients are views into DDP's buckets (gradient_as_bucket_view)")(
       "static-graph", flag(), "DDP is told that the graph never changes")(
+      "param-dtype", text("T"),
+      (choices(kMixedDTypes) +
+       "; FSDP's mixed precision: type of gathered parameters and of what is computed with them; "
+       "default none, as they are (MixedPrecisionPolicy)")
+          .c_str())("reduce-dtype", text("T"),
+                    (choices(kMixedDTypes) +
+                     "; type of the gradients that FSDP reduces; default none, as they are")
+                        .c_str())(
+      "reshard", text("W"),
+      (choices(kReshards) +
+       "; which blocks FSDP2 frees after their forward (reshard_after_forward); default always")
+          .c_str())("dp-replicate", text("N"),
+                    "HSDP: the dp ranks hold so many copies, each sharded over dp / N; default 1")(
       "no-sync", flag(), "gradients are reduced after the last micro-batch of a step only")(
       "backend", text("B"), "what carries collectives: nccl (default) or fake, which does nothing")(
       "event-lag", text("N"),

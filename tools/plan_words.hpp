@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,12 @@ inline constexpr std::array kOffloads{Word{"none", Offload::none},
                                       Word{"optimizer", Offload::optimizer},
                                       Word{"params", Offload::params}, Word{"both", Offload::both},
                                       Word{"activations", Offload::activations}};
+inline constexpr std::array kMixedDTypes{
+    Word{"none", std::optional<DType>{}}, Word{"bf16", std::optional{DType::bf16}},
+    Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
+inline constexpr std::array kReshards{Word{"always", Reshard::always},
+                                      Word{"never", Reshard::never},
+                                      Word{"but-last", Reshard::but_last}};
 inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
                                           Word{"fake", CommBackend::fake}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};

@@ -45,7 +45,7 @@ enum class Category : std::uint8_t {
   input,
   buffer,
   communication,
-  weight_copy,  ///< a parameter in another type: autocast's cache
+  weight_copy,  ///< a parameter in another type (autocast's cache) or gathered from its shards
 };
 
 inline constexpr std::size_t kCategoryCount =

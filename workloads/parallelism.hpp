@@ -85,6 +85,11 @@ struct Parallelism {
   bool operator==(const Parallelism&) const = default;
 };
 
+/// Whether the model is given to fully_shard, as DTensors that keep their identity in to_empty().
+constexpr bool is_fsdp2(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::fsdp2;
+}
+
 /// A rank's coordinates on the axes of a job.
 struct RankPlace {
   int dp = 0;

@@ -380,12 +380,62 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   }
 }
 
+constexpr std::array<std::string_view, 8> kFsdp2Fields{"kind",    "world",   "mp",        "reduce",
+                                                       "reshard", "backend", "replicate", "rank"};
+
+constexpr std::array<std::pair<std::string_view, DType>, 3> kMixedDTypes{{
+    {"bf16", DType::bf16},
+    {"fp16", DType::fp16},
+    {"fp32", DType::fp32},
+}};
+
+std::optional<DType> read_mixed(const Field& dist, std::string_view key) {
+  const auto field = dist.find(key);
+  if (!field || field->is_null()) {
+    return std::nullopt;
+  }
+  return word(*field, kMixedDTypes);
+}
+
+// A truth value, or "but-last".
+Reshard read_reshard(const Field& dist) {
+  const auto field = dist.find("reshard");
+  if (field && field->value().is_string()) {
+    return Reshard::but_last;
+  }
+  return !field || field->boolean() ? Reshard::always : Reshard::never;
+}
+
+void read_fsdp2(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kFsdp2Fields);
+  parallel.dp_kind = DataParallel::fsdp2;
+  parallel.dp = dist.at("world").small_count();
+  if (parallel.dp < 2) {
+    throw Unsupported{"data parallelism over one rank is not supported"};
+  }
+  parallel.fsdp.param_dtype = read_mixed(dist, "mp");
+  parallel.fsdp.reduce_dtype = read_mixed(dist, "reduce");
+  parallel.fsdp.reshard = read_reshard(dist);
+  if (const auto replicas = dist.find("replicate")) {
+    parallel.fsdp.replicas = replicas->small_count();
+  }
+  if (const auto rank = dist.find("rank")) {
+    parallel.rank = rank->small_count();
+  }
+  if (const auto backend = dist.find("backend"); backend && !backend->is_null()) {
+    parallel.backend = word(*backend, kCommBackends);
+  }
+}
+
 Parallelism read_parallelism(const Field& fields) {
   Parallelism parallel;
   const Field dist = fields.at("dist");
   const std::string kind = dist.at("kind").text();
   if (kind == "ddp") {
     read_ddp(dist, parallel);
+    parallel.no_sync = fields.at("no_sync").boolean();
+  } else if (kind == "fsdp2") {
+    read_fsdp2(dist, parallel);
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};

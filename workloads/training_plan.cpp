@@ -47,8 +47,15 @@ DType compute_dtype(Precision precision) {
   return DType::fp32;
 }
 
+bool is_sharded(const Parallelism& p) {
+  return p.dp > 1 && (p.dp_kind == DataParallel::fsdp1 || p.dp_kind == DataParallel::fsdp2);
+}
+
+// FSDP's own mixed precision gathers parameters in another type.
 DType compute_dtype(const Facts& f) {
-  return compute_dtype(f.plan->precision);
+  const Parallelism& p = f.plan->parallel;
+  const DType own = compute_dtype(f.plan->precision);
+  return is_sharded(p) && own == DType::fp32 ? p.fsdp.param_dtype.value_or(own) : own;
 }
 
 /// Classes that have no SDPA path in transformers 5 (_supports_sdpa is false).
@@ -417,6 +424,39 @@ constexpr std::array kParallelRules{
          "that reduces nothing; leave one of them out"},
 };
 
+bool has_pure_low_precision(const TrainingPlan& plan) {
+  return plan.precision == Precision::bf16 || plan.precision == Precision::fp16;
+}
+
+constexpr std::array kFsdpRules{
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return !is_sharded(p) && p.fsdp != Fsdp{};
+         },
+         "param-dtype, reduce-dtype, reshard, dp-replicate: these are options of FSDP; give --dp "
+         "with dp-kind fsdp2 too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_sharded(p) && (p.fsdp.replicas < 1 || p.dp % p.fsdp.replicas != 0);
+         },
+         "dp-replicate {replicas}: the {dp} data-parallel ranks cannot be split evenly into so "
+         "many copies; give a divisor"},
+    Rule{[](const Facts& f) { return is_fsdp2(f.plan->parallel) && torch_is_before(f, 2, 4); },
+         "dp-kind fsdp2: fully_shard is in PyTorch from 2.4 on; give a newer --torch, or fsdp1"},
+    Rule{[](const Facts& f) {
+           return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  has_pure_low_precision(*f.plan);
+         },
+         "lora with dp-kind fsdp2 and precision {precision}: PEFT makes adapters in fp32, and "
+         "fully_shard wants one type in a group; give precision fp32 with param-dtype bf16"},
+    Rule{[](const Facts& f) {
+           return is_fsdp2(f.plan->parallel) && f.plan->optimizer.impl == OptimizerImpl::fused &&
+                  is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
+         },
+         "optimizer-impl fused with dp-kind fsdp2: SGD's fused kernel does not know DTensors; give "
+         "foreach"},
+};
+
 constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
@@ -426,10 +466,10 @@ constexpr std::array kGeneratorGaps{
          "estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.dp > 1 && p.dp_kind != DataParallel::ddp;
+           return p.dp > 1 && p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::fsdp2;
          },
-         "dp-kind: the simulation knows only ddp yet; give it, leave --dp out, or ask 'highwater "
-         "estimate'"},
+         "dp-kind: the simulation knows only ddp and fsdp2 yet; give one of them, leave --dp out, "
+         "or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
          "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
          "estimate'"},
@@ -455,7 +495,8 @@ std::string fill_in(std::string_view message, const Facts& f) {
       fmt::arg("family", family_name(plan.model)), fmt::arg("layers", f.shape.layers),
       fmt::arg("positions", f.shape.max_positions.value_or(0)),
       fmt::arg("head_dim", f.shape.head_dim), fmt::arg("heads", f.shape.heads),
-      fmt::arg("experts", f.shape.experts), fmt::arg("tp", plan.parallel.tp),
+      fmt::arg("experts", f.shape.experts), fmt::arg("dp", plan.parallel.dp),
+      fmt::arg("replicas", plan.parallel.fsdp.replicas), fmt::arg("tp", plan.parallel.tp),
       fmt::arg("pp", plan.parallel.pp), fmt::arg("ep", plan.parallel.ep),
       fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
@@ -498,6 +539,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kOptimizerRules, facts, problems);
   check(kOtherRules, facts, problems);
   check(kParallelRules, facts, problems);
+  check(kFsdpRules, facts, problems);
   return problems;
 }
 

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/workloads/trace_blocks.hpp"
 #include "workloads/dist/broadcast_coalesced.hpp"
 #include "workloads/dist/bucket_assignment.hpp"
 #include "workloads/generate.hpp"
@@ -23,27 +24,6 @@ Tensor host_tensor(Runtime& runtime, std::int64_t elements, DType dtype = DType:
   return eager::empty_on(runtime, eager::Place::host, {elements}, dtype);
 }
 
-ModelSpec small_gpt2() {
-  Gpt2Config config;
-  config.vocab_size = 512;
-  config.n_embd = 128;
-  config.n_head = 4;
-  config.n_layer = 2;
-  config.n_positions = 256;
-  return {"small-gpt2", "test", config};
-}
-
-ModelSpec small_llama() {
-  LlamaConfig config;
-  config.vocab_size = 512;
-  config.hidden_size = 128;
-  config.intermediate_size = 256;
-  config.num_hidden_layers = 2;
-  config.num_attention_heads = 4;
-  config.num_key_value_heads = 2;
-  return {"small-llama", "test", config};
-}
-
 TrainingPlan replicated(int ranks = 2) {
   TrainingPlan plan;
   plan.model = small_gpt2();
@@ -51,47 +31,6 @@ TrainingPlan replicated(int ranks = 2) {
   plan.seq = {64};
   plan.parallel.dp = ranks;
   return plan;
-}
-
-/// An allocation of a trace, and when it was freed.
-struct Block {
-  std::int64_t bytes = 0;
-  Category category = Category::unknown;
-  std::uint64_t born_in = 0;  ///< step + 1; 0: before the first
-  std::string phase;
-  bool is_freed = false;
-  std::uint64_t freed_in = 0;
-
-  bool operator==(const Block&) const = default;
-};
-
-std::vector<Block> blocks_of(const TrainingPlan& plan) {
-  const RequestTrace trace = generate(plan);
-  std::vector<Block> blocks;
-  std::uint64_t step = 0;
-  std::string phase;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value + 1;
-    } else if (event.kind == EventKind::phase) {
-      phase = trace.tables.strings[event.text()];
-    } else if (event.kind == EventKind::alloc) {
-      blocks.push_back(
-          {static_cast<std::int64_t>(event.value), event.category, step, phase, false, 0});
-    } else if (event.kind == EventKind::free) {
-      blocks[event.allocation.index()].is_freed = true;
-      blocks[event.allocation.index()].freed_in = step;
-    }
-  }
-  return blocks;
-}
-
-std::int64_t bytes_of(const std::vector<Block>& blocks, Category category) {
-  std::int64_t bytes = 0;
-  for (const Block& block : blocks) {
-    bytes += block.category == category && !block.is_freed ? block.bytes : 0;
-  }
-  return bytes;
 }
 
 // The last steps' gradients are alive if nothing sets them to None.
@@ -108,26 +47,6 @@ std::vector<std::int64_t> buckets_of_second_step(const TrainingPlan& plan) {
     }
   }
   return bytes;
-}
-
-/// What a step asks for: bytes of allocations, minus bytes of frees, in order.
-std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uint64_t wanted) {
-  std::vector<std::int64_t> requests;
-  std::vector<std::int64_t> bytes;
-  std::uint64_t step = 0;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value + 1;
-    } else if (event.kind == EventKind::alloc) {
-      bytes.push_back(static_cast<std::int64_t>(event.value));
-      if (step == wanted + 1) {
-        requests.push_back(bytes.back());
-      }
-    } else if (event.kind == EventKind::free && step == wanted + 1) {
-      requests.push_back(-bytes[event.allocation.index()]);
-    }
-  }
-  return requests;
 }
 
 }  // namespace

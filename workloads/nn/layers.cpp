@@ -43,7 +43,7 @@ Tensor Linear::operator()(Tensor x) const {
 }
 
 void Linear::tie_weight(const Tensor& embedding) {
-  if (context().place != eager::Place::meta) {
+  if (context().place != eager::Place::meta || is_fsdp2(context().plan.parallel)) {
     tie_parameter("weight", embedding);
     weight = embedding;
   }

@@ -39,7 +39,7 @@ class Linear : public Module {
   void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
 
   /// Shares the weight with an embedding. A model on meta gets two parameters all the same:
-  /// to_empty() replaces every parameter by a new one.
+  /// to_empty() replaces every parameter by a new one, unless it is a DTensor (fully_shard).
   void tie_weight(const Tensor& embedding);
 
   Tensor weight;

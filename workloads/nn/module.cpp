@@ -106,7 +106,11 @@ void move_to_cuda(Module& root) {
   for (auto& parameter : root.own_parameters()) {
     move_tensor(parameter.tensor, Category::parameter);
   }
-  for (auto& buffer : root.own_buffers()) {
+  move_buffers_to_cuda(root);
+}
+
+void move_buffers_to_cuda(Module& module) {
+  for (auto& buffer : module.own_buffers()) {
     move_tensor(buffer.tensor, Category::buffer);
   }
 }

@@ -44,14 +44,16 @@ TensorVector norms_of(Runtime& runtime, const std::vector<Tensor>& grads) {
 
 // max_norm / (total_norm + 1e-6), which is reciprocal() * max_norm, then clamp. The gradients are
 // scaled in place. Before 2.6 all this is one function, whose list of norms lives to its end.
-void clip(Runtime& runtime, const std::vector<Tensor>& grads) {
+void clip(Runtime& runtime, const std::vector<Tensor>& grads, const FullValue& full_value) {
   TensorVector norms = norms_of(runtime, grads);
   const Tensor total_norm = optim::vector_norm(stack(runtime, norms), {}, false);
   if (runtime.torch >= eager::Release{2, 6}) {
     norms.clear();
   }
   Tensor sum = optim::make_like("add", total_norm);
-  Tensor reciprocal = optim::make_like("reciprocal", sum);
+  Tensor full = full_value ? full_value(sum) : sum;
+  Tensor reciprocal = optim::make_like("reciprocal", full);
+  full.reset();
   Tensor clip_coef = optim::make_like("mul", reciprocal);
   eager::end_of_frame(reciprocal, sum);
   Tensor clip_coef_clamped = optim::make_like("clamp", clip_coef);
@@ -61,7 +63,8 @@ void clip(Runtime& runtime, const std::vector<Tensor>& grads) {
 
 }  // namespace
 
-void clip_grad_norm(Runtime& runtime, std::span<const Tensor> parameters) {
+void clip_grad_norm(Runtime& runtime, std::span<const Tensor> parameters,
+                    const FullValue& full_value) {
   std::vector<Tensor> grads;
   for (const auto& parameter : parameters) {
     if (parameter->grad.defined()) {
@@ -69,7 +72,7 @@ void clip_grad_norm(Runtime& runtime, std::span<const Tensor> parameters) {
     }
   }
   if (!grads.empty()) {
-    clip(runtime, grads);
+    clip(runtime, grads, full_value);
   }
 }
 

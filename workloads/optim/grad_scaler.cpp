@@ -33,7 +33,10 @@ Tensor GradScaler::scale(const Tensor& loss) {
 // _unscale_grads_: copies for the device, the one of inv_scale only until it returns.
 void GradScaler::find_inf(const Tensor& inv_scale, const Tensor& found_inf) {
   found_inf_ = optim::make_like("to", found_inf);
-  optim::make_like("to", inv_scale);
+  const Tensor inv_scale_copy = optim::make_like("to", inv_scale);
+  if (share_found_inf_) {
+    share_found_inf_(found_inf_);
+  }
 }
 
 // inv_scale = scale.double().reciprocal().float()

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "workloads/eager/tensor.hpp"
 
@@ -13,7 +15,11 @@ class OptimizerRun;
 
 class GradScaler {
  public:
-  explicit GradScaler(eager::Runtime& runtime) : runtime_(runtime) {}
+  /// Called with what the kernel found in this rank's gradients, where they are sharded.
+  using ShareFoundInf = std::function<void(const eager::Tensor& found_inf)>;
+
+  explicit GradScaler(eager::Runtime& runtime, ShareFoundInf share_found_inf = {})
+      : runtime_(runtime), share_found_inf_(std::move(share_found_inf)) {}
 
   /// scaler.scale(loss); the first call makes the scale and the growth tracker.
   eager::Tensor scale(const eager::Tensor& loss);
@@ -36,6 +42,7 @@ class GradScaler {
   eager::Tensor scalar(const char* op, DType dtype);
 
   eager::Runtime& runtime_;
+  ShareFoundInf share_found_inf_;
   eager::Tensor scale_;
   eager::Tensor growth_tracker_;
   eager::Tensor found_inf_;  ///< of the step under way: found_inf_per_device

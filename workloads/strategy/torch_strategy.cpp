@@ -31,7 +31,7 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
       optimizer_(runtime, plan.optimizer,
                  parameter_groups(wrapper_->parameters(), plan.optimizer.param_groups)) {
   if (scales_gradients(plan)) {
-    scaler_.emplace(runtime);
+    scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
   }
 }
 

@@ -25,6 +25,9 @@ class Wrapper {
   /// clip_grad_norm_ as a script with this wrapper calls it.
   virtual void clip_gradients();
 
+  /// GradScaler's kernel has looked at this rank's gradients only, if they are sharded.
+  virtual void share_found_inf(const eager::Tensor& /*found_inf*/) {}
+
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
   virtual void set_gradient_sync(bool /*syncs*/) {}
 };

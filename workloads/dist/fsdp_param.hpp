@@ -1,0 +1,81 @@
+// One parameter under fully_shard: this rank's shard and the gathered parameter.
+//
+// Mirrors FSDPParam of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/_fsdp_param.py), sharded
+// along dimension 0. The tensor that the modules hold plays the unsharded parameter: its storage
+// is freed and made again, autograd accumulates into it. The shard is a tensor of its own, which
+// the optimizer updates.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/eager/ops.hpp"
+#include "workloads/eager/runtime.hpp"
+
+namespace highwater::dist {
+
+/// Which part of everything a rank holds.
+struct ShardPlace {
+  int ranks = 1;
+  int rank = 0;
+};
+
+/// The precisions of a fully_shard call (MixedPrecisionPolicy).
+struct FsdpPrecision {
+  std::optional<DType> param;   ///< of the gathered parameters; absent: as they are
+  std::optional<DType> reduce;  ///< of the reduction; absent: that of the gradients
+};
+
+class FsdpParam {
+ public:
+  /// Makes this rank's shard of `param`, padded to the rows of rank 0; the whole stays until
+  /// drop_original().
+  FsdpParam(eager::Tensor param, ShardPlace place, const FsdpPrecision& precision);
+
+  /// The modules' tensor loses its data: it is the unsharded parameter from now on.
+  void drop_original();
+
+  /// Module.to_empty() of a model on meta: the shard gets a block, without padding.
+  void to_empty();
+
+  /// A shard without its padding gets a padded block instead (reset_sharded_param).
+  void reset_sharded_param();
+
+  void allocate_unsharded();
+  void free_unsharded();
+
+  /// A gradient that is not reduced yet is kept in the type of the reduction.
+  void to_accumulated_grad_if_needed();
+  void accumulate_unsharded_grad_if_needed();
+
+  /// The gradient of the whole parameter, which is let go; undefined if there is none.
+  [[nodiscard]] eager::Tensor take_unsharded_grad();
+
+  /// This rank's gradient lies in `flat` from element `offset` on; a second one is added in place.
+  /// Then the shard's post-accumulate-grad hook runs, if it has one.
+  void accumulate_sharded_grad(const eager::Tensor& flat, std::int64_t offset);
+
+  /// This rank's rows, a leaf as the optimizer sees it.
+  [[nodiscard]] const eager::Tensor& sharded() const { return sharded_; }
+
+  /// The tensor that modules use.
+  [[nodiscard]] const eager::Tensor& unsharded() const { return unsharded_; }
+
+  [[nodiscard]] DType orig_dtype() const { return sharded_.dtype(); }
+
+  /// Elements of one rank's shard with its padding.
+  [[nodiscard]] std::int64_t padded_numel() const { return eager::element_count(padded_sizes_); }
+
+ private:
+  void place_shard(const eager::Tensor& block);
+
+  eager::Tensor unsharded_;
+  eager::Tensor sharded_;
+  eager::Tensor accumulated_grad_;  ///< unsharded_accumulated_grad
+  eager::Dims padded_sizes_;
+  eager::Dims sharded_sizes_;
+  int ranks_;
+  std::optional<DType> param_dtype_;
+  std::optional<DType> reduce_dtype_;
+};
+
+}  // namespace highwater::dist
