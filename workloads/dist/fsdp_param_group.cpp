@@ -6,7 +6,7 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
-// The list of whole parameters, which fully_shard's frame holds, is let go from its end.
+// The whole parameters are let go when fully_shard returns.
 FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> params,
                                ShardPlace place, bool reshards_after_forward)
     : context_(context), reshards_after_forward_(reshards_after_forward) {
@@ -14,8 +14,8 @@ FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> par
   for (const Tensor& param : params) {
     params_.emplace_back(param, place, context.precision);
   }
-  for (auto param = params_.rbegin(); param != params_.rend(); ++param) {
-    param->drop_original();
+  for (FsdpParam& param : params_) {
+    param.drop_original();
   }
 }
 

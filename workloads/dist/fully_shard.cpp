@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "workloads/dist/fsdp_clip.hpp"
 #include "workloads/nn/block_modules.hpp"
+#include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
 namespace highwater::dist {
@@ -63,6 +63,14 @@ class BlockHooks : public nn::ForwardHooks {
  private:
   FsdpState& state_;
 };
+
+// FakeTensors, with which DTensor finds out shapes, make a tensor on the GPU when they first see it
+// (torch/_subclasses/fake_tensor.py): once without and once with an entry in their cache.
+void init_gpu_context(Runtime& runtime) {
+  const eager::OpScope op(runtime, "init_gpu_context");
+  eager::empty(runtime, {1}, DType::fp32);
+  eager::empty(runtime, {1}, DType::fp32);
+}
 
 bool wants_gradient(const Tensor& tensor) {
   return tensor.defined() && tensor.requires_grad();
@@ -195,7 +203,9 @@ void FsdpState::root_post_backward_final_callback() {
 }
 
 FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
-    : model_(model), shared_{.context = context_of(model.runtime(), plan), .states = {}} {
+    : model_(model),
+      shared_{.context = context_of(model.runtime(), plan), .states = {}},
+      resharding_(shared_.context.groups.shard) {
   const ShardPlace place = shard_place(plan);
   const std::vector<nn::Module*> blocks = nn::block_modules(model);
   const bool is_on_meta = model.context().place == eager::Place::meta;
@@ -208,6 +218,7 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
   shard(model, place, true);
   std::ranges::rotate(shared_.states, std::prev(shared_.states.end()));  // the root comes first
   if (is_on_meta) {
+    init_gpu_context(model.runtime());
     to_empty(model);
   }
 }
@@ -220,6 +231,7 @@ void FullyShard::shard(nn::Module& module, ShardPlace place, bool reshards_after
       std::make_unique<FsdpState>(shared_, params, place, reshards_after_forward));
   for (FsdpParam& param : shared_.states.back()->group().params()) {
     param_of_.emplace(param.unsharded().get(), &param);
+    resharding_.add(param.sharded(), param.unsharded().size(0));
   }
   if (&module != &model_) {
     module.add_forward_hooks(std::make_shared<BlockHooks>(*shared_.states.back()));
@@ -269,7 +281,8 @@ void FullyShard::share_found_inf(const Tensor& found_inf) {
 }
 
 void FullyShard::clip_gradients() {
-  clip_grad_norm_of_shards(shared_.context.groups.shard, parameters());
+  clip_grad_norm(model_.runtime(), parameters(),
+                 [this](const Tensor& partial) { return resharding_.full_norm(partial); });
 }
 
 }  // namespace highwater::dist

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "workloads/dist/dtensor.hpp"
 #include "workloads/dist/fsdp_param_group.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
@@ -68,6 +69,8 @@ class FullyShard : public Wrapper {
   /// DTensor's found_inf_reduce_handler: the largest of all ranks, by a functional all-reduce.
   void share_found_inf(const eager::Tensor& found_inf) override;
 
+  [[nodiscard]] const optim::Resharding* resharding() const override { return &resharding_; }
+
   /// set_requires_gradient_sync().
   void set_gradient_sync(bool syncs) override { shared_.context.reduces_gradients = syncs; }
 
@@ -77,6 +80,7 @@ class FullyShard : public Wrapper {
 
   models::LanguageModel& model_;
   FsdpState::Shared shared_;
+  GroupResharding resharding_;
   std::unordered_set<const void*> managed_;  ///< parameters that have a group
   std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;
 };

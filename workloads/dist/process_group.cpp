@@ -45,6 +45,16 @@ void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& par
   const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
 }
 
+Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
+  all_gather_into_tensor(whole, part);
+  if (backend_ == CommBackend::fake) {
+    return {};
+  }
+  runtime_.record_stream(part, stream_);
+  runtime_.record_stream(whole, stream_);
+  return {*this, runtime_.position_of(stream_)};
+}
+
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
   const std::array operands{whole, part};
   const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);

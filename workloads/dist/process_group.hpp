@@ -52,6 +52,9 @@ class ProcessGroup {
   void all_gather_into_tensor(const eager::Tensor& whole, const eager::Tensor& part);
   void reduce_scatter_tensor(const eager::Tensor& part, const eager::Tensor& whole);
 
+  /// The same without waiting (async_op=True): blocks are recorded on NCCL's stream.
+  Work all_gather_async(const eager::Tensor& whole, const eager::Tensor& part);
+
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
 

@@ -1,5 +1,8 @@
 // torch/optim/_adafactor.py: matrices (and stacks of them) keep the variances of rows and columns,
 // vectors their own. Norms and step counters are read back to the host.
+//
+// Of DTensors that are sharded along rows the variances of rows and columns are whole on each rank,
+// so what meets them is made whole first: means, and the gradient itself.
 #include "workloads/eager/ops.hpp"
 #include "workloads/optim/algorithms.hpp"
 
@@ -15,19 +18,27 @@ bool is_factored(const Slot& slot) {
   return slot.param->grad.dim() > 1;
 }
 
-// grad.new_zeros of the gradient's shape with dimension `dim` reduced to 1.
-Tensor factor(const Tensor& grad, std::int64_t dim) {
+std::int64_t whole_rows(const Resharding* resharding, const Slot& slot) {
+  return resharding == nullptr
+             ? slot.param.size(0)
+             : resharding->whole_rows(slot.model.defined() ? slot.model : slot.param);
+}
+
+// grad.new_zeros of the whole gradient's shape with dimension `dim` reduced to 1.
+Tensor factor(const Tensor& grad, std::int64_t rows, std::int64_t dim) {
   eager::OpScope scope(grad.runtime(), "new_zeros");
   Dims sizes = grad.sizes();
+  sizes.front() = rows;
   sizes[eager::wrap(dim, sizes.size())] = 1;
   return eager::empty(grad.runtime(), sizes, grad.dtype());
 }
 
-void init_state(Slot& slot) {
+void init_state(const Resharding* resharding, Slot& slot) {
   const Tensor& grad = slot.param->grad;
   if (is_factored(slot)) {
-    add_state(slot, factor(grad, -1));
-    add_state(slot, factor(grad, -2));
+    const std::int64_t rows = whole_rows(resharding, slot);
+    add_state(slot, factor(grad, rows, -1));
+    add_state(slot, factor(grad, rows, -2));
   } else {
     add_state(slot, make_like("zeros_like", grad));
   }
@@ -60,9 +71,39 @@ Tensor mean_of_rows(const Slot& slot) {
   return eager::mean(slot.state[kRowVar], -2, true);
 }
 
+// square_(), div_() and, once the name is bound, lerp_() of a column's mean: where its rows are
+// sharded it is a partial norm, which each of them makes whole for itself.
+void bind_col_mean(const Resharding* resharding, const Slot& slot, Tensor& col_mean) {
+  Tensor mean = mean_square(slot, -2);
+  const bool is_partial = resharding != nullptr && slot.param.dim() == 2;
+  if (is_partial) {
+    resharding->full_norm(mean);
+    resharding->full_norm(mean);
+  }
+  col_mean = std::move(mean);
+  if (is_partial) {
+    resharding->full_norm(col_mean);
+  } else if (resharding != nullptr) {
+    resharding->gather(col_mean, whole_rows(resharding, slot));
+  }
+}
+
+// update.mul_(grad), its norm, param.add_(update): the whole update is multiplied by the whole
+// gradient; of the result this rank's rows are copied.
+void apply_update(const Resharding* resharding, const Slot& slot, const Tensor& update) {
+  const bool is_whole = resharding != nullptr && is_factored(slot);
+  if (is_whole) {
+    resharding->gather(slot.param->grad, whole_rows(resharding, slot));
+  }
+  read_norm(update);
+  if (is_whole) {
+    make_like("clone", slot.param->grad);
+  }
+}
+
 // _single_tensor_adafactor. `update` is the same tensor as `var_estimate`, so the last parameter's
 // is let go only when `update` is rebound.
-void update_one_by_one(const Slots& slots) {
+void update_one_by_one(const Resharding* resharding, const Slots& slots) {
   Tensor row_mean;
   Tensor col_mean;
   Tensor grad_squared;
@@ -72,7 +113,10 @@ void update_one_by_one(const Slots& slots) {
     Tensor var_estimate;
     if (is_factored(*slot)) {
       row_mean = mean_square(*slot, -1);
-      col_mean = mean_square(*slot, -2);
+      if (resharding != nullptr) {
+        resharding->gather(row_mean, whole_rows(resharding, *slot));
+      }
+      bind_col_mean(resharding, *slot, col_mean);
       var_estimate = outer_product(*slot);
       mean_of_rows(*slot);
     } else {
@@ -80,7 +124,7 @@ void update_one_by_one(const Slots& slots) {
       var_estimate = make_like("clone", slot->state[kVariance]);
     }
     update = std::move(var_estimate);
-    read_norm(update);
+    apply_update(resharding, *slot, update);
   }
   eager::end_of_frame(row_mean, col_mean, grad_squared, update);
 }
@@ -141,13 +185,13 @@ void update_lists(const Slots& slots) {
 void adafactor(const Update& update, const Slots& slots) {
   for (Slot* slot : slots) {
     if (slot->state.empty()) {
-      init_state(*slot);
+      init_state(update.resharding, *slot);
     }
   }
   if (update.path == Path::foreach) {
     update_lists(slots);
   } else {
-    update_one_by_one(slots);
+    update_one_by_one(update.resharding, slots);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "workloads/optim/resharding.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
 namespace highwater::optim {
@@ -31,8 +32,9 @@ using Slots = std::vector<Slot*>;
 struct Update {
   Runtime* runtime = nullptr;
   Path path = Path::foreach;
-  bool decays = false;    ///< the group's weight_decay is not zero
-  bool momentum = false;  ///< of SGD
+  bool decays = false;                     ///< the group's weight_decay is not zero
+  bool momentum = false;                   ///< of SGD
+  const Resharding* resharding = nullptr;  ///< of DTensors
 };
 
 /// zeros_like and its kin as a new state tensor of `slot`.

@@ -59,8 +59,9 @@ void cast_gradient(Slot& slot) {
 }  // namespace
 
 OptimizerRun::OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
-                           const std::vector<std::vector<Tensor>>& groups)
-    : runtime_(runtime), choice_(choice), path_(path_of(choice)) {
+                           const std::vector<std::vector<Tensor>>& groups,
+                           const optim::Resharding* resharding)
+    : runtime_(runtime), choice_(choice), resharding_(resharding), path_(path_of(choice)) {
   if (choice.kind == OptimizerKind::none) {
     choice_.in_backward = choice_.master_weights = false;
   }
@@ -155,7 +156,8 @@ void OptimizerRun::update(Instance& instance, Group& group) {
   const optim::Update update{.runtime = &runtime_,
                              .path = path_,
                              .decays = group.decays,
-                             .momentum = choice_.kind == OptimizerKind::sgd_momentum};
+                             .momentum = choice_.kind == OptimizerKind::sgd_momentum,
+                             .resharding = resharding_};
   switch (choice_.kind) {
     case OptimizerKind::none:
       return;

@@ -27,9 +27,11 @@ namespace highwater {
 
 class OptimizerRun {
  public:
-  /// `groups` are the parameter groups, leaves in the order of model.parameters().
+  /// `groups` are the parameter groups, leaves in the order of model.parameters(). If they are
+  /// DTensors' shards, `resharding` is given and outlives the optimizer.
   OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
-               const std::vector<std::vector<eager::Tensor>>& groups);
+               const std::vector<std::vector<eager::Tensor>>& groups,
+               const optim::Resharding* resharding = nullptr);
   OptimizerRun(const OptimizerRun&) = delete;
   OptimizerRun& operator=(const OptimizerRun&) = delete;
   ~OptimizerRun();
@@ -64,6 +66,7 @@ class OptimizerRun {
 
   eager::Runtime& runtime_;
   Optimizer choice_;
+  const optim::Resharding* resharding_;
   optim::Path path_;
   std::vector<Instance> instances_;
   std::vector<eager::Ref<eager::Node>> hooked_;  ///< AccumulateGrad nodes, kept for their hooks

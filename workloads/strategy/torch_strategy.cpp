@@ -29,7 +29,8 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
     : plan_(plan),
       wrapper_(std::move(wrapper)),
       optimizer_(runtime, plan.optimizer,
-                 parameter_groups(wrapper_->parameters(), plan.optimizer.param_groups)) {
+                 parameter_groups(wrapper_->parameters(), plan.optimizer.param_groups),
+                 wrapper_->resharding()) {
   if (scales_gradients(plan)) {
     scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/optim/resharding.hpp"
 
 namespace highwater {
 
@@ -27,6 +28,9 @@ class Wrapper {
 
   /// GradScaler's kernel has looked at this rank's gradients only, if they are sharded.
   virtual void share_found_inf(const eager::Tensor& /*found_inf*/) {}
+
+  /// How the optimizer's operators see parameters that are sharded; null if they are whole.
+  [[nodiscard]] virtual const optim::Resharding* resharding() const { return nullptr; }
 
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
   virtual void set_gradient_sync(bool /*syncs*/) {}
