@@ -455,6 +455,12 @@ constexpr std::array kFsdpRules{
          },
          "optimizer-impl fused with dp-kind fsdp2: SGD's fused kernel does not know DTensors; give "
          "foreach"},
+    Rule{[](const Facts& f) {
+           return is_fsdp2(f.plan->parallel) && f.plan->optimizer.impl == OptimizerImpl::foreach &&
+                  f.plan->optimizer.kind == OptimizerKind::adafactor;
+         },
+         "optimizer-impl foreach with adafactor and dp-kind fsdp2: it fails on DTensors; give loop "
+         "or leave the option out"},
 };
 
 constexpr std::array kGeneratorGaps{

@@ -103,7 +103,23 @@ TEST_CASE("plan options: DDP's axes are read", "[cli][plan]") {
   CHECK(problems_of(with_model("--no-sync")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --bucket-cap-mb 0")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --optimizer-in-backward")).size() == 1);
-  CHECK(problems_of(with_model("--dp 2 --dp-kind fsdp2")).size() == 1);
+  CHECK(problems_of(with_model("--dp 2 --dp-kind zero3")).size() == 1);
+}
+
+TEST_CASE("plan options: FSDP's axes are read", "[cli][plan]") {
+  const Parallelism parallel =
+      read(with_model("--dp 8 --dp-kind fsdp2 --param-dtype bf16 --reduce-dtype fp32 "
+                      "--reshard but-last --dp-replicate 2"))
+          .plan.parallel;
+  CHECK(parallel == Parallelism{.dp = 8,
+                                .dp_kind = DataParallel::fsdp2,
+                                .fsdp = {.param_dtype = DType::bf16,
+                                         .reduce_dtype = DType::fp32,
+                                         .reshard = Reshard::but_last,
+                                         .replicas = 2}});
+  CHECK(problems_of(with_model("--dp 8 --dp-kind fsdp2 --dp-replicate 3")).size() == 1);
+  CHECK(problems_of(with_model("--dp 8 --reshard never")).size() == 1);
+  CHECK(problems_of(with_model("--dp 8 --dp-kind fsdp2 --param-dtype int8")).size() == 1);
 }
 
 TEST_CASE("plan options: a plan's words make the same plan again", "[cli][plan]") {
@@ -114,6 +130,8 @@ TEST_CASE("plan options: a plan's words make the same plan again", "[cli][plan]"
         "--optimizer none --mode eval --use-cache false --loss chunked --gpu v100-16",
         "--optimizer-in-backward --zero-grad-at start --init cpu --torch 2.4",
         "--dp 4 --bucket-cap-mb 12.5 --bucket-view --no-sync --grad-accum 2 --event-lag 20",
+        "--dp 8 --dp-kind fsdp2 --param-dtype bf16 --reduce-dtype fp32 --reshard never "
+        "--dp-replicate 4",
         "--dp 2 --static-graph --backend fake --event-queries 3 --bucket-cap-mb default"}) {
     CAPTURE(options);
     const TrainingPlan plan = read(with_model(options)).plan;

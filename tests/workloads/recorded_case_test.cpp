@@ -177,6 +177,36 @@ TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
       Contains("find_unused is not a field that is known"));
 }
 
+TEST_CASE("recorded case: fully_shard's fields become axes", "[workloads][recorded]") {
+  const Parallelism plain = plan_with({{"dist", {{"kind", "fsdp2"}, {"world", 8}}}}).parallel;
+  CHECK(plain == Parallelism{.dp = 8, .dp_kind = DataParallel::fsdp2});
+  const auto with_reshard = [](const json::value& reshard) {
+    return plan_with({{"dist", {{"kind", "fsdp2"}, {"world", 8}, {"reshard", reshard}}}})
+        .parallel.fsdp.reshard;
+  };
+  CHECK(with_reshard(true) == Reshard::always);
+  CHECK(with_reshard(false) == Reshard::never);
+  CHECK(with_reshard("but-last") == Reshard::but_last);
+  const Parallelism other = plan_with({{"dist",
+                                        {{"kind", "fsdp2"},
+                                         {"world", 8},
+                                         {"mp", "bf16"},
+                                         {"reduce", "fp32"},
+                                         {"replicate", 2},
+                                         {"rank", 5},
+                                         {"backend", "fake"}}},
+                                       {"no_sync", true}})
+                                .parallel;
+  CHECK(
+      other ==
+      Parallelism{.dp = 8,
+                  .dp_kind = DataParallel::fsdp2,
+                  .fsdp = {.param_dtype = DType::bf16, .reduce_dtype = DType::fp32, .replicas = 2},
+                  .no_sync = true,
+                  .rank = 5,
+                  .backend = CommBackend::fake});
+}
+
 TEST_CASE("recorded case: a memory limit is a fraction of the device", "[workloads][recorded]") {
   const RecordedCase limited = with({{"memory_limit_mib", 4096}});
   CHECK(limited.memory_fraction == Approx(4096.0 * 1048576 / 84987084800.0));
@@ -188,8 +218,8 @@ TEST_CASE("recorded case: what cannot be simulated says why", "[workloads][recor
     CHECK_FALSE(recorded.plan.has_value());
     return recorded.unsupported_reason;
   };
-  CHECK_THAT(reason(with({{"dist", {{"kind", "fsdp2"}}}})),
-             Contains("distributed plans are not supported yet (dist.kind fsdp2)"));
+  CHECK_THAT(reason(with({{"dist", {{"kind", "ring"}}}})),
+             Contains("distributed plans are not supported yet (dist.kind ring)"));
   CHECK_THAT(reason(with({{"optimizer", "lion"}})), Contains("case.optimizer 'lion'"));
   CHECK_THAT(reason(with({{"checkpoint", "everyx-reentrant"}})), Contains("case.checkpoint"));
   CHECK_THAT(reason(with({{"novelty", 1}})), Contains("case.novelty is not a field"));

@@ -229,6 +229,7 @@ void FullyShard::shard(nn::Module& module, ShardPlace place, bool reshards_after
   collect(module, managed_, params);
   shared_.states.push_back(
       std::make_unique<FsdpState>(shared_, params, place, reshards_after_forward));
+  group_of_.emplace(&module, &shared_.states.back()->group());
   for (FsdpParam& param : shared_.states.back()->group().params()) {
     param_of_.emplace(param.unsharded().get(), &param);
     resharding_.add(param.sharded(), param.unsharded().size(0));
@@ -239,7 +240,7 @@ void FullyShard::shard(nn::Module& module, ShardPlace place, bool reshards_after
 }
 
 // Module._apply: children first, a module's parameters, then its buffers. A tied parameter gets its
-// block once for each module that has it.
+// block once for each module that has it. FSDPModule._apply pads what the group has then.
 void FullyShard::to_empty(nn::Module& module) {
   for (nn::Module* child : module.children()) {
     const nn::InModule scope(*child);
@@ -251,6 +252,11 @@ void FullyShard::to_empty(nn::Module& module) {
     }
   }
   nn::move_buffers_to_cuda(module);
+  if (const auto found = group_of_.find(&module); found != group_of_.end()) {
+    for (FsdpParam& param : found->second->params()) {
+      param.reset_sharded_param();
+    }
+  }
 }
 
 models::Outputs FullyShard::forward(models::Inputs inputs) {

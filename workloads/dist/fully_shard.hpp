@@ -83,6 +83,7 @@ class FullyShard : public Wrapper {
   GroupResharding resharding_;
   std::unordered_set<const void*> managed_;  ///< parameters that have a group
   std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;
+  std::unordered_map<const nn::Module*, FsdpParamGroup*> group_of_;
 };
 
 }  // namespace highwater::dist

@@ -203,6 +203,7 @@ void backward(const Tensor& root, Tensor grad) {
     grad = empty_like(root);
   }
   backward(std::span<const Tensor>(&root, 1), std::span<const Tensor>(&grad, 1));
+  grad.reset();  // before the caller's last reference to `root`
 }
 
 }  // namespace highwater::eager
