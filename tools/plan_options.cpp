@@ -14,6 +14,7 @@
 #include "tools/parse_text.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/safe_text.hpp"
+#include "workloads/framework_profile.hpp"
 
 namespace highwater {
 namespace {
@@ -143,9 +144,12 @@ void read_numbered(PlanReader& reader, const std::string& option,
   }
 }
 
-void read_checkpoint(PlanReader& reader, Checkpoint& checkpoint) {
+void read_checkpoint(PlanReader& reader, Framework framework, Checkpoint& checkpoint) {
   read_numbered(reader, "checkpoint", kCheckpoints, "every-", CheckpointKind::every_n,
                 checkpoint.kind, checkpoint.n);
+  if (reader.text("checkpoint") == "selective") {
+    checkpoint.kind = selective_kind(framework);
+  }
   reader.word("checkpoint-impl", kCheckpointImpls, checkpoint.reentrant);
 }
 
@@ -167,8 +171,10 @@ void read_optimizer(PlanReader& reader, TrainingPlan& plan) {
   reader.word("optimizer-in-backward", kYesNo, optimizer.in_backward);
   reader.word("set-to-none", kYesNo, plan.set_to_none);
   reader.word("zero-grad-at", kZeroGradAt, plan.zero_grad_at);
-  if (reader.text("grad-clip") != "none") {
-    plan.grad_clip = reader.real("grad-clip", 1e-12, 1e12, "above 0, or none");
+  if (reader.text("grad-clip") == "none") {
+    plan.grad_clip.reset();
+  } else if (const auto norm = reader.real("grad-clip", 1e-12, 1e12, "above 0, or none")) {
+    plan.grad_clip = norm;
   }
 }
 
@@ -270,6 +276,24 @@ std::optional<InputError> read_model_option(PlanReader& reader, std::vector<std:
   return std::nullopt;
 }
 
+void read_megatron(PlanReader& reader, Parallelism& parallel) {
+  Megatron& megatron = parallel.megatron;
+  reader.word("overlap-grad-reduce", kYesNo, megatron.overlap_grad_reduce);
+  reader.word("overlap-param-gather", kYesNo, megatron.overlap_param_gather);
+  reader.word("fp32-grads", kYesNo, megatron.fp32_grads);
+  reader.word("wgrad-fusion", kYesNo, megatron.wgrad_fusion);
+  if (const auto given = reader.text("ddp-bucket-size"); given && *given != "default") {
+    megatron.bucket_size =
+        reader.integer<std::int64_t>("ddp-bucket-size", *given, 1, std::int64_t{1} << 40);
+  }
+  reader.count("vocab-divisor", megatron.vocab_divisor, 1, 1 << 20);
+  Apex& apex = parallel.apex;
+  apex.bucket_cap_mb = reader.real("apex-bucket-mb", 1e-3, 1e6, "above 0")
+                           .value_or(apex.bucket_cap_mb);
+  reader.word("apex-remainders", kYesNo, apex.store_remainders);
+  reader.word("apex-contiguous-grads", kYesNo, apex.contiguous_grads);
+}
+
 void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.count("dp", parallel.dp, 1, kMostRanks);
   reader.word("dp-kind", kDataParallels, parallel.dp_kind);
@@ -292,6 +316,7 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.word("reduce-dtype", kMixedDTypes, parallel.fsdp.reduce_dtype);
   reader.word("reshard", kReshards, parallel.fsdp.reshard);
   reader.count("dp-replicate", parallel.fsdp.replicas, 1, kMostRanks);
+  read_megatron(reader, parallel);
   reader.word("no-sync", kYesNo, parallel.no_sync);
   reader.word("backend", kCommBackends, parallel.backend);
   reader.count("event-lag", parallel.event_lag, 0, kMostLag);
@@ -309,7 +334,11 @@ void add_computation_options(OptionParser& parser) {
     return po::value<std::string>()->implicit_value("true")->value_name("BOOL");
   };
   parser.add()("model", text("NAME|FILE"), "a known model ('highwater models') or a config.json")(
-      "model-code", text("C"), "whose Python code runs: hf (default) or torchtitan")(
+      "model-code", text("C"), "whose Python code runs: hf (default), torchtitan or megatron")(
+      "framework", text("F"),
+      "defaults of a training framework, each overridable: torch (default), megatron "
+      "(Megatron-LM: bf16, flash attention, clipping at 1, its own DDP) or nemo (the same with "
+      "Apex's DistributedFusedAdam)")(
       "batch", text("N"), "sequences per micro-batch; default 1")(
       "seq", text("N[,N...]"), "tokens per sequence, one length per micro-batch; default 1024")(
       "precision", text("P"), (choices(kPrecisions) + "; default fp32").c_str())(
@@ -390,6 +419,24 @@ void add_parallel_options(OptionParser& parser) {
        "; which blocks FSDP2 frees after their forward (reshard_after_forward); default always")
           .c_str())("dp-replicate", text("N"),
                     "HSDP: the dp ranks hold so many copies, each sharded over dp / N; default 1")(
+      "overlap-grad-reduce", flag(),
+      "Megatron reduces gradient buckets during the backward; default false (arguments.py)")(
+      "overlap-param-gather", flag(),
+      "Megatron gathers parameters during the forward; default false (arguments.py)")(
+      "fp32-grads", flag(),
+      "Megatron's gradient buffer is fp32; default true, as --bf16 sets it (arguments.py)")(
+      "wgrad-fusion", flag(),
+      "Megatron adds weight gradients to that buffer in the matmul; default true")(
+      "ddp-bucket-size", text("N"),
+      "elements of Megatron's gradient buckets; default max(40e6, 1e6 dp) when they overlap")(
+      "vocab-divisor", text("N"),
+      "Megatron pads the vocabulary to a multiple of this times tp; default 128")(
+      "apex-bucket-mb", text("MIB"),
+      "size of the buckets of Apex's DistributedFusedAdam; default 100 (bucket_cap_mb)")(
+      "apex-remainders", flag(),
+      "Apex keeps 16 bits beside bf16 parameters instead of fp32 copies; default true (NeMo)")(
+      "apex-contiguous-grads", flag(),
+      "Apex's gradient buckets are one buffer; default false, in NeMo true")(
       "no-sync", flag(), "gradients are reduced after the last micro-batch of a step only")(
       "backend", text("B"), "what carries collectives: nccl (default) or fake, which does nothing")(
       "event-lag", text("N"),
@@ -409,9 +456,12 @@ PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::s
   PlannedRun run;
   PlanReader reader(values, problems);
   const auto unreadable = read_model_option(reader, problems, run.plan.model);
+  Framework framework = Framework::torch;
+  reader.word("framework", kFrameworks, framework);
+  apply_framework(framework, run.plan);
   read_computation(reader, run.plan);
   read_batches(reader, run.plan);
-  read_checkpoint(reader, run.plan.checkpoint);
+  read_checkpoint(reader, framework, run.plan.checkpoint);
   read_loss(reader, run.plan.loss);
   read_optimizer(reader, run.plan);
   read_lora(reader, run.plan.lora);

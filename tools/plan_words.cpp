@@ -54,6 +54,7 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
   };
   std::vector<std::pair<std::string, std::string>> words{
       {"model", std::string(plan.model.name)},
+      {"framework", word(kFrameworks, plan.framework)},
       {"model-code", word(kModelCodes, plan.model_code)},
       {"batch", std::to_string(plan.batch)},
       {"seq", fmt::format("{}", fmt::join(plan.seq, ","))},
@@ -103,6 +104,17 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
       {"reduce-dtype", word(kMixedDTypes, plan.parallel.fsdp.reduce_dtype)},
       {"reshard", word(kReshards, plan.parallel.fsdp.reshard)},
       {"dp-replicate", std::to_string(plan.parallel.fsdp.replicas)},
+      {"overlap-grad-reduce", yes_no(plan.parallel.megatron.overlap_grad_reduce)},
+      {"overlap-param-gather", yes_no(plan.parallel.megatron.overlap_param_gather)},
+      {"fp32-grads", yes_no(plan.parallel.megatron.fp32_grads)},
+      {"wgrad-fusion", yes_no(plan.parallel.megatron.wgrad_fusion)},
+      {"ddp-bucket-size", plan.parallel.megatron.bucket_size
+                              ? std::to_string(*plan.parallel.megatron.bucket_size)
+                              : std::string("default")},
+      {"vocab-divisor", std::to_string(plan.parallel.megatron.vocab_divisor)},
+      {"apex-bucket-mb", fmt::format("{}", plan.parallel.apex.bucket_cap_mb)},
+      {"apex-remainders", yes_no(plan.parallel.apex.store_remainders)},
+      {"apex-contiguous-grads", yes_no(plan.parallel.apex.contiguous_grads)},
       {"no-sync", yes_no(plan.parallel.no_sync)},
       {"backend", word(kCommBackends, plan.parallel.backend)},
       {"event-lag", std::to_string(plan.parallel.event_lag)},

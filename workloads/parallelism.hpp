@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "workloads/dtype.hpp"
+#include "workloads/megatron_options.hpp"
 
 namespace highwater {
 
@@ -71,6 +72,8 @@ struct Parallelism {
 
   Ddp ddp;
   Fsdp fsdp;
+  Megatron megatron;
+  Apex apex;
   bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
 
   int rank = 0;  ///< whose memory is simulated, from 0; RankPlace says where it stands

@@ -13,6 +13,7 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include "workloads/megatron/config.hpp"
 #include "workloads/models/lora_targets.hpp"
 
 namespace highwater {
@@ -172,6 +173,12 @@ constexpr std::array kModelRules{
                   !std::holds_alternative<PlainConfig>(f.plan->model.config);
          },
          "model-code torchtitan: it has no {family} model; use model-code hf, or a llama"},
+    Rule{[](const Facts& f) {
+           return f.plan->model_code == ModelCode::megatron &&
+                  !megatron::config_of(f.plan->model.config);
+         },
+         "model-code megatron: its GPTModel has no {family} model; give gpt2, a llama or a gpt-next "
+         "model"},
     Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
          "experts: {model} is no mixture of experts; leave the option out"},
     Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
@@ -342,6 +349,95 @@ constexpr std::array kOtherRules{
         "would be empty; give 1"},
 };
 
+bool runs_megatron(const Facts& f) {
+  return f.plan->model_code == ModelCode::megatron;
+}
+
+bool is_any_of_all(const Facts& f, bool (*is_wrong)(std::int64_t length)) {
+  return std::ranges::any_of(f.plan->seq, is_wrong);
+}
+
+// Source: the asserts of Megatron-Core 0.16.1 and NeMo's use of it.
+constexpr std::array kMegatronRules{
+    Rule{[](const Facts& f) {
+           const bool is_program =
+               f.plan->framework == Framework::megatron || f.plan->framework == Framework::nemo;
+           return is_program && !runs_megatron(f);
+         },
+         "framework megatron, nemo: they train Megatron-Core's model; leave model-code out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return !runs_megatron(f) && (p.megatron != Megatron{} || p.apex != Apex{});
+         },
+         "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, ddp-bucket-size, "
+         "vocab-divisor, apex-...: these are options of Megatron-Core and NeMo; give --framework "
+         "megatron or nemo too"},
+    Rule{[](const Facts& f) {
+           return f.plan->framework != Framework::nemo && runs_megatron(f) &&
+                  f.plan->parallel.apex != Apex{};
+         },
+         "apex-bucket-mb, apex-remainders, apex-contiguous-grads: Apex's optimizer is NeMo's; give "
+         "--framework nemo too"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && (f.plan->precision == Precision::amp_bf16 ||
+                                       f.plan->precision == Precision::amp_fp16);
+         },
+         "model-code megatron: it keeps fp32 copies instead of casting by autocast; give precision "
+         "bf16, fp16 or fp32"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && f.plan->framework == Framework::nemo &&
+                  f.plan->precision != Precision::bf16;
+         },
+         "framework nemo: Apex's distributed Adam is modelled for bf16 parameters; give precision "
+         "bf16"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && (f.plan->init != ModelInit::device ||
+                                       f.plan->loss.kind != LossKind::hf || f.plan->lora.rank > 0 ||
+                                       f.plan->use_cache || f.plan->keep_logits ||
+                                       f.plan->attention_mask || !f.plan->training);
+         },
+         "model-code megatron: pretraining makes the model on the device and computes its own "
+         "loss; leave init, loss, lora, use-cache, keep-logits, attention-mask and mode out"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) &&
+                  !is_any(f.plan->optimizer.kind, {OptimizerKind::adam, OptimizerKind::adamw});
+         },
+         "model-code megatron: its optimizer is modelled for Adam only; give adam or adamw"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
+         },
+         "checkpoint selective-op: Megatron-Core recomputes layers or the core attention; give full "
+         "or selective-attention"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && !is_attention(f, Attention::eager) &&
+                  compute_dtype(f) == DType::fp32;
+         },
+         "attention {attention}: flash attention computes in bf16 and fp16 only; give another "
+         "precision, or attention eager"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && is_attention(f, Attention::eager) &&
+                  (compute_dtype(f) == DType::fp32 || is_any_of_all(f, [](std::int64_t length) {
+                     return length <= 16 || length > 4096 || length % 4 != 0;
+                   }));
+         },
+         "attention eager: Megatron's fused softmax takes bf16 or fp16 and sequences above 16 and "
+         "up to 4096 that 4 divides; give attention sdpa-flash"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return runs_megatron(f) && p.tp > 1 &&
+                  (f.shape.kv_heads % p.tp != 0 || f.shape.ffn % p.tp != 0);
+         },
+         "tp {tp}: the key-value heads and the MLP of {model} cannot be split evenly; give a "
+         "divisor"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.sequence_parallel && p.tp > 1 &&
+                  std::ranges::any_of(f.plan->seq,
+                                      [&](std::int64_t length) { return length % p.tp != 0; });
+         },
+         "sp with tp {tp}: the sequence cannot be split evenly; give a multiple of {tp}"},
+};
+
 constexpr int kMostGpus = 1 << 20;
 
 bool is_a_size(int size) {
@@ -463,19 +559,30 @@ constexpr std::array kFsdpRules{
          "or leave the option out"},
 };
 
+// Which data parallelism the generator has for whose code.
+bool knows_data_parallel(const Facts& f) {
+  const DataParallel kind = f.plan->parallel.dp_kind;
+  if (runs_megatron(f)) {
+    return kind == DataParallel::ddp || kind == DataParallel::zero1;
+  }
+  return kind == DataParallel::ddp || kind == DataParallel::fsdp2;
+}
+
 constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.tp > 1 || p.pp > 1 || p.cp > 1 || p.ep > 1;
+           return p.pp > 1 || p.cp > 1 || p.ep > 1;
          },
-         "tp, pp, cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
+         "pp, cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
          "estimate'"},
+    Rule{[](const Facts& f) { return f.plan->parallel.tp > 1 && !runs_megatron(f); },
+         "tp: the simulation splits only Megatron-Core's model yet; give --model-code megatron, "
+         "leave it out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return p.dp > 1 && p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::fsdp2;
+           return f.plan->parallel.dp > 1 && !knows_data_parallel(f);
          },
-         "dp-kind: the simulation knows only ddp and fsdp2 yet; give one of them, leave --dp out, "
-         "or ask 'highwater estimate'"},
+         "dp-kind: the simulation has none of this kind with this framework and model code; give "
+         "another, leave --dp out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
          "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
          "estimate'"},
@@ -544,6 +651,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kCheckpointRules, facts, problems);
   check(kOptimizerRules, facts, problems);
   check(kOtherRules, facts, problems);
+  check(kMegatronRules, facts, problems);
   check(kParallelRules, facts, problems);
   check(kFsdpRules, facts, problems);
   return problems;

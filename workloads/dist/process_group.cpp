@@ -45,8 +45,7 @@ void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& par
   const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
 }
 
-Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
-  all_gather_into_tensor(whole, part);
+Work ProcessGroup::record(const Tensor& part, const Tensor& whole) {
   if (backend_ == CommBackend::fake) {
     return {};
   }
@@ -55,9 +54,19 @@ Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
   return {*this, runtime_.position_of(stream_)};
 }
 
+Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
+  all_gather_into_tensor(whole, part);
+  return record(part, whole);
+}
+
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
   const std::array operands{whole, part};
   const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);
+}
+
+Work ProcessGroup::reduce_scatter_async(const Tensor& part, const Tensor& whole) {
+  reduce_scatter_tensor(part, whole);
+  return record(part, whole);
 }
 
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.

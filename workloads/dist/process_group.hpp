@@ -54,6 +54,7 @@ class ProcessGroup {
 
   /// The same without waiting (async_op=True): blocks are recorded on NCCL's stream.
   Work all_gather_async(const eager::Tensor& whole, const eager::Tensor& part);
+  Work reduce_scatter_async(const eager::Tensor& part, const eager::Tensor& whole);
 
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
@@ -62,6 +63,8 @@ class ProcessGroup {
   friend class Work;
 
   Work in_place(const char* name, const eager::Tensor& tensor);
+  Work record(const eager::Tensor& part, const eager::Tensor& whole);
+  Work between(const char* name, const eager::Tensor& output, const eager::Tensor& input);
 
   eager::Runtime& runtime_;
   int ranks_;

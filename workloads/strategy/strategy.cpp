@@ -2,6 +2,8 @@
 
 #include "workloads/dist/ddp.hpp"
 #include "workloads/dist/fully_shard.hpp"
+#include "workloads/megatron/nemo_strategy.hpp"
+#include "workloads/megatron/strategy.hpp"
 #include "workloads/strategy/torch_strategy.hpp"
 
 namespace highwater {
@@ -20,6 +22,12 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
+  if (plan.framework == Framework::nemo) {
+    return std::make_unique<megatron::NemoStrategy>(model, plan);
+  }
+  if (plan.model_code == ModelCode::megatron) {
+    return std::make_unique<megatron::MegatronStrategy>(model, plan);
+  }
   return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));
 }
 

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+"""Records Megatron-Core's GPTModel with its DDP and optimizers on the fake device.
+
+  megatron.py --cases cases.json --out DIR [--only ID,...] [--stacks none|all]
+
+Output has the format of record.py's (X.json, X.pickle.xz), whose recorder does the work. A case:
+  id, layers, hidden, heads, kv_heads, ffn, vocab, seq, batch, grad_accum, steps
+  style       gpt (learned positions, LayerNorm, biases, gelu) | llama (rope, RMSNorm, swiglu)
+  dropout, tied, tp, dp, sp, dist_opt, overlap, fp32_grads, bucket_size, recompute (none|selective|full),
+  attention   unfused (fused softmax) | flash; wgrad_fusion: weight gradients go straight into main_grad
+  grad_clip   0: none
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import record
+
+DEFAULTS = {"layers": 2, "hidden": 256, "heads": 8, "kv_heads": None, "ffn": None, "vocab": 1000, "seq": 128,
+            "batch": 2, "grad_accum": 1, "steps": 3, "style": "gpt", "dropout": 0.0, "tied": True, "tp": 1, "dp": 2,
+            "sp": False, "dist_opt": False, "overlap": False, "param_overlap": False, "fp32_grads": True,
+            "bucket_size": None,
+            "recompute": "none", "grad_clip": 1.0, "precision": "bf16", "adam": "fused",
+            "attention": "unfused", "wgrad_fusion": True, "stacks": None}
+
+
+def patch_rank0(torch):
+    """Collectives on objects answer as if all ranks held the same."""
+    dist = torch.distributed
+
+    def all_gather_object(gathered, value, group=None):
+        gathered[:] = [value] * len(gathered)
+
+    dist.all_gather_object = all_gather_object
+    dist.barrier = lambda *args, **kwargs: None
+    new_group = dist.new_group
+
+    def cuda_group(*args, backend=None, **kwargs):
+        return new_group(*args, backend=None if backend == "gloo" else backend, **kwargs)
+
+    dist.new_group = cuda_group
+
+
+def patch_norm(torch):
+    """torch's norms under sequence parallelism: what the fused ones do, marking their parameters."""
+    from megatron.core.transformer import torch_norm
+    new = torch_norm.WrappedTorchNorm.__new__
+
+    def make(cls, config, hidden_size, **kwargs):
+        was, config.sequence_parallel = config.sequence_parallel, False
+        norm = new(cls, config, hidden_size, **kwargs)
+        config.sequence_parallel = was
+        for parameter in norm.parameters():
+            parameter.sequence_parallel = was
+        return norm
+
+    torch_norm.WrappedTorchNorm.__new__ = make
+
+
+def install_kernels(torch):
+    """Stand-ins for the fused kernels of apex, Transformer Engine and torch.compile: their blocks, no values.
+
+    softmax: one result, its gradient in place of the incoming one (scaled_upper_triang_masked_softmax.h).
+    bias-gelu, swiglu: one result, one gradient. bias-dropout-add: one result, a mask of a byte per element.
+    rope: one result each way. RMSNorm: result and fp32 reciprocal deviations. wgrad: adds into main_grad.
+    """
+    import types
+    function = torch.autograd.Function
+    softmax = types.ModuleType("scaled_upper_triang_masked_softmax_cuda")
+    softmax.forward = lambda inputs, scale: torch.empty_like(inputs)
+    softmax.backward = lambda grads, results, scale: grads
+    sys.modules[softmax.__name__] = softmax
+    blocks = types.ModuleType("scaled_masked_softmax_cuda")
+    blocks.get_batch_per_block = lambda sq, sk, b, heads: 8 if sk <= 128 else 4
+    sys.modules[blocks.__name__] = blocks
+    wgrad = types.ModuleType("fused_weight_gradient_mlp_cuda")
+    wgrad.wgrad_gemm_accum_fp32 = wgrad.wgrad_gemm_accum_fp16 = lambda inputs, grads, main_grad: None
+    sys.modules[wgrad.__name__] = wgrad
+
+    from megatron.core.fusions import fused_bias_dropout, fused_bias_gelu, fused_bias_swiglu
+    fused_bias_gelu.bias_gelu = lambda bias, y: torch.empty_like(y)
+    fused_bias_gelu.bias_gelu_back = lambda g, bias, y: torch.empty_like(y)
+    fused_bias_swiglu.swiglu = lambda y: y.new_empty((*y.shape[:-1], y.shape[-1] // 2))
+    fused_bias_swiglu.swiglu_back = lambda g, y: torch.empty_like(y)
+
+    class BiasDropoutAdd(function):
+        @staticmethod
+        def forward(ctx, x, bias, residual, prob):
+            ctx.save_for_backward(torch.empty_like(x, dtype=torch.bool) if prob > 0 else None)
+            ctx.bias = bias is not None
+            return torch.empty_like(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            mask, = ctx.saved_tensors
+            grad_x = grad if mask is None else torch.empty_like(grad)
+            return grad_x, grad_x.sum((0, 1)) if ctx.bias else None, grad, None
+
+    fused_bias_dropout.bias_dropout_add_fused_train = \
+        lambda x_bias, residual, prob: BiasDropoutAdd.apply(*x_bias, residual, prob)
+
+    class Rope(function):
+        @staticmethod
+        def forward(ctx, t, freqs):
+            ctx.save_for_backward(freqs)
+            return t.new_empty(t.shape)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.new_empty(grad.shape), None
+
+    from megatron.core.models.common.embeddings import rope_utils
+    rope_utils.fused_apply_rotary_pos_emb = lambda t, freqs, interleaved=False: Rope.apply(t, freqs)
+
+    class RmsNormFunction(function):
+        @staticmethod
+        def forward(ctx, x, weight):
+            out = torch.empty_like(x)
+            ctx.save_for_backward(x, weight, x.new_empty((x.numel() // x.shape[-1],), dtype=torch.float32))
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, weight, _ = ctx.saved_tensors
+            return torch.empty_like(x), torch.empty_like(weight)
+
+    class RmsNorm(torch.nn.Module):
+        def __init__(self, normalized_shape, eps):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(normalized_shape))
+
+        def forward(self, x):
+            return RmsNormFunction.apply(x, self.weight)
+
+    torch.nn.RMSNorm = RmsNorm
+
+
+def multi_tensor_kernels(torch):
+    """apex's multi_tensor_l2norm: 320 partial sums and a result; multi_tensor_scale works in place."""
+    from megatron.core.optimizer import clip_grads, optimizer
+
+    def l2norm(chunk, overflow, lists, per_tensor, *args):
+        partial = torch.zeros(320, device="cuda")
+        result = torch.empty(1, device="cuda")
+        del partial
+        return result, None
+
+    clip_grads.l2_norm_impl = l2norm
+    clip_grads.multi_tensor_scale_impl = optimizer.multi_tensor_scale_impl = lambda *args: None
+
+
+def flash_attention(torch):
+    """Core attention through the flash kernel: views in, a copy to [s, b, h] out (TE: FlashAttention.forward)."""
+    from megatron.core.transformer import dot_product_attention
+
+    def forward(self, query, key, value, attention_mask, attn_mask_type=None, **kwargs):
+        q, k, v = (x.permute(1, 2, 0, 3) for x in (query, key, value))
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+            out = torch.nn.functional.scaled_dot_product_attention(
+                q, k, v, is_causal=True, enable_gqa=q.size(1) != k.size(1),
+                dropout_p=self.config.attention_dropout if self.training else 0.0)
+        out = out.permute(2, 0, 1, 3).contiguous()
+        return out.view(out.size(0), out.size(1), -1)
+
+    dot_product_attention.DotProductAttention.forward = forward
+
+
+def make_fused_adam(torch):
+    """The memory of apex's and Transformer Engine's FusedAdam: two moments, no temporaries."""
+    class Adam(torch.optim.Optimizer):
+        def __init__(self, params, lr=1e-3, weight_decay=0.0, betas=(0.9, 0.999), eps=1e-8):
+            super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "betas": betas, "eps": eps})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    state = self.state[p]
+                    if not state:
+                        state["exp_avg"] = torch.zeros_like(p)
+                        state["exp_avg_sq"] = torch.zeros_like(p)
+
+    return Adam
+
+
+def config_of(torch, case):
+    from megatron.core.transformer.transformer_config import TransformerConfig
+    gpt = case["style"] == "gpt"
+    recompute = {"none": {}, "selective": {"recompute_granularity": "selective"},
+                 "full": {"recompute_granularity": "full", "recompute_method": "uniform",
+                          "recompute_num_layers": 1}}[case["recompute"]]
+    half = {"bf16": {"bf16": True, "params_dtype": torch.bfloat16, "pipeline_dtype": torch.bfloat16},
+            "fp16": {"fp16": True, "params_dtype": torch.float16, "pipeline_dtype": torch.float16},
+            "fp32": {}}[case["precision"]]
+    return TransformerConfig(
+        num_layers=case["layers"], hidden_size=case["hidden"], num_attention_heads=case["heads"],
+        num_query_groups=case["kv_heads"], ffn_hidden_size=case["ffn"] or 4 * case["hidden"],
+        hidden_dropout=case["dropout"], attention_dropout=case["dropout"],
+        normalization="LayerNorm" if gpt else "RMSNorm", add_bias_linear=gpt, gated_linear_unit=not gpt,
+        activation_func=torch.nn.functional.gelu if gpt else torch.nn.functional.silu,
+        bias_activation_fusion=True, bias_dropout_fusion=True, masked_softmax_fusion=True,
+        attention_softmax_in_fp32=False, apply_rope_fusion=not gpt, tensor_model_parallel_size=case["tp"],
+        sequence_parallel=case["sp"], gradient_accumulation_fusion=case["wgrad_fusion"], persist_layer_norm=False, **half,
+        **recompute)
+
+
+def padded(vocab, tp):
+    multiple = 128 * tp
+    return -(-vocab // multiple) * multiple
+
+
+def build_model(torch, case):
+    from megatron.core.models.gpt import GPTModel
+    from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+    from megatron.core.transformer.module import Float16Module
+    gpt = case["style"] == "gpt"
+    config = config_of(torch, case)
+    spec = get_gpt_layer_local_spec(normalization=None if gpt else "RMSNorm")
+    model = GPTModel(config, spec, vocab_size=padded(case["vocab"], case["tp"]), max_sequence_length=case["seq"],
+                     share_embeddings_and_output_weights=case["tied"],
+                     position_embedding_type="learned_absolute" if gpt else "rope")
+    model.cuda()  # megatron/training/training.py: get_model
+    return config, (Float16Module(config, model) if case["precision"] != "fp32" else model)
+
+
+def wrap(torch, case, config, model):
+    from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig
+    ddp = DistributedDataParallelConfig(
+        grad_reduce_in_fp32=case["fp32_grads"], overlap_grad_reduce=case["overlap"],
+        overlap_param_gather=case["param_overlap"], use_distributed_optimizer=case["dist_opt"],
+        bucket_size=case["bucket_size"])
+    if ddp.bucket_size is None:  # megatron/training/training.py: get_model
+        ddp.bucket_size = max(40000000, 1000000 * case["dp"])
+    if not case["overlap"]:
+        ddp.bucket_size = None
+    return DistributedDataParallel(config, ddp, model, disable_bucketing=False)
+
+
+def make_optimizer(case, chunk):
+    from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
+    config = OptimizerConfig(optimizer="adam", lr=1e-4, weight_decay=0.1, bf16=case["precision"] == "bf16",
+                             fp16=case["precision"] == "fp16", use_distributed_optimizer=case["dist_opt"],
+                             overlap_param_gather=case["param_overlap"], clip_grad=case["grad_clip"],
+                             initial_loss_scale=2.0**10, log_num_zeros_in_grad=False)
+    import torch
+    if case["precision"] != "fp32":
+        config.params_dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}[case["precision"]]
+    return get_megatron_optimizer(config, [chunk], use_gloo_process_groups=False)
+
+
+def forward_step(torch, chunk, tokens, labels):
+    """pretrain_gpt.py: forward_step and loss_func; the fused kernels need no attention mask."""
+    positions = torch.zeros(tokens.shape, dtype=torch.long).to("cuda")
+    loss_mask = torch.ones(tokens.shape).to("cuda")
+    losses = chunk(tokens, positions, None, labels=labels)
+    return torch.sum(losses.view(-1) * loss_mask.view(-1))
+
+
+def train(torch, case, rec, report):
+    from megatron.core import parallel_state, tensor_parallel
+    from megatron.core.distributed import finalize_model_grads
+    record.start_group(torch, "nccl", case["dp"] * case["tp"])
+    patch_rank0(torch)
+    parallel_state.initialize_model_parallel(tensor_model_parallel_size=case["tp"], create_gloo_process_groups=False)
+    tensor_parallel.model_parallel_cuda_manual_seed(1)
+    rec.mark("group")
+    config, model = build_model(torch, case)
+    rec.mark("model")
+    chunk = wrap(torch, case, config, model)
+    rec.mark("wrap")
+    report["parameters"] = [[n, list(p.shape), str(p.dtype).removeprefix("torch."), list(p.shape)]
+                            for n, p in chunk.named_parameters()]
+    optimizer = make_optimizer(case, chunk)
+    config.grad_scale_func = optimizer.scale_loss
+    if case["overlap"]:
+        config.no_sync_func = chunk.no_sync
+    rec.mark("optimizer")
+    chunk.train()
+    shape = (case["batch"], case["seq"])
+    for step in range(case["steps"]):
+        rec.reset_peaks()
+        rec.mark("step_begin", step)
+        chunk.zero_grad_buffer()  # megatron/training/training.py: train_step
+        optimizer.zero_grad()
+        rec.mark("zero_grad", step)
+        for micro in range(case["grad_accum"]):
+            tokens = torch.zeros(shape, dtype=torch.long).to("cuda")
+            labels = torch.zeros(shape, dtype=torch.long).to("cuda")
+            rec.mark("data", step, micro, shape=list(shape))
+            last = micro == case["grad_accum"] - 1
+            with contextlib.nullcontext() if last else chunk.no_sync():
+                loss = forward_step(torch, chunk, tokens, labels)
+                rec.mark("forward", step, micro)
+                if case["grad_accum"] > 1:
+                    loss = loss / case["grad_accum"]
+                config.grad_scale_func(loss).backward()
+            rec.mark("backward", step, micro)
+        finalize_model_grads([chunk], None)
+        rec.mark("reduce", step)
+        optimizer.step()
+        rec.mark("optimizer_step", step)
+        rec.mark("step_end", step)
+    report["_snapshot"] = rec.snapshot()
+
+
+def worker(case_file, out, stacks):
+    case = json.loads(Path(case_file).read_text())
+    record.train = lambda torch, models, case, device, tiny, fake, rec, report: train(torch, case, rec, report)
+    import torch
+    install_kernels(torch)
+    import megatron.core.optimizer as mcore_optimizer
+    patch_norm(torch)
+    multi_tensor_kernels(torch)
+    if case["attention"] == "flash":
+        flash_attention(torch)
+    if case["adam"] == "fused":
+        adam = make_fused_adam(torch)
+        torch.optim.AdamW = adam
+        mcore_optimizer.Adam = adam
+    record.DEFAULTS.clear()
+    case.update({"memory_limit_mib": None})
+    report = record.run_case(case, "cuda", case["stacks"] or stacks, False, True, Path(out))
+    print(json.dumps({"status": report["status"], "error": (report.get("error") or "").strip()[-300:]}))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases")
+    parser.add_argument("--out", default="truth")
+    parser.add_argument("--only")
+    parser.add_argument("--stacks", default="all")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    Path(args.out).mkdir(parents=True, exist_ok=True)
+    if args.worker:
+        worker(args.worker, args.out, args.stacks)
+    for case in json.loads(Path(args.cases).read_text()):
+        if args.only and case["id"] not in args.only.split(","):
+            continue
+        unknown = set(case) - set(DEFAULTS) - {"id"}
+        if unknown:
+            raise SystemExit(f"{case['id']}: unknown keys {sorted(unknown)}")
+        case_file = Path(args.out) / f".{case['id']}.case.json"
+        case_file.write_text(json.dumps({**DEFAULTS, **case, "dist": {"kind": "megatron"}}))
+        done = subprocess.run([sys.executable, __file__, "--worker", str(case_file), "--out", args.out, "--stacks",
+                               args.stacks], env={**os.environ, "TORCHDYNAMO_DISABLE": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "1"},
+                              capture_output=True, text=True, timeout=900)
+        case_file.unlink()
+        lines = [line for line in done.stdout.splitlines() if line.startswith('{"status"')]
+        answer = json.loads(lines[-1]) if lines else {"status": "died", "error": done.stderr[-2000:]}
+        print(answer["status"], case["id"], answer["error"], flush=True)
+
+
+if __name__ == "__main__":
+    main()

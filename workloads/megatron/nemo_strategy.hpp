@@ -1,0 +1,46 @@
+// Training as NeMo does with Apex's distributed Adam: Megatron-Core's model, no DDP around it.
+//
+// Source: NeMo 1.20, megatron_gpt_model.py: training_step (zero_grad first, gradients reduced in
+// the last micro-batch's backward, those of sequence parallelism afterwards).
+#pragma once
+
+#include "workloads/megatron/apex_adam.hpp"
+#include "workloads/strategy/strategy.hpp"
+
+namespace highwater::megatron {
+
+class NemoStrategy : public Strategy {
+ public:
+  /// Both must outlive the strategy.
+  NemoStrategy(models::LanguageModel& model, const TrainingPlan& plan)
+      : model_(model), plan_(plan), optimizer_(model, plan.parallel) {}
+
+  models::Outputs forward(models::Inputs inputs) override {
+    optimizer_.expect_last_backward(backwards_ + 1 == plan_.grad_accum);
+    return model_.forward(std::move(inputs));
+  }
+
+  void backward(const Tensor& loss) override {
+    eager::backward(loss);
+    if (++backwards_ == plan_.grad_accum) {
+      optimizer_.sync_gradients();
+    }
+  }
+
+  void clip_gradients() override { optimizer_.clip_grad_norm(); }
+
+  void step() override { optimizer_.step(); }
+
+  void zero_grad() override {
+    backwards_ = 0;
+    optimizer_.zero_grad();
+  }
+
+ private:
+  models::LanguageModel& model_;
+  const TrainingPlan& plan_;
+  ApexDistributedAdam optimizer_;
+  int backwards_ = 0;  ///< in this step
+};
+
+}  // namespace highwater::megatron

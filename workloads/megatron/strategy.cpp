@@ -1,0 +1,69 @@
+#include "workloads/megatron/strategy.hpp"
+
+#include <utility>
+
+#include "workloads/megatron/gpt_model.hpp"
+
+namespace highwater::megatron {
+
+MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingPlan& plan)
+    : model_(model),
+      plan_(plan),
+      tp_group_(model.runtime(), plan.parallel.tp, plan.parallel.backend),
+      ddp_(model, plan.parallel),
+      optimizer_(ddp_, plan.precision) {}
+
+models::Outputs MegatronStrategy::forward(models::Inputs inputs) {
+  ddp_.expect_last_backward(backwards_ + 1 == plan_.grad_accum);
+  return model_.forward(std::move(inputs));
+}
+
+void MegatronStrategy::backward(const Tensor& loss) {
+  eager::backward(optimizer_.scale(loss));
+  if (++backwards_ == plan_.grad_accum) {
+    finalize_gradients();
+  }
+}
+
+// finalize_model_grads: the data-parallel sums, then those over the sequence's parts
+// (_allreduce_non_tensor_model_parallel_grads), flattened into one block.
+void MegatronStrategy::finalize_gradients() {
+  ddp_.finish_grad_sync();
+  if (!plan_.parallel.sequence_parallel) {
+    return;
+  }
+  std::vector<Tensor> partial;
+  for (std::size_t i = 0; i < ddp_.named().size(); ++i) {
+    if (has_partial_gradient(ddp_.named()[i])) {
+      partial.push_back(ddp_.gradients(ddp_.layout().params[i]));
+    }
+  }
+  const Tensor flat = eager::cat(partial, 0);
+  model_.runtime().categorize(flat, Category::communication);
+  tp_group_.all_reduce(flat).wait();
+}
+
+void MegatronStrategy::prepare_gradients() {
+  if (!std::exchange(is_prepared_, true)) {
+    optimizer_.prepare_grads();
+  }
+}
+
+void MegatronStrategy::clip_gradients() {
+  prepare_gradients();
+  optimizer_.clip_grad_norm();
+}
+
+void MegatronStrategy::step() {
+  prepare_gradients();
+  optimizer_.step();
+}
+
+void MegatronStrategy::zero_grad() {
+  backwards_ = 0;
+  is_prepared_ = false;
+  ddp_.zero_grad_buffer();
+  optimizer_.zero_grad();
+}
+
+}  // namespace highwater::megatron

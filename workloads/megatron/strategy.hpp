@@ -1,0 +1,34 @@
+// Training as Megatron-LM does (training/training.py: train_step, with the schedule without a
+// pipeline, core/pipeline_parallel/schedules.py: forward_backward_no_pipelining).
+#pragma once
+
+#include "workloads/megatron/optimizer.hpp"
+#include "workloads/strategy/strategy.hpp"
+
+namespace highwater::megatron {
+
+class MegatronStrategy : public Strategy {
+ public:
+  /// Both must outlive the strategy.
+  MegatronStrategy(models::LanguageModel& model, const TrainingPlan& plan);
+
+  models::Outputs forward(models::Inputs inputs) override;
+  void backward(const Tensor& loss) override;
+  void clip_gradients() override;
+  void step() override;
+  void zero_grad() override;
+
+ private:
+  void finalize_gradients();
+  void prepare_gradients();
+
+  models::LanguageModel& model_;
+  const TrainingPlan& plan_;
+  dist::ProcessGroup tp_group_;
+  DistributedDataParallel ddp_;
+  MixedPrecisionOptimizer optimizer_;
+  int backwards_ = 0;  ///< in this step
+  bool is_prepared_ = false;
+};
+
+}  // namespace highwater::megatron

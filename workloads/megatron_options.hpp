@@ -1,0 +1,39 @@
+// What a Megatron-LM or NeMo job sets beside its parallel sizes, with the defaults of their
+// argument parsers.
+//
+// Sources: Megatron-Core 0.16.1 (core/distributed/distributed_data_parallel_config.py,
+// core/model_parallel_config.py), Megatron-LM's training/arguments.py, and NVIDIA Apex's
+// contrib/optimizers/distributed_fused_adam.py for `Apex`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace highwater {
+
+/// Options of Megatron-Core's DistributedDataParallel and layers.
+struct Megatron {
+  bool overlap_grad_reduce = false;   ///< --overlap-grad-reduce
+  bool overlap_param_gather = false;  ///< --overlap-param-gather
+  /// --accumulate-allreduce-grads-in-fp32, which bf16 switches on (arguments.py: validate_args).
+  bool fp32_grads = true;
+  /// Elements of a bucket (--ddp-bucket-size); absent: max(40e6, 1e6 dp), one bucket if gradients
+  /// are reduced after the backward.
+  std::optional<std::int64_t> bucket_size;
+  /// --no-gradient-accumulation-fusion switches it off: weight gradients as blocks of their own.
+  bool wgrad_fusion = true;
+  std::int64_t vocab_divisor = 128;  ///< --make-vocab-size-divisible-by
+
+  bool operator==(const Megatron&) const = default;
+};
+
+/// Options of Apex's DistributedFusedAdam as NeMo gives them.
+struct Apex {
+  double bucket_cap_mb = 100;     ///< MiB of a bucket's gradients (bucket_cap_mb=100)
+  bool store_remainders = true;   ///< 16 bits instead of fp32 copies of bf16 parameters
+  bool contiguous_grads = false;  ///< contiguous_grad_buffer
+
+  bool operator==(const Apex&) const = default;
+};
+
+}  // namespace highwater
