@@ -288,8 +288,8 @@ void read_megatron(PlanReader& reader, Parallelism& parallel) {
   }
   reader.count("vocab-divisor", megatron.vocab_divisor, 1, 1 << 20);
   Apex& apex = parallel.apex;
-  apex.bucket_cap_mb = reader.real("apex-bucket-mb", 1e-3, 1e6, "above 0")
-                           .value_or(apex.bucket_cap_mb);
+  apex.bucket_cap_mb =
+      reader.real("apex-bucket-mb", 1e-3, 1e6, "above 0").value_or(apex.bucket_cap_mb);
   reader.word("apex-remainders", kYesNo, apex.store_remainders);
   reader.word("apex-contiguous-grads", kYesNo, apex.contiguous_grads);
 }
@@ -338,8 +338,7 @@ void add_computation_options(OptionParser& parser) {
       "framework", text("F"),
       "defaults of a training framework, each overridable: torch (default), megatron "
       "(Megatron-LM: bf16, flash attention, clipping at 1, its own DDP) or nemo (the same with "
-      "Apex's DistributedFusedAdam)")(
-      "batch", text("N"), "sequences per micro-batch; default 1")(
+      "Apex's DistributedFusedAdam)")("batch", text("N"), "sequences per micro-batch; default 1")(
       "seq", text("N[,N...]"), "tokens per sequence, one length per micro-batch; default 1024")(
       "precision", text("P"), (choices(kPrecisions) + "; default fp32").c_str())(
       "attention", text("A"), (choices(kAttentions) + "; default sdpa").c_str())(

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include <variant>
 
 #include "traces/error.hpp"
@@ -15,6 +16,7 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/strategy/pipeline_stage.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater {
@@ -140,6 +142,12 @@ class Training {
       nn::convert(*model_, context_.dtype);
     }
     strategy_ = make_strategy(*model_, plan_);
+    if (plan_.parallel.pp > 1) {
+      pipeline_.emplace(runtime_, plan_, *strategy_, [this](std::int64_t index) {
+        load_data(sequence_length(plan_, index));
+        return std::exchange(batch_, {});
+      });
+    }
     if (plan_.loss.kind == LossKind::chunked) {
       ignored_labels_ = batch_tensor(1);
     }
@@ -152,8 +160,12 @@ class Training {
         plan_.optimizer.kind != OptimizerKind::none) {
       zero_grad();
     }
-    for (int micro = 0; micro < plan_.grad_accum; ++micro) {
-      micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
+    if (pipeline_) {
+      pipeline_->run(step);
+    } else {
+      for (int micro = 0; micro < plan_.grad_accum; ++micro) {
+        micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
+      }
     }
     if (plan_.training) {
       update();
@@ -275,6 +287,7 @@ class Training {
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
   std::unique_ptr<Strategy> strategy_;
+  std::optional<PipelineStage> pipeline_;
   Inputs batch_;
   Outputs outputs_;
   Tensor loss_;

@@ -93,6 +93,11 @@ constexpr bool is_fsdp2(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::fsdp2;
 }
 
+/// Model chunks of a rank: several in an interleaved pipeline, else one.
+constexpr int model_chunks(const Parallelism& p) {
+  return p.pp > 1 && p.schedule == PipelineSchedule::interleaved ? p.chunks : 1;
+}
+
 /// A rank's coordinates on the axes of a job.
 struct RankPlace {
   int dp = 0;

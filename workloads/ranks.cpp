@@ -31,10 +31,6 @@ struct StageSignature {
   bool operator==(const StageSignature&) const = default;
 };
 
-int chunks_of(const Parallelism& p) {
-  return p.schedule == PipelineSchedule::interleaved ? p.chunks : 1;
-}
-
 StageSignature stage_signature(const TrainingPlan& plan, int stage) {
   const Parallelism& p = plan.parallel;
   StageSignature signature{
@@ -44,9 +40,9 @@ StageSignature stage_signature(const TrainingPlan& plan, int stage) {
       .actions = dist::pipeline_schedule(p.schedule, {.stages = p.pp,
                                                       .stage = stage,
                                                       .micro_batches = plan.grad_accum,
-                                                      .chunks = chunks_of(p)})};
+                                                      .chunks = model_chunks(p)})};
   const std::int64_t layers = shape_of(plan.model).layers;
-  for (const auto& range : dist::stage_layers(layers, p.pp, stage, chunks_of(p))) {
+  for (const auto& range : dist::stage_layers(layers, p.pp, stage, model_chunks(p))) {
     signature.layers.push_back(range.count);
   }
   return signature;

@@ -473,15 +473,22 @@ ModelSpec megatron_model(const Field& fields) {
   const double dropout = fields.at("dropout").real();
   if (fields.at("style").text() == "gpt") {
     return {"megatron-gpt", "a recording",
-            Gpt2Config{.vocab_size = size("vocab"), .n_positions = size("seq"),
-                       .n_embd = size("hidden"), .n_layer = size("layers"),
-                       .n_head = size("heads"), .n_inner = ffn, .resid_pdrop = dropout,
-                       .embd_pdrop = dropout, .attn_pdrop = dropout,
+            Gpt2Config{.vocab_size = size("vocab"),
+                       .n_positions = size("seq"),
+                       .n_embd = size("hidden"),
+                       .n_layer = size("layers"),
+                       .n_head = size("heads"),
+                       .n_inner = ffn,
+                       .resid_pdrop = dropout,
+                       .embd_pdrop = dropout,
+                       .attn_pdrop = dropout,
                        .tie_word_embeddings = fields.at("tied").boolean()}};
   }
   return {"megatron-llama", "a recording",
-          LlamaConfig{.vocab_size = size("vocab"), .hidden_size = size("hidden"),
-                      .intermediate_size = ffn, .num_hidden_layers = size("layers"),
+          LlamaConfig{.vocab_size = size("vocab"),
+                      .hidden_size = size("hidden"),
+                      .intermediate_size = ffn,
+                      .num_hidden_layers = size("layers"),
                       .num_attention_heads = size("heads"),
                       .num_key_value_heads = or_else("kv_heads", size("heads")),
                       .tie_word_embeddings = fields.at("tied").boolean(),
@@ -493,8 +500,7 @@ Parallelism megatron_parallelism(const Field& fields) {
   parallel.dp = fields.at("dp").small_count();
   parallel.tp = fields.at("tp").small_count();
   parallel.sequence_parallel = fields.at("sp").boolean();
-  parallel.dp_kind =
-      fields.at("dist_opt").boolean() ? DataParallel::zero1 : DataParallel::ddp;
+  parallel.dp_kind = fields.at("dist_opt").boolean() ? DataParallel::zero1 : DataParallel::ddp;
   parallel.megatron.overlap_grad_reduce = fields.at("overlap").boolean();
   parallel.megatron.overlap_param_gather = fields.at("param_overlap").boolean();
   parallel.megatron.fp32_grads = fields.at("fp32_grads").boolean();

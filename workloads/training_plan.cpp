@@ -173,12 +173,13 @@ constexpr std::array kModelRules{
                   !std::holds_alternative<PlainConfig>(f.plan->model.config);
          },
          "model-code torchtitan: it has no {family} model; use model-code hf, or a llama"},
-    Rule{[](const Facts& f) {
-           return f.plan->model_code == ModelCode::megatron &&
-                  !megatron::config_of(f.plan->model.config);
-         },
-         "model-code megatron: its GPTModel has no {family} model; give gpt2, a llama or a gpt-next "
-         "model"},
+    Rule{
+        [](const Facts& f) {
+          return f.plan->model_code == ModelCode::megatron &&
+                 !megatron::config_of(f.plan->model.config);
+        },
+        "model-code megatron: its GPTModel has no {family} model; give gpt2, a llama or a gpt-next "
+        "model"},
     Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
          "experts: {model} is no mixture of experts; leave the option out"},
     Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
@@ -391,10 +392,10 @@ constexpr std::array kMegatronRules{
          "framework nemo: Apex's distributed Adam is modelled for bf16 parameters; give precision "
          "bf16"},
     Rule{[](const Facts& f) {
-           return runs_megatron(f) && (f.plan->init != ModelInit::device ||
-                                       f.plan->loss.kind != LossKind::hf || f.plan->lora.rank > 0 ||
-                                       f.plan->use_cache || f.plan->keep_logits ||
-                                       f.plan->attention_mask || !f.plan->training);
+           return runs_megatron(f) &&
+                  (f.plan->init != ModelInit::device || f.plan->loss.kind != LossKind::hf ||
+                   f.plan->lora.rank > 0 || f.plan->use_cache || f.plan->keep_logits ||
+                   f.plan->attention_mask || !f.plan->training);
          },
          "model-code megatron: pretraining makes the model on the device and computes its own "
          "loss; leave init, loss, lora, use-cache, keep-logits, attention-mask and mode out"},
@@ -403,11 +404,12 @@ constexpr std::array kMegatronRules{
                   !is_any(f.plan->optimizer.kind, {OptimizerKind::adam, OptimizerKind::adamw});
          },
          "model-code megatron: its optimizer is modelled for Adam only; give adam or adamw"},
-    Rule{[](const Facts& f) {
-           return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
-         },
-         "checkpoint selective-op: Megatron-Core recomputes layers or the core attention; give full "
-         "or selective-attention"},
+    Rule{
+        [](const Facts& f) {
+          return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
+        },
+        "checkpoint selective-op: Megatron-Core recomputes layers or the core attention; give full "
+        "or selective-attention"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) && !is_attention(f, Attention::eager) &&
                   compute_dtype(f) == DType::fp32;
@@ -453,6 +455,10 @@ bool is_ddp(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::ddp;
 }
 
+bool is_interleaved(const Parallelism& p) {
+  return p.pp > 1 && p.schedule == PipelineSchedule::interleaved;
+}
+
 constexpr std::array kParallelRules{
     Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
@@ -488,6 +494,18 @@ constexpr std::array kParallelRules{
                   f.plan->parallel.pp == 1;
          },
          "pp-schedule interleaved: there is one stage; give --pp too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_interleaved(p) && f.plan->grad_accum % p.pp != 0;
+         },
+         "pp-schedule interleaved: micro-batches go through the stages in groups of {pp}; give a "
+         "--grad-accum that {pp} divides"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_interleaved(p) && f.shape.layers > 0 &&
+                  f.shape.layers < std::int64_t{p.pp} * p.chunks;
+         },
+         "pp-chunks: {model} has fewer than one layer for each chunk of {pp} stages; give less"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            const auto& cap = p.ddp.bucket_cap_mb;
@@ -571,10 +589,13 @@ bool knows_data_parallel(const Facts& f) {
 constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.pp > 1 || p.cp > 1 || p.ep > 1;
+           return p.cp > 1 || p.ep > 1;
          },
-         "pp, cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
+         "cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
          "estimate'"},
+    Rule{[](const Facts& f) { return f.plan->parallel.pp > 1 && !runs_megatron(f); },
+         "pp: the simulation splits only Megatron-Core's model into stages; give --model-code "
+         "megatron, leave it out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.tp > 1 && !runs_megatron(f); },
          "tp: the simulation splits only Megatron-Core's model yet; give --model-code megatron, "
          "leave it out, or ask 'highwater estimate'"},

@@ -38,6 +38,14 @@ Work ProcessGroup::broadcast(const Tensor& tensor) {
   return in_place("c10d::broadcast_", tensor);
 }
 
+Work ProcessGroup::send(const Tensor& tensor) {
+  return in_place("c10d::send", tensor);
+}
+
+Work ProcessGroup::receive(const Tensor& tensor) {
+  return in_place("c10d::recv_", tensor);
+}
+
 // ProcessGroupNCCL.cpp: _allgather_base and _reduce_scatter_base, whose avoidRecordStreams is true
 // if asyncOp is false.
 void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& part) {

@@ -47,6 +47,10 @@ class ProcessGroup {
   Work all_reduce(const eager::Tensor& tensor);
   Work broadcast(const eager::Tensor& tensor);
 
+  /// To and from a neighbour, point to point.
+  Work send(const eager::Tensor& tensor);
+  Work receive(const eager::Tensor& tensor);
+
   /// One flat block with a part for each rank. The current stream waits for both of them
   /// (async_op=False), so no block is recorded on NCCL's stream; `part` may lie in `whole`.
   void all_gather_into_tensor(const eager::Tensor& whole, const eager::Tensor& part);

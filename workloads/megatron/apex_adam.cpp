@@ -63,9 +63,9 @@ ApexDistributedAdam::ApexDistributedAdam(nn::Module& model, const Parallelism& p
   hook_into_backward();
   make_states(plan.apex);
   if (contiguous_) {
-    grad_buffer_ = make("zeros",
-                        static_cast<std::int64_t>(buckets_.count()) * buckets_.bucket_elements,
-                        DType::fp32, Category::gradient);
+    grad_buffer_ =
+        make("zeros", static_cast<std::int64_t>(buckets_.count()) * buckets_.bucket_elements,
+             DType::fp32, Category::gradient);
   }
   reset_counts();
 }

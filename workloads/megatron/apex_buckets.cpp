@@ -36,8 +36,8 @@ std::size_t buckets_of(const ApexGroup& group, std::int64_t bucket_elements) {
 ApexBuckets lay_out(std::span<const ApexGroup> groups, double bucket_cap_mb, std::int64_t ranks) {
   constexpr double kMiB = 1048576;
   constexpr double kGradientBytes = 4;
-  const auto shard = static_cast<std::int64_t>(kMiB * bucket_cap_mb / kGradientBytes /
-                                               static_cast<double>(ranks));
+  const auto shard =
+      static_cast<std::int64_t>(kMiB * bucket_cap_mb / kGradientBytes / static_cast<double>(ranks));
   ApexBuckets buckets;
   buckets.shard_elements = std::max(shard / kAlignment * kAlignment, kAlignment);
   buckets.bucket_elements = buckets.shard_elements * ranks;

@@ -13,7 +13,7 @@ namespace highwater::megatron {
 
 struct ApexBuckets {
   std::int64_t bucket_elements = 0;
-  std::int64_t shard_elements = 0;       ///< of one rank: bucket_elements / ranks
+  std::int64_t shard_elements = 0;        ///< of one rank: bucket_elements / ranks
   std::vector<std::size_t> first_bucket;  ///< of each group, and behind them the number of buckets
 
   [[nodiscard]] std::size_t count() const { return first_bucket.back(); }

@@ -68,13 +68,12 @@ Config config_of(const GptNextConfig& next) {
 
 std::optional<Config> config_of(const ModelConfig& model) {
   using Found = std::optional<Config>;
-  return std::visit(
-      Overloaded{[](const Gpt2Config& config) { return Found(config_of(config)); },
-                         [](const LlamaConfig& config) { return config_of(config); },
-                         [](const PlainConfig& config) { return Found(config_of(config)); },
-                         [](const GptNextConfig& config) { return Found(config_of(config)); },
-                         [](const auto&) { return Found(); }},
-      model);
+  return std::visit(Overloaded{[](const Gpt2Config& config) { return Found(config_of(config)); },
+                               [](const LlamaConfig& config) { return config_of(config); },
+                               [](const PlainConfig& config) { return Found(config_of(config)); },
+                               [](const GptNextConfig& config) { return Found(config_of(config)); },
+                               [](const auto&) { return Found(); }},
+                    model);
 }
 
 }  // namespace highwater::megatron

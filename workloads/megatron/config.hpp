@@ -18,16 +18,16 @@ struct Config {
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;     ///< num_query_groups
-  std::int64_t head_dim = 0;     ///< kv_channels
-  std::int64_t ffn = 0;          ///< ffn_hidden_size
-  std::int64_t vocab = 0;        ///< before padding
-  std::int64_t positions = 0;    ///< of the table of learned positions; 0: rope
-  bool rms_norm = false;         ///< normalization="RMSNorm"
-  bool gated = false;            ///< gated_linear_unit with silu; else gelu
-  bool linear_bias = false;      ///< add_bias_linear
-  bool qkv_bias = false;         ///< add_qkv_bias, or add_bias_linear
-  bool tied = false;             ///< share_embeddings_and_output_weights
+  std::int64_t kv_heads = 0;   ///< num_query_groups
+  std::int64_t head_dim = 0;   ///< kv_channels
+  std::int64_t ffn = 0;        ///< ffn_hidden_size
+  std::int64_t vocab = 0;      ///< before padding
+  std::int64_t positions = 0;  ///< of the table of learned positions; 0: rope
+  bool rms_norm = false;       ///< normalization="RMSNorm"
+  bool gated = false;          ///< gated_linear_unit with silu; else gelu
+  bool linear_bias = false;    ///< add_bias_linear
+  bool qkv_bias = false;       ///< add_qkv_bias, or add_bias_linear
+  bool tied = false;           ///< share_embeddings_and_output_weights
   double hidden_dropout = 0.0;
   double attention_dropout = 0.0;
 

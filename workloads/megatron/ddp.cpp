@@ -77,8 +77,7 @@ void DistributedDataParallel::hook_into_backward() {
   eager::Runtime& runtime = group_.runtime();
   const eager::Scoped<bool> grad_mode(runtime.grad_enabled, true);
   for (std::size_t i = 0; i < named_.size(); ++i) {
-    accumulators_.push_back(
-        eager::begin_node(runtime, "", {named_[i].tensor})->next_edges[0].node);
+    accumulators_.push_back(eager::begin_node(runtime, "", {named_[i].tensor})->next_edges[0].node);
     accumulators_.back()->post_hook = [this, i](Tensor&) { on_gradient(i); };
   }
 }

@@ -41,8 +41,7 @@ Tensor bias_gelu(const Tensor& input, const Tensor& bias) {
 Tensor swiglu(const Tensor& input) {
   const Tensor flat = eager::view(input, {-1, input.size(-1)});
   const auto node = eager::begin_node(input.runtime(), "SwiGLUFunctionBackward", {flat});
-  Tensor output =
-      fresh("swiglu", flat, {flat.size(0), flat.size(1) / 2}, flat.dtype());
+  Tensor output = fresh("swiglu", flat, {flat.size(0), flat.size(1) / 2}, flat.dtype());
   if (node) {
     node->save(flat);
   }
@@ -55,8 +54,7 @@ Tensor swiglu(const Tensor& input) {
 Tensor bias_dropout_add(const Tensor& x, const Tensor& bias, const Tensor& residual, double p) {
   const auto node =
       eager::begin_node(x.runtime(), "bias_dropout_add_fused_trainBackward", {x, bias, residual});
-  Tensor mask =
-      p > 0 ? fresh("bias_dropout_add", x, x.sizes(), DType::boolean) : Tensor{};
+  Tensor mask = p > 0 ? fresh("bias_dropout_add", x, x.sizes(), DType::boolean) : Tensor{};
   Tensor output = fresh_like("bias_dropout_add", x);
   if (node) {
     node->save(mask);
@@ -74,8 +72,7 @@ Tensor causal_softmax(const Tensor& scores) {
   const auto node =
       eager::begin_node(scores.runtime(), "ScaledUpperTriangMaskedSoftmaxBackward", {scores});
   Tensor output = fresh_like("scaled_upper_triang_masked_softmax", scores);
-  eager::finish_node(node, output,
-                     [](Node&, TensorList& grads) { return TensorList{grads[0]}; });
+  eager::finish_node(node, output, [](Node&, TensorList& grads) { return TensorList{grads[0]}; });
   if (node) {
     node->save_output(output);
   }
@@ -89,8 +86,7 @@ Tensor rotate(const Tensor& states, const Tensor& frequencies) {
     node->save(frequencies);
   }
   eager::finish_node(node, output, [](Node&, TensorList& grads) {
-    return TensorList{
-        fresh("fused_rope_backward", grads[0], grads[0].sizes(), grads[0].dtype())};
+    return TensorList{fresh("fused_rope_backward", grads[0], grads[0].sizes(), grads[0].dtype())};
   });
   return output;
 }

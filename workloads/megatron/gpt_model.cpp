@@ -20,8 +20,8 @@ namespace {
 using eager::Scoped;
 using models::Inputs;
 using models::Outputs;
-using nn::Module;
 using nn::ModelContext;
+using nn::Module;
 using ColumnBias = ColumnParallelLinear::Bias;
 
 /// What all layers of one model share.
@@ -93,9 +93,8 @@ class UnfusedCore {
     const Tensor query = by_head(in.query, heads);
     const Tensor key = by_head(in.key, heads);
     const Tensor buffer = tp_.global_buffer({heads, sizes[0], sizes[0]}, query.dtype());
-    Tensor scores =
-        eager::baddbmm(buffer, eager::transpose(query, 0, 1),
-                       eager::transpose(eager::transpose(key, 0, 1), 1, 2));
+    Tensor scores = eager::baddbmm(buffer, eager::transpose(query, 0, 1),
+                                   eager::transpose(eager::transpose(key, 0, 1), 1, 2));
     Tensor probabilities = eager::dropout(causal_softmax(scores), dropout_, context_.training);
     const Tensor value = by_head(in.value, heads);
     Tensor mixed = eager::bmm(probabilities, eager::transpose(value, 0, 1));
@@ -375,8 +374,36 @@ class Gpt : public models::LanguageModel {
         config_(std::move(config)),
         tp_(context.runtime, context.plan.parallel),
         shared_{config_, tp_} {
+    make_modules(stage);
+  }
+
+  Gpt(Module& parent, std::string name, Config config, const Stage& stage)
+      : LanguageModel(&parent, std::move(name)),
+        config_(std::move(config)),
+        tp_(runtime(), context().plan.parallel),
+        shared_{config_, tp_} {
+    make_modules(stage);
+  }
+
+  // forward_step: the batch's positions and loss mask, the model, the masked sum of its losses.
+  Outputs forward(Inputs inputs) override {
+    Tensor positions = embedding_ ? batch_tensor(inputs.input_ids, DType::int64) : Tensor{};
+    Tensor loss_mask = head_ ? batch_tensor(inputs.labels, DType::fp32) : Tensor{};
+    Outputs outputs;
+    if (!head_) {
+      outputs.hidden_states = hidden_states(inputs, positions);
+      return outputs;
+    }
+    Tensor losses = model_forward(inputs, positions);
+    outputs.loss = masked_sum(losses, loss_mask);
+    eager::end_of_frame(positions, loss_mask, losses);
+    return outputs;
+  }
+
+ private:
+  void make_modules(const Stage& stage) {
     const std::int64_t rows =
-        padded_vocab(config_.vocab, context.plan.parallel.megatron.vocab_divisor, tp_.size());
+        padded_vocab(config_.vocab, context().plan.parallel.megatron.vocab_divisor, tp_.size());
     if (stage.has_embedding) {
       embedding_.emplace(this, shared_, rows);
     }
@@ -387,18 +414,6 @@ class Gpt : public models::LanguageModel {
     }
   }
 
-  // forward_step: the batch's positions and loss mask, the model, the masked sum of its losses.
-  Outputs forward(Inputs inputs) override {
-    Tensor positions = batch_tensor(inputs.input_ids, DType::int64);
-    Tensor loss_mask = batch_tensor(inputs.input_ids, DType::fp32);
-    Tensor losses = model_forward(inputs, positions);
-    Outputs outputs;
-    outputs.loss = masked_sum(losses, loss_mask);
-    eager::end_of_frame(positions, loss_mask, losses);
-    return outputs;
-  }
-
- private:
   // RotaryEmbedding.__init__: 1 / base ** (arange(0, dim, 2) / dim), a plain attribute.
   void make_frequencies() {
     if (config_.positions > 0) {
@@ -458,11 +473,25 @@ class Gpt : public models::LanguageModel {
 
   // GPTModel.forward.
   Tensor model_forward(const Inputs& inputs, const Tensor& positions) {
-    Tensor hidden_states = (*embedding_)(inputs.input_ids, positions);
-    const Tensor frequencies = rotary_embedding(inputs.input_ids.size(1));
-    hidden_states = (*decoder_)(hidden_states, frequencies);
-    const Tensor logits = (*head_)(hidden_states).output;
+    const Tensor states = hidden_states(inputs, positions);
+    const Tensor logits = (*head_)(states).output;
     return language_model_loss(inputs.labels, logits);
+  }
+
+  // The embedding, or what the previous stage sent (set_input_tensor), through the layers.
+  Tensor hidden_states(const Inputs& inputs, const Tensor& positions) {
+    Tensor states = embedding_ ? (*embedding_)(inputs.input_ids, positions) : inputs.hidden_states;
+    const Tensor frequencies = rotary_embedding(length_of(inputs));
+    states = (*decoder_)(states, frequencies);
+    return states;
+  }
+
+  // get_rotary_seq_len: of the whole sequence.
+  [[nodiscard]] std::int64_t length_of(const Inputs& inputs) const {
+    if (embedding_) {
+      return inputs.input_ids.size(1);
+    }
+    return inputs.hidden_states.size(0) * (tp_.splits_sequence() ? tp_.size() : 1);
   }
 
   // compute_language_model_loss.
@@ -488,19 +517,26 @@ class Gpt : public models::LanguageModel {
   std::optional<ColumnParallelLinear> head_;
 };
 
+std::unique_ptr<models::LanguageModel> on_device(std::unique_ptr<Gpt> model) {
+  nn::move_to_cuda(*model);
+  nn::convert(*model, model->context().dtype);
+  return model;
+}
+
 }  // namespace
 
 std::unique_ptr<models::LanguageModel> make_gpt(nn::ModelContext& context, const Config& config,
                                                 const Stage& stage) {
-  auto model = std::make_unique<Gpt>(context, config, stage);
-  nn::move_to_cuda(*model);
-  nn::convert(*model, context.dtype);
-  return model;
+  return on_device(std::make_unique<Gpt>(context, config, stage));
+}
+
+std::unique_ptr<models::LanguageModel> make_gpt(nn::Module& parent, std::string name,
+                                                const Config& config, const Stage& stage) {
+  return on_device(std::make_unique<Gpt>(parent, std::move(name), config, stage));
 }
 
 bool has_partial_gradient(const nn::NamedTensor& parameter) {
-  return parameter.layer == nn::LayerKind::norm ||
-         parameter.name.ends_with("linear_proj.bias") ||
+  return parameter.layer == nn::LayerKind::norm || parameter.name.ends_with("linear_proj.bias") ||
          parameter.name.ends_with("linear_fc2.bias");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "workloads/megatron/config.hpp"
 #include "workloads/models/language_model.hpp"
@@ -17,14 +18,13 @@ struct Stage {
   bool has_head = true;       ///< post_process: final norm, head and loss
 };
 
-/// All of it.
-constexpr Stage whole_model(const Config& config) {
-  return {.layers = config.layers};
-}
-
 /// @pre config_of(context.plan.model.config) has a value, equal to `config`
 std::unique_ptr<models::LanguageModel> make_gpt(nn::ModelContext& context, const Config& config,
                                                 const Stage& stage);
+
+/// The same as a part of `parent`: one of several chunks.
+std::unique_ptr<models::LanguageModel> make_gpt(nn::Module& parent, std::string name,
+                                                const Config& config, const Stage& stage);
 
 /// Parameters whose gradients sequence parallelism leaves partial on each rank: norms, and biases
 /// that are added to a part of the sequence (param.sequence_parallel).

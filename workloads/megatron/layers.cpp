@@ -125,9 +125,8 @@ Tensor local_ids(const Tensor& ids) {
 
 }  // namespace
 
-ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name,
-                                           TensorParallel& tp, std::int64_t in, std::int64_t out,
-                                           Bias bias)
+ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
+                                           std::int64_t in, std::int64_t out, Bias bias)
     : Module(parent, std::move(name)), tp_(tp), bias_kind_(bias) {
   const nn::InModule scope(*this);
   weight_ = make_parameter("weight", {out / tp.size(), in});
@@ -136,8 +135,8 @@ ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name,
   }
 }
 
-ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name,
-                                           TensorParallel& tp, SharedWeight shared)
+ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
+                                           SharedWeight shared)
     : Module(parent, std::move(name)), tp_(tp), weight_(std::move(shared.weight)) {}
 
 WithBias ColumnParallelLinear::operator()(Tensor input) const {

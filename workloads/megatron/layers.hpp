@@ -6,7 +6,6 @@
 
 namespace highwater::megatron {
 
-
 /// A layer's result and the bias that the caller adds (skip_bias_add); undefined without one.
 struct WithBias {
   Tensor output;
@@ -75,7 +74,6 @@ class VocabParallelEmbedding : public nn::Module {
 
 /// vocab_parallel_cross_entropy of [s, b, v / size] logits and [s, b] labels: [s, b] fp32 losses.
 /// Source: core/tensor_parallel/cross_entropy.py.
-Tensor vocab_parallel_cross_entropy(TensorParallel& tp, const Tensor& logits,
-                                    const Tensor& labels);
+Tensor vocab_parallel_cross_entropy(TensorParallel& tp, const Tensor& logits, const Tensor& labels);
 
 }  // namespace highwater::megatron

@@ -16,13 +16,16 @@ class NemoStrategy : public Strategy {
       : model_(model), plan_(plan), optimizer_(model, plan.parallel) {}
 
   models::Outputs forward(models::Inputs inputs) override {
-    optimizer_.expect_last_backward(backwards_ + 1 == plan_.grad_accum);
     return model_.forward(std::move(inputs));
   }
 
-  void backward(const Tensor& loss) override {
-    eager::backward(loss);
-    if (++backwards_ == plan_.grad_accum) {
+  void backward(const Tensor& loss) override { backward_stage(loss, {}); }
+
+  void backward_stage(const Tensor& output, const Tensor& gradient) override {
+    const int last = plan_.grad_accum * model_chunks(plan_.parallel);
+    optimizer_.expect_last_backward(backwards_ + 1 == last);
+    eager::backward(output, gradient);
+    if (++backwards_ == last) {
       optimizer_.sync_gradients();
     }
   }

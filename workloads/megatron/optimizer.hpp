@@ -1,5 +1,6 @@
 // Megatron-Core's mixed-precision optimizers around Adam: fp32 copies of all parameters
-// (Float16OptimizerWithFloat16Params), or of this rank's shard of each bucket (DistributedOptimizer).
+// (Float16OptimizerWithFloat16Params), or of this rank's shard of each bucket
+// (DistributedOptimizer).
 //
 // Source: Megatron-Core 0.16.1, core/optimizer/{optimizer,distrib_optimizer,clip_grads}.py with
 // FusedAdam (Transformer Engine, Apex), which keeps two fp32 moments and needs nothing else.
@@ -32,8 +33,8 @@ class MixedPrecisionOptimizer {
 
  private:
   struct Slot {
-    Range range;      ///< of the gradients
-    Tensor parameter; ///< what Adam updates: an fp32 copy, or the parameter
+    Range range;       ///< of the gradients
+    Tensor parameter;  ///< what Adam updates: an fp32 copy, or the parameter
     Tensor grad;
     Tensor exp_avg;
     Tensor exp_avg_sq;

@@ -39,8 +39,8 @@ struct BufferLayout {
   std::int64_t elements = 0;  ///< numel: with all padding
 };
 
-/// Lays parameters of `sizes` elements out from the last to the first. For the distributed optimizer
-/// each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
+/// Lays parameters of `sizes` elements out from the last to the first. For the distributed
+/// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
 BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules);
 
 /// ddp_config.bucket_size: as given, else max(40e6, 1e6 ranks); absent unless gradients are reduced

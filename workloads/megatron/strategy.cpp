@@ -13,14 +13,19 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
       ddp_(model, plan.parallel),
       optimizer_(ddp_, plan.precision) {}
 
-models::Outputs MegatronStrategy::forward(models::Inputs inputs) {
-  ddp_.expect_last_backward(backwards_ + 1 == plan_.grad_accum);
-  return model_.forward(std::move(inputs));
+// One for each micro-batch in each model chunk.
+int MegatronStrategy::backwards_per_step() const {
+  return plan_.grad_accum * model_chunks(plan_.parallel);
 }
 
-void MegatronStrategy::backward(const Tensor& loss) {
-  eager::backward(optimizer_.scale(loss));
-  if (++backwards_ == plan_.grad_accum) {
+void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradient) {
+  ddp_.expect_last_backward(backwards_ + 1 == backwards_per_step());
+  if (gradient.defined()) {
+    eager::backward(output, gradient);
+  } else {
+    eager::backward(optimizer_.scale(output));
+  }
+  if (++backwards_ == backwards_per_step()) {
     finalize_gradients();
   }
 }

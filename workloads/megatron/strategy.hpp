@@ -12,13 +12,19 @@ class MegatronStrategy : public Strategy {
   /// Both must outlive the strategy.
   MegatronStrategy(models::LanguageModel& model, const TrainingPlan& plan);
 
-  models::Outputs forward(models::Inputs inputs) override;
-  void backward(const Tensor& loss) override;
+  models::Outputs forward(models::Inputs inputs) override {
+    return model_.forward(std::move(inputs));
+  }
+
+  void backward(const Tensor& loss) override { backward_stage(loss, {}); }
+
+  void backward_stage(const Tensor& output, const Tensor& gradient) override;
   void clip_gradients() override;
   void step() override;
   void zero_grad() override;
 
  private:
+  [[nodiscard]] int backwards_per_step() const;
   void finalize_gradients();
   void prepare_gradients();
 

@@ -62,8 +62,8 @@ Tensor reduce_from_region(TensorParallel& tp, const Tensor& input) {
 }
 
 Tensor scatter_to_sequence(TensorParallel& tp, const Tensor& input) {
-  const auto node = eager::begin_node(input.runtime(), "_ScatterToSequenceParallelRegionBackward",
-                                      {input});
+  const auto node =
+      eager::begin_node(input.runtime(), "_ScatterToSequenceParallelRegionBackward", {input});
   Tensor part;
   {
     const eager::NoGrad no_grad(input.runtime());
@@ -74,8 +74,8 @@ Tensor scatter_to_sequence(TensorParallel& tp, const Tensor& input) {
 }
 
 Tensor reduce_scatter_to_sequence(TensorParallel& tp, const Tensor& input) {
-  const auto node = eager::begin_node(
-      input.runtime(), "_ReduceScatterToSequenceParallelRegionBackward", {input});
+  const auto node =
+      eager::begin_node(input.runtime(), "_ReduceScatterToSequenceParallelRegionBackward", {input});
   Tensor part;
   {
     const eager::NoGrad no_grad(input.runtime());

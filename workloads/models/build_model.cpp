@@ -1,7 +1,7 @@
 #include <variant>
 
 #include "traces/error.hpp"
-#include "workloads/megatron/gpt_model.hpp"
+#include "workloads/megatron/pipelined_gpt.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/models/overloaded.hpp"
 
@@ -9,8 +9,7 @@ namespace highwater::models {
 
 std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
   if (context.plan.model_code == ModelCode::megatron) {
-    const megatron::Config config = megatron::config_of(context.plan.model.config).value();
-    return megatron::make_gpt(context, config, megatron::whole_model(config));
+    return megatron::make_stage(context);
   }
   return std::visit(
       Overloaded{[&](const Gpt2Config& config) { return make_gpt2(context, config); },

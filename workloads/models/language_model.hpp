@@ -24,6 +24,8 @@ struct Inputs {
   Tensor input_ids;
   Tensor labels;          ///< undefined: the model computes no loss
   Tensor attention_mask;  ///< undefined unless the plan gives one
+  Tensor hidden_states;   ///< of a pipeline stage behind the first: what it received
+  int chunk = 0;          ///< which of a pipeline stage's model chunks runs
 };
 
 /// transformers' CausalLMOutputWithPast: lives as long as the caller keeps it.
@@ -34,6 +36,7 @@ struct Outputs {
   nn::CachePtr cache;
   nn::CachePtr cross_cache;  ///< of an encoder-decoder
   Tensor encoder_states;     ///< of an encoder-decoder
+  Tensor hidden_states;      ///< of a pipeline stage before the last: what it sends
 };
 
 class LanguageModel : public Module {

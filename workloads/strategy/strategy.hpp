@@ -25,6 +25,16 @@ class Strategy {
   /// `loss` is already divided by the number of micro-batches where the script does so.
   virtual void backward(const eager::Tensor& loss) = 0;
 
+  /// Of a pipeline stage: from its output with the gradient that it received; without one the
+  /// output is the loss.
+  virtual void backward_stage(const eager::Tensor& output, const eager::Tensor& gradient) {
+    if (gradient.defined()) {
+      eager::backward(output, gradient);
+    } else {
+      backward(output);
+    }
+  }
+
   virtual void clip_gradients() = 0;
   virtual void step() = 0;
   virtual void zero_grad() = 0;
