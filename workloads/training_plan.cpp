@@ -599,9 +599,7 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) { return f.plan->parallel.tp > 1 && !runs_megatron(f); },
          "tp: the simulation splits only Megatron-Core's model yet; give --model-code megatron, "
          "leave it out, or ask 'highwater estimate'"},
-    Rule{[](const Facts& f) {
-           return f.plan->parallel.dp > 1 && !knows_data_parallel(f);
-         },
+    Rule{[](const Facts& f) { return f.plan->parallel.dp > 1 && !knows_data_parallel(f); },
          "dp-kind: the simulation has none of this kind with this framework and model code; give "
          "another, leave --dp out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },

@@ -1,5 +1,7 @@
-// Megatron-Core: buffer layouts by hand, static bytes against Megatron-LM's closed form, activations
-// against Korthikanti et al., and NeMo's buckets.
+// Megatron-Core: buffer layouts by hand, static bytes against Megatron-LM's closed form,
+// activations against Korthikanti et al., and NeMo's buckets.
+#include "workloads/estimates/megatron.hpp"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,7 +12,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "workloads/estimates/megatron.hpp"
 #include "workloads/framework_profile.hpp"
 #include "workloads/generate.hpp"
 #include "workloads/megatron/apex_buckets.hpp"

@@ -118,8 +118,7 @@ void DistributedDataParallel::finish_grad_sync() {
 
 void DistributedDataParallel::gather_params() {
   for (const Range& bucket : layout_.buckets) {
-    group_.all_gather_async(view(param_data_, bucket), view(param_data_, shard_of(bucket)))
-        .wait();
+    group_.all_gather_async(view(param_data_, bucket), view(param_data_, shard_of(bucket))).wait();
   }
 }
 
