@@ -351,9 +351,9 @@ void add_computation_options(OptionParser& parser) {
       "attention-mask", flag(), "a [batch, seq] mask is given to the model")(
       "data", text("D"), "batches are copied (to, default) or made on the device (device)")(
       "init", text("I"),
-      "the model is made on the device (default), on cpu or on meta, or pretrained-half: in fp32, "
-      "then converted")("experts", text("E"),
-                        "how a mixture routes: eager (default), even or batched_mm")(
+      "the model is made on the device (default), on cpu or on meta (default with fsdp2, as in "
+      "torchtitan), or pretrained-half: in fp32, then converted")(
+      "experts", text("E"), "how a mixture routes: eager (default), even or batched_mm")(
       "mode", text("M"), "train (default) or eval: forward only, without gradients");
 }
 
@@ -470,6 +470,10 @@ PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::s
   read_version(reader, "transformers", run.plan.versions.transformers);
   if (!values.contains("attention") && !supports_sdpa(run.plan)) {
     run.plan.attention = Attention::eager;  // transformers' own choice for such classes
+  }
+  if (!values.contains("init") && is_fsdp2(run.plan.parallel)) {
+    run.plan.init =
+        ModelInit::meta;  // as torchtitan's train.py: no rank ever holds the whole model
   }
   if (unreadable && problems.empty()) {
     throw *unreadable;

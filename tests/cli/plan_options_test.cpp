@@ -117,6 +117,8 @@ TEST_CASE("plan options: FSDP's axes are read", "[cli][plan]") {
                                          .reduce_dtype = DType::fp32,
                                          .reshard = Reshard::but_last,
                                          .replicas = 2}});
+  CHECK(read(with_model("--dp 8 --dp-kind fsdp2")).plan.init == ModelInit::meta);
+  CHECK(read(with_model("--dp 8 --dp-kind fsdp2 --init cpu")).plan.init == ModelInit::cpu);
   CHECK(problems_of(with_model("--dp 8 --dp-kind fsdp2 --dp-replicate 3")).size() == 1);
   CHECK(problems_of(with_model("--dp 8 --reshard never")).size() == 1);
   CHECK(problems_of(with_model("--dp 8 --dp-kind fsdp2 --param-dtype int8")).size() == 1);

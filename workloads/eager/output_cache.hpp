@@ -5,9 +5,14 @@
 // torchtitan's list (torch/_functorch/partitioners.py, compute_intensive_ops) that occur here. All
 // else, baddbmm included, is recomputed. Source: _CachingTorchDispatchMode and
 // _CachedTorchDispatchMode of torch/utils/checkpoint.py (PyTorch 2.6).
+//
+// torchtitan's own policy keeps every second mm only, from the first on (parallelize_llama.py of
+// December 2024: _get_custom_policy).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,16 +20,28 @@
 
 namespace highwater::eager {
 
+/// Which outputs of mm are kept.
+enum class KeptProducts : std::uint8_t { all, every_second };
+
 class OutputCache {
  public:
-  OutputCache() = default;
+  explicit OutputCache(KeptProducts products) : products_(products) {}
+
   OutputCache(const OutputCache&) = delete;
   OutputCache& operator=(const OutputCache&) = delete;
   /// What early stopping left: operators by first appearance, each one's outputs from the last on.
   ~OutputCache();
 
   /// From now on outputs are taken instead of stored.
-  void replay() { is_replay_ = true; }
+  void replay() {
+    is_replay_ = true;
+    mm_count_ = 0;
+  }
+
+  /// Whether the policy keeps what `op`, which is about to run, gives.
+  bool keeps(std::string_view op) {
+    return products_ == KeptProducts::all || op != "mm" || ++mm_count_ % 2 == 1;
+  }
 
   [[nodiscard]] bool is_replay() const { return is_replay_; }
 
@@ -41,6 +58,8 @@ class OutputCache {
   Entries& entries_of(const char* op);
 
   std::vector<Entries> entries_;
+  KeptProducts products_;
+  int mm_count_ = 0;  ///< in forward, then in the recomputation
   bool is_replay_ = false;
 };
 
@@ -48,7 +67,7 @@ class OutputCache {
 template <class Compute>
 TensorList kept_outputs(Runtime& runtime, const char* op, Compute&& compute) {
   OutputCache* cache = runtime.output_cache;
-  if (cache == nullptr) {
+  if (cache == nullptr || !cache->keeps(op)) {
     return compute();
   }
   if (cache->is_replay()) {

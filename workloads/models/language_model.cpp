@@ -23,6 +23,14 @@ bool is_checkpointed(const nn::ModelContext& context, std::size_t index) {
   return false;
 }
 
+nn::Keep kept_by(const TrainingPlan& plan) {
+  if (plan.checkpoint.kind != CheckpointKind::selective_op) {
+    return nn::Keep::nothing;
+  }
+  return plan.model_code == ModelCode::torchtitan ? nn::Keep::torchtitan_outputs
+                                                  : nn::Keep::expensive_outputs;
+}
+
 eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t index,
                                    const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
   if (!is_checkpointed(context, index)) {
@@ -32,9 +40,8 @@ eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t 
   if (checkpoint.reentrant) {
     return nn::checkpoint_reentrant(context.runtime, segment, std::move(arguments));
   }
-  const auto keep = checkpoint.kind == CheckpointKind::selective_op ? nn::Keep::expensive_outputs
-                                                                    : nn::Keep::nothing;
-  return nn::checkpoint_nonreentrant(context.runtime, segment, std::move(arguments), keep);
+  return nn::checkpoint_nonreentrant(context.runtime, segment, std::move(arguments),
+                                     kept_by(context.plan));
 }
 
 }  // namespace

@@ -242,8 +242,10 @@ TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment
                                                                  0,
                                                                  false,
                                                                  nullptr});
-  if (keep == Keep::expensive_outputs) {
-    frame->outputs = std::make_unique<OutputCache>();
+  if (keep != Keep::nothing) {
+    frame->outputs = std::make_unique<OutputCache>(keep == Keep::torchtitan_outputs
+                                                       ? eager::KeptProducts::every_second
+                                                       : eager::KeptProducts::all);
   }
   for (const auto& argument : arguments) {
     frame->arguments.emplace_back(argument, false);

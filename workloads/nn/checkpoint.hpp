@@ -17,7 +17,8 @@ using TupleSegment = std::function<TensorList(const std::vector<Tensor>&)>;
 /// What a nonreentrant checkpoint keeps beside its arguments (context_fn).
 enum class Keep : std::uint8_t {
   nothing,
-  expensive_outputs  ///< create_selective_checkpoint_contexts; eager/output_cache.hpp has the list
+  expensive_outputs,  ///< create_selective_checkpoint_contexts; eager/output_cache.hpp has the list
+  torchtitan_outputs  ///< the same, but every second mm only
 };
 
 /// checkpoint(segment, *arguments, use_reentrant=False): saved tensors of the segment are replaced

@@ -34,6 +34,7 @@ void use_norm_scratch(const Tensor& self, std::uint64_t mask) {
   const ReduceInput input{.sizes = {self.sizes().data(), self.sizes().size()},
                           .strides = {self.strides().data(), self.strides().size()},
                           .reduced = mask,
+                          .offset = self->offset,
                           .input = self.dtype(),
                           .output = self.dtype()};
   auto accumulators = runtime.allocate(reduce_accumulators(Reduction::norm, input));
