@@ -20,7 +20,7 @@ namespace highwater::dist {
 /// One module that fully_shard was applied to.
 class FsdpState {
  public:
-  /// `shared` outlives the state. The root is the one that is called first.
+  /// What all states of a model have in common.
   struct Shared {
     FsdpContext context;
     std::vector<std::unique_ptr<FsdpState>> states;  ///< in the order of named_modules()
@@ -29,6 +29,7 @@ class FsdpState {
     bool is_initialized = false;
   };
 
+  /// `shared` outlives the state. The root is the one that is called first.
   FsdpState(Shared& shared, std::span<const eager::Tensor> params, ShardPlace place,
             bool reshards_after_forward)
       : shared_(shared), group_(shared.context, params, place, reshards_after_forward) {}
