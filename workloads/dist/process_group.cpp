@@ -1,5 +1,7 @@
 #include "workloads/dist/process_group.hpp"
 
+#include <array>
+
 #include "workloads/eager/graph_recorder.hpp"
 
 namespace highwater::dist {
@@ -34,6 +36,18 @@ Work ProcessGroup::all_reduce(const Tensor& tensor) {
 
 Work ProcessGroup::broadcast(const Tensor& tensor) {
   return in_place("c10d::broadcast_", tensor);
+}
+
+// ProcessGroupNCCL.cpp: _allgather_base and _reduce_scatter_base, whose avoidRecordStreams is true
+// if asyncOp is false.
+void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& part) {
+  const std::array operands{part, whole};
+  const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
+}
+
+void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
+  const std::array operands{whole, part};
+  const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);
 }
 
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.

@@ -47,6 +47,11 @@ class ProcessGroup {
   Work all_reduce(const eager::Tensor& tensor);
   Work broadcast(const eager::Tensor& tensor);
 
+  /// One flat block with a part for each rank. The current stream waits for both of them
+  /// (async_op=False), so no block is recorded on NCCL's stream; `part` may lie in `whole`.
+  void all_gather_into_tensor(const eager::Tensor& whole, const eager::Tensor& part);
+  void reduce_scatter_tensor(const eager::Tensor& part, const eager::Tensor& whole);
+
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
 

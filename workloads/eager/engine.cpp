@@ -137,6 +137,9 @@ class GraphTask {
     Node& node = *task.node;
     Scoped<const char*> naming(runtime_.node, node.name);
     Scoped<std::uint32_t> placing(runtime_.module, node.module);
+    for (const auto& hook : node.pre_hooks) {
+      hook();
+    }
     TensorList outputs = gradients_of(node, task.grads);
     for (auto& grad : task.grads) {
       grad.reset();
@@ -174,9 +177,12 @@ class GraphTask {
   std::priority_queue<Task, std::vector<Task>, RunsLater> ready_;
 };
 
+// A callback may ask for another one.
 void run_final_callbacks(Runtime& runtime) {
-  for (const auto& callback : std::exchange(runtime.final_callbacks, {})) {
-    callback();
+  while (!runtime.final_callbacks.empty()) {
+    for (const auto& callback : std::exchange(runtime.final_callbacks, {})) {
+      callback();
+    }
   }
 }
 
@@ -186,11 +192,9 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
   Runtime& runtime = roots.front().runtime();
   Scoped<Thread> thread(runtime.thread, Thread::autograd);
   Scoped<bool> no_grad(runtime.grad_enabled, false);
-  ++runtime.backward_depth;
+  Scoped<std::vector<std::function<void()>>> callbacks(runtime.final_callbacks, {});
   GraphTask(runtime).run(roots, grads);
-  if (--runtime.backward_depth == 0) {
-    run_final_callbacks(runtime);
-  }
+  run_final_callbacks(runtime);
 }
 
 void backward(const Tensor& root, Tensor grad) {

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include <boost/container/small_vector.hpp>
 
@@ -104,7 +105,8 @@ class Node : public RefCounted {
   std::shared_ptr<const void> context;  ///< what a Python Function's ctx holds until the node dies
   TensorImpl* variable = nullptr;       ///< of AccumulateGrad
   Tensor variable_owner;                ///< keeps it alive
-  std::function<void(Tensor&)> post_hook;  ///< of AccumulateGrad: optimizer in backward, DDP
+  std::function<void(Tensor&)> post_hook;        ///< of AccumulateGrad: optimizer in backward, DDP
+  std::vector<std::function<void()>> pre_hooks;  ///< Tensor.register_hook of its results
 
  private:
   void keep(const Tensor& tensor, bool is_output);

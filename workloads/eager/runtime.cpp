@@ -57,23 +57,40 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
   storage->runtime = this;
   storage->bytes = bytes;
   storage->place = place;
-  if (place != Place::cuda || bytes == 0) {
-    return storage;
+  if (place == Place::cuda && bytes > 0) {
+    open_block(*storage);
   }
+  return storage;
+}
+
+void Runtime::open_block(Storage& storage) {
   complete_events();
-  storage->has_block = true;
-  storage->allocation = AllocationId(trace_.allocation_count++);
-  storage->event = event_count_;
+  storage.has_block = true;
+  storage.allocation = AllocationId(trace_.allocation_count++);
+  storage.stream = stream;
+  storage.event = event_count_;
   if (recorder != nullptr) {
-    recorder->on_allocate(storage->allocation);
+    recorder->on_allocate(storage.allocation);
   }
-  append({.value = static_cast<std::uint64_t>(bytes),
-          .allocation = storage->allocation,
+  append({.value = static_cast<std::uint64_t>(storage.bytes),
+          .allocation = storage.allocation,
           .stream = stream,
           .stack = site(),
           .kind = EventKind::alloc,
           .category = Category::temporary});
-  return storage;
+}
+
+void Runtime::free_block(Storage& storage) {
+  release(storage);
+  storage.has_block = false;
+  storage.used_on.clear();
+}
+
+void Runtime::allocate_block(Storage& storage, std::int64_t bytes) {
+  storage.bytes = bytes;
+  if (storage.place == Place::cuda && bytes > 0) {
+    open_block(storage);
+  }
 }
 
 void Runtime::release(Storage& storage) {
@@ -99,7 +116,7 @@ void Runtime::record_stream(const Tensor& tensor, StreamId other) {
   Storage& storage = *tensor->storage;
   auto& streams = storage.used_on;
   const bool is_new = std::ranges::find(streams, other) == streams.end();
-  if (storage.has_block && other != stream && is_new) {
+  if (storage.has_block && other != storage.stream && is_new) {
     streams.push_back(other);
   }
 }

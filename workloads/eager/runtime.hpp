@@ -58,6 +58,12 @@ class Runtime {
   /// Called when the last tensor on `storage` is gone.
   void release(Storage& storage);
 
+  /// UntypedStorage.resize_(0): the block is freed; tensors on `storage` stay, without data.
+  void free_block(Storage& storage);
+
+  /// UntypedStorage.resize_(bytes) of a storage without a block: it gets a new one.
+  void allocate_block(Storage& storage, std::int64_t bytes);
+
   /// Says what the block behind `tensor` is for.
   void categorize(const Tensor& tensor, Category category);
 
@@ -103,9 +109,8 @@ class Runtime {
   std::vector<Node*> dead_nodes;
   bool deleting_nodes = false;
 
-  /// What runs when the current backward is through, in order (engine.cpp: queue_callback).
+  /// What runs when the innermost backward is through, in order (engine.cpp: queue_callback).
   std::vector<std::function<void()>> final_callbacks;
-  int backward_depth = 0;  ///< nested backward() calls
 
   // --- state --------------------------------------------------------------------------------
 
@@ -155,6 +160,7 @@ class Runtime {
   };
 
   StackId site();
+  void open_block(Storage& storage);
   void append(Event event);
   void complete_events();
   void free_used_elsewhere(const Storage& storage);
@@ -188,6 +194,12 @@ class Scoped {
  private:
   T& place_;
   T before_;
+};
+
+/// torch.cuda.stream(...) for a scope: blocks are asked for on `stream`.
+class OnStream : Scoped<StreamId> {
+ public:
+  OnStream(Runtime& runtime, StreamId stream) : Scoped(runtime.stream, stream) {}
 };
 
 /// torch.no_grad() for a scope.
