@@ -288,6 +288,13 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   }
   reader.word("bucket-view", kYesNo, parallel.ddp.bucket_view);
   reader.word("static-graph", kYesNo, parallel.ddp.static_graph);
+  reader.word("param-dtype", kMixedDTypes, parallel.fsdp.param_dtype);
+  reader.word("reduce-dtype", kMixedDTypes, parallel.fsdp.reduce_dtype);
+  reader.count("dp-replicate", parallel.fsdp.replicas, 1, kMostRanks);
+  reader.word("strategy", kShardingStrategies, parallel.fsdp.strategy);
+  reader.word("use-orig-params", kYesNo, parallel.fsdp.use_orig_params);
+  reader.word("limit-all-gathers", kYesNo, parallel.fsdp.limit_all_gathers);
+  reader.word("forward-prefetch", kYesNo, parallel.fsdp.forward_prefetch);
   reader.word("no-sync", kYesNo, parallel.no_sync);
   reader.word("backend", kCommBackends, parallel.backend);
   reader.count("event-lag", parallel.event_lag, 0, kMostLag);
@@ -355,8 +362,8 @@ void add_parallel_options(OptionParser& parser) {
     return po::value<std::string>()->implicit_value("true")->value_name("BOOL");
   };
   parser.add()("dp", text("N"),
-               "data-parallel ranks; default 1. Simulated with ddp, other kinds by closed forms "
-               "only, so far")("dp-kind", text("K"),
+               "data-parallel ranks; default 1. Simulated with ddp and fsdp1, other kinds by "
+               "closed forms only, so far")("dp-kind", text("K"),
                                (choices(kDataParallels) + "; default ddp").c_str())(
       "tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
@@ -372,6 +379,28 @@ void add_parallel_options(OptionParser& parser) {
       "size of DDP's gradient buckets; default 25, and 1 for the first")(
       "bucket-view", flag(), "gradients are views into DDP's buckets (gradient_as_bucket_view)")(
       "static-graph", flag(), "DDP is told that the graph never changes")(
+      "param-dtype", text("T"),
+      (choices(kMixedDTypes) +
+       "; FSDP's mixed precision: type of gathered parameters and of what is computed with them; "
+       "default none, as they are (MixedPrecisionPolicy)")
+          .c_str())("reduce-dtype", text("T"),
+                    (choices(kMixedDTypes) +
+                     "; type of the gradients that FSDP reduces; default none, as they are")
+                        .c_str())(
+      "dp-replicate", text("N"),
+      "HSDP: the dp ranks hold so many copies, each sharded over dp / N; default 1")(
+      "strategy", text("S"),
+      (choices(kShardingStrategies) +
+       "; FSDP1's ShardingStrategy; default full_shard (fully_sharded_data_parallel.py)")
+          .c_str())("use-orig-params", flag(),
+                    "FSDP1: the optimizer sees the model's parameters, not the flat ones; default "
+                    "true (the class's own default is false)")(
+      "limit-all-gathers", flag(),
+      "FSDP1: the host waits, so that at most two all-gathers are under way; default true "
+      "(fully_sharded_data_parallel.py)")("forward-prefetch", flag(),
+                                          "FSDP1: gather the next unit's parameters before a "
+                                          "unit's forward; default false "
+                                          "(fully_sharded_data_parallel.py)")(
       "no-sync", flag(), "gradients are reduced after the last micro-batch of a step only")(
       "backend", text("B"), "what carries collectives: nccl (default) or fake, which does nothing")(
       "event-lag", text("N"),

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,6 +82,14 @@ inline constexpr std::array kOffloads{Word{"none", Offload::none},
                                       Word{"optimizer", Offload::optimizer},
                                       Word{"params", Offload::params}, Word{"both", Offload::both},
                                       Word{"activations", Offload::activations}};
+inline constexpr std::array kMixedDTypes{
+    Word{"none", std::optional<DType>{}}, Word{"bf16", std::optional{DType::bf16}},
+    Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
+inline constexpr std::array kShardingStrategies{
+    Word{"full_shard", ShardingStrategy::full_shard},
+    Word{"shard_grad_op", ShardingStrategy::shard_grad_op},
+    Word{"no_shard", ShardingStrategy::no_shard},
+    Word{"hybrid_shard", ShardingStrategy::hybrid_shard}};
 inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
                                           Word{"fake", CommBackend::fake}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};

@@ -380,12 +380,60 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   }
 }
 
+constexpr std::array<std::string_view, 9> kFsdp1Fields{
+    "kind",   "world",          "mp",      "reduce", "strategy", "use_orig_params", "limit_all_gathers",
+    "backend", "forward_prefetch"};
+
+constexpr std::array<std::pair<std::string_view, ShardingStrategy>, 3> kShardingStrategies{{
+    {"FULL_SHARD", ShardingStrategy::full_shard},
+    {"SHARD_GRAD_OP", ShardingStrategy::shard_grad_op},
+    {"NO_SHARD", ShardingStrategy::no_shard},
+}};
+
+constexpr std::array<std::pair<std::string_view, DType>, 3> kMixedTypes{{
+    {"fp32", DType::fp32},
+    {"bf16", DType::bf16},
+    {"fp16", DType::fp16},
+}};
+
+/// The recorder reduces in fp32 if it mixes types, unless the case says otherwise.
+void read_fsdp1(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kFsdp1Fields);
+  const auto given = [&](std::string_view key) {
+    const auto field = dist.find(key);
+    return field && !field->is_null() ? field : std::nullopt;
+  };
+  const auto flag_or = [&](std::string_view key, bool otherwise) {
+    const auto field = given(key);
+    return field ? field->boolean() : otherwise;
+  };
+  parallel.dp = dist.at("world").small_count();
+  parallel.dp_kind = DataParallel::fsdp1;
+  if (const auto type = given("mp")) {
+    parallel.fsdp.param_dtype = word(*type, kMixedTypes);
+    const auto reduce = given("reduce");
+    parallel.fsdp.reduce_dtype = reduce ? word(*reduce, kMixedTypes) : DType::fp32;
+  }
+  if (const auto strategy = given("strategy")) {
+    parallel.fsdp.strategy = word(*strategy, kShardingStrategies);
+  }
+  parallel.fsdp.use_orig_params = flag_or("use_orig_params", true);
+  parallel.fsdp.limit_all_gathers = flag_or("limit_all_gathers", true);
+  parallel.fsdp.forward_prefetch = flag_or("forward_prefetch", false);
+  if (const auto backend = given("backend")) {
+    parallel.backend = word(*backend, kCommBackends);
+  }
+}
+
 Parallelism read_parallelism(const Field& fields) {
   Parallelism parallel;
   const Field dist = fields.at("dist");
   const std::string kind = dist.at("kind").text();
   if (kind == "ddp") {
     read_ddp(dist, parallel);
+    parallel.no_sync = fields.at("no_sync").boolean();
+  } else if (kind == "fsdp1") {
+    read_fsdp1(dist, parallel);
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};

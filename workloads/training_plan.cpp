@@ -47,8 +47,15 @@ DType compute_dtype(Precision precision) {
   return DType::fp32;
 }
 
+bool is_sharded(const Parallelism& p) {
+  return p.dp > 1 && (p.dp_kind == DataParallel::fsdp1 || p.dp_kind == DataParallel::fsdp2);
+}
+
+// FSDP's own mixed precision gathers parameters in another type.
 DType compute_dtype(const Facts& f) {
-  return compute_dtype(f.plan->precision);
+  const Parallelism& p = f.plan->parallel;
+  const DType own = compute_dtype(f.plan->precision);
+  return is_sharded(p) && own == DType::fp32 ? p.fsdp.param_dtype.value_or(own) : own;
 }
 
 /// Classes that have no SDPA path in transformers 5 (_supports_sdpa is false).
@@ -417,6 +424,81 @@ constexpr std::array kParallelRules{
          "that reduces nothing; leave one of them out"},
 };
 
+bool has_pure_low_precision(const TrainingPlan& plan) {
+  return plan.precision == Precision::bf16 || plan.precision == Precision::fp16;
+}
+
+bool is_fsdp1(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::fsdp1;
+}
+
+constexpr std::array kFsdpRules{
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return !is_sharded(p) && p.fsdp != Fsdp{};
+         },
+         "param-dtype, reduce-dtype, dp-replicate, strategy, use-orig-params, limit-all-gathers, "
+         "forward-prefetch: these are options of FSDP; give --dp with dp-kind fsdp1 too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_sharded(p) && (p.fsdp.replicas < 1 || p.dp % p.fsdp.replicas != 0);
+         },
+         "dp-replicate {replicas}: the {dp} data-parallel ranks cannot be split evenly into so "
+         "many copies; give a divisor"},
+};
+
+constexpr std::array kFsdp1Rules{
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_hybrid = p.fsdp.strategy == ShardingStrategy::hybrid_shard;
+           return is_fsdp1(p) && is_hybrid && (p.fsdp.replicas < 2 || p.fsdp.replicas >= p.dp);
+         },
+         "strategy hybrid_shard: there are several copies, each on several ranks; give "
+         "dp-replicate a number above 1 and below dp"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_hybrid = p.fsdp.strategy == ShardingStrategy::hybrid_shard;
+           return is_fsdp1(p) && !is_hybrid && p.fsdp.replicas > 1;
+         },
+         "dp-replicate with dp-kind fsdp1: only hybrid_shard has copies; give --strategy "
+         "hybrid_shard too"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.reshard != Reshard::always;
+         },
+         "reshard with dp-kind fsdp1: that is fully_shard's option; give --strategy shard_grad_op "
+         "instead"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_sharded(p) && !is_fsdp1(p) &&
+                  (p.fsdp.strategy != ShardingStrategy::full_shard || !p.fsdp.use_orig_params ||
+                   !p.fsdp.limit_all_gathers || p.fsdp.forward_prefetch);
+         },
+         "strategy, use-orig-params, limit-all-gathers, forward-prefetch: these are options of "
+         "FSDP1; give dp-kind fsdp1"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  !f.plan->parallel.fsdp.use_orig_params;
+         },
+         "lora with use-orig-params false: a flat parameter is trained as a whole or not at all; "
+         "give true"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  has_pure_low_precision(*f.plan);
+         },
+         "lora with dp-kind fsdp1 and precision {precision}: PEFT makes adapters in fp32, and a "
+         "flat parameter has one type; give precision fp32 with param-dtype bf16"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->init == ModelInit::meta;
+         },
+         "init meta with dp-kind fsdp1: FSDP makes parameters with reset_parameters(), which "
+         "classes of transformers lack; give another init"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->optimizer.in_backward;
+         },
+         "optimizer-in-backward with dp-kind fsdp1: parameters have their gradients only after "
+         "the reduction; leave one of them out"},
+};
+
 constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
@@ -426,9 +508,9 @@ constexpr std::array kGeneratorGaps{
          "estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.dp > 1 && p.dp_kind != DataParallel::ddp;
+           return p.dp > 1 && p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::fsdp1;
          },
-         "dp-kind: the simulation knows only ddp yet; give it, leave --dp out, or ask 'highwater "
+         "dp-kind: the simulation knows only ddp and fsdp1 yet; give one of them, leave --dp out, or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
          "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
@@ -455,7 +537,8 @@ std::string fill_in(std::string_view message, const Facts& f) {
       fmt::arg("family", family_name(plan.model)), fmt::arg("layers", f.shape.layers),
       fmt::arg("positions", f.shape.max_positions.value_or(0)),
       fmt::arg("head_dim", f.shape.head_dim), fmt::arg("heads", f.shape.heads),
-      fmt::arg("experts", f.shape.experts), fmt::arg("tp", plan.parallel.tp),
+      fmt::arg("experts", f.shape.experts), fmt::arg("dp", plan.parallel.dp),
+      fmt::arg("replicas", plan.parallel.fsdp.replicas), fmt::arg("tp", plan.parallel.tp),
       fmt::arg("pp", plan.parallel.pp), fmt::arg("ep", plan.parallel.ep),
       fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
@@ -498,6 +581,8 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kOptimizerRules, facts, problems);
   check(kOtherRules, facts, problems);
   check(kParallelRules, facts, problems);
+  check(kFsdpRules, facts, problems);
+  check(kFsdp1Rules, facts, problems);
   return problems;
 }
 

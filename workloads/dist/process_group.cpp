@@ -10,7 +10,7 @@ using eager::Tensor;
 
 void Work::wait() const {
   if (group_ != nullptr) {
-    group_->runtime_.wait_for(group_->stream_, position_);
+    group_->runtime_.wait_for(group_->stream_, end_);
   }
 }
 
@@ -27,7 +27,7 @@ Work ProcessGroup::in_place(const char* name, const Tensor& tensor) {
     return {};
   }
   runtime_.record_stream(tensor, stream_);
-  return {*this, runtime_.position_of(stream_)};
+  return {*this, runtime_.record_event()};
 }
 
 Work ProcessGroup::all_reduce(const Tensor& tensor) {
@@ -64,7 +64,7 @@ Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& inp
   for (const Tensor& output : outputs) {
     runtime_.record_stream(output, stream_);
   }
-  return {*this, runtime_.position_of(stream_)};
+  return {*this, runtime_.record_event()};
 }
 
 }  // namespace highwater::dist
