@@ -380,14 +380,15 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   }
 }
 
-constexpr std::array<std::string_view, 9> kFsdp1Fields{
-    "kind",   "world",          "mp",      "reduce", "strategy", "use_orig_params", "limit_all_gathers",
-    "backend", "forward_prefetch"};
+constexpr std::array<std::string_view, 11> kFsdp1Fields{
+    "kind",      "world", "mp",      "reduce", "strategy", "use_orig_params", "limit_all_gathers",
+    "replicate", "rank",  "backend", "forward_prefetch"};
 
-constexpr std::array<std::pair<std::string_view, ShardingStrategy>, 3> kShardingStrategies{{
+constexpr std::array<std::pair<std::string_view, ShardingStrategy>, 4> kShardingStrategies{{
     {"FULL_SHARD", ShardingStrategy::full_shard},
     {"SHARD_GRAD_OP", ShardingStrategy::shard_grad_op},
     {"NO_SHARD", ShardingStrategy::no_shard},
+    {"HYBRID_SHARD", ShardingStrategy::hybrid_shard},
 }};
 
 constexpr std::array<std::pair<std::string_view, DType>, 3> kMixedTypes{{
@@ -416,6 +417,12 @@ void read_fsdp1(const Field& dist, Parallelism& parallel) {
   }
   if (const auto strategy = given("strategy")) {
     parallel.fsdp.strategy = word(*strategy, kShardingStrategies);
+  }
+  if (const auto replicas = given("replicate")) {
+    parallel.fsdp.replicas = replicas->small_count();
+  }
+  if (const auto rank = given("rank")) {
+    parallel.rank = rank->small_count();
   }
   parallel.fsdp.use_orig_params = flag_or("use_orig_params", true);
   parallel.fsdp.limit_all_gathers = flag_or("limit_all_gathers", true);

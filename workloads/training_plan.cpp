@@ -492,9 +492,7 @@ constexpr std::array kFsdp1Rules{
          },
          "init meta with dp-kind fsdp1: FSDP makes parameters with reset_parameters(), which "
          "classes of transformers lack; give another init"},
-    Rule{[](const Facts& f) {
-           return is_fsdp1(f.plan->parallel) && f.plan->optimizer.in_backward;
-         },
+    Rule{[](const Facts& f) { return is_fsdp1(f.plan->parallel) && f.plan->optimizer.in_backward; },
          "optimizer-in-backward with dp-kind fsdp1: parameters have their gradients only after "
          "the reduction; leave one of them out"},
 };
@@ -510,7 +508,8 @@ constexpr std::array kGeneratorGaps{
            const Parallelism& p = f.plan->parallel;
            return p.dp > 1 && p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::fsdp1;
          },
-         "dp-kind: the simulation knows only ddp and fsdp1 yet; give one of them, leave --dp out, or ask 'highwater "
+         "dp-kind: the simulation knows only ddp and fsdp1 yet; give one of them, leave --dp out, "
+         "or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
          "offload: not supported yet by the simulation; leave it out, or ask 'highwater "

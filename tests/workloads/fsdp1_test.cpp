@@ -2,6 +2,7 @@
 // makes of a trace.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <numeric>
 #include <random>
 #include <string>
@@ -9,7 +10,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "workloads/dist/flat_param_layout.hpp"
+#include "sim/replay.hpp"
+#include "workloads/dist/broadcast_coalesced.hpp"
+#include "workloads/dist/flat_param_handle.hpp"
 #include "workloads/generate.hpp"
 
 using namespace highwater;
@@ -258,4 +261,92 @@ TEST_CASE("fsdp1: sharding over all ranks adds up", "[workloads][fsdp1]") {
   }
   const auto padded = [](std::int64_t length) { return (length + 6) / 7 * 7; };
   CHECK(total == (3 * padded(kBlock) + padded(kRoot)) * 4);
+}
+
+namespace {
+
+/// The parameters and buffers of one decoder layer of LLaMA-7B with tables of 4096 positions.
+class DecoderLayer : public nn::Module {
+ public:
+  explicit DecoderLayer(nn::ModelContext& context) : Module(context) {
+    for (const char* name : {"q", "k", "v", "o"}) {
+      make_parameter(name, {4096, 4096});
+    }
+    for (const char* name : {"gate", "up", "down"}) {
+      make_parameter(name, {11008, 4096});
+    }
+    make_parameter("input_layernorm", {4096});
+    make_parameter("post_attention_layernorm", {4096});
+    register_buffer("inv_freq", eager::empty(runtime(), {64}, DType::fp32));
+    register_buffer("cos", eager::empty(runtime(), {4096, 128}, DType::fp32));
+    register_buffer("sin", eager::empty(runtime(), {4096, 128}, DType::fp32));
+  }
+};
+
+/// Allocated and reserved bytes after each event, by phase.
+class Course : public ReplayObserver {
+ public:
+  struct Point {
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+  };
+
+  void on_event(const Event& event, AllocationStatus /*status*/,
+                const Statistics& statistics) override {
+    if (event.kind == EventKind::phase) {
+      phases.emplace_back();
+    } else if (!phases.empty()) {
+      phases.back().push_back(
+          {statistics.current(Stat::allocated_bytes), statistics.current(Stat::reserved_bytes)});
+    }
+  }
+
+  std::vector<std::vector<Point>> phases;
+};
+
+std::string gib(std::int64_t bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(bytes) / (1 << 30));
+  return text.data();
+}
+
+}  // namespace
+
+// https://github.com/pytorch/pytorch/issues/124260: 202,383,360 parameters, sync_module_states.
+TEST_CASE("fsdp1: construction of one decoder layer takes the steps that were published",
+          "[workloads][fsdp1]") {
+  eager::Runtime runtime(default_gpu(), {2, 6}, {5, 12});
+  const TrainingPlan plan;
+  nn::ModelContext context{.runtime = runtime, .plan = plan};
+  dist::ProcessGroup group(runtime, 2, CommBackend::nccl);
+  RequestTrace trace;
+  {
+    runtime.mark_phase("model");
+    DecoderLayer layer(context);
+    std::vector<eager::Tensor> states;
+    for (const auto& buffer : nn::named_buffers(layer)) {
+      states.push_back(buffer.tensor);
+    }
+    for (const auto& parameter : nn::named_parameters(layer)) {
+      states.push_back(parameter.tensor);
+    }
+    runtime.mark_phase("sync");
+    dist::broadcast_coalesced(group, states);
+    runtime.mark_phase("flatten");
+    dist::FlattenedParams flattened;
+    const dist::FlatParamHandle handle(layer, flattened, group, 0, {});
+    CHECK(handle.flat_param.numel() == 202'383'360 / 2);
+    trace = runtime.take_trace();
+  }
+  Course course;
+  ReplayOptions options;
+  options.version = &version_preset("2.6");
+  options.observer = &course;
+  replay(trace, options);
+  REQUIRE(course.phases.size() == 3);
+  CHECK(gib(course.phases[0].back().allocated) == "0.758");
+  CHECK(gib(course.phases[0].back().reserved) == "0.775");
+  CHECK(gib(course.phases[1].back().reserved) == "1.367");
+  CHECK(gib(course.phases[2].front().allocated) == "1.512");  // the flat parameter is made
+  CHECK(gib(course.phases[2].front().reserved) == "2.123");
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/eager/split_flat.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
 namespace highwater::dist {
 
-using eager::Dims;
 using eager::NoGrad;
 using eager::Scoped;
 using eager::Tensor;
@@ -238,8 +238,7 @@ void FlatParamHandle::write_back() {
 }
 
 void FlatParamHandle::use_low_precision_shard() {
-  runtime_.allocate_block(*mp_shard_->storage,
-                          mp_shard_.numel() * item_size(mp_shard_.dtype()));
+  runtime_.allocate_block(*mp_shard_->storage, mp_shard_.numel() * item_size(mp_shard_.dtype()));
   runtime_.categorize(mp_shard_, Category::weight_copy);
   runtime_.launch(1);
   set_data(flat_param, mp_shard_);
@@ -268,9 +267,8 @@ void FlatParamHandle::use_unsharded_flat_param(const Tensor& padded) {
 }
 
 TensorList FlatParamHandle::views_of(const Tensor& flat) const {
-  const Dims parts(layout_.parts.begin(), layout_.parts.end());
   TensorList views;
-  const TensorList pieces = eager::split_with_sizes(flat, parts, 0);
+  const TensorList pieces = eager::split_flat(flat, layout_.parts);
   for (std::size_t i = 0; i < originals_.size(); ++i) {
     views.push_back(eager::view(pieces[layout_.owned[i]], originals_[i].sizes));
   }

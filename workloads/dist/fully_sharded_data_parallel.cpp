@@ -285,7 +285,7 @@ void FullyShardedDataParallel::prefetch(Unit& unit, HandleState mode) {
 }
 
 FullyShardedDataParallel::Unit* FullyShardedDataParallel::next_to_prefetch(const Unit& unit,
-                                                                          HandleState mode) const {
+                                                                           HandleState mode) const {
   if (mode == HandleState::forward) {
     const std::size_t next = unit.pre_forward_index.value_or(pre_forward_order_.size()) + 1;
     if (!plan_.forward_prefetch || next >= pre_forward_order_.size()) {

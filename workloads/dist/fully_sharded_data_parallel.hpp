@@ -52,8 +52,8 @@ class FullyShardedDataParallel : public Wrapper {
     bool needs_pre_forward_unshard = false;
     bool needs_pre_backward_unshard = false;
     bool ran_pre_backward = false;
-    bool is_hooked = false;                                  ///< has _post_backward_hook_state
-    std::vector<eager::Ref<eager::Node>> hooked;             ///< AccumulateGrad nodes
+    bool is_hooked = false;                       ///< has _post_backward_hook_state
+    std::vector<eager::Ref<eager::Node>> hooked;  ///< AccumulateGrad nodes
   };
 
   struct Streams {

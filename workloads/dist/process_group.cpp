@@ -27,6 +27,12 @@ Work ProcessGroup::in_place(const char* name, const Tensor& tensor) {
     return {};
   }
   runtime_.record_stream(tensor, stream_);
+  return start();
+}
+
+// NCCL's stream waits for the current one first (ProcessGroupNCCL.cpp: syncStream).
+Work ProcessGroup::start() {
+  runtime_.wait_stream(stream_, runtime_.stream);
   return {*this, runtime_.record_event()};
 }
 
@@ -43,11 +49,17 @@ Work ProcessGroup::broadcast(const Tensor& tensor) {
 void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& part) {
   const std::array operands{part, whole};
   const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
+  if (backend_ == CommBackend::nccl) {
+    start().wait();
+  }
 }
 
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
   const std::array operands{whole, part};
   const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);
+  if (backend_ == CommBackend::nccl) {
+    start().wait();
+  }
 }
 
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.
@@ -64,7 +76,7 @@ Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& inp
   for (const Tensor& output : outputs) {
     runtime_.record_stream(output, stream_);
   }
-  return {*this, runtime_.record_event()};
+  return start();
 }
 
 }  // namespace highwater::dist

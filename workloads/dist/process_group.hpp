@@ -58,6 +58,7 @@ class ProcessGroup {
  private:
   friend class Work;
 
+  Work start();
   Work in_place(const char* name, const eager::Tensor& tensor);
 
   eager::Runtime& runtime_;

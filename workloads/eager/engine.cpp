@@ -175,7 +175,8 @@ class GraphTask {
   }
 
   void note_leaf(const Node& node) {
-    if (node.next_edges.empty() && std::ranges::find(leaf_streams_, node.stream) == leaf_streams_.end()) {
+    if (node.next_edges.empty() &&
+        std::ranges::find(leaf_streams_, node.stream) == leaf_streams_.end()) {
       leaf_streams_.push_back(node.stream);
     }
   }

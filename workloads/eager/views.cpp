@@ -4,6 +4,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/eager/split_flat.hpp"
 
 namespace highwater::eager {
 
@@ -251,6 +252,10 @@ Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
 TensorList split_with_sizes(const Tensor& self, const Dims& sizes, std::int64_t dim) {
   return views_of_parts("SplitWithSizesBackward0", self, {sizes.data(), sizes.size()},
                         wrap(dim, self.dim()));
+}
+
+TensorList split_flat(const Tensor& self, std::span<const std::int64_t> lengths) {
+  return views_of_parts("SplitWithSizesBackward0", self, lengths, 0);
 }
 
 TensorList split(const Tensor& self, std::int64_t size, std::int64_t dim) {
