@@ -317,6 +317,10 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.word("reshard", kReshards, parallel.fsdp.reshard);
   reader.count("dp-replicate", parallel.fsdp.replicas, 1, kMostRanks);
   read_megatron(reader, parallel);
+  reader.word("strategy", kShardingStrategies, parallel.fsdp.strategy);
+  reader.word("use-orig-params", kYesNo, parallel.fsdp.use_orig_params);
+  reader.word("limit-all-gathers", kYesNo, parallel.fsdp.limit_all_gathers);
+  reader.word("forward-prefetch", kYesNo, parallel.fsdp.forward_prefetch);
   reader.word("no-sync", kYesNo, parallel.no_sync);
   reader.word("backend", kCommBackends, parallel.backend);
   reader.count("event-lag", parallel.event_lag, 0, kMostLag);
@@ -436,6 +440,18 @@ void add_parallel_options(OptionParser& parser) {
       "Apex keeps 16 bits beside bf16 parameters instead of fp32 copies; default true (NeMo)")(
       "apex-contiguous-grads", flag(),
       "Apex's gradient buckets are one buffer; default false, in NeMo true")(
+      "strategy", text("S"),
+      (choices(kShardingStrategies) +
+       "; FSDP1's ShardingStrategy; default full_shard (fully_sharded_data_parallel.py)")
+          .c_str())("use-orig-params", flag(),
+                    "FSDP1: the optimizer sees the model's parameters, not the flat ones; default "
+                    "true (the class's own default is false)")(
+      "limit-all-gathers", flag(),
+      "FSDP1: the host waits, so that at most two all-gathers are under way; default true "
+      "(fully_sharded_data_parallel.py)")("forward-prefetch", flag(),
+                                          "FSDP1: gather the next unit's parameters before a "
+                                          "unit's forward; default false "
+                                          "(fully_sharded_data_parallel.py)")(
       "no-sync", flag(), "gradients are reduced after the last micro-batch of a step only")(
       "backend", text("B"), "what carries collectives: nccl (default) or fake, which does nothing")(
       "event-lag", text("N"),

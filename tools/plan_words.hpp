@@ -93,6 +93,11 @@ inline constexpr std::array kMixedDTypes{
 inline constexpr std::array kReshards{Word{"always", Reshard::always},
                                       Word{"never", Reshard::never},
                                       Word{"but-last", Reshard::but_last}};
+inline constexpr std::array kShardingStrategies{
+    Word{"full_shard", ShardingStrategy::full_shard},
+    Word{"shard_grad_op", ShardingStrategy::shard_grad_op},
+    Word{"no_shard", ShardingStrategy::no_shard},
+    Word{"hybrid_shard", ShardingStrategy::hybrid_shard}};
 inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
                                           Word{"fake", CommBackend::fake}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};

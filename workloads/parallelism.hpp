@@ -88,6 +88,11 @@ struct Parallelism {
   bool operator==(const Parallelism&) const = default;
 };
 
+/// Whether the model is wrapped in FullyShardedDataParallel.
+constexpr bool is_fsdp1(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::fsdp1;
+}
+
 /// Whether the model is given to fully_shard, as DTensors that keep their identity in to_empty().
 constexpr bool is_fsdp2(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::fsdp2;

@@ -427,6 +427,60 @@ void read_fsdp2(const Field& dist, Parallelism& parallel) {
   }
 }
 
+constexpr std::array<std::string_view, 11> kFsdp1Fields{"kind",
+                                                        "world",
+                                                        "mp",
+                                                        "reduce",
+                                                        "strategy",
+                                                        "use_orig_params",
+                                                        "limit_all_gathers",
+                                                        "replicate",
+                                                        "rank",
+                                                        "backend",
+                                                        "forward_prefetch"};
+
+constexpr std::array<std::pair<std::string_view, ShardingStrategy>, 4> kShardingStrategies{{
+    {"FULL_SHARD", ShardingStrategy::full_shard},
+    {"SHARD_GRAD_OP", ShardingStrategy::shard_grad_op},
+    {"NO_SHARD", ShardingStrategy::no_shard},
+    {"HYBRID_SHARD", ShardingStrategy::hybrid_shard},
+}};
+
+/// The recorder reduces in fp32 if it mixes types, unless the case says otherwise.
+void read_fsdp1(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kFsdp1Fields);
+  const auto given = [&](std::string_view key) {
+    const auto field = dist.find(key);
+    return field && !field->is_null() ? field : std::nullopt;
+  };
+  const auto flag_or = [&](std::string_view key, bool otherwise) {
+    const auto field = given(key);
+    return field ? field->boolean() : otherwise;
+  };
+  parallel.dp = dist.at("world").small_count();
+  parallel.dp_kind = DataParallel::fsdp1;
+  if (const auto type = given("mp")) {
+    parallel.fsdp.param_dtype = word(*type, kMixedDTypes);
+    const auto reduce = given("reduce");
+    parallel.fsdp.reduce_dtype = reduce ? word(*reduce, kMixedDTypes) : DType::fp32;
+  }
+  if (const auto strategy = given("strategy")) {
+    parallel.fsdp.strategy = word(*strategy, kShardingStrategies);
+  }
+  if (const auto replicas = given("replicate")) {
+    parallel.fsdp.replicas = replicas->small_count();
+  }
+  if (const auto rank = given("rank")) {
+    parallel.rank = rank->small_count();
+  }
+  parallel.fsdp.use_orig_params = flag_or("use_orig_params", true);
+  parallel.fsdp.limit_all_gathers = flag_or("limit_all_gathers", true);
+  parallel.fsdp.forward_prefetch = flag_or("forward_prefetch", false);
+  if (const auto backend = given("backend")) {
+    parallel.backend = word(*backend, kCommBackends);
+  }
+}
+
 Parallelism read_parallelism(const Field& fields) {
   Parallelism parallel;
   const Field dist = fields.at("dist");
@@ -436,6 +490,9 @@ Parallelism read_parallelism(const Field& fields) {
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind == "fsdp2") {
     read_fsdp2(dist, parallel);
+    parallel.no_sync = fields.at("no_sync").boolean();
+  } else if (kind == "fsdp1") {
+    read_fsdp1(dist, parallel);
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};

@@ -547,8 +547,9 @@ constexpr std::array kFsdpRules{
            const Parallelism& p = f.plan->parallel;
            return !is_sharded(p) && p.fsdp != Fsdp{};
          },
-         "param-dtype, reduce-dtype, reshard, dp-replicate: these are options of FSDP; give --dp "
-         "with dp-kind fsdp2 too"},
+         "param-dtype, reduce-dtype, reshard, dp-replicate, strategy, use-orig-params, "
+         "limit-all-gathers, forward-prefetch: these are options of FSDP; give --dp with dp-kind "
+         "fsdp1 or fsdp2 too"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && (p.fsdp.replicas < 1 || p.dp % p.fsdp.replicas != 0);
@@ -577,13 +578,63 @@ constexpr std::array kFsdpRules{
          "or leave the option out"},
 };
 
+constexpr std::array kFsdp1Rules{
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_hybrid = p.fsdp.strategy == ShardingStrategy::hybrid_shard;
+           return is_fsdp1(p) && is_hybrid && (p.fsdp.replicas < 2 || p.fsdp.replicas >= p.dp);
+         },
+         "strategy hybrid_shard: there are several copies, each on several ranks; give "
+         "dp-replicate a number above 1 and below dp"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_hybrid = p.fsdp.strategy == ShardingStrategy::hybrid_shard;
+           return is_fsdp1(p) && !is_hybrid && p.fsdp.replicas > 1;
+         },
+         "dp-replicate with dp-kind fsdp1: only hybrid_shard has copies; give --strategy "
+         "hybrid_shard too"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.reshard != Reshard::always;
+         },
+         "reshard with dp-kind fsdp1: that is fully_shard's option; give --strategy shard_grad_op "
+         "instead"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_sharded(p) && !is_fsdp1(p) &&
+                  (p.fsdp.strategy != ShardingStrategy::full_shard || !p.fsdp.use_orig_params ||
+                   !p.fsdp.limit_all_gathers || p.fsdp.forward_prefetch);
+         },
+         "strategy, use-orig-params, limit-all-gathers, forward-prefetch: these are options of "
+         "FSDP1; give dp-kind fsdp1"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  !f.plan->parallel.fsdp.use_orig_params;
+         },
+         "lora with use-orig-params false: a flat parameter is trained as a whole or not at all; "
+         "give true"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  has_pure_low_precision(*f.plan);
+         },
+         "lora with dp-kind fsdp1 and precision {precision}: PEFT makes adapters in fp32, and a "
+         "flat parameter has one type; give precision fp32 with param-dtype bf16"},
+    Rule{[](const Facts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->init == ModelInit::meta;
+         },
+         "init meta with dp-kind fsdp1: FSDP makes parameters with reset_parameters(), which "
+         "classes of transformers lack; give another init"},
+    Rule{[](const Facts& f) { return is_fsdp1(f.plan->parallel) && f.plan->optimizer.in_backward; },
+         "optimizer-in-backward with dp-kind fsdp1: parameters have their gradients only after "
+         "the reduction; leave one of them out"},
+};
+
 // Which data parallelism the generator has for whose code.
 bool knows_data_parallel(const Facts& f) {
   const DataParallel kind = f.plan->parallel.dp_kind;
   if (runs_megatron(f)) {
     return kind == DataParallel::ddp || kind == DataParallel::zero1;
   }
-  return kind == DataParallel::ddp || kind == DataParallel::fsdp2;
+  return kind == DataParallel::ddp || kind == DataParallel::fsdp1 || kind == DataParallel::fsdp2;
 }
 
 constexpr std::array kGeneratorGaps{
@@ -673,6 +724,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kMegatronRules, facts, problems);
   check(kParallelRules, facts, problems);
   check(kFsdpRules, facts, problems);
+  check(kFsdp1Rules, facts, problems);
   return problems;
 }
 

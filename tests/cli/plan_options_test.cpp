@@ -124,6 +124,22 @@ TEST_CASE("plan options: FSDP's axes are read", "[cli][plan]") {
   CHECK(problems_of(with_model("--dp 8 --dp-kind fsdp2 --param-dtype int8")).size() == 1);
 }
 
+TEST_CASE("plan options: FSDP1's axes are read", "[cli][plan]") {
+  const Fsdp fsdp = read(with_model("--dp 8 --dp-kind fsdp1 --param-dtype bf16 --reduce-dtype fp32 "
+                                    "--strategy hybrid_shard --dp-replicate 2 --forward-prefetch "
+                                    "--use-orig-params false --limit-all-gathers false"))
+                        .plan.parallel.fsdp;
+  CHECK(fsdp == Fsdp{.param_dtype = DType::bf16,
+                     .reduce_dtype = DType::fp32,
+                     .strategy = ShardingStrategy::hybrid_shard,
+                     .use_orig_params = false,
+                     .limit_all_gathers = false,
+                     .forward_prefetch = true,
+                     .replicas = 2});
+  CHECK(problems_of(with_model("--dp 8 --strategy shard_grad_op")).size() == 1);
+  CHECK(problems_of(with_model("--dp 8 --dp-kind fsdp1 --strategy hybrid_shard")).size() == 1);
+}
+
 TEST_CASE("plan options: a plan's words make the same plan again", "[cli][plan]") {
   for (const std::string options :
        {"", "--batch 2 --seq 512,256 --precision amp-fp16 --loss shift --grad-clip 1",
@@ -134,7 +150,10 @@ TEST_CASE("plan options: a plan's words make the same plan again", "[cli][plan]"
         "--dp 4 --bucket-cap-mb 12.5 --bucket-view --no-sync --grad-accum 2 --event-lag 20",
         "--dp 8 --dp-kind fsdp2 --param-dtype bf16 --reduce-dtype fp32 --reshard never "
         "--dp-replicate 4",
-        "--dp 2 --static-graph --backend fake --event-queries 3 --bucket-cap-mb default"}) {
+        "--dp 2 --static-graph --backend fake --event-queries 3 --bucket-cap-mb default",
+        "--dp 8 --dp-kind fsdp1 --param-dtype bf16 --reduce-dtype fp32 --use-orig-params false",
+        "--dp 8 --dp-kind fsdp1 --strategy hybrid_shard --dp-replicate 2 --limit-all-gathers false "
+        "--forward-prefetch"}) {
     CAPTURE(options);
     const TrainingPlan plan = read(with_model(options)).plan;
     const TrainingPlan again = read(as_options(plan)).plan;

@@ -36,10 +36,11 @@ TEST_CASE("stream events: complete once the host has waited for their stream",
   const StreamId side{1U};
   eager::StreamEvents events({.launches = 1000, .queries = 0});
   events.record(side, StreamId{10U});
-  events.wait(side, events.recorded(side));
+  const StreamId main{0U};
+  events.wait(main, side, events.record());
   events.record(side, StreamId{11U});
   CHECK(events.query().empty());
-  events.synchronize();
+  events.synchronize(main);
   CHECK(events.query() == std::vector{StreamId{10U}});  // the other one came after the wait
   CHECK(events.query().empty());
 }

@@ -60,6 +60,40 @@ std::vector<Refusal> refusals() {
          p.grad_accum = 2;
        },
        "cannot learn the graph"},
+      {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; },
+       "these are options of FSDP"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.parallel.fsdp.strategy = ShardingStrategy::hybrid_shard;
+       },
+       "give dp-replicate a number above 1"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.parallel.fsdp.replicas = 2;
+       },
+       "only hybrid_shard has copies"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.parallel.fsdp.use_orig_params = false;
+         p.lora.rank = 4;
+       },
+       "trained as a whole or not at all"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.precision = Precision::bf16;
+         p.lora.rank = 4;
+       },
+       "a flat parameter has one type"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.init = ModelInit::meta;
+       },
+       "reset_parameters"},
       {"gpt2", [](Plan p) { p.optimizer.param_groups = 3; }, "param-groups"},
       {"gpt2", [](Plan p) { p.dropout = 1.5; }, "dropout"},
       {"gpt2", [](Plan p) { p.grad_clip = 0.0; }, "grad-clip"},

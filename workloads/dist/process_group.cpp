@@ -10,7 +10,7 @@ using eager::Tensor;
 
 void Work::wait() const {
   if (group_ != nullptr) {
-    group_->runtime_.wait_for(group_->stream_, position_);
+    group_->runtime_.wait_for(group_->stream_, end_);
   }
 }
 
@@ -27,7 +27,13 @@ Work ProcessGroup::in_place(const char* name, const Tensor& tensor) {
     return {};
   }
   runtime_.record_stream(tensor, stream_);
-  return {*this, runtime_.position_of(stream_)};
+  return start();
+}
+
+// NCCL's stream waits for the current one first (ProcessGroupNCCL.cpp: syncStream).
+Work ProcessGroup::start() {
+  runtime_.wait_stream(stream_, runtime_.stream);
+  return {*this, runtime_.record_event()};
 }
 
 Work ProcessGroup::all_reduce(const Tensor& tensor) {
@@ -51,30 +57,37 @@ Work ProcessGroup::receive(const Tensor& tensor) {
 void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& part) {
   const std::array operands{part, whole};
   const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
+  if (backend_ == CommBackend::nccl) {
+    start().wait();
+  }
 }
 
-Work ProcessGroup::record(const Tensor& part, const Tensor& whole) {
+// Nobody waits yet: both blocks are recorded on NCCL's stream.
+Work ProcessGroup::async(const char* name, const Tensor& part, const Tensor& whole) {
+  const std::array operands{part, whole};
+  const eager::RecordedScope record(runtime_, name, operands);
   if (backend_ == CommBackend::fake) {
     return {};
   }
   runtime_.record_stream(part, stream_);
   runtime_.record_stream(whole, stream_);
-  return {*this, runtime_.position_of(stream_)};
+  return start();
 }
 
 Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
-  all_gather_into_tensor(whole, part);
-  return record(part, whole);
+  return async("c10d::_allgather_base_", part, whole);
 }
 
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
   const std::array operands{whole, part};
   const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);
+  if (backend_ == CommBackend::nccl) {
+    start().wait();
+  }
 }
 
 Work ProcessGroup::reduce_scatter_async(const Tensor& part, const Tensor& whole) {
-  reduce_scatter_tensor(part, whole);
-  return record(part, whole);
+  return async("c10d::_reduce_scatter_base_", part, whole);
 }
 
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.
@@ -91,7 +104,7 @@ Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& inp
   for (const Tensor& output : outputs) {
     runtime_.record_stream(output, stream_);
   }
-  return {*this, runtime_.position_of(stream_)};
+  return start();
 }
 
 }  // namespace highwater::dist

@@ -25,14 +25,14 @@ class Work {
   /// Work that is done already.
   Work() = default;
 
-  Work(ProcessGroup& group, std::uint64_t position) : group_(&group), position_(position) {}
+  Work(ProcessGroup& group, eager::Moment end) : group_(&group), end_(end) {}
 
-  /// The main stream waits for the collective; the host does not.
+  /// The current stream waits for the collective; the host does not.
   void wait() const;
 
  private:
   ProcessGroup* group_ = nullptr;
-  std::uint64_t position_ = 0;
+  eager::Moment end_ = 0;
 };
 
 class ProcessGroup {
@@ -66,9 +66,9 @@ class ProcessGroup {
  private:
   friend class Work;
 
+  Work start();
   Work in_place(const char* name, const eager::Tensor& tensor);
-  Work record(const eager::Tensor& part, const eager::Tensor& whole);
-  Work between(const char* name, const eager::Tensor& output, const eager::Tensor& input);
+  Work async(const char* name, const eager::Tensor& part, const eager::Tensor& whole);
 
   eager::Runtime& runtime_;
   int ranks_;

@@ -30,7 +30,7 @@ TensorList flash_backward_kernel(Node& node, TensorList& grads) {
   const Tensor logsumexp = node.unpack(3);
   const Tensor result = node.unpack(4);
   const Operands in{.query = query, .key = key, .value = value, .mask = {}};
-  OpScope op(runtime, "_flash_attention_backward");
+  OpScope op(runtime, "_flash_attention_backward", 3);
   const Tensor grad = contiguous(swap_heads(grads[0]));
   const Tensor output = contiguous(swap_heads(result));
   TensorList out(3);

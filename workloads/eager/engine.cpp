@@ -1,7 +1,9 @@
 // The autograd engine (torch/csrc/autograd/engine.cpp, input_buffer.cpp of PyTorch 2.6).
 //
 // One ready queue ordered by sequence number, gradients of one input summed as they arrive: in
-// place if the first is held by nobody else, else into a third buffer.
+// place if the first is held by nobody else, else into a third buffer. A node runs on the stream on
+// which its forward ran; gradients that come from another stream are recorded on it.
+#include <algorithm>
 #include <array>
 #include <queue>
 #include <utility>
@@ -95,6 +97,9 @@ class GraphTask {
       ready_.pop();
       evaluate(task);
     }
+    for (const StreamId leaf : leaf_streams_) {
+      runtime_.wait_stream(runtime_.stream, leaf);
+    }
   }
 
  private:
@@ -117,15 +122,27 @@ class GraphTask {
     }
   }
 
+  // The stream that goes on waits for the one that made `grad`.
+  Tensor& hand_over(Tensor& grad, StreamId producer) {
+    if (producer != runtime_.stream) {
+      runtime_.wait_stream(runtime_.stream, producer);
+      runtime_.record_stream(grad, runtime_.stream);
+    }
+    return grad;
+  }
+
   void deliver(const Edge& edge, Tensor& grad) {
     Node* node = edge.node.get();
+    const StreamId producer = runtime_.stream;
     const bool is_ready = --dependencies_[node] == 0;
     auto waiting = waiting_.find(node);
     if (waiting == waiting_.end()) {
       waiting = waiting_.try_emplace(node, TensorList(node->input_metadata.size())).first;
     }
     if (grad.defined()) {
-      accumulate(waiting->second[edge.input_nr], grad);
+      // input_buffer.cpp: add.
+      const OnStream accumulation(runtime_, node->stream);
+      accumulate(waiting->second[edge.input_nr], hand_over(grad, producer));
     }
     if (is_ready) {
       ready_.push({edge.node, std::move(waiting->second)});
@@ -137,6 +154,8 @@ class GraphTask {
     Node& node = *task.node;
     Scoped<const char*> naming(runtime_.node, node.name);
     Scoped<std::uint32_t> placing(runtime_.module, node.module);
+    const OnStream running(runtime_, node.stream);
+    note_leaf(node);
     for (const auto& hook : node.pre_hooks) {
       hook();
     }
@@ -152,6 +171,13 @@ class GraphTask {
     }
     for (auto& output : outputs) {
       output.reset();
+    }
+  }
+
+  void note_leaf(const Node& node) {
+    if (node.next_edges.empty() &&
+        std::ranges::find(leaf_streams_, node.stream) == leaf_streams_.end()) {
+      leaf_streams_.push_back(node.stream);
     }
   }
 
@@ -175,6 +201,7 @@ class GraphTask {
   boost::unordered_flat_map<Node*, std::uint32_t> dependencies_;
   boost::unordered_flat_map<Node*, TensorList> waiting_;
   std::priority_queue<Task, std::vector<Task>, RunsLater> ready_;
+  boost::container::small_vector<StreamId, 2> leaf_streams_;  ///< of nodes without a next one
 };
 
 // A callback may ask for another one.

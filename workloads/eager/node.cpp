@@ -98,7 +98,7 @@ Ref<Node> node_for(Runtime& runtime, const char* name, std::span<const Tensor> i
 
 void delete_node(Node* node) {
   node->release_variables();
-  if (node->variable != nullptr) {
+  if (node->variable != nullptr && node->variable->accumulator == node) {
     node->variable->accumulator = nullptr;
   }
   delete node;
@@ -127,7 +127,11 @@ void Node::keep(const Tensor& tensor, bool is_output) {
 }
 
 Node::Node(Runtime& owner, const char* node_name, std::uint64_t number)
-    : runtime(&owner), name(node_name), module(owner.module), sequence_nr(number) {}
+    : runtime(&owner),
+      stream(owner.stream),
+      name(node_name),
+      module(owner.module),
+      sequence_nr(number) {}
 
 Tensor Node::unpack(std::size_t index) const {
   Tensor tensor = saved[index].unpack();

@@ -95,6 +95,7 @@ class Node : public RefCounted {
   static void destroy(Node* node);
 
   Runtime* runtime;
+  StreamId stream;       ///< current when its first result was made: backward runs there, too
   const char* name;      ///< as in PyTorch: "AddmmBackward0"
   std::uint32_t module;  ///< where the operator was called: Runtime::module; for reports
   std::uint64_t sequence_nr;

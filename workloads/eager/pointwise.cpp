@@ -220,8 +220,19 @@ Tensor neg(const Tensor& self) {
   return result;
 }
 
+namespace {
+
+// self.pow(1) copies memory, which is no kernel (ATen/native/Pow.cpp).
+Tensor first_power(const Tensor& self) {
+  const OpScope scope(self.runtime(), "pow", 0);
+  const RecordedScope record(self.runtime(), "pow", std::span(&self, 1));
+  return empty_like(self);
+}
+
+}  // namespace
+
 // pow_backward: grad * (exponent * self.pow(exponent - 1)).
-Tensor pow(const Tensor& input, double /*exponent*/) {
+Tensor pow(const Tensor& input, double exponent) {
   const AutocastOp cast(input.runtime());
   const Tensor self = cast.to_fp32(input);
   const auto node = begin_node(self.runtime(), "PowBackward0", {self});
@@ -229,9 +240,9 @@ Tensor pow(const Tensor& input, double /*exponent*/) {
     node->save(self);
   }
   Tensor result = unary("pow", self);
-  finish_node(node, result, [](Node& own, TensorList& grads) {
+  finish_node(node, result, [exponent](Node& own, TensorList& grads) {
     const Tensor value = own.unpack(0);
-    Tensor power = unary("pow", value);
+    Tensor power = exponent == 2.0 ? first_power(value) : unary("pow", value);
     Tensor factor = unary("mul", power);
     TensorList out{pointwise("mul", {grads[0], factor}, promote(grads[0], factor))};
     end_of_frame(factor, power);

@@ -78,16 +78,22 @@ class Runtime {
   /// Tensor.record_stream(other): the block, once freed, waits for what `other` does until then.
   void record_stream(const Tensor& tensor, StreamId other);
 
-  /// How far `other` is, as a later wait_for() names it.
-  [[nodiscard]] std::uint64_t position_of(StreamId other) const {
-    return stream_events_.recorded(other);
+  /// An event recorded now, on whatever stream a later wait_for() or synchronize() names.
+  [[nodiscard]] Moment record_event() {
+    return stream_events_.are_immediate() ? Moment{0} : stream_events_.record();
   }
 
-  /// The main stream waits until `other` has come to `position`.
-  void wait_for(StreamId other, std::uint64_t position) { stream_events_.wait(other, position); }
+  /// The current stream waits until `other` has come to `moment`.
+  void wait_for(StreamId other, Moment moment) { wait_for(stream, other, moment); }
 
-  /// The host waits for the main stream, as for a value that it reads.
-  void synchronize() { stream_events_.synchronize(); }
+  /// `waiting` waits for all that `other` was given so far (Stream.wait_stream).
+  void wait_stream(StreamId waiting, StreamId other) { wait_for(waiting, other, record_event()); }
+
+  /// The host waits for the current stream, as for a value that it reads.
+  void synchronize() { stream_events_.synchronize(stream); }
+
+  /// The host waits until `other` has come to `moment` (Event.synchronize).
+  void synchronize(StreamId other, Moment moment) { stream_events_.synchronize(other, moment); }
 
   /// The device is given so many kernels.
   void launch(int kernels) { stream_events_.launch(kernels); }
@@ -158,6 +164,12 @@ class Runtime {
   struct SiteHash {
     std::size_t operator()(const SiteKey& key) const;
   };
+
+  void wait_for(StreamId waiting, StreamId other, Moment moment) {
+    if (!stream_events_.are_immediate()) {
+      stream_events_.wait(waiting, other, moment);
+    }
+  }
 
   StackId site();
   void open_block(Storage& storage);

@@ -10,29 +10,38 @@ StreamEvents::Queue& StreamEvents::queue_of(StreamId stream) {
 }
 
 void StreamEvents::record(StreamId stream, StreamId name) {
-  queue_of(stream).pending.push_back({.name = name, .launched = launched_});
+  queue_of(stream).pending.push_back({.name = name, .recorded = ++now_, .launched = launched_});
 }
 
-std::uint64_t StreamEvents::recorded(StreamId stream) const {
-  const auto found = std::ranges::find(queues_, stream, &Queue::stream);
-  return found == queues_.end() ? 0 : found->popped + found->pending.size();
+void StreamEvents::wait(StreamId waiting, StreamId other, Moment moment) {
+  if (waiting != other && queue_of(other).synced < moment) {
+    queue_of(waiting).waits.push_back({.asked = ++now_, .other = other, .moment = moment});
+  }
 }
 
-void StreamEvents::wait(StreamId stream, std::uint64_t count) {
+void StreamEvents::synchronize(StreamId stream, Moment moment) {
   Queue& queue = queue_of(stream);
-  queue.waited = std::max(queue.waited, count);
-}
-
-void StreamEvents::synchronize() {
-  for (Queue& queue : queues_) {
-    queue.synced = queue.waited;
+  if (queue.synced >= moment) {
+    return;
+  }
+  queue.synced = moment;
+  std::vector<Wait> done;
+  std::erase_if(queue.waits, [&](const Wait& wait) {
+    const bool is_done = wait.asked <= moment;
+    if (is_done) {
+      done.push_back(wait);
+    }
+    return is_done;
+  });
+  for (const Wait& wait : done) {
+    synchronize(wait.other, wait.moment);
   }
 }
 
 bool StreamEvents::is_ready(const Queue& queue) const {
   const Pending& oldest = queue.pending.front();
   const auto queries = static_cast<std::uint64_t>(oldest.queries);
-  return queue.popped < queue.synced ||
+  return oldest.recorded <= queue.synced ||
          (oldest.queries >= delay_.queries &&
           launched_ - oldest.launched + queries >= static_cast<std::uint64_t>(delay_.launches));
 }
@@ -43,7 +52,6 @@ std::vector<StreamId> StreamEvents::query() {
     while (!queue.pending.empty() && is_ready(queue)) {
       complete.push_back(queue.pending.front().name);
       queue.pending.pop_front();
-      ++queue.popped;
     }
     if (!queue.pending.empty()) {
       ++queue.pending.front().queries;

@@ -28,23 +28,30 @@ struct EventDelay {
   [[nodiscard]] bool is_none() const { return launches == 0 && queries == 0; }
 };
 
+/// A moment of the host's program: how many events were recorded and waits asked for before it.
+using Moment = std::uint64_t;
+
 class StreamEvents {
  public:
   explicit StreamEvents(EventDelay delay) : delay_(delay) {}
 
   [[nodiscard]] bool are_immediate() const { return delay_.is_none(); }
 
-  /// An event on `stream` that the trace knows under the name `name`.
+  /// The allocator's event on `stream`, which the trace knows under the name `name`.
   void record(StreamId stream, StreamId name);
 
-  /// Events recorded on `stream` so far.
-  [[nodiscard]] std::uint64_t recorded(StreamId stream) const;
+  /// A program's own event (cudaEventRecord); the stream is named where the event is waited for.
+  Moment record() { return ++now_; }
 
-  /// The main stream waits for the first `count` events of `stream` (cudaStreamWaitEvent).
-  void wait(StreamId stream, std::uint64_t count);
+  /// `waiting` does nothing more before `other` has come to `moment` (cudaStreamWaitEvent).
+  void wait(StreamId waiting, StreamId other, Moment moment);
 
-  /// The host waits for the main stream, and so for all that it has waited for.
-  void synchronize();
+  /// The host waits until `stream` has come to `moment` (cudaEventSynchronize), and so for all that
+  /// the stream has waited for before.
+  void synchronize(StreamId stream, Moment moment);
+
+  /// The host waits for all that `stream` was given (cudaStreamSynchronize).
+  void synchronize(StreamId stream) { synchronize(stream, now_); }
 
   void launch(int kernels) { launched_ += static_cast<std::uint64_t>(kernels); }
 
@@ -55,24 +62,31 @@ class StreamEvents {
  private:
   struct Pending {
     StreamId name;
+    Moment recorded;
     std::uint64_t launched;  ///< kernels before it
     int queries = 0;
+  };
+
+  struct Wait {
+    Moment asked;
+    StreamId other;
+    Moment moment;
   };
 
   struct Queue {
     StreamId stream;
     std::deque<Pending> pending;
-    std::uint64_t popped = 0;  ///< events that left the queue
-    std::uint64_t waited = 0;  ///< events that the main stream has waited for
-    std::uint64_t synced = 0;  ///< events that the host knows to be complete
+    std::vector<Wait> waits;  ///< whose end the host does not know of
+    Moment synced = 0;        ///< up to which the host knows that the stream is through
   };
 
   [[nodiscard]] bool is_ready(const Queue& queue) const;
   Queue& queue_of(StreamId stream);
 
   EventDelay delay_;
+  Moment now_ = 0;
   std::uint64_t launched_ = 0;
-  std::vector<Queue> queues_;  ///< few streams
+  std::deque<Queue> queues_;  ///< few streams; a deque, as references to them are kept
 };
 
 }  // namespace highwater::eager

@@ -4,6 +4,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/eager/split_flat.hpp"
 
 namespace highwater::eager {
 
@@ -48,9 +49,13 @@ Dims with(const Dims& dims, std::size_t index, std::int64_t value) {
   return result;
 }
 
-// slice_backward, select_backward: zeros of the full shape, the gradient is copied into a part.
-Tensor zeros_for(const char* op, const Tensor& grad, const Dims& sizes) {
-  OpScope scope(grad.runtime(), op);
+// slice_backward, select_backward: zeros of the full shape, the gradient is copied into a part: by
+// a kernel, unless both are contiguous.
+Tensor zeros_for(const char* op, const Tensor& grad, const Dims& sizes, std::size_t dim) {
+  const bool leads = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(dim),
+                                 [](std::int64_t size) { return size == 1; });
+  const bool is_copied_as_memory = (leads || grad.sizes() == sizes) && grad.is_contiguous();
+  OpScope scope(grad.runtime(), op, is_copied_as_memory ? 1 : 2);
   return empty(grad.runtime(), sizes, grad.dtype());
 }
 
@@ -231,8 +236,8 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int6
   strides[at] *= step;
   return differentiable_view(
       "SliceBackward0", self, shape, strides,
-      [own = self.sizes()](Node&, TensorList& grads) {
-        return TensorList{zeros_for("slice_backward", grads[0], own)};
+      [own = self.sizes(), at](Node&, TensorList& grads) {
+        return TensorList{zeros_for("slice_backward", grads[0], own, at)};
       },
       clip(start) * self.strides()[at]);
 }
@@ -242,8 +247,8 @@ Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
   const auto row = index < 0 ? index + self.sizes()[at] : index;
   return differentiable_view(
       "SelectBackward0", self, without(self.sizes(), at), without(self.strides(), at),
-      [own = self.sizes()](Node&, TensorList& grads) {
-        return TensorList{zeros_for("select_backward", grads[0], own)};
+      [own = self.sizes(), at](Node&, TensorList& grads) {
+        return TensorList{zeros_for("select_backward", grads[0], own, at)};
       },
       row * self.strides()[at]);
 }
@@ -251,6 +256,10 @@ Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index) {
 TensorList split_with_sizes(const Tensor& self, const Dims& sizes, std::int64_t dim) {
   return views_of_parts("SplitWithSizesBackward0", self, {sizes.data(), sizes.size()},
                         wrap(dim, self.dim()));
+}
+
+TensorList split_flat(const Tensor& self, std::span<const std::int64_t> lengths) {
+  return views_of_parts("SplitWithSizesBackward0", self, lengths, 0);
 }
 
 TensorList split(const Tensor& self, std::int64_t size, std::int64_t dim) {

@@ -14,4 +14,27 @@ ForeachNorm foreach_norm(std::span<const std::int64_t> numels, DType type) {
   return {static_cast<std::int64_t>(numels.size()) * longest * kFloat, item_size(type)};
 }
 
+int foreach_kernels(std::span<const std::int64_t> numels, int most_tensors) {
+  constexpr std::int64_t kChunk = 65'536;
+  constexpr std::int64_t kMostChunks = 320;
+  int kernels = 0;
+  int tensors = 0;
+  std::int64_t waiting = 0;  // chunks of the kernel that is being filled
+  for (const std::int64_t numel : numels) {
+    std::int64_t left = (numel + kChunk - 1) / kChunk;
+    tensors += left > 0 ? 1 : 0;
+    while (left > 0) {
+      const std::int64_t taken = std::min(left, kMostChunks - waiting);
+      left -= taken;
+      waiting += taken;
+      if (waiting == kMostChunks || (tensors == most_tensors && left == 0)) {
+        ++kernels;
+        waiting = 0;
+        tensors = left > 0 ? 1 : 0;
+      }
+    }
+  }
+  return kernels + (waiting > 0 ? 1 : 0);
+}
+
 }  // namespace highwater

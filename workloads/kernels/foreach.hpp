@@ -21,6 +21,11 @@ struct ForeachNorm {
   std::int64_t scalar = 0;   ///< of each result: one element of the tensors' dtype
 };
 
+/// Kernels of a multi-tensor operator over tensors of these sizes: chunks of 65,536 elements, at
+/// most 320 chunks and `most_tensors` tensors each (ATen/native/cuda/MultiTensorApply.cuh:
+/// depth_to_max_tensors, by the number of lists that take part).
+int foreach_kernels(std::span<const std::int64_t> numels, int most_tensors);
+
 ForeachNorm foreach_norm(std::span<const std::int64_t> numels, DType type);
 
 }  // namespace highwater

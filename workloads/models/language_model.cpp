@@ -44,6 +44,21 @@ eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t 
                                      kept_by(context.plan));
 }
 
+eager::TensorList run_unwrapped(const Module& block, std::size_t index,
+                                const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
+  const auto& context = block.context();
+  // transformers checkpoints a block's __call__, hooks and all; others what its forward contains.
+  if (context.plan.model_code == ModelCode::hf) {
+    const auto call = [&block, segment](const std::vector<Tensor>& in) {
+      return block.call_with(in, segment);
+    };
+    return run_checkpointed(context, index, call, std::move(arguments));
+  }
+  return block.call_with(arguments, [&](const std::vector<Tensor>& in) {
+    return run_checkpointed(context, index, segment, in);
+  });
+}
+
 }  // namespace
 
 Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segment,
@@ -56,16 +71,11 @@ Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segm
 
 eager::TensorList run_tuple_block(const Module& block, std::size_t index,
                                   const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
-  const auto& context = block.context();
-  // transformers checkpoints a block's __call__, hooks and all; others what its forward contains.
-  if (context.plan.model_code == ModelCode::hf) {
-    const auto call = [&block, segment](const std::vector<Tensor>& in) {
-      return block.call_with(in, segment);
-    };
-    return run_checkpointed(context, index, call, std::move(arguments));
+  if (!block.is_wrapped()) {
+    return run_unwrapped(block, index, segment, std::move(arguments));
   }
-  return block.call_with(arguments, [&](const std::vector<Tensor>& in) {
-    return run_checkpointed(context, index, segment, in);
+  return block.call_wrapped(arguments, [&](std::vector<Tensor> in) {
+    return run_unwrapped(block, index, segment, std::move(in));
   });
 }
 

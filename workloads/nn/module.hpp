@@ -86,21 +86,22 @@ class Module {
     forward_hooks_.push_back(std::move(hooks));
   }
 
+  /// Puts a module around this one, such as FullyShardedDataParallel: what it does before and after
+  /// is outside of the block's own hooks and of what checkpoints the block.
+  void set_wrapper(std::shared_ptr<ForwardHooks> wrapper) { wrapper_ = {std::move(wrapper)}; }
+
+  [[nodiscard]] bool is_wrapped() const { return !wrapper_.empty(); }
+
   /// Runs `forward`, a function of a list of arguments that returns a list, between the hooks.
   template <class List, class Forward>
   TensorList call_with(const List& arguments, const Forward& forward) const {
-    if (forward_hooks_.empty()) {
-      return forward(arguments);
-    }
-    List replaced = arguments;  // the caller's stay, as _wrapped_call_impl's frame holds them
-    for (const auto& hooks : forward_hooks_) {
-      hooks->before(replaced);
-    }
-    TensorList results = forward(replaced);
-    for (const auto& hooks : forward_hooks_) {
-      hooks->after(replaced, results);
-    }
-    return results;
+    return call_between(forward_hooks_, arguments, forward);
+  }
+
+  /// The same inside the wrapper.
+  template <class List, class Forward>
+  TensorList call_wrapped(const List& arguments, const Forward& forward) const {
+    return call_between(wrapper_, arguments, forward);
   }
 
   /// The same for one tensor in and one out.
@@ -117,6 +118,25 @@ class Module {
   void tie_parameter(std::string_view name, const Tensor& tensor);
 
  private:
+  using HookList = std::vector<std::shared_ptr<ForwardHooks>>;
+
+  template <class List, class Forward>
+  static TensorList call_between(const HookList& all, const List& arguments,
+                                 const Forward& forward) {
+    if (all.empty()) {
+      return forward(arguments);
+    }
+    List replaced = arguments;  // the caller's stay, as _wrapped_call_impl's frame holds them
+    for (const auto& hooks : all) {
+      hooks->before(replaced);
+    }
+    TensorList results = forward(replaced);
+    for (const auto& hooks : all) {
+      hooks->after(replaced, results);
+    }
+    return results;
+  }
+
   ModelContext& context_;
   std::string name_;
   std::string path_;
@@ -124,7 +144,8 @@ class Module {
   std::vector<Module*> children_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
-  std::vector<std::shared_ptr<ForwardHooks>> forward_hooks_;
+  HookList forward_hooks_;
+  HookList wrapper_;  ///< one or none
 };
 
 /// A module without a forward of its own: nn.ModuleList and the like.

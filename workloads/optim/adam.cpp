@@ -7,6 +7,12 @@ namespace highwater::optim {
 
 namespace {
 
+// MultiTensorApply.cuh: depth_to_max_tensors and depth_to_max_tensors_scalarlist.
+constexpr int kOneList = 110;
+constexpr int kTwoLists = 64;
+constexpr int kThreeLists = 48;
+constexpr int kOneListOfScalars = 96;
+
 constexpr std::size_t kDenominatorSource = 1;  // exp_avg_sq, when the step is on the host
 
 // _init_group. The step counter is on the GPU only for the fused kernel.
@@ -22,13 +28,22 @@ void init_state(const Update& update, Slot& slot) {
 
 // _multi_tensor_adam(w): the list of denominators is one more copy of the parameters; it outlives
 // its dtype's turn and is let go when the next one is ready, or at the end.
-void update_lists(const Slots& slots, bool adds_decay) {
+void update_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
   TensorVector exp_avg_sq_sqrt;
   for (const auto& group : by_dtype(slots)) {
     if (adds_decay) {
       foreach_grads("_foreach_add", group);  // deleted before the denominators are made
     }
+    if (multiplies_decay) {
+      launch_foreach(group, kOneList);
+    }
+    launch_foreach(group, kTwoLists);    // exp_avgs: lerp_
+    launch_foreach(group, kOneList);     // exp_avg_sqs: mul_
+    launch_foreach(group, kThreeLists);  // addcmul_
     exp_avg_sq_sqrt = foreach_state("_foreach_sqrt", group, kDenominatorSource);
+    launch_foreach(group, kOneListOfScalars);  // div_
+    launch_foreach(group, kOneList);           // add_
+    launch_foreach(group, kThreeLists);        // params: addcdiv_
   }
 }
 
@@ -49,14 +64,14 @@ void update_one_by_one(const Slots& slots, bool adds_decay) {
   eager::end_of_frame(grad, denom);
 }
 
-void step(const Update& update, const Slots& slots, bool adds_decay) {
+void step(const Update& update, const Slots& slots, bool adds_decay, bool multiplies_decay) {
   for (Slot* slot : slots) {
     if (slot->state.empty()) {
       init_state(update, *slot);
     }
   }
   if (update.path == Path::foreach) {
-    update_lists(slots, adds_decay);
+    update_lists(slots, adds_decay, multiplies_decay);
   } else if (update.path == Path::loop) {
     update_one_by_one(slots, adds_decay);
   }
@@ -65,11 +80,11 @@ void step(const Update& update, const Slots& slots, bool adds_decay) {
 }  // namespace
 
 void adam(const Update& update, const Slots& slots) {
-  step(update, slots, update.decays);
+  step(update, slots, update.decays, false);
 }
 
 void adamw(const Update& update, const Slots& slots) {
-  step(update, slots, false);
+  step(update, slots, false, update.decays);
 }
 
 }  // namespace highwater::optim

@@ -43,6 +43,9 @@ void add_state(Slot& slot, Tensor tensor);
 /// `slots` by dtype of the parameter, in the order of torch's groups.
 std::vector<Slots> by_dtype(const Slots& slots);
 
+/// The kernels of a multi-tensor operator over the parameters of `slots`; see foreach_kernels().
+void launch_foreach(const Slots& slots, int most_tensors);
+
 /// A multi-tensor operator whose results have the shapes of the gradients.
 TensorVector foreach_grads(const char* op, const Slots& slots);
 

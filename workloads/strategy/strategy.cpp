@@ -2,6 +2,7 @@
 
 #include "workloads/dist/ddp.hpp"
 #include "workloads/dist/fully_shard.hpp"
+#include "workloads/dist/fully_sharded_data_parallel.hpp"
 #include "workloads/megatron/nemo_strategy.hpp"
 #include "workloads/megatron/strategy.hpp"
 #include "workloads/strategy/torch_strategy.hpp"
@@ -12,6 +13,9 @@ namespace {
 std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const TrainingPlan& plan) {
   if (is_fsdp2(plan.parallel)) {
     return std::make_unique<dist::FullyShard>(model, plan.parallel);
+  }
+  if (is_fsdp1(plan.parallel)) {
+    return std::make_unique<dist::FullyShardedDataParallel>(model, plan.parallel);
   }
   if (plan.parallel.dp > 1) {
     return std::make_unique<dist::DistributedDataParallel>(model, plan.parallel);
