@@ -426,9 +426,10 @@ constexpr std::array kGeneratorGaps{
          "estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.dp > 1 && p.dp_kind != DataParallel::ddp;
+           return p.dp > 1 && p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::zero1 &&
+                  p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
          },
-         "dp-kind: the simulation knows only ddp yet; give it, leave --dp out, or ask 'highwater "
+         "dp-kind: the simulation knows only ddp, zero1, zero2 and zero3 yet; give one of them, leave --dp out, or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
          "offload: not supported yet by the simulation; leave it out, or ask 'highwater "

@@ -19,6 +19,10 @@ namespace highwater::dist {
 
 class ProcessGroup;
 
+/// Whether the call waits for the collective itself (async_op=False): the tensors of a gathering or
+/// scattering into one tensor are then not recorded on NCCL's stream.
+enum class Blocking : bool { no, yes };
+
 /// An asynchronous collective (c10d::Work).
 class Work {
  public:
@@ -47,6 +51,15 @@ class ProcessGroup {
   Work all_reduce(const eager::Tensor& tensor);
   Work broadcast(const eager::Tensor& tensor);
 
+  /// all_gather_into_tensor and reduce_scatter_tensor: one contiguous tensor on either side.
+  Work all_gather_into(const eager::Tensor& output, const eager::Tensor& input,
+                       Blocking blocking = Blocking::no);
+  Work reduce_scatter_into(const eager::Tensor& output, const eager::Tensor& input,
+                           Blocking blocking = Blocking::no);
+
+  /// torch.distributed.barrier(): an all-reduce of one number, for which the host waits.
+  void barrier();
+
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
 
@@ -54,11 +67,14 @@ class ProcessGroup {
   friend class Work;
 
   Work in_place(const char* name, const eager::Tensor& tensor);
+  Work from_to(const char* name, const eager::Tensor& input, const eager::Tensor& output,
+               Blocking blocking);
 
   eager::Runtime& runtime_;
   int ranks_;
   CommBackend backend_;
   StreamId stream_;
+  eager::Tensor barrier_token_;  ///< the dispatcher's tensor of the last barrier
 };
 
 }  // namespace highwater::dist

@@ -64,6 +64,7 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
   storage->has_block = true;
   storage->allocation = AllocationId(trace_.allocation_count++);
   storage->event = event_count_;
+  storage->stream = stream;
   if (recorder != nullptr) {
     recorder->on_allocate(storage->allocation);
   }
@@ -99,7 +100,7 @@ void Runtime::record_stream(const Tensor& tensor, StreamId other) {
   Storage& storage = *tensor->storage;
   auto& streams = storage.used_on;
   const bool is_new = std::ranges::find(streams, other) == streams.end();
-  if (storage.has_block && other != stream && is_new) {
+  if (storage.has_block && other != storage.stream && is_new) {
     streams.push_back(other);
   }
 }

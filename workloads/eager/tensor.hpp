@@ -27,6 +27,7 @@ struct Storage : RefCounted {
   std::int64_t bytes = 0;
   std::uint64_t event = 0;  ///< index of its allocation in the trace
   AllocationId allocation;
+  StreamId stream;  ///< whose pool the block came from
   Place place = Place::cuda;
   bool has_block = false;                               ///< false for zero bytes, host and meta
   boost::container::small_vector<StreamId, 1> used_on;  ///< other streams (record_stream)
