@@ -10,6 +10,10 @@ using eager::Tensor;
 
 Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
     : model_(model), plan_(plan), group_(model.runtime(), plan.parallel.dp, plan.parallel.backend) {
+  const DType model_dtype = nn::trainable_parameters(model).front().dtype();
+  if (is_low_precision(model_dtype)) {
+    nn::convert(model, model_dtype);  // buffers, too
+  }
   broadcast_model();
   const auto groups =
       parameter_groups(nn::trainable_parameters(model), plan.optimizer.param_groups);
@@ -43,7 +47,7 @@ void Engine::backward(const Tensor& script_loss) {
   optimizer_->backward(loss, is_boundary);
   optimizer_->reduce_gradients(is_boundary);
   ++micro_steps_;
-  eager::end_of_frame(loss, mean_loss);
+  eager::end_of_frame(mean_loss, loss);  // the loss is returned
 }
 
 void Engine::step() {

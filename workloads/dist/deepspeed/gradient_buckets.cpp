@@ -51,6 +51,7 @@ void GradientBuckets::add(std::size_t index) {
     move_into_buffer(parameter->grad);
   }
   elements_ += parameter.numel();
+  held_.push_back(parameter->grad);
   bucket_.push_back(index);
 }
 
@@ -68,6 +69,7 @@ void GradientBuckets::reduce() {
       settle(index);
     }
   }
+  held_.clear();
   bucket_.clear();
   elements_ = 0;
 }
@@ -146,11 +148,7 @@ void GradientBuckets::average_copies() {
     clear_reduced_gradients();
   }
   const Scoped<StreamId> on_stream(runtime_.stream, stream_);
-  TensorVector gradients;
-  for (const std::size_t index : bucket_) {
-    gradients.push_back(parameters_[index].tensor->grad);
-  }
-  all_reduce_copy(gradients);
+  all_reduce_copy(held_);
 }
 
 // What becomes of a gradient after its reduction. Stage 1 keeps those of other partitions until the

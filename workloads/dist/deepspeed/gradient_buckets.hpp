@@ -78,6 +78,7 @@ class GradientBuckets {
   optim::TensorVector buffers_;
   std::size_t current_ = 0;            ///< buffer that gradients are copied into
   std::vector<std::size_t> bucket_;    ///< parameters whose gradients it holds
+  optim::TensorVector held_;           ///< grads_in_ipg_bucket: those gradients
   std::int64_t elements_ = 0;          ///< in the bucket
   eager::Tensor own_gradients_;        ///< grads_in_partition
   std::int64_t own_offset_ = 0;        ///< elements of it that are in use
