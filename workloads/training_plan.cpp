@@ -350,6 +350,19 @@ bool is_ddp(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::ddp;
 }
 
+bool is_zero(const Parallelism& p) {
+  return p.dp > 1 && (p.dp_kind == DataParallel::zero1 || p.dp_kind == DataParallel::zero2 ||
+                      p.dp_kind == DataParallel::zero3);
+}
+
+bool is_stage_1_or_2(const Parallelism& p) {
+  return is_zero(p) && p.dp_kind != DataParallel::zero3;
+}
+
+bool is_autocast(Precision precision) {
+  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+}
+
 constexpr std::array kParallelRules{
     Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
@@ -415,6 +428,15 @@ constexpr std::array kParallelRules{
          },
          "static-graph with no-sync: DistributedDataParallel cannot learn the graph in a backward "
          "that reduces nothing; leave one of them out"},
+    Rule{[](const Facts& f) {
+           return is_zero(f.plan->parallel) && f.plan->parallel.zero.reduce_bucket_size < 1;
+         },
+         "reduce-bucket-size: a bucket has at least one element"},
+    Rule{[](const Facts& f) {
+           return !is_zero(f.plan->parallel) && f.plan->parallel.zero != Zero{};
+         },
+         "reduce-bucket-size and the other options of DeepSpeed's ZeRO: give --dp with dp-kind "
+         "zero1, zero2 or zero3 too"},
 };
 
 constexpr std::array kGeneratorGaps{
@@ -431,9 +453,48 @@ constexpr std::array kGeneratorGaps{
          },
          "dp-kind: the simulation knows only ddp, zero1, zero2 and zero3 yet; give one of them, leave --dp out, or ask 'highwater "
          "estimate'"},
-    Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
-         "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
-         "estimate'"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_known = p.offload == Offload::optimizer && is_stage_1_or_2(p);
+           return p.offload != Offload::none && !is_known;
+         },
+         "offload: the simulation knows only the optimizer of zero1 and zero2 yet; leave it out, "
+         "or ask 'highwater estimate'"},
+    Rule{[](const Facts& f) {
+           return is_zero(f.plan->parallel) && is_autocast(f.plan->precision);
+         },
+         "precision {precision} with DeepSpeed's ZeRO: it has a mixed precision of its own; give "
+         "bf16 or fp16"},
+    Rule{[](const Facts& f) {
+           const Optimizer& o = f.plan->optimizer;
+           return is_zero(f.plan->parallel) &&
+                  (o.in_backward || o.master_weights || o.kind == OptimizerKind::none ||
+                   o.kind == OptimizerKind::adafactor || o.kind == OptimizerKind::adagrad ||
+                   o.kind == OptimizerKind::adamw_8bit);
+         },
+         "optimizer with DeepSpeed's ZeRO: it keeps fp32 copies itself and steps on flat parts of "
+         "them; give adamw, adam, sgd, sgd-momentum or rmsprop without optimizer-in-backward and "
+         "master-weights"},
+    Rule{[](const Facts& f) { return is_zero(f.plan->parallel) && !f.plan->training; },
+         "eval with DeepSpeed's ZeRO: nothing is trained; leave dp-kind out"},
+    Rule{[](const Facts& f) {
+           return is_zero(f.plan->parallel) && f.plan->parallel.no_sync;
+         },
+         "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; leave it out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.dp > 1 && p.dp_kind == DataParallel::zero3 && f.plan->lora.rank > 0;
+         },
+         "lora with dp-kind zero3: not supported yet by the simulation; take zero2"},
+    Rule{[](const Facts& f) {
+           const auto& config = f.plan->model.config;
+           const bool has_experts = std::holds_alternative<MixtralConfig>(config) ||
+                                    std::holds_alternative<DeepseekV3Config>(config);
+           return has_experts && f.plan->parallel.dp > 1 &&
+                  f.plan->parallel.dp_kind == DataParallel::zero3;
+         },
+         "dp-kind zero3 with a mixture of experts: not supported yet by the simulation; take "
+         "zero2"},
 };
 
 std::string_view precision_word(Precision precision) {

@@ -156,7 +156,10 @@ void GradientBuckets::average_copies() {
 void GradientBuckets::settle(std::size_t index) {
   const PlacedParameter& placed = parameters_[index];
   if (placed.is_own) {
-    if (uses_buffer()) {
+    if (offload_ != nullptr) {
+      const auto slice = placed.partition->slice_of(placed.index, options_.rank);
+      offload_->take(placed.tensor, slice, is_boundary_);
+    } else if (uses_buffer()) {
       copy_into_partition(placed.tensor->grad);
     }
   } else if (options_.partitions_gradients) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "workloads/dist/deepspeed/flat_partition.hpp"
+#include "workloads/dist/deepspeed/gradient_offload.hpp"
 #include "workloads/dist/deepspeed/zero_options.hpp"
 #include "workloads/dist/process_group.hpp"
 #include "workloads/optim/tensor_vector.hpp"
@@ -49,6 +50,11 @@ class GradientBuckets {
   /// Reduces what the bucket holds.
   void reduce();
 
+  /// Own gradients go to the host from now on.
+  void offload_to(GradientOffload& offload) { offload_ = &offload; }
+
+  void set_boundary(bool is_boundary) { is_boundary_ = is_boundary; }
+
   /// Drops gradients of other partitions that waited for the next reduction.
   void clear_reduced_gradients();
 
@@ -82,6 +88,8 @@ class GradientBuckets {
   std::int64_t elements_ = 0;          ///< in the bucket
   eager::Tensor own_gradients_;        ///< grads_in_partition
   std::int64_t own_offset_ = 0;        ///< elements of it that are in use
+  GradientOffload* offload_ = nullptr;
+  bool is_boundary_ = true;  ///< a step follows this backward
   std::vector<std::size_t> reduced_;   ///< previous_reduced_grads
 };
 

@@ -15,9 +15,11 @@ using optim::TensorVector;
 namespace {
 
 BucketOptions bucket_options(const Parallelism& parallel) {
+  Zero zero = parallel.zero;
+  zero.contiguous_gradients |= parallel.offload != Offload::none;  // which it requires
   const bool is_stage_2 = parallel.dp_kind == DataParallel::zero2;
-  return {.zero = parallel.zero,
-          .overlaps = parallel.zero.overlaps(is_stage_2 ? 2 : 1),
+  return {.zero = zero,
+          .overlaps = zero.overlaps(is_stage_2 ? 2 : 1),
           .partitions_gradients = is_stage_2,
           .rank = rank_place(parallel).dp};
 }
@@ -38,10 +40,15 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
     add_group(parameters);
   }
   place_parameters();
+  if (plan.parallel.offload != Offload::none) {
+    make_offload();
+  }
   if (partitions_gradients_ || overlaps_) {
     hook_into_backward();
   }
-  initialize_states();
+  if (!offload_) {
+    initialize_states();
+  }
 }
 
 Stage1And2::~Stage1And2() {
@@ -64,7 +71,9 @@ void Stage1And2::add_group(const std::vector<Tensor>& parameters) {
   }
   group.partition = std::make_unique<FlatPartition>(numels, group_.size());
   flatten(group);
-  make_master(group);
+  if (plan_.parallel.offload == Offload::none) {
+    make_master(group);
+  }
   groups_.push_back(std::move(group));
 }
 
@@ -149,6 +158,7 @@ void Stage1And2::on_gradient(std::size_t index) {
 // LossScaler.backward: also of bf16 and fp32, whose scale is 1.
 void Stage1And2::backward(const Tensor& loss, bool is_boundary) {
   is_boundary_ = is_boundary;
+  buckets_.set_boundary(is_boundary);
   buckets_.allocate();
   const Tensor scaled_loss = eager::mul(eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss);
@@ -178,6 +188,9 @@ void Stage1And2::finish_backward() {
   }
   TensorVector newest;
   for (Group& group : groups_) {
+    if (offload_) {
+      continue;  // they are on the host
+    }
     if (group.averaged.size() == 0) {
       group.averaged = own_gradients(group);
     } else {
@@ -212,7 +225,38 @@ TensorVector Stage1And2::own_gradients(const Group& group) const {
   return parts;
 }
 
+void Stage1And2::make_offload() {
+  std::int64_t largest = 0;
+  for (const Tensor& parameter : parameters_) {
+    largest = std::max(largest, parameter.numel());
+  }
+  offload_.emplace(runtime_, largest, dtype_);
+  buckets_.offload_to(*offload_);
+}
+
+// The host's optimizer updates the host's copies; fp32 parts come back one group at a time.
+void Stage1And2::offloaded_step() {
+  if (dtype_ == DType::fp16) {
+    group_.all_reduce(offload_->number_to_reduce(DType::uint8)).wait();
+    runtime_.synchronize();
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    group_.all_reduce(offload_->number_to_reduce(DType::fp32)).wait();
+    runtime_.synchronize();
+  }
+  for (const Group& group : groups_) {
+    const eager::OpScope op(runtime_, "to");
+    eager::empty(runtime_, {group.partition->partition_size()}, DType::fp32);
+  }
+  offload_->reset();
+  gather_parameters();
+}
+
 void Stage1And2::step() {
+  if (offload_) {
+    offloaded_step();
+    return;
+  }
   if (dtype_ == DType::fp16) {
     check_overflow();
   }
@@ -221,6 +265,10 @@ void Stage1And2::step() {
   for (Group& group : groups_) {
     update(group, norm);
   }
+  gather_parameters();
+}
+
+void Stage1And2::gather_parameters() {
   for (const Group& group : groups_) {
     if (group_.size() > 1) {
       group_.all_gather_into(group.flat, group.flat, dist::Blocking::yes).wait();

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "workloads/dist/deepspeed/gradient_buckets.hpp"
+#include "workloads/dist/deepspeed/gradient_offload.hpp"
 #include "workloads/dist/deepspeed/zero_optimizer.hpp"
 #include "workloads/optim/optimizer.hpp"
 
@@ -47,6 +48,9 @@ class Stage1And2 : public ZeroOptimizer {
   void on_gradient(std::size_t index);
   void finish_backward();
   optim::TensorVector own_gradients(const Group& group) const;
+  void make_offload();
+  void offloaded_step();
+  void gather_parameters();
   void check_overflow();
   eager::Tensor norm_of_gradients();
   void update(Group& group, const eager::Tensor& norm);
@@ -61,6 +65,7 @@ class Stage1And2 : public ZeroOptimizer {
   std::vector<Group> groups_;
   GradientBuckets buckets_;
   std::vector<eager::Tensor> parameters_;  ///< of all groups
+  std::optional<GradientOffload> offload_;
   std::optional<OptimizerRun> optimizer_;
   eager::Tensor global_norm_;              ///< _global_grad_norm
   bool is_boundary_ = true;
