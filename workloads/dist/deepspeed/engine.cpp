@@ -33,6 +33,7 @@ void Engine::broadcast_model() {
 
 models::Outputs Engine::forward(models::Inputs inputs) {
   optimizer_->begin_forward();
+  const nn::InModule scope(model_);
   return model_.forward(std::move(inputs));
 }
 

@@ -1,5 +1,6 @@
 #include "workloads/dist/deepspeed/module_hooks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace highwater::deepspeed {
@@ -24,7 +25,6 @@ void pass_through(Tensor& tensor, const char* name, OnGradient on_gradient) {
 }  // namespace
 
 void ModuleHooks::before(std::span<Tensor> arguments) {
-  coordinator_.fetch(module_);
   for (Tensor& argument : arguments) {
     if (argument.defined()) {
       gradients_remaining_ += argument.requires_grad() ? 1 : 0;
@@ -35,7 +35,6 @@ void ModuleHooks::before(std::span<Tensor> arguments) {
 }
 
 void ModuleHooks::after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) {
-  coordinator_.release(module_);
   for (Tensor& result : results) {
     if (result.defined()) {
       ++backwards_to_come_;
@@ -45,11 +44,29 @@ void ModuleHooks::after(std::span<const Tensor> /*arguments*/, std::span<Tensor>
   }
 }
 
-void ModuleHooks::on_gradient_of_result() {
-  if (backwards_to_come_ > 0) {
-    coordinator_.fetch(module_);
-    --backwards_to_come_;
+// A recomputation returns, too, but its results are not what backward runs through.
+void ModuleHooks::leave() {
+  coordinator_.release(module_);
+  const eager::Runtime& runtime = module_.runtime();
+  if (runtime.grad_enabled && runtime.thread == eager::Thread::main) {
+    returned_.push_back(&module_);
   }
+}
+
+void ModuleHooks::on_gradient_of_result() {
+  if (backwards_to_come_ == 0) {
+    return;
+  }
+  --backwards_to_come_;
+  const bool has_returned = std::ranges::find(returned_, &module_) != returned_.end();
+  while (has_returned && returned_.back() != &module_) {
+    coordinator_.fetch(*returned_.back());
+    returned_.pop_back();
+  }
+  if (has_returned) {
+    returned_.pop_back();
+  }
+  coordinator_.fetch(module_);
 }
 
 void ModuleHooks::on_gradient_of_argument() {

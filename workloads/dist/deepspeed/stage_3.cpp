@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "workloads/dist/deepspeed/gradient_scale.hpp"
-#include "workloads/dist/deepspeed/module_hooks.hpp"
 #include "workloads/dist/deepspeed/tensor_data.hpp"
 
 namespace highwater::deepspeed {
@@ -86,7 +85,7 @@ void Stage3::hang_hooks() {
     }
     std::ranges::sort(own, {}, &PartitionedParameter::id);
     by_module_[&module] = std::move(own);
-    module.add_forward_hooks(std::make_shared<ModuleHooks>(coordinator_, module));
+    module.add_forward_hooks(std::make_shared<ModuleHooks>(coordinator_, returned_, module));
     for (nn::Module* child : module.children()) {
       self(self, *child);
     }
@@ -179,6 +178,7 @@ void Stage3::hook_into_backward() {
 void Stage3::backward(const Tensor& loss, bool /*is_boundary*/) {
   const Tensor scaled_loss = eager::mul(eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss);
+  returned_.clear();
 }
 
 void Stage3::reduce_gradients(bool /*is_boundary*/) {

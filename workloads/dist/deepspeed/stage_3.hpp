@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/dist/deepspeed/module_hooks.hpp"
 #include "workloads/dist/deepspeed/parameter_coordinator.hpp"
 #include "workloads/dist/deepspeed/partitioned_gradients.hpp"
 #include "workloads/dist/deepspeed/zero_optimizer.hpp"
@@ -67,6 +68,7 @@ class Stage3 : public ZeroOptimizer {
   std::map<const nn::Module*, Parameters> by_module_;
   Parameters persistent_;
   ParameterCoordinator coordinator_;
+  ModuleHooks::Returned returned_;
   eager::Tensor inf_or_nan_tracker_;
   std::vector<SubGroup> sub_groups_;
   eager::Tensor partitions_;  ///< lp_param_buffer
