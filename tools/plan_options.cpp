@@ -373,8 +373,8 @@ void add_parallel_options(OptionParser& parser) {
   };
   parser.add()("dp", text("N"),
                "data-parallel ranks; default 1. Simulated with ddp, zero1, zero2 and zero3 "
-               "(DeepSpeed's engine); other kinds by closed forms only, so far")("dp-kind", text("K"),
-                               (choices(kDataParallels) + "; default ddp").c_str())(
+               "(DeepSpeed's engine); other kinds by closed forms only, so far")(
+      "dp-kind", text("K"), (choices(kDataParallels) + "; default ddp").c_str())(
       "tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
       "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),

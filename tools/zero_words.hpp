@@ -12,7 +12,7 @@ namespace highwater {
 template <class Value>
 struct ZeroWord {
   const char* option;
-  Value Zero::* member;
+  Value Zero::*member;
   const char* help;
 };
 

@@ -381,8 +381,8 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   }
 }
 
-constexpr std::array<std::string_view, 6> kDeepspeedFields{"kind",   "world", "stage",
-                                                           "zero",   "engine", "zero_init"};
+constexpr std::array<std::string_view, 6> kDeepspeedFields{"kind", "world",  "stage",
+                                                           "zero", "engine", "zero_init"};
 
 /// Members of "zero_optimization" that are numbers of elements.
 constexpr std::array<std::pair<std::string_view, std::int64_t Zero::*>, 7> kZeroNumbers{{
@@ -405,9 +405,7 @@ void read_offload(const Field& zero, Parallelism& parallel) {
   const auto optimizer = zero.find("offload_optimizer");
   const auto params = zero.find("offload_param");
   if (optimizer || params) {
-    parallel.offload = !params      ? Offload::optimizer
-                       : !optimizer ? Offload::params
-                                    : Offload::both;
+    parallel.offload = !params ? Offload::optimizer : !optimizer ? Offload::params : Offload::both;
     parallel.zero.pin_memory = flag(optimizer ? *optimizer : *params, "pin_memory");
   }
 }

@@ -451,7 +451,8 @@ constexpr std::array kGeneratorGaps{
            return p.dp > 1 && p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::zero1 &&
                   p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
          },
-         "dp-kind: the simulation knows only ddp, zero1, zero2 and zero3 yet; give one of them, leave --dp out, or ask 'highwater "
+         "dp-kind: the simulation knows only ddp, zero1, zero2 and zero3 yet; give one of them, "
+         "leave --dp out, or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
@@ -460,9 +461,7 @@ constexpr std::array kGeneratorGaps{
          },
          "offload: the simulation knows only the optimizer of zero1 and zero2 yet; leave it out, "
          "or ask 'highwater estimate'"},
-    Rule{[](const Facts& f) {
-           return is_zero(f.plan->parallel) && is_autocast(f.plan->precision);
-         },
+    Rule{[](const Facts& f) { return is_zero(f.plan->parallel) && is_autocast(f.plan->precision); },
          "precision {precision} with DeepSpeed's ZeRO: it has a mixed precision of its own; give "
          "bf16 or fp16"},
     Rule{[](const Facts& f) {
@@ -477,9 +476,7 @@ constexpr std::array kGeneratorGaps{
          "master-weights"},
     Rule{[](const Facts& f) { return is_zero(f.plan->parallel) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; leave dp-kind out"},
-    Rule{[](const Facts& f) {
-           return is_zero(f.plan->parallel) && f.plan->parallel.no_sync;
-         },
+    Rule{[](const Facts& f) { return is_zero(f.plan->parallel) && f.plan->parallel.no_sync; },
          "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; leave it out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;

@@ -42,10 +42,9 @@ ModelSpec small_llama() {
 }
 
 // wte, wpe; per block norms, attention and MLP with biases; the last norm. The head is tied.
-constexpr std::int64_t kElements = 512 * 128 + 256 * 128 +
-                                   2 * (4 * 128 + 128 * 384 + 384 + 128 * 128 + 128 +
-                                        2 * 128 * 512 + 512 + 128) +
-                                   2 * 128;
+constexpr std::int64_t kElements =
+    512 * 128 + 256 * 128 +
+    2 * (4 * 128 + 128 * 384 + 384 + 128 * 128 + 128 + 2 * 128 * 512 + 512 + 128) + 2 * 128;
 
 TrainingPlan sharded(DataParallel kind, int ranks = 4) {
   TrainingPlan plan;
@@ -139,8 +138,7 @@ TEST_CASE("zero: partitions take no notice of where parameters begin", "[workloa
   CHECK(partition.parameters_of(3) == std::vector<std::size_t>{2});
 }
 
-TEST_CASE("zero: a parameter that fills partitions exactly touches no other",
-          "[workloads][zero]") {
+TEST_CASE("zero: a parameter that fills partitions exactly touches no other", "[workloads][zero]") {
   const FlatPartition partition(std::array<std::int64_t, 2>{8, 8}, 4);
   CHECK(partition.slices(0) == std::vector<PartitionSlice>{{0, 0, 4}, {1, 0 + 4, 4}});
   CHECK(partition.parameters_of(2) == std::vector<std::size_t>{1});
@@ -182,12 +180,11 @@ TEST_CASE("zero: weights and optimizer states are the paper's", "[workloads][zer
   const bool is_stage_3 = stage == DataParallel::zero3;
   CHECK(bytes_of(blocks, Category::optimizer_state) == 12 * kElements / 4);
   CHECK(bytes_of(blocks, Category::parameter) == 2 * kElements / (is_stage_3 ? 4 : 1));
-  const Estimate paper = zero_paper(static_cast<double>(kElements), 4,
-                                    is_stage_3 ? ZeroStage::three : ZeroStage::two);
+  const Estimate paper =
+      zero_paper(static_cast<double>(kElements), 4, is_stage_3 ? ZeroStage::three : ZeroStage::two);
   const double gradients = 2.0 * static_cast<double>(kElements) / 4;
   CHECK(static_cast<double>(bytes_of(blocks, Category::optimizer_state) +
-                            bytes_of(blocks, Category::parameter)) ==
-        paper.bytes() - gradients);
+                            bytes_of(blocks, Category::parameter)) == paper.bytes() - gradients);
 }
 
 // The paper's 2 P / N: stage 3 keeps exactly that; stage 2 keeps whole parameters that the
@@ -246,8 +243,8 @@ TEST_CASE("zero: any combination comes to a steady state", "[workloads][zero][pr
   std::mt19937 random(20240608);
   const auto chance = [&] { return random() % 2 == 0; };
   for (int i = 0; i < 60; ++i) {
-    const auto kind = std::array{DataParallel::zero1, DataParallel::zero2,
-                                 DataParallel::zero3}[random() % 3];
+    const auto kind =
+        std::array{DataParallel::zero1, DataParallel::zero2, DataParallel::zero3}[random() % 3];
     TrainingPlan plan = sharded(kind, 2 + static_cast<int>(random() % 7));
     plan.steps = 5;
     plan.model = chance() ? small_gpt2() : small_llama();
@@ -275,4 +272,23 @@ TEST_CASE("zero: any combination comes to a steady state", "[workloads][zero][pr
     const RequestTrace trace = generate(plan);
     CHECK(requests_of(trace, 3) == requests_of(trace, 4));
   }
+}
+
+TEST_CASE("zero: what makes no sense or is not modelled is refused", "[workloads][zero]") {
+  TrainingPlan autocast = sharded(DataParallel::zero2);
+  autocast.precision = Precision::amp_bf16;
+  CHECK(generator_gaps(autocast).size() == 1);
+  TrainingPlan adafactor = sharded(DataParallel::zero1);
+  adafactor.optimizer.kind = OptimizerKind::adafactor;
+  CHECK(generator_gaps(adafactor).size() == 1);
+  TrainingPlan offloaded = sharded(DataParallel::zero3);
+  offloaded.parallel.offload = Offload::optimizer;
+  CHECK(generator_gaps(offloaded).size() == 1);
+  TrainingPlan empty_bucket = sharded(DataParallel::zero2);
+  empty_bucket.parallel.zero.reduce_bucket_size = 0;
+  CHECK(plan_problems(empty_bucket).size() == 1);
+  TrainingPlan replicated = sharded(DataParallel::ddp);
+  CHECK(plan_problems(replicated).size() == 1);  // it has DeepSpeed's options
+  replicated.parallel.zero = {};
+  CHECK(plan_problems(replicated).empty());
 }

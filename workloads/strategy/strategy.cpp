@@ -9,8 +9,8 @@ namespace {
 
 bool is_deepspeed(const Parallelism& parallel) {
   const DataParallel kind = parallel.dp_kind;
-  const bool is_zero = kind == DataParallel::zero1 || kind == DataParallel::zero2 ||
-                       kind == DataParallel::zero3;
+  const bool is_zero =
+      kind == DataParallel::zero1 || kind == DataParallel::zero2 || kind == DataParallel::zero3;
   return is_zero && parallel.dp > 1;
 }
 

@@ -35,7 +35,7 @@ class Engine : public Strategy {
   const TrainingPlan& plan_;
   dist::ProcessGroup group_;
   std::unique_ptr<ZeroOptimizer> optimizer_;
-  eager::Tensor losses_;  ///< mean of this step's losses so far
+  eager::Tensor losses_;       ///< mean of this step's losses so far
   eager::Tensor global_norm_;  ///< of the last step: kept until the next one is through
   int micro_steps_ = 0;
 };

@@ -1,5 +1,5 @@
-// How ZeRO stages 1 and 2 cut one parameter group over the ranks: all parameters end to end, padded,
-// in equal parts that take no notice of where a parameter begins.
+// How ZeRO stages 1 and 2 cut one parameter group over the ranks: all parameters end to end,
+// padded, in equal parts that take no notice of where a parameter begins.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (flatten_dense_tensors_aligned with
 // nccl_start_alignment_factor 2, get_data_parallel_partitions, get_partition_info,

@@ -23,8 +23,8 @@ namespace highwater::deepspeed {
 struct PlacedParameter {
   eager::Tensor tensor;
   const FlatPartition* partition = nullptr;
-  std::size_t index = 0;      ///< in `partition`
-  bool is_own = false;        ///< this rank updates a part of it
+  std::size_t index = 0;  ///< in `partition`
+  bool is_own = false;    ///< this rank updates a part of it
 };
 
 struct BucketOptions {
@@ -82,15 +82,15 @@ class GradientBuckets {
   StreamId stream_;  ///< of reductions: the main one without overlap_comm
   std::vector<PlacedParameter> parameters_;
   optim::TensorVector buffers_;
-  std::size_t current_ = 0;            ///< buffer that gradients are copied into
-  std::vector<std::size_t> bucket_;    ///< parameters whose gradients it holds
-  optim::TensorVector held_;           ///< grads_in_ipg_bucket: those gradients
-  std::int64_t elements_ = 0;          ///< in the bucket
-  eager::Tensor own_gradients_;        ///< grads_in_partition
-  std::int64_t own_offset_ = 0;        ///< elements of it that are in use
+  std::size_t current_ = 0;          ///< buffer that gradients are copied into
+  std::vector<std::size_t> bucket_;  ///< parameters whose gradients it holds
+  optim::TensorVector held_;         ///< grads_in_ipg_bucket: those gradients
+  std::int64_t elements_ = 0;        ///< in the bucket
+  eager::Tensor own_gradients_;      ///< grads_in_partition
+  std::int64_t own_offset_ = 0;      ///< elements of it that are in use
   GradientOffload* offload_ = nullptr;
-  bool is_boundary_ = true;  ///< a step follows this backward
-  std::vector<std::size_t> reduced_;   ///< previous_reduced_grads
+  bool is_boundary_ = true;           ///< a step follows this backward
+  std::vector<std::size_t> reduced_;  ///< previous_reduced_grads
 };
 
 }  // namespace highwater::deepspeed

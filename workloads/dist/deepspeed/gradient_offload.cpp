@@ -15,8 +15,7 @@ GradientOffload::GradientOffload(eager::Runtime& runtime, std::int64_t largest_p
   runtime.categorize(buffer_, Category::communication);
 }
 
-void GradientOffload::take(const Tensor& parameter, const PartitionSlice& slice,
-                           bool is_boundary) {
+void GradientOffload::take(const Tensor& parameter, const PartitionSlice& slice, bool is_boundary) {
   if (!is_boundary) {
     return;
   }

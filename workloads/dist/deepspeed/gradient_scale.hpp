@@ -1,9 +1,9 @@
 // What a ZeRO optimizer's step asks of the gradients before the update: their norm over all ranks,
 // whether fp16 overflowed, and the factor that unscales and clips them.
 //
-// Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (get_grad_norm_direct, scaled_global_norm,
-// unscale_and_clip_grads, has_overflow) and stage3.py (the functions of the same names). The norm
-// converts each gradient to fp64, which is the largest block of many a step.
+// Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (get_grad_norm_direct,
+// scaled_global_norm, unscale_and_clip_grads, has_overflow) and stage3.py (the functions of the
+// same names). The norm converts each gradient to fp64, which is the largest block of many a step.
 #pragma once
 
 #include <span>

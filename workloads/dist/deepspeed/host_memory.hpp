@@ -2,8 +2,8 @@
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (single_partition_of_fp32_groups, which
 // is always pinned; initialize_optimizer_states, temp_grad_buffer_for_cpu_offload and
-// accumulated_grads_in_cpu, which are with pin_memory) and ops/adam/cpu_adam.py. Pinned memory comes
-// from PyTorch's CachingHostAllocator, which rounds each request up to a power of two
+// accumulated_grads_in_cpu, which are with pin_memory) and ops/adam/cpu_adam.py. Pinned memory
+// comes from PyTorch's CachingHostAllocator, which rounds each request up to a power of two
 // (ATen/core/CachingHostAllocator.h, PyTorch 2.6).
 #pragma once
 

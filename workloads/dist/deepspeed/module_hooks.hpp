@@ -1,9 +1,10 @@
 // What ZeRO-3 hangs around every module: fetch before and release after it, forward and backward.
 //
-// Source: DeepSpeed 0.16.4, runtime/zero/parameter_offload.py (_register_deepspeed_module). Backward
-// is reached through two identity functions in the graph: one behind the module's results, which
-// fetches, and one before its arguments, which releases when all of them have their gradients. A
-// module whose arguments want none (an embedding) is thus not released before the step.
+// Source: DeepSpeed 0.16.4, runtime/zero/parameter_offload.py (_register_deepspeed_module).
+// Backward is reached through two identity functions in the graph: one behind the module's results,
+// which fetches, and one before its arguments, which releases when all of them have their
+// gradients. A module whose arguments want none (an embedding) is thus not released before the
+// step.
 //
 // Here only modules that run their forward through Module::call have the identity functions. The
 // others own no parameters, but each fetch is also an occasion to prefetch: in backward theirs

@@ -56,8 +56,7 @@ void ParameterCoordinator::complete_trace() {
 // assert_ints_same_as_other_ranks: rank 0's numbers are broadcast and read by the host.
 void ParameterCoordinator::compare_over_ranks(std::size_t numbers) {
   const eager::OpScope op(runtime_, "deepspeed::assert_ints_same_as_other_ranks");
-  const Tensor list =
-      eager::empty(runtime_, {static_cast<std::int64_t>(numbers)}, DType::int64);
+  const Tensor list = eager::empty(runtime_, {static_cast<std::int64_t>(numbers)}, DType::int64);
   runtime_.categorize(list, Category::communication);
   group_.broadcast(list).wait();
   runtime_.synchronize();
@@ -115,9 +114,8 @@ void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters)
 }
 
 void ParameterCoordinator::wait_for(PartitionedParameter& parameter) {
-  const auto found = std::ranges::find(flying_, &parameter, [](const auto& entry) {
-    return entry.first;
-  });
+  const auto found =
+      std::ranges::find(flying_, &parameter, [](const auto& entry) { return entry.first; });
   if (found != flying_.end()) {
     const auto gathering = std::move(found->second);
     flying_.erase(found);
@@ -145,8 +143,8 @@ void ParameterCoordinator::pop_from_queue(const std::vector<PartitionedParameter
 }
 
 void ParameterCoordinator::prefetch() {
-  const std::int64_t limit = std::min(options_.max_live_parameters - available_,
-                                      options_.prefetch_bucket_size);
+  const std::int64_t limit =
+      std::min(options_.max_live_parameters - available_, options_.prefetch_bucket_size);
   std::vector<PartitionedParameter*> chosen;
   std::int64_t numel = 0;
   while (!queue_.empty() && numel < limit) {
@@ -164,8 +162,7 @@ void ParameterCoordinator::prefetch() {
 
 void ParameterCoordinator::release(const nn::Module& module) {
   const bool is_complete = mode_ == Mode::complete;
-  const std::set<std::size_t> released =
-      is_complete ? to_release(module) : std::set<std::size_t>{};
+  const std::set<std::size_t> released = is_complete ? to_release(module) : std::set<std::size_t>{};
   for (PartitionedParameter* parameter : parameters_of_(module)) {
     parameter->active.erase(&module);
     if (!is_complete || released.contains(parameter->id)) {

@@ -10,8 +10,8 @@ using eager::Scoped;
 using eager::Tensor;
 using optim::TensorVector;
 
-PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero& options,
-                                           int rank, DType dtype,
+PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank,
+                                           DType dtype,
                                            const std::vector<PartitionedParameter*>& parameters)
     : group_(group), runtime_(group.runtime()), options_(options), rank_(rank) {
   stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;

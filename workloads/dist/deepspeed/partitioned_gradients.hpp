@@ -49,8 +49,8 @@ class PartitionedGradients {
   Zero options_;
   int rank_;
   StreamId stream_;
-  eager::Tensor bucket_;      ///< ipg_bucket_flat_buffer
-  eager::Tensor partitions_;  ///< grad_partitions_flat_buffer
+  eager::Tensor bucket_;                                         ///< ipg_bucket_flat_buffer
+  eager::Tensor partitions_;                                     ///< grad_partitions_flat_buffer
   std::map<const PartitionedParameter*, std::int64_t> offsets_;  ///< in `partitions_`
   std::vector<PartitionedParameter*> in_bucket_;
   std::int64_t elements_ = 0;

@@ -54,9 +54,10 @@ Gather::Gather(dist::ProcessGroup& group, std::vector<PartitionedParameter*> par
 void Gather::start_one() {
   PartitionedParameter& parameter = *parameters_.front();
   Runtime& runtime = group_.runtime();
-  const Tensor buffer = empty(runtime, "deepspeed::all_gather",
-                              {parameter.partition_numel * group_.size()}, parameter.tensor.dtype());
-  runtime.categorize(buffer, Category::communication);
+  const Tensor buffer =
+      empty(runtime, "deepspeed::all_gather", {parameter.partition_numel * group_.size()},
+            parameter.tensor.dtype());
+  runtime.categorize(buffer, Category::parameter);
   work_ = group_.all_gather_into(buffer, on_device(parameter));
   set_data(parameter.tensor, narrow_as(buffer, 0, parameter.sizes));
 }
@@ -93,7 +94,7 @@ void Gather::wait() {
     if (flat_.defined()) {
       const Tensor whole =
           empty(group_.runtime(), "cat", {parameter->numel}, parameter->tensor.dtype());
-      group_.runtime().categorize(whole, Category::communication);
+      group_.runtime().categorize(whole, Category::parameter);
       set_data(parameter->tensor, narrow_as(whole, 0, parameter->sizes));
     }
     parameter->status = ParameterStatus::available;
@@ -104,8 +105,8 @@ void Gather::wait() {
 void gather_now(dist::ProcessGroup& group, PartitionedParameter& parameter) {
   Runtime& runtime = group.runtime();
   const DType dtype = parameter.tensor.dtype();
-  const Tensor flat = empty(runtime, "deepspeed::all_gather",
-                            {parameter.partition_numel * group.size()}, dtype);
+  const Tensor flat =
+      empty(runtime, "deepspeed::all_gather", {parameter.partition_numel * group.size()}, dtype);
   group.all_gather_into(flat, flat, dist::Blocking::yes).wait();
   const Tensor whole = empty(runtime, "deepspeed::all_gather", parameter.sizes, dtype);
   set_data(parameter.tensor, whole);
@@ -123,7 +124,7 @@ void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const
     gathered.push_back(empty(runtime, "deepspeed::all_gather_coalesced",
                              {parameter->partition_numel * group.size()},
                              parameter->tensor.dtype()));
-    runtime.categorize(gathered.back(), Category::communication);
+    runtime.categorize(gathered.back(), Category::parameter);
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     group.all_gather_into(gathered[i], inputs[i]).wait();

@@ -2,8 +2,8 @@
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/partition_parameters.py (Init, _partition_param,
 // all_gather_coalesced, AllGatherHandle, AllGatherCoalescedHandle). One parameter alone is gathered
-// into the block that it lives in; several go through one flat block, from which each is copied when
-// the first of them is waited for. The flat block lives until every parameter was fetched.
+// into the block that it lives in; several go through one flat block, from which each is copied
+// when the first of them is waited for. The flat block lives until every parameter was fetched.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ namespace highwater::deepspeed {
 enum class ParameterStatus : std::uint8_t { available, partitioned, in_flight };
 
 struct PartitionedParameter {
-  eager::Tensor tensor;      ///< the module's parameter; without data while it is partitioned
-  eager::Dims sizes;         ///< ds_shape
-  std::int64_t numel = 0;    ///< ds_numel
+  eager::Tensor tensor;    ///< the module's parameter; without data while it is partitioned
+  eager::Dims sizes;       ///< ds_shape
+  std::int64_t numel = 0;  ///< ds_numel
   std::int64_t partition_numel = 0;  ///< elements per rank, the last rank's padded
-  eager::Tensor partition;   ///< ds_tensor
-  std::size_t id = 0;        ///< ds_id: its place among model.parameters()
-  bool persists = false;     ///< too small to be partitioned again before the step
-  bool is_on_host = false;   ///< offload_param
+  eager::Tensor partition;           ///< ds_tensor
+  std::size_t id = 0;                ///< ds_id: its place among model.parameters()
+  bool persists = false;             ///< too small to be partitioned again before the step
+  bool is_on_host = false;           ///< offload_param
   ParameterStatus status = ParameterStatus::available;
   std::set<const nn::Module*> active;  ///< modules that are using it
 

@@ -117,7 +117,7 @@ void Stage1And2::place_parameters() {
                          .partition = group.partition.get(),
                          .index = i,
                          .is_own = group.partition->slice_of(i, rank_).numel > 0};
-      }
+    }
     parameters_.insert(parameters_.end(), group.parameters.begin(), group.parameters.end());
     std::ranges::move(in_group, std::back_inserter(placed));
   }

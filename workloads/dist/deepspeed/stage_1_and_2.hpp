@@ -31,12 +31,12 @@ class Stage1And2 : public ZeroOptimizer {
 
  private:
   struct Group {
-    std::vector<eager::Tensor> parameters;    ///< bit16_groups
-    std::vector<std::size_t> flat_order;      ///< places in the flat buffer, first to last
-    std::unique_ptr<FlatPartition> partition; ///< of parameters in that order
-    eager::Tensor flat;                       ///< bit16_groups_flat
-    eager::Tensor master;                     ///< single_partition_of_fp32_groups
-    optim::TensorVector averaged;             ///< averaged_gradients
+    std::vector<eager::Tensor> parameters;     ///< bit16_groups
+    std::vector<std::size_t> flat_order;       ///< places in the flat buffer, first to last
+    std::unique_ptr<FlatPartition> partition;  ///< of parameters in that order
+    eager::Tensor flat;                        ///< bit16_groups_flat
+    eager::Tensor master;                      ///< single_partition_of_fp32_groups
+    optim::TensorVector averaged;              ///< averaged_gradients
   };
 
   void add_group(const std::vector<eager::Tensor>& parameters);
@@ -67,7 +67,7 @@ class Stage1And2 : public ZeroOptimizer {
   std::vector<eager::Tensor> parameters_;  ///< of all groups
   std::optional<GradientOffload> offload_;
   std::optional<OptimizerRun> optimizer_;
-  eager::Tensor global_norm_;              ///< _global_grad_norm
+  eager::Tensor global_norm_;  ///< _global_grad_norm
   bool is_boundary_ = true;
   std::vector<eager::Ref<eager::Node>> hooked_;  ///< AccumulateGrad nodes
 };

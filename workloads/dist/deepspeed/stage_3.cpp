@@ -167,8 +167,7 @@ void Stage3::hook_into_backward() {
   for (const SubGroup& sub_group : sub_groups_) {
     for (PartitionedParameter* parameter : sub_group.parameters) {
       gather_now(group_, *parameter);
-      hooked_.push_back(
-          eager::begin_node(runtime_, "", {parameter->tensor})->next_edges[0].node);
+      hooked_.push_back(eager::begin_node(runtime_, "", {parameter->tensor})->next_edges[0].node);
       hooked_.back()->post_hook = [this, parameter](Tensor&) { gradients_->add(*parameter); };
       parameter->release();
     }
