@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <span>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -14,6 +15,7 @@
 #include "tools/parse_text.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/safe_text.hpp"
+#include "tools/zero_words.hpp"
 #include "workloads/framework_profile.hpp"
 
 namespace highwater {
@@ -294,6 +296,20 @@ void read_megatron(PlanReader& reader, Parallelism& parallel) {
   reader.word("apex-contiguous-grads", kYesNo, apex.contiguous_grads);
 }
 
+void read_zero(PlanReader& reader, Zero& zero) {
+  for (const auto& [option, member, help] : kZeroNumbers) {
+    reader.count(option, zero.*member, 0, std::numeric_limits<std::int64_t>::max());
+  }
+  for (const auto& [option, member, help] : kZeroFlags) {
+    reader.word(option, kYesNo, zero.*member);
+  }
+  if (reader.text("overlap-comm").value_or("default") != "default") {
+    bool overlaps = false;
+    reader.word("overlap-comm", kYesNo, overlaps);
+    zero.overlap_comm = overlaps;
+  }
+}
+
 void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.count("dp", parallel.dp, 1, kMostRanks);
   reader.word("dp-kind", kDataParallels, parallel.dp_kind);
@@ -321,6 +337,7 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.word("use-orig-params", kYesNo, parallel.fsdp.use_orig_params);
   reader.word("limit-all-gathers", kYesNo, parallel.fsdp.limit_all_gathers);
   reader.word("forward-prefetch", kYesNo, parallel.fsdp.forward_prefetch);
+  read_zero(reader, parallel.zero);
   reader.word("no-sync", kYesNo, parallel.no_sync);
   reader.word("backend", kCommBackends, parallel.backend);
   reader.count("event-lag", parallel.event_lag, 0, kMostLag);
@@ -390,12 +407,11 @@ void add_parallel_options(OptionParser& parser) {
   const auto flag = [] {
     return po::value<std::string>()->implicit_value("true")->value_name("BOOL");
   };
-  parser.add()(
-      "dp", text("N"),
-      "data-parallel ranks; default 1. Simulated with ddp and fsdp2, other kinds by closed "
-      "forms only, so far")("dp-kind", text("K"),
-                            (choices(kDataParallels) + "; default ddp").c_str())(
-      "tp", text("N"), "tensor-parallel ranks; default 1")(
+  parser.add()("dp", text("N"), "data-parallel ranks; default 1")(
+      "dp-kind", text("K"),
+      (choices(kDataParallels) +
+       "; default ddp. zero kinds are DeepSpeed's engine, or the framework's own")
+          .c_str())("tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
       "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),
       "Megatron's sequence parallelism along the tensor-parallel ranks")(
@@ -456,7 +472,15 @@ void add_parallel_options(OptionParser& parser) {
       "backend", text("B"), "what carries collectives: nccl (default) or fake, which does nothing")(
       "event-lag", text("N"),
       "kernel launches by which events of other streams complete late; default 0")(
-      "event-queries", text("N"), "times an event is found incomplete; default 0");
+      "event-queries", text("N"), "times an event is found incomplete; default 0")(
+      "overlap-comm", flag(),
+      "DeepSpeed reduces (and zero3 gathers) on streams of its own; default true of zero3 only");
+  for (const auto& [option, member, help] : kZeroNumbers) {
+    parser.add()(option, text("N"), help);
+  }
+  for (const auto& [option, member, help] : kZeroFlags) {
+    parser.add()(option, flag(), help);
+  }
 }
 
 }  // namespace

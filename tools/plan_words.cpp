@@ -8,6 +8,7 @@
 
 #include "tools/parse_text.hpp"
 #include "tools/safe_text.hpp"
+#include "tools/zero_words.hpp"
 
 namespace highwater {
 namespace {

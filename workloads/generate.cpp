@@ -205,7 +205,7 @@ class Training {
       return;
     }
     runtime_.mark_phase("backward");
-    if (plan_.grad_accum > 1) {
+    if (plan_.grad_accum > 1 && !strategy_->divides_loss()) {
       loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
     }
     strategy_->backward(loss_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "workloads/dist/deepspeed/zero_options.hpp"
 #include "workloads/dtype.hpp"
 #include "workloads/megatron_options.hpp"
 
@@ -74,6 +75,7 @@ struct Parallelism {
   Fsdp fsdp;
   Megatron megatron;
   Apex apex;
+  Zero zero;             ///< DeepSpeed's zero_optimization
   bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
 
   int rank = 0;  ///< whose memory is simulated, from 0; RankPlace says where it stands

@@ -459,6 +459,10 @@ bool is_interleaved(const Parallelism& p) {
   return p.pp > 1 && p.schedule == PipelineSchedule::interleaved;
 }
 
+bool is_autocast(Precision precision) {
+  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+}
+
 constexpr std::array kParallelRules{
     Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
@@ -536,6 +540,13 @@ constexpr std::array kParallelRules{
          },
          "static-graph with no-sync: DistributedDataParallel cannot learn the graph in a backward "
          "that reduces nothing; leave one of them out"},
+    Rule{[](const Facts& f) {
+           return uses_deepspeed(*f.plan) && f.plan->parallel.zero.reduce_bucket_size < 1;
+         },
+         "reduce-bucket-size: a bucket has at least one element"},
+    Rule{[](const Facts& f) { return !uses_deepspeed(*f.plan) && f.plan->parallel.zero != Zero{}; },
+         "reduce-bucket-size and the other options of DeepSpeed's ZeRO: give --dp with dp-kind "
+         "zero1, zero2 or zero3 too"},
 };
 
 bool has_pure_low_precision(const TrainingPlan& plan) {
@@ -634,7 +645,8 @@ bool knows_data_parallel(const Facts& f) {
   if (runs_megatron(f)) {
     return kind == DataParallel::ddp || kind == DataParallel::zero1;
   }
-  return kind == DataParallel::ddp || kind == DataParallel::fsdp1 || kind == DataParallel::fsdp2;
+  return kind == DataParallel::ddp || kind == DataParallel::fsdp1 || kind == DataParallel::fsdp2 ||
+         uses_deepspeed(*f.plan);
 }
 
 constexpr std::array kGeneratorGaps{
@@ -652,10 +664,49 @@ constexpr std::array kGeneratorGaps{
          "leave it out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.dp > 1 && !knows_data_parallel(f); },
          "dp-kind: the simulation has none of this kind with this framework and model code; give "
-         "another, leave --dp out, or ask 'highwater estimate'"},
-    Rule{[](const Facts& f) { return f.plan->parallel.offload != Offload::none; },
-         "offload: not supported yet by the simulation; leave it out, or ask 'highwater "
+         "another, leave --dp out, or ask 'highwater "
          "estimate'"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_known = p.offload == Offload::optimizer && uses_deepspeed(*f.plan) &&
+                                 p.dp_kind != DataParallel::zero3;
+           return p.offload != Offload::none && !is_known;
+         },
+         "offload: the simulation knows only the optimizer of zero1 and zero2 yet; leave it out, "
+         "or ask 'highwater estimate'"},
+    Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision); },
+         "precision {precision} with DeepSpeed's ZeRO: it has a mixed precision of its own; give "
+         "bf16 or fp16"},
+    Rule{[](const Facts& f) {
+           const Optimizer& o = f.plan->optimizer;
+           return uses_deepspeed(*f.plan) &&
+                  (o.in_backward || o.master_weights || o.kind == OptimizerKind::none ||
+                   o.kind == OptimizerKind::adafactor || o.kind == OptimizerKind::adagrad ||
+                   o.kind == OptimizerKind::adamw_8bit);
+         },
+         "optimizer with DeepSpeed's ZeRO: it keeps fp32 copies itself and steps on flat parts of "
+         "them; give adamw, adam, sgd, sgd-momentum or rmsprop without optimizer-in-backward and "
+         "master-weights"},
+    Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
+         "eval with DeepSpeed's ZeRO: nothing is trained; leave dp-kind out"},
+    Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
+         "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; leave it out"},
+    Rule{[](const Facts& f) { return f.plan->parallel.zero.init; },
+         "deepspeed.zero.Init(): not supported yet by the simulation; build the model before"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.dp > 1 && p.dp_kind == DataParallel::zero3 && f.plan->lora.rank > 0;
+         },
+         "lora with dp-kind zero3: not supported yet by the simulation; take zero2"},
+    Rule{[](const Facts& f) {
+           const auto& config = f.plan->model.config;
+           const bool has_experts = std::holds_alternative<MixtralConfig>(config) ||
+                                    std::holds_alternative<DeepseekV3Config>(config);
+           return has_experts && f.plan->parallel.dp > 1 &&
+                  f.plan->parallel.dp_kind == DataParallel::zero3;
+         },
+         "dp-kind zero3 with a mixture of experts: not supported yet by the simulation; take "
+         "zero2"},
 };
 
 std::string_view precision_word(Precision precision) {
@@ -732,6 +783,14 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   std::vector<std::string> gaps;
   check(kGeneratorGaps, {&plan, ModelShape{}, longest_sequence(plan)}, gaps);
   return gaps;
+}
+
+bool uses_deepspeed(const TrainingPlan& plan) {
+  const DataParallel kind = plan.parallel.dp_kind;
+  const bool is_zero =
+      kind == DataParallel::zero1 || kind == DataParallel::zero2 || kind == DataParallel::zero3;
+  return is_zero && plan.parallel.dp > 1 && plan.model_code != ModelCode::megatron &&
+         plan.framework != Framework::colossalai_gemini;
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {

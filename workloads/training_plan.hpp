@@ -156,6 +156,10 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan);
 /// What of `plan` the generator cannot do yet, one sentence each; closed forms may still apply.
 std::vector<std::string> generator_gaps(const TrainingPlan& plan);
 
+/// Whether DeepSpeed's engine trains: ZeRO of data-parallel ranks, unless the framework brings its
+/// own.
+bool uses_deepspeed(const TrainingPlan& plan);
+
 /// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
 /// run eager when no attention is asked for.
 bool supports_sdpa(const TrainingPlan& plan);

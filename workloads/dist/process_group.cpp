@@ -90,6 +90,18 @@ Work ProcessGroup::reduce_scatter_async(const Tensor& part, const Tensor& whole)
   return async("c10d::_reduce_scatter_base_", part, whole);
 }
 
+// c10d/Ops.cpp passes a byte on the device through the dispatcher; ProcessGroupNCCL.cpp reduces a
+// float.
+void ProcessGroup::barrier() {
+  const eager::OpScope op(runtime_, "c10d::barrier", 0);
+  barrier_token_ = eager::empty(runtime_, {1}, DType::uint8);
+  runtime_.categorize(barrier_token_, Category::communication);
+  const Tensor number = eager::empty(runtime_, {1}, DType::fp32);
+  runtime_.categorize(number, Category::communication);
+  all_reduce(number).wait();
+  runtime_.synchronize();
+}
+
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.
 Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& input) {
   const eager::OpScope op(runtime_, "c10d::allgather_", 0);

@@ -60,6 +60,9 @@ class ProcessGroup {
   Work all_gather_async(const eager::Tensor& whole, const eager::Tensor& part);
   Work reduce_scatter_async(const eager::Tensor& part, const eager::Tensor& whole);
 
+  /// torch.distributed.barrier(): an all-reduce of one number, for which the host waits.
+  void barrier();
+
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
 
@@ -74,6 +77,7 @@ class ProcessGroup {
   int ranks_;
   CommBackend backend_;
   StreamId stream_;
+  eager::Tensor barrier_token_;  ///< the dispatcher's tensor of the last barrier
 };
 
 }  // namespace highwater::dist

@@ -23,6 +23,7 @@ class BioGptDecoderLayer : public Module {
       : Module(parent, std::to_string(index)),
         config_(config),
         self_attn_(this, attention_of(config)),
+        activation_fn_(this, "activation_fn", config.hidden_act),
         self_attn_layer_norm_(this, "self_attn_layer_norm", config.hidden_size),
         fc1_(this, "fc1", config.hidden_size, config.intermediate_size),
         fc2_(this, "fc2", config.intermediate_size, config.hidden_size),
@@ -39,7 +40,7 @@ class BioGptDecoderLayer : public Module {
     residual = hidden_states;
     hidden_states = final_layer_norm_(hidden_states);
     hidden_states = fc1_(hidden_states);
-    hidden_states = nn::activate(config_.hidden_act, hidden_states);
+    hidden_states = activation_fn_(hidden_states);
     hidden_states = dropped(hidden_states, config_.activation_dropout);
     hidden_states = fc2_(hidden_states);
     hidden_states = dropped(hidden_states, config_.hidden_dropout_prob);
@@ -55,6 +56,7 @@ class BioGptDecoderLayer : public Module {
 
   BioGptConfig config_;
   BartAttention self_attn_;
+  nn::ActivationFunction activation_fn_;
   nn::LayerNorm self_attn_layer_norm_;
   nn::Linear fc1_;
   nn::Linear fc2_;

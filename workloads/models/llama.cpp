@@ -114,10 +114,10 @@ class GatedMlp : public FeedForward {
  public:
   GatedMlp(Module* parent, std::string name, const LlamaConfig& config, std::int64_t width)
       : FeedForward(parent, std::move(name)),
-        activation_(config.hidden_act),
         gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
-        down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)) {}
+        down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)),
+        act_fn_(this, "act_fn", config.hidden_act) {}
 
   Tensor operator()(Tensor x) const override {
     const nn::InModule scope(*this);
@@ -127,7 +127,7 @@ class GatedMlp : public FeedForward {
  private:
   Tensor product(const Tensor& x) const {
     Tensor gate = gate_proj_(x);
-    Tensor active = nn::activate(activation_, gate);
+    Tensor active = act_fn_(gate);
     gate.reset();
     Tensor up = up_proj_(x);
     Tensor result = eager::mul(active, up);
@@ -135,10 +135,10 @@ class GatedMlp : public FeedForward {
     return result;
   }
 
-  Activation activation_;
   nn::Linear gate_proj_;
   nn::Linear up_proj_;
   nn::Linear down_proj_;
+  nn::ActivationFunction act_fn_;
 };
 
 class LlamaDecoderLayer : public DecoderLayer {
@@ -193,7 +193,7 @@ class TokenEmbedding : public nn::Embedding {
   }
 
   Tensor embed(const Tensor& input_ids) const {
-    const nn::InModule scope(*this);
+    const eager::Scoped<std::uint32_t> naming(runtime().module, site());  // look_up is the call
     const Tensor plain = look_up(input_ids);
     return hooked(scale_.defined() ? eager::mul(plain, eager::to_dtype(scale_, weight.dtype()))
                                    : plain);

@@ -20,23 +20,23 @@ class Mlp : public nn::Module {
  public:
   Mlp(nn::Module* parent, const MlpConfig& config)
       : Module(parent, "mlp"),
-        activation_(config.activation),
         widen_(this, config.widen, config.width, config.inner),
         narrow_(this, config.narrow, config.inner, config.width),
+        act_(this, "act", config.activation),
         dropout_(this, "dropout", config.dropout) {}
 
   nn::Tensor operator()(nn::Tensor hidden_states) const {
     const nn::InModule scope(*this);
     nn::Tensor states = widen_(hidden_states);
-    states = nn::activate(activation_, states);
+    states = act_(states);
     states = narrow_(states);
     return dropout_(states);
   }
 
  private:
-  Activation activation_;
   Projection widen_;
   Projection narrow_;
+  nn::ActivationFunction act_;
   nn::Dropout dropout_;
 };
 

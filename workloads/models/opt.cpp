@@ -34,6 +34,7 @@ class OptDecoderLayer : public Module {
       : Module(parent, std::to_string(index)),
         config_(config),
         self_attn_(this, attention_of(config)),
+        activation_fn_(this, "activation_fn", config.activation_function),
         self_attn_layer_norm_(this, "self_attn_layer_norm", config.hidden_size,
                               config.layer_norm_elementwise_affine),
         fc1_(this, "fc1", config.hidden_size, config.ffn_dim, nn::bias_if(config.enable_bias)),
@@ -72,13 +73,14 @@ class OptDecoderLayer : public Module {
       hidden_states = final_layer_norm_(hidden_states);
     }
     hidden_states = fc1_(hidden_states);
-    hidden_states = nn::activate(config_.activation_function, hidden_states);
+    hidden_states = activation_fn_(hidden_states);
     hidden_states = fc2_(hidden_states);
     return nn::functional_dropout(context(), hidden_states, config_.dropout);
   }
 
   OptConfig config_;
   BartAttention self_attn_;
+  nn::ActivationFunction activation_fn_;
   nn::LayerNorm self_attn_layer_norm_;
   nn::Linear fc1_;
   nn::Linear fc2_;

@@ -100,8 +100,8 @@ Tensor RotaryEmbedding::llama3_frequencies() const {
 }
 
 CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) const {
+  const eager::NoGrad no_grad(runtime());  // around the call: no backward comes through it
   const nn::InModule scope(*this);
-  const eager::NoGrad no_grad(runtime());
   eager::Scoped<bool> no_autocast(runtime().autocast.enabled, false);
   Tensor frequencies =
       eager::unsqueeze(eager::slice(eager::unsqueeze(inv_freq_, 0), 1, 0, kEnd), 2);

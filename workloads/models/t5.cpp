@@ -28,6 +28,11 @@ class T5Norm : public Module {
 
   Tensor operator()(Tensor hidden_states) const {
     const nn::InModule scope(*this);
+    return call(std::move(hidden_states), [this](const Tensor& in) { return normalized(in); });
+  }
+
+ private:
+  Tensor normalized(Tensor hidden_states) const {
     Tensor variance = mean_square(hidden_states);
     hidden_states = scaled(hidden_states, variance);
     if (is_low_precision(weight_.dtype())) {
@@ -38,7 +43,6 @@ class T5Norm : public Module {
     return result;
   }
 
- private:
   static Tensor mean_square(const Tensor& states) {
     Tensor wide = eager::to_dtype(states, DType::fp32);
     const Tensor square = eager::pow(wide, 2.0);
@@ -59,8 +63,7 @@ class T5Norm : public Module {
 // DenseReluDense: plain or gated.
 class T5Dense : public Module {
  public:
-  T5Dense(Module* parent, const T5Config& config)
-      : Module(parent, "DenseReluDense"), activation_(config.dense_act_fn) {
+  T5Dense(Module* parent, const T5Config& config) : Module(parent, "DenseReluDense") {
     const auto in = [&](std::string name) {
       return std::make_unique<nn::Linear>(this, std::move(name), config.d_model, config.d_ff,
                                           nn::Bias::none);
@@ -71,6 +74,7 @@ class T5Dense : public Module {
     }
     wo_ = std::make_unique<nn::Linear>(this, "wo", config.d_ff, config.d_model, nn::Bias::none);
     dropout_ = std::make_unique<nn::Dropout>(this, "dropout", config.dropout_rate);
+    act_ = std::make_unique<nn::ActivationFunction>(this, "act", config.dense_act_fn);
   }
 
   Tensor operator()(Tensor hidden_states) const {
@@ -78,12 +82,12 @@ class T5Dense : public Module {
     Tensor gate;
     Tensor straight;
     if (wi_1_) {
-      gate = nn::activate(activation_, (*wi_)(hidden_states));
+      gate = (*act_)((*wi_)(hidden_states));
       straight = (*wi_1_)(hidden_states);
       hidden_states = eager::mul(gate, straight);
     } else {
       hidden_states = (*wi_)(hidden_states);
-      hidden_states = nn::activate(activation_, hidden_states);
+      hidden_states = (*act_)(hidden_states);
     }
     hidden_states = (*dropout_)(hidden_states);
     hidden_states = eager::to_dtype(hidden_states, wo_->weight.dtype());
@@ -93,11 +97,11 @@ class T5Dense : public Module {
   }
 
  private:
-  Activation activation_;
   std::unique_ptr<nn::Linear> wi_;
   std::unique_ptr<nn::Linear> wi_1_;
   std::unique_ptr<nn::Linear> wo_;
   std::unique_ptr<nn::Dropout> dropout_;
+  std::unique_ptr<nn::ActivationFunction> act_;
 };
 
 class T5FeedForward : public Module {

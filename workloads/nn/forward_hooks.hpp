@@ -18,6 +18,12 @@ class ForwardHooks {
   ForwardHooks& operator=(const ForwardHooks&) = delete;
   virtual ~ForwardHooks() = default;
 
+  /// Around a call, outside of before() and after(), for hooks that look at no tensor. Modules
+  /// without parameters of their own have these only.
+  virtual void enter() {}
+
+  virtual void leave() {}
+
   /// Before forward; may replace the positional arguments.
   virtual void before(std::span<eager::Tensor> /*arguments*/) {}
 

@@ -121,7 +121,24 @@ class Dropout : public Module {
 /// F.dropout inside a module: probability as configured, active in training.
 Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p);
 
-/// transformers' ACT2FN.
+/// An operator or several of transformers' ACT2FN.
 Tensor activate(Activation activation, const Tensor& x);
+
+/// The module that ACT2FN gives: calls of it are seen by hooks; blocks keep their owner's name.
+class ActivationFunction : public Module {
+ public:
+  ActivationFunction(Module* parent, std::string name, Activation activation)
+      : Module(parent, std::move(name)), activation_(activation) {}
+
+  Tensor operator()(const Tensor& x) const {
+    enter();
+    Tensor result = activate(activation_, x);
+    leave();
+    return result;
+  }
+
+ private:
+  Activation activation_;
+};
 
 }  // namespace highwater::nn

@@ -5,6 +5,7 @@
 // Python, the caller's argument tuple keeps them alive until the call has returned.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,19 @@ class Module {
   void set_wrapper(std::shared_ptr<ForwardHooks> wrapper) { wrapper_ = {std::move(wrapper)}; }
 
   [[nodiscard]] bool is_wrapped() const { return !wrapper_.empty(); }
+
+  /// A call begins and ends.
+  void enter() const {
+    for (const auto& hooks : forward_hooks_) {
+      hooks->enter();
+    }
+  }
+
+  void leave() const {
+    for (const auto& hooks : forward_hooks_) {
+      hooks->leave();
+    }
+  }
 
   /// Runs `forward`, a function of a list of arguments that returns a list, between the hooks.
   template <class List, class Forward>
@@ -191,10 +205,26 @@ void move_buffers_to_cuda(Module& module);
 /// Module.half() or .bfloat16(): children first; each new block exists before the old one is freed.
 void convert(Module& root, DType dtype);
 
-/// Names the part of the model that allocations belong to.
+/// A call of a module: names the part of the model that allocations belong to, and runs what hangs
+/// around the call. A recomputation that stops early leaves its modules without it, as Python does.
 class InModule : eager::Scoped<std::uint32_t> {
  public:
-  explicit InModule(const Module& module) : Scoped(module.runtime().module, module.site()) {}
+  explicit InModule(const Module& module)
+      : Scoped(module.runtime().module, module.site()),
+        module_(module),
+        exceptions_(std::uncaught_exceptions()) {
+    module.enter();
+  }
+
+  ~InModule() {
+    if (std::uncaught_exceptions() == exceptions_) {
+      module_.leave();
+    }
+  }
+
+ private:
+  const Module& module_;
+  int exceptions_;
 };
 
 }  // namespace highwater::nn

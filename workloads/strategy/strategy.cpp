@@ -1,6 +1,7 @@
 #include "workloads/strategy/strategy.hpp"
 
 #include "workloads/dist/ddp.hpp"
+#include "workloads/dist/deepspeed/engine.hpp"
 #include "workloads/dist/fully_shard.hpp"
 #include "workloads/dist/fully_sharded_data_parallel.hpp"
 #include "workloads/megatron/nemo_strategy.hpp"
@@ -31,6 +32,9 @@ std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const Trai
   }
   if (plan.model_code == ModelCode::megatron) {
     return std::make_unique<megatron::MegatronStrategy>(model, plan);
+  }
+  if (uses_deepspeed(plan)) {
+    return std::make_unique<deepspeed::Engine>(model, plan);
   }
   return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));
 }

@@ -39,6 +39,9 @@ class Strategy {
   virtual void step() = 0;
   virtual void zero_grad() = 0;
 
+  /// The engine divides the loss by the number of micro-batches; else the script does.
+  [[nodiscard]] virtual bool divides_loss() const { return false; }
+
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
   virtual void set_gradient_sync(bool /*syncs*/) {}
 };

@@ -1,22 +1,11 @@
 #include "workloads/strategy/torch_strategy.hpp"
 
+#include "workloads/optim/parameter_groups.hpp"
+
 namespace highwater {
 namespace {
 
 using eager::Tensor;
-
-// One group of all parameters, or norms and biases in a second one (dimension below 2).
-std::vector<std::vector<Tensor>> parameter_groups(const std::vector<Tensor>& parameters,
-                                                  int groups) {
-  if (groups == 1) {
-    return {parameters};
-  }
-  std::vector<std::vector<Tensor>> result(2);
-  for (const auto& parameter : parameters) {
-    result[parameter.dim() >= 2 ? 0 : 1].push_back(parameter);
-  }
-  return result;
-}
 
 bool scales_gradients(const TrainingPlan& plan) {
   return plan.precision == Precision::amp_fp16 && plan.optimizer.kind != OptimizerKind::none;

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Records training under DeepSpeed's engine, as record.py does for PyTorch's own wrappers.
+
+  record_deepspeed.py --cases cases.json --out DIR [options of record.py]
+
+Cases have the fields of record.py; "dist" is
+  {"kind": "deepspeed", "world": N, "stage": 1|2|3,
+   "zero": {...}, further members of DeepSpeed's "zero_optimization" (numbers are elements),
+   "engine": {...}, further members of the configuration}
+grad_clip and grad_accum become gradient_clipping and gradient_accumulation_steps, the precisions
+bf16 and fp16 DeepSpeed's own. Optimizer "adamw" with impl "deepspeed" is DeepSpeed's FusedAdam (or
+CPUAdam), whose kernels compute nothing here; other implementations are torch.optim's.
+
+The engine has no separate clip or zero_grad: the phases of a step are data, forward, backward and
+optimizer_step. Needs DeepSpeed and what it imports on PYTHONPATH, but no compiled operators.
+"""
+
+import gc
+import os
+import sys
+import types
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, os.environ.get("RIG_RECORD", str(HERE)))
+import record  # noqa: E402
+
+
+def stub_compiled_operators():
+    """DeepSpeed asks nvcc for its version and compiles Adam; neither allocates device memory."""
+    from deepspeed.ops.op_builder import builder
+    builder.installed_cuda_version = lambda name="": (12, 4)
+    import deepspeed.ops.op_builder as builders
+
+    def nothing(*args):
+        return None
+
+    fused = types.SimpleNamespace(multi_tensor_adam=nothing)
+    host = types.SimpleNamespace(create_adam=nothing, destroy_adam=nothing, adam_update=nothing)
+    builders.FusedAdamBuilder.load = lambda self, verbose=True: fused
+    builders.CPUAdamBuilder.load = lambda self, verbose=True: host
+
+
+def fake_nvcc():
+    """Importing deepspeed runs $CUDA_HOME/bin/nvcc -V."""
+    import tempfile
+    home = Path(tempfile.mkdtemp())
+    (home / "bin").mkdir()
+    compiler = home / "bin" / "nvcc"
+    compiler.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.131'\n")
+    compiler.chmod(0o755)
+    os.environ["CUDA_HOME"] = str(home)
+
+
+def configuration(case):
+    dist = case["dist"]
+    zero = {"stage": dist["stage"], **dist.get("zero", {})}
+    config = {"train_micro_batch_size_per_gpu": case["batch"], "gradient_accumulation_steps": case["grad_accum"],
+              "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False,
+              "zero_optimization": zero, "steps_per_print": None}
+    if case["precision"] in ("bf16", "fp16"):
+        config[case["precision"]] = {"enabled": True}
+    if case["grad_clip"]:
+        config["gradient_clipping"] = case["grad_clip"]
+    if case["impl"] == "deepspeed":
+        config["optimizer"] = {"type": "AdamW", "params": {"lr": 1e-4}}
+    config.update(dist.get("engine", {}))
+    return config
+
+
+def start(torch, world):
+    for name, value in (("RANK", 0), ("LOCAL_RANK", 0), ("WORLD_SIZE", world), ("LOCAL_SIZE", world)):
+        os.environ[name] = str(value)
+    record.start_group(torch, "nccl", world)
+    fake_nvcc()
+    import deepspeed
+    stub_compiled_operators()
+    deepspeed.logger.setLevel("WARNING")
+    return deepspeed
+
+
+def make_model(torch, models, case, deepspeed, config, dtype, tiny, device):
+    """With "zero_init" every module's parameters are partitioned as soon as it is built."""
+    if case["dist"].get("zero_init"):
+        with deepspeed.zero.Init(config_dict_or_path=config):
+            return models.build(case, None, dtype, tiny)
+    where = {"device": device}.get(case["init"], case["init"])
+    return models.build(case, where, dtype, tiny)
+
+
+def train(torch, models, case, device, tiny, fake_device, rec, report):
+    dist = case["dist"]
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
+    deepspeed = start(torch, dist["world"])
+    config = configuration(case)
+    report["backend"], report["deepspeed"], report["deepspeed_config"] = "nccl", deepspeed.__version__, config
+    rec.mark("group")
+    model, report["model"] = make_model(torch, models, case, deepspeed, config, dtype, tiny, device)
+    rec.mark("model")
+    models.set_recompute(model, case["checkpoint"])
+    model.train()
+    shape_of = {name: list(getattr(p, "ds_shape", p.shape)) for name, p in model.named_parameters()}
+    optimizer = None if case["impl"] == "deepspeed" else record.make_optimizer(torch, case, model)
+    runner, optimizer, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=config,
+                                                   dist_init_required=False)
+    rec.mark("wrap")
+    report["parameters"] = [[n, shape_of[n], str(p.dtype).removeprefix("torch."), list(p.shape)]
+                            for n, p in model.named_parameters()]
+    report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in model.named_buffers()]
+    if "transformers" in sys.modules:
+        report["transformers"] = sys.modules["transformers"].__version__
+    rec.label(record.block_labels(model, optimizer.optimizer))
+    lengths = record.sequence_lengths(case)
+    report["sequence_lengths"] = lengths
+    vocab = getattr(model, "vocab", None) or model.config.vocab_size
+    generator = torch.Generator().manual_seed(1)
+    own_loss = case["loss"] != "hf" or isinstance(model, models.PlainDecoder)
+    accum, batch = case["grad_accum"], case["batch"]
+    for step in range(case["steps"]):
+        rec.reset_peaks()
+        rec.mark("step_begin", step)
+        for micro in range(accum):
+            shape = (batch, lengths[step * accum + micro])
+            on_host = torch.randint(0, vocab, shape, generator=generator)
+            tokens = on_host.to(device)
+            labels = on_host.clone().to(device)
+            extra = {"attention_mask": torch.ones(shape, dtype=torch.long).to(device)} \
+                if case["attention_mask"] else {}
+            rec.mark("data", step, micro, shape=list(shape))
+            rec.label((("input", tokens), ("input", labels), *(("input", t) for t in extra.values())))
+            if isinstance(model, models.PlainDecoder):
+                outputs = runner(tokens)
+                loss = record.causal_loss(torch, outputs, labels, case["loss"])
+            elif own_loss:
+                outputs = runner(tokens, **extra).logits
+                loss = record.causal_loss(torch, outputs, labels, case["loss"])
+            elif case["keep_logits"]:
+                outputs = runner(input_ids=tokens, labels=labels, **extra)
+                loss = outputs.loss
+            else:
+                loss = runner(input_ids=tokens, labels=labels, **extra).loss
+            if own_loss and not case["keep_logits"]:
+                del outputs
+            rec.mark("forward", step, micro)
+            runner.backward(loss)
+            rec.mark("backward", step, micro)
+            rec.label(record.block_labels(model, optimizer.optimizer))
+            runner.step()  # does nothing but count before the last micro-batch
+        rec.mark("optimizer_step", step)
+        rec.label(record.block_labels(model, optimizer.optimizer))
+        if case["empty_cache_every_step"] and rec.live:
+            torch.cuda.empty_cache()
+            rec.mark("empty_cache", step)
+        rec.mark("step_end", step)
+    report["_snapshot"] = rec.snapshot()
+    report["loss"] = float(loss.detach().cpu())
+    if case["teardown"]:
+        del tokens, labels, extra, loss, runner, optimizer, model
+        outputs = None
+        gc.collect()
+        rec.mark("drop_model", after_snapshot=True)
+
+
+if __name__ == "__main__":
+    record.train = train
+    record.__file__ = str(Path(__file__).resolve())  # of the workers
+    sys.exit(record.main())

@@ -1,0 +1,40 @@
+// What DeepSpeed does to tensors behind autograd's back: `tensor.data = other`, slices of flat
+// buffers.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/eager/ops.hpp"
+
+namespace highwater::deepspeed {
+
+/// tensor.data = other: the same tensor object looks at other's storage from now on.
+inline void set_data(const eager::Tensor& tensor, const eager::Tensor& other) {
+  tensor->sizes = other.sizes();
+  tensor->strides = other.strides();
+  tensor->offset = other->offset;
+  tensor->dtype = other.dtype();
+  tensor->storage = other->storage;
+}
+
+/// flat.narrow(0, start, numel).view(sizes) of a flat buffer; `numel` is that of `sizes`.
+inline eager::Tensor narrow_as(const eager::Tensor& flat, std::int64_t start,
+                               const eager::Dims& sizes) {
+  eager::Tensor view = eager::alias(flat);
+  view->offset = flat->offset + start;
+  view->sizes = sizes;
+  view->strides = eager::contiguous_strides(sizes);
+  return view;
+}
+
+/// _flatten_dense_tensors: one tensor stays what it is, several are copied one behind the other.
+template <class Tensors>
+eager::Tensor flatten_dense(const Tensors& tensors) {
+  std::vector<eager::Tensor> flat;
+  for (const eager::Tensor& tensor : tensors) {
+    flat.push_back(narrow_as(tensor, 0, {tensor.numel()}));
+  }
+  return flat.size() == 1 ? flat.front() : eager::cat(flat, 0);
+}
+
+}  // namespace highwater::deepspeed

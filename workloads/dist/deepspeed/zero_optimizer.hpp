@@ -1,0 +1,31 @@
+// What DeepSpeed's engine asks of a ZeRO optimizer of any stage.
+#pragma once
+
+#include "workloads/eager/tensor.hpp"
+
+namespace highwater::deepspeed {
+
+class ZeroOptimizer {
+ public:
+  ZeroOptimizer() = default;
+  ZeroOptimizer(const ZeroOptimizer&) = delete;
+  ZeroOptimizer& operator=(const ZeroOptimizer&) = delete;
+  virtual ~ZeroOptimizer() = default;
+
+  /// A forward of the whole model begins.
+  virtual void begin_forward() {}
+
+  /// Scales the loss and runs autograd. `is_boundary`: a step follows.
+  virtual void backward(const eager::Tensor& loss, bool is_boundary) = 0;
+
+  /// allreduce_gradients: what the engine does after backward.
+  virtual void reduce_gradients(bool is_boundary) = 0;
+
+  /// Norm, update, gathering; the gradients are gone afterwards.
+  virtual void step() = 0;
+
+  /// _global_grad_norm: of the last step, a scalar.
+  [[nodiscard]] virtual const eager::Tensor& global_norm() const = 0;
+};
+
+}  // namespace highwater::deepspeed
