@@ -656,7 +656,7 @@ TrainingPlan read_megatron_plan(const Field& root, const RecordedCase& recorded)
   plan.grad_accum = fields.at("grad_accum").small_count();
   plan.precision = word(fields.at("precision"), kPrecisions);
   plan.attention = word(fields.at("attention"), kCores);
-  plan.checkpoint = {.kind = word(fields.at("recompute"), kRecomputes), .reentrant = true};
+  plan.checkpoint.kind = word(fields.at("recompute"), kRecomputes);
   plan.optimizer.kind = OptimizerKind::adamw;
   if (const double clip = fields.at("grad_clip").real(); clip > 0) {
     plan.grad_clip = clip;

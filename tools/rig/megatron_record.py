@@ -283,6 +283,14 @@ def train(torch, case, rec, report):
         config.no_sync_func = chunk.no_sync
     rec.mark("optimizer")
     chunk.train()
+    update = optimizer.step_with_ready_grads
+
+    def clipped_update():
+        rec.mark("clip", step)
+        return update()
+
+    if case["grad_clip"]:
+        optimizer.step_with_ready_grads = clipped_update
     shape = (case["batch"], case["seq"])
     for step in range(case["steps"]):
         rec.reset_peaks()
@@ -301,9 +309,9 @@ def train(torch, case, rec, report):
                 if case["grad_accum"] > 1:
                     loss = loss / case["grad_accum"]
                 config.grad_scale_func(loss).backward()
+            if last:
+                finalize_model_grads([chunk], None)
             rec.mark("backward", step, micro)
-        finalize_model_grads([chunk], None)
-        rec.mark("reduce", step)
         optimizer.step()
         rec.mark("optimizer_step", step)
         rec.mark("step_end", step)

@@ -90,17 +90,18 @@ class UnfusedCore {
     }
     const Dims sizes = in.query.sizes();
     const std::int64_t heads = sizes[1] * sizes[2];
-    const Tensor query = by_head(in.query, heads);
-    const Tensor key = by_head(in.key, heads);
-    const Tensor buffer = tp_.global_buffer({heads, sizes[0], sizes[0]}, query.dtype());
-    Tensor scores = eager::baddbmm(buffer, eager::transpose(query, 0, 1),
-                                   eager::transpose(eager::transpose(key, 0, 1), 1, 2));
+    in.query = by_head(in.query, heads);
+    in.key = by_head(in.key, heads);
+    const Tensor buffer = tp_.global_buffer({heads, sizes[0], sizes[0]}, in.query.dtype());
+    Tensor scores =
+        eager::baddbmm(buffer, eager::transpose(in.query, 0, 1),
+                       eager::transpose(eager::transpose(in.key, 0, 1), 1, 2));
     Tensor probabilities = eager::dropout(causal_softmax(scores), dropout_, context_.training);
-    const Tensor value = by_head(in.value, heads);
-    Tensor mixed = eager::bmm(probabilities, eager::transpose(value, 0, 1));
+    in.value = by_head(in.value, heads);
+    Tensor mixed = eager::bmm(probabilities, eager::transpose(in.value, 0, 1));
     mixed = eager::contiguous(
         eager::permute(eager::view(mixed, {sizes[1], sizes[2], sizes[0], sizes[3]}), {2, 0, 1, 3}));
-    scores.reset();
+    eager::end_of_frame(in.query, in.key, in.value, scores, probabilities);
     return eager::view(mixed, {sizes[0], sizes[1], -1});
   }
 
@@ -419,17 +420,24 @@ class Gpt : public models::LanguageModel {
     if (config_.positions > 0) {
       return;
     }
-    const auto chain = [this](const char* op, Tensor from) {
+    const auto make = [this](const char* op) {
       const eager::OpScope scope(runtime(), op);
-      Tensor made = eager::empty(runtime(), {config_.head_dim / 2}, DType::fp32);
-      from.reset();
-      return made;
+      return eager::empty(runtime(), {config_.head_dim / 2}, DType::fp32);
     };
-    Tensor made = chain("arange", {});
-    for (const char* op : {"div", "pow", "reciprocal", "mul"}) {
-      made = chain(op, std::move(made));
+    Tensor range = make("arange");
+    Tensor exponents = make("div");
+    range.reset();
+    Tensor powers;
+    {
+      powers = make("pow");
+      const eager::OpScope scope(runtime(), "pow");
+      const Tensor base = eager::empty(runtime(), {}, DType::int64);
     }
-    frequencies_ = made;
+    exponents.reset();
+    Tensor inverse = make("reciprocal");
+    frequencies_ = make("mul");
+    inverse.reset();
+    powers.reset();
     runtime().categorize(frequencies_, Category::buffer);
   }
 

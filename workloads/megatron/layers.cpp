@@ -112,9 +112,11 @@ Tensor zero_masked(const Tensor& tensor, const Tensor& mask) {
 
 // The mask of ids that other ranks have, as the embedding and the loss compute it.
 Tensor outside_mask(const Tensor& ids) {
-  const Tensor below = eager::compare("lt", {ids});
+  Tensor below = eager::compare("lt", {ids});
   Tensor above = eager::compare("ge", {ids});
-  return eager::compare("bitwise_or", {below, above});
+  Tensor mask = eager::compare("bitwise_or", {below, above});
+  eager::end_of_frame(below, above);
+  return mask;
 }
 
 // ids.clone() - start, then zero where masked.

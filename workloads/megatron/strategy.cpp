@@ -23,7 +23,8 @@ void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradie
   if (gradient.defined()) {
     eager::backward(output, gradient);
   } else {
-    eager::backward(optimizer_.scale(output));
+    const Tensor scaled = optimizer_.scale(output);  // outlives the gradient of ones
+    eager::backward(scaled);
   }
   if (++backwards_ == backwards_per_step()) {
     finalize_gradients();
