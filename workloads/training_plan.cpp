@@ -425,6 +425,13 @@ constexpr std::array kMegatronRules{
          "attention eager: Megatron's fused softmax takes bf16 or fp16 and sequences above 16 and "
          "up to 4096 that 4 divides; give attention sdpa-flash"},
     Rule{[](const Facts& f) {
+           const std::int64_t rows = f.plan->batch * f.shape.heads / f.plan->parallel.tp;
+           return runs_megatron(f) && is_attention(f, Attention::eager) &&
+                  rows % (f.longest <= 128 ? 8 : 4) != 0;
+         },
+         "attention eager: Megatron's fused softmax takes batch * heads / tp in blocks of 4, of 8 "
+         "up to 128 tokens; give attention sdpa-flash"},
+    Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.tp > 1 &&
                   (f.shape.kv_heads % p.tp != 0 || f.shape.ffn % p.tp != 0);

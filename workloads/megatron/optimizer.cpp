@@ -17,8 +17,11 @@ MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, P
     scale_ = number(1, DType::fp32, Category::optimizer_state);
     return;
   }
-  if (has_scaler_) {
+  if (has_scaler_) {  // DynamicGradScaler: scale, least scale, growth and backoff factors
     scale_ = number(1, DType::fp32, Category::optimizer_state);
+    for (Tensor& factor : scaler_factors_) {
+      factor = number(1, DType::fp32, Category::optimizer_state);
+    }
     found_inf_ = number(1, DType::fp32, Category::optimizer_state);
     overflow_ = number(1, DType::int32, Category::optimizer_state);
   } else {
@@ -49,7 +52,10 @@ std::optional<Range> MixedPrecisionOptimizer::owned(std::size_t param) const {
 // param.detach().clone().float(), of the shard if there are shards.
 void MixedPrecisionOptimizer::make_slots(bool matrices) {
   const eager::NoGrad no_grad(runtime_);
-  for (std::size_t i = 0; i < ddp_.named().size(); ++i) {
+  const std::size_t count = ddp_.named().size();
+  for (std::size_t at = 0; at < count; ++at) {
+    // Shards come in the order of the buffer, from the last parameter to the first.
+    const std::size_t i = ddp_.is_distributed() ? count - 1 - at : at;
     const Tensor& param = ddp_.named()[i].tensor;
     const auto part = owned(i);
     if ((param.dim() > 1) != matrices || !part) {
@@ -82,8 +88,12 @@ void MixedPrecisionOptimizer::prepare_grads() {
 
 // _unscale_main_grads_and_check_for_nan: in place; inv_scale and found_inf > 0 are single numbers.
 void MixedPrecisionOptimizer::unscale() {
-  const Tensor inverse_wide = number(1, DType::int64, Category::temporary);
+  constexpr DType kDouble = DType::int64;  // eight bytes
+  Tensor wide = number(1, kDouble, Category::temporary);
+  Tensor reciprocal = number(1, kDouble, Category::temporary);
+  wide.reset();
   const Tensor inverse = number(1, DType::fp32, Category::temporary);
+  reciprocal.reset();
   runtime_.synchronize();
 }
 

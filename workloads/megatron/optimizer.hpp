@@ -6,6 +6,7 @@
 // FusedAdam (Transformer Engine, Apex), which keeps two fp32 moments and needs nothing else.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -51,6 +52,7 @@ class MixedPrecisionOptimizer {
   Tensor found_inf_;
   Tensor overflow_;
   Tensor scale_;
+  std::array<Tensor, 3> scaler_factors_;  ///< of fp16's loss scale
   std::vector<Slot> slots_;
 };
 
