@@ -10,10 +10,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/framework_words.hpp"
 #include "tools/model_option.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/safe_text.hpp"
+#include "workloads/dist/colossalai/gemini_profile.hpp"
 
 namespace highwater {
 namespace {
@@ -270,6 +272,15 @@ std::optional<InputError> read_model_option(PlanReader& reader, std::vector<std:
   return std::nullopt;
 }
 
+/// Sets the framework's defaults, before any other option is read.
+void read_framework(PlanReader& reader, TrainingPlan& plan) {
+  Framework framework = plan.framework;
+  reader.word("framework", kFrameworks, framework);
+  if (framework == Framework::colossalai_gemini) {
+    dist::apply_gemini_profile(plan);
+  }
+}
+
 void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.count("dp", parallel.dp, 1, kMostRanks);
   reader.word("dp-kind", kDataParallels, parallel.dp_kind);
@@ -354,10 +365,13 @@ void add_parallel_options(OptionParser& parser) {
   const auto flag = [] {
     return po::value<std::string>()->implicit_value("true")->value_name("BOOL");
   };
-  parser.add()("dp", text("N"),
-               "data-parallel ranks; default 1. Simulated with ddp, other kinds by closed forms "
-               "only, so far")("dp-kind", text("K"),
-                               (choices(kDataParallels) + "; default ddp").c_str())(
+  parser.add()("framework", text("F"),
+               "defaults of a training framework, each overridable: torch (default), "
+               "colossalai-gemini (LLMem's scripts: Gemini chunks, HybridAdam, fp16, reentrant "
+               "checkpointing)")(
+      "dp", text("N"),
+      "data-parallel ranks; default 1. Simulated with ddp, other kinds by closed forms "
+      "only, so far")("dp-kind", text("K"), (choices(kDataParallels) + "; default ddp").c_str())(
       "tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
       "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),
@@ -391,6 +405,7 @@ PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::s
   PlannedRun run;
   PlanReader reader(values, problems);
   const auto unreadable = read_model_option(reader, problems, run.plan.model);
+  read_framework(reader, run.plan);
   read_computation(reader, run.plan);
   read_batches(reader, run.plan);
   read_checkpoint(reader, run.plan.checkpoint);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/framework_words.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/safe_text.hpp"
 
@@ -54,6 +55,7 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
   };
   std::vector<std::pair<std::string, std::string>> words{
       {"model", std::string(plan.model.name)},
+      {"framework", word(kFrameworks, plan.framework)},
       {"model-code", word(kModelCodes, plan.model_code)},
       {"batch", std::to_string(plan.batch)},
       {"seq", fmt::format("{}", fmt::join(plan.seq, ","))},

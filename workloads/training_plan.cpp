@@ -350,6 +350,41 @@ bool is_ddp(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::ddp;
 }
 
+bool is_gemini(const Facts& f) {
+  return f.plan->framework == Framework::colossalai_gemini;
+}
+
+// What ColossalAI's Gemini itself refuses or silently gets wrong.
+constexpr std::array kGeminiRules{
+    Rule{[](const Facts& f) {
+           const Precision precision = f.plan->precision;
+           return is_gemini(f) && precision != Precision::fp16 && precision != Precision::bf16;
+         },
+         "precision {precision}: Gemini keeps parameters in 16 bit; give fp16 or bf16"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_gemini(f) && p.dp > 1 && p.dp_kind != DataParallel::zero3;
+         },
+         "dp-kind: Gemini shards parameters, gradients and optimizer states; give zero3"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_gemini(f) && p.tp > 1 && p.tp_kind != TensorParallel::colossalai;
+         },
+         "tp-kind: Gemini splits layers as ColoTensor does; give colossalai"},
+    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->grad_accum > 1; },
+         "grad-accum {accum}: Gemini writes gradients over the parameters, which a second backward "
+         "would need; leave the option out"},
+    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->grad_clip.has_value(); },
+         "grad-clip: Gemini does not let scripts clip gradients; leave the option out"},
+    Rule{[](const Facts& f) {
+           const OptimizerKind kind = f.plan->optimizer.kind;
+           return is_gemini(f) && kind != OptimizerKind::adamw && kind != OptimizerKind::adam;
+         },
+         "optimizer: Gemini trains with HybridAdam; give adamw or adam"},
+    Rule{[](const Facts& f) { return is_gemini(f) && !f.plan->training; },
+         "mode eval with framework colossalai-gemini: not supported; leave one of them out"},
+};
+
 constexpr std::array kParallelRules{
     Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
@@ -420,13 +455,13 @@ constexpr std::array kParallelRules{
 constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.tp > 1 || p.pp > 1 || p.cp > 1 || p.ep > 1;
+           return (p.tp > 1 && !is_gemini(f)) || p.pp > 1 || p.cp > 1 || p.ep > 1;
          },
          "tp, pp, cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.dp > 1 && p.dp_kind != DataParallel::ddp;
+           return p.dp > 1 && p.dp_kind != DataParallel::ddp && !is_gemini(f);
          },
          "dp-kind: the simulation knows only ddp yet; give it, leave --dp out, or ask 'highwater "
          "estimate'"},
@@ -498,6 +533,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kOptimizerRules, facts, problems);
   check(kOtherRules, facts, problems);
   check(kParallelRules, facts, problems);
+  check(kGeminiRules, facts, problems);
   return problems;
 }
 

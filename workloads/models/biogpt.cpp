@@ -39,7 +39,7 @@ class BioGptDecoderLayer : public Module {
     residual = hidden_states;
     hidden_states = final_layer_norm_(hidden_states);
     hidden_states = fc1_(hidden_states);
-    hidden_states = nn::activate(config_.hidden_act, hidden_states);
+    hidden_states = nn::activate(context(), config_.hidden_act, hidden_states);
     hidden_states = dropped(hidden_states, config_.activation_dropout);
     hidden_states = fc2_(hidden_states);
     hidden_states = dropped(hidden_states, config_.hidden_dropout_prob);

@@ -127,7 +127,7 @@ class GatedMlp : public FeedForward {
  private:
   Tensor product(const Tensor& x) const {
     Tensor gate = gate_proj_(x);
-    Tensor active = nn::activate(activation_, gate);
+    Tensor active = nn::activate(context(), activation_, gate);
     gate.reset();
     Tensor up = up_proj_(x);
     Tensor result = eager::mul(active, up);

@@ -28,7 +28,7 @@ class Mlp : public nn::Module {
   nn::Tensor operator()(nn::Tensor hidden_states) const {
     const nn::InModule scope(*this);
     nn::Tensor states = widen_(hidden_states);
-    states = nn::activate(activation_, states);
+    states = nn::activate(context(), activation_, states);
     states = narrow_(states);
     return dropout_(states);
   }

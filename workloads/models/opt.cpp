@@ -72,7 +72,7 @@ class OptDecoderLayer : public Module {
       hidden_states = final_layer_norm_(hidden_states);
     }
     hidden_states = fc1_(hidden_states);
-    hidden_states = nn::activate(config_.activation_function, hidden_states);
+    hidden_states = nn::activate(context(), config_.activation_function, hidden_states);
     hidden_states = fc2_(hidden_states);
     return nn::functional_dropout(context(), hidden_states, config_.dropout);
   }

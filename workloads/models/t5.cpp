@@ -78,12 +78,12 @@ class T5Dense : public Module {
     Tensor gate;
     Tensor straight;
     if (wi_1_) {
-      gate = nn::activate(activation_, (*wi_)(hidden_states));
+      gate = nn::activate(context(), activation_, (*wi_)(hidden_states));
       straight = (*wi_1_)(hidden_states);
       hidden_states = eager::mul(gate, straight);
     } else {
       hidden_states = (*wi_)(hidden_states);
-      hidden_states = nn::activate(activation_, hidden_states);
+      hidden_states = nn::activate(context(), activation_, hidden_states);
     }
     hidden_states = (*dropout_)(hidden_states);
     hidden_states = eager::to_dtype(hidden_states, wo_->weight.dtype());

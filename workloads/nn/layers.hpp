@@ -121,7 +121,10 @@ class Dropout : public Module {
 /// F.dropout inside a module: probability as configured, active in training.
 Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p);
 
+/// The same with a probability that no plan overrides any more.
+Tensor plain_dropout(const ModelContext& context, const Tensor& x, double p);
+
 /// transformers' ACT2FN.
-Tensor activate(Activation activation, const Tensor& x);
+Tensor activate(const ModelContext& context, Activation activation, const Tensor& x);
 
 }  // namespace highwater::nn

@@ -1,5 +1,6 @@
 #include "workloads/strategy/strategy.hpp"
 
+#include "workloads/dist/colossalai/gemini_strategy.hpp"
 #include "workloads/dist/ddp.hpp"
 #include "workloads/strategy/torch_strategy.hpp"
 
@@ -16,6 +17,9 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
+  if (plan.framework == Framework::colossalai_gemini) {
+    return std::make_unique<dist::GeminiStrategy>(model, plan, Gemini{});
+  }
   return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));
 }
 
