@@ -121,7 +121,11 @@ void GeminiStrategy::take_gradient(const Tensor& parameter, const Tensor& grad) 
 }
 
 void GeminiStrategy::backward(const Tensor& loss) {
+  // Both live until the next backward begins (seen in recordings), and with them the graph.
+  last_loss_.reset();
+  scaled_loss_.reset();
   scaled_loss_ = eager::mul(loss, 1.0);
+  last_loss_ = loss;
   eager::backward(scaled_loss_);
   if (!std::exchange(ran_backward_, true)) {
     empty_cache();

@@ -61,6 +61,7 @@ class GeminiStrategy : public Strategy {
   std::unique_ptr<ChunkManager> manager_;
   std::vector<eager::Ref<eager::Node>> accumulators_;
   std::vector<eager::Tensor> moments_;
+  eager::Tensor last_loss_;
   eager::Tensor scaled_loss_;
   bool ran_backward_ = false;
 };
