@@ -34,18 +34,10 @@ bool can_accumulate_in_place(const Tensor& sum) {
          sum->storage->use_count() == 1;
 }
 
-/// Gradients of one input, summed as they arrive.
-struct InputSum {
-  Tensor value;
-  bool is_from_python = false;  ///< the only one so far came out of a Python Function
-};
-
-void accumulate(InputSum& input, Tensor& grad, bool is_from_python) {
-  Tensor& sum = input.value;
+void accumulate(Tensor& sum, Tensor& grad) {
   if (!sum.defined()) {
     sum = std::move(grad);
-    input.is_from_python = is_from_python;
-  } else if (std::exchange(input.is_from_python, false) || !can_accumulate_in_place(sum)) {
+  } else if (!can_accumulate_in_place(sum)) {
     sum = add(sum, grad);
   } else {
     sum.runtime().launch(1);
@@ -54,15 +46,10 @@ void accumulate(InputSum& input, Tensor& grad, bool is_from_python) {
   }
 }
 
-// Whether the node runs a torch.autograd.Function written in Python, which has a ctx.
-bool is_python(const Node& node) {
-  return node.context != nullptr;
-}
-
-// Generated backward functions hand out wanted gradients only; the others die inside them. A Python
-// Function's live until all have been delivered.
+// Generated backward functions hand out wanted gradients only; the others die inside them. Those of
+// a torch.autograd.Function written in Python, which has a ctx, live until all have been delivered.
 void drop_unwanted(const Node& node, TensorList& outputs) {
-  if (is_python(node)) {
+  if (node.context != nullptr) {
     return;
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -115,8 +102,6 @@ class GraphTask {
   }
 
  private:
-  using InputSums = boost::container::small_vector<InputSum, 4>;
-
   void count_dependencies(Node* root) {
     std::vector<Node*> pending;
     if (seen_.emplace(root, true).second) {
@@ -136,22 +121,18 @@ class GraphTask {
     }
   }
 
-  void deliver(const Edge& edge, Tensor& grad, bool is_from_python = false) {
+  void deliver(const Edge& edge, Tensor& grad) {
     Node* node = edge.node.get();
     const bool is_ready = --dependencies_[node] == 0;
     auto waiting = waiting_.find(node);
     if (waiting == waiting_.end()) {
-      waiting = waiting_.try_emplace(node, InputSums(node->input_metadata.size())).first;
+      waiting = waiting_.try_emplace(node, TensorList(node->input_metadata.size())).first;
     }
     if (grad.defined()) {
-      accumulate(waiting->second[edge.input_nr], grad, is_from_python);
+      accumulate(waiting->second[edge.input_nr], grad);
     }
     if (is_ready) {
-      TensorList grads;
-      for (InputSum& input : waiting->second) {
-        grads.push_back(std::move(input.value));
-      }
-      ready_.push({edge.node, std::move(grads)});
+      ready_.push({edge.node, std::move(waiting->second)});
       waiting_.erase(node);
     }
   }
@@ -160,7 +141,6 @@ class GraphTask {
     Node& node = *task.node;
     Scoped<const char*> naming(runtime_.node, node.name);
     Scoped<std::uint32_t> placing(runtime_.module, node.module);
-    const bool from_python = is_python(node);
     TensorList outputs = gradients_of(node, task.grads);
     for (auto& grad : task.grads) {
       grad.reset();
@@ -168,7 +148,7 @@ class GraphTask {
     node.release_variables();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (node.next_edges[i].node) {
-        deliver(node.next_edges[i], outputs[i], from_python);
+        deliver(node.next_edges[i], outputs[i]);
       }
     }
     for (auto& output : outputs) {
@@ -194,7 +174,7 @@ class GraphTask {
   Runtime& runtime_;
   boost::unordered_flat_map<Node*, bool> seen_;
   boost::unordered_flat_map<Node*, std::uint32_t> dependencies_;
-  boost::unordered_flat_map<Node*, InputSums> waiting_;
+  boost::unordered_flat_map<Node*, TensorList> waiting_;
   std::priority_queue<Task, std::vector<Task>, RunsLater> ready_;
 };
 

@@ -64,6 +64,9 @@ class OperatorHooks : public nn::ForwardHooks {
       return;
     }
     give_python_context(node);
+    if (!takes_argument_) {
+      node->sequence_nr = eager::kRunAtOnce;  // it is made just before weight * x
+    }
     node->backward = [](eager::Node& own, TensorList& grads) {
       TensorList out = std::exchange(grads, {});
       materialize(own, out);

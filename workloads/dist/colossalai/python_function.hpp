@@ -1,8 +1,7 @@
 // torch.autograd.Function written in Python, as far as Colossal-AI's functions go: one tensor in
 // and one out.
 //
-// What sets such a node apart from PyTorch's own: its ctx, and that the engine never adds further
-// gradients in place to one that came out of it (seen in recordings; eager/engine.cpp).
+// Such a node has a ctx; gradients that nobody wants live until all have been delivered.
 #pragma once
 
 #include "workloads/eager/node.hpp"
