@@ -233,7 +233,8 @@ TEST_CASE("gemini: what it cannot do is said", "[workloads][gemini]") {
   plan.grad_accum = 2;
   CHECK(plan_problems(plan).size() == 1);
   plan = gemini_plan(4, 1);
-  plan.precision = Precision::fp32;
+  plan.precision = Precision::amp_fp16;
+  plan.init = ModelInit::cpu;
   CHECK(plan_problems(plan).size() == 1);
   plan = gemini_plan(4, 1);
   plan.parallel.dp_kind = DataParallel::ddp;
