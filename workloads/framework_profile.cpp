@@ -1,5 +1,7 @@
 #include "workloads/framework_profile.hpp"
 
+#include "workloads/dist/colossalai/gemini_profile.hpp"
+
 namespace highwater {
 namespace {
 
@@ -35,9 +37,11 @@ void apply_framework(Framework framework, TrainingPlan& plan) {
     case Framework::nemo:
       nemo(plan);
       break;
+    case Framework::colossalai_gemini:
+      dist::apply_gemini_profile(plan);
+      break;
     case Framework::torch:
     case Framework::deepspeed:
-    case Framework::colossalai_gemini:
       break;
   }
 }

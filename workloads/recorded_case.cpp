@@ -129,6 +129,8 @@ constexpr std::array<std::string_view, 39> kCaseFields{
     "experts",      "overrides",   "stacks",         "empty_cache_every_step",
     "teardown"};
 
+constexpr std::array<std::string_view, 4> kGeminiFields{"kind", "world", "dp", "tp"};
+
 constexpr std::array<std::string_view, 4> kRigFields{"profile", "capacity", "event_lag",
                                                      "event_queries"};
 
@@ -543,6 +545,15 @@ void read_deepspeed(const Field& dist, Parallelism& parallel) {
   }
 }
 
+/// Colossal-AI's Gemini around a model that was loaded in fp32 and halved.
+void read_gemini(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kGeminiFields);
+  parallel.dp = dist.at("dp").small_count();
+  parallel.tp = dist.at("tp").small_count();
+  parallel.dp_kind = DataParallel::zero3;
+  parallel.tp_kind = TensorParallel::colossalai;
+}
+
 Parallelism read_parallelism(const Field& fields) {
   Parallelism parallel;
   const Field dist = fields.at("dist");
@@ -558,6 +569,8 @@ Parallelism read_parallelism(const Field& fields) {
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind == "deepspeed") {
     read_deepspeed(dist, parallel);
+  } else if (kind == "gemini") {
+    read_gemini(dist, parallel);
   } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};
   }
@@ -720,6 +733,10 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
     plan.grad_clip.reset();
   }
   plan.parallel = parallel;
+  if (fields.at("dist").at("kind").text() == "gemini") {
+    plan.framework = Framework::colossalai_gemini;
+    plan.init = ModelInit::pretrained_half;
+  }
   plan.empty_cache_every_step = fields.at("empty_cache_every_step").boolean();
   plan.gpu = read_plan_gpu(fields.at("rig"), recorded.gpu);
   plan.versions = {recorded.torch,

@@ -470,6 +470,41 @@ bool is_autocast(Precision precision) {
   return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
 }
 
+bool is_gemini(const Facts& f) {
+  return f.plan->framework == Framework::colossalai_gemini;
+}
+
+// What ColossalAI's Gemini itself refuses or silently gets wrong.
+constexpr std::array kGeminiRules{
+    Rule{[](const Facts& f) {
+           const Precision precision = f.plan->precision;
+           return is_gemini(f) && precision != Precision::fp16 && precision != Precision::bf16;
+         },
+         "precision {precision}: Gemini keeps parameters in 16 bit; give fp16 or bf16"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_gemini(f) && p.dp > 1 && p.dp_kind != DataParallel::zero3;
+         },
+         "dp-kind: Gemini shards parameters, gradients and optimizer states; give zero3"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_gemini(f) && p.tp > 1 && p.tp_kind != TensorParallel::colossalai;
+         },
+         "tp-kind: Gemini splits layers as ColoTensor does; give colossalai"},
+    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->grad_accum > 1; },
+         "grad-accum {accum}: Gemini writes gradients over the parameters, which a second backward "
+         "would need; leave the option out"},
+    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->grad_clip.has_value(); },
+         "grad-clip: Gemini does not let scripts clip gradients; leave the option out"},
+    Rule{[](const Facts& f) {
+           const OptimizerKind kind = f.plan->optimizer.kind;
+           return is_gemini(f) && kind != OptimizerKind::adamw && kind != OptimizerKind::adam;
+         },
+         "optimizer: Gemini trains with HybridAdam; give adamw or adam"},
+    Rule{[](const Facts& f) { return is_gemini(f) && !f.plan->training; },
+         "mode eval with framework colossalai-gemini: not supported; leave one of them out"},
+};
+
 constexpr std::array kParallelRules{
     Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a job has from 1 to 1048576 ranks on each axis"},
@@ -533,6 +568,13 @@ constexpr std::array kParallelRules{
          },
          "bucket-cap-mb, bucket-view, static-graph: these are options of DistributedDataParallel; "
          "give --dp with dp-kind ddp too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return f.plan->framework == Framework::deepspeed && p.dp_kind != DataParallel::zero1 &&
+                  p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
+         },
+         "framework deepspeed: its engine without ZeRO (stage 0) is not known; give dp-kind zero1, "
+         "zero2 or zero3"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.no_sync && p.dp == 1;
@@ -653,7 +695,7 @@ bool knows_data_parallel(const Facts& f) {
     return kind == DataParallel::ddp || kind == DataParallel::zero1;
   }
   return kind == DataParallel::ddp || kind == DataParallel::fsdp1 || kind == DataParallel::fsdp2 ||
-         uses_deepspeed(*f.plan);
+         uses_deepspeed(*f.plan) || is_gemini(f);
 }
 
 constexpr std::array kGeneratorGaps{
@@ -666,7 +708,9 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const Facts& f) { return f.plan->parallel.pp > 1 && !runs_megatron(f); },
          "pp: the simulation splits only Megatron-Core's model into stages; give --model-code "
          "megatron, leave it out, or ask 'highwater estimate'"},
-    Rule{[](const Facts& f) { return f.plan->parallel.tp > 1 && !runs_megatron(f); },
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f);
+         },
          "tp: the simulation splits only Megatron-Core's model yet; give --model-code megatron, "
          "leave it out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.dp > 1 && !knows_data_parallel(f); },
@@ -783,6 +827,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kParallelRules, facts, problems);
   check(kFsdpRules, facts, problems);
   check(kFsdp1Rules, facts, problems);
+  check(kGeminiRules, facts, problems);
   return problems;
 }
 

@@ -119,4 +119,21 @@ Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& inp
   return start();
 }
 
+// ProcessGroupNCCL.cpp: reduce_scatter with a list of inputs.
+Work ProcessGroup::reduce_scatter(const Tensor& output, std::span<const Tensor> inputs) {
+  const eager::OpScope op(runtime_, "c10d::reduce_scatter_", 0);
+  const eager::RecordedScope record(runtime_, "c10d::reduce_scatter_", inputs);
+  if (backend_ == CommBackend::fake) {
+    return {};
+  }
+  const Tensor flat = eager::empty(runtime_, {ranks_ * output.numel()}, output.dtype());
+  runtime_.categorize(flat, Category::communication);
+  for (const Tensor& input : inputs) {
+    runtime_.record_stream(input, stream_);
+  }
+  runtime_.record_stream(flat, stream_);
+  runtime_.record_stream(output, stream_);
+  return {*this, runtime_.position_of(stream_)};
+}
+
 }  // namespace highwater::dist

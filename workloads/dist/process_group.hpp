@@ -66,6 +66,9 @@ class ProcessGroup {
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
 
+  /// One input per rank, of the output's shape; NCCL copies them into one block first.
+  Work reduce_scatter(const eager::Tensor& output, std::span<const eager::Tensor> inputs);
+
  private:
   friend class Work;
 

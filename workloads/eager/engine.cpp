@@ -48,8 +48,12 @@ void accumulate(Tensor& sum, Tensor& grad) {
   }
 }
 
-// Generated backward functions hand out wanted gradients only; the others die inside them.
+// Generated backward functions hand out wanted gradients only; the others die inside them. Those of
+// a torch.autograd.Function written in Python, which has a ctx, live until all have been delivered.
 void drop_unwanted(const Node& node, TensorList& outputs) {
+  if (node.context != nullptr) {
+    return;
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!node.next_edges[i].node) {
       outputs[i].reset();

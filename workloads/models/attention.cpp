@@ -44,7 +44,7 @@ AttentionResult sdpa(AttentionCall call) {
   return {output, {}};
 }
 
-AttentionResult eager_fp32(bool training, AttentionCall call) {
+AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) {
   Tensor keys = repeat_kv(call.key, call.groups);
   Tensor values = repeat_kv(call.value, call.groups);
   Tensor weights = eager::matmul(call.query, eager::transpose(keys, 2, 3));
@@ -58,7 +58,7 @@ AttentionResult eager_fp32(bool training, AttentionCall call) {
     wide.reset();
     weights = std::move(narrow);
   }
-  weights = eager::dropout(weights, call.dropout, training);
+  weights = nn::plain_dropout(context, weights, call.dropout);
   Tensor output = eager::matmul(weights, values);
   output = eager::contiguous(eager::transpose(output, 1, 2));
   eager::end_of_frame(call.query, call.key, call.value, call.mask, keys, values);
@@ -106,8 +106,8 @@ AttentionResult sdpa_attention(const nn::ModelContext& context, AttentionCall ca
 }
 
 AttentionResult eager_attention_fp32(const nn::ModelContext& context, AttentionCall call) {
-  return core_attention(context, std::move(call), [training = context.training](AttentionCall own) {
-    return eager_fp32(training, std::move(own));
+  return core_attention(context, std::move(call), [&context](AttentionCall own) {
+    return eager_fp32(context, std::move(own));
   });
 }
 

@@ -72,7 +72,7 @@ AttentionResult BartAttention::attend_eagerly(const Tensor& query, const Tensor&
   } else {
     weights = eager::softmax(weights, -1, std::nullopt);
   }
-  weights = eager::dropout(weights, dropout, context().training);
+  weights = nn::plain_dropout(context(), weights, dropout);
   Tensor output = eager::matmul(weights, value);
   output = eager::contiguous(eager::transpose(output, 1, 2));
   return {output, weights};

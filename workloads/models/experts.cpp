@@ -37,8 +37,9 @@ Tensor weighted(const Tensor& result, Tensor factor) {
   return product;
 }
 
-Tensor gated(Activation activation, const Tensor& gate, const Tensor& up) {
-  const Tensor active = nn::activate(activation, gate);
+Tensor gated(const nn::ModelContext& context, Activation activation, const Tensor& gate,
+             const Tensor& up) {
+  const Tensor active = nn::activate(context, activation, gate);
   return eager::mul(active, up);
 }
 
@@ -115,7 +116,7 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
     token_idx = std::move(places[1]);
     current_state = eager::index(hidden, token_idx);
     bind_halves(frame, project(current_state, gate_up_proj_, expert));
-    frame.result = gated(shape_.activation, frame.gate, frame.up);
+    frame.result = gated(context(), shape_.activation, frame.gate, frame.up);
     frame.result = project(frame.result, down_proj_, expert);
     frame.result =
         weighted(frame.result, eager::index(eager::unsqueeze(weights, 2), token_idx, top_k_pos));
@@ -135,7 +136,8 @@ Tensor MixtureOfExperts::even_loop(const Tensor& hidden, const Tensor& chosen,
   for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
     token = tokens_of(runtime(), share(chosen));
     bind_halves(frame, project(eager::index(hidden, token), gate_up_proj_, expert));
-    frame.result = project(gated(shape_.activation, frame.gate, frame.up), down_proj_, expert);
+    frame.result =
+        project(gated(context(), shape_.activation, frame.gate, frame.up), down_proj_, expert);
     frame.result = weighted(
         frame.result,
         eager::index(eager::unsqueeze(eager::select(weights, 1, expert % chosen.size(1)), 1),
@@ -157,7 +159,7 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
   Tensor result = batched_linear(selected_states, selected);
   {
     auto halves = eager::chunk(result, 2, -1);
-    result = gated(shape_.activation, halves[0], halves[1]);
+    result = gated(context(), shape_.activation, halves[0], halves[1]);
   }
   selected = eager::index(down_proj_, expert_ids);
   result = batched_linear(result, selected);

@@ -70,7 +70,7 @@ class Gpt2Attention : public Module {
     }
     weights = eager::softmax(weights, -1, std::nullopt);
     weights = eager::to_dtype(weights, call.value.dtype());
-    weights = eager::dropout(weights, call.dropout, context().training);
+    weights = nn::plain_dropout(context(), weights, call.dropout);
     return {eager::transpose(eager::matmul(weights, call.value), 1, 2), weights};
   }
 

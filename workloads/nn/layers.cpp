@@ -23,6 +23,13 @@ Tensor gelu_new(const Tensor& x) {
   return result;
 }
 
+// Results of operators with parameters are ColoTensors under Colossal-AI. Functions that could work
+// in place (F.dropout, F.relu, F.silu) get a copy of such an argument, whether they do or not
+// (colossalai/nn/_ops/element_wise.py).
+Tensor saved_from_change(const ModelContext& context, const Tensor& x) {
+  return context.plan.framework == Framework::colossalai_gemini ? eager::clone(x) : x;
+}
+
 }  // namespace
 
 Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t out, Bias with_bias)
@@ -110,24 +117,28 @@ Dropout::Dropout(Module* parent, std::string name, double p)
 
 Tensor Dropout::operator()(Tensor x) const {
   const InModule scope(*this);
-  return eager::dropout(x, p_, context().training);
+  return plain_dropout(context(), x, p_);
 }
 
 Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p) {
-  return eager::dropout(x, context.dropout(p), context.training);
+  return plain_dropout(context, x, context.dropout(p));
 }
 
-Tensor activate(Activation activation, const Tensor& x) {
+Tensor plain_dropout(const ModelContext& context, const Tensor& x, double p) {
+  return eager::dropout(saved_from_change(context, x), p, context.training);
+}
+
+Tensor activate(const ModelContext& context, Activation activation, const Tensor& x) {
   switch (activation) {
     case Activation::relu:
-      return eager::relu(x);
+      return eager::relu(saved_from_change(context, x));
     case Activation::gelu:
     case Activation::gelu_pytorch_tanh:
       return eager::gelu(x);
     case Activation::gelu_new:
       return gelu_new(x);
     case Activation::silu:
-      return eager::silu(x);
+      return eager::silu(saved_from_change(context, x));
   }
   return x;
 }

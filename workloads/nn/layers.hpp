@@ -121,8 +121,11 @@ class Dropout : public Module {
 /// F.dropout inside a module: probability as configured, active in training.
 Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p);
 
-/// An operator or several of transformers' ACT2FN.
-Tensor activate(Activation activation, const Tensor& x);
+/// The same with a probability that no plan overrides any more.
+Tensor plain_dropout(const ModelContext& context, const Tensor& x, double p);
+
+/// transformers' ACT2FN.
+Tensor activate(const ModelContext& context, Activation activation, const Tensor& x);
 
 /// The module that ACT2FN gives: calls of it are seen by hooks; blocks keep their owner's name.
 class ActivationFunction : public Module {
@@ -132,7 +135,7 @@ class ActivationFunction : public Module {
 
   Tensor operator()(const Tensor& x) const {
     enter();
-    Tensor result = activate(activation_, x);
+    Tensor result = activate(context(), activation_, x);
     leave();
     return result;
   }

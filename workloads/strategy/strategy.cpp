@@ -1,5 +1,6 @@
 #include "workloads/strategy/strategy.hpp"
 
+#include "workloads/dist/colossalai/gemini_strategy.hpp"
 #include "workloads/dist/ddp.hpp"
 #include "workloads/dist/deepspeed/engine.hpp"
 #include "workloads/dist/fully_shard.hpp"
@@ -27,6 +28,9 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
+  if (plan.framework == Framework::colossalai_gemini) {
+    return std::make_unique<dist::GeminiStrategy>(model, plan, Gemini{});
+  }
   if (plan.framework == Framework::nemo) {
     return std::make_unique<megatron::NemoStrategy>(model, plan);
   }
