@@ -14,6 +14,7 @@
 #include "workloads/generate.hpp"
 
 using namespace highwater;
+using namespace highwater::distributed_runs;
 
 namespace {
 
@@ -34,14 +35,14 @@ TrainingPlan replicated(int ranks = 2) {
 }
 
 // The last steps' gradients are alive if nothing sets them to None.
-std::vector<Block> with_live_gradients(TrainingPlan plan) {
+std::vector<TraceBlock> with_live_gradients(TrainingPlan plan) {
   plan.zero_grad_at = ZeroGradAt::start;
   return blocks_of(plan);
 }
 
 std::vector<std::int64_t> buckets_of_second_step(const TrainingPlan& plan) {
   std::vector<std::int64_t> bytes;
-  for (const Block& block : blocks_of(plan)) {
+  for (const TraceBlock& block : blocks_of(plan)) {
     if (block.category == Category::communication && block.born_in == 2 && !block.is_freed) {
       bytes.push_back(block.bytes);
     }
@@ -113,7 +114,7 @@ TEST_CASE("ddp: one bucket of all parameters becomes many in the second forward"
           "[workloads][ddp]") {
   const auto blocks = blocks_of(replicated());
   const std::int64_t parameters = bytes_of(blocks, Category::parameter);
-  const auto first = std::ranges::find_if(blocks, [&](const Block& block) {
+  const auto first = std::ranges::find_if(blocks, [&](const TraceBlock& block) {
     return block.category == Category::communication && block.is_freed && block.freed_in == 2 &&
            block.bytes == parameters;
   });
@@ -162,7 +163,7 @@ TEST_CASE("ddp: without no_sync buckets are rebuilt in the second micro-batch",
   const auto step_of_rebuild = [](const TrainingPlan& accumulating) {
     const auto blocks = blocks_of(accumulating);
     const std::int64_t parameters = bytes_of(blocks, Category::parameter);
-    const auto first = std::ranges::find_if(blocks, [&](const Block& block) {
+    const auto first = std::ranges::find_if(blocks, [&](const TraceBlock& block) {
       return block.category == Category::communication && block.bytes == parameters &&
              block.freed_in > 0;  // not the broadcast of the parameters
     });
@@ -177,7 +178,7 @@ TEST_CASE("ddp: a static graph rebuilds one iteration later", "[workloads][ddp]"
   TrainingPlan plan = replicated();
   plan.parallel.ddp.static_graph = true;
   const auto blocks = blocks_of(plan);
-  const auto rebuilt = std::ranges::count_if(blocks, [](const Block& block) {
+  const auto rebuilt = std::ranges::count_if(blocks, [](const TraceBlock& block) {
     return block.category == Category::communication && block.born_in == 3 && !block.is_freed;
   });
   CHECK(rebuilt == 2);
@@ -190,7 +191,7 @@ TEST_CASE("ddp: buffers are broadcast in each forward that follows a reduction",
   plan.grad_accum = 3;
   const auto broadcasts = [](const TrainingPlan& accumulating) {
     const auto blocks = blocks_of(accumulating);
-    return std::ranges::count_if(blocks, [](const Block& block) {
+    return std::ranges::count_if(blocks, [](const TraceBlock& block) {
       return block.category == Category::communication && block.phase == "forward" &&
              block.bytes == 2 * 16 * 4;
     });
@@ -203,7 +204,7 @@ TEST_CASE("ddp: buffers are broadcast in each forward that follows a reduction",
 TEST_CASE("ddp: apart from its own blocks the trace is that of one GPU", "[workloads][ddp]") {
   const auto others = [](const TrainingPlan& plan) {
     std::vector<std::int64_t> bytes;
-    for (const Block& block : blocks_of(plan)) {
+    for (const TraceBlock& block : blocks_of(plan)) {
       if (block.category != Category::communication) {
         bytes.push_back(block.bytes);
       }

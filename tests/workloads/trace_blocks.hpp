@@ -7,7 +7,7 @@
 
 #include "workloads/generate.hpp"
 
-namespace highwater {
+namespace highwater::distributed_runs {
 
 inline ModelSpec small_gpt2() {
   Gpt2Config config;
@@ -31,7 +31,7 @@ inline ModelSpec small_llama() {
 }
 
 /// An allocation of a trace, and when it was freed.
-struct Block {
+struct TraceBlock {
   std::int64_t bytes = 0;
   Category category = Category::unknown;
   std::uint64_t born_in = 0;  ///< step + 1; 0: before the first
@@ -39,12 +39,12 @@ struct Block {
   bool is_freed = false;
   std::uint64_t freed_in = 0;
 
-  bool operator==(const Block&) const = default;
+  bool operator==(const TraceBlock&) const = default;
 };
 
-inline std::vector<Block> blocks_of(const TrainingPlan& plan) {
+inline std::vector<TraceBlock> blocks_of(const TrainingPlan& plan) {
   const RequestTrace trace = generate(plan);
-  std::vector<Block> blocks;
+  std::vector<TraceBlock> blocks;
   std::uint64_t step = 0;
   std::string phase;
   for (const Event& event : trace.events) {
@@ -63,9 +63,9 @@ inline std::vector<Block> blocks_of(const TrainingPlan& plan) {
   return blocks;
 }
 
-inline std::int64_t bytes_of(const std::vector<Block>& blocks, Category category) {
+inline std::int64_t bytes_of(const std::vector<TraceBlock>& blocks, Category category) {
   std::int64_t bytes = 0;
-  for (const Block& block : blocks) {
+  for (const TraceBlock& block : blocks) {
     bytes += block.category == category && !block.is_freed ? block.bytes : 0;
   }
   return bytes;
@@ -91,4 +91,4 @@ inline std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uin
   return requests;
 }
 
-}  // namespace highwater
+}  // namespace highwater::distributed_runs
