@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/recorded_digest.hpp"
+#include "workloads/eager/output_cache.hpp"
 
 using namespace highwater;
 
@@ -78,4 +79,17 @@ TEST_CASE("without eager attention's scores the core attention saves memory", "[
   plan.seq = {64};
   CHECK(bytes_after_forward(checkpointed(plan, CheckpointKind::selective_attention)) <
         bytes_after_forward(plan));
+}
+
+// Counted from the first on, in forward and again in the recomputation; other operators do not
+// count.
+TEST_CASE("checkpoint: torchtitan keeps every second product", "[workloads][checkpoint]") {
+  eager::OutputCache cache(eager::KeptProducts::every_second);
+  CHECK(cache.keeps("mm"));
+  CHECK(cache.keeps("_scaled_dot_product_flash_attention"));
+  CHECK_FALSE(cache.keeps("mm"));
+  CHECK(cache.keeps("mm"));
+  cache.replay();
+  CHECK(cache.keeps("mm"));
+  CHECK_FALSE(cache.keeps("mm"));
 }
