@@ -71,7 +71,7 @@ struct Parallelism {
 
   Ddp ddp;
   Fsdp fsdp;
-  Zero zero;  ///< DeepSpeed's zero_optimization
+  Zero zero;             ///< DeepSpeed's zero_optimization
   bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
 
   int rank = 0;  ///< whose memory is simulated, from 0; RankPlace says where it stands
