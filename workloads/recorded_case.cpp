@@ -380,9 +380,17 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   }
 }
 
-constexpr std::array<std::string_view, 11> kFsdp1Fields{
-    "kind",      "world", "mp",      "reduce", "strategy", "use_orig_params", "limit_all_gathers",
-    "replicate", "rank",  "backend", "forward_prefetch"};
+constexpr std::array<std::string_view, 11> kFsdp1Fields{"kind",
+                                                        "world",
+                                                        "mp",
+                                                        "reduce",
+                                                        "strategy",
+                                                        "use_orig_params",
+                                                        "limit_all_gathers",
+                                                        "replicate",
+                                                        "rank",
+                                                        "backend",
+                                                        "forward_prefetch"};
 
 constexpr std::array<std::pair<std::string_view, ShardingStrategy>, 4> kShardingStrategies{{
     {"FULL_SHARD", ShardingStrategy::full_shard},

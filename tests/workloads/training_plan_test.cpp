@@ -60,7 +60,8 @@ std::vector<Refusal> refusals() {
          p.grad_accum = 2;
        },
        "cannot learn the graph"},
-      {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; }, "these are options of FSDP"},
+      {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; },
+       "these are options of FSDP"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};

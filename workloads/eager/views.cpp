@@ -49,8 +49,8 @@ Dims with(const Dims& dims, std::size_t index, std::int64_t value) {
   return result;
 }
 
-// slice_backward, select_backward: zeros of the full shape, the gradient is copied into a part: by a
-// kernel, unless both are contiguous.
+// slice_backward, select_backward: zeros of the full shape, the gradient is copied into a part: by
+// a kernel, unless both are contiguous.
 Tensor zeros_for(const char* op, const Tensor& grad, const Dims& sizes, std::size_t dim) {
   const bool leads = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(dim),
                                  [](std::int64_t size) { return size == 1; });
