@@ -207,6 +207,34 @@ TEST_CASE("recorded case: fully_shard's fields become axes", "[workloads][record
                   .backend = CommBackend::fake});
 }
 
+TEST_CASE("recorded case: FSDP1's fields become axes", "[workloads][recorded]") {
+  const Parallelism plain = plan_with({{"dist", {{"kind", "fsdp1"}, {"world", 8}}}}).parallel;
+  CHECK(plain == Parallelism{.dp = 8, .dp_kind = DataParallel::fsdp1});
+  const Parallelism other = plan_with({{"dist",
+                                        {{"kind", "fsdp1"},
+                                         {"world", 8},
+                                         {"mp", "bf16"},
+                                         {"strategy", "HYBRID_SHARD"},
+                                         {"replicate", 2},
+                                         {"rank", 5},
+                                         {"use_orig_params", false},
+                                         {"limit_all_gathers", false},
+                                         {"forward_prefetch", true},
+                                         {"backend", "fake"}}}})
+                                .parallel;
+  CHECK(other == Parallelism{.dp = 8,
+                             .dp_kind = DataParallel::fsdp1,
+                             .fsdp = {.param_dtype = DType::bf16,
+                                      .reduce_dtype = DType::fp32,  // the recorder's default
+                                      .strategy = ShardingStrategy::hybrid_shard,
+                                      .use_orig_params = false,
+                                      .limit_all_gathers = false,
+                                      .forward_prefetch = true,
+                                      .replicas = 2},
+                             .rank = 5,
+                             .backend = CommBackend::fake});
+}
+
 TEST_CASE("recorded case: a memory limit is a fraction of the device", "[workloads][recorded]") {
   const RecordedCase limited = with({{"memory_limit_mib", 4096}});
   CHECK(limited.memory_fraction == Approx(4096.0 * 1048576 / 84987084800.0));

@@ -120,6 +120,7 @@ FlatParamHandle::FlatParamHandle(nn::Module& unit, FlattenedParams& flattened, P
   flatten(managed);
   if (use_orig_params_) {
     storages.clear();
+    const TensorList made = views_of(flat_param);  // nodes count; shard() makes parameters again
   } else {
     use_forward_views();
   }
@@ -287,8 +288,11 @@ void FlatParamHandle::use_forward_views() {
   }
 }
 
-// The same before backward: the views that forward's graph knows get their data back.
+// The same before backward: the views that forward's graph knows get their data back. The new ones
+// only count as nodes of the autograd thread, whose numbers order what a nested backward runs.
 void FlatParamHandle::use_recorded_views() {
+  const Scoped<bool> grad(runtime_.grad_enabled, true);
+  const TensorList made = views_of(flat_param);
   for (const Original& original : originals_) {
     if (original.view.defined()) {
       become_view(original.parameter, original.view);
@@ -367,6 +371,7 @@ void FlatParamHandle::use_sharded_views() {
 
 // _use_unsharded_views(as_params=True), which is NO_SHARD's.
 void FlatParamHandle::use_whole_params() {
+  const Scoped<bool> grad(runtime_.grad_enabled, true);
   const TensorList views = views_of(flat_param);
   for (std::size_t i = 0; i < views.size(); ++i) {
     become_parameter(originals_[i].parameter, views[i]);

@@ -22,8 +22,11 @@ int shard_ranks(const Parallelism& plan) {
   return is_hybrid ? plan.dp / plan.fsdp.replicas : plan.dp;
 }
 
-// The node whose gradient is that of `tensor`.
+// The node whose gradient is that of `tensor`; for a leaf, expand_as() finds it.
 eager::Ref<eager::Node> gradient_node(eager::Runtime& runtime, const Tensor& tensor) {
+  if (!tensor.is_leaf()) {
+    return tensor->grad_fn;
+  }
   return eager::begin_node(runtime, "", {tensor})->next_edges[0].node;
 }
 

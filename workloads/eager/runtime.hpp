@@ -109,7 +109,10 @@ class Runtime {
 
   // --- autograd -----------------------------------------------------------------------------
 
-  [[nodiscard]] std::uint64_t next_sequence_nr() { return sequence_nr_++; }
+  /// Each thread counts its own nodes (ATen/SequenceNumber.h).
+  [[nodiscard]] std::uint64_t next_sequence_nr() {
+    return sequence_nr_[static_cast<std::size_t>(thread)]++;
+  }
 
   /// Nodes waiting to be deleted without recursion (engine.cpp: deleteNode).
   std::vector<Node*> dead_nodes;
@@ -183,7 +186,7 @@ class Runtime {
   std::vector<StreamId> event_names_;  ///< not in use
   bool is_closed_ = false;             ///< the trace was taken: what still lives outlived the run
   std::uint64_t event_count_ = 0;
-  std::uint64_t sequence_nr_ = 0;
+  std::uint64_t sequence_nr_[2] = {0, 0};
   bool has_workspace_[2] = {false, false};
   boost::unordered_flat_map<SiteKey, StackId, SiteHash> sites_;
   std::vector<std::string> module_paths_;
