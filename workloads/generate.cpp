@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "traces/error.hpp"
+#include "workloads/dist/colossalai/tensor_parallel_1d.hpp"
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
@@ -131,6 +132,9 @@ class Training {
     }
     if (plan_.init != ModelInit::device) {
       nn::move_to_cuda(*model_);
+    }
+    if (plan_.framework == Framework::colossalai_gemini && plan_.parallel.tp > 1) {
+      dist::construct_tied_heads(*model_);
     }
     if (plan_.init == ModelInit::pretrained_half) {
       context_.dtype = model_dtype(plan_.precision);
