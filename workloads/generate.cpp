@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "traces/error.hpp"
+#include "workloads/dist/colossalai/tensor_parallel_1d.hpp"
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
@@ -136,6 +137,9 @@ class Training {
     const bool stays_on_meta = plan_.init == ModelInit::meta && is_fsdp2(plan_.parallel);
     if (plan_.init != ModelInit::device && !stays_on_meta) {
       nn::move_to_cuda(*model_);
+    }
+    if (plan_.framework == Framework::colossalai_gemini && plan_.parallel.tp > 1) {
+      dist::construct_tied_heads(*model_);
     }
     if (plan_.init == ModelInit::pretrained_half) {
       context_.dtype = model_dtype(plan_.precision);

@@ -516,7 +516,7 @@ constexpr std::array kParallelRules{
          "dp * tp * pp * cp: no job has more than 1048576 GPUs; give smaller sizes"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return f.shape.heads > 0 && p.tp > 1 && f.shape.heads % p.tp != 0;
+           return f.shape.heads > 0 && p.tp > 1 && f.shape.heads % p.tp != 0 && !is_gemini(f);
          },
          "tp {tp}: the {heads} attention heads of {model} cannot be split evenly; give a divisor"},
     Rule{[](const Facts& f) {

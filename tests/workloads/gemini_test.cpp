@@ -6,12 +6,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/replay.hpp"
 #include "workloads/dist/colossalai/chunk_manager.hpp"
 #include "workloads/dist/colossalai/gemini_profile.hpp"
 #include "workloads/dist/colossalai/gemini_strategy.hpp"
 #include "workloads/dist/colossalai/resize_storage.hpp"
 #include "workloads/generate.hpp"
 #include "workloads/models/presets.hpp"
+#include "workloads/outside_memory.hpp"
 
 using namespace highwater;
 
@@ -101,7 +103,34 @@ std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uint64_t w
   return requests;
 }
 
+/// One sequence of 512 tokens as LLMem trained it, on a V100 of 16,384 MiB of which 16,160 are left
+/// to programs and some of those to the context.
+std::uint64_t failures_on_v100(const char* model, int dp, int tp) {
+  TrainingPlan plan = gemini_plan(dp, tp, model_preset(model));
+  plan.batch = 1;
+  plan.seq = {512};
+  plan.steps = 2;
+  plan.gpu = *find_gpu("v100-16");
+  plan.versions.transformers = "4.29.2";
+  ReplayOptions options;
+  options.version = &version_preset("2.6");
+  options.capacity = plan.gpu.total_memory - outside_memory(plan.gpu, "2.6").context;
+  options.after_oom = AfterOom::stop;
+  return replay(generate(plan), options).counts.ooms;
+}
+
 }  // namespace
+
+TEST_CASE("gemini: LLMem's pattern of what fits on four V100", "[workloads][gemini]") {
+  CHECK(failures_on_v100("codegen-2B", 4, 1) > 0);
+  CHECK(failures_on_v100("codegen-2B", 2, 2) == 0);
+  CHECK(failures_on_v100("codegen-2B", 1, 4) == 0);
+  CHECK(failures_on_v100("bloom-3b", 4, 1) > 0);
+  CHECK(failures_on_v100("bloom-3b", 1, 4) == 0);
+  CHECK(failures_on_v100("santacoder", 4, 1) == 0);
+  CHECK(failures_on_v100("biogpt-large", 2, 2) == 0);  // 25 heads, which nothing splits
+  CHECK(failures_on_v100("llama-7b", 1, 4) > 0);
+}
 
 TEST_CASE("gemini: a small group is one chunk that stays whole", "[workloads][gemini]") {
   const std::vector<std::int64_t> elements{30 * kMi, 1000, 20 * kMi, 3000};

@@ -64,7 +64,28 @@ void split_weights(nn::Module& module, const TensorParallelRank& place, std::vec
   }
 }
 
+// Tied linear layers come after the embedding whose weight they share.
+void construct_tied_heads(nn::Module& root, std::vector<Tensor>& seen) {
+  for (const nn::NamedTensor& own : root.own_parameters()) {
+    const auto is_same = [&](const Tensor& other) { return other.get() == own.tensor.get(); };
+    if (std::ranges::any_of(seen, is_same)) {
+      const eager::OpScope op(root.runtime(), "_to_copy", 0);
+      eager::empty(root.runtime(), own.tensor.sizes(), own.tensor.dtype());
+    } else if (own.tensor.defined()) {
+      seen.push_back(own.tensor);
+    }
+  }
+  for (nn::Module* child : root.children()) {
+    construct_tied_heads(*child, seen);
+  }
+}
+
 }  // namespace
+
+void construct_tied_heads(nn::Module& root) {
+  std::vector<Tensor> seen;
+  construct_tied_heads(root, seen);
+}
 
 std::vector<Tensor> split_weights(nn::Module& root, const TensorParallelRank& place) {
   std::vector<Tensor> done;

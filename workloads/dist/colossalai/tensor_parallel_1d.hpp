@@ -20,6 +20,11 @@ struct TensorParallelRank {
   int rank = 0;
 };
 
+/// ColoInitContext puts every module's parameters on the GPU as soon as it is constructed: a head
+/// has a weight of its own there until it is tied to the embedding
+/// (zero/gemini/colo_init_context.py).
+void construct_tied_heads(nn::Module& root);
+
 /// init_colo_module: replaces the weights of all linear layers and embeddings by this rank's part.
 /// A weight that two modules share is split once. Returns the weights that were split.
 std::vector<eager::Tensor> split_weights(nn::Module& root, const TensorParallelRank& place);
