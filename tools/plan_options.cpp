@@ -316,6 +316,7 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
   reader.count("tp", parallel.tp, 1, kMostRanks);
   reader.word("tp-kind", kTensorParallels, parallel.tp_kind);
   reader.word("sp", kYesNo, parallel.sequence_parallel);
+  reader.word("loss-parallel", kYesNo, parallel.loss_parallel);
   reader.count("pp", parallel.pp, 1, kMostRanks);
   reader.word("pp-schedule", kSchedules, parallel.schedule);
   reader.count("pp-chunks", parallel.chunks, 1, kMostRanks);
@@ -414,8 +415,11 @@ void add_parallel_options(OptionParser& parser) {
           .c_str())("tp", text("N"), "tensor-parallel ranks; default 1")(
       "tp-kind", text("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
       "sp", po::value<std::string>()->implicit_value("true")->value_name("BOOL"),
-      "Megatron's sequence parallelism along the tensor-parallel ranks")(
-      "pp", text("N"), "pipeline stages; default 1")(
+      "sequence parallelism along the tensor-parallel ranks: norms work on a part each; default "
+      "false")(
+      "loss-parallel", flag(),
+      "tp-kind dtensor: logits stay split over the vocabulary (torch.distributed.tensor.parallel."
+      "loss_parallel); default false")("pp", text("N"), "pipeline stages; default 1")(
       "pp-schedule", text("S"), (choices(kSchedules) + "; default 1f1b").c_str())(
       "pp-chunks", text("N"), "model chunks per rank of an interleaved schedule; default 2")(
       "cp", text("N"), "context-parallel ranks; default 1")("ep", text("N"),

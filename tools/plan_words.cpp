@@ -90,6 +90,7 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
       {"tp", std::to_string(plan.parallel.tp)},
       {"tp-kind", word(kTensorParallels, plan.parallel.tp_kind)},
       {"sp", yes_no(plan.parallel.sequence_parallel)},
+      {"loss-parallel", yes_no(plan.parallel.loss_parallel)},
       {"pp", std::to_string(plan.parallel.pp)},
       {"pp-schedule", word(kSchedules, plan.parallel.schedule)},
       {"pp-chunks", std::to_string(plan.parallel.chunks)},

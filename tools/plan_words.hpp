@@ -28,11 +28,10 @@ struct Word {
 inline constexpr std::array kModelCodes{Word{"hf", ModelCode::hf},
                                         Word{"torchtitan", ModelCode::torchtitan},
                                         Word{"megatron", ModelCode::megatron}};
-inline constexpr std::array kFrameworks{Word{"torch", Framework::torch},
-                                        Word{"deepspeed", Framework::deepspeed},
-                                        Word{"megatron", Framework::megatron},
-                                        Word{"nemo", Framework::nemo},
-                                        Word{"colossalai-gemini", Framework::colossalai_gemini}};
+inline constexpr std::array kFrameworks{
+    Word{"torch", Framework::torch}, Word{"deepspeed", Framework::deepspeed},
+    Word{"megatron", Framework::megatron}, Word{"nemo", Framework::nemo},
+    Word{"colossalai-gemini", Framework::colossalai_gemini}};
 inline constexpr std::array kPrecisions{
     Word{"fp32", Precision::fp32}, Word{"bf16", Precision::bf16}, Word{"fp16", Precision::fp16},
     Word{"amp-bf16", Precision::amp_bf16}, Word{"amp-fp16", Precision::amp_fp16}};

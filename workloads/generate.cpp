@@ -133,9 +133,7 @@ class Training {
     if (plan_.lora.rank > 0) {
       nn::apply_lora(*model_);
     }
-    // What fully_shard makes of a model on meta is given its blocks afterwards.
-    const bool stays_on_meta = plan_.init == ModelInit::meta && is_fsdp2(plan_.parallel);
-    if (plan_.init != ModelInit::device && !stays_on_meta) {
+    if (plan_.init != ModelInit::device && !brings_model_to_device(plan_)) {
       nn::move_to_cuda(*model_);
     }
     if (plan_.framework == Framework::colossalai_gemini && plan_.parallel.tp > 1) {

@@ -383,6 +383,24 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   }
 }
 
+constexpr std::array<std::string_view, 5> kTensorParallelFields{
+    "kind", "world", "sequence_parallel", "loss_parallel", "backend"};
+
+/// parallelize_module of DTensors.
+void read_tensor_parallel(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kTensorParallelFields);
+  parallel.tp = dist.at("world").small_count();
+  if (parallel.tp < 2) {
+    throw Unsupported{"tensor parallelism over one rank is not supported"};
+  }
+  parallel.tp_kind = TensorParallel::dtensor;
+  parallel.sequence_parallel = flag(dist, "sequence_parallel");
+  parallel.loss_parallel = flag(dist, "loss_parallel");
+  if (const auto backend = dist.find("backend"); backend && !backend->is_null()) {
+    parallel.backend = word(*backend, kCommBackends);
+  }
+}
+
 constexpr std::array<std::string_view, 8> kFsdp2Fields{"kind",    "world",   "mp",        "reduce",
                                                        "reshard", "backend", "replicate", "rank"};
 
@@ -554,12 +572,40 @@ void read_gemini(const Field& dist, Parallelism& parallel) {
   parallel.tp_kind = TensorParallel::colossalai;
 }
 
+constexpr std::array<std::string_view, 9> kFsdp2TensorParallelFields{
+    "kind", "dp", "tp", "mp", "reduce", "reshard", "backend", "sequence_parallel", "loss_parallel"};
+
+/// fully_shard over modules that parallelize_module has cut.
+void read_fsdp2_tensor_parallel(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kFsdp2TensorParallelFields);
+  parallel.dp_kind = DataParallel::fsdp2;
+  parallel.tp_kind = TensorParallel::dtensor;
+  parallel.dp = dist.at("dp").small_count();
+  parallel.tp = dist.at("tp").small_count();
+  if (parallel.dp < 2 || parallel.tp < 2) {
+    throw Unsupported{"a mesh of two dimensions with one rank along one is not supported"};
+  }
+  parallel.sequence_parallel = flag(dist, "sequence_parallel");
+  parallel.loss_parallel = flag(dist, "loss_parallel");
+  parallel.fsdp.param_dtype = read_mixed(dist, "mp");
+  parallel.fsdp.reduce_dtype = read_mixed(dist, "reduce");
+  parallel.fsdp.reshard = read_reshard(dist);
+  if (const auto backend = dist.find("backend"); backend && !backend->is_null()) {
+    parallel.backend = word(*backend, kCommBackends);
+  }
+}
+
 Parallelism read_parallelism(const Field& fields) {
   Parallelism parallel;
   const Field dist = fields.at("dist");
   const std::string kind = dist.at("kind").text();
   if (kind == "ddp") {
     read_ddp(dist, parallel);
+    parallel.no_sync = fields.at("no_sync").boolean();
+  } else if (kind == "tp") {
+    read_tensor_parallel(dist, parallel);
+  } else if (kind == "fsdp2+tp") {
+    read_fsdp2_tensor_parallel(dist, parallel);
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind == "fsdp2") {
     read_fsdp2(dist, parallel);
@@ -733,6 +779,9 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
     plan.grad_clip.reset();
   }
   plan.parallel = parallel;
+  if (parallel.tp > 1 && !parallel.sequence_parallel) {
+    plan.optimizer.param_groups = 1;  // the recorder has groups of its own then, with one setting
+  }
   if (fields.at("dist").at("kind").text() == "gemini") {
     plan.framework = Framework::colossalai_gemini;
     plan.init = ModelInit::pretrained_half;

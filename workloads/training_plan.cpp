@@ -598,6 +598,73 @@ constexpr std::array kParallelRules{
          "zero1, zero2 or zero3 too"},
 };
 
+bool is_dtensor_parallel(const Parallelism& p) {
+  return p.tp > 1 && p.tp_kind == TensorParallel::dtensor;
+}
+
+// torch.distributed.tensor.parallel over the usual plan for LLaMA-like models.
+constexpr std::array kDTensorRules{
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.loss_parallel && !is_dtensor_parallel(f.plan->parallel);
+         },
+         "loss-parallel: it computes the loss of DTensors; give --tp and --tp-kind dtensor too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && f.shape.kv_heads > 0 && f.shape.kv_heads % p.tp != 0;
+         },
+         "tp {tp}: the key and value heads of {model} cannot be split evenly; give a divisor"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) &&
+                  std::ranges::any_of(f.plan->seq, [&](auto n) { return n % p.tp != 0; }) &&
+                  p.sequence_parallel;
+         },
+         "sp with tp {tp}: sequences are cut into as many parts; give lengths that tp divides"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && p.sequence_parallel && !has_plain_names(*f.plan);
+         },
+         "sp with tp-kind dtensor: transformers passes attention its input by keyword, which "
+         "PrepareModuleInput does not see; give --model-code torchtitan"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool mixes = f.plan->grad_clip || f.plan->precision == Precision::amp_fp16 ||
+                              !f.plan->set_to_none;
+           return is_dtensor_parallel(p) && !p.sequence_parallel && mixes;
+         },
+         "grad-clip, precision amp-fp16, set-to-none false with tp-kind dtensor: norms are no "
+         "DTensors then, and PyTorch's multi-tensor operators take no mixture; give --sp too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && !p.sequence_parallel &&
+                  f.plan->optimizer.param_groups != 1;
+         },
+         "param-groups 2 with tp-kind dtensor: without --sp norms are no DTensors and are a group "
+         "of their own already; give 1"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && f.plan->optimizer.impl == OptimizerImpl::fused &&
+                  f.plan->optimizer.kind != OptimizerKind::adam &&
+                  f.plan->optimizer.kind != OptimizerKind::adamw;
+         },
+         "optimizer-impl fused with tp-kind dtensor: of the fused kernels only Adam's and AdamW's "
+         "work on DTensors; give foreach"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && is_fsdp2(p) && f.shape.vocab % (p.tp * p.dp) != 0;
+         },
+         "tp with dp-kind fsdp2: fully_shard cuts the rows of {model}'s table, which tp has cut, "
+         "into even parts only; give sizes whose product divides the vocabulary"},
+    Rule{[](const Facts& f) {
+           const Optimizer& o = f.plan->optimizer;
+           const bool has_no_strategy =
+               o.kind == OptimizerKind::adafactor || o.kind == OptimizerKind::adamw_8bit;
+           return is_dtensor_parallel(f.plan->parallel) && has_no_strategy;
+         },
+         "optimizer adafactor, adamw-8bit with tp-kind dtensor: it cannot work on DTensors; give "
+         "another"},
+};
+
 bool has_pure_low_precision(const TrainingPlan& plan) {
   return plan.precision == Precision::bf16 || plan.precision == Precision::fp16;
 }
@@ -709,14 +776,57 @@ constexpr std::array kGeneratorGaps{
          "pp: the simulation splits only Megatron-Core's model into stages; give --model-code "
          "megatron, leave it out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) {
-           return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f);
+           return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f) &&
+                  !is_dtensor_parallel(f.plan->parallel);
          },
-         "tp: the simulation splits only Megatron-Core's model yet; give --model-code megatron, "
-         "leave it out, or ask 'highwater estimate'"},
+         "tp: the simulation has no such tensor parallelism for this model code; give --tp-kind "
+         "dtensor, or --framework megatron, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return f.plan->parallel.dp > 1 && !knows_data_parallel(f); },
          "dp-kind: the simulation has none of this kind with this framework and model code; give "
          "another, leave --dp out, or ask 'highwater "
          "estimate'"},
+    Rule{[](const Facts& f) {
+           const ModelConfig& config = f.plan->model.config;
+           return is_dtensor_parallel(f.plan->parallel) &&
+                  !std::holds_alternative<LlamaConfig>(config) && !has_plain_names(*f.plan);
+         },
+         "tp with tp-kind dtensor: the simulation has a plan for LLaMA-like models only; give one "
+         "of them"},
+    Rule{[](const Facts& f) {
+           const auto* llama = std::get_if<LlamaConfig>(&f.plan->model.config);
+           return is_dtensor_parallel(f.plan->parallel) && llama != nullptr &&
+                  llama->family == LlamaFamily::gemma;
+         },
+         "tp with tp-kind dtensor: Gemma's embedding, which scales a sum over the ranks, is not "
+         "supported yet by the simulation; give another model"},
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.loss_parallel && f.plan->loss.kind == LossKind::shift;
+         },
+         "loss shift with loss-parallel: not supported yet by the simulation; give flat"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && p.dp > 1 && !(is_fsdp2(p) && p.sequence_parallel);
+         },
+         "tp with dp: the simulation knows only dp-kind fsdp2 with --sp yet; give these, or leave "
+         "one of them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_dtensor_parallel(p) && p.dp > 1 &&
+                  (f.plan->precision == Precision::amp_fp16 || p.fsdp.replicas > 1 ||
+                   f.plan->init == ModelInit::cpu);
+         },
+         "precision amp-fp16, dp-replicate, init cpu with tp and dp: not supported yet "
+         "by the simulation; leave them out"},
+    Rule{[](const Facts& f) {
+           const TrainingPlan& plan = *f.plan;
+           const bool is_special =
+               plan.lora.rank > 0 || plan.optimizer.master_weights || plan.optimizer.in_backward ||
+               plan.loss.kind == LossKind::fused || plan.loss.kind == LossKind::chunked ||
+               plan.init == ModelInit::pretrained_half;
+           return is_dtensor_parallel(plan.parallel) && is_special;
+         },
+         "tp with lora, master-weights, optimizer-in-backward, a fused or chunked loss or init "
+         "pretrained-half: not supported yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_known = p.offload == Offload::optimizer && uses_deepspeed(*f.plan) &&
@@ -825,6 +935,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kOtherRules, facts, problems);
   check(kMegatronRules, facts, problems);
   check(kParallelRules, facts, problems);
+  check(kDTensorRules, facts, problems);
   check(kFsdpRules, facts, problems);
   check(kFsdp1Rules, facts, problems);
   check(kGeminiRules, facts, problems);
@@ -843,6 +954,11 @@ bool uses_deepspeed(const TrainingPlan& plan) {
       kind == DataParallel::zero1 || kind == DataParallel::zero2 || kind == DataParallel::zero3;
   return is_zero && plan.parallel.dp > 1 && plan.model_code != ModelCode::megatron &&
          plan.framework != Framework::colossalai_gemini;
+}
+
+bool has_plain_names(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::torchtitan ||
+         std::holds_alternative<PlainConfig>(plan.model.config);
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {

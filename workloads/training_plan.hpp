@@ -162,6 +162,8 @@ bool uses_deepspeed(const TrainingPlan& plan);
 
 /// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
 /// run eager when no attention is asked for.
+bool has_plain_names(const TrainingPlan& plan);
+
 bool supports_sdpa(const TrainingPlan& plan);
 
 /// Tokens per sequence of micro-batch `index` (counted over all steps).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/eager/dtensor_spec.hpp"
 #include "workloads/eager/node.hpp"
 
 namespace highwater::dist {
@@ -106,7 +107,13 @@ void FsdpParam::accumulate_unsharded_grad_if_needed() {
 
 Tensor FsdpParam::take_unsharded_grad() {
   Tensor& grad = accumulated_grad_.defined() ? accumulated_grad_ : unsharded_->grad;
-  return std::exchange(grad, {});
+  Tensor taken = std::exchange(grad, {});
+  // _get_grad_inner_tensor: a DTensor of tensor parallelism gets its parameter's layout first.
+  const eager::DTensorSpec* spec = unsharded_->spec;
+  if (taken.defined() && spec != nullptr && spec->gradient_moves()) {
+    taken = spec->redistribute(taken);
+  }
+  return taken;
 }
 
 void FsdpParam::accumulate_sharded_grad(const Tensor& flat, std::int64_t offset) {

@@ -102,6 +102,25 @@ void ProcessGroup::barrier() {
   runtime_.synchronize();
 }
 
+// ProcessGroupNCCL.cpp: collective() records the inputs; outputs are the caller's to keep.
+Work ProcessGroup::from_input(const char* name, const Tensor& input, const Tensor& output) {
+  const std::array operands{input, output};
+  const eager::RecordedScope record(runtime_, name, operands);
+  if (backend_ == CommBackend::fake) {
+    return {};
+  }
+  runtime_.record_stream(input, stream_);
+  return start();
+}
+
+Work ProcessGroup::all_gather_into_tensor_async(const Tensor& whole, const Tensor& part) {
+  return from_input("c10d::_allgather_base_", part, whole);
+}
+
+Work ProcessGroup::reduce_scatter_tensor_async(const Tensor& part, const Tensor& whole) {
+  return from_input("c10d::_reduce_scatter_base_", whole, part);
+}
+
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.
 Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& input) {
   const eager::OpScope op(runtime_, "c10d::allgather_", 0);
@@ -133,7 +152,7 @@ Work ProcessGroup::reduce_scatter(const Tensor& output, std::span<const Tensor> 
   }
   runtime_.record_stream(flat, stream_);
   runtime_.record_stream(output, stream_);
-  return {*this, runtime_.position_of(stream_)};
+  return start();
 }
 
 }  // namespace highwater::dist

@@ -1,6 +1,7 @@
 // Copies: conversions, clones, concatenation, padding (ATen/native/TensorConversions.cpp,
 // TensorFactories.cpp, TensorShape.cpp, PadNd.cpp of PyTorch 2.6).
 #include <algorithm>
+#include <utility>
 
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/ops.hpp"
@@ -50,13 +51,27 @@ TensorList widest(const AutocastOp& cast, std::span<const Tensor> operands) {
 
 }  // namespace
 
+void name_device(Runtime& runtime, bool is_dtensor) {
+  if (is_dtensor && std::exchange(runtime.lacks_fake_context, false)) {
+    empty(runtime, {1}, DType::fp32);
+  }
+}
+
+Tensor type_as(const Tensor& self, const Tensor& other) {
+  if (self.dtype() != other.dtype()) {
+    name_device(self.runtime(), self.runtime().dispatches_dtensors);
+  }
+  return to_dtype(self, other.dtype());
+}
+
 Tensor to_dtype(const Tensor& self, DType dtype) {
   if (self.dtype() == dtype) {
     return self;
   }
   const auto node = begin_node(self.runtime(), "ToCopyBackward0", {self});
   Tensor result = converted(self, dtype);
-  finish_node(node, result, [own = self.dtype()](Node&, TensorList& grads) {
+  finish_node(node, result, [own = self.dtype()](Node& self_node, TensorList& grads) {
+    name_device(*self_node.runtime, self_node.input_metadata[0].is_dtensor);
     return TensorList{to_dtype(grads[0], own)};
   });
   return result;

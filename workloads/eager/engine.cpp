@@ -30,16 +30,16 @@ struct RunsLater {
   }
 };
 
-// input_buffer.cpp: can_accumulate_inplace.
+// input_buffer.cpp: can_accumulate_inplace. It wants no tensor subclass, so DTensors never do.
 bool can_accumulate_in_place(const Tensor& sum) {
   return is_non_overlapping_and_dense(sum.sizes(), sum.strides()) && sum.use_count() == 1 &&
          sum->storage->use_count() == 1;
 }
 
-void accumulate(Tensor& sum, Tensor& grad) {
+void accumulate(Tensor& sum, Tensor& grad, bool is_dtensor) {
   if (!sum.defined()) {
     sum = std::move(grad);
-  } else if (!can_accumulate_in_place(sum)) {
+  } else if (is_dtensor || !can_accumulate_in_place(sum)) {
     sum = add(sum, grad);
   } else {
     sum.runtime().launch(1);
@@ -146,7 +146,8 @@ class GraphTask {
     if (grad.defined()) {
       // input_buffer.cpp: add.
       const OnStream accumulation(runtime_, node->stream);
-      accumulate(waiting->second[edge.input_nr], hand_over(grad, producer));
+      accumulate(waiting->second[edge.input_nr], hand_over(grad, producer),
+                 node->input_metadata[edge.input_nr].is_dtensor);
     }
     if (is_ready) {
       ready_.push({edge.node, std::move(waiting->second)});

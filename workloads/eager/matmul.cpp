@@ -71,8 +71,14 @@ Tensor product(const char* op, const Tensor& self, const Tensor& other, const Di
   return result;
 }
 
-Tensor addmm_product(const Tensor& bias, const Tensor& mat1, const Tensor& mat2) {
+// A bias that is whole on each rank is divided up to be added to parts of a sum.
+Tensor divided(const Tensor& bias) {
+  return pointwise("div", {bias}, bias.dtype());
+}
+
+Tensor addmm_product(const Tensor& own_bias, const Tensor& mat1, const Tensor& mat2) {
   Runtime& runtime = mat1.runtime();
+  const Tensor bias = runtime.divides_bias ? divided(own_bias) : own_bias;
   OpScope scope(runtime, "addmm", 0);
   Tensor result = empty(runtime, {mat1.sizes()[0], mat2.sizes()[1]}, mat1.dtype());
   const Tensor left = prepared(mat1);

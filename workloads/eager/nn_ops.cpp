@@ -214,6 +214,11 @@ Tensor dropout(const Tensor& input, double p, bool training) {
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, bool /*padding_idx*/) {
+  return embedding_of_rows(weight, indices, weight.sizes(), [](const Tensor& own) { return own; });
+}
+
+Tensor embedding_of_rows(const Tensor& weight, const Tensor& indices, const Dims& grad_sizes,
+                         const std::function<Tensor(const Tensor&)>& own_indices) {
   Runtime& runtime = weight.runtime();
   const auto node = begin_node(runtime, "EmbeddingBackward0", {weight});
   if (node) {
@@ -222,14 +227,18 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, bool /*padding_idx
   OpScope op(runtime, "embedding");
   Dims sizes = indices.sizes();
   sizes.push_back(weight.sizes()[1]);
+  const Tensor rows = own_indices(indices);
   Tensor result = empty(runtime, sizes, weight.dtype());
-  finish_node(node, result, [shape = weight.sizes()](Node& own, TensorList& grads) {
-    return embedding_backward(own, grads, shape);
+  finish_node(node, result, [grad_sizes](Node& own, TensorList& grads) {
+    return embedding_backward(own, grads, grad_sizes);
   });
   return result;
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
+  if (const auto& parallel = logits.runtime().parallel_cross_entropy) {
+    return parallel(logits, target);
+  }
   return nll_loss(log_softmax(logits, 1, logits.dtype()), target);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "workloads/eager/dtensor_spec.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
@@ -61,6 +62,13 @@ TensorList accumulate_grad(Node& node, TensorList& grads) {
   return {};
 }
 
+// A sharded parameter's gradient may be whole on every rank.
+const Dims& gradient_sizes(const Tensor& leaf) {
+  const DTensorSpec* spec = leaf->spec;
+  const bool is_whole = spec != nullptr && spec->grad_placement != Placement::shard;
+  return is_whole ? spec->sizes : leaf.sizes();
+}
+
 Ref<Node> accumulator_of(Runtime& runtime, const Tensor& leaf) {
   if (leaf->accumulator != nullptr) {
     return Ref<Node>(leaf->accumulator);
@@ -68,7 +76,7 @@ Ref<Node> accumulator_of(Runtime& runtime, const Tensor& leaf) {
   Ref<Node> node(new Node(runtime, "AccumulateGrad", kRunAtOnce));
   node->variable = leaf.get();
   node->variable_owner = leaf;
-  node->input_metadata.push_back({leaf.sizes(), leaf.dtype()});
+  node->input_metadata.push_back({gradient_sizes(leaf), leaf.dtype(), leaf->spec != nullptr});
   node->backward = accumulate_grad;
   leaf->accumulator = node.get();
   return node;
@@ -148,7 +156,7 @@ void OpenNode::end_record() {
 void Node::add_output(const Tensor& output) {
   output->grad_fn = Ref<Node>(this);
   output->output_nr = static_cast<std::uint32_t>(input_metadata.size());
-  input_metadata.push_back({output.sizes(), output.dtype()});
+  input_metadata.push_back({output.sizes(), output.dtype(), runtime->dispatches_dtensors});
   if (runtime->recorder != nullptr) {
     runtime->recorder->use(output);
   }

@@ -62,6 +62,7 @@ struct Edge {
 struct InputMetadata {
   Dims sizes;
   DType dtype;
+  bool is_dtensor = false;  ///< gradients are DTensors: never added in place
 };
 
 /// Computes the gradients of a node's inputs from those of its outputs, one for each edge.

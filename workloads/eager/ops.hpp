@@ -5,6 +5,7 @@
 // Shapes follow aten; nothing is computed.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -55,6 +56,10 @@ Tensor view_as_real(const Tensor& self);
 
 /// Tensor.to(dtype): the tensor itself if it has the type already.
 Tensor to_dtype(const Tensor& self, DType dtype);
+/// Tensor.type_as(other), which names a device, too.
+Tensor type_as(const Tensor& self, const Tensor& other);
+/// An operator's arguments name a device; see Runtime::lacks_fake_context.
+void name_device(Runtime& runtime, bool is_dtensor);
 /// Tensor.to("cuda") of a host tensor.
 Tensor to_cuda(const Tensor& self);
 Tensor clone(const Tensor& self);
@@ -145,6 +150,10 @@ Tensor safe_softmax(const Tensor& self, std::int64_t dim);
 /// F.dropout: the input itself if p is 0 or `training` is false.
 Tensor dropout(const Tensor& input, double p, bool training);
 Tensor embedding(const Tensor& weight, const Tensor& indices, bool padding_idx = false);
+/// The same for a table of which `weight` is a part: `own_indices` takes `indices`, which are
+/// saved, to places in it; the gradient has the shape `grad_sizes`.
+Tensor embedding_of_rows(const Tensor& weight, const Tensor& indices, const Dims& grad_sizes,
+                         const std::function<Tensor(const Tensor&)>& own_indices);
 /// F.cross_entropy of [rows, classes] logits and [rows] targets, reduction mean or sum.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target);
 

@@ -133,6 +133,15 @@ class Runtime {
   Thread thread = Thread::main;
   Place default_place = Place::cuda;
   StreamId stream;
+  /// Operators work on DTensors: tensors made now are such, as far as autograd is concerned.
+  bool dispatches_dtensors = false;
+  /// Products of DTensors are parts of a sum, to which a whole bias is added: rowwise layers.
+  bool divides_bias = false;
+  /// No operator on DTensors has named a device yet. The first one finds its result's shape with
+  /// fake tensors on that device, for which a context is made (fake_tensor.py: init_gpu_context).
+  bool lacks_fake_context = false;
+  /// Replaces F.cross_entropy where logits are DTensors: loss_parallel().
+  std::function<Tensor(const Tensor& logits, const Tensor& target)> parallel_cross_entropy;
   GraphRecorder* recorder = nullptr;        ///< set: operators are recorded for the compute graph
   std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
 

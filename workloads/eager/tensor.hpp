@@ -18,6 +18,7 @@ namespace highwater::eager {
 class Runtime;
 class Node;
 struct TensorImpl;
+struct DTensorSpec;
 
 enum class Place : std::uint8_t { cuda, host, meta };
 
@@ -93,6 +94,7 @@ struct TensorImpl : RefCounted {
   Node* accumulator = nullptr;  ///< the leaf's AccumulateGrad node while a graph holds it
   Tensor base;                  ///< of a view: the tensor it looks into (DifferentiableViewMeta)
   Tensor grad;                  ///< .grad of a leaf
+  const DTensorSpec* spec = nullptr;  ///< of a parameter that is a DTensor; its owner keeps it
 
   static void destroy(TensorImpl* impl);
 };

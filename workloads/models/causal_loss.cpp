@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
+// With loss_parallel() the logits are DTensors, and so is what is made of them.
+class DTensorLoss : eager::Scoped<bool> {
+ public:
+  explicit DTensorLoss(Runtime& runtime)
+      : Scoped(runtime.dispatches_dtensors, runtime.parallel_cross_entropy != nullptr) {}
+};
+
 // hidden_states[:, slice, :]
 Tensor slice_for_head(const Tensor& hidden_states) {
   const Tensor batch = eager::slice(hidden_states, 0, 0, kEnd);
@@ -80,6 +87,7 @@ void logits_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
     return;
   }
   head.runtime().mark_phase("loss");
+  const DTensorLoss dispatch(head.runtime());
   if (profile.upcast == LogitsUpcast::around_loss) {
     out.logits = eager::to_dtype(out.logits, DType::fp32);
   }
@@ -263,6 +271,7 @@ Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind) {
     logits = shifted_logits(logits);
     labels = shifted_labels(labels);
   }
+  const DTensorLoss dispatch(logits.runtime());
   Tensor loss;
   {
     const Tensor wide = eager::to_dtype(logits, DType::fp32);

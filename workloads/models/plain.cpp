@@ -55,6 +55,11 @@ class PlainAttention : public Module {
 
   Tensor operator()(Tensor x, const Tables& tables) const {
     const nn::InModule scope(*this);
+    return call(std::move(x), [&](const Tensor& in) { return attended(in, tables); });
+  }
+
+ private:
+  Tensor attended(const Tensor& x, const Tables& tables) const {
     Tensor q = heads(wq_(x));
     Tensor k = heads(wk_(x));
     Tensor v = heads(wv_(x));
@@ -78,7 +83,6 @@ class PlainAttention : public Module {
     return result;
   }
 
- private:
   struct Locals {
     Tensor scores;
     Tensor hidden;
@@ -145,7 +149,7 @@ class PlainMlp : public Module {
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
-    return w2_(product(x));
+    return call(std::move(x), [this](const Tensor& in) { return w2_(product(in)); });
   }
 
  private:

@@ -93,7 +93,7 @@ Tensor RmsNorm::plain(Tensor x) const {
   }
   Tensor result;
   {
-    const Tensor narrow = eager::to_dtype(scaled, x.dtype());
+    const Tensor narrow = eager::type_as(scaled, x);
     result = eager::mul(weight_, narrow);
   }
   eager::end_of_frame(wide, scaled);

@@ -43,18 +43,18 @@ class TitanNorm : public Module {
  private:
   [[nodiscard]] Tensor scaled(const Tensor& x) const {
     Tensor y = eager::to_dtype(x, DType::fp32);
-    y = normalized(y, x.dtype());
+    y = normalized(y, x);
     Tensor result = eager::mul(y, weight_);
     return result;
   }
 
-  static Tensor normalized(const Tensor& y, DType dtype) {
+  static Tensor normalized(const Tensor& y, const Tensor& x) {
     Tensor product;
     {
       const Tensor scale = inverse_root(y);
       product = eager::mul(y, scale);
     }
-    return eager::to_dtype(product, dtype);
+    return eager::type_as(product, x);
   }
 
   static Tensor inverse_root(const Tensor& y) {
@@ -100,6 +100,11 @@ class TitanAttention : public Module {
 
   Tensor operator()(Tensor x, const Tensor& frequencies) const {
     const nn::InModule scope(*this);
+    return call(std::move(x), [&](const Tensor& in) { return attended(in, frequencies); });
+  }
+
+ private:
+  Tensor attended(const Tensor& x, const Tensor& frequencies) const {
     Tensor q = wq_(x);
     Tensor k = wk_(x);
     Tensor v = wv_(x);
@@ -118,7 +123,6 @@ class TitanAttention : public Module {
     return result;
   }
 
- private:
   Tensor heads(const Tensor& states) const {
     return eager::view(states, {states.size(0), states.size(1), -1, head_dim_});
   }
@@ -158,7 +162,7 @@ class TitanFeedForward : public Module {
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
-    return w2_(product(x));
+    return call(std::move(x), [this](const Tensor& in) { return w2_(product(in)); });
   }
 
  private:

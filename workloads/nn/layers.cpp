@@ -87,7 +87,9 @@ Tensor Embedding::operator()(Tensor indices) const {
 
 Tensor Embedding::look_up(const Tensor& indices) const {
   const InModule scope(*this);
-  return call(indices, [this](const Tensor& in) { return eager::embedding(weight, in); });
+  return call(indices, [this](const Tensor& in) {
+    return lookup_ ? lookup_(weight, in) : eager::embedding(weight, in);
+  });
 }
 
 Tensor Embedding::hooked(Tensor output) const {

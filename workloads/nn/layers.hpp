@@ -1,6 +1,7 @@
 // The layers of torch.nn that the covered models use.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -76,6 +77,11 @@ class Embedding : public Module {
 
   Tensor operator()(Tensor indices) const;
 
+  /// Replaces F.embedding: a table of which this rank holds a part only.
+  void set_lookup(std::function<Tensor(const Tensor& weight, const Tensor& indices)> lookup) {
+    lookup_ = std::move(lookup);
+  }
+
   /// enable_input_require_grads(): the output becomes a leaf that requires a gradient, so that
   /// checkpointed blocks behind a frozen embedding are differentiated.
   void let_output_require_grad() { output_requires_grad_ = true; }
@@ -88,6 +94,7 @@ class Embedding : public Module {
   [[nodiscard]] Tensor hooked(Tensor output) const;
 
  private:
+  std::function<Tensor(const Tensor&, const Tensor&)> lookup_;
   bool output_requires_grad_ = false;
 };
 

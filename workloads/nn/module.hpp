@@ -135,11 +135,15 @@ class Module {
   using HookList = std::vector<std::shared_ptr<ForwardHooks>>;
 
   template <class List, class Forward>
-  static TensorList call_between(const HookList& all, const List& arguments,
-                                 const Forward& forward) {
+  TensorList call_between(const HookList& all, const List& arguments,
+                          const Forward& forward) const {
     if (all.empty()) {
       return forward(arguments);
     }
+    // What hooks before forward switch on they need not switch off when it throws.
+    const eager::Scoped<bool> dispatch(runtime().dispatches_dtensors,
+                                       runtime().dispatches_dtensors);
+    const eager::Scoped<bool> division(runtime().divides_bias, runtime().divides_bias);
     List replaced = arguments;  // the caller's stay, as _wrapped_call_impl's frame holds them
     for (const auto& hooks : all) {
       hooks->before(replaced);

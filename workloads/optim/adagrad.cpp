@@ -6,6 +6,12 @@ namespace highwater::optim {
 
 namespace {
 
+// _foreach_mul of the gradients; it sums parts.
+TensorVector numerators(const Slots& slots) {
+  const TensorVector sums = summed_grads(slots);
+  return foreach_grads("_foreach_mul", slots);
+}
+
 // _multi_tensor_adagrad: the numerators reuse the copies that weight decay made.
 void update_lists(const Update& update, const Slots& slots) {
   TensorVector std;
@@ -13,10 +19,12 @@ void update_lists(const Update& update, const Slots& slots) {
   for (const auto& group : by_dtype(slots)) {
     TensorVector decayed;
     if (update.decays) {
-      decayed = foreach_grads("_foreach_add", group);
+      decayed = decayed_grads(group);
     }
+    redistribute_grads(group, 2);  // _foreach_addcmul_
     std = foreach_state("_foreach_sqrt", group, 0);
-    numerator = update.decays ? std::move(decayed) : foreach_grads("_foreach_mul", group);
+    numerator = update.decays ? std::move(decayed) : numerators(group);
+    redistribute_whole_grads(group);  // _foreach_addcdiv_
   }
   std.clear();
   numerator.clear();
@@ -31,7 +39,9 @@ void update_one_by_one(const Update& update, const Slots& slots) {
     if (update.decays) {
       grad = make_like("add", slot->param->grad);
     }
+    redistribute_grads(*slot, 2);  // addcmul_
     std = make_like("sqrt", slot->state[0]);
+    redistribute_grads(*slot, 1);  // addcdiv_
   }
   eager::end_of_frame(grad, std);
 }

@@ -31,8 +31,13 @@ void init_state(const Update& update, Slot& slot) {
 void update_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
   TensorVector exp_avg_sq_sqrt;
   for (const auto& group : by_dtype(slots)) {
-    if (adds_decay) {
-      foreach_grads("_foreach_add", group);  // deleted before the denominators are made
+    {
+      TensorVector device_grads;  // deleted before the denominators are made
+      if (adds_decay) {
+        device_grads = decayed_grads(group);
+      }
+      redistribute_grads(group, 1);  // _foreach_lerp_
+      redistribute_grads(group, 2);  // _foreach_addcmul_
     }
     if (multiplies_decay) {
       launch_foreach(group, kOneList);
@@ -56,6 +61,8 @@ void update_one_by_one(const Slots& slots, bool adds_decay) {
     if (adds_decay) {
       grad = make_like("add", slot->param->grad);
     }
+    redistribute_grads(*slot, 1);  // lerp_
+    redistribute_grads(*slot, 2);  // addcmul_
     Tensor root = make_like("sqrt", slot->state[kDenominatorSource]);
     Tensor ratio = make_like("div", root);
     root.reset();
@@ -74,6 +81,10 @@ void step(const Update& update, const Slots& slots, bool adds_decay, bool multip
     update_lists(slots, adds_decay, multiplies_decay);
   } else if (update.path == Path::loop) {
     update_one_by_one(slots, adds_decay);
+  } else {
+    for (const auto& group : by_dtype(slots)) {
+      redistribute_grads(group, 1);
+    }
   }
 }
 

@@ -52,6 +52,21 @@ TensorVector foreach_grads(const char* op, const Slots& slots);
 /// The same for state tensor `index`.
 TensorVector foreach_state(const char* op, const Slots& slots, std::size_t index);
 
+/// torch._foreach_add(grads, params, alpha=weight_decay) into new gradients.
+TensorVector decayed_grads(const Slots& slots);
+
+/// What an operator makes for itself of gradients that are DTensors laid out otherwise than the
+/// tensors it writes to: `uses` of its arguments are lists of them (list_pointwise_strategy in
+/// torch/distributed/tensor/_ops/_pointwise_ops.py). Nothing for other gradients.
+void redistribute_grads(const Slots& slots, int uses);
+void redistribute_grads(const Slot& slot, int uses);
+
+/// The same for operands that were summed by an operator before.
+void redistribute_whole_grads(const Slots& slots);
+
+/// The same for what an operator that is not linear makes of tensors which are parts of a sum.
+TensorVector summed_grads(const Slots& slots);
+
 void adam(const Update& update, const Slots& slots);   // adam.cpp
 void adamw(const Update& update, const Slots& slots);  // adam.cpp
 void sgd(const Update& update, const Slots& slots);

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "workloads/eager/dtensor_spec.hpp"
 #include "workloads/eager/ops.hpp"
-#include "workloads/optim/tensor_vector.hpp"
+#include "workloads/optim/algorithms.hpp"
 
 namespace highwater {
 
@@ -19,6 +20,32 @@ std::vector<Tensor> of_dtype(const std::vector<Tensor>& tensors, DType dtype) {
   std::ranges::copy_if(tensors, std::back_inserter(found),
                        [dtype](const Tensor& tensor) { return tensor.dtype() == dtype; });
   return found;
+}
+
+// Norms of DTensors are parts of a sum over the ranks, but those of whole gradients are not; these
+// are divided up to be stacked with the others (_NormPartial in distributed/tensor/_ops/
+// _math_ops.py).
+TensorVector as_parts(const TensorVector& norms, std::span<const Tensor> parameters) {
+  TensorVector parts;
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    const auto* spec = parameters[i]->spec;
+    if (spec != nullptr && spec->grad_placement == eager::Placement::replicate) {
+      parts.push_back(optim::make_like("div", norms[i]));
+    }
+  }
+  return parts;
+}
+
+// The sum over the ranks of squares, for an operator that needs it whole.
+Tensor whole_norm(const Tensor& norm, const eager::DTensorSpec* spec) {
+  if (spec == nullptr) {
+    return norm;
+  }
+  Tensor square = optim::make_like("pow", norm);
+  const Tensor sum = spec->all_reduce(square);
+  Tensor root = optim::make_like("pow", sum);
+  square.reset();
+  return root;
 }
 
 // torch.stack of scalars.
@@ -44,19 +71,32 @@ TensorVector norms_of(Runtime& runtime, const std::vector<Tensor>& grads) {
 
 // max_norm / (total_norm + 1e-6), which is reciprocal() * max_norm, then clamp. The gradients are
 // scaled in place. Before 2.6 all this is one function, whose list of norms lives to its end.
-void clip(Runtime& runtime, const std::vector<Tensor>& grads, const FullValue& full_value) {
+void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_value) {
+  std::vector<Tensor> parameters;
+  std::vector<Tensor> grads;
+  for (const optim::Slot* slot : slots) {
+    parameters.push_back(slot->param);
+    grads.push_back(slot->param->grad);
+  }
   TensorVector norms = norms_of(runtime, grads);
-  const Tensor total_norm = optim::vector_norm(stack(runtime, norms), {}, false);
+  const auto stacked = [&] {
+    const TensorVector parts = as_parts(norms, parameters);
+    return stack(runtime, norms);
+  };
+  const Tensor total_norm = optim::vector_norm(stacked(), {}, false);
   if (runtime.torch >= eager::Release{2, 6}) {
     norms.clear();
   }
   Tensor sum = optim::make_like("add", total_norm);
-  Tensor full = full_value ? full_value(sum) : sum;
-  Tensor reciprocal = optim::make_like("reciprocal", full);
-  full.reset();
+  Tensor reciprocal;
+  {
+    const Tensor whole = full_value ? full_value(sum) : whole_norm(sum, parameters.front()->spec);
+    reciprocal = optim::make_like("reciprocal", whole);
+  }
   Tensor clip_coef = optim::make_like("mul", reciprocal);
   eager::end_of_frame(reciprocal, sum);
   Tensor clip_coef_clamped = optim::make_like("clamp", clip_coef);
+  optim::summed_grads(slots);  // _foreach_mul_
   norms.clear();
   eager::end_of_frame(clip_coef, clip_coef_clamped);
 }
@@ -65,14 +105,18 @@ void clip(Runtime& runtime, const std::vector<Tensor>& grads, const FullValue& f
 
 void clip_grad_norm(Runtime& runtime, std::span<const Tensor> parameters,
                     const FullValue& full_value) {
-  std::vector<Tensor> grads;
+  std::vector<optim::Slot> owned;
   for (const auto& parameter : parameters) {
     if (parameter->grad.defined()) {
-      grads.push_back(parameter->grad);
+      owned.push_back({.param = parameter, .model = {}, .state = {}});
     }
   }
-  if (!grads.empty()) {
-    clip(runtime, grads, full_value);
+  optim::Slots slots;
+  for (optim::Slot& slot : owned) {
+    slots.push_back(&slot);
+  }
+  if (!slots.empty()) {
+    clip(runtime, slots, full_value);
   }
 }
 

@@ -27,8 +27,8 @@ Path path_of(const Optimizer& choice) {
   return Path::foreach;
 }
 
-bool group_decays(const Optimizer& choice, std::size_t index, std::size_t count) {
-  return count > 1 ? index == 0 : choice.kind == OptimizerKind::adamw;
+bool group_decays(const Optimizer& choice, std::size_t index, bool by_group) {
+  return by_group ? index == 0 : choice.kind == OptimizerKind::adamw;
 }
 
 template <class Groups, class Function>
@@ -85,7 +85,8 @@ OptimizerRun::~OptimizerRun() {
 void OptimizerRun::make_instances(const std::vector<std::vector<Tensor>>& groups) {
   instances_.resize(choice_.in_backward ? 0 : 1);
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const Group without_slots{.slots = {}, .decays = group_decays(choice_, i, groups.size())};
+    const Group without_slots{.slots = {},
+                              .decays = group_decays(choice_, i, choice_.param_groups == 2)};
     if (!choice_.in_backward) {
       instances_.front().groups.push_back(without_slots);
     }
@@ -189,7 +190,17 @@ void OptimizerRun::zero_grad(bool set_to_none) {
 void OptimizerRun::zero_grad(Instance& instance, bool set_to_none) {
   if (set_to_none) {
     for_each_slot(instance.groups, [](Slot& slot) { slot.param->grad.reset(); });
+    return;
   }
+  const bool zeroes_lists =
+      choice_.impl == OptimizerImpl::foreach || choice_.impl == OptimizerImpl::fused;
+  Slots slots;
+  for_each_slot(instance.groups, [&](Slot& slot) {
+    if (zeroes_lists && slot.param->grad.defined()) {
+      slots.push_back(&slot);
+    }
+  });
+  optim::summed_grads(slots);  // _foreach_zero_ of DTensors
 }
 
 }  // namespace highwater

@@ -13,9 +13,11 @@ void update_lists(const Update& update, const Slots& slots) {
   for (const auto& group : by_dtype(slots)) {
     grouped_grads.clear();
     if (update.decays) {
-      grouped_grads = foreach_grads("_foreach_add", group);
+      grouped_grads = decayed_grads(group);
     }
+    redistribute_grads(group, 2);  // _foreach_addcmul_
     avg = foreach_state("_foreach_sqrt", group, 0);
+    redistribute_grads(group, 1);  // _foreach_addcdiv_
   }
   grouped_grads.clear();
   avg.clear();
@@ -30,7 +32,9 @@ void update_one_by_one(const Update& update, const Slots& slots) {
     if (update.decays) {
       grad = make_like("add", slot->param->grad);
     }
+    redistribute_grads(*slot, 2);  // addcmul_
     avg = make_like("sqrt", slot->state[0]);
+    redistribute_grads(*slot, 1);  // addcdiv_
   }
   eager::end_of_frame(grad, avg);
 }

@@ -15,17 +15,20 @@ void update_lists(const Update& update, const Slots& slots) {
   for (const auto& group : by_dtype(slots)) {
     device_grads.clear();
     if (update.decays) {
-      device_grads = foreach_grads("_foreach_add", group);
+      device_grads = decayed_grads(group);
     }
-    if (!update.momentum) {
-      continue;
-    }
-    for (Slot* slot : group) {
-      if (slot->state.empty()) {
-        add_state(*slot, make_like("clone", slot->param->grad));
+    if (update.momentum) {
+      if (!group.front()->state.empty()) {
+        summed_grads(group);  // _foreach_mul_ of the buffers, which are laid out as gradients
       }
+      for (Slot* slot : group) {
+        if (slot->state.empty()) {
+          add_state(*slot, make_like("clone", slot->param->grad));
+        }
+      }
+      device_grads.clear();
     }
-    device_grads.clear();
+    redistribute_grads(group, 1);  // _foreach_add_ to the parameters
   }
 }
 
@@ -37,13 +40,15 @@ void update_one_by_one(const Update& update, const Slots& slots) {
     if (update.decays) {
       grad = make_like("add", slot->param->grad);
     }
-    if (!update.momentum) {
-      continue;
+    if (update.momentum) {
+      if (slot->state.empty()) {
+        add_state(*slot, make_like("clone", slot->param->grad));
+      } else {
+        summed_grads({slot});  // mul_ of the buffer, which is laid out as the gradient
+      }
+      grad.reset();
     }
-    if (slot->state.empty()) {
-      add_state(*slot, make_like("clone", slot->param->grad));
-    }
-    grad.reset();
+    redistribute_grads(*slot, 1);  // add_ to the parameter
   }
 }
 

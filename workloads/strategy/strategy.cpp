@@ -3,6 +3,7 @@
 #include "workloads/dist/colossalai/gemini_strategy.hpp"
 #include "workloads/dist/ddp.hpp"
 #include "workloads/dist/deepspeed/engine.hpp"
+#include "workloads/dist/fsdp_tensor_parallel.hpp"
 #include "workloads/dist/fully_shard.hpp"
 #include "workloads/dist/fully_sharded_data_parallel.hpp"
 #include "workloads/megatron/nemo_strategy.hpp"
@@ -13,6 +14,12 @@ namespace highwater {
 namespace {
 
 std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const TrainingPlan& plan) {
+  if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
+    return std::make_unique<dist::FsdpTensorParallel>(model, plan);
+  }
+  if (plan.parallel.tp > 1) {
+    return std::make_unique<dist::TensorParallel>(model, plan);
+  }
   if (is_fsdp2(plan.parallel)) {
     return std::make_unique<dist::FullyShard>(model, plan.parallel);
   }
@@ -26,6 +33,11 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
 }
 
 }  // namespace
+
+bool brings_model_to_device(const TrainingPlan& plan) {
+  const bool wraps_meta = plan.parallel.tp > 1 || is_fsdp2(plan.parallel);
+  return wraps_meta && plan.init == ModelInit::meta;
+}
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
   if (plan.framework == Framework::colossalai_gemini) {

@@ -46,7 +46,11 @@ class Strategy {
   virtual void set_gradient_sync(bool /*syncs*/) {}
 };
 
-/// The strategy that `plan` asks for, around a model that is on the device. Both must outlive it.
+/// Whether the strategy takes a model that is on meta still, and brings its shards to the device.
+bool brings_model_to_device(const TrainingPlan& plan);
+
+/// The strategy that `plan` asks for, around a model that is on the device or is brought there.
+/// Both must outlive it.
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan);
 
 }  // namespace highwater

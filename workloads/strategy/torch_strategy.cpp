@@ -17,8 +17,7 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
                              std::unique_ptr<Wrapper> wrapper)
     : plan_(plan),
       wrapper_(std::move(wrapper)),
-      optimizer_(runtime, plan.optimizer,
-                 parameter_groups(wrapper_->parameters(), plan.optimizer.param_groups),
+      optimizer_(runtime, plan.optimizer, wrapper_->parameter_groups(plan.optimizer.param_groups),
                  wrapper_->resharding()) {
   if (scales_gradients(plan)) {
     scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
@@ -26,7 +25,12 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
 }
 
 void TorchStrategy::backward(const Tensor& loss) {
-  eager::backward(scaler_ ? scaler_->scale(loss) : loss);
+  if (!scaler_) {
+    return eager::backward(loss);
+  }
+  const Tensor scaled =
+      scaler_->scale(loss);  // the caller's temporary outlives the root's gradient
+  eager::backward(scaled);
 }
 
 void TorchStrategy::clip_gradients() {

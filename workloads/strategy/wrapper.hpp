@@ -23,6 +23,9 @@ class Wrapper {
   /// Those that require gradients, in the order of parameters().
   [[nodiscard]] virtual std::vector<eager::Tensor> parameters() const = 0;
 
+  /// The optimizer's groups: one of all parameters, or two with norms and biases in the second.
+  [[nodiscard]] virtual std::vector<std::vector<eager::Tensor>> parameter_groups(int groups) const;
+
   /// clip_grad_norm_ as a script with this wrapper calls it.
   virtual void clip_gradients();
 

@@ -1,0 +1,32 @@
+#include "workloads/dist/fsdp_tensor_parallel.hpp"
+
+#include "workloads/optim/clip_grad.hpp"
+
+namespace highwater::dist {
+
+using eager::Placement;
+using eager::Tensor;
+
+FsdpTensorParallel::FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan)
+    : model_(model), tensor_parallel_(model, plan), fully_shard_(model, plan.parallel) {
+  const std::vector<Tensor> wholes = tensor_parallel_.parameters();
+  const std::vector<Tensor> shards = fully_shard_.parameters();
+  for (std::size_t i = 0; i < wholes.size(); ++i) {
+    const eager::DTensorSpec* spec = wholes[i]->spec;
+    if (spec != nullptr && spec->placement == Placement::replicate) {
+      eager::DTensorSpec& own = specs_.emplace_back();
+      own.sizes = shards[i].sizes();  // placement and gradient: replicated, the default
+      shards[i]->spec = &own;
+    }
+  }
+}
+
+// One dimension of the mesh after the other.
+void FsdpTensorParallel::clip_gradients() {
+  clip_grad_norm(model_.runtime(), parameters(), [this](const Tensor& partial) {
+    const Tensor over_dp = fully_shard_.resharding()->full_norm(partial);
+    return tensor_parallel_.full_norm(over_dp);
+  });
+}
+
+}  // namespace highwater::dist

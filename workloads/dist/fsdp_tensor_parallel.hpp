@@ -1,0 +1,44 @@
+// FSDP2 over a model whose modules are tensor-parallel: fully_shard after parallelize_module, on a
+// mesh of two dimensions (dp, tp).
+//
+// fully_shard cuts each rank's local tensors once more; gradients come to the layout of tensor
+// parallelism before they are reduced (fsdp_param.cpp). Norms for clipping are parts of a sum over
+// both dimensions; those of parameters that tensor parallelism replicates are divided up for it.
+#pragma once
+
+#include <deque>
+
+#include "workloads/dist/fully_shard.hpp"
+#include "workloads/dist/tensor_parallel.hpp"
+
+namespace highwater::dist {
+
+class FsdpTensorParallel : public Wrapper {
+ public:
+  /// `model` and `plan` must outlive the wrapper.
+  FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan);
+
+  models::Outputs forward(models::Inputs inputs) override {
+    return fully_shard_.forward(std::move(inputs));
+  }
+
+  [[nodiscard]] std::vector<eager::Tensor> parameters() const override {
+    return fully_shard_.parameters();
+  }
+
+  [[nodiscard]] const optim::Resharding* resharding() const override {
+    return fully_shard_.resharding();
+  }
+
+  void clip_gradients() override;
+
+  void set_gradient_sync(bool syncs) override { fully_shard_.set_gradient_sync(syncs); }
+
+ private:
+  models::LanguageModel& model_;
+  TensorParallel tensor_parallel_;
+  FullyShard fully_shard_;
+  std::deque<eager::DTensorSpec> specs_;  ///< of shards
+};
+
+}  // namespace highwater::dist
