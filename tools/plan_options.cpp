@@ -289,6 +289,13 @@ void read_megatron(PlanReader& reader, Parallelism& parallel) {
         reader.integer<std::int64_t>("ddp-bucket-size", *given, 1, std::int64_t{1} << 40);
   }
   reader.count("vocab-divisor", megatron.vocab_divisor, 1, 1 << 20);
+  reader.word("cp-kind", kContextParallels, megatron.cp_kind);
+  if (reader.text("moe-capacity-factor") != "none") {
+    megatron.moe_capacity_factor =
+        reader.real("moe-capacity-factor", 1e-3, 1e3, "above 0, or none for dropless");
+  }
+  megatron.moe_imbalance =
+      reader.real("moe-imbalance", 1, 1e6, "1 or more").value_or(megatron.moe_imbalance);
   Apex& apex = parallel.apex;
   apex.bucket_cap_mb =
       reader.real("apex-bucket-mb", 1e-3, 1e6, "above 0").value_or(apex.bucket_cap_mb);
@@ -422,8 +429,17 @@ void add_parallel_options(OptionParser& parser) {
       "loss_parallel); default false")("pp", text("N"), "pipeline stages; default 1")(
       "pp-schedule", text("S"), (choices(kSchedules) + "; default 1f1b").c_str())(
       "pp-chunks", text("N"), "model chunks per rank of an interleaved schedule; default 2")(
-      "cp", text("N"), "context-parallel ranks; default 1")("ep", text("N"),
-                                                            "expert-parallel ranks; default 1")(
+      "cp", text("N"), "context-parallel ranks: parts of each sequence; default 1")(
+      "cp-kind", text("K"),
+      (choices(kContextParallels) +
+       "; default ring (Megatron's cp_comm_type p2p; ulysses is its a2a)")
+          .c_str())("ep", text("N"), "ranks that share the experts, of dp * cp; default 1")(
+      "moe-capacity-factor", text("X"),
+      "every expert takes X times its even share of tokens, padded "
+      "(--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity); default none: "
+      "dropless")(
+      "moe-imbalance", text("X"),
+      "dropless: the busiest expert-parallel rank receives X times the mean; default 1")(
       "offload", text("W"), (choices(kOffloads) + "; default none").c_str())(
       "bucket-cap-mb", text("MIB"),
       "size of DDP's gradient buckets; default 25, and 1 for the first")(

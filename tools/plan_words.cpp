@@ -114,6 +114,9 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
                               ? std::to_string(*plan.parallel.megatron.bucket_size)
                               : std::string("default")},
       {"vocab-divisor", std::to_string(plan.parallel.megatron.vocab_divisor)},
+      {"cp-kind", word(kContextParallels, plan.parallel.megatron.cp_kind)},
+      {"moe-capacity-factor", number_or_none(plan.parallel.megatron.moe_capacity_factor)},
+      {"moe-imbalance", fmt::format("{}", plan.parallel.megatron.moe_imbalance)},
       {"apex-bucket-mb", fmt::format("{}", plan.parallel.apex.bucket_cap_mb)},
       {"apex-remainders", yes_no(plan.parallel.apex.store_remainders)},
       {"apex-contiguous-grads", yes_no(plan.parallel.apex.contiguous_grads)},

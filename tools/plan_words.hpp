@@ -80,6 +80,8 @@ inline constexpr std::array kDataParallels{
 inline constexpr std::array kTensorParallels{Word{"megatron", TensorParallel::megatron},
                                              Word{"colossalai", TensorParallel::colossalai},
                                              Word{"dtensor", TensorParallel::dtensor}};
+inline constexpr std::array kContextParallels{Word{"ring", ContextParallel::ring},
+                                              Word{"ulysses", ContextParallel::ulysses}};
 inline constexpr std::array kSchedules{Word{"naive", PipelineSchedule::naive},
                                        Word{"gpipe", PipelineSchedule::gpipe},
                                        Word{"1f1b", PipelineSchedule::one_f_one_b},

@@ -145,8 +145,8 @@ class Training {
     }
     strategy_ = make_strategy(*model_, plan_);
     if (plan_.parallel.pp > 1) {
-      pipeline_.emplace(runtime_, plan_, *strategy_, [this](std::int64_t index) {
-        load_data(sequence_length(plan_, index));
+      pipeline_.emplace(runtime_, plan_, *strategy_, [this](std::int64_t index, BatchParts parts) {
+        load_data(sequence_length(plan_, index), parts);
         return std::exchange(batch_, {});
       });
     }
@@ -222,10 +222,30 @@ class Training {
     return tensor;
   }
 
-  void load_data(std::int64_t length) {
+  // get_batch_on_this_cp_rank: the whole sequence goes when its part exists.
+  void take_own_part(Tensor& whole) {
+    if (!whole.defined()) {
+      return;
+    }
+    const Tensor index = eager::empty(runtime_, {2}, DType::int64);
+    Tensor part =
+        eager::empty(runtime_, {plan_.batch, whole.size(1) / plan_.parallel.cp}, DType::int64);
+    runtime_.categorize(part, Category::input);
+    whole = std::move(part);
+  }
+
+  void load_data(std::int64_t length, BatchParts parts = {}) {
     runtime_.mark_phase("data");
-    batch_.input_ids = batch_tensor(length);
-    batch_.labels = batch_tensor(length);
+    if (parts.tokens) {
+      batch_.input_ids = batch_tensor(length);
+    }
+    if (parts.labels) {
+      batch_.labels = batch_tensor(length);
+    }
+    if (plan_.parallel.cp > 1) {
+      take_own_part(batch_.input_ids);
+      take_own_part(batch_.labels);
+    }
     if (plan_.attention_mask) {
       batch_.attention_mask = batch_tensor(length);
     }

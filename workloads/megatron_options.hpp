@@ -11,6 +11,10 @@
 
 namespace highwater {
 
+/// How attention sees the whole sequence under context parallelism (cp_comm_type): keys and values
+/// go around a ring (p2p), or heads are exchanged for tokens (a2a, DeepSpeed-Ulysses).
+enum class ContextParallel : std::uint8_t { ring, ulysses };
+
 /// Options of Megatron-Core's DistributedDataParallel and layers.
 struct Megatron {
   bool overlap_grad_reduce = false;   ///< --overlap-grad-reduce
@@ -22,7 +26,12 @@ struct Megatron {
   std::optional<std::int64_t> bucket_size;
   /// --no-gradient-accumulation-fusion switches it off: weight gradients as blocks of their own.
   bool wgrad_fusion = true;
-  std::int64_t vocab_divisor = 128;  ///< --make-vocab-size-divisible-by
+  std::int64_t vocab_divisor = 128;                 ///< --make-vocab-size-divisible-by
+  ContextParallel cp_kind = ContextParallel::ring;  ///< --cp-comm-type p2p
+  /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.
+  std::optional<double> moe_capacity_factor;
+  /// Of a dropless mixture: the first expert-parallel rank receives so many times the mean of all.
+  double moe_imbalance = 1;
 
   bool operator==(const Megatron&) const = default;
 };

@@ -68,7 +68,7 @@ struct Parallelism {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 2;  ///< of an interleaved schedule: model chunks per rank
   int cp = 1;      ///< context parallel: parts of each sequence
-  int ep = 1;      ///< ranks over which experts are spread, a part of dp
+  int ep = 1;      ///< ranks over which experts are spread, a part of dp * cp
   Offload offload = Offload::none;
 
   Ddp ddp;
@@ -123,6 +123,32 @@ constexpr RankPlace rank_place(const Parallelism& p) {
           .tp = p.rank % p.tp,
           .pp = p.rank / (p.tp * p.cp * p.dp),
           .cp = p.rank / p.tp % p.cp};
+}
+
+/// A group of ranks and this rank's number in it.
+struct GroupPlace {
+  int ranks = 1;
+  int rank = 0;
+
+  bool operator==(const GroupPlace&) const = default;
+};
+
+/// Those that sum the same gradients: context-parallel ranks count as data-parallel ones, too
+/// (parallel_state.py: get_data_parallel_group(with_context_parallel=True)).
+constexpr GroupPlace data_group(const Parallelism& p) {
+  const int ranks = p.dp * p.cp;
+  return {.ranks = ranks, .rank = p.rank / p.tp % ranks};
+}
+
+/// Neighbours among which the experts are spread (get_expert_model_parallel_group).
+/// @pre ep divides dp * cp
+constexpr GroupPlace expert_group(const Parallelism& p) {
+  return {.ranks = p.ep, .rank = data_group(p).rank % p.ep};
+}
+
+/// Those with the same experts (get_expert_data_parallel_group).
+constexpr GroupPlace expert_data_group(const Parallelism& p) {
+  return {.ranks = p.dp * p.cp / p.ep, .rank = data_group(p).rank / p.ep};
 }
 
 }  // namespace highwater

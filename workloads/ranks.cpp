@@ -108,7 +108,7 @@ class Shards {
  public:
   explicit Shards(const TrainingPlan& plan) : plan_(plan) {
     const Parallelism& p = plan.parallel;
-    if (p.dp > 1 && p.dp_kind != DataParallel::ddp) {
+    if (p.dp * p.cp > 1 && p.dp_kind != DataParallel::ddp) {
       parameters_ = model_parameters(plan.model);
       for (const ParameterInfo& parameter : parameters_) {
         first_sizes_.insert(parameter.sizes.empty() ? 1 : parameter.sizes.front());
@@ -116,16 +116,27 @@ class Shards {
     }
   }
 
+  /// Of place `rank` among dp * cp.
   [[nodiscard]] ShardSignature of(int rank) const {
+    ShardSignature signature = states(rank);
+    const Parallelism& p = plan_.parallel;
+    const bool attends_in_a_ring = p.megatron.cp_kind == ContextParallel::ring;
+    signature.push_back(attends_in_a_ring ? rank % p.cp : 0);
+    signature.push_back(p.megatron.moe_imbalance > 1 && rank % p.ep == 0 ? 1 : 0);
+    return signature;
+  }
+
+ private:
+  [[nodiscard]] ShardSignature states(int rank) const {
     const Parallelism& p = plan_.parallel;
     switch (p.dp_kind) {
       case DataParallel::fsdp2:
         return rows(p.dp / p.fsdp.replicas, rank % (p.dp / p.fsdp.replicas));
       case DataParallel::zero1:
       case DataParallel::zero2:
-        return {touched_by_partition(parameters_, p.dp, rank)};
+        return {touched_by_partition(parameters_, p.dp * p.cp, rank)};
       case DataParallel::zero3:
-        return {rank == p.dp - 1 ? 1 : 0};  // partitions are padded; the last one's tail is
+        return {rank == p.dp * p.cp - 1 ? 1 : 0};  // partitions are padded; the last one's tail is
       case DataParallel::ddp:
       case DataParallel::fsdp1:
         return {};
@@ -133,7 +144,6 @@ class Shards {
     return {};
   }
 
- private:
   [[nodiscard]] ShardSignature rows(int ranks, int rank) const {
     ShardSignature signature;
     for (const std::int64_t size : first_sizes_) {
@@ -147,12 +157,26 @@ class Shards {
   std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
 };
 
+std::string shard_words(const Parallelism& p, int rank) {
+  std::vector<std::string> words;
+  if (p.dp_kind != DataParallel::ddp) {
+    words.push_back(fmt::format("shard {} of {}", rank, p.dp * p.cp));
+  }
+  if (p.cp > 1 && p.megatron.cp_kind == ContextParallel::ring) {
+    words.push_back(fmt::format("part {} of {} of each sequence", rank % p.cp, p.cp));
+  }
+  if (p.megatron.moe_imbalance > 1) {
+    words.emplace_back(rank % p.ep == 0 ? "with the busiest experts" : "with other experts");
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::vector<AxisClass> shard_classes(const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;
   const Shards shards(plan);
   std::vector<AxisClass> classes;
   std::vector<ShardSignature> signatures;
-  for (int rank = 0; rank < p.dp; ++rank) {
+  for (int rank = 0; rank < p.dp * p.cp; ++rank) {
     ShardSignature signature = shards.of(rank);
     const auto found = std::ranges::find(signatures, signature);
     if (found != signatures.end()) {
@@ -161,7 +185,7 @@ std::vector<AxisClass> shard_classes(const TrainingPlan& plan) {
       classes.push_back(
           {.first = rank,
            .count = 1,
-           .what = fmt::format("shard {} of {}", rank, p.dp),
+           .what = shard_words(p, rank),
            .share = std::accumulate(signature.begin(), signature.end(), std::int64_t{0})});
       signatures.push_back(std::move(signature));
     }
@@ -184,13 +208,14 @@ std::vector<RankClass> rank_classes(const TrainingPlan& plan) {
   std::vector<RankClass> classes;
   for (const AxisClass& stage : stage_classes(plan)) {
     for (const AxisClass& shard : shards) {
-      const int rank = (stage.first * p.dp + shard.first) * p.cp * p.tp;
-      const std::int64_t ranks = stage.count * shard.count * p.cp * p.tp;
-      classes.push_back({.rank = rank,
-                         .ranks = ranks,
-                         .place = {.dp = shard.first, .pp = stage.first},
-                         .share = shard.share,
-                         .what = joined(stage.what, shard.what)});
+      const int rank = (stage.first * p.dp * p.cp + shard.first) * p.tp;
+      const std::int64_t ranks = stage.count * shard.count * p.tp;
+      classes.push_back(
+          {.rank = rank,
+           .ranks = ranks,
+           .place = {.dp = shard.first / p.cp, .pp = stage.first, .cp = shard.first % p.cp},
+           .share = shard.share,
+           .what = joined(stage.what, shard.what)});
     }
   }
   std::ranges::sort(classes, {}, &RankClass::rank);

@@ -664,6 +664,19 @@ ModelSpec megatron_model(const Field& fields) {
                        .attn_pdrop = dropout,
                        .tie_word_embeddings = fields.at("tied").boolean()}};
   }
+  if (const auto experts = fields.find("experts"); experts && experts->integer() > 0) {
+    return {"megatron-mixtral", "a recording",
+            MixtralConfig{.vocab_size = size("vocab"),
+                          .hidden_size = size("hidden"),
+                          .intermediate_size = ffn,
+                          .num_hidden_layers = size("layers"),
+                          .num_attention_heads = size("heads"),
+                          .num_key_value_heads = or_else("kv_heads", size("heads")),
+                          .tie_word_embeddings = fields.at("tied").boolean(),
+                          .attention_dropout = dropout,
+                          .num_experts_per_tok = size("topk"),
+                          .num_local_experts = experts->integer()}};
+  }
   return {"megatron-llama", "a recording",
           LlamaConfig{.vocab_size = size("vocab"),
                       .hidden_size = size("hidden"),
@@ -687,6 +700,12 @@ Parallelism megatron_parallelism(const Field& fields) {
   parallel.megatron.wgrad_fusion = fields.at("wgrad_fusion").boolean();
   if (const Field size = fields.at("bucket_size"); !size.is_null()) {
     parallel.megatron.bucket_size = size.integer();
+  }
+  if (fields.find("experts")) {
+    parallel.ep = fields.at("ep").small_count();
+    if (const Field capacity = fields.at("capacity"); !capacity.is_null()) {
+      parallel.megatron.moe_capacity_factor = capacity.real();
+    }
   }
   return parallel;
 }

@@ -178,8 +178,8 @@ constexpr std::array kModelRules{
           return f.plan->model_code == ModelCode::megatron &&
                  !megatron::config_of(f.plan->model.config);
         },
-        "model-code megatron: its GPTModel has no {family} model; give gpt2, a llama or a gpt-next "
-        "model"},
+        "model-code megatron: its GPTModel has no {family} model; give gpt2, a llama, mixtral or a "
+        "gpt-next model"},
     Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
          "experts: {model} is no mixture of experts; leave the option out"},
     Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
@@ -358,6 +358,11 @@ bool is_any_of_all(const Facts& f, bool (*is_wrong)(std::int64_t length)) {
   return std::ranges::any_of(f.plan->seq, is_wrong);
 }
 
+bool divides_sequences(const Facts& f, int parts) {
+  return std::ranges::all_of(f.plan->seq,
+                             [parts](std::int64_t length) { return length % parts == 0; });
+}
+
 // Source: the asserts of Megatron-Core 0.16.1 and NeMo's use of it.
 constexpr std::array kMegatronRules{
     Rule{[](const Facts& f) {
@@ -440,11 +445,71 @@ constexpr std::array kMegatronRules{
          "divisor"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.sequence_parallel && p.tp > 1 &&
-                  std::ranges::any_of(f.plan->seq,
-                                      [&](std::int64_t length) { return length % p.tp != 0; });
+           return p.sequence_parallel && p.tp > 1 && !divides_sequences(f, p.tp * p.cp);
          },
-         "sp with tp {tp}: the sequence cannot be split evenly; give a multiple of {tp}"},
+         "sp with tp {tp}: the sequence cannot be split evenly; give a multiple of tp * cp"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.cp > 1 && !divides_sequences(f, 2 * p.cp);
+         },
+         "cp {cp}: a rank has two chunks of each sequence; give a seq that 2 * {cp} divides"},
+    Rule{
+        [](const Facts& f) {
+          return runs_megatron(f) && f.plan->parallel.cp > 1 && is_attention(f, Attention::eager);
+        },
+        "cp {cp} with attention eager: Megatron's own attention knows one rank's tokens only; give "
+        "attention sdpa-flash"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.cp == 1 && p.megatron.cp_kind != ContextParallel::ring;
+         },
+         "cp-kind: sequences are not split; give --cp too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.megatron.cp_kind == ContextParallel::ulysses && f.shape.kv_heads > 0 &&
+                  f.shape.kv_heads % (p.tp * p.cp) != 0;
+         },
+         "cp-kind ulysses with cp {cp}: the key-value heads of {model} cannot be spread over tp * "
+         "cp ranks; give fewer, or cp-kind ring"},
+};
+
+bool is_megatron_mixture(const Facts& f) {
+  return runs_megatron(f) && f.shape.experts > 0;
+}
+
+// Source: Megatron-Core 0.16.1, moe_layer.py, router.py, transformer_config.py.
+constexpr std::array kMixtureRules{
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.dp * p.cp % p.ep != 0;
+         },
+         "ep {ep}: experts are spread over ranks that have other data; give a divisor of dp * cp"},
+    Rule{
+        [](const Facts& f) {
+          return is_megatron_mixture(f) && f.plan->parallel.tp > 1 &&
+                 !f.plan->parallel.sequence_parallel;
+        },
+        "tp {tp} with a mixture: Megatron-Core trains it with sequence parallelism only; give --sp "
+        "too"},
+    Rule{[](const Facts& f) {
+           const Megatron& m = f.plan->parallel.megatron;
+           return runs_megatron(f) && f.shape.experts == 0 &&
+                  (m.moe_capacity_factor || m.moe_imbalance != 1);
+         },
+         "moe-capacity-factor, moe-imbalance: {model} is no mixture of experts; leave them out"},
+    Rule{[](const Facts& f) {
+           const Megatron& m = f.plan->parallel.megatron;
+           return m.moe_capacity_factor && m.moe_imbalance != 1;
+         },
+         "moe-imbalance with moe-capacity-factor: with a capacity all experts take the same number "
+         "of tokens; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.megatron.moe_imbalance > 1 && p.megatron.moe_imbalance > p.ep;
+         },
+         "moe-imbalance: no rank can receive more than all tokens, {ep} times the mean; give at "
+         "most "
+         "{ep}"},
 };
 
 constexpr int kMostGpus = 1 << 20;
@@ -766,12 +831,18 @@ bool knows_data_parallel(const Facts& f) {
 }
 
 constexpr std::array kGeneratorGaps{
+    Rule{
+        [](const Facts& f) {
+          const Parallelism& p = f.plan->parallel;
+          return (p.cp > 1 || p.ep > 1) && !runs_megatron(f);
+        },
+        "cp, ep: the simulation splits only Megatron-Core's model yet; give --model-code megatron, "
+        "leave them out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return p.cp > 1 || p.ep > 1;
+           return f.plan->framework == Framework::nemo && f.plan->parallel.ep > 1;
          },
-         "cp, ep: not supported yet by the simulation; leave them out, or ask 'highwater "
-         "estimate'"},
+         "ep with framework nemo: Apex's optimizer is modelled for one group of ranks; give "
+         "--framework megatron"},
     Rule{[](const Facts& f) { return f.plan->parallel.pp > 1 && !runs_megatron(f); },
          "pp: the simulation splits only Megatron-Core's model into stages; give --model-code "
          "megatron, leave it out, or ask 'highwater estimate'"},
@@ -893,7 +964,7 @@ std::string fill_in(std::string_view message, const Facts& f) {
       fmt::arg("experts", f.shape.experts), fmt::arg("dp", plan.parallel.dp),
       fmt::arg("replicas", plan.parallel.fsdp.replicas), fmt::arg("tp", plan.parallel.tp),
       fmt::arg("pp", plan.parallel.pp), fmt::arg("ep", plan.parallel.ep),
-      fmt::arg("gpu", plan.gpu.name),
+      fmt::arg("cp", plan.parallel.cp), fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
       fmt::arg("precision", precision_word(plan.precision)),
       fmt::arg("attention", attention_word(plan.attention)));
@@ -939,6 +1010,9 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(kFsdpRules, facts, problems);
   check(kFsdp1Rules, facts, problems);
   check(kGeminiRules, facts, problems);
+  if (sizes_are_sound(plan.parallel)) {
+    check(kMixtureRules, facts, problems);
+  }
   return problems;
 }
 

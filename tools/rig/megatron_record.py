@@ -26,7 +26,7 @@ DEFAULTS = {"layers": 2, "hidden": 256, "heads": 8, "kv_heads": None, "ffn": Non
             "sp": False, "dist_opt": False, "overlap": False, "param_overlap": False, "fp32_grads": True,
             "bucket_size": None,
             "recompute": "none", "grad_clip": 1.0, "precision": "bf16", "adam": "fused",
-            "attention": "unfused", "wgrad_fusion": True, "stacks": None}
+            "attention": "unfused", "wgrad_fusion": True, "stacks": None, "experts": 0, "topk": 2, "capacity": None, "ep": 1, "shared": 0}
 
 
 def patch_rank0(torch):
@@ -87,6 +87,20 @@ def install_kernels(torch):
     fused_bias_gelu.bias_gelu_back = lambda g, bias, y: torch.empty_like(y)
     fused_bias_swiglu.swiglu = lambda y: y.new_empty((*y.shape[:-1], y.shape[-1] // 2))
     fused_bias_swiglu.swiglu_back = lambda g, y: torch.empty_like(y)
+    fused_bias_swiglu.weighted_swiglu = lambda y, w: y.new_empty((*y.shape[:-1], y.shape[-1] // 2))
+    fused_bias_swiglu.weighted_swiglu_back = lambda g, y, w: (torch.empty_like(y), torch.empty_like(w))
+
+    workspace = []
+
+    def gemm(a, b, dtype, layout="TN", bias=None, grad=False):
+        if not workspace:
+            workspace.append(torch.empty(4194304, dtype=torch.uint8, device="cuda"))
+        m = a.shape[0] if layout[0] == "T" else a.shape[1]
+        n = b.shape[0] if layout[1] == "N" else b.shape[1]
+        return [torch.empty((n, m), dtype=dtype, device="cuda")]
+
+    from megatron.core.transformer.moe import moe_utils
+    moe_utils.te_general_gemm = gemm
 
     class BiasDropoutAdd(function):
         @staticmethod
@@ -199,6 +213,12 @@ def config_of(torch, case):
     half = {"bf16": {"bf16": True, "params_dtype": torch.bfloat16, "pipeline_dtype": torch.bfloat16},
             "fp16": {"fp16": True, "params_dtype": torch.float16, "pipeline_dtype": torch.float16},
             "fp32": {}}[case["precision"]]
+    moe = {} if not case["experts"] else dict(
+        num_moe_experts=case["experts"], moe_router_topk=case["topk"], moe_ffn_hidden_size=case["ffn"], moe_router_dtype="fp32",
+        expert_model_parallel_size=case["ep"], moe_token_dispatcher_type="alltoall", moe_router_load_balancing_type="none",
+        moe_expert_capacity_factor=case["capacity"], moe_pad_expert_input_to_capacity=case["capacity"] is not None,
+        moe_shared_expert_intermediate_size=case["shared"] or None)
+    half.update(moe)
     return TransformerConfig(
         num_layers=case["layers"], hidden_size=case["hidden"], num_attention_heads=case["heads"],
         num_query_groups=case["kv_heads"], ffn_hidden_size=case["ffn"] or 4 * case["hidden"],
@@ -222,7 +242,7 @@ def build_model(torch, case):
     from megatron.core.transformer.module import Float16Module
     gpt = case["style"] == "gpt"
     config = config_of(torch, case)
-    spec = get_gpt_layer_local_spec(normalization=None if gpt else "RMSNorm")
+    spec = get_gpt_layer_local_spec(num_experts=case["experts"] or None, moe_grouped_gemm=False, normalization=None if gpt else "RMSNorm")
     model = GPTModel(config, spec, vocab_size=padded(case["vocab"], case["tp"]), max_sequence_length=case["seq"],
                      share_embeddings_and_output_weights=case["tied"],
                      position_embedding_type="learned_absolute" if gpt else "rope")
@@ -268,7 +288,7 @@ def train(torch, case, rec, report):
     from megatron.core.distributed import finalize_model_grads
     record.start_group(torch, "nccl", case["dp"] * case["tp"])
     patch_rank0(torch)
-    parallel_state.initialize_model_parallel(tensor_model_parallel_size=case["tp"], create_gloo_process_groups=False)
+    parallel_state.initialize_model_parallel(tensor_model_parallel_size=case["tp"], expert_model_parallel_size=case["ep"], create_gloo_process_groups=False)
     tensor_parallel.model_parallel_cuda_manual_seed(1)
     rec.mark("group")
     config, model = build_model(torch, case)

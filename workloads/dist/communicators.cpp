@@ -29,10 +29,11 @@ std::vector<Communicator> communicators(const Parallelism& parallel) {
       list.push_back({axis, ranks, memory_of(ranks, pattern)});
     }
   };
-  add("data parallel", parallel.dp, Pattern::ring);
+  add("data parallel", parallel.dp * parallel.cp, Pattern::ring);
   add("tensor parallel", parallel.tp, Pattern::ring);
   add("pipeline parallel", parallel.pp, Pattern::ring);
-  add("context parallel", parallel.cp, Pattern::ring);
+  const bool exchanges_heads = parallel.megatron.cp_kind == ContextParallel::ulysses;
+  add("context parallel", parallel.cp, exchanges_heads ? Pattern::all_to_all : Pattern::ring);
   add("expert parallel", parallel.ep, Pattern::all_to_all);
   return list;
 }

@@ -121,6 +121,10 @@ Work ProcessGroup::reduce_scatter_tensor_async(const Tensor& part, const Tensor&
   return from_input("c10d::_reduce_scatter_base_", whole, part);
 }
 
+Work ProcessGroup::all_to_all_single(const Tensor& output, const Tensor& input) {
+  return between("c10d::alltoall_base_", output, input);
+}
+
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.
 Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& input) {
   const eager::OpScope op(runtime_, "c10d::allgather_", 0);

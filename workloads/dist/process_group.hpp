@@ -68,6 +68,9 @@ class ProcessGroup {
   /// torch.distributed.barrier(): an all-reduce of one number, for which the host waits.
   void barrier();
 
+  /// all_to_all_single: a part of `input` for every rank, a part of `output` from every rank.
+  Work all_to_all_single(const eager::Tensor& output, const eager::Tensor& input);
+
   /// One output per rank, of the input's shape; NCCL gathers into one block first.
   Work all_gather(std::span<const eager::Tensor> outputs, const eager::Tensor& input);
 

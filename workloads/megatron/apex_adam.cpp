@@ -50,8 +50,8 @@ std::vector<std::vector<std::size_t>> layer_groups(const std::vector<nn::NamedTe
 ApexDistributedAdam::ApexDistributedAdam(nn::Module& model, const Parallelism& plan)
     : named_(nn::named_parameters(model)),
       groups_(layer_groups(named_)),
-      group_(model.runtime(), plan.dp, plan.backend),
-      buckets_(lay_out(sizes_of(named_, groups_), plan.apex.bucket_cap_mb, plan.dp)),
+      group_(model.runtime(), plan.dp * plan.cp, plan.backend),
+      buckets_(lay_out(sizes_of(named_, groups_), plan.apex.bucket_cap_mb, plan.dp * plan.cp)),
       param_dtype_(named_.front().tensor.dtype()),
       contiguous_(plan.apex.contiguous_grads),
       made_(buckets_.count()) {

@@ -64,12 +64,32 @@ Config config_of(const GptNextConfig& next) {
           .attention_dropout = next.attention_dropout};
 }
 
+std::optional<Config> config_of(const MixtralConfig& mixtral) {
+  if (mixtral.hidden_act != Activation::silu) {
+    return std::nullopt;
+  }
+  return Config{.layers = mixtral.num_hidden_layers,
+                .hidden = mixtral.hidden_size,
+                .heads = mixtral.num_attention_heads,
+                .kv_heads = kv_heads_of(mixtral),
+                .head_dim = head_dim_of(mixtral),
+                .ffn = mixtral.intermediate_size,
+                .vocab = mixtral.vocab_size,
+                .rms_norm = true,
+                .gated = true,
+                .tied = mixtral.tie_word_embeddings,
+                .experts = mixtral.num_local_experts,
+                .top_k = mixtral.num_experts_per_tok,
+                .attention_dropout = mixtral.attention_dropout};
+}
+
 }  // namespace
 
 std::optional<Config> config_of(const ModelConfig& model) {
   using Found = std::optional<Config>;
   return std::visit(Overloaded{[](const Gpt2Config& config) { return Found(config_of(config)); },
                                [](const LlamaConfig& config) { return config_of(config); },
+                               [](const MixtralConfig& config) { return config_of(config); },
                                [](const PlainConfig& config) { return Found(config_of(config)); },
                                [](const GptNextConfig& config) { return Found(config_of(config)); },
                                [](const auto&) { return Found(); }},

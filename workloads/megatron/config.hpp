@@ -3,7 +3,8 @@
 //
 // GPT-2 becomes the classic GPT of Megatron-LM's pretrain_gpt.py (learned positions, LayerNorm,
 // biases, gelu), the LLaMA family what Megatron Bridge makes of it (rope, RMSNorm, swiglu, no
-// biases), and NeMo's "GPT next" sizes a gated decoder with LayerNorm and rope.
+// biases), Mixtral the same with a MoELayer in every block, and NeMo's "GPT next" sizes a gated
+// decoder with LayerNorm and rope.
 #pragma once
 
 #include <optional>
@@ -28,6 +29,8 @@ struct Config {
   bool linear_bias = false;    ///< add_bias_linear
   bool qkv_bias = false;       ///< add_qkv_bias, or add_bias_linear
   bool tied = false;           ///< share_embeddings_and_output_weights
+  std::int64_t experts = 0;    ///< num_moe_experts; 0: no mixture, else `ffn` is that of an expert
+  std::int64_t top_k = 0;      ///< moe_router_topk
   double hidden_dropout = 0.0;
   double attention_dropout = 0.0;
 

@@ -3,14 +3,16 @@
 #include <utility>
 
 #include "workloads/eager/graph_recorder.hpp"
+#include "workloads/megatron/moe_layer.hpp"
 
 namespace highwater::megatron {
 namespace {
 
-std::vector<nn::NamedTensor> trainable(nn::Module& model) {
+std::vector<nn::NamedTensor> trainable(nn::Module& model, bool are_spread,
+                                       const Parallelism& plan) {
   std::vector<nn::NamedTensor> found;
   for (nn::NamedTensor& entry : nn::named_parameters(model)) {
-    if (entry.tensor.requires_grad()) {
+    if (entry.tensor.requires_grad() && (plan.ep > 1 && is_expert(entry)) == are_spread) {
       found.push_back(std::move(entry));
     }
   }
@@ -34,16 +36,25 @@ Tensor zeros(eager::Runtime& runtime, std::int64_t elements, DType dtype, Catego
 
 }  // namespace
 
-DistributedDataParallel::DistributedDataParallel(nn::Module& model, const Parallelism& plan)
-    : named_(trainable(model)),
-      group_(model.runtime(), plan.dp, plan.backend),
-      place_(rank_place(plan).dp),
-      rules_{.ranks = plan.dp,
+std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan) {
+  return trainable(model, false, plan);
+}
+
+std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallelism& plan) {
+  return trainable(model, true, plan);
+}
+
+DistributedDataParallel::DistributedDataParallel(std::vector<nn::NamedTensor> parameters,
+                                                 const Parallelism& plan, const GroupPlace& group)
+    : named_(std::move(parameters)),
+      group_(named_.front().tensor.runtime(), group.ranks, plan.backend),
+      place_(group.rank),
+      rules_{.ranks = group.ranks,
              .is_distributed = plan.dp_kind == DataParallel::zero1,
-             .bucket_size = bucket_size(plan.megatron, plan.dp)},
+             .bucket_size = bucket_size(plan)},
       overlaps_(plan.megatron.overlap_grad_reduce),
       layout_(layout_buffer(sizes_of(named_), rules_)) {
-  eager::Runtime& runtime = model.runtime();
+  eager::Runtime& runtime = group_.runtime();
   const DType dtype = named_.front().tensor.dtype();
   if (rules_.is_distributed) {
     param_data_ = zeros(runtime, layout_.elements, dtype, Category::parameter);

@@ -17,10 +17,17 @@ namespace highwater::megatron {
 
 using eager::Tensor;
 
+/// Those that require gradients: of all ranks alike, or those of experts spread over ranks.
+std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan);
+std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallelism& plan);
+
 class DistributedDataParallel {
  public:
-  /// Makes the buffers; with the distributed optimizer parameters move into one of them.
-  DistributedDataParallel(nn::Module& model, const Parallelism& plan);
+  /// Makes the buffers of `parameters`, whose gradients `group` sums; with the distributed
+  /// optimizer the parameters move into one of them. Experts that are spread over ranks have
+  /// buffers of their own (expert_parallel_buffers), so one object for each kind.
+  DistributedDataParallel(std::vector<nn::NamedTensor> parameters, const Parallelism& plan,
+                          const GroupPlace& group);
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
   ~DistributedDataParallel();

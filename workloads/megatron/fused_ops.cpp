@@ -51,6 +51,23 @@ Tensor swiglu(const Tensor& input) {
   return eager::view(output, {input.size(0), input.size(1), -1});
 }
 
+Tensor weighted_swiglu(const Tensor& input, const Tensor& weights) {
+  const auto node =
+      eager::begin_node(input.runtime(), "WeightedSwiGLUFunctionBackward", {input, weights});
+  Tensor output =
+      fresh("weighted_swiglu", input, {input.size(0), input.size(1) / 2}, input.dtype());
+  if (node) {
+    node->save(input);
+    node->save(weights);
+  }
+  eager::finish_node(node, output, [](Node& own, TensorList&) {
+    Tensor of_input = fresh_like("weighted_swiglu_back", own.unpack(0));
+    Tensor of_weights = fresh_like("weighted_swiglu_back", own.unpack(1));
+    return TensorList{std::move(of_input), std::move(of_weights)};
+  });
+  return output;
+}
+
 Tensor bias_dropout_add(const Tensor& x, const Tensor& bias, const Tensor& residual, double p) {
   const auto node =
       eager::begin_node(x.runtime(), "bias_dropout_add_fused_trainBackward", {x, bias, residual});

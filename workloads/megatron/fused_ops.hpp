@@ -15,6 +15,9 @@ Tensor bias_gelu(const Tensor& input, const Tensor& bias);
 /// core/fusions/fused_bias_swiglu.py of [s, b, 2 f]: keeps the input; [s, b, f].
 Tensor swiglu(const Tensor& input);
 
+/// The same of an expert's [rows, 2 f], times an fp32 number for each row: keeps both; [rows, f].
+Tensor weighted_swiglu(const Tensor& input, const Tensor& weights);
+
 /// core/fusions/fused_bias_dropout.py, compiled: keeps one byte per element if `p` is above 0.
 Tensor bias_dropout_add(const Tensor& x, const Tensor& bias, const Tensor& residual, double p);
 

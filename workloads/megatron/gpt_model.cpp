@@ -10,8 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "workloads/megatron/context_parallel.hpp"
 #include "workloads/megatron/fused_ops.hpp"
-#include "workloads/megatron/layers.hpp"
+#include "workloads/megatron/moe_layer.hpp"
 #include "workloads/nn/layers.hpp"
 
 namespace highwater::megatron {
@@ -28,6 +29,8 @@ using ColumnBias = ColumnParallelLinear::Bias;
 struct Shared {
   const Config& config;
   TensorParallel& tp;
+  ContextParallelGroup& cp;
+  ExpertParallel& experts;
 };
 
 /// Makes parameters on the host in fp32, as torch.nn's layers are made inside GPTModel.
@@ -183,6 +186,11 @@ class SelfAttention : public Module {
   }
 
   [[nodiscard]] Tensor run_core(const QueryKeyValue& states) const {
+    if (shared_.cp.size() > 1) {
+      const double dropout = context().dropout(shared_.config.attention_dropout);
+      return shared_.cp.attend(states.query, states.key, states.value,
+                               context().training ? dropout : 0.0);
+    }
     return context().is_eager() ? UnfusedCore(context(), shared_)(states)
                                 : FlashCore(context(), shared_)(states);
   }
@@ -208,10 +216,10 @@ class SelfAttention : public Module {
   ColumnParallelLinear linear_qkv_;
 };
 
-class Mlp : public Module {
+class Mlp : public FeedForward {
  public:
   Mlp(Module* parent, const Shared& shared)
-      : Module(parent, "mlp"),
+      : FeedForward(parent, "mlp"),
         gated_(shared.config.gated),
         linear_fc1_(this, "linear_fc1", shared.tp, shared.config.hidden,
                     shared.config.ffn * (gated_ ? 2 : 1),
@@ -219,7 +227,7 @@ class Mlp : public Module {
         linear_fc2_(this, "linear_fc2", shared.tp, shared.config.ffn, shared.config.hidden,
                     shared.config.linear_bias) {}
 
-  WithBias operator()(Tensor hidden_states) const {
+  WithBias operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
     Tensor inner = activated(hidden_states);
     return linear_fc2_(std::move(inner));
@@ -236,6 +244,13 @@ class Mlp : public Module {
   RowParallelLinear linear_fc2_;
 };
 
+std::unique_ptr<FeedForward> make_feed_forward(Module* parent, const Shared& shared) {
+  if (shared.config.experts > 0) {
+    return make_moe_layer(parent, shared.config, shared.tp, shared.experts);
+  }
+  return std::make_unique<Mlp>(parent, shared);
+}
+
 class TransformerLayer : public Module {
  public:
   TransformerLayer(Module* parent, std::size_t index, const Shared& shared)
@@ -244,13 +259,13 @@ class TransformerLayer : public Module {
         input_layernorm_(this, "input_layernorm", shared.config),
         self_attention_(this, shared),
         pre_mlp_layernorm_(this, "pre_mlp_layernorm", shared.config),
-        mlp_(this, shared) {}
+        mlp_(make_feed_forward(this, shared)) {}
 
   Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const {
     const nn::InModule scope(*this);
     const Tensor middle = attend(hidden_states, frequencies);
     Tensor normalized = pre_mlp_layernorm_(middle);
-    WithBias result = mlp_(normalized);
+    WithBias result = (*mlp_)(normalized);
     Tensor output = add(result, middle);
     eager::end_of_frame(normalized, result.output);
     return output;
@@ -271,7 +286,7 @@ class TransformerLayer : public Module {
   Norm input_layernorm_;
   SelfAttention self_attention_;
   Norm pre_mlp_layernorm_;
-  Mlp mlp_;
+  std::unique_ptr<FeedForward> mlp_;
 };
 
 class TransformerBlock : public Module {
@@ -384,7 +399,9 @@ class Gpt : public models::LanguageModel {
       : LanguageModel(context),
         config_(std::move(config)),
         tp_(context.runtime, context.plan.parallel),
-        shared_{config_, tp_} {
+        cp_(context.runtime, context.plan.parallel),
+        experts_(context.runtime, context.plan.parallel),
+        shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
   }
 
@@ -392,7 +409,9 @@ class Gpt : public models::LanguageModel {
       : LanguageModel(&parent, std::move(name)),
         config_(std::move(config)),
         tp_(runtime(), context().plan.parallel),
-        shared_{config_, tp_} {
+        cp_(runtime(), context().plan.parallel),
+        experts_(runtime(), context().plan.parallel),
+        shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
   }
 
@@ -461,19 +480,24 @@ class Gpt : public models::LanguageModel {
   }
 
   Tensor batch_tensor(const Tensor& ids, DType dtype) {
-    Tensor tensor = eager::empty(runtime(), ids.sizes(), dtype);
+    Dims sizes = ids.sizes();
+    sizes.back() *= cp_.size();
+    Tensor tensor = eager::empty(runtime(), sizes, dtype);
     runtime().categorize(tensor, Category::input);
     runtime().synchronize();
-    return tensor;
+    Tensor part = cp_.own_part(tensor, 1);
+    runtime().categorize(part, Category::input);
+    return part;
   }
 
-  // get_emb: lives in a cache of the module's forward, made once per sequence length.
+  // get_emb: lives in a cache of the module's forward, made once per sequence length. Each rank
+  // keeps its part of the sequence.
   Tensor rotary_embedding(std::int64_t length) {
     if (config_.positions > 0) {
       return {};
     }
     for (const Tensor& known : rotary_cache_) {
-      if (known.size(0) == length) {
+      if (known.size(0) * cp_.size() == length) {
         return known;
       }
     }
@@ -485,7 +509,8 @@ class Gpt : public models::LanguageModel {
     }
     const std::array twice{angles, angles};
     const Tensor joined = eager::cat(twice, -1);
-    rotary_cache_.push_back(eager::unsqueeze(eager::unsqueeze(joined, 1), 1));
+    const Tensor all = eager::unsqueeze(eager::unsqueeze(joined, 1), 1);
+    rotary_cache_.push_back(cp_.own_part(all, 0));
     return rotary_cache_.back();
   }
 
@@ -507,9 +532,10 @@ class Gpt : public models::LanguageModel {
   // get_rotary_seq_len: of the whole sequence.
   [[nodiscard]] std::int64_t length_of(const Inputs& inputs) const {
     if (embedding_) {
-      return inputs.input_ids.size(1);
+      return inputs.input_ids.size(1) * cp_.size();
     }
-    return inputs.hidden_states.size(0) * (tp_.splits_sequence() ? tp_.size() : 1);
+    const int parts = cp_.size() * (tp_.splits_sequence() ? tp_.size() : 1);
+    return inputs.hidden_states.size(0) * parts;
   }
 
   // compute_language_model_loss.
@@ -527,6 +553,8 @@ class Gpt : public models::LanguageModel {
 
   Config config_;
   TensorParallel tp_;
+  ContextParallelGroup cp_;
+  ExpertParallel experts_;
   Shared shared_;
   std::optional<LanguageModelEmbedding> embedding_;
   Tensor frequencies_;
@@ -555,7 +583,7 @@ std::unique_ptr<models::LanguageModel> make_gpt(nn::Module& parent, std::string 
 
 bool has_partial_gradient(const nn::NamedTensor& parameter) {
   return parameter.layer == nn::LayerKind::norm || parameter.name.ends_with("linear_proj.bias") ||
-         parameter.name.ends_with("linear_fc2.bias");
+         parameter.name.ends_with("linear_fc2.bias") || parameter.name.ends_with("router.weight");
 }
 
 }  // namespace highwater::megatron

@@ -168,6 +168,10 @@ WithBias RowParallelLinear::operator()(Tensor input) const {
   return {std::move(output), bias_};
 }
 
+Tensor local_linear(TensorParallel& tp, const Tensor& input, const Tensor& weight) {
+  return split_linear(tp, input, weight, {}, {});
+}
+
 VocabParallelEmbedding::VocabParallelEmbedding(nn::Module* parent, std::string name,
                                                TensorParallel& tp, std::int64_t rows,
                                                std::int64_t width, bool reduce_scatters)

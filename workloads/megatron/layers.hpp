@@ -54,6 +54,9 @@ class RowParallelLinear : public nn::Module {
   Tensor bias_;
 };
 
+/// A linear layer without collectives around it, as an expert's are (explicit_expert_comm).
+Tensor local_linear(TensorParallel& tp, const Tensor& input, const Tensor& weight);
+
 /// VocabParallelEmbedding; with `reduce_scatters` the result is [s / size, b, h], else [b, s, h].
 class VocabParallelEmbedding : public nn::Module {
  public:

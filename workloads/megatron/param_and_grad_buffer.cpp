@@ -52,13 +52,14 @@ BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRule
   return layout;
 }
 
-std::optional<std::int64_t> bucket_size(const Megatron& options, std::int64_t ranks) {
+std::optional<std::int64_t> bucket_size(const Parallelism& plan) {
   constexpr std::int64_t kLeast = 40'000'000;
   constexpr std::int64_t kPerRank = 1'000'000;
-  if (!options.overlap_grad_reduce) {
+  const Megatron& options = plan.megatron;
+  if (!options.overlap_grad_reduce || rank_place(plan).pp > 0) {
     return std::nullopt;
   }
-  return options.bucket_size.value_or(std::max(kLeast, kPerRank * ranks));
+  return options.bucket_size.value_or(std::max(kLeast, kPerRank * data_group(plan).ranks));
 }
 
 }  // namespace highwater::megatron

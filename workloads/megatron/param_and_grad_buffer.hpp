@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "workloads/eager/tensor.hpp"
-#include "workloads/megatron_options.hpp"
+#include "workloads/parallelism.hpp"
 
 namespace highwater::megatron {
 
@@ -43,8 +43,8 @@ struct BufferLayout {
 /// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
 BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules);
 
-/// ddp_config.bucket_size: as given, else max(40e6, 1e6 ranks); absent unless gradients are reduced
-/// during the backward.
-std::optional<std::int64_t> bucket_size(const Megatron& options, std::int64_t ranks);
+/// ddp_config.bucket_size: as given, else max(40e6, 1e6 dp cp); absent unless gradients are reduced
+/// during the backward, and behind the first stage of a pipeline.
+std::optional<std::int64_t> bucket_size(const Parallelism& plan);
 
 }  // namespace highwater::megatron

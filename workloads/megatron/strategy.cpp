@@ -10,8 +10,23 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
     : model_(model),
       plan_(plan),
       tp_group_(model.runtime(), plan.parallel.tp, plan.parallel.backend),
-      ddp_(model, plan.parallel),
-      optimizer_(ddp_, plan.precision) {}
+      ddp_(dense_parameters(model, plan.parallel), plan.parallel, data_group(plan.parallel)) {
+  const Parallelism& parallel = plan.parallel;
+  if (parallel.ep > 1) {
+    expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel));
+  }
+  optimizer_.emplace(ddp_, plan.precision);
+  if (expert_ddp_) {
+    expert_optimizer_.emplace(*expert_ddp_, plan.precision);
+  }
+}
+
+void MegatronStrategy::for_each_optimizer(void (MixedPrecisionOptimizer::*call)()) {
+  ((*optimizer_).*call)();
+  if (expert_optimizer_) {
+    ((*expert_optimizer_).*call)();
+  }
+}
 
 // One for each micro-batch in each model chunk.
 int MegatronStrategy::backwards_per_step() const {
@@ -19,11 +34,15 @@ int MegatronStrategy::backwards_per_step() const {
 }
 
 void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradient) {
-  ddp_.expect_last_backward(backwards_ + 1 == backwards_per_step());
+  const bool is_last = backwards_ + 1 == backwards_per_step();
+  ddp_.expect_last_backward(is_last);
+  if (expert_ddp_) {
+    expert_ddp_->expect_last_backward(is_last);
+  }
   if (gradient.defined()) {
     eager::backward(output, gradient);
   } else {
-    const Tensor scaled = optimizer_.scale(output);  // outlives the gradient of ones
+    const Tensor scaled = optimizer_->scale(output);  // outlives the gradient of ones
     eager::backward(scaled);
   }
   if (++backwards_ == backwards_per_step()) {
@@ -35,6 +54,9 @@ void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradie
 // (_allreduce_non_tensor_model_parallel_grads), flattened into one block.
 void MegatronStrategy::finalize_gradients() {
   ddp_.finish_grad_sync();
+  if (expert_ddp_) {
+    expert_ddp_->finish_grad_sync();
+  }
   if (!plan_.parallel.sequence_parallel) {
     return;
   }
@@ -51,25 +73,28 @@ void MegatronStrategy::finalize_gradients() {
 
 void MegatronStrategy::prepare_gradients() {
   if (!std::exchange(is_prepared_, true)) {
-    optimizer_.prepare_grads();
+    for_each_optimizer(&MixedPrecisionOptimizer::prepare_grads);
   }
 }
 
 void MegatronStrategy::clip_gradients() {
   prepare_gradients();
-  optimizer_.clip_grad_norm();
+  for_each_optimizer(&MixedPrecisionOptimizer::clip_grad_norm);
 }
 
 void MegatronStrategy::step() {
   prepare_gradients();
-  optimizer_.step();
+  for_each_optimizer(&MixedPrecisionOptimizer::step);
 }
 
 void MegatronStrategy::zero_grad() {
   backwards_ = 0;
   is_prepared_ = false;
   ddp_.zero_grad_buffer();
-  optimizer_.zero_grad();
+  if (expert_ddp_) {
+    expert_ddp_->zero_grad_buffer();
+  }
+  for_each_optimizer(&MixedPrecisionOptimizer::zero_grad);
 }
 
 }  // namespace highwater::megatron

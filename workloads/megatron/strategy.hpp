@@ -2,6 +2,8 @@
 // pipeline, core/pipeline_parallel/schedules.py: forward_backward_no_pipelining).
 #pragma once
 
+#include <optional>
+
 #include "workloads/megatron/optimizer.hpp"
 #include "workloads/strategy/strategy.hpp"
 
@@ -25,6 +27,7 @@ class MegatronStrategy : public Strategy {
 
  private:
   [[nodiscard]] int backwards_per_step() const;
+  void for_each_optimizer(void (MixedPrecisionOptimizer::*call)());
   void finalize_gradients();
   void prepare_gradients();
 
@@ -32,8 +35,10 @@ class MegatronStrategy : public Strategy {
   const TrainingPlan& plan_;
   dist::ProcessGroup tp_group_;
   DistributedDataParallel ddp_;
-  MixedPrecisionOptimizer optimizer_;
-  int backwards_ = 0;  ///< in this step
+  std::optional<DistributedDataParallel> expert_ddp_;        ///< of experts spread over ranks
+  std::optional<MixedPrecisionOptimizer> optimizer_;         ///< made after all buffers
+  std::optional<MixedPrecisionOptimizer> expert_optimizer_;  ///< the second of a ChainedOptimizer
+  int backwards_ = 0;                                        ///< in this step
   bool is_prepared_ = false;
 };
 

@@ -79,8 +79,9 @@ void PipelineStage::act(const PipelineAction& action) {
 void PipelineStage::forward(const PipelineAction& action) {
   InFlight& unit = unit_of(action);
   models::Inputs inputs;
-  if (needs_batch(action.chunk)) {
-    inputs = load_(first_micro_batch_ + action.micro_batch);
+  const BatchParts parts = needed_parts(action.chunk);
+  if (parts.tokens || parts.labels) {
+    inputs = load_(first_micro_batch_ + action.micro_batch, parts);
   }
   inputs.hidden_states = unit.input;
   inputs.chunk = action.chunk;
@@ -126,8 +127,10 @@ bool PipelineStage::is_last_chunk(int chunk) const {
   return job_.stage == job_.stages - 1 && chunk == job_.chunks - 1;
 }
 
-bool PipelineStage::needs_batch(int chunk) const {
-  return (job_.stage == 0 && chunk == 0) || is_last_chunk(chunk);
+// get_batch_on_this_tp_rank: tokens and positions for the first stage, labels and the loss mask for
+// the last one.
+BatchParts PipelineStage::needed_parts(int chunk) const {
+  return {.tokens = job_.stage == 0 && chunk == 0, .labels = is_last_chunk(chunk)};
 }
 
 PipelineStage::InFlight& PipelineStage::unit_of(const PipelineAction& action) {

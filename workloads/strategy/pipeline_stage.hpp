@@ -16,10 +16,18 @@
 
 namespace highwater {
 
+/// What of a batch a rank needs.
+struct BatchParts {
+  bool tokens = true;
+  bool labels = true;
+
+  bool operator==(const BatchParts&) const = default;
+};
+
 class PipelineStage {
  public:
-  /// Loads the batch of micro-batch `index`, counted over all steps.
-  using Loader = std::function<models::Inputs(std::int64_t index)>;
+  /// Loads `parts` of the batch of micro-batch `index`, counted over all steps.
+  using Loader = std::function<models::Inputs(std::int64_t index, BatchParts parts)>;
 
   /// All must outlive the stage.
   PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy, Loader load);
@@ -41,7 +49,7 @@ class PipelineStage {
   void backward(const dist::PipelineAction& action);
   [[nodiscard]] eager::Tensor receive(int micro_batch);
   [[nodiscard]] bool is_last_chunk(int chunk) const;
-  [[nodiscard]] bool needs_batch(int chunk) const;
+  [[nodiscard]] BatchParts needed_parts(int chunk) const;
   InFlight& unit_of(const dist::PipelineAction& action);
 
   eager::Runtime& runtime_;
