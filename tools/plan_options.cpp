@@ -113,6 +113,7 @@ constexpr std::int64_t kMostTokens = 100'000'000;
 constexpr std::int64_t kMostSteps = 10'000;
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kMostLag = 1'000'000;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
 void read_seq(PlanReader& reader, TrainingPlan& plan) {
   const auto given = reader.text("seq");
@@ -334,6 +335,11 @@ void read_parallelism(PlanReader& reader, Parallelism& parallel) {
     parallel.ddp.bucket_cap_mb =
         reader.real("bucket-cap-mb", 1e-6, 1e9, "above 0, or default for 1 and then 25");
   }
+  reader.count("gemini-min-chunk", parallel.gemini.search.smallest, 1, kMostElements);
+  reader.count("gemini-search-range", parallel.gemini.search.range, 0, kMostElements);
+  reader.count("gemini-search-step", parallel.gemini.search.step, 1, kMostElements);
+  reader.word("gemini-gather-lone", kYesNo, parallel.gemini.keep_lone_chunks_gathered);
+  reader.word("gemini-empty-cache", kYesNo, parallel.gemini.empties_cache);
   reader.word("bucket-view", kYesNo, parallel.ddp.bucket_view);
   reader.word("static-graph", kYesNo, parallel.ddp.static_graph);
   reader.word("param-dtype", kMixedDTypes, parallel.fsdp.param_dtype);
@@ -443,6 +449,18 @@ void add_parallel_options(OptionParser& parser) {
       "offload", text("W"), (choices(kOffloads) + "; default none").c_str())(
       "bucket-cap-mb", text("MIB"),
       "size of DDP's gradient buckets; default 25, and 1 for the first")(
+      "gemini-min-chunk", text("N"),
+      "smallest sharded chunk of Gemini in elements; default 33554432 (Colossal-AI: "
+      "min_chunk_size_mb 32)")(
+      "gemini-search-range", text("N"),
+      "how far above the smallest size Gemini searches, in elements; default 33554432 "
+      "(search_range_mb 32)")("gemini-search-step", text("N"),
+                              "step of that search; default 1024 (hidden_dim not given)")(
+      "gemini-gather-lone", flag(),
+      "chunks that one rank has alone stay gathered; default true (LLMem's change of "
+      "search_utils.py)")("gemini-empty-cache", flag(),
+                          "the cache is emptied after wrapping and the first backward; default "
+                          "true (LLMem's scripts)")(
       "bucket-view", flag(), "gradients are views into DDP's buckets (gradient_as_bucket_view)")(
       "static-graph", flag(), "DDP is told that the graph never changes")(
       "param-dtype", text("T"),

@@ -100,6 +100,11 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
       {"bucket-cap-mb", plan.parallel.ddp.bucket_cap_mb
                             ? fmt::format("{}", *plan.parallel.ddp.bucket_cap_mb)
                             : "default"},
+      {"gemini-min-chunk", std::to_string(plan.parallel.gemini.search.smallest)},
+      {"gemini-search-range", std::to_string(plan.parallel.gemini.search.range)},
+      {"gemini-search-step", std::to_string(plan.parallel.gemini.search.step)},
+      {"gemini-gather-lone", yes_no(plan.parallel.gemini.keep_lone_chunks_gathered)},
+      {"gemini-empty-cache", yes_no(plan.parallel.gemini.empties_cache)},
       {"bucket-view", yes_no(plan.parallel.ddp.bucket_view)},
       {"static-graph", yes_no(plan.parallel.ddp.static_graph)},
       {"param-dtype", word(kMixedDTypes, plan.parallel.fsdp.param_dtype)},

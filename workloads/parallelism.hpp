@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "workloads/dist/colossalai/gemini_options.hpp"
 #include "workloads/dist/deepspeed/zero_options.hpp"
 #include "workloads/dtype.hpp"
 #include "workloads/megatron_options.hpp"
@@ -75,7 +76,8 @@ struct Parallelism {
   Fsdp fsdp;
   Megatron megatron;
   Apex apex;
-  Zero zero;             ///< DeepSpeed's zero_optimization
+  Zero zero;  ///< DeepSpeed's zero_optimization
+  Gemini gemini;
   bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
 
   int rank = 0;  ///< whose memory is simulated, from 0; RankPlace says where it stands

@@ -568,6 +568,18 @@ constexpr std::array kGeminiRules{
          "optimizer: Gemini trains with HybridAdam; give adamw or adam"},
     Rule{[](const Facts& f) { return is_gemini(f) && !f.plan->training; },
          "mode eval with framework colossalai-gemini: not supported; leave one of them out"},
+    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->lora.rank > 0; },
+         "lora with framework colossalai-gemini: frozen parameters outside of chunks are not "
+         "supported; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const ChunkSearch& search = f.plan->parallel.gemini.search;
+           return search.smallest < 1 || search.range < 0 || search.step < 1;
+         },
+         "gemini-min-chunk, gemini-search-range, gemini-search-step: a chunk has at least one "
+         "element, the range at least none and the step at least one"},
+    Rule{[](const Facts& f) { return !is_gemini(f) && f.plan->parallel.gemini != Gemini{}; },
+         "gemini-min-chunk, gemini-search-range, gemini-search-step, gemini-gather-lone, "
+         "gemini-empty-cache: these are options of --framework colossalai-gemini; give it too"},
 };
 
 constexpr std::array kParallelRules{

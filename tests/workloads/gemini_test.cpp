@@ -223,6 +223,16 @@ TEST_CASE("gemini: a model below the smallest chunk is replicated", "[workloads]
   CHECK(one > 0);
 }
 
+TEST_CASE("gemini: with a smaller least chunk a small model is sharded", "[workloads][gemini]") {
+  TrainingPlan plan = gemini_plan(4, 1);
+  const auto replicated = lasting(generate(plan), Category::optimizer_state);
+  plan.parallel.gemini.search = {.smallest = 1 << 16, .range = 1 << 16, .step = 1024};
+  REQUIRE(plan_problems(plan).empty());
+  CHECK(lasting(generate(plan), Category::optimizer_state) < replicated / 2);
+  plan.framework = Framework::torch;
+  CHECK_FALSE(plan_problems(plan).empty());
+}
+
 TEST_CASE("gemini: any split comes to a steady state", "[workloads][gemini]") {
   const std::vector<std::pair<int, int>> splits{{1, 1}, {4, 1}, {2, 2}, {1, 4}};
   for (const auto& [dp, tp] : splits) {

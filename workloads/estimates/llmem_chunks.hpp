@@ -13,6 +13,8 @@ struct ChunkSearch {
   std::int64_t smallest = std::int64_t{32} << 20;
   std::int64_t range = std::int64_t{32} << 20;
   std::int64_t step = 1024;
+
+  bool operator==(const ChunkSearch&) const = default;
 };
 
 /// The chunk size in elements that wastes least for tensors of `sizes` elements in order of

@@ -41,7 +41,7 @@ bool brings_model_to_device(const TrainingPlan& plan) {
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
   if (plan.framework == Framework::colossalai_gemini) {
-    return std::make_unique<dist::GeminiStrategy>(model, plan, Gemini{});
+    return std::make_unique<dist::GeminiStrategy>(model, plan, plan.parallel.gemini);
   }
   if (plan.framework == Framework::nemo) {
     return std::make_unique<megatron::NemoStrategy>(model, plan);
