@@ -161,10 +161,10 @@ TEST_CASE("The distributed optimizer aligns parameters to 64 and buckets to lcm(
 }
 
 TEST_CASE("Buckets have 40 million elements, more from 41 ranks on, if gradients overlap") {
-  CHECK_FALSE(megatron::bucket_size({}, 8).has_value());
-  CHECK(megatron::bucket_size({.overlap_grad_reduce = true}, 8) == 40'000'000);
-  CHECK(megatron::bucket_size({.overlap_grad_reduce = true}, 64) == 64'000'000);
-  CHECK(megatron::bucket_size({.overlap_grad_reduce = true, .bucket_size = 5}, 64) == 5);
+  CHECK_FALSE(megatron::bucket_size({.dp = 8}).has_value());
+  CHECK(megatron::bucket_size({.dp = 8, .megatron = {.overlap_grad_reduce = true}}) == 40'000'000);
+  CHECK(megatron::bucket_size({.dp = 64, .megatron = {.overlap_grad_reduce = true}}) == 64'000'000);
+  CHECK(megatron::bucket_size({.dp = 64, .megatron = {.overlap_grad_reduce = true, .bucket_size = 5}}) == 5);
 }
 
 TEST_CASE("Random buffers keep every parameter once, inside its bucket") {
