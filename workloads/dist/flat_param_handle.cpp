@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "workloads/eager/split_flat.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
 namespace highwater::dist {
@@ -269,7 +268,7 @@ void FlatParamHandle::use_unsharded_flat_param(const Tensor& padded) {
 
 TensorList FlatParamHandle::views_of(const Tensor& flat) const {
   TensorList views;
-  const TensorList pieces = eager::split_flat(flat, layout_.parts);
+  const TensorList pieces = eager::split_rows(flat, layout_.parts);
   for (std::size_t i = 0; i < originals_.size(); ++i) {
     views.push_back(eager::view(pieces[layout_.owned[i]], originals_[i].sizes));
   }

@@ -122,7 +122,7 @@ Work ProcessGroup::reduce_scatter_tensor_async(const Tensor& part, const Tensor&
 }
 
 Work ProcessGroup::all_to_all_single(const Tensor& output, const Tensor& input) {
-  return between("c10d::alltoall_base_", output, input);
+  return async("c10d::alltoall_base_", input, output);
 }
 
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.

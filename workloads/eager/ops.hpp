@@ -46,6 +46,8 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int6
 Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index);
 TensorList split(const Tensor& self, std::int64_t size, std::int64_t dim);
 TensorList split_with_sizes(const Tensor& self, const Dims& sizes, std::int64_t dim);
+/// torch.split along dimension 0 into any number of parts, of `lengths` rows each.
+TensorList split_rows(const Tensor& self, std::span<const std::int64_t> lengths);
 TensorList chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim);
 TensorList unbind(const Tensor& self, std::int64_t dim);
 /// torch.view_as_complex of [..., 2] and its inverse.

@@ -4,7 +4,6 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
-#include "workloads/eager/split_flat.hpp"
 
 namespace highwater::eager {
 
@@ -258,7 +257,7 @@ TensorList split_with_sizes(const Tensor& self, const Dims& sizes, std::int64_t 
                         wrap(dim, self.dim()));
 }
 
-TensorList split_flat(const Tensor& self, std::span<const std::int64_t> lengths) {
+TensorList split_rows(const Tensor& self, std::span<const std::int64_t> lengths) {
   return views_of_parts("SplitWithSizesBackward0", self, lengths, 0);
 }
 

@@ -70,9 +70,8 @@ class Experts : public nn::Module {
     if (experts_.size() == 1) {
       return (*experts_.front())(rows.tokens, rows.probs);
     }
-    const Dims lengths(rows_of_experts.begin(), rows_of_experts.end());
-    const TensorList tokens = eager::split_with_sizes(rows.tokens, lengths, 0);
-    const TensorList probs = eager::split_with_sizes(rows.probs, lengths, 0);
+    const TensorList tokens = eager::split_rows(rows.tokens, rows_of_experts);
+    const TensorList probs = eager::split_rows(rows.probs, rows_of_experts);
     TensorList outputs;
     for (std::size_t i = 0; i < experts_.size(); ++i) {
       outputs.push_back((*experts_[i])(tokens[i], probs[i]));

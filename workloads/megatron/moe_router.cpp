@@ -140,7 +140,9 @@ RoutingResult Router::limited(RoutingResult routed) const {
     chosen = eager::topk(routed.probs, capacity, 0);
     mask = mask_of(routed.probs, routed.probs.dtype());
   }
-  return {.probs = eager::mul(routed.probs, mask), .routing_map = mask};
+  Tensor probs = eager::mul(routed.probs, mask);
+  eager::end_of_frame(chosen.values, chosen.indices, routed.probs, routed.routing_map);
+  return {.probs = std::move(probs), .routing_map = std::move(mask)};
 }
 
 }  // namespace highwater::megatron

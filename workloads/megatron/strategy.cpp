@@ -77,9 +77,15 @@ void MegatronStrategy::prepare_gradients() {
   }
 }
 
+// ChainedOptimizer.get_grad_norm: one norm of all gradients where the optimizers' ranks are the same
+// (grads_states_parallel_group_is_shared), else one for each.
 void MegatronStrategy::clip_gradients() {
   prepare_gradients();
-  for_each_optimizer(&MixedPrecisionOptimizer::clip_grad_norm);
+  if (ddp_.is_distributed()) {
+    optimizer_->clip_grad_norm();
+  } else {
+    for_each_optimizer(&MixedPrecisionOptimizer::clip_grad_norm);
+  }
 }
 
 void MegatronStrategy::step() {

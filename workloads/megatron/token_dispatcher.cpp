@@ -163,9 +163,10 @@ Tensor TokenDispatcher::combine_preprocess(Tensor rows) {
     rows = sorted(rows, false);
   }
   if (tp_.size() > 1) {
-    const Tensor wide = eager::to_dtype(rows, routed_.probs.dtype());
-    const Tensor part = reduce_scatter_to_sequence(tp_, wide);
-    rows = eager::to_dtype(part, rows.dtype());
+    Tensor chain = eager::to_dtype(rows, routed_.probs.dtype());
+    chain = reduce_scatter_to_sequence(tp_, chain);
+    chain = eager::to_dtype(chain, rows.dtype());
+    std::swap(rows, chain);
   }
   return rows;
 }
@@ -204,13 +205,13 @@ Tensor TokenDispatcher::sorted(const Tensor& rows, bool by_expert) const {
 // sort_chunks_by_idxs: one chunk for each expert and rank, joined in another order.
 Tensor TokenDispatcher::sorted_chunks(const Tensor& rows) const {
   const std::int64_t ranks = std::int64_t{tp_.size()} * experts_.size();
-  Dims lengths;
+  std::vector<std::int64_t> lengths;
   for (const std::int64_t received : rows_of_experts()) {
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       lengths.push_back(received / ranks + (rank < received % ranks ? 1 : 0));
     }
   }
-  const TensorList chunks = eager::split_with_sizes(rows, lengths, 0);
+  const TensorList chunks = eager::split_rows(rows, lengths);
   return eager::cat({chunks.data(), chunks.size()}, 0);
 }
 

@@ -32,7 +32,7 @@ class OperatorHooks : public nn::ForwardHooks {
     for (const Tensor& parameter : parameters_) {
       manager_.chunk_of(parameter).access();
     }
-    enter(arguments.front());
+    hook_argument(arguments.front());
   }
 
   void after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) override {
@@ -53,7 +53,7 @@ class OperatorHooks : public nn::ForwardHooks {
 
  private:
   // PreFwdPostBwd.apply(argument, *parameters): views of all of them.
-  void enter(Tensor& argument) {
+  void hook_argument(Tensor& argument) {
     std::vector<Tensor> inputs;
     if (takes_argument_) {
       inputs.push_back(argument);
