@@ -450,7 +450,7 @@ constexpr std::array kMegatronRules{
          "sp with tp {tp}: the sequence cannot be split evenly; give a multiple of tp * cp"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.cp > 1 && !divides_sequences(f, 2 * p.cp);
+           return runs_megatron(f) && p.cp > 1 && !divides_sequences(f, 2 * p.cp);
          },
          "cp {cp}: a rank has two chunks of each sequence; give a seq that 2 * {cp} divides"},
     Rule{
@@ -481,7 +481,7 @@ bool is_megatron_mixture(const Facts& f) {
 constexpr std::array kMixtureRules{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.dp * p.cp % p.ep != 0;
+           return runs_megatron(f) && p.dp * p.cp % p.ep != 0;
          },
          "ep {ep}: experts are spread over ranks that have other data; give a divisor of dp * cp"},
     Rule{

@@ -186,7 +186,7 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
                                           "--lora-targets a,,b: an empty name",
                                           "did you mean a100-80?",
                                           "--torch new: not a release",
-                                          "not supported yet by the simulation"};
+                                          "tp: the simulation splits only"};
   REQUIRE(problems.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK_THAT(problems[i], Contains(expected[i]));
@@ -196,7 +196,7 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
 TEST_CASE("plan options: a job's parallel sizes are read for closed forms", "[cli][plan]") {
   const Parallelism parallel =
       read(with_model("--dp 8 --dp-kind zero1 --tp 4 --sp --pp 2 --pp-schedule interleaved "
-                      "--pp-chunks 3 --offload both"),
+                      "--pp-chunks 3 --grad-accum 2 --offload both"),
            PlanUse::estimate)
           .plan.parallel;
   CHECK(parallel == Parallelism{.dp = 8,

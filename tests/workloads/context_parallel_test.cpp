@@ -108,8 +108,8 @@ TEST_CASE("ring: later ranks need more, and all of them are ranks apart", "[work
   CHECK(rank_classes(plan).size() == 1);
 }
 
-// The forward of one attention on the last of cp ranks: cp pairs of keys and values, cp results of
-// all queries and one more, into which they are summed.
+// The forward of two layers on the last of cp ranks: cp pairs of keys and values each, the last one
+// of which is kept and so an activation.
 TEST_CASE("ring: the buffers of the forward, by hand", "[workloads][cp]") {
   constexpr int kCp = 4;
   TrainingPlan plan = plan_of({.cp = kCp, .rank = kCp - 1});
@@ -126,7 +126,7 @@ TEST_CASE("ring: the buffers of the forward, by hand", "[workloads][cp]") {
     }
   }
   constexpr std::int64_t kPair = 2 * 2 * kTokens * kKvHeads * (kHidden / kHeads);
-  CHECK(pairs == std::vector<std::int64_t>(2 * kCp, kPair));  // two layers
+  CHECK(pairs == std::vector<std::int64_t>(2 * (kCp - 1), kPair));
 }
 
 TEST_CASE("context parallel: steps repeat", "[workloads][cp]") {

@@ -63,6 +63,7 @@ std::vector<EstimateInputs> various_inputs() {
   parallel.checkpoint.kind = CheckpointKind::selective_attention;
   TrainingPlan pipeline = plan_of("gpt2-medium");
   pipeline.parallel = {.tp = 2, .pp = 4, .schedule = PipelineSchedule::interleaved, .chunks = 3};
+  pipeline.grad_accum = 4;
   pipeline.checkpoint.kind = CheckpointKind::full;
   TrainingPlan eager = plan_of("gpt2");
   eager.attention = Attention::eager;

@@ -164,7 +164,8 @@ TEST_CASE("Buckets have 40 million elements, more from 41 ranks on, if gradients
   CHECK_FALSE(megatron::bucket_size({.dp = 8}).has_value());
   CHECK(megatron::bucket_size({.dp = 8, .megatron = {.overlap_grad_reduce = true}}) == 40'000'000);
   CHECK(megatron::bucket_size({.dp = 64, .megatron = {.overlap_grad_reduce = true}}) == 64'000'000);
-  CHECK(megatron::bucket_size({.dp = 64, .megatron = {.overlap_grad_reduce = true, .bucket_size = 5}}) == 5);
+  CHECK(megatron::bucket_size(
+            {.dp = 64, .megatron = {.overlap_grad_reduce = true, .bucket_size = 5}}) == 5);
 }
 
 TEST_CASE("Random buffers keep every parameter once, inside its bucket") {

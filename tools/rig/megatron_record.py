@@ -338,6 +338,40 @@ def train(torch, case, rec, report):
     report["_snapshot"] = rec.snapshot()
 
 
+def even_routing(torch, case):
+    """Without a capacity sizes depend on data, of which the device has none: every expert gets the same."""
+    from megatron.core.transformer.moe.token_dispatcher import MoEAlltoAllTokenDispatcher as Dispatcher
+    preprocess, masked_select = Dispatcher.preprocess, torch.Tensor.masked_select
+
+    class MaskedSelect(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, values, mask):
+            ctx.save_for_backward(mask, values)
+            found = mask.shape[1] * case["topk"]
+            places = torch.empty((found, 2), dtype=torch.long, device="cuda")
+            return values.new_empty(found)
+
+        @staticmethod
+        def backward(ctx, grad):
+            _, values = ctx.saved_tensors
+            result = torch.zeros_like(values)
+            sums = torch.empty(values.shape, dtype=torch.long, device="cuda")
+            return result, None
+
+    def even(self, routing_map):
+        preprocess(self, routing_map)
+        rows = routing_map.size(0) * case["topk"] // self.num_experts
+        if self.ep_size > 1 or self.tp_size > 1:
+            self.input_splits = self.output_splits = [rows * self.num_local_experts] * self.ep_size
+            self.output_splits_tp = torch.tensor([rows * self.num_local_experts * self.ep_size] * self.tp_size)
+        if self.num_local_experts > 1:
+            self.num_global_tokens_per_local_expert = torch.full((self.ep_size * self.tp_size, self.num_local_experts), rows)
+        return torch.full((self.num_local_experts,), rows * self.ep_size * self.tp_size)
+
+    Dispatcher.preprocess = even
+    torch.Tensor.masked_select = lambda values, mask: MaskedSelect.apply(values, mask)
+
+
 def worker(case_file, out, stacks):
     case = json.loads(Path(case_file).read_text())
     record.train = lambda torch, models, case, device, tiny, fake, rec, report: train(torch, case, rec, report)
@@ -345,6 +379,8 @@ def worker(case_file, out, stacks):
     install_kernels(torch)
     import megatron.core.optimizer as mcore_optimizer
     patch_norm(torch)
+    if case["experts"] and case["capacity"] is None:
+        even_routing(torch, case)
     multi_tensor_kernels(torch)
     if case["attention"] == "flash":
         flash_attention(torch)

@@ -98,8 +98,9 @@ Tensor ExpertParallel::exchange(const Tensor& input, std::int64_t rows) {
 }
 
 // MoEAlltoAllTokenDispatcher.preprocess: sums over the local experts, all ranks' counts side by
-// side, and what of them goes to this rank's experts.
-void ExpertParallel::gather_counts(int tensor_ranks, std::int64_t experts) {
+// side, and what of them goes to this rank's experts. Variables go first, then what the host has
+// copied.
+void ExpertParallel::gather_counts(int tensor_ranks, std::int64_t experts, Tensor per_expert) {
   eager::Runtime& runtime = group_.runtime();
   const eager::NoGrad no_grad(runtime);
   const std::int64_t ranks = std::int64_t{tensor_ranks} * size();
@@ -108,13 +109,15 @@ void ExpertParallel::gather_counts(int tensor_ranks, std::int64_t experts) {
     const eager::OpScope op(runtime, "tokens_per_expert");
     return eager::empty(runtime, {count}, DType::int64);
   };
-  const Tensor input_splits = numbers(size());
-  const Tensor all = numbers(ranks * experts);
-  const Tensor per_local_expert = numbers(ranks * local);
-  const Tensor per_rank = numbers(ranks);
-  const Tensor output_splits_tp = numbers(tensor_ranks);
-  const Tensor result = numbers(local);
+  Tensor input_splits = numbers(size());
+  Tensor all = numbers(ranks * experts);
+  Tensor per_local_expert = numbers(ranks * local);
+  Tensor per_rank = numbers(ranks);
+  Tensor output_splits_tp = numbers(tensor_ranks);
+  Tensor result = numbers(local);
+  eager::end_of_frame(per_expert, all);
   runtime.synchronize();
+  eager::end_of_frame(input_splits, per_rank, output_splits_tp, per_local_expert, result);
 }
 
 }  // namespace highwater::megatron

@@ -59,8 +59,9 @@ class ExpertParallel {
   /// all_to_all of rows; the result has `rows` of them. Alone in the group the input itself.
   eager::Tensor exchange(const eager::Tensor& input, std::int64_t rows);
 
-  /// What this rank knows of all ranks' counts, gathered: made and let go.
-  void gather_counts(int tensor_ranks, std::int64_t experts);
+  /// From `per_expert`, its tokens for each expert, what this rank learns of all ranks' counts:
+  /// made and let go.
+  void gather_counts(int tensor_ranks, std::int64_t experts, eager::Tensor per_expert);
 
  private:
   eager::Tensor exchange_block(const eager::Tensor& input, std::int64_t rows);

@@ -55,23 +55,52 @@ Tensor scatter_add(const Dims& sizes, const Tensor& order, const Tensor& rows) {
   return total;
 }
 
-// Rows of the tensor-parallel ranks one after the other; backward sums and splits them again.
-Tensor gather_rows(TensorParallel& tp, const Tensor& input) {
-  eager::Runtime& runtime = input.runtime();
+/// Whether a collective gets parts of any length, which NCCL's copies to or from one block.
+enum class Parts : std::uint8_t { equal, listed };
+
+Tensor flat_block(const Tensor& like, Parts parts) {
+  return parts == Parts::listed ? eager::empty(like.runtime(), like.sizes(), like.dtype())
+                                : Tensor{};
+}
+
+// _gather_along_first_dim.
+Tensor gathered(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const eager::NoGrad no_grad(input.runtime());
+  Tensor output = eager::empty(input.runtime(),
+                               with_first(input.sizes(), input.size(0) * tp.size()), input.dtype());
+  const Tensor flat = flat_block(output, parts);
+  tp.group().all_gather_into_tensor(output, eager::contiguous(input));
+  return output;
+}
+
+// _reduce_scatter_along_first_dim.
+Tensor reduced(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const eager::NoGrad no_grad(input.runtime());
+  Tensor output = eager::empty(input.runtime(),
+                               with_first(input.sizes(), input.size(0) / tp.size()), input.dtype());
+  const Tensor flat = flat_block(input, parts);
+  tp.group().reduce_scatter_tensor(output, eager::contiguous(input));
+  return output;
+}
+
+// gather_from_sequence_parallel_region.
+Tensor gather_rows(TensorParallel& tp, const Tensor& input, Parts parts) {
   const auto node =
-      eager::begin_node(runtime, "_GatherFromSequenceParallelRegionBackward", {input});
-  Tensor output;
-  {
-    const eager::NoGrad no_grad(runtime);
-    output =
-        eager::empty(runtime, with_first(input.sizes(), input.size(0) * tp.size()), input.dtype());
-    tp.group().all_gather_into_tensor(output, eager::contiguous(input));
-  }
-  eager::finish_node(node, output, [&tp](Node& own, TensorList& grads) {
-    Tensor part = eager::empty(
-        *own.runtime, with_first(grads[0].sizes(), grads[0].size(0) / tp.size()), grads[0].dtype());
-    tp.group().reduce_scatter_tensor(part, eager::contiguous(grads[0]));
-    return TensorList{std::move(part)};
+      eager::begin_node(input.runtime(), "_GatherFromSequenceParallelRegionBackward", {input});
+  Tensor output = gathered(tp, input, parts);
+  eager::finish_node(node, output, [&tp, parts](Node&, TensorList& grads) {
+    return TensorList{reduced(tp, grads[0], parts)};
+  });
+  return output;
+}
+
+// reduce_scatter_to_sequence_parallel_region.
+Tensor reduce_rows(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const auto node =
+      eager::begin_node(input.runtime(), "_ReduceScatterToSequenceParallelRegionBackward", {input});
+  Tensor output = reduced(tp, input, parts);
+  eager::finish_node(node, output, [&tp, parts](Node&, TensorList& grads) {
+    return TensorList{gathered(tp, grads[0], parts)};
   });
   return output;
 }
@@ -91,9 +120,9 @@ TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_sta
   }
   {
     const eager::NoGrad no_grad(tokens.runtime());
-    const Tensor per_expert = eager::sum(routed_.routing_map, {0}, false, DType::int64);
+    Tensor per_expert = eager::sum(routed_.routing_map, {0}, false, DType::int64);
     if (experts_.size() > 1 || tp_.size() > 1) {
-      experts_.gather_counts(tp_.size(), config_.experts);
+      experts_.gather_counts(tp_.size(), config_.experts, std::move(per_expert));
     }
   }
   return permute(tokens);
@@ -101,11 +130,12 @@ TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_sta
 
 TokenDispatcher::Dispatched TokenDispatcher::permute(const Tensor& tokens) {
   eager::Runtime& runtime = tokens.runtime();
-  const Tensor map = transposed(routed_.routing_map);
-  const Tensor token_indices = eager::arange(runtime, tokens.size(0));
+  Tensor map = transposed(routed_.routing_map);
+  Tensor token_indices = eager::arange(runtime, tokens.size(0));
   Tensor order = selected(map, counts_.sent, DType::int64);
   Tensor probs = masked_select(transposed(routed_.probs), map, counts_.sent);
   Tensor rows = eager::index_select(tokens, 0, order);
+  eager::end_of_frame(map, token_indices);
   order_ = std::move(order);
   return {std::move(rows), std::move(probs)};
 }
@@ -134,8 +164,8 @@ TokenDispatcher::Dispatched TokenDispatcher::permute_padded(const Tensor& tokens
   places = eager::view(places, {-1});
   Tensor probs = eager::index_select(by_expert, 0, places);
   Tensor rows = eager::index_select(tokens, 0, order);
-  order_ = std::move(order);
   eager::end_of_frame(map, by_expert, first, places);
+  order_ = std::move(order);
   return {std::move(rows), std::move(probs)};
 }
 
@@ -148,12 +178,20 @@ TokenDispatcher::Dispatched TokenDispatcher::dispatch(const Dispatched& rows) {
 
 TokenDispatcher::Dispatched TokenDispatcher::postprocess(Dispatched rows) {
   if (tp_.size() > 1) {
-    rows.tokens = gather_rows(tp_, rows.tokens);
-    rows.probs = gather_rows(tp_, rows.probs);
+    const Parts parts = is_padded() ? Parts::equal : Parts::listed;
+    rows.tokens = gather_rows(tp_, rows.tokens, parts);
+    rows.probs = gather_rows(tp_, rows.probs, parts);
   }
-  if (counts_.received.size() > 1) {
-    rows.tokens = sorted(rows.tokens, true);
+  if (counts_.received.size() == 1) {
+    return rows;
+  }
+  Tensor tokens = sorted(rows.tokens, true);
+  if (is_padded()) {  // one after the other; chunks are sorted by one function
+    rows.tokens = std::move(tokens);
     rows.probs = sorted(rows.probs, true);
+  } else {
+    Tensor probs = sorted(rows.probs, true);
+    rows = {std::move(tokens), std::move(probs)};
   }
   return rows;
 }
@@ -164,7 +202,7 @@ Tensor TokenDispatcher::combine_preprocess(Tensor rows) {
   }
   if (tp_.size() > 1) {
     Tensor chain = eager::to_dtype(rows, routed_.probs.dtype());
-    chain = reduce_scatter_to_sequence(tp_, chain);
+    chain = reduce_rows(tp_, chain, is_padded() ? Parts::equal : Parts::listed);
     chain = eager::to_dtype(chain, rows.dtype());
     std::swap(rows, chain);
   }
