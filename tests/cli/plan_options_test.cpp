@@ -103,7 +103,7 @@ TEST_CASE("plan options: DDP's axes are read", "[cli][plan]") {
   CHECK(problems_of(with_model("--no-sync")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --bucket-cap-mb 0")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --optimizer-in-backward")).size() == 1);
-  CHECK(problems_of(with_model("--dp 2 --dp-kind zero3")).size() == 1);
+  CHECK(problems_of(with_model("--dp 2 --dp-kind zero3 --mode eval")).size() == 1);
 }
 
 TEST_CASE("plan options: FSDP's axes are read", "[cli][plan]") {
@@ -186,7 +186,7 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
                                           "--lora-targets a,,b: an empty name",
                                           "did you mean a100-80?",
                                           "--torch new: not a release",
-                                          "tp: the simulation splits only"};
+                                          "tp: the simulation has no such tensor parallelism"};
   REQUIRE(problems.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK_THAT(problems[i], Contains(expected[i]));

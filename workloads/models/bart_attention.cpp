@@ -80,9 +80,7 @@ AttentionResult BartAttention::attend_eagerly(const Tensor& query, const Tensor&
 
 Tensor OffsetPositionalEmbedding::operator()(Tensor position_ids) const {
   const nn::InModule scope(*this);
-  return call(std::move(position_ids), [this](const Tensor& in) {
-    return eager::embedding(weight, eager::add(in, static_cast<double>(kOffset)));
-  });
+  return look_up(eager::add(position_ids, static_cast<double>(kOffset)));
 }
 
 Tensor mask_of_ones(const Tensor& inputs_embeds) {
