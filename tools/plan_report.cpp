@@ -116,8 +116,13 @@ TextTable strategy_table(const PlanRequest& request, const StrategySearch& searc
   return table;
 }
 
-std::string simulation_note(const StrategySearch& search) {
-  std::string text =
+std::string simulation_note(const TrainingPlan& base, const StrategySearch& search) {
+  const bool is_pure = base.precision == Precision::bf16 || base.precision == Precision::fp16;
+  std::string text = is_pure
+                         ? "states: in 16 bit by DDP, FSDP and DTensors; DeepSpeed and Megatron "
+                           "keep fp32 copies of parameters and fp32 moments\n"
+                         : "";
+  text +=
       "speed: sequences per second by a rough count of operations and bytes moved, relative to "
       "the first row; batch x dp: LLMem's score of Algorithm 1\n";
   for (const std::string& reason : search.left_out) {
@@ -240,7 +245,7 @@ std::string plan_text(const PlanRequest& request, const PlanResult& result, Outp
   std::string text = printable(plan_summary(request.run.plan)) + "\n\n";
   if (result.simulated) {
     text += formatted(strategy_table(request, *result.simulated)) +
-            simulation_note(*result.simulated) + "\n";
+            simulation_note(request.run.plan, *result.simulated) + "\n";
   }
   if (result.refusal.empty()) {
     text += formatted(selection_table(result)) + "\n" + ending_note(result) +

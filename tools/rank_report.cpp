@@ -1,5 +1,9 @@
 #include "tools/rank_report.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -26,6 +30,24 @@ std::string left_out(const RankSurvey& survey) {
              : "";
 }
 
+using Peaks = std::vector<RankPeak>::const_iterator;
+
+bool has_same_figures(const RankPeak& a, const RankPeak& b) {
+  return a.peak == b.peak && a.fits == b.fits;
+}
+
+/// One row for all of them, as their figures are the same.
+std::vector<std::string> row_of(Peaks begin, Peaks end) {
+  const std::int64_t ranks = std::accumulate(
+      begin, end, std::int64_t{0},
+      [](std::int64_t sum, const RankPeak& each) { return sum + each.ranks.ranks; });
+  const RankClass& last = std::prev(end)->ranks;
+  const std::string to = std::next(begin) == end ? "" : " to " + last.what;
+  return {
+      std::to_string(begin->ranks.rank), std::to_string(ranks),        begin->ranks.what + to,
+      to_iec(begin->peak.allocated),     to_iec(begin->peak.reserved), begin->fits ? "yes" : "no"};
+}
+
 }  // namespace
 
 TextTable rank_table(const RankSurvey& survey) {
@@ -36,10 +58,12 @@ TextTable rank_table(const RankSurvey& survey) {
   if (survey.peaks.size() == 1) {
     return table;
   }
-  for (const RankPeak& each : survey.peaks) {
-    table.rows.push_back({std::to_string(each.ranks.rank), std::to_string(each.ranks.ranks),
-                          each.ranks.what, to_iec(each.peak.allocated), to_iec(each.peak.reserved),
-                          each.fits ? "yes" : "no"});
+  for (auto begin = survey.peaks.begin(); begin != survey.peaks.end();) {
+    const auto end = std::find_if(begin, survey.peaks.end(), [&](const RankPeak& other) {
+      return !has_same_figures(other, *begin);
+    });
+    table.rows.push_back(row_of(begin, end));
+    begin = end;
   }
   return table;
 }

@@ -10,7 +10,8 @@
 
 namespace highwater {
 
-/// One row per class of ranks; no rows if all ranks are alike.
+/// One row per class of ranks, one for neighbours whose figures are the same; no rows if all ranks
+/// are alike.
 TextTable rank_table(const RankSurvey& survey);
 
 /// Which rank is the worst, why, and how uneven the job is.

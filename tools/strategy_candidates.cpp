@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 
+#include "workloads/framework_profile.hpp"
+
 namespace highwater {
 namespace {
 
@@ -22,6 +24,20 @@ struct StrategyRow {
   void (*apply)(TrainingPlan&);
 };
 
+// Sequence parallelism where the model's code lets PrepareModuleInput see its arguments.
+void use_dtensors(TrainingPlan& plan) {
+  plan.parallel.tp_kind = TensorParallel::dtensor;
+  plan.parallel.sequence_parallel = has_plain_names(plan);
+}
+
+// Megatron-LM's own loop, at the base plan's precision.
+void use_megatron(TrainingPlan& plan) {
+  const Precision precision = plan.precision;
+  apply_framework(Framework::megatron, plan);
+  plan.precision = precision;
+  plan.parallel.sequence_parallel = plan.parallel.tp > 1;
+}
+
 // Axes by themselves are set before; a row sets what else is its own.
 constexpr std::array kStrategies{
     StrategyRow{"one GPU", false, false, false, [](TrainingPlan&) {}},
@@ -29,16 +45,11 @@ constexpr std::array kStrategies{
                 [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::ddp; }},
     StrategyRow{"FSDP2", true, false, false,
                 [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp2; }},
-    StrategyRow{"tensor parallel (DTensor)", false, true, false,
-                [](TrainingPlan& plan) {
-                  plan.parallel.tp_kind = TensorParallel::dtensor;
-                  plan.parallel.sequence_parallel = true;
-                }},
+    StrategyRow{"tensor parallel (DTensor)", false, true, false, use_dtensors},
     StrategyRow{"FSDP2 + tensor parallel", true, true, false,
                 [](TrainingPlan& plan) {
                   plan.parallel.dp_kind = DataParallel::fsdp2;
-                  plan.parallel.tp_kind = TensorParallel::dtensor;
-                  plan.parallel.sequence_parallel = true;
+                  use_dtensors(plan);
                 }},
     StrategyRow{"DeepSpeed ZeRO-1", true, false, false,
                 [](TrainingPlan& plan) {
@@ -55,17 +66,16 @@ constexpr std::array kStrategies{
                   plan.framework = Framework::deepspeed;
                   plan.parallel.dp_kind = DataParallel::zero3;
                 }},
-    StrategyRow{"DeepSpeed ZeRO-3, optimizer on the host", true, false, false,
+    StrategyRow{"DeepSpeed ZeRO-2, optimizer on the host", true, false, false,
                 [](TrainingPlan& plan) {
                   plan.framework = Framework::deepspeed;
-                  plan.parallel.dp_kind = DataParallel::zero3;
+                  plan.parallel.dp_kind = DataParallel::zero2;
                   plan.parallel.offload = Offload::optimizer;
                 }},
-    StrategyRow{"Megatron", false, true, true,
-                [](TrainingPlan& plan) { plan.framework = Framework::megatron; }},
+    StrategyRow{"Megatron", false, true, true, use_megatron},
     StrategyRow{"Megatron, distributed optimizer", true, true, true,
                 [](TrainingPlan& plan) {
-                  plan.framework = Framework::megatron;
+                  use_megatron(plan);
                   plan.parallel.dp_kind = DataParallel::zero1;
                 }},
 };
@@ -104,9 +114,6 @@ TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& f
     plan.grad_accum = kMicroBatchesPerStage * factors.pp;
   }
   row.apply(plan);
-  if (row.uses_pp && factors.tp > 1) {
-    plan.parallel.sequence_parallel = true;
-  }
   return plan;
 }
 
