@@ -1,0 +1,85 @@
+// What `plan` tries: factorisations, each strategy under one name, and reasons for what is left
+// out.
+#include <set>
+#include <string>
+#include <tuple>
+
+#include <catch2/catch.hpp>
+
+#include "tools/strategy_search.hpp"
+#include "workloads/models/presets.hpp"
+
+using namespace highwater;
+
+namespace {
+
+TrainingPlan base(std::string_view model) {
+  TrainingPlan plan;
+  plan.model = model_preset(model);
+  plan.precision = Precision::bf16;
+  plan.seq = {256};
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("strategies: every candidate uses all GPUs and can be simulated", "[cli][plan]") {
+  for (const int gpus : {1, 2, 6, 8}) {
+    const Candidates candidates = strategy_candidates(base("llama-160m"), gpus);
+    std::set<std::string> plans;
+    for (const Candidate& candidate : candidates.runnable) {
+      const Parallelism& p = candidate.plan.parallel;
+      CAPTURE(gpus, std::string(candidate.strategy), p.dp, p.tp, p.pp);
+      CHECK(p.gpus() == gpus);
+      CHECK(p.tp <= kMostTensorRanks);
+      CHECK(plan_problems(candidate.plan).empty());
+      CHECK(generator_gaps(candidate.plan).empty());
+      const auto key = std::string(candidate.strategy) + std::to_string(p.tp) + "x" +
+                       std::to_string(p.pp) +
+                       std::to_string(static_cast<int>(candidate.plan.checkpoint.kind));
+      CHECK(plans.insert(key).second);
+    }
+    CHECK(candidates.runnable.size() == (gpus == 1 ? 2 : plans.size()));
+  }
+}
+
+TEST_CASE("strategies: a pipelined step has micro-batches", "[cli][plan]") {
+  bool has_pipeline = false;
+  for (const Candidate& candidate : strategy_candidates(base("llama-160m"), 4).runnable) {
+    const Parallelism& p = candidate.plan.parallel;
+    CHECK(candidate.plan.grad_accum == (p.pp > 1 ? 4 * p.pp : 1));
+    has_pipeline = has_pipeline || p.pp > 1;
+  }
+  CHECK(has_pipeline);
+}
+
+TEST_CASE("strategies: what cannot run is named once with its reason", "[cli][plan]") {
+  TrainingPlan bloom = base("bloom-560m");
+  bloom.attention = Attention::eager;
+  const Candidates candidates = strategy_candidates(bloom, 4);
+  CHECK_FALSE(candidates.runnable.empty());
+  std::set<std::string> reasons(candidates.left_out.begin(), candidates.left_out.end());
+  CHECK(reasons.size() == candidates.left_out.size());
+  CHECK(std::ranges::any_of(
+      reasons, [](const std::string& reason) { return reason.starts_with("Megatron: "); }));
+}
+
+TEST_CASE("strategies: those that fit come first, fastest first", "[cli][plan]") {
+  PlannedRun run{.plan = base("llama-160m")};
+  run.plan.gpu = *find_gpu("rtx2080ti");
+  run.plan.precision = Precision::fp16;
+  run.plan.attention = Attention::sdpa_math;
+  const StrategySearch search = search_strategies(run, {}, Bytes{3ULL << 30U}, 2);
+  REQUIRE(search.results.size() >= 4);
+  bool fits = true;
+  double speed = search.results.front().sequences_per_second;
+  for (const StrategyResult& result : search.results) {
+    CHECK((fits || !result.fits()));
+    fits = result.fits();
+    CHECK(result.sequences_per_second <= speed);
+    speed = result.sequences_per_second;
+    if (result.fits()) {
+      CHECK(result.llmem_score == result.candidate.plan.batch * result.candidate.plan.parallel.dp);
+    }
+  }
+}
