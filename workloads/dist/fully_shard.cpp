@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "workloads/nn/block_modules.hpp"
+#include "workloads/nn/blocks.hpp"
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 

@@ -35,12 +35,17 @@ void collect_like(Module& module, const Module& example, std::vector<Module*>& f
 
 }  // namespace
 
-std::vector<Module*> transformer_blocks(Module& root) {
+std::vector<Module*> block_modules(Module& root) {
   Module* longest = nullptr;
   find_longest_list(root, longest);
+  return longest != nullptr ? longest->children() : std::vector<Module*>{};
+}
+
+std::vector<Module*> transformer_blocks(Module& root) {
+  const std::vector<Module*> blocks = block_modules(root);
   std::vector<Module*> found;
-  if (longest != nullptr) {
-    collect_like(root, *longest->children().front(), found);
+  if (!blocks.empty()) {
+    collect_like(root, *blocks.front(), found);
   }
   return found;
 }

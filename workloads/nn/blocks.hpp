@@ -1,4 +1,7 @@
-// The repeated blocks of a model, which wrapping policies treat as units.
+// The repeated blocks of a model, which scripts and wrapping policies treat as units.
+//
+// Scripts that call fully_shard on each block walk one list; a policy of FSDP1 goes by class, so it
+// finds the blocks of every list of that class (T5's encoder and decoder).
 #pragma once
 
 #include <vector>
@@ -7,9 +10,12 @@
 
 namespace highwater::nn {
 
-/// Every module of the class whose instances fill the model's longest nn.ModuleList (the first of
-/// equal ones), in the order of modules(): what transformer_auto_wrap_policy finds for that class
-/// (torch/distributed/fsdp/wrap.py). Empty for a model without such a list.
+/// The members of the longest nn.ModuleList of the model, in order; of two lists of one length
+/// those of the first. Empty for a model without such a list.
+std::vector<Module*> block_modules(Module& root);
+
+/// Every module of the class of block_modules(), in the order of modules(): what
+/// transformer_auto_wrap_policy finds for that class (torch/distributed/fsdp/wrap.py).
 std::vector<Module*> transformer_blocks(Module& root);
 
 }  // namespace highwater::nn

@@ -1,0 +1,37 @@
+// Embeddings of words and, for models that learned them, of positions; the sequence comes first
+// then. Source: core/models/common/embeddings/language_model_embedding.py of Megatron-Core 0.16.1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "workloads/megatron/layers.hpp"
+#include "workloads/megatron/shared.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::megatron {
+
+class PositionEmbedding : public nn::Embedding {
+ public:
+  using Embedding::Embedding;
+};
+
+/// LanguageModelEmbedding: [s, b, h], or [s / size, b, h] with sequence parallelism.
+class LanguageModelEmbedding : public nn::Module {
+ public:
+  LanguageModelEmbedding(nn::Module* parent, const Shared& shared, std::int64_t rows);
+
+  [[nodiscard]] const Tensor& word_weight() const { return word_embeddings_.weight(); }
+
+  Tensor operator()(const Tensor& ids, const Tensor& positions) const;
+
+ private:
+  [[nodiscard]] Tensor arranged(Tensor embeddings) const;
+
+  TensorParallel& tp_;
+  double dropout_;
+  VocabParallelEmbedding word_embeddings_;
+  std::optional<PositionEmbedding> position_embeddings_;
+};
+
+}  // namespace highwater::megatron

@@ -1,0 +1,45 @@
+#include "workloads/megatron/transformer_block.hpp"
+
+#include <vector>
+
+#include "workloads/nn/checkpoint.hpp"
+
+namespace highwater::megatron {
+
+TransformerBlock::TransformerBlock(nn::Module* parent, const Shared& shared, const Stage& stage)
+    : Module(parent, "decoder"),
+      layers_(this, "layers"),
+      blocks_(layers_, static_cast<std::size_t>(stage.layers), shared) {
+  if (stage.has_head) {
+    final_layernorm_.emplace(this, "final_layernorm", shared.config);
+  }
+}
+
+Tensor TransformerBlock::operator()(Tensor hidden_states, const Tensor& frequencies) const {
+  const nn::InModule scope(*this);
+  if (hidden_states->base.defined()) {  // make_viewless_tensor: a place holder for a moment
+    const Tensor place = eager::empty(runtime(), {1}, hidden_states.dtype());
+  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const TransformerLayer& layer = blocks_[i];
+    hidden_states = run(layer, i, hidden_states, frequencies);
+  }
+  return final_layernorm_ ? (*final_layernorm_)(hidden_states) : hidden_states;
+}
+
+Tensor TransformerBlock::run(const TransformerLayer& layer, std::size_t index,
+                             const Tensor& hidden_states, const Tensor& frequencies) const {
+  const Checkpoint& checkpoint = context().plan.checkpoint;
+  const auto n = static_cast<std::size_t>(checkpoint.n);
+  const bool recomputes = checkpoint.kind == CheckpointKind::full ||
+                          (checkpoint.kind == CheckpointKind::every_n && index % n == n - 1);
+  if (!recomputes || !context().training) {
+    return layer(hidden_states, frequencies);
+  }
+  const auto segment = [&layer](const std::vector<Tensor>& in) {
+    return TensorList{layer(in[0], in[1])};
+  };
+  return nn::checkpoint_reentrant(runtime(), segment, {hidden_states, frequencies})[0];
+}
+
+}  // namespace highwater::megatron

@@ -1,0 +1,79 @@
+#include "workloads/megatron/transformer_layer.hpp"
+
+#include <string>
+#include <utility>
+
+#include "workloads/megatron/fused_ops.hpp"
+#include "workloads/megatron/layers.hpp"
+
+namespace highwater::megatron {
+namespace {
+
+using ColumnBias = ColumnParallelLinear::Bias;
+
+class Mlp : public FeedForward {
+ public:
+  Mlp(nn::Module* parent, const Shared& shared)
+      : FeedForward(parent, "mlp"),
+        gated_(shared.config.gated),
+        linear_fc1_(this, "linear_fc1", shared.tp, shared.config.hidden,
+                    shared.config.ffn * (gated_ ? 2 : 1),
+                    shared.config.linear_bias ? ColumnBias::skipped : ColumnBias::none),
+        linear_fc2_(this, "linear_fc2", shared.tp, shared.config.ffn, shared.config.hidden,
+                    shared.config.linear_bias) {}
+
+  WithBias operator()(Tensor hidden_states) const override {
+    const nn::InModule scope(*this);
+    Tensor inner = activated(hidden_states);
+    return linear_fc2_(std::move(inner));
+  }
+
+ private:
+  [[nodiscard]] Tensor activated(const Tensor& hidden_states) const {
+    const WithBias wide = linear_fc1_(hidden_states);
+    return gated_ ? swiglu(wide.output) : bias_gelu(wide.output, wide.bias);
+  }
+
+  bool gated_;
+  ColumnParallelLinear linear_fc1_;
+  RowParallelLinear linear_fc2_;
+};
+
+std::unique_ptr<FeedForward> make_feed_forward(nn::Module* parent, const Shared& shared) {
+  if (shared.config.experts > 0) {
+    return make_moe_layer(parent, shared.config, shared.tp, shared.experts);
+  }
+  return std::make_unique<Mlp>(parent, shared);
+}
+
+}  // namespace
+
+TransformerLayer::TransformerLayer(nn::Module* parent, std::size_t index, const Shared& shared)
+    : Module(parent, std::to_string(index)),
+      dropout_(context().dropout(shared.config.hidden_dropout)),
+      input_layernorm_(this, "input_layernorm", shared.config),
+      self_attention_(this, shared),
+      pre_mlp_layernorm_(this, "pre_mlp_layernorm", shared.config),
+      mlp_(make_feed_forward(this, shared)) {}
+
+Tensor TransformerLayer::operator()(Tensor hidden_states, const Tensor& frequencies) const {
+  const nn::InModule scope(*this);
+  const Tensor middle = attend(hidden_states, frequencies);
+  Tensor normalized = pre_mlp_layernorm_(middle);
+  WithBias result = (*mlp_)(normalized);
+  Tensor output = add(result, middle);
+  eager::end_of_frame(normalized, result.output);
+  return output;
+}
+
+Tensor TransformerLayer::attend(const Tensor& hidden_states, const Tensor& frequencies) const {
+  const Tensor normalized = input_layernorm_(hidden_states);
+  const WithBias attended = self_attention_(normalized, frequencies);
+  return add(attended, hidden_states);
+}
+
+Tensor TransformerLayer::add(const WithBias& x, const Tensor& residual) const {
+  return bias_dropout_add(x.output, x.bias, residual, context().training ? dropout_ : 0.0);
+}
+
+}  // namespace highwater::megatron

@@ -1,0 +1,34 @@
+// One layer of the decoder: norm, self-attention, norm, MLP or mixture of experts.
+// Source: core/transformer/{transformer_layer,mlp}.py of Megatron-Core 0.16.1.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "workloads/megatron/moe_layer.hpp"
+#include "workloads/megatron/norm.hpp"
+#include "workloads/megatron/self_attention.hpp"
+#include "workloads/megatron/shared.hpp"
+
+namespace highwater::megatron {
+
+/// [s, b, h] in and out; `frequencies` are the rotary embedding, undefined without one.
+class TransformerLayer : public nn::Module {
+ public:
+  TransformerLayer(nn::Module* parent, std::size_t index, const Shared& shared);
+
+  Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const;
+
+ private:
+  [[nodiscard]] Tensor attend(const Tensor& hidden_states, const Tensor& frequencies) const;
+
+  [[nodiscard]] Tensor add(const WithBias& x, const Tensor& residual) const;
+
+  double dropout_;
+  Norm input_layernorm_;
+  SelfAttention self_attention_;
+  Norm pre_mlp_layernorm_;
+  std::unique_ptr<FeedForward> mlp_;
+};
+
+}  // namespace highwater::megatron
