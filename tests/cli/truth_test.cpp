@@ -68,7 +68,7 @@ TEST_CASE("truth: the plainest cases are equal from the first request on", "[cli
   }
 }
 
-TEST_CASE("truth: one-GPU recordings are met within 5 % of reserved at worst", "[cli][truth]") {
+TEST_CASE("truth: recordings are met within 5 % of reserved at worst", "[cli][truth]") {
   if (!std::filesystem::exists(kShared)) {
     WARN("skipped: shared data absent");
     return;
