@@ -1,6 +1,6 @@
 // A training plan: every axis of a run in one plain struct, one member per axis.
 //
-// Axes are independent; the rules that cross them are rows of one table (plan_problems). The
+// Axes are independent; the rules that cross them are rows of tables (plan_rules/). The
 // generator and the closed forms both read this struct and share nothing else.
 #pragma once
 
@@ -160,10 +160,12 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan);
 /// own.
 bool uses_deepspeed(const TrainingPlan& plan);
 
-/// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
-/// run eager when no attention is asked for.
+/// Whether the decoder's modules are named and called as torchtitan's are (tok_embeddings, wq,
+/// ...).
 bool has_plain_names(const TrainingPlan& plan);
 
+/// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
+/// run eager when no attention is asked for.
 bool supports_sdpa(const TrainingPlan& plan);
 
 /// Tokens per sequence of micro-batch `index` (counted over all steps).
