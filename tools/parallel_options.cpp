@@ -80,7 +80,11 @@ void add_axis_options(OptionParser& parser) {
       "dropless")(
       "moe-imbalance", text_value("X"),
       "dropless: the busiest expert-parallel rank receives X times the mean; default 1")(
-      "offload", text_value("W"), (choices(kOffloads) + "; default none").c_str());
+      "offload", text_value("W"),
+      (choices(kOffloads) +
+       "; default none. Simulated: optimizer with DeepSpeed's zero1 and zero2; others by closed "
+       "forms only")
+          .c_str());
 }
 
 void add_ddp_and_gemini_options(OptionParser& parser) {
@@ -99,8 +103,8 @@ void add_ddp_and_gemini_options(OptionParser& parser) {
                           "the cache is emptied after wrapping and the first backward; default "
                           "true (LLMem's scripts)")(
       "bucket-view", flag_value(),
-      "gradients are views into DDP's buckets (gradient_as_bucket_view)")(
-      "static-graph", flag_value(), "DDP is told that the graph never changes");
+      "gradients are views into DDP's buckets (gradient_as_bucket_view); default false")(
+      "static-graph", flag_value(), "DDP is told that the graph never changes; default false");
 }
 
 void add_fsdp_options(OptionParser& parser) {
@@ -160,7 +164,7 @@ void add_fsdp1_options(OptionParser& parser) {
 
 void add_event_options(OptionParser& parser) {
   parser.add()("no-sync", flag_value(),
-               "gradients are reduced after the last micro-batch of a step only")(
+               "gradients are reduced after the last micro-batch of a step only; default false")(
       "backend", text_value("B"),
       "what carries collectives: nccl (default) or fake, which does nothing")(
       "event-lag", text_value("N"),

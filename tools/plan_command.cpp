@@ -59,8 +59,8 @@ void read_groups(const po::variables_map& values, PlanCommand& result,
     problems.push_back(fmt::format("--tp {}: {} GPUs do not make groups of it; give a divisor",
                                    request.tp, request.gpus));
   }
-  for (const char* chosen : {"dp", "dp-kind", "tp-kind", "sp", "pp", "pp-schedule", "pp-chunks",
-                             "cp", "ep", "offload", "batch"}) {
+  for (const char* chosen : {"framework", "dp", "dp-kind", "tp-kind", "sp", "pp", "pp-schedule",
+                             "pp-chunks", "cp", "ep", "offload", "batch"}) {
     if (values.contains(chosen)) {
       problems.push_back(fmt::format(
           "--{}: plan chooses strategy and batch; leave it out, or ask simulate or estimate",

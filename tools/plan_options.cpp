@@ -195,9 +195,10 @@ void add_computation_options(OptionParser& parser) {
       "whose Python code runs: hf (default), torchtitan or megatron")(
       "framework", text_value("F"),
       "defaults of a training framework, each overridable: torch (default), megatron "
-      "(Megatron-LM: bf16, flash attention, clipping at 1, its own DDP) or nemo (the same with "
-      "Apex's DistributedFusedAdam)")("batch", text_value("N"),
-                                      "sequences per micro-batch; default 1")(
+      "(Megatron-LM: bf16, flash attention, clipping at 1, its own DDP), nemo (the same with "
+      "Apex's DistributedFusedAdam), deepspeed (with a dp-kind of zero) or colossalai-gemini "
+      "(LLMem's scripts: fp16, reentrant checkpointing, Gemini chunks)")(
+      "batch", text_value("N"), "sequences per micro-batch; default 1")(
       "seq", text_value("N[,N...]"),
       "tokens per sequence, one length per micro-batch; default 1024")(
       "precision", text_value("P"), (choices(kPrecisions) + "; default fp32").c_str())(

@@ -88,8 +88,11 @@ std::string published_note(const PlanRequest& request, const PlanResult& result)
   return text + "\n";
 }
 
+// The other axes only where they are used.
 std::string sizes(const Parallelism& p) {
-  return fmt::format("{} x {} x {}", p.dp, p.tp, p.pp);
+  return fmt::format("{} x {} x {}{}{}", p.dp, p.tp, p.pp,
+                     p.cp > 1 ? fmt::format(", cp {}", p.cp) : "",
+                     p.ep > 1 ? fmt::format(", ep {}", p.ep) : "");
 }
 
 std::string checkpoint_word(const TrainingPlan& plan) {
@@ -103,7 +106,7 @@ TextTable strategy_table(const PlanRequest& request, const StrategySearch& searc
                   {"strategy", "dp x tp x pp", "checkpoint", "largest batch", "peak reserved",
                    "speed", "batch x dp"},
                   {},
-                  {false, true, false, true, true, true, true}};
+                  {false, false, false, true, true, true, true}};
   for (const StrategyResult& each : results) {
     const TrainingPlan& plan = each.candidate.plan;
     const double best = results.front().sequences_per_second;
@@ -123,6 +126,8 @@ std::string simulation_note(const TrainingPlan& base, const StrategySearch& sear
                            "keep fp32 copies of parameters and fp32 moments\n"
                          : "";
   text +=
+      "pipelines have 4 micro-batches per stage unless --grad-accum says otherwise; Megatron, NeMo "
+      "and DTensor rows with tp use --sp where they can\n"
       "speed: sequences per second by a rough count of operations and bytes moved, relative to "
       "the first row; batch x dp: LLMem's score of Algorithm 1\n";
   for (const std::string& reason : search.left_out) {

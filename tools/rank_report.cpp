@@ -37,15 +37,20 @@ bool has_same_figures(const RankPeak& a, const RankPeak& b) {
 }
 
 /// One row for all of them, as their figures are the same.
-std::vector<std::string> row_of(Peaks begin, Peaks end) {
+std::vector<std::string> row_of(Peaks begin, Peaks end, bool is_limited) {
   const std::int64_t ranks = std::accumulate(
       begin, end, std::int64_t{0},
       [](std::int64_t sum, const RankPeak& each) { return sum + each.ranks.ranks; });
   const RankClass& last = std::prev(end)->ranks;
   const std::string to = std::next(begin) == end ? "" : " to " + last.what;
-  return {
-      std::to_string(begin->ranks.rank), std::to_string(ranks),        begin->ranks.what + to,
-      to_iec(begin->peak.allocated),     to_iec(begin->peak.reserved), begin->fits ? "yes" : "no"};
+  return {std::to_string(begin->ranks.rank),
+          std::to_string(ranks),
+          begin->ranks.what + to,
+          to_iec(begin->peak.allocated),
+          to_iec(begin->peak.reserved),
+          !is_limited   ? "-"
+          : begin->fits ? "yes"
+                        : "no"};
 }
 
 }  // namespace
@@ -62,7 +67,7 @@ TextTable rank_table(const RankSurvey& survey) {
     const auto end = std::find_if(begin, survey.peaks.end(), [&](const RankPeak& other) {
       return !has_same_figures(other, *begin);
     });
-    table.rows.push_back(row_of(begin, end));
+    table.rows.push_back(row_of(begin, end, survey.is_limited));
     begin = end;
   }
   return table;
@@ -94,7 +99,7 @@ json::array ranks_json(const RankSurvey& survey) {
                      {"place", place_json(each.ranks.place)},
                      {"what", each.ranks.what},
                      {"peak", usage_json(each.peak)},
-                     {"fits", each.fits},
+                     {"fits", survey.is_limited ? json::value(each.fits) : json::value(nullptr)},
                      {"is_worst", i == survey.worst}});
   }
   return ranks;

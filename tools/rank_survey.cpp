@@ -21,6 +21,10 @@ std::vector<RankClass> chosen(const std::vector<RankClass>& classes, RankChoice 
   return {};
 }
 
+bool has_limit(const PlannedRun& run, const MemoryRequest& memory) {
+  return run.gpu_named || memory.capacity || memory.memory_limit;
+}
+
 RankPeak peak_of(PlannedRun run, const MemoryRequest& memory, const RankClass& ranks) {
   run.plan.parallel.rank = ranks.rank;
   const Simulation simulation = simulate_peaks(run, memory);
@@ -92,6 +96,7 @@ RankSurvey survey_ranks(const PlannedRun& run, const MemoryRequest& memory, Rank
   RankSurvey survey;
   survey.classes = classes.size();
   survey.ranks = parallel.gpus();
+  survey.is_limited = has_limit(run, memory);
   survey.peaks.resize(ranks.size());
   for_each_index(ranks.size(),
                  [&](std::size_t i) { survey.peaks[i] = peak_of(run, memory, ranks[i]); });

@@ -36,6 +36,7 @@ struct RankSurvey {
   std::size_t worst = 0;        ///< index into peaks: out of memory first, then most reserved
   std::size_t classes = 0;      ///< of the job; more than were simulated if some were left out
   std::int64_t ranks = 0;       ///< of the job
+  bool is_limited = false;      ///< there is a memory to fit in
 
   /// Mean peak reserved over the ranks that `peaks` stand for, bytes.
   [[nodiscard]] double mean_reserved() const;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "workloads/framework_profile.hpp"
 
@@ -22,6 +24,7 @@ struct StrategyRow {
   bool uses_tp = false;
   bool uses_pp = false;
   void (*apply)(TrainingPlan&);
+  bool is_for_mixtures = false;
 };
 
 // Sequence parallelism where the model's code lets PrepareModuleInput see its arguments.
@@ -30,12 +33,42 @@ void use_dtensors(TrainingPlan& plan) {
   plan.parallel.sequence_parallel = has_plain_names(plan);
 }
 
-// Megatron-LM's own loop, at the base plan's precision.
-void use_megatron(TrainingPlan& plan) {
+// A program's own loop, at the base plan's precision.
+void use_framework(Framework framework, TrainingPlan& plan) {
   const Precision precision = plan.precision;
-  apply_framework(Framework::megatron, plan);
+  apply_framework(framework, plan);
   plan.precision = precision;
+}
+
+void use_megatron(TrainingPlan& plan) {
+  use_framework(Framework::megatron, plan);
   plan.parallel.sequence_parallel = plan.parallel.tp > 1;
+}
+
+void use_distributed_optimizer(TrainingPlan& plan) {
+  use_megatron(plan);
+  plan.parallel.dp_kind = DataParallel::zero1;
+}
+
+// As many ranks as experts can be spread over evenly.
+void use_expert_parallel(TrainingPlan& plan) {
+  use_distributed_optimizer(plan);
+  plan.parallel.ep = std::gcd(plan.parallel.dp, static_cast<int>(shape_of(plan.model).experts));
+}
+
+// Sequences are cut instead of handed out.
+void use_context_parallel(TrainingPlan& plan) {
+  use_distributed_optimizer(plan);
+  plan.parallel.cp = std::exchange(plan.parallel.dp, 1);
+}
+
+void use_nemo(TrainingPlan& plan) {
+  use_framework(Framework::nemo, plan);
+  plan.parallel.sequence_parallel = plan.parallel.tp > 1;
+}
+
+void use_gemini(TrainingPlan& plan) {
+  use_framework(Framework::colossalai_gemini, plan);
 }
 
 // Axes by themselves are set before; a row sets what else is its own.
@@ -43,6 +76,8 @@ constexpr std::array kStrategies{
     StrategyRow{"one GPU", false, false, false, [](TrainingPlan&) {}},
     StrategyRow{"DDP", true, false, false,
                 [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::ddp; }},
+    StrategyRow{"FSDP1", true, false, false,
+                [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp1; }},
     StrategyRow{"FSDP2", true, false, false,
                 [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp2; }},
     StrategyRow{"tensor parallel (DTensor)", false, true, false, use_dtensors},
@@ -73,11 +108,12 @@ constexpr std::array kStrategies{
                   plan.parallel.offload = Offload::optimizer;
                 }},
     StrategyRow{"Megatron", false, true, true, use_megatron},
-    StrategyRow{"Megatron, distributed optimizer", true, true, true,
-                [](TrainingPlan& plan) {
-                  use_megatron(plan);
-                  plan.parallel.dp_kind = DataParallel::zero1;
-                }},
+    StrategyRow{"Megatron, distributed optimizer", true, true, true, use_distributed_optimizer},
+    StrategyRow{"Megatron, expert parallel", true, true, true, use_expert_parallel, true},
+    StrategyRow{"Megatron, context parallel", true, true, true, use_context_parallel},
+    StrategyRow{"NeMo, Apex's distributed Adam", true, true, true, use_nemo},
+    StrategyRow{"Colossal-AI Gemini", true, false, false, use_gemini},
+    StrategyRow{"Colossal-AI Gemini + tensor parallel", false, true, false, use_gemini},
 };
 
 std::vector<Factors> factorisations(int gpus) {
@@ -109,11 +145,11 @@ TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& f
   plan.parallel.dp = factors.dp;
   plan.parallel.tp = factors.tp;
   plan.parallel.pp = factors.pp;
-  plan.checkpoint.kind = checkpoint;
   if (factors.pp > 1 && plan.grad_accum == 1) {
     plan.grad_accum = kMicroBatchesPerStage * factors.pp;
   }
   row.apply(plan);
+  plan.checkpoint.kind = checkpoint;  // a framework's own choice gives way
   return plan;
 }
 
@@ -129,7 +165,11 @@ std::vector<CheckpointKind> checkpoints(const TrainingPlan& base) {
 Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
   Candidates result;
   std::set<std::string> reasons;
+  const bool is_mixture = shape_of(base.model).experts > 0;
   for (const StrategyRow& row : kStrategies) {
+    if (row.is_for_mixtures && !is_mixture) {
+      continue;
+    }
     for (const Factors& factors : factorisations(gpus)) {
       if (!takes(row, factors)) {
         continue;

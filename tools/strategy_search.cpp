@@ -1,8 +1,8 @@
 #include "tools/strategy_search.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
+#include <tuple>
 
 #include "tools/parallel.hpp"
 #include "tools/progress_line.hpp"
@@ -10,9 +10,6 @@
 
 namespace highwater {
 namespace {
-
-/// Two steps show the steady state; a third would only repeat it.
-constexpr int kStepsToTry = 2;
 
 /// What the allocator gets of a device in a job of the plan's size.
 Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
@@ -23,11 +20,8 @@ Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
 StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes device) {
   StrategyResult result{.candidate = candidate};
   TrainingPlan& plan = result.candidate.plan;
-  const int steps = plan.steps;
-  plan.steps = std::min(plan.steps, kStepsToTry);
   memory.capacity = allocator_share(plan, device);
   result.batches = find_largest_batch({.plan = plan}, memory);
-  plan.steps = steps;
   plan.batch = result.batches.largest.value_or(1);
   const auto trial = std::ranges::find(result.batches.trials, plan.batch, &BatchTrial::batch);
   result.peak = trial->peak_reserved;
@@ -38,10 +32,16 @@ StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes de
   return result;
 }
 
+// Where speeds are equal the larger step comes first.
 bool is_better(const StrategyResult& a, const StrategyResult& b) {
-  return a.fits() != b.fits() ? a.fits()
-         : a.fits()           ? a.sequences_per_second > b.sequences_per_second
-                              : a.peak < b.peak;
+  if (a.fits() != b.fits()) {
+    return a.fits();
+  }
+  if (!a.fits()) {
+    return a.peak < b.peak;
+  }
+  return std::tuple(a.sequences_per_second, a.llmem_score) >
+         std::tuple(b.sequences_per_second, b.llmem_score);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr std::array kAttentionRules{
          },
          "attention {attention}: transformers has only eager attention for {family}; give eager"},
     Rule{[](const Facts& f) {
-           return is_attention(f, Attention::sdpa_flash) && compute_dtype(f) == DType::fp32;
+           return is_attention(f, Attention::sdpa_flash) && compute_dtype(f) == DType::fp32 &&
+                  !runs_megatron(f);
          },
          "attention sdpa-flash: the kernel computes in bf16 and fp16 only; give another precision, "
          "or attention sdpa-efficient"},

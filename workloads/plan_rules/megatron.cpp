@@ -42,7 +42,22 @@ constexpr std::array kMegatronRules{
                                        f.plan->precision == Precision::amp_fp16);
          },
          "model-code megatron: it keeps fp32 copies instead of casting by autocast; give precision "
-         "bf16, fp16 or fp32"},
+         "bf16 or fp16"},
+    Rule{[](const Facts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },
+         "model-code megatron with precision fp32: its fused softmax and flash attention compute "
+         "in 16 "
+         "bit only; give precision bf16 or fp16"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && f.plan->framework == Framework::deepspeed;
+         },
+         "framework deepspeed with model-code megatron: DeepSpeed's engine is simulated around "
+         "other "
+         "models; leave model-code out, or give --framework megatron"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return runs_megatron(f) && p.tp > 1 && p.tp_kind != TensorParallel::megatron;
+         },
+         "tp-kind with model-code megatron: the model splits its layers itself; leave tp-kind out"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) && f.plan->framework == Framework::nemo &&
                   f.plan->precision != Precision::bf16;
@@ -69,19 +84,13 @@ constexpr std::array kMegatronRules{
         "checkpoint selective-op: Megatron-Core recomputes layers or the core attention; give full "
         "or selective-attention"},
     Rule{[](const Facts& f) {
-           return runs_megatron(f) && !is_attention(f, Attention::eager) &&
-                  compute_dtype(f) == DType::fp32;
-         },
-         "attention {attention}: flash attention computes in bf16 and fp16 only; give another "
-         "precision, or attention eager"},
-    Rule{[](const Facts& f) {
            return runs_megatron(f) && is_attention(f, Attention::eager) &&
-                  (compute_dtype(f) == DType::fp32 || is_any_of_all(f, [](std::int64_t length) {
-                     return length <= 16 || length > 4096 || length % 4 != 0;
-                   }));
+                  is_any_of_all(f, [](std::int64_t length) {
+                    return length <= 16 || length > 4096 || length % 4 != 0;
+                  });
          },
-         "attention eager: Megatron's fused softmax takes bf16 or fp16 and sequences above 16 and "
-         "up to 4096 that 4 divides; give attention sdpa-flash"},
+         "attention eager: Megatron's fused softmax takes sequences above 16 and up to 4096 that 4 "
+         "divides; give attention sdpa-flash"},
     Rule{[](const Facts& f) {
            const std::int64_t rows = f.plan->batch * f.shape.heads / f.plan->parallel.tp;
            return runs_megatron(f) && is_attention(f, Attention::eager) &&

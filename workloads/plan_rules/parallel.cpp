@@ -102,7 +102,7 @@ constexpr std::array kParallelRules{
     Rule{[](const Facts& f) {
            return uses_deepspeed(*f.plan) && f.plan->parallel.zero.reduce_bucket_size < 1;
          },
-         "reduce-bucket-size: a bucket has at least one element"},
+         "reduce-bucket-size: a bucket has at least one element; give 1 or more"},
     Rule{[](const Facts& f) { return !uses_deepspeed(*f.plan) && f.plan->parallel.zero != Zero{}; },
          "reduce-bucket-size and the other options of DeepSpeed's ZeRO: give --dp with dp-kind "
          "zero1, zero2 or zero3 too"},
