@@ -62,6 +62,10 @@ void read_checkpoint(PlanReader& reader, Framework framework, Checkpoint& checkp
   if (reader.text("checkpoint") == "selective") {
     checkpoint.kind = selective_kind(framework);
   }
+  // A framework's own implementation says nothing where nothing is checkpointed.
+  if (checkpoint.kind == CheckpointKind::none && !reader.text("checkpoint-impl")) {
+    checkpoint.reentrant = false;
+  }
   reader.word("checkpoint-impl", kCheckpointImpls, checkpoint.reentrant);
 }
 

@@ -150,6 +150,7 @@ TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& f
   }
   row.apply(plan);
   plan.checkpoint.kind = checkpoint;  // a framework's own choice gives way
+  plan.checkpoint.reentrant = plan.checkpoint.reentrant && checkpoint != CheckpointKind::none;
   return plan;
 }
 

@@ -4,8 +4,11 @@
 #include <mutex>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "tools/parallel.hpp"
 #include "tools/progress_line.hpp"
+#include "workloads/models/parameter_count.hpp"
 #include "workloads/step_time.hpp"
 
 namespace highwater {
@@ -44,12 +47,25 @@ bool is_better(const StrategyResult& a, const StrategyResult& b) {
          std::tuple(b.sequences_per_second, b.llmem_score);
 }
 
+/// Of each GPU: parameters alone, in 16 bit and spread over all of them.
+Bytes least_of(const TrainingPlan& plan, int gpus) {
+  const auto parameters =
+      static_cast<std::uint64_t>(parameter_count(plan.model.config).trainable());
+  return Bytes{2 * parameters / static_cast<std::uint64_t>(gpus)};
+}
+
 }  // namespace
 
 StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& memory, Bytes device,
                                  int gpus) {
-  Candidates candidates = strategy_candidates(base.plan, gpus);
   StrategySearch found;
+  if (const Bytes least = least_of(base.plan, gpus); least > device) {
+    found.left_out.push_back(fmt::format(
+        "any strategy: the parameters alone, in 16 bit and spread over all GPUs, take {} of {}",
+        to_iec(least), to_iec(device)));
+    return found;
+  }
+  Candidates candidates = strategy_candidates(base.plan, gpus);
   found.left_out = std::move(candidates.left_out);
   found.results.resize(candidates.runnable.size());
   const ProgressLine progress(candidates.runnable.size(), "strategies");

@@ -83,3 +83,23 @@ TEST_CASE("strategies: those that fit come first, fastest first", "[cli][plan]")
     }
   }
 }
+
+TEST_CASE("strategies: what cannot fit at all is not simulated", "[cli][plan]") {
+  const PlannedRun run{.plan = base("llama-3-8b")};
+  const StrategySearch search = search_strategies(run, {}, Bytes{3ULL << 30U}, 4);
+  CHECK(search.results.empty());
+  REQUIRE(search.left_out.size() == 1);
+  CHECK(search.left_out.front().find("3.74 GiB of 3.00 GiB") != std::string::npos);
+}
+
+TEST_CASE("strategies: every family can be planned for", "[cli][plan]") {
+  for (const char* model : {"t5-small", "mixtral-small", "opt-125m", "gpt-neo-125m"}) {
+    TrainingPlan plan = base(model);
+    plan.attention = supports_sdpa(plan) ? Attention::sdpa : Attention::eager;
+    plan.seq = {64};
+    for (const Candidate& candidate : strategy_candidates(plan, 2).runnable) {
+      CAPTURE(std::string(model), std::string(candidate.strategy));
+      CHECK_NOTHROW(generate(candidate.plan));
+    }
+  }
+}

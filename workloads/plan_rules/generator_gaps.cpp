@@ -131,6 +131,16 @@ constexpr std::array kGeneratorGaps{
          },
          "dp-kind zero3 with a mixture of experts: not supported yet by the simulation; take "
          "zero2"},
+    Rule{[](const Facts& f) {
+           const auto& config = f.plan->model.config;
+           const bool is_plain_decoder = !std::holds_alternative<MixtralConfig>(config) &&
+                                         !std::holds_alternative<DeepseekV3Config>(config) &&
+                                         !std::holds_alternative<T5Config>(config);
+           return is_gemini(f) && !is_plain_decoder;
+         },
+         "framework colossalai-gemini: the simulation knows its chunks for decoders of linear "
+         "layers, "
+         "embeddings and norms, not for experts and encoders; give another model or framework"},
 };
 
 }  // namespace
