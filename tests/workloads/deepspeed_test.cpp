@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/workloads/step_requests.hpp"
 #include "workloads/dist/deepspeed/flat_partition.hpp"
 #include "workloads/dist/deepspeed/host_memory.hpp"
 #include "workloads/estimates/zero_paper.hpp"
@@ -16,6 +17,7 @@
 using namespace highwater;
 using deepspeed::FlatPartition;
 using deepspeed::PartitionSlice;
+using highwater::distributed_runs::requests_of;
 
 namespace {
 
@@ -87,25 +89,6 @@ std::int64_t bytes_of(const std::vector<Living>& blocks, Category category) {
     bytes += block.category == category ? block.bytes : 0;
   }
   return bytes;
-}
-
-std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uint64_t wanted) {
-  std::vector<std::int64_t> requests;
-  std::vector<std::int64_t> bytes;
-  std::uint64_t step = 0;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value + 1;
-    } else if (event.kind == EventKind::alloc) {
-      bytes.push_back(static_cast<std::int64_t>(event.value));
-      if (step == wanted + 1) {
-        requests.push_back(bytes.back());
-      }
-    } else if (event.kind == EventKind::free && step == wanted + 1) {
-      requests.push_back(-bytes[event.allocation.index()]);
-    }
-  }
-  return requests;
 }
 
 std::int64_t peak_of(const TrainingPlan& plan) {

@@ -9,11 +9,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/workloads/step_requests.hpp"
 #include "workloads/dist/dtensor_functions.hpp"
 #include "workloads/dist/loss_parallel.hpp"
 #include "workloads/generate.hpp"
 
 using namespace highwater;
+using highwater::distributed_runs::requests_of;
 
 namespace {
 
@@ -71,25 +73,6 @@ std::vector<std::int64_t> requests_after(const RequestTrace& trace, std::string_
         requests.push_back(bytes.back());
       }
     } else if (event.kind == EventKind::free && is_inside) {
-      requests.push_back(-bytes[event.allocation.index()]);
-    }
-  }
-  return requests;
-}
-
-std::vector<std::int64_t> requests_of_step(const RequestTrace& trace, std::uint64_t wanted) {
-  std::vector<std::int64_t> requests;
-  std::vector<std::int64_t> bytes;
-  std::uint64_t step = 0;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value + 1;
-    } else if (event.kind == EventKind::alloc) {
-      bytes.push_back(static_cast<std::int64_t>(event.value));
-      if (step == wanted + 1) {
-        requests.push_back(bytes.back());
-      }
-    } else if (event.kind == EventKind::free && step == wanted + 1) {
       requests.push_back(-bytes[event.allocation.index()]);
     }
   }
@@ -245,7 +228,7 @@ TEST_CASE("dtensor: a loss over split logits never has them whole", "[workloads]
   plan.parallel.sequence_parallel = true;
   plan.seq = {48};  // 64 rows would be as large as the table
   const auto has_logits = [&](std::int64_t classes) {
-    const auto requests = requests_of_step(generate(plan), 1);
+    const auto requests = requests_of(generate(plan), 1);
     return std::ranges::find(requests, 2 * 48 * classes * 4) != requests.end();
   };
   CHECK(has_logits(kVocab));
@@ -306,6 +289,6 @@ TEST_CASE("dtensor: any combination comes to a steady state", "[workloads][dtens
     REQUIRE(plan_problems(plan).empty());
     REQUIRE(generator_gaps(plan).empty());
     const RequestTrace trace = generate(plan);
-    CHECK(requests_of_step(trace, 2) == requests_of_step(trace, 3));
+    CHECK(requests_of(trace, 2) == requests_of(trace, 3));
   }
 }

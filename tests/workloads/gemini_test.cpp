@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/replay.hpp"
+#include "tests/workloads/step_requests.hpp"
 #include "workloads/dist/colossalai/chunk_manager.hpp"
 #include "workloads/dist/colossalai/gemini_profile.hpp"
 #include "workloads/dist/colossalai/gemini_strategy.hpp"
@@ -16,6 +17,7 @@
 #include "workloads/outside_memory.hpp"
 
 using namespace highwater;
+using highwater::distributed_runs::requests_of;
 
 namespace {
 
@@ -81,26 +83,6 @@ std::int64_t lasting(const RequestTrace& trace, Category category) {
     total += bytes;
   }
   return total;
-}
-
-/// What a step asks for: bytes of allocations, minus bytes of frees, in order.
-std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uint64_t wanted) {
-  std::vector<std::int64_t> requests;
-  std::vector<std::int64_t> bytes;
-  std::uint64_t step = 0;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value + 1;
-    } else if (event.kind == EventKind::alloc) {
-      bytes.push_back(static_cast<std::int64_t>(event.value));
-      if (step == wanted + 1) {
-        requests.push_back(bytes.back());
-      }
-    } else if (event.kind == EventKind::free && step == wanted + 1) {
-      requests.push_back(-bytes[event.allocation.index()]);
-    }
-  }
-  return requests;
 }
 
 /// One sequence of 512 tokens as LLMem trained it, on a V100 of 16,384 MiB of which 16,160 are left

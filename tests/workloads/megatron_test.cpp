@@ -12,6 +12,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/workloads/step_requests.hpp"
 #include "workloads/framework_profile.hpp"
 #include "workloads/generate.hpp"
 #include "workloads/megatron/apex_buckets.hpp"
@@ -20,6 +21,7 @@
 #include "workloads/models/presets.hpp"
 
 using namespace highwater;
+using highwater::distributed_runs::requests_of;
 using megatron::BufferLayout;
 using megatron::layout_buffer;
 using megatron::Range;
@@ -93,25 +95,6 @@ Live live_at(const TrainingPlan& plan, std::uint64_t at, std::string_view wanted
     }
   }
   return live;
-}
-
-std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uint64_t wanted) {
-  std::vector<std::int64_t> requests;
-  std::vector<std::int64_t> bytes;
-  std::uint64_t step = 0;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value;
-    } else if (event.kind == EventKind::alloc) {
-      bytes.push_back(static_cast<std::int64_t>(event.value));
-    }
-    if (step == wanted && event.kind == EventKind::alloc) {
-      requests.push_back(bytes.back());
-    } else if (step == wanted && event.kind == EventKind::free) {
-      requests.push_back(-bytes[event.allocation.index()]);
-    }
-  }
-  return requests;
 }
 
 MegatronModel closed_form_llama() {

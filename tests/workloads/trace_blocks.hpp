@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/workloads/step_requests.hpp"
 #include "workloads/generate.hpp"
 
 namespace highwater::distributed_runs {
@@ -69,26 +70,6 @@ inline std::int64_t bytes_of(const std::vector<TraceBlock>& blocks, Category cat
     bytes += block.category == category && !block.is_freed ? block.bytes : 0;
   }
   return bytes;
-}
-
-/// What a step asks for: bytes of allocations, minus bytes of frees, in order.
-inline std::vector<std::int64_t> requests_of(const RequestTrace& trace, std::uint64_t wanted) {
-  std::vector<std::int64_t> requests;
-  std::vector<std::int64_t> bytes;
-  std::uint64_t step = 0;
-  for (const Event& event : trace.events) {
-    if (event.kind == EventKind::step) {
-      step = event.value + 1;
-    } else if (event.kind == EventKind::alloc) {
-      bytes.push_back(static_cast<std::int64_t>(event.value));
-      if (step == wanted + 1) {
-        requests.push_back(bytes.back());
-      }
-    } else if (event.kind == EventKind::free && step == wanted + 1) {
-      requests.push_back(-bytes[event.allocation.index()]);
-    }
-  }
-  return requests;
 }
 
 }  // namespace highwater::distributed_runs
