@@ -96,7 +96,7 @@ Tensor DeviceMesh::all_gather(const Tensor& shard, std::int64_t dim, std::int64_
   Dims sizes = part.sizes();
   sizes[0] *= this->size();
   Tensor whole = eager::empty(runtime(), sizes, part.dtype());
-  group_.all_gather_into_tensor_async(whole, part).wait();
+  group_.all_gather_async(whole, part).wait();
   if (eager::wrap(dim, part.dim()) != 0) {
     whole = eager::cat(eager::chunk(whole, this->size(), 0), dim);
   }
@@ -121,7 +121,7 @@ Tensor DeviceMesh::reduce_scatter(const Tensor& tensor, std::int64_t dim) {
   Dims sizes = whole.sizes();
   sizes[0] /= size();
   const Tensor output = eager::empty(runtime(), sizes, whole.dtype());
-  group_.reduce_scatter_tensor_async(output, whole).wait();
+  group_.reduce_scatter_async(output, whole).wait();
   whole.reset();
   return unpadded(output, dim, chunk_size(length) - shard_size(length));
 }

@@ -75,7 +75,7 @@ Work ProcessGroup::async(const char* name, const Tensor& part, const Tensor& who
 }
 
 Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
-  return async("c10d::_allgather_base_", part, whole);
+  return from_input("c10d::_allgather_base_", part, whole);
 }
 
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
@@ -87,7 +87,7 @@ void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole
 }
 
 Work ProcessGroup::reduce_scatter_async(const Tensor& part, const Tensor& whole) {
-  return async("c10d::_reduce_scatter_base_", part, whole);
+  return from_input("c10d::_reduce_scatter_base_", whole, part);
 }
 
 // c10d/Ops.cpp passes a byte on the device through the dispatcher; ProcessGroupNCCL.cpp reduces a
@@ -111,14 +111,6 @@ Work ProcessGroup::from_input(const char* name, const Tensor& input, const Tenso
   }
   runtime_.record_stream(input, stream_);
   return start();
-}
-
-Work ProcessGroup::all_gather_into_tensor_async(const Tensor& whole, const Tensor& part) {
-  return from_input("c10d::_allgather_base_", part, whole);
-}
-
-Work ProcessGroup::reduce_scatter_tensor_async(const Tensor& part, const Tensor& whole) {
-  return from_input("c10d::_reduce_scatter_base_", whole, part);
 }
 
 Work ProcessGroup::all_to_all_single(const Tensor& output, const Tensor& input) {

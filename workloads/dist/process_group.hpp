@@ -56,12 +56,8 @@ class ProcessGroup {
   void all_gather_into_tensor(const eager::Tensor& whole, const eager::Tensor& part);
   void reduce_scatter_tensor(const eager::Tensor& part, const eager::Tensor& whole);
 
-  /// The same with async_op=True, as functional collectives call them: the input is recorded on
-  /// NCCL's stream, the output is not.
-  Work all_gather_into_tensor_async(const eager::Tensor& whole, const eager::Tensor& part);
-  Work reduce_scatter_tensor_async(const eager::Tensor& part, const eager::Tensor& whole);
-
-  /// The same without waiting (async_op=True): blocks are recorded on NCCL's stream.
+  /// The same without waiting (async_op=True, functional collectives): the input is recorded on
+  /// NCCL's stream, the output is the caller's to keep.
   Work all_gather_async(const eager::Tensor& whole, const eager::Tensor& part);
   Work reduce_scatter_async(const eager::Tensor& part, const eager::Tensor& whole);
 
