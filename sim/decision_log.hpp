@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocator/decision.hpp"
+#include "sim/replay_observer.hpp"
 #include "sim/trace_driver.hpp"
 
 namespace highwater {
@@ -29,6 +30,30 @@ class DecisionLog : public DecisionListener {
  private:
   const TraceDriver* driver_;
   std::vector<NumberedDecision> decisions_;
+};
+
+/// Hands decisions on to the log and to the observer of a replay, each only if it wants them.
+class DecisionFork : public DecisionListener {
+ public:
+  /// Either may be null; those given must outlive the fork.
+  DecisionFork(DecisionLog* log, ReplayObserver* observer)
+      : log_(log),
+        observer_(observer != nullptr && observer->wants_decisions() ? observer : nullptr) {}
+
+  [[nodiscard]] bool is_needed() const { return log_ != nullptr || observer_ != nullptr; }
+
+  void on_decision(const Decision& decision) override {
+    if (log_ != nullptr) {
+      log_->on_decision(decision);
+    }
+    if (observer_ != nullptr) {
+      observer_->on_decision(decision);
+    }
+  }
+
+ private:
+  DecisionLog* log_;
+  ReplayObserver* observer_;
 };
 
 /// "OP ACTION ADDRESS SIZE STREAM", the line of the conformance vectors' event files.

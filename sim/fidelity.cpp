@@ -27,16 +27,21 @@ std::string describe(const RecordedEntry& entry) {
 class FidelityRun {
  public:
   FidelityRun(const RecordedDevice& device, const DerivedTrace& derived, const Settings& settings,
-              const VersionPreset& version, DecisionDetail decisions)
+              const VersionPreset& version, DecisionDetail decisions, ReplayObserver* observer)
       : device_(&device),
         derived_(&derived),
         answers_(device),
         allocator_(answers_, settings, version),
         driver_(derived.requests, allocator_),
-        log_(driver_) {
+        log_(driver_),
+        observer_(observer),
+        fork_(decisions == DecisionDetail::keep ? &log_ : nullptr, observer) {
     restore_initial_state();
-    if (decisions == DecisionDetail::keep) {
-      allocator_.set_listener(&log_);
+    if (fork_.is_needed()) {
+      allocator_.set_listener(&fork_);
+    }
+    if (observer_ != nullptr) {
+      observer_->on_start(allocator_, driver_);
     }
   }
 
@@ -83,6 +88,7 @@ class FidelityRun {
       begin(allocation);
       allocator_.empty_cache();
       replay_.empty_caches.push_back(i);
+      tell({.kind = EventKind::empty_cache}, AllocationStatus::ok);
     }
   }
 
@@ -136,6 +142,13 @@ class FidelityRun {
     }
     if (event.kind == EventKind::alloc) {
       compare_allocation(i, status);
+    }
+    tell(event, status);
+  }
+
+  void tell(const Event& event, AllocationStatus status) {
+    if (observer_ != nullptr) {
+      observer_->on_event(event, status, allocator_.statistics());
     }
   }
 
@@ -296,6 +309,8 @@ class FidelityRun {
   CachingAllocator allocator_;
   TraceDriver driver_;
   DecisionLog log_;
+  ReplayObserver* observer_;
+  DecisionFork fork_;
   FidelityReplay replay_;
   Bytes peak_recorded_ = recorded_peak_reserved(*device_);
   std::size_t begun_ = 0;
@@ -331,9 +346,9 @@ Bytes recorded_peak_reserved(const RecordedDevice& device) {
 
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
-                                  DecisionDetail decisions) {
+                                  DecisionDetail decisions, ReplayObserver* observer) {
   const auto run = [&](const Settings& under) {
-    return FidelityRun(device, derived, under, version, decisions).run();
+    return FidelityRun(device, derived, under, version, decisions, observer).run();
   };
   if (settings.garbage_collection_threshold == 0) {
     return run(settings);
@@ -346,8 +361,10 @@ FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTra
     return plain;
   }
   FidelityReplay collecting = run(settings);
-  return matches(plain.fidelity) > matches(collecting.fidelity) ? std::move(plain)
-                                                                : std::move(collecting);
+  if (matches(plain.fidelity) <= matches(collecting.fidelity)) {
+    return collecting;
+  }
+  return observer == nullptr ? std::move(plain) : run(without);  // it saw the other one last
 }
 
 }  // namespace highwater

@@ -52,9 +52,11 @@ struct FidelityReplay {
   std::vector<std::size_t> empty_caches;  ///< of possible_empty_caches, those that were
 };
 
+/// `observer` sees the events of `derived.requests`.
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
-                                  DecisionDetail decisions = DecisionDetail::none);
+                                  DecisionDetail decisions = DecisionDetail::none,
+                                  ReplayObserver* observer = nullptr);
 
 /// The highest reserved memory that the recording shows.
 Bytes recorded_peak_reserved(const RecordedDevice& device);

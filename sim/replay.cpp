@@ -31,8 +31,13 @@ ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
   }
   TraceDriver driver(trace, allocator);
   DecisionLog log(driver);
-  if (options.decisions == DecisionDetail::keep) {
-    allocator.set_listener(&log);
+  DecisionFork decisions(options.decisions == DecisionDetail::keep ? &log : nullptr,
+                         options.observer);
+  if (decisions.is_needed()) {
+    allocator.set_listener(&decisions);
+  }
+  if (options.observer != nullptr) {
+    options.observer->on_start(allocator, driver);
   }
   UsageTracker tracker(allocator);
   ReplayResult result;

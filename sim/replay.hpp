@@ -6,6 +6,7 @@
 #include "allocator/caching_allocator.hpp"
 #include "allocator/settings.hpp"
 #include "allocator/version.hpp"
+#include "sim/replay_observer.hpp"
 #include "sim/replay_result.hpp"
 #include "traces/request_trace.hpp"
 
@@ -15,19 +16,6 @@ enum class DecisionDetail { none, keep };
 
 /// What happens when an allocation ran out of memory: PyTorch raises, most programs end there.
 enum class AfterOom { go_on, stop };
-
-/// Told of every event of a replay once it is carried out.
-class ReplayObserver {
- public:
-  ReplayObserver() = default;
-  ReplayObserver(const ReplayObserver&) = delete;
-  ReplayObserver& operator=(const ReplayObserver&) = delete;
-  virtual ~ReplayObserver() = default;
-
-  /// Markers included; `status` matters for allocations only.
-  virtual void on_event(const Event& event, AllocationStatus status,
-                        const Statistics& statistics) = 0;
-};
 
 struct ReplayOptions {
   Settings settings;
