@@ -19,6 +19,7 @@ ExitCode run_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_replay(const Arguments& arguments, std::ostream& out);
 ExitCode run_models(const Arguments& arguments, std::ostream& out);
 ExitCode run_info(const Arguments& arguments, std::ostream& out);
+ExitCode run_export(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
 ExitCode run_diff(const Arguments& arguments, std::ostream& out);
 ExitCode run_validate(const Arguments& arguments, std::ostream& out);
