@@ -20,6 +20,8 @@ ExitCode run_replay(const Arguments& arguments, std::ostream& out);
 ExitCode run_models(const Arguments& arguments, std::ostream& out);
 ExitCode run_info(const Arguments& arguments, std::ostream& out);
 ExitCode run_export(const Arguments& arguments, std::ostream& out);
+ExitCode run_redact(const Arguments& arguments, std::ostream& out);
+ExitCode run_scan(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
 ExitCode run_diff(const Arguments& arguments, std::ostream& out);
 ExitCode run_validate(const Arguments& arguments, std::ostream& out);
