@@ -216,7 +216,7 @@ TEST_CASE("redact: no name survives, and the figures are the same", "[cli][redac
              "step 1\nphase warmup_of_alice\nop secret_op\na weights_of_bob 3145728 0 @0\n");
   const std::string original = (folder / "secret.pickle").string();
   succeed("export " + trace + " --output " + original);
-  for (const std::string input : {trace, original}) {
+  for (const std::string& input : {trace, original}) {
     for (const bool keep : {false, true}) {
       const std::string ending = input.substr(input.rfind('.'));
       const std::string output = (folder / ("clean" + ending)).string();
