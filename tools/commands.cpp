@@ -31,6 +31,10 @@ constexpr auto kCommands = std::to_array<Command>({
      "Replays a memory snapshot or trace through the allocator model, under any settings.",
      "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",
      run_replay},
+    {"report", "FILE | --model NAME [options]",
+     "Writes one self-contained HTML page about a run: memory over time, segment maps, who holds "
+     "it.",
+     "highwater report snapshot.pickle --output report.html", run_report},
     {"models", "[NAME|FILE] [options]",
      "Lists the models known by name, or shows what one of them consists of.",
      "highwater models llama-3-8b", run_models},
