@@ -32,6 +32,16 @@ std::string_view word(RunOutcome outcome) {
   return "unlimited";
 }
 
+json::array bounds_json(const ReportRun& run) {
+  json::array list;
+  list.push_back(
+      json::object{{"key", "live"},
+                   {"label", "max live"},
+                   {"bytes", run.replay.result.peak.requested.count()},
+                   {"meaning", "the most bytes asked for at once: no allocator can do with less"}});
+  return list;
+}
+
 json::array marks_json(const MemoryHistory& history) {
   constexpr std::array<std::string_view, kMarkKinds> kWords{"out_of_memory", "retry",
                                                             "empty_cache"};
@@ -310,7 +320,8 @@ json::object report_json(const ReportRun& run) {
   root["figures"] = figures_json(run);
   root["counts"] = counts_json(run.replay.result.counts);
   root["available"] = run.available ? json::value(run.available->count()) : json::value(nullptr);
-  root["max_live"] = run.replay.result.peak.requested.count();
+  root["peaks"] = usage_json(run.replay.result.peak);
+  root["bounds"] = bounds_json(run);
   root["operations"] = run.history.operations;
   root["curves"] = curves_json(run.history.timeline);
   root["steps"] = steps_json(run.history);

@@ -18,13 +18,6 @@ std::int64_t signed_count(Bytes bytes) {
   return static_cast<std::int64_t>(bytes.count());
 }
 
-json::object usage_json(const Usage& usage) {
-  return {{"requested", usage.requested.count()},
-          {"allocated", usage.allocated.count()},
-          {"active", usage.active.count()},
-          {"reserved", usage.reserved.count()}};
-}
-
 std::string_view word(MomentKind kind) {
   constexpr std::array<std::string_view, 6> kWords{"peak_reserved", "peak_allocated", "most_unused",
                                                    "out_of_memory", "step_end",       "end"};
@@ -151,6 +144,13 @@ json::array node_json(const StackNode& node, FrameNames& names) {
 }
 
 }  // namespace
+
+json::object usage_json(const Usage& usage) {
+  return {{"requested", usage.requested.count()},
+          {"allocated", usage.allocated.count()},
+          {"active", usage.active.count()},
+          {"reserved", usage.reserved.count()}};
+}
 
 json::object curves_json(const Timeline& timeline) {
   constexpr std::array<std::string_view, kCurveCount> kNames{"requested", "allocated", "active",

@@ -13,6 +13,8 @@
 
 namespace highwater {
 
+boost::json::object usage_json(const Usage& usage);
+
 /// Per curve the lowest and highest value of each bucket, as differences: `high` from the bucket
 /// before, `low` from `high` (how far below).
 boost::json::object curves_json(const Timeline& timeline);
