@@ -24,7 +24,7 @@
 
 namespace highwater {
 
-/// One block to place, alive in [begin, end) of any clock.
+/// One block to place, alive in [begin, end) of any clock, begin < end.
 struct PackingBlock {
   Bytes size;  ///< > 0
   std::uint64_t begin = 0;
