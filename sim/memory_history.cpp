@@ -10,7 +10,8 @@ namespace {
 /// The first replay: everything but the maps.
 class MomentFinder : public StateObserver {
  public:
-  explicit MomentFinder(const HistoryLimits& limits) : limits_(limits) {
+  MomentFinder(const std::vector<AllocationId>& step_begins, const HistoryLimits& limits)
+      : step_begins_(&step_begins), limits_(limits) {
     history_.timeline = Timeline(limits.buckets);
   }
 
@@ -25,6 +26,7 @@ class MomentFinder : public StateObserver {
     if (!event.is_operation()) {
       follow_marker(event);
     } else {
+      follow_step_begins(event);
       const Usage before = usage_;
       usage_ = usage_of(allocator.statistics());
       operation_ = std::max<std::uint64_t>(driver.operations(), 1) - 1;
@@ -73,16 +75,27 @@ class MomentFinder : public StateObserver {
 
   void follow_marker(const Event& event) {
     if (event.kind == EventKind::step) {
-      if (step_) {
-        end_step();
-      }
-      step_ = event.value;
+      begin_step(event.value);
       phase_ = StringId::none();
-      keep(history_.steps, {.operation = counted_, .step = event.value, .phase = {}});
     } else if (event.kind == EventKind::phase) {
       phase_ = event.text();
       keep(history_.phases, {.operation = counted_, .step = 0, .phase = phase_});
     }
+  }
+
+  void follow_step_begins(const Event& event) {
+    if (next_step_ < step_begins_->size() && event.kind == EventKind::alloc &&
+        event.allocation == (*step_begins_)[next_step_]) {
+      begin_step(next_step_++);
+    }
+  }
+
+  void begin_step(std::uint64_t step) {
+    if (step_) {
+      end_step();
+    }
+    step_ = step;
+    keep(history_.steps, {.operation = counted_, .step = step, .phase = {}});
   }
 
   void keep(std::vector<StretchBegin>& list, const StretchBegin& begin) {
@@ -140,6 +153,8 @@ class MomentFinder : public StateObserver {
     }
   }
 
+  const std::vector<AllocationId>* step_begins_;
+  std::size_t next_step_ = 0;
   HistoryLimits limits_;
   MemoryHistory history_;
   Usage usage_;
@@ -163,8 +178,8 @@ class MomentFinder : public StateObserver {
 /// The second replay: the maps. A handle belongs to the allocation that got it last.
 class MapTaker : public StateObserver {
  public:
-  MapTaker(const RequestTrace& trace, MemoryHistory& history)
-      : allocations_(trace.allocation_count), history_(&history) {}
+  MapTaker(std::size_t allocations, MemoryHistory& history)
+      : allocations_(allocations), history_(&history) {}
 
   void on_begin(const CachingAllocator& /*allocator*/, const TraceDriver& driver) override {
     for (std::size_t i = 0; i < allocations_; ++i) {
@@ -214,12 +229,13 @@ class MapTaker : public StateObserver {
 
 }  // namespace
 
-MemoryHistory collect_history(const RequestTrace& trace, const WatchedReplay& replay,
+MemoryHistory collect_history(std::size_t allocations, const WatchedReplay& replay,
+                              const std::vector<AllocationId>& step_begins,
                               const HistoryLimits& limits) {
-  MomentFinder finder(limits);
+  MomentFinder finder(step_begins, limits);
   replay(finder);
   MemoryHistory history = finder.finish();
-  MapTaker taker(trace, history);
+  MapTaker taker(allocations, history);
   replay(taker);
   return history;
 }

@@ -81,8 +81,10 @@ struct MemoryHistory {
 /// Carries out the same replay each time it is called.
 using WatchedReplay = std::function<void(StateObserver&)>;
 
-/// `trace` is what `replay` replays.
-MemoryHistory collect_history(const RequestTrace& trace, const WatchedReplay& replay,
+/// `allocations` is the number of allocations of the trace that `replay` replays; `step_begins` are
+/// the first allocations of steps that no markers tell of (periods.hpp), in order.
+MemoryHistory collect_history(std::size_t allocations, const WatchedReplay& replay,
+                              const std::vector<AllocationId>& step_begins = {},
                               const HistoryLimits& limits = {});
 
 }  // namespace highwater

@@ -32,14 +32,46 @@ std::string_view word(RunOutcome outcome) {
   return "unlimited";
 }
 
+json::object level(std::string_view key, std::string_view label, Bytes bytes,
+                   std::string_view meaning) {
+  return {{"key", key}, {"label", label}, {"bytes", bytes.count()}, {"meaning", meaning}};
+}
+
 json::array bounds_json(const ReportRun& run) {
+  const LowerBound& bound = run.bars.bound;
   json::array list;
-  list.push_back(
-      json::object{{"key", "live"},
-                   {"label", "max live"},
-                   {"bytes", run.replay.result.peak.requested.count()},
-                   {"meaning", "the most bytes asked for at once: no allocator can do with less"}});
+  list.push_back(level("live", "max live", bound.live,
+                       "the most bytes asked for at once: no allocator can do with less"));
+  list.push_back(level("packed", "packed", bound.packed,
+                       "the same blocks placed by an offline packing that knows the future"));
   return list;
+}
+
+json::object bar(std::string_view kind, std::string_view label, Bytes bytes, bool ran_out = false) {
+  return {{"kind", kind}, {"label", label}, {"bytes", bytes.count()}, {"ran_out", ran_out}};
+}
+
+json::array bars_json(const ReportRun& run) {
+  const FourBars& bars = run.bars;
+  json::array list;
+  list.push_back(bar("bound", "max live", bars.bound.live));
+  list.push_back(bar("bound", "packed offline", bars.bound.packed));
+  list.push_back(bar("", "expandable segments", bars.expandable.reserved, bars.expandable.ran_out));
+  list.push_back(bar("", "default settings", bars.standard.reserved, bars.standard.ran_out));
+  list.push_back(bar("own", "this run", run.subject.replay.result.peak.reserved,
+                     run.outcome == RunOutcome::out_of_memory));
+  return list;
+}
+
+std::string bars_about(const ReportRun& run) {
+  const FourBars& bars = run.bars;
+  const std::string gap =
+      bars.bound.gap() > 0 ? fmt::format("at most {:.1f} % above the best", 100 * bars.bound.gap())
+                           : std::string("the best there is");
+  return fmt::format(
+      "Peaks of reserved memory. The bounds hold for every allocator that does not move blocks: no "
+      "settings can win more than {}. The packing is {}; it ignores streams and pools.",
+      to_iec(bars.most_to_win()), gap);
 }
 
 json::array marks_json(const MemoryHistory& history) {
@@ -216,7 +248,7 @@ json::array figure(std::string_view label, Bytes bytes, std::string_view note = 
 }
 
 json::array figures_json(const ReportRun& run) {
-  const ReplayResult& result = run.replay.result;
+  const ReplayResult& result = run.subject.replay.result;
   const Bytes unused = result.at_peak_reserved.reserved -
                        std::min(result.at_peak_reserved.reserved, result.at_peak_reserved.active);
   json::array list;
@@ -287,14 +319,17 @@ json::array settings_json(const Settings& settings) {
 
 json::array notes_json(const ReportRun& run) {
   json::array list;
-  for (const std::string& note : replay_notes(run.replay)) {
+  for (const std::string& note : run.notes) {
+    list.emplace_back(shortened(note, 1000));
+  }
+  for (const std::string& note : replay_notes(run.subject.replay)) {
     list.emplace_back(shortened(note, 1000));
   }
   return list;
 }
 
 json::array flames_json(const ReportRun& run, const Holders& holders) {
-  const SideTables& tables = run.trace->tables;
+  const SideTables& tables = run.subject.trace->tables;
   json::array list;
   list.push_back(named_flame("live", "allocated at the peak",
                              "Allocated bytes by call stack at the highest allocated.", tables,
@@ -312,20 +347,22 @@ json::object report_json(const ReportRun& run) {
   ReportSites sites(run);
   json::object root{{"schema", "highwater.report/1"},
                     {"title", shortened(run.title)},
-                    {"plan", run.is_plan},
-                    {"device", run.replay.device},
+                    {"plan", run.subject.is_plan()},
+                    {"device", run.subject.replay.device},
                     {"outcome", word(run.outcome)},
                     {"verdict", shortened(run.verdict, 600)},
-                    {"trust", shortened(run.trust, 1000)}};
+                    {"trust", shortened(run.subject.trust(), 1000)}};
   root["figures"] = figures_json(run);
-  root["counts"] = counts_json(run.replay.result.counts);
+  root["counts"] = counts_json(run.subject.replay.result.counts);
   root["available"] = run.available ? json::value(run.available->count()) : json::value(nullptr);
-  root["peaks"] = usage_json(run.replay.result.peak);
+  root["peaks"] = usage_json(run.subject.replay.result.peak);
   root["bounds"] = bounds_json(run);
+  root["bars"] = bars_json(run);
+  root["bars_about"] = bars_about(run);
   root["operations"] = run.history.operations;
   root["curves"] = curves_json(run.history.timeline);
   root["steps"] = steps_json(run.history);
-  root["phases"] = phases_json(run.history, run.trace->tables);
+  root["phases"] = phases_json(run.history, run.subject.trace->tables);
   root["all_stretches"] = run.history.has_all_stretches;
   root["marks"] = marks_json(run.history);
   root["mark_counts"] = mark_counts_json(run.history);
@@ -337,10 +374,10 @@ json::object report_json(const ReportRun& run) {
   root["holders"] = holders_json(holders);
   root["blame"] = blame_json(run.blame, sites);
   root["flames"] = flames_json(run, holders);
-  root["settings"] = settings_json(run.replay.settings);
-  root["conf"] = to_conf(run.replay.settings);
-  root["torch"] = std::string(run.replay.version->name);
-  const json::object replay = replay_json(run.replay);
+  root["settings"] = settings_json(run.subject.replay.settings);
+  root["conf"] = to_conf(run.subject.replay.settings);
+  root["torch"] = std::string(run.subject.replay.version->name);
+  const json::object replay = replay_json(run.subject.replay);
   root["ooms"] = replay.at("ooms");
   root["notes"] = notes_json(run);
   root["sites"] = sites.names();

@@ -1,42 +1,36 @@
-// What the HTML report is about: one device of a file, or one plan, replayed and its history kept.
-//
-// The history is that of the replay whose numbers are shown: a recording under its own settings as
-// it was recorded, everything else by a free replay.
+// What the HTML report shows: a subject with its history, what pins free memory, and the bounds.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/blame.hpp"
+#include "sim/lower_bound.hpp"
 #include "sim/memory_history.hpp"
-#include "tools/replay_run.hpp"
-#include "tools/simulate_run.hpp"
-#include "traces/request_trace.hpp"
+#include "sim/periods.hpp"
+#include "tools/subject.hpp"
 
 namespace highwater {
 
 enum class RunOutcome : std::uint8_t { fits, out_of_memory, unlimited };
 
 struct ReportRun {
+  Subject subject;
   std::string title;    ///< the file's name, or the plan in one line
   std::string verdict;  ///< one sentence
-  std::string trust;    ///< the trust line
-  bool is_plan = false;
   RunOutcome outcome = RunOutcome::unlimited;
-  DeviceReplay replay;
-  std::shared_ptr<const RequestTrace> trace;  ///< what was replayed
-  std::vector<StackId> stacks;                ///< by AllocationId: who asked for it
-  std::optional<Bytes> available;             ///< what the allocator could take, if it is limited
+  std::vector<StackId> stacks;     ///< by AllocationId: who asked for it
+  std::optional<Bytes> available;  ///< what the allocator could take, if it is limited
+  Steps steps;
   MemoryHistory history;
   Blame blame;
+  FourBars bars;
+  std::vector<std::string> notes;  ///< besides those of the replay
 };
 
-/// The device that the request names, else the one with the highest reserved memory.
-ReportRun run_for_report(const TraceFile& file, const std::string& name,
-                         const ReplayRequest& request);
-
-ReportRun run_for_report(const PlannedRun& plan, const MemoryRequest& memory);
+/// About the device that the request names, else the one with the highest reserved memory.
+/// @throws InputError, UsageError
+ReportRun run_for_report(SubjectRequest request);
 
 }  // namespace highwater

@@ -1,22 +1,8 @@
 #include "tools/report_sites.hpp"
 
-#include "tools/request_label.hpp"
 #include "tools/safe_text.hpp"
-#include "tools/site_label.hpp"
 
 namespace highwater {
-namespace {
-
-bool is_generated(const SideTables& tables, StackId stack) {
-  if (tables.stacks.stack(stack).empty()) {
-    return false;
-  }
-  const Frame& frame = tables.stacks.frame(tables.stacks.stack(stack).front());
-  const std::string_view kind = tables.strings[frame.file];
-  return kind == "operator" || kind == "autograd" || kind == "module";
-}
-
-}  // namespace
 
 std::string shortened(std::string text, std::size_t limit) {
   if (text.size() > limit) {
@@ -35,7 +21,7 @@ std::int64_t ReportSites::of(AllocationId allocation) {
 std::int64_t ReportSites::of(StackId stack) {
   const auto [known, is_new] = by_stack_.try_emplace(stack, 0);
   if (is_new) {
-    const std::string text = name(stack);
+    const std::string text = shortened(run_->subject.site(stack));
     const auto [named, added] =
         by_name_.try_emplace(text, static_cast<std::int64_t>(names_.size()));
     if (added) {
@@ -44,14 +30,6 @@ std::int64_t ReportSites::of(StackId stack) {
     known->second = named->second;
   }
   return known->second;
-}
-
-std::string ReportSites::name(StackId stack) const {
-  const SideTables& tables = run_->trace->tables;
-  if (stack.has_value() && is_generated(tables, stack)) {
-    return shortened(request_label(tables, stack));
-  }
-  return shortened(site_label(tables, stack));
 }
 
 boost::json::array ReportSites::names() const {

@@ -27,8 +27,6 @@ class ReportSites {
   [[nodiscard]] boost::json::array names() const;
 
  private:
-  [[nodiscard]] std::string name(StackId stack) const;
-
   const ReportRun* run_;
   std::map<StackId, std::int64_t> by_stack_;
   std::map<std::string, std::int64_t> by_name_;

@@ -168,6 +168,7 @@ function startChart(data, actions) {
       if (line.isConnected) {
         placeCursor(drawn);
       }
+      [host.dataset.from, host.dataset.to] = drawn.xAxisRange().map(Math.round);
       actions.moved(drawn.getArea(), drawn.xAxisRange());
     },
     highlightCallback: (event, x, points, row) => setCursor(row),
@@ -184,6 +185,7 @@ function startChart(data, actions) {
 
   function setCursor(row, announced = false) {
     cursor = Math.min(Math.max(row, 0), rows.length - 1);
+    host.dataset.cursor = rows[cursor][0];
     const values = LINES.map((_, i) => sizeText(rows[cursor][i + 1][2]));
     values.forEach((text, i) => { cells[i].textContent = text; });
     const from = rows[cursor][0];
