@@ -17,17 +17,23 @@ struct NumberedDecision {
 
 class DecisionLog : public DecisionListener {
  public:
-  /// `driver` carries out the operations and must outlive the log's use.
-  explicit DecisionLog(const TraceDriver& driver) : driver_(&driver) {}
+  /// `driver` carries out the operations; `next`, if any, is told of every decision, too. Both must
+  /// outlive the log's use.
+  explicit DecisionLog(const TraceDriver& driver, DecisionListener* next = nullptr)
+      : driver_(&driver), next_(next) {}
 
   void on_decision(const Decision& decision) override {
     decisions_.push_back({driver_->operations(), decision});
+    if (next_ != nullptr) {
+      next_->on_decision(decision);
+    }
   }
 
   [[nodiscard]] std::vector<NumberedDecision> take() { return std::move(decisions_); }
 
  private:
   const TraceDriver* driver_;
+  DecisionListener* next_;
   std::vector<NumberedDecision> decisions_;
 };
 

@@ -35,6 +35,10 @@ constexpr auto kCommands = std::to_array<Command>({
      "Replays a file or a plan under every combination of settings, limits and plan options.",
      "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
      run_sweep_command},
+    {"report", "FILE | --model NAME [options]",
+     "Writes one self-contained HTML page about a run: memory over time, segment maps, who holds "
+     "it.",
+     "highwater report snapshot.pickle --output report.html", run_report},
     {"models", "[NAME|FILE] [options]",
      "Lists the models known by name, or shows what one of them consists of.",
      "highwater models llama-3-8b", run_models},

@@ -18,6 +18,7 @@ ExitCode run_generate(const Arguments& arguments, std::ostream& out);
 ExitCode run_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_replay(const Arguments& arguments, std::ostream& out);
 ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out);
+ExitCode run_report(const Arguments& arguments, std::ostream& out);
 ExitCode run_models(const Arguments& arguments, std::ostream& out);
 ExitCode run_info(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);

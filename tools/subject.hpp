@@ -5,6 +5,7 @@
 // subjects alone, so recordings and plans are treated alike.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "sim/fidelity.hpp"
 #include "sim/recorded_limit.hpp"
 #include "sim/replay.hpp"
+#include "sim/state_observer.hpp"
 #include "tools/command_line.hpp"
 #include "tools/memory_options.hpp"
 #include "tools/plan_options.hpp"
@@ -29,6 +31,9 @@ struct Subject {
   std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
   std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
   std::optional<Simulation> simulation;       ///< plans; its trace and replay are those above
+  /// Carries out `replay` again and shows every state of it: following the recording where that
+  /// did. Only if the request said `watchable`.
+  std::function<void(StateObserver&)> watch;
 
   [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
 
@@ -46,6 +51,7 @@ struct SubjectRequest {
   MemoryRequest memory;
   std::optional<int> device;
   std::optional<std::string> torch;
+  bool watchable = false;  ///< keep what Subject::watch needs: of a recording all of it
 };
 
 /// Adds the positional FILE, every plan option, the memory options and --device.
