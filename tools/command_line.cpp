@@ -71,8 +71,8 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     po::notify(values);
   } catch (const po::unknown_option& error) {
     std::vector<std::string> known;
-    for (const auto& option : options_.options()) {
-      known.push_back("--" + option->long_name());
+    for (const std::string& name : option_names()) {
+      known.push_back("--" + name);
     }
     const auto meant = nearest_word(error.get_option_name(), known);
     throw UsageError(fmt::format("{}: no such option of '{}'; {}", error.get_option_name(),
@@ -86,6 +86,14 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     throw HelpRequested{help()};
   }
   return values;
+}
+
+std::vector<std::string> OptionParser::option_names() const {
+  std::vector<std::string> names;
+  for (const auto& option : options_.options()) {
+    names.push_back(option->long_name());
+  }
+  return names;
 }
 
 OutputFormat output_format(const po::variables_map& values) {

@@ -65,6 +65,9 @@ class OptionParser {
   /// @throws UsageError naming option and value; HelpRequested for --help.
   boost::program_options::variables_map parse(const Arguments& arguments) const;
 
+  /// Every option but the positional ones, without dashes.
+  [[nodiscard]] std::vector<std::string> option_names() const;
+
  private:
   [[nodiscard]] std::string help() const;
 

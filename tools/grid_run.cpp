@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
+#include "sim/parallel.hpp"
 #include "tools/compared_estimates.hpp"
 #include "tools/error_summary.hpp"
-#include "tools/parallel.hpp"
 
 namespace highwater {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/parallel.hpp"
+#include "sim/parallel.hpp"
 
 namespace highwater {
 namespace {

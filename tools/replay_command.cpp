@@ -28,14 +28,8 @@ struct ReplayCommand {
 OptionParser option_parser() {
   OptionParser parser(command("replay"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("alloc-conf", text("S"),
-               "settings as in PYTORCH_CUDA_ALLOC_CONF; replaces all settings of the file")(
-      "capacity", text("SIZE"),
-      "memory of the device, e.g. 80GiB; default: unlimited, or failures where they were recorded")(
-      "memory-limit", text("SIZE"), "what the process may take, as set by a memory fraction")(
-      "memory-fraction", po::value<double>()->value_name("X"),
-      "the same as a share of the capacity, 0 to 1")("device", po::value<int>()->value_name("N"),
-                                                     "only this device of the file")(
+  add_memory_options(parser, "unlimited, or failures where they were recorded");
+  parser.add()("device", po::value<int>()->value_name("N"), "only this device of the file")(
       "torch", text("V"),
       "version preset: 2.6 (exact) or 2.11 (by reading); default: nearest to the file's")(
       "decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
@@ -55,13 +49,12 @@ ReplayCommand parse(const Arguments& arguments) {
         "replay takes exactly one FILE ('-' is standard input); see highwater replay --help");
   }
   result.file = values["file"].as<Arguments>().front();
-  result.request.alloc_conf = text_option(values, "alloc-conf");
-  result.request.capacity = size_option(values, "capacity");
-  result.request.memory_limit = size_option(values, "memory-limit");
-  result.request.torch = text_option(values, "torch");
-  if (values.contains("memory-fraction")) {
-    result.request.memory_fraction = values["memory-fraction"].as<double>();
+  std::vector<std::string> problems;
+  result.request.memory = read_memory_options(values, problems);
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
   }
+  result.request.torch = text_option(values, "torch");
   if (values.contains("device")) {
     result.request.device = values["device"].as<int>();
   }

@@ -11,30 +11,6 @@
 namespace highwater {
 namespace {
 
-void check_limits(const ReplayRequest& request) {
-  if (request.memory_limit && request.memory_fraction) {
-    throw UsageError("--memory-limit and --memory-fraction are the same limit; give one of them");
-  }
-  if (request.memory_fraction &&
-      !(*request.memory_fraction >= 0 && *request.memory_fraction <= 1)) {
-    throw UsageError(
-        fmt::format("--memory-fraction {}: not between 0 and 1", *request.memory_fraction));
-  }
-}
-
-ReplayOptions options_of(const DeviceReplay& replay, const ReplayRequest& request,
-                         AddressPolicy addresses) {
-  ReplayOptions options;
-  options.decisions = request.decisions;
-  options.settings = replay.settings;
-  options.version = replay.version;
-  options.capacity = replay.capacity;
-  options.memory_limit = replay.memory_limit;
-  options.fraction = replay.memory_fraction;
-  options.addresses = addresses;
-  return options;
-}
-
 void require_capacity_for_fraction(const DeviceReplay& replay) {
   if ((replay.memory_fraction || replay.settings.per_process_memory_fraction) && !replay.capacity) {
     throw UsageError(
@@ -43,42 +19,15 @@ void require_capacity_for_fraction(const DeviceReplay& replay) {
   }
 }
 
-DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
-                             const ReplayRequest& request) {
-  DeviceReplay replay;
-  replay.version = &version_preset(request.torch.value_or("2.6"));
-  if (request.alloc_conf) {
-    replay.settings = settings_from_command_line(*request.alloc_conf, *replay.version);
-  } else {
-    try {
-      replay.settings = parse_settings(trace.header.settings, *replay.version);
-    } catch (const SettingsError& error) {
-      throw InputError(name, "conf", fmt::format("'{}': {}", trace.header.settings, error.what()),
-                       "correct the line, or give the settings with --alloc-conf");
-    }
-  }
-  replay.capacity = request.capacity ? request.capacity : trace.header.capacity;
-  replay.memory_limit = request.memory_limit;
-  replay.memory_fraction = request.memory_limit || request.memory_fraction ? request.memory_fraction
-                                                                           : trace.header.fraction;
-  require_capacity_for_fraction(replay);
-  replay.result = highwater::replay(trace, options_of(replay, request, trace.header.addresses));
-  replay.events_read = trace.events.size();
-  replay.stream_handles = trace.stream_handles;
-  note_inactive_collection(replay);
-  return replay;
-}
-
 /// Whether the question is what the recorded process itself did.
 bool is_as_recorded(const ReplayRequest& request) {
-  return !request.alloc_conf && !request.capacity && !request.memory_limit &&
-         !request.memory_fraction;
+  return !request.memory.alloc_conf && !request.memory.has_limit();
 }
 
 /// The recorded settings; a string that cannot be read matters only if nothing replaces it.
 Settings settings_unless_replaced(const std::string& name, const Recording& recording,
                                   DeviceReplay& replay, const ReplayRequest& request) {
-  if (!request.alloc_conf) {
+  if (!request.memory.alloc_conf) {
     return settings_from_file(name, recording, *replay.version);
   }
   try {
@@ -92,29 +41,79 @@ Settings settings_unless_replaced(const std::string& name, const Recording& reco
   }
 }
 
-DeviceReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
-                             const std::string& name, const ReplayRequest& request) {
+}  // namespace
+
+ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses) {
+  ReplayOptions options;
+  options.settings = replay.settings;
+  options.version = replay.version;
+  options.capacity = replay.capacity;
+  options.memory_limit = replay.memory_limit;
+  options.fraction = replay.memory_fraction;
+  options.addresses = addresses;
+  return options;
+}
+
+DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
+                             const ReplayRequest& request) {
   DeviceReplay replay;
+  replay.version = &version_preset(request.torch.value_or("2.6"));
+  if (request.memory.alloc_conf) {
+    replay.settings = settings_from_command_line(*request.memory.alloc_conf, *replay.version);
+  } else {
+    try {
+      replay.settings = parse_settings(trace.header.settings, *replay.version);
+    } catch (const SettingsError& error) {
+      throw InputError(name, "conf", fmt::format("'{}': {}", trace.header.settings, error.what()),
+                       "correct the line, or give the settings with --alloc-conf");
+    }
+  }
+  replay.capacity = request.memory.capacity ? request.memory.capacity : trace.header.capacity;
+  replay.memory_limit = request.memory.memory_limit;
+  replay.memory_fraction = request.memory.memory_limit || request.memory.memory_fraction
+                               ? request.memory.memory_fraction
+                               : trace.header.fraction;
+  require_capacity_for_fraction(replay);
+  ReplayOptions options = options_of(replay, trace.header.addresses);
+  options.decisions = request.decisions;
+  replay.result = highwater::replay(trace, options);
+  replay.events_read = trace.events.size();
+  replay.stream_handles = trace.stream_handles;
+  note_inactive_collection(replay);
+  return replay;
+}
+
+RequestTrace RecordedReplay::requests() const {
+  return with_baseline(derived, as_recorded.empty_caches);
+}
+
+RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
+                               const std::string& name, const ReplayRequest& request) {
+  RecordedReplay recorded_replay;
+  DeviceReplay& replay = recorded_replay.replay;
   replay.device = device.index;
   replay.version = request.torch ? &version_preset(*request.torch) : &preset_of(recording);
   replay.torch_detected = to_string(recording.writer);
   const Settings recorded = settings_unless_replaced(name, recording, replay, request);
-  replay.settings = request.alloc_conf
-                        ? settings_from_command_line(*request.alloc_conf, *replay.version)
+  replay.settings = request.memory.alloc_conf
+                        ? settings_from_command_line(*request.memory.alloc_conf, *replay.version)
                         : recorded;
-  replay.capacity = request.capacity;
-  replay.memory_limit = request.memory_limit;
-  replay.memory_fraction = request.memory_fraction;
+  replay.capacity = request.memory.capacity;
+  replay.memory_limit = request.memory.memory_limit;
+  replay.memory_fraction = request.memory.memory_fraction;
   require_capacity_for_fraction(replay);
-  const DerivedTrace derived = derive_requests(recording, device, recorded);
-  FidelityReplay as_recorded =
+  const DerivedTrace& derived = recorded_replay.derived =
+      derive_requests(recording, device, recorded);
+  FidelityReplay& as_recorded = recorded_replay.as_recorded =
       replay_as_recorded(device, derived, recorded, *replay.version, request.decisions);
+  recorded_replay.limit = recorded_limit(as_recorded);
   if (is_as_recorded(request)) {
     replay.result = std::move(as_recorded.result);
     replay.fidelity = as_recorded.fidelity;
   } else {
-    replay.result = highwater::replay(with_baseline(derived, as_recorded.empty_caches),
-                                      options_of(replay, request, AddressPolicy::never_reuse));
+    ReplayOptions options = options_of(replay, AddressPolicy::never_reuse);
+    options.decisions = request.decisions;
+    replay.result = highwater::replay(recorded_replay.requests(), options);
     if (derived.report.failed_requests != 0) {
       replay.notes.push_back(fmt::format(
           "{} requests ran out of memory in the recording; each is asked again and freed at once, "
@@ -142,10 +141,8 @@ DeviceReplay replay_recorded(const Recording& recording, const RecordedDevice& d
         "the fidelity counts differences that follow from earlier ones");
   }
   note_inactive_collection(replay);
-  return replay;
+  return recorded_replay;
 }
-
-}  // namespace
 
 Settings settings_from_command_line(const std::string& conf, const VersionPreset& version) {
   try {
@@ -167,7 +164,6 @@ void note_inactive_collection(DeviceReplay& replay) {
 
 std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
                                       const ReplayRequest& request) {
-  check_limits(request);
   std::vector<DeviceReplay> replays;
   if (const auto* trace = std::get_if<RequestTrace>(&file)) {
     if (request.device.value_or(0) == 0) {
@@ -177,7 +173,7 @@ std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& 
     const auto& recording = std::get<Recording>(file);
     for (const RecordedDevice& device : recording.devices) {
       if (request.device.value_or(device.index) == device.index) {
-        replays.push_back(replay_recorded(recording, device, name, request));
+        replays.push_back(replay_recorded(recording, device, name, request).replay);
       }
     }
   }

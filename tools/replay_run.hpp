@@ -6,17 +6,16 @@
 #include <vector>
 
 #include "sim/fidelity.hpp"
+#include "sim/recorded_limit.hpp"
 #include "sim/replay.hpp"
 #include "tools/input.hpp"
+#include "tools/memory_options.hpp"
 
 namespace highwater {
 
 /// The options of `replay` that decide what is simulated.
 struct ReplayRequest {
-  std::optional<std::string> alloc_conf;  ///< replaces all settings of the file
-  std::optional<Bytes> capacity;
-  std::optional<Bytes> memory_limit;
-  std::optional<double> memory_fraction;
+  MemoryRequest memory;
   std::optional<std::string> torch;  ///< version preset
   std::optional<int> device;         ///< only this one
   DecisionDetail decisions = DecisionDetail::none;
@@ -43,6 +42,29 @@ struct DeviceReplay {
 
 /// The settings of --alloc-conf. @throws UsageError with PyTorch's reason and a near name
 Settings settings_from_command_line(const std::string& conf, const VersionPreset& version);
+
+/// A recording replayed, with what further replays of it rest on.
+struct RecordedReplay {
+  DeviceReplay replay;
+  DerivedTrace derived;
+  FidelityReplay as_recorded;  ///< without its result, if `replay` has it
+  std::optional<RecordedLimit> limit;
+
+  /// The requests alone, for replays under other settings; older blocks come first.
+  [[nodiscard]] RequestTrace requests() const;
+};
+
+/// One device of a recording as `request` asks.
+/// @throws UsageError, InputError
+RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
+                               const std::string& name, const ReplayRequest& request);
+
+/// A request trace as `request` asks. @throws UsageError, InputError
+DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
+                             const ReplayRequest& request);
+
+/// The options under which `replay` ran.
+ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses);
 
 /// Tells in the notes when garbage_collection_threshold has nothing to act on.
 void note_inactive_collection(DeviceReplay& replay);

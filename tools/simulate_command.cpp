@@ -33,11 +33,8 @@ OptionParser option_parser() {
   OptionParser parser(command("simulate"));
   add_plan_options(parser);
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("capacity", text("SIZE"),
-               "memory that the allocator can have; default: what --gpu leaves it, else unlimited")(
-      "alloc-conf", text("S"), "settings as in PYTORCH_CUDA_ALLOC_CONF")(
-      "memory-limit", text("SIZE"), "what the process may take, as set by a memory fraction")(
-      "memory-fraction", text("X"), "the same as a share of the GPU's memory, 0 to 1")(
+  add_memory_options(parser, "what --gpu leaves it, else unlimited");
+  parser.add()(
       "bridge", text("NAME[,NAME]"),
       "take the difference to these closed forms apart, part by part; all for all of them")(
       "find-batch", "search the largest batch that fits and report on it")(
@@ -49,41 +46,11 @@ OptionParser option_parser() {
   return parser;
 }
 
-/// Runs `read`; a mistake joins the others.
-template <class Read>
-void collect(std::vector<std::string>& problems, const Read& read) {
-  try {
-    read();
-  } catch (const UsageError& error) {
-    problems.emplace_back(error.what());
-  }
-}
-
-void read_fraction(const po::variables_map& values, MemoryRequest& memory) {
-  const auto text = text_option(values, "memory-fraction");
-  if (!text) {
-    return;
-  }
-  char* end = nullptr;
-  const double fraction = std::strtod(text->c_str(), &end);
-  if (end == text->c_str() || *end != '\0' || !(fraction >= 0 && fraction <= 1)) {
-    throw UsageError(fmt::format("--memory-fraction {}: not a number between 0 and 1", *text));
-  }
-  memory.memory_fraction = fraction;
-}
-
-void read_memory(const po::variables_map& values, SimulateCommand& result,
-                 std::vector<std::string>& problems) {
-  MemoryRequest& memory = result.memory;
-  collect(problems, [&] { memory.capacity = size_option(values, "capacity"); });
-  collect(problems, [&] { memory.memory_limit = size_option(values, "memory-limit"); });
-  collect(problems, [&] { read_fraction(values, memory); });
-  collect(problems, [&] { result.max_reserved = size_option(values, "max-reserved"); });
-  memory.alloc_conf = text_option(values, "alloc-conf");
+/// Settings that PyTorch would refuse are a mistake of the command line.
+void check_settings(const po::variables_map& values, const MemoryRequest& memory) {
   if (memory.alloc_conf) {
     const std::string release = text_option(values, "torch").value_or("2.6");
-    collect(problems,
-            [&] { settings_from_command_line(*memory.alloc_conf, nearest_preset(release)); });
+    settings_from_command_line(*memory.alloc_conf, nearest_preset(release));
   }
 }
 
@@ -112,10 +79,6 @@ void require_rank(const RankChoice& choice, const Parallelism& parallel) {
 
 void check_together(const po::variables_map& values, std::vector<std::string>& problems) {
   const bool has_memory = values.contains("gpu") || values.contains("capacity");
-  if (values.contains("memory-limit") && values.contains("memory-fraction")) {
-    problems.emplace_back(
-        "--memory-limit and --memory-fraction are the same limit; give one of them");
-  }
   if (values.contains("memory-fraction") && !has_memory) {
     problems.emplace_back(
         "--memory-fraction is a share of a device's memory; give --gpu or "
@@ -135,8 +98,10 @@ SimulateCommand parse(const Arguments& arguments) {
   const po::variables_map values = option_parser().parse(arguments);
   SimulateCommand result;
   std::vector<std::string> problems;
-  read_memory(values, result, problems);
-  collect(problems, [&] { result.format = output_format(values); });
+  result.memory = read_memory_options(values, problems);
+  collect_problems(problems, [&] { check_settings(values, result.memory); });
+  collect_problems(problems, [&] { result.max_reserved = size_option(values, "max-reserved"); });
+  collect_problems(problems, [&] { result.format = output_format(values); });
   check_together(values, problems);
   if (values.contains("bridge")) {
     result.bridges = formula_option(values, problems, "bridge");

@@ -104,22 +104,6 @@ void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& 
   replay.memory_fraction = memory.memory_fraction;
 }
 
-ReplayOptions replay_options(const Simulation& simulation) {
-  const DeviceReplay& replay = simulation.replay;
-  ReplayOptions options;
-  options.settings = replay.settings;
-  options.version = replay.version;
-  options.capacity = simulation.available;
-  options.memory_limit = replay.memory_limit;
-  if (replay.memory_fraction && replay.capacity) {
-    // A share of the device's memory, not of what the context leaves of it.
-    options.memory_limit = Bytes{static_cast<std::uint64_t>(
-        *replay.memory_fraction * static_cast<double>(replay.capacity->count()))};
-  }
-  options.after_oom = AfterOom::stop;
-  return options;
-}
-
 /// Fills in what the replay told. Returns the options under which it ran.
 ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
   SimulationObserver observer(trace);
@@ -191,6 +175,22 @@ std::optional<Usage> Simulation::steady_peak() const {
     }
   }
   return steady;
+}
+
+ReplayOptions replay_options(const Simulation& simulation) {
+  const DeviceReplay& replay = simulation.replay;
+  ReplayOptions options;
+  options.settings = replay.settings;
+  options.version = replay.version;
+  options.capacity = simulation.available;
+  options.memory_limit = replay.memory_limit;
+  if (replay.memory_fraction && replay.capacity) {
+    // A share of the device's memory, not of what the context leaves of it.
+    options.memory_limit = Bytes{static_cast<std::uint64_t>(
+        *replay.memory_fraction * static_cast<double>(replay.capacity->count()))};
+  }
+  options.after_oom = AfterOom::stop;
+  return options;
 }
 
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {

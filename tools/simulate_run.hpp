@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/phase_peaks.hpp"
+#include "tools/memory_options.hpp"
 #include "tools/peak_parts.hpp"
 #include "tools/plan_options.hpp"
 #include "tools/replay_run.hpp"
@@ -19,14 +20,6 @@ namespace highwater {
 
 /// What a GPU leaves to the allocator: all but what the process needs outside of it.
 Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
-
-/// The options that concern the allocator and the device rather than the plan.
-struct MemoryRequest {
-  std::optional<std::string> alloc_conf;
-  std::optional<Bytes> capacity;  ///< all of it for the allocator; replaces the GPU's own
-  std::optional<Bytes> memory_limit;
-  std::optional<double> memory_fraction;
-};
 
 /// A position in the run, as its markers and call sites tell it.
 struct Moment {
@@ -63,6 +56,9 @@ struct Simulation {
   /// Highest values over all steps but the first; absent when there are none.
   [[nodiscard]] std::optional<Usage> steady_peak() const;
 };
+
+/// The options under which `simulation` was replayed.
+ReplayOptions replay_options(const Simulation& simulation);
 
 /// @throws UsageError for wrong settings
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);

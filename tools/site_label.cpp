@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/site.hpp"
+
 namespace highwater {
 namespace {
 
@@ -40,6 +42,21 @@ std::string label(const SideTables& tables, const Frame& frame) {
                         : fmt::format("{} {}", file, function);
 }
 
+/// Frames of a generated trace say what they are instead of naming a file (workloads/generate.hpp).
+bool is_generated(const SideTables& tables, const Frame& frame) {
+  const std::string_view kind = tables.strings[frame.file];
+  return kind == "operator" || kind == "autograd" || kind == "module";
+}
+
+std::string generated_label(const SideTables& tables, StackId stack) {
+  const Site site = site_of(tables, stack);
+  std::string text;
+  for (const std::string& part : {site.op, site.autograd, without_indices(site.module)}) {
+    text.append(text.empty() || part.empty() ? "" : " ").append(part);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string site_label(const SideTables& tables, StackId stack) {
@@ -47,6 +64,9 @@ std::string site_label(const SideTables& tables, StackId stack) {
     return "(no stack recorded)";
   }
   const auto frames = tables.stacks.stack(stack);
+  if (is_generated(tables, tables.stacks.frame(frames.front()))) {
+    return generated_label(tables, stack);
+  }
   const auto first = [&](auto wanted) {
     return std::ranges::find_if(frames,
                                 [&](FrameId id) { return wanted(tables.stacks.frame(id)); });

@@ -10,7 +10,8 @@ namespace highwater {
 
 /// "train.py:42 forward": the innermost Python frame outside of PyTorch; for stacks without one
 /// (the autograd thread) the innermost frame that is not the allocation itself; "(no stack
-/// recorded)" where there is none.
+/// recorded)" where there is none. Of a generated trace "mm MmBackward0 layers.*.mlp": operator,
+/// autograd node and module, the same place of all layers being one.
 std::string site_label(const SideTables& tables, StackId stack);
 
 }  // namespace highwater

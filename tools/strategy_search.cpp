@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/parallel.hpp"
+#include "sim/parallel.hpp"
 #include "tools/progress_line.hpp"
 #include "workloads/models/parameter_count.hpp"
 #include "workloads/step_time.hpp"

@@ -5,8 +5,8 @@
 #include <exception>
 #include <mutex>
 
+#include "sim/parallel.hpp"
 #include "tools/diff_report.hpp"
-#include "tools/parallel.hpp"
 #include "traces/error.hpp"
 #include "workloads/generate.hpp"
 

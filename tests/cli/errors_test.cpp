@@ -34,7 +34,7 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"replay", kTrace, "--format", "yaml"}, "--format yaml: unknown format"},
       {{"replay", kTrace, "--torch", "1.0"}, "no such version preset; known: 2.6, 2.11"},
       {{"replay", kTrace, "--device", "3"}, "has nothing about that device"},
-      {{"replay", kTrace, "--memory-fraction", "2"}, "not between 0 and 1"},
+      {{"replay", kTrace, "--memory-fraction", "2"}, "not a number between 0 and 1"},
       {{"replay", kTrace, "--memory-fraction", "x"}, "memory-fraction"},
       {{"replay", kTrace, "--memory-fraction", "0.5", "--memory-limit", "1G"}, "one of them"},
       {{"replay", kTrace, "--alloc-conf", "max_splt_size_mb:64"},

@@ -1,0 +1,26 @@
+#include "sim/recorded_limit.hpp"
+
+#include <algorithm>
+
+namespace highwater {
+
+std::optional<RecordedLimit> recorded_limit(const FidelityReplay& as_recorded) {
+  if (as_recorded.result.ooms.empty()) {
+    return std::nullopt;
+  }
+  // Later failures may have met another free memory of the device: the first one is explained.
+  const OutOfMemory& oom = as_recorded.result.ooms.front().account;
+  RecordedLimit limit;
+  limit.below = oom.reserved + oom.segment_size;
+  if (oom.device_free < oom.segment_size) {
+    limit.source = RecordedLimit::Source::device;
+    limit.at_least = oom.reserved + oom.device_free;
+  } else {
+    limit.source = RecordedLimit::Source::fraction;
+    limit.at_least =
+        std::clamp(as_recorded.result.peak.reserved, oom.reserved, limit.below - Bytes{1});
+  }
+  return limit;
+}
+
+}  // namespace highwater

@@ -1,0 +1,191 @@
+#include "tools/subject.hpp"
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "sim/trace_driver.hpp"
+#include "tools/commands.hpp"
+#include "tools/input.hpp"
+#include "tools/plan_words.hpp"
+#include "tools/rank_survey.hpp"
+#include "tools/replay_report.hpp"
+#include "tools/simulate_report.hpp"
+#include "tools/site_label.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+ReplayRequest replay_request(const SubjectRequest& request) {
+  ReplayRequest replay;
+  replay.memory = request.memory;
+  replay.torch = request.torch;
+  replay.device = request.device;
+  return replay;
+}
+
+Subject subject_of(RequestTrace trace, const std::string& name, const ReplayRequest& request) {
+  Subject subject;
+  subject.name = name;
+  subject.replay = replay_requests(trace, name, request);
+  subject.options = options_of(subject.replay, trace.header.addresses);
+  subject.trace = std::make_shared<RequestTrace>(std::move(trace));
+  return subject;
+}
+
+/// A recording that ran out of memory keeps the limit that this shows, unless another is given.
+void apply_recorded_limit(Subject& subject, const MemoryRequest& memory) {
+  if (!subject.limit || memory.has_limit()) {
+    return;
+  }
+  subject.options.memory_limit = subject.limit->at_least;
+  if (memory.alloc_conf) {
+    subject.replay.memory_limit = subject.limit->at_least;
+    subject.replay.result = replay(*subject.trace, subject.options);
+  }
+}
+
+Subject subject_of(const Recording& recording, const RecordedDevice& device,
+                   const std::string& name, const SubjectRequest& request) {
+  RecordedReplay recorded = replay_recorded(recording, device, name, replay_request(request));
+  Subject subject;
+  subject.name = name;
+  subject.replay = std::move(recorded.replay);
+  subject.options = options_of(subject.replay, AddressPolicy::never_reuse);
+  subject.trace = std::make_shared<RequestTrace>(recorded.requests());
+  subject.fidelity = recorded.as_recorded.fidelity;
+  subject.limit = recorded.limit;
+  apply_recorded_limit(subject, request.memory);
+  return subject;
+}
+
+std::vector<Subject> file_subjects(const SubjectRequest& request) {
+  const std::string& name = *request.file;
+  TraceFile file = read_trace_file(name, StackMode::keep);
+  std::vector<Subject> subjects;
+  if (auto* trace = std::get_if<RequestTrace>(&file)) {
+    if (request.device.value_or(0) == 0) {
+      subjects.push_back(subject_of(std::move(*trace), name, replay_request(request)));
+    }
+  } else {
+    const auto& recording = std::get<Recording>(file);
+    for (const RecordedDevice& device : recording.devices) {
+      if (request.device.value_or(device.index) == device.index) {
+        subjects.push_back(subject_of(recording, device, name, request));
+      }
+    }
+  }
+  if (request.device && subjects.empty()) {
+    throw UsageError(
+        fmt::format("--device {}: '{}' has nothing about that device", *request.device, name));
+  }
+  return subjects;
+}
+
+/// Options of a plan say nothing about a file.
+void require_no_plan_options(const po::variables_map& values, std::vector<std::string>& problems) {
+  OptionParser plan_parser(command("generate"));
+  add_plan_options(plan_parser);
+  for (const std::string& option : plan_parser.option_names()) {
+    if (option != "torch" && option != "help" && values.contains(option) &&
+        !values[option].defaulted()) {
+      problems.push_back(
+          fmt::format("--{} belongs to a plan (--model), not to a FILE; leave it out", option));
+    }
+  }
+}
+
+std::optional<std::string> read_file_option(const po::variables_map& values,
+                                            std::vector<std::string>& problems) {
+  if (!values.contains("file")) {
+    return std::nullopt;
+  }
+  const auto& files = values["file"].as<Arguments>();
+  if (files.size() > 1) {
+    problems.emplace_back("give one FILE at a time ('-' is standard input)");
+  }
+  require_no_plan_options(values, problems);
+  return files.front();
+}
+
+void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
+                       std::vector<std::string>& problems) {
+  if (!values.contains("model")) {
+    problems.emplace_back("give a FILE (snapshot or trace), or a plan with --model");
+    throw UsageErrors(std::move(problems));
+  }
+  if (request.memory.memory_fraction && !values.contains("gpu") && !request.memory.capacity) {
+    problems.emplace_back(
+        "--memory-fraction is a share of a device's memory; give --gpu or --capacity too");
+  }
+  request.plan = read_plan(values, std::move(problems));
+  problems.clear();
+}
+
+}  // namespace
+
+std::string Subject::site(StackId stack) const {
+  return site_label(trace->tables, stack);
+}
+
+std::string Subject::trust() const {
+  return simulation ? simulation_trust_line(*simulation) : trust_line(replay);
+}
+
+void add_subject_options(OptionParser& parser) {
+  add_plan_options(parser);
+  add_memory_options(parser,
+                     "what --gpu leaves it; of a recording that ran out of memory, what "
+                     "its failure shows; else unlimited");
+  parser.add()("device", po::value<int>()->value_name("N"), "of a FILE: only this device");
+  parser.positional("file", -1);
+}
+
+SubjectRequest read_subject_options(const po::variables_map& values,
+                                    std::vector<std::string> problems) {
+  SubjectRequest request;
+  request.memory = read_memory_options(values, problems);
+  request.file = read_file_option(values, problems);
+  request.torch = text_option(values, "torch");
+  if (values.contains("device")) {
+    request.device = values["device"].as<int>();
+  }
+  if (!request.file) {
+    read_plan_subject(values, request, problems);
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return request;
+}
+
+std::vector<Subject> read_subjects(const SubjectRequest& request) {
+  if (!request.file) {
+    std::vector<Subject> subjects;
+    subjects.push_back(subject_of(request.plan, request.memory));
+    return subjects;
+  }
+  try {
+    return file_subjects(request);
+  } catch (const OperationError& error) {
+    throw error.in(*request.file);
+  }
+}
+
+Subject subject_of(const PlannedRun& run, const MemoryRequest& memory) {
+  PlannedRun worst = run;
+  if (run.plan.parallel.gpus() > 1) {
+    const RankSurvey survey = survey_ranks(run, memory, {});
+    worst.plan.parallel.rank = survey.peaks[survey.worst].ranks.rank;
+  }
+  Subject subject;
+  subject.simulation = simulate(worst, memory);
+  subject.name = plan_summary(worst.plan);
+  subject.replay = subject.simulation->replay;
+  subject.options = replay_options(*subject.simulation);
+  subject.trace = subject.simulation->trace;
+  return subject;
+}
+
+}  // namespace highwater

@@ -1,0 +1,65 @@
+// What a what-if question is asked about: one device of a file, or a plan.
+//
+// Whatever it comes from, it is requests that can be replayed under any settings, the options under
+// which they ran, and what happened under these. sweep, explain, advise, report and export work on
+// subjects alone, so recordings and plans are treated alike.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/fidelity.hpp"
+#include "sim/recorded_limit.hpp"
+#include "sim/replay.hpp"
+#include "tools/command_line.hpp"
+#include "tools/memory_options.hpp"
+#include "tools/plan_options.hpp"
+#include "tools/replay_run.hpp"
+#include "tools/simulate_run.hpp"
+
+namespace highwater {
+
+struct Subject {
+  std::string name;       ///< the file as it was given, or the plan in words
+  DeviceReplay replay;    ///< what happened: as recorded, or under the settings asked for
+  ReplayOptions options;  ///< for replays of `trace` under the same settings and limits
+  std::shared_ptr<const RequestTrace> trace;  ///< blocks older than a recording come first
+  std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
+  std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
+  std::optional<Simulation> simulation;       ///< plans; its trace and replay are those above
+
+  [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
+
+  /// Who asked for a block: a line of the program, or operator and module.
+  [[nodiscard]] std::string site(StackId stack) const;
+
+  /// The trust line of the replay or of the simulation.
+  [[nodiscard]] std::string trust() const;
+};
+
+/// How a command says what it is about: a file or a plan, device, version, settings, limits.
+struct SubjectRequest {
+  std::optional<std::string> file;  ///< absent: the plan
+  PlannedRun plan;
+  MemoryRequest memory;
+  std::optional<int> device;
+  std::optional<std::string> torch;
+};
+
+/// Adds the positional FILE, every plan option, the memory options and --device.
+void add_subject_options(OptionParser& parser);
+
+/// @throws UsageErrors with everything that is wrong, `problems` included
+SubjectRequest read_subject_options(const boost::program_options::variables_map& values,
+                                    std::vector<std::string> problems = {});
+
+/// One subject per device that has anything, or the plan's worst rank.
+/// @throws InputError, UsageError
+std::vector<Subject> read_subjects(const SubjectRequest& request);
+
+/// The worst rank of a plan.
+Subject subject_of(const PlannedRun& run, const MemoryRequest& memory);
+
+}  // namespace highwater
