@@ -53,6 +53,7 @@ struct SubjectRequest {
   MemoryRequest memory;
   std::optional<int> device;
   std::optional<std::string> torch;
+  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU it was recorded on, if --gpu names it
   bool watchable = false;  ///< keep what Subject::watch needs: of a recording all of it
 };
 
