@@ -101,6 +101,10 @@ class CachingAllocator {
   /// First address of the segment (of the contiguous mapped range) that holds `id`.
   [[nodiscard]] Address segment_start(BlockId id) const;
 
+  /// The page around `address`, which lies in the expandable segment of `id`: what is mapped and
+  /// unmapped as a whole.
+  [[nodiscard]] AddressRange expandable_page_at(BlockId id, Address address) const;
+
   [[nodiscard]] const Statistics& statistics() const { return stats_; }
 
   [[nodiscard]] const Settings& settings() const { return settings_; }

@@ -13,6 +13,12 @@
 
 namespace highwater {
 
+AddressRange CachingAllocator::expandable_page_at(BlockId id, Address address) const {
+  const ExpandableSegment& segment = expandable_[blocks_[id].expandable.index()];
+  const Address base = segment.reservation.begin;
+  return {base + round_down(address - base, segment.page), segment.page};
+}
+
 /// A free mapped block of at least the request's size, not in the free list; none when the device
 /// has too little memory. A first mapping that succeeded stays even if a second one fails.
 BlockId CachingAllocator::grow_expandable(const Request& request) {

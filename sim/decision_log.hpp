@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "allocator/decision.hpp"
-#include "sim/replay_observer.hpp"
 #include "sim/trace_driver.hpp"
 
 namespace highwater {
@@ -18,42 +17,24 @@ struct NumberedDecision {
 
 class DecisionLog : public DecisionListener {
  public:
-  /// `driver` carries out the operations and must outlive the log's use.
-  explicit DecisionLog(const TraceDriver& driver) : driver_(&driver) {}
+  /// `driver` carries out the operations; `next`, if any, is told of every decision, too. Both must
+  /// outlive the log's use.
+  explicit DecisionLog(const TraceDriver& driver, DecisionListener* next = nullptr)
+      : driver_(&driver), next_(next) {}
 
   void on_decision(const Decision& decision) override {
     decisions_.push_back({driver_->operations(), decision});
+    if (next_ != nullptr) {
+      next_->on_decision(decision);
+    }
   }
 
   [[nodiscard]] std::vector<NumberedDecision> take() { return std::move(decisions_); }
 
  private:
   const TraceDriver* driver_;
+  DecisionListener* next_;
   std::vector<NumberedDecision> decisions_;
-};
-
-/// Hands decisions on to the log and to the observer of a replay, each only if it wants them.
-class DecisionFork : public DecisionListener {
- public:
-  /// Either may be null; those given must outlive the fork.
-  DecisionFork(DecisionLog* log, ReplayObserver* observer)
-      : log_(log),
-        observer_(observer != nullptr && observer->wants_decisions() ? observer : nullptr) {}
-
-  [[nodiscard]] bool is_needed() const { return log_ != nullptr || observer_ != nullptr; }
-
-  void on_decision(const Decision& decision) override {
-    if (log_ != nullptr) {
-      log_->on_decision(decision);
-    }
-    if (observer_ != nullptr) {
-      observer_->on_decision(decision);
-    }
-  }
-
- private:
-  DecisionLog* log_;
-  ReplayObserver* observer_;
 };
 
 /// "OP ACTION ADDRESS SIZE STREAM", the line of the conformance vectors' event files.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "allocator/caching_allocator.hpp"
 #include "allocator/size_policy.hpp"
 #include "sim/recorded_answers.hpp"
+#include "sim/state_observer.hpp"
 #include "sim/trace_driver.hpp"
 #include "sim/usage_tracker.hpp"
 
@@ -27,26 +29,27 @@ std::string describe(const RecordedEntry& entry) {
 class FidelityRun {
  public:
   FidelityRun(const RecordedDevice& device, const DerivedTrace& derived, const Settings& settings,
-              const VersionPreset& version, DecisionDetail decisions, ReplayObserver* observer)
+              const VersionPreset& version, DecisionDetail decisions, StateObserver* observer)
       : device_(&device),
         derived_(&derived),
+        observer_(observer),
         answers_(device),
         allocator_(answers_, settings, version),
         driver_(derived.requests, allocator_),
-        log_(driver_),
-        observer_(observer),
-        fork_(decisions == DecisionDetail::keep ? &log_ : nullptr, observer) {
+        log_(driver_, observer == nullptr ? nullptr : observer->listener()) {
     restore_initial_state();
-    if (fork_.is_needed()) {
-      allocator_.set_listener(&fork_);
-    }
-    if (observer_ != nullptr) {
-      observer_->on_start(allocator_, driver_);
+    if (decisions == DecisionDetail::keep) {
+      allocator_.set_listener(&log_);
+    } else if (observer != nullptr) {
+      allocator_.set_listener(observer->listener());
     }
   }
 
   FidelityReplay run() {
     UsageTracker tracker(allocator_);
+    if (observer_ != nullptr) {
+      observer_->on_begin(allocator_, driver_);
+    }
     auto possible = derived_->possible_empty_caches.begin();
     const ChunkedVector<Event>& events = derived_->requests.events;
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -88,7 +91,7 @@ class FidelityRun {
       begin(allocation);
       allocator_.empty_cache();
       replay_.empty_caches.push_back(i);
-      tell({.kind = EventKind::empty_cache}, AllocationStatus::ok);
+      show({.kind = EventKind::empty_cache}, AllocationStatus::ok);
     }
   }
 
@@ -143,12 +146,12 @@ class FidelityRun {
     if (event.kind == EventKind::alloc) {
       compare_allocation(i, status);
     }
-    tell(event, status);
+    show(event, status);
   }
 
-  void tell(const Event& event, AllocationStatus status) {
+  void show(const Event& event, AllocationStatus status) {
     if (observer_ != nullptr) {
-      observer_->on_event(event, status, allocator_.statistics());
+      observer_->on_state(event, status, allocator_, driver_);
     }
   }
 
@@ -305,12 +308,11 @@ class FidelityRun {
 
   const RecordedDevice* device_;
   const DerivedTrace* derived_;
+  StateObserver* observer_;
   RecordedAnswers answers_;
   CachingAllocator allocator_;
   TraceDriver driver_;
   DecisionLog log_;
-  ReplayObserver* observer_;
-  DecisionFork fork_;
   FidelityReplay replay_;
   Bytes peak_recorded_ = recorded_peak_reserved(*device_);
   std::size_t begun_ = 0;
@@ -346,25 +348,26 @@ Bytes recorded_peak_reserved(const RecordedDevice& device) {
 
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
-                                  DecisionDetail decisions, ReplayObserver* observer) {
-  const auto run = [&](const Settings& under) {
-    return FidelityRun(device, derived, under, version, decisions, observer).run();
+                                  DecisionDetail decisions, StateObserver* observer) {
+  const auto run = [&](const Settings& under, StateObserver* watching) {
+    return FidelityRun(device, derived, under, version, decisions, watching).run();
   };
   if (settings.garbage_collection_threshold == 0) {
-    return run(settings);
+    return run(settings, observer);
   }
   // Garbage is collected only where a memory fraction was set, which no recording tells.
   Settings without = settings;
   without.garbage_collection_threshold = 0;
-  FidelityReplay plain = run(without);
-  if (plain.fidelity.is_perfect() && plain.fidelity.resyncs == 0) {
-    return plain;
+  FidelityReplay plain = run(without, nullptr);
+  std::optional<FidelityReplay> collecting;
+  if (!plain.fidelity.is_perfect() || plain.fidelity.resyncs != 0) {
+    collecting = run(settings, nullptr);
   }
-  FidelityReplay collecting = run(settings);
-  if (matches(plain.fidelity) <= matches(collecting.fidelity)) {
-    return collecting;
+  const bool plain_wins = !collecting || matches(plain.fidelity) > matches(collecting->fidelity);
+  if (observer != nullptr) {
+    return run(plain_wins ? without : settings, observer);
   }
-  return observer == nullptr ? std::move(plain) : run(without);  // it saw the other one last
+  return plain_wins ? std::move(plain) : std::move(*collecting);
 }
 
 }  // namespace highwater

@@ -11,14 +11,13 @@ namespace {
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 /// Counts live bytes until after operation `last`.
-class LiveCounter : public ReplayObserver {
+class LiveCounter : public StateObserver {
  public:
   LiveCounter(const RequestTrace& trace, const std::vector<OlderBlockStack>& older,
               std::uint64_t last)
       : trace_(&trace), older_(&older), last_(last) {}
 
-  void on_start(const CachingAllocator& allocator, const TraceDriver& driver) override {
-    driver_ = &driver;
+  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override {
     next_ = 0;
     live_.assign(trace_->allocation_count, {});
     by_stack_.clear();
@@ -31,8 +30,8 @@ class LiveCounter : public ReplayObserver {
     }
   }
 
-  void on_event(const Event& event, AllocationStatus /*status*/,
-                const Statistics& /*statistics*/) override {
+  void on_state(const Event& event, AllocationStatus /*status*/,
+                const CachingAllocator& /*allocator*/, const TraceDriver& driver) override {
     if (!event.is_operation()) {
       return;
     }
@@ -40,7 +39,7 @@ class LiveCounter : public ReplayObserver {
     if (operation > last_) {
       return;
     }
-    if (event.kind == EventKind::alloc && driver_->handle(event.allocation).has_value()) {
+    if (event.kind == EventKind::alloc && driver.handle(event.allocation).has_value()) {
       begin(event.allocation, event.bytes(), event.stack);
     } else if (event.kind == EventKind::free) {
       end(event.allocation);
@@ -93,7 +92,6 @@ class LiveCounter : public ReplayObserver {
   const RequestTrace* trace_;
   const std::vector<OlderBlockStack>* older_;
   std::uint64_t last_;
-  const TraceDriver* driver_ = nullptr;
   std::uint64_t next_ = 0;
   std::vector<Live> live_;  ///< by AllocationId
   std::map<StackId, Bytes> by_stack_;
@@ -107,7 +105,7 @@ class LiveCounter : public ReplayObserver {
 std::optional<LiveBytes> live_bytes_at(const RequestTrace& trace,
                                        const std::vector<OlderBlockStack>& older,
                                        const LiveMoment& moment,
-                                       const std::function<void(ReplayObserver&)>& observe) {
+                                       const std::function<void(StateObserver&)>& observe) {
   std::uint64_t last = moment.kind == LiveMoment::Kind::operation ? moment.operation : kNever;
   if (moment.kind == LiveMoment::Kind::peak) {
     LiveCounter search(trace, older, kNever);

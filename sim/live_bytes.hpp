@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/operation_rows.hpp"
-#include "sim/replay_observer.hpp"
+#include "sim/state_observer.hpp"
 
 namespace highwater {
 
@@ -34,6 +34,6 @@ struct LiveMoment {
 std::optional<LiveBytes> live_bytes_at(const RequestTrace& trace,
                                        const std::vector<OlderBlockStack>& older,
                                        const LiveMoment& moment,
-                                       const std::function<void(ReplayObserver&)>& observe);
+                                       const std::function<void(StateObserver&)>& observe);
 
 }  // namespace highwater

@@ -56,9 +56,7 @@ StoryTeller::StoryTeller(const RequestTrace& trace, std::size_t stretches)
     : trace_(&trace),
       stretch_(trace.events.size() / std::max<std::size_t>(stretches, 1) + std::size_t{1}) {}
 
-void StoryTeller::on_start(const CachingAllocator& allocator, const TraceDriver& driver) {
-  allocator_ = &allocator;
-  driver_ = &driver;
+void StoryTeller::on_begin(const CachingAllocator& allocator, const TraceDriver& driver) {
   event_ = 0;
   decisions_.clear();
   blocks_.clear();
@@ -150,24 +148,25 @@ void StoryTeller::end_segments(AddressRange range) {
 
 // The events
 
-void StoryTeller::on_event(const Event& event, AllocationStatus status,
-                           const Statistics& statistics) {
+void StoryTeller::on_state(const Event& event, AllocationStatus status,
+                           const CachingAllocator& allocator, const TraceDriver& driver) {
+  const Statistics& statistics = allocator.statistics();
   BlockId handle;
   if (event.kind == EventKind::alloc) {
-    handle = driver_->handle(event.allocation);
+    handle = driver.handle(event.allocation);
   } else if (event.kind == EventKind::free && allocated_[event.allocation.index()]) {
     const Held& held = *allocated_[event.allocation.index()];
     change(StoryCurve::allocated, held.home, held.size, false);
     allocated_[event.allocation.index()].reset();
   }
-  const auto home = handle.has_value() ? std::optional(home_of(allocator_->block(handle)))
+  const auto home = handle.has_value() ? std::optional(home_of(allocator.block(handle)))
                                        : std::optional<PoolStream>();
   for (const Decision& decision : decisions_) {
     apply(decision, home);
   }
   decisions_.clear();
   if (handle.has_value()) {
-    begin_block(event.allocation, allocator_->block(handle));
+    begin_block(event.allocation, allocator.block(handle));
   }
   mark(event);
   note_incidents(event, status, statistics);

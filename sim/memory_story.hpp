@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/replay_observer.hpp"
+#include "sim/state_observer.hpp"
 #include "traces/address.hpp"
 #include "traces/request_trace.hpp"
 
@@ -98,19 +98,20 @@ struct MemoryStory {
   std::vector<StoryRange> ranges;
 };
 
-class StoryTeller : public ReplayObserver {
+class StoryTeller : public StateObserver, public DecisionListener {
  public:
   /// `trace` is what is replayed and must outlive the observer. Each curve gets up to four points
   /// per stretch of the run.
   StoryTeller(const RequestTrace& trace, std::size_t stretches);
 
-  void on_start(const CachingAllocator& allocator, const TraceDriver& driver) override;
+  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override;
 
   void on_decision(const Decision& decision) override { decisions_.push_back(decision); }
 
-  void on_event(const Event& event, AllocationStatus status, const Statistics& statistics) override;
+  void on_state(const Event& event, AllocationStatus status, const CachingAllocator& allocator,
+                const TraceDriver& driver) override;
 
-  [[nodiscard]] bool wants_decisions() const override { return true; }
+  [[nodiscard]] DecisionListener* listener() override { return this; }
 
   /// To be called once.
   MemoryStory take();
@@ -141,8 +142,6 @@ class StoryTeller : public ReplayObserver {
 
   const RequestTrace* trace_;
   std::size_t stretch_;
-  const CachingAllocator* allocator_ = nullptr;
-  const TraceDriver* driver_ = nullptr;
   std::size_t event_ = 0;
   std::vector<Decision> decisions_;             ///< of the current operation
   std::map<std::uint64_t, Held> blocks_;        ///< active, by address

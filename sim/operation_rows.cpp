@@ -16,9 +16,7 @@ OperationRows::OperationRows(const RequestTrace& trace, const std::vector<OlderB
                              Sink sink)
     : trace_(&trace), older_(&older), sink_(std::move(sink)) {}
 
-void OperationRows::on_start(const CachingAllocator& allocator, const TraceDriver& driver) {
-  allocator_ = &allocator;
-  driver_ = &driver;
+void OperationRows::on_begin(const CachingAllocator& allocator, const TraceDriver& driver) {
   row_ = {};
   held_.assign(trace_->allocation_count, {});
   for (const auto& [id, stack] : *older_) {
@@ -30,17 +28,18 @@ void OperationRows::on_start(const CachingAllocator& allocator, const TraceDrive
   }
 }
 
-void OperationRows::note_alloc(const Event& event) {
+void OperationRows::note_alloc(const Event& event, const CachingAllocator& allocator,
+                               const TraceDriver& driver) {
   Held& held = held_[event.allocation.index()];
   held = {event.bytes(), event.stream, event.stack, std::nullopt};
-  const BlockId handle = driver_->handle(event.allocation);
+  const BlockId handle = driver.handle(event.allocation);
   if (handle.has_value()) {
-    held.address = allocator_->block(handle).address;
+    held.address = allocator.block(handle).address;
   }
 }
 
-void OperationRows::on_event(const Event& event, AllocationStatus status,
-                             const Statistics& statistics) {
+void OperationRows::on_state(const Event& event, AllocationStatus status,
+                             const CachingAllocator& allocator, const TraceDriver& driver) {
   if (event.kind == EventKind::step) {
     row_.step = event.value;
   } else if (event.kind == EventKind::phase) {
@@ -50,7 +49,7 @@ void OperationRows::on_event(const Event& event, AllocationStatus status,
     return;
   }
   if (event.kind == EventKind::alloc) {
-    note_alloc(event);
+    note_alloc(event, allocator, driver);
   }
   const bool has_block = concerns_block(event.kind);
   Held none;
@@ -62,7 +61,7 @@ void OperationRows::on_event(const Event& event, AllocationStatus status,
   row_.stream = event.kind == EventKind::free ? held.stream : event.stream;
   row_.address = held.address;
   row_.stack = event.stack.has_value() ? event.stack : held.stack;
-  row_.after = usage_of(statistics);
+  row_.after = usage_of(allocator.statistics());
   sink_(row_);
   ++row_.operation;
   if (event.kind == EventKind::free) {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/replay_observer.hpp"
 #include "sim/replay_result.hpp"
+#include "sim/state_observer.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
@@ -30,7 +30,7 @@ struct OperationRow {
 /// A block older than a recording, and the stack of its allocation where that is known.
 using OlderBlockStack = std::pair<AllocationId, StackId>;
 
-class OperationRows : public ReplayObserver {
+class OperationRows : public StateObserver {
  public:
   using Sink = std::function<void(const OperationRow&)>;
 
@@ -38,8 +38,9 @@ class OperationRows : public ReplayObserver {
   /// as soon as its operation is done.
   OperationRows(const RequestTrace& trace, const std::vector<OlderBlockStack>& older, Sink sink);
 
-  void on_start(const CachingAllocator& allocator, const TraceDriver& driver) override;
-  void on_event(const Event& event, AllocationStatus status, const Statistics& statistics) override;
+  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override;
+  void on_state(const Event& event, AllocationStatus status, const CachingAllocator& allocator,
+                const TraceDriver& driver) override;
 
  private:
   struct Held {
@@ -49,13 +50,11 @@ class OperationRows : public ReplayObserver {
     std::optional<Address> address;
   };
 
-  void note_alloc(const Event& event);
+  void note_alloc(const Event& event, const CachingAllocator& allocator, const TraceDriver& driver);
 
   const RequestTrace* trace_;
   const std::vector<OlderBlockStack>* older_;
   Sink sink_;
-  const CachingAllocator* allocator_ = nullptr;
-  const TraceDriver* driver_ = nullptr;
   std::vector<Held> held_;  ///< by AllocationId
   OperationRow row_;
 };

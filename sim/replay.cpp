@@ -30,18 +30,14 @@ ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
     allocator.set_memory_limit(*options.memory_limit);
   }
   TraceDriver driver(trace, allocator);
-  DecisionLog log(driver);
-  DecisionFork decisions(options.decisions == DecisionDetail::keep ? &log : nullptr,
-                         options.observer);
-  if (decisions.is_needed()) {
-    allocator.set_listener(&decisions);
-  }
-  if (options.observer != nullptr) {
-    options.observer->on_start(allocator, driver);
-  }
+  DecisionLog log(driver, options.listener);
+  allocator.set_listener(options.decisions == DecisionDetail::keep ? &log : options.listener);
   UsageTracker tracker(allocator);
   ReplayResult result;
   std::size_t position = 0;
+  if (options.observer != nullptr) {
+    options.observer->on_begin(allocator, driver);
+  }
   for (const Event& event : trace.events) {
     if (options.last_event && position++ > *options.last_event) {
       break;

@@ -22,7 +22,7 @@ SimulatedRecorder::SimulatedRecorder(const RequestTrace& trace, EventTimes times
   device_.index = device;
 }
 
-void SimulatedRecorder::on_start(const CachingAllocator& /*allocator*/,
+void SimulatedRecorder::on_begin(const CachingAllocator& /*allocator*/,
                                  const TraceDriver& /*driver*/) {
   RecordedDevice fresh;
   fresh.index = device_.index;
@@ -45,8 +45,9 @@ void SimulatedRecorder::on_decision(const Decision& decision) {
   ++device_.action_counts.at(static_cast<std::size_t>(decision.action));
 }
 
-void SimulatedRecorder::on_event(const Event& event, AllocationStatus /*status*/,
-                                 const Statistics& /*statistics*/) {
+void SimulatedRecorder::on_state(const Event& event, AllocationStatus /*status*/,
+                                 const CachingAllocator& /*allocator*/,
+                                 const TraceDriver& /*driver*/) {
   const std::int64_t time = times_.of(next_event_++);
   for (; settled_ < device_.entries.size(); ++settled_) {
     RecordedEntry& entry = device_.entries[settled_];

@@ -14,23 +14,24 @@
 #include <vector>
 
 #include "sim/event_times.hpp"
-#include "sim/replay_observer.hpp"
 #include "sim/replay_result.hpp"
+#include "sim/state_observer.hpp"
 #include "traces/recording.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
 
-class SimulatedRecorder : public ReplayObserver {
+class SimulatedRecorder : public StateObserver, public DecisionListener {
  public:
   /// `trace` is what is replayed and must outlive the recorder.
   SimulatedRecorder(const RequestTrace& trace, EventTimes times, int device);
 
-  void on_start(const CachingAllocator& allocator, const TraceDriver& driver) override;
+  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override;
   void on_decision(const Decision& decision) override;
-  void on_event(const Event& event, AllocationStatus status, const Statistics& statistics) override;
+  void on_state(const Event& event, AllocationStatus status, const CachingAllocator& allocator,
+                const TraceDriver& driver) override;
 
-  [[nodiscard]] bool wants_decisions() const override { return true; }
+  [[nodiscard]] DecisionListener* listener() override { return this; }
 
   /// The device with the segments of `map`, the state at the end. Streams that no entry and no
   /// segment names are left out. To be called once.

@@ -22,13 +22,11 @@ bool is_as_recorded(const MemoryRequest& memory) {
   return !memory.alloc_conf && !memory.has_limit();
 }
 
-ObservedRun free_run(DeviceReplay replay, ReplayOptions options,
+ObservedRun free_run(DeviceReplay replay, const ReplayOptions& options,
                      std::shared_ptr<const RequestTrace> trace, EventTimes times) {
   ObservedRun run;
-  options.decisions = DecisionDetail::none;
-  run.observe = [trace, options](ReplayObserver& observer) mutable {
-    options.observer = &observer;
-    highwater::replay(*trace, options);
+  run.observe = [trace, options](StateObserver& observer) {
+    replay_watched(*trace, options, observer);
   };
   run.replay = std::move(replay);
   run.trace = std::move(trace);
@@ -56,7 +54,7 @@ ObservedRun run_as_recorded(RecordedReplay recorded, const std::shared_ptr<const
   run.times = times_of(*run.trace, *derived, device);
   run.older = older_blocks(*derived);
   run.observe = [file, derived, &device, settings = run.replay.settings,
-                 version = run.replay.version](ReplayObserver& observer) {
+                 version = run.replay.version](StateObserver& observer) {
     replay_as_recorded(device, *derived, settings, *version, DecisionDetail::none, &observer);
   };
   return run;

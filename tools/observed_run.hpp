@@ -23,7 +23,7 @@ struct ObservedRun {
   std::shared_ptr<const RequestTrace> trace;  ///< whose events an observer sees
   EventTimes times;                           ///< of the events of `trace`
   std::vector<OlderBlockStack> older;         ///< blocks that are there before the first event
-  std::function<void(ReplayObserver&)> observe;
+  std::function<void(StateObserver&)> observe;
 };
 
 /// All runs of one file, or the one of a plan.

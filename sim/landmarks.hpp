@@ -1,0 +1,18 @@
+// Requests that come back at even distances, though what lies between them varies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace highwater {
+
+/// The positions of the symbol that marks the period best; empty when none does. A symbol is a
+/// landmark when it comes at least four times, over at least half of the sequence, and four fifths
+/// of its distances are within 5 % of their median. Periods that a tenth as many symbols share as
+/// the commonest one count, and the longest of those is taken: the parts of a step (micro-batches)
+/// come back as evenly as the step.
+std::vector<std::size_t> landmarks(std::span<const std::uint32_t> symbols);
+
+}  // namespace highwater
