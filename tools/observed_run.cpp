@@ -76,6 +76,8 @@ ObservedRuns runs_of(Recording recording, const SubjectRequest& request) {
   if (request.device) {
     std::erase_if(recording.devices,
                   [&](const RecordedDevice& device) { return device.index != *request.device; });
+    std::erase_if(recording.annotations,
+                  [&](const Annotation& range) { return range.device != *request.device; });
   }
   const auto file = std::make_shared<const Recording>(std::move(recording));
   ObservedRuns result;
