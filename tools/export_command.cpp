@@ -13,6 +13,7 @@
 #include "tools/observed_run.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
+#include "tools/trace_output.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/byte_sink.hpp"
 #include "traces/formats/snapshot_writer.hpp"
@@ -58,16 +59,6 @@ OptionParser option_parser() {
       "counts them");
   add_subject_options(parser);
   return parser;
-}
-
-std::string without_compression(std::string name) {
-  for (const std::string_view ending : {".gz", ".xz", ".zst"}) {
-    if (name.ends_with(ending)) {
-      name.resize(name.size() - ending.size());
-      break;
-    }
-  }
-  return name;
 }
 
 ExportFormat format_by_ending(const std::string& output) {

@@ -17,19 +17,18 @@
 namespace highwater {
 namespace {
 
-std::string without_compression(std::string name) {
-  for (const std::string_view ending : {".gz", ".xz", ".zst"}) {
-    if (name.ends_with(ending)) {
-      name.resize(name.size() - ending.size());
-      break;
-    }
-  }
-  return name;
-}
-
 bool names_snapshot(const std::string& path) {
   const std::string name = without_compression(path);
   return name.ends_with(".pickle") || name.ends_with(".pkl");
+}
+
+void require_known_ending(const std::string& path) {
+  const std::string name = without_compression(path);
+  if (!names_snapshot(path) && !name.ends_with(".hwt") && !name.ends_with(".trace")) {
+    throw UsageError(path +
+                     ": the ending tells no format; use .pickle (snapshot), .trace or .hwt, "
+                     "with .gz, .xz or .zst behind it to compress");
+  }
 }
 
 void write(const Recording& recording, const std::string& path) {
@@ -62,9 +61,7 @@ ExitCode run_redact(const Arguments& arguments, std::ostream& out) {
   if (files.size() != 2) {
     throw UsageError("redact takes IN and OUT; see highwater redact --help");
   }
-  if (!names_snapshot(files[1])) {
-    trace_format(files[1]);  // complain before reading a large file
-  }
+  require_known_ending(files[1]);  // before reading a large file
   const TorchFrames torch =
       values.contains("keep-torch") ? TorchFrames::kept : TorchFrames::replaced;
   TraceFile file = read_trace_file(files[0], StackMode::keep);
