@@ -31,7 +31,7 @@ TEST_CASE("strategies: every candidate uses all GPUs and can be simulated", "[cl
       const Parallelism& p = candidate.plan.parallel;
       CAPTURE(gpus, std::string(candidate.strategy), p.dp, p.tp, p.pp);
       CHECK(p.gpus() == gpus);
-      CHECK(p.tp <= kMostTensorRanks);
+      CHECK(p.tp <= kRanksOfMachine);
       CHECK(plan_problems(candidate.plan).empty());
       CHECK(generator_gaps(candidate.plan).empty());
       const auto key = std::string(candidate.strategy) + std::to_string(p.tp) + "x" +
