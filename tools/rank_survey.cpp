@@ -121,17 +121,16 @@ BatchTrial trial_of(PlannedRun& run, const MemoryRequest& memory, RankChoice cho
 }  // namespace
 
 BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice) {
-  return find_batch(
-      [&](std::int64_t batch) { return trial_of(run, memory, choice, batch); });
+  return find_batch([&](std::int64_t batch) { return trial_of(run, memory, choice, batch); });
 }
 
 BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory) {
   const std::size_t kinds = representative_ranks(rank_classes(run.plan)).size();
   RankChoice watched{RankChoice::Kind::one, 0};
   for (std::size_t i = 0; i < kinds; ++i) {
-    BatchSearch search = find_batch(
-        [&](std::int64_t batch) { return trial_of(run, memory, watched, batch); },
-        kLargestBatchTried, memory.capacity);
+    BatchSearch search =
+        find_batch([&](std::int64_t batch) { return trial_of(run, memory, watched, batch); },
+                   kLargestBatchTried, memory.capacity);
     if (!search.largest || kinds == 1) {
       return search;
     }
@@ -139,8 +138,7 @@ BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memo
     const RankSurvey all = survey_ranks(run, memory, {});
     const RankPeak& worst = all.peaks[all.worst];
     if (worst.fits) {
-      const auto trial =
-          std::ranges::find(search.trials, *search.largest, &BatchTrial::batch);
+      const auto trial = std::ranges::find(search.trials, *search.largest, &BatchTrial::batch);
       trial->peak_reserved = worst.peak.reserved;
       return search;
     }

@@ -24,7 +24,8 @@ Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
 StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes device) {
   StrategyResult result{.candidate = candidate};
   TrainingPlan& plan = result.candidate.plan;
-  memory.capacity = allocator_share(plan, device);
+  result.capacity = allocator_share(plan, device);
+  memory.capacity = result.capacity;
   result.batches = find_largest_batch_quickly({.plan = plan}, memory);
   plan.batch = result.batches.largest.value_or(1);
   const auto trial = std::ranges::find(result.batches.trials, plan.batch, &BatchTrial::batch);
@@ -64,9 +65,8 @@ std::vector<StrategyResult> search_group(const std::vector<Candidate>& group,
 std::vector<std::size_t> longest_first(const std::vector<std::vector<Candidate>>& groups) {
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, std::ranges::greater{},
-      [&groups](std::size_t i) { return groups[i].front().plan.grad_accum; });
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&groups](std::size_t i) { return groups[i].front().plan.grad_accum; });
   return order;
 }
 

@@ -18,6 +18,7 @@ namespace highwater {
 struct StrategyResult {
   Candidate candidate;  ///< its plan has the largest batch, 1 if none fits
   BatchSearch batches;
+  Bytes capacity;                   ///< what the allocator can have
   Bytes peak;                       ///< most reserved by a rank, at that batch
   double sequences_per_second = 0;  ///< 0 if nothing fits
   std::int64_t llmem_score = 0;
