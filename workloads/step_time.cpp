@@ -161,11 +161,10 @@ StepTime step_time(const TrainingPlan& plan) {
   const double gathers = shards_parameters(p) ? 2.0 * plan.grad_accum : 1;
   const int shards = p.dp / p.fsdp.replicas;  // HSDP: neighbours
   const int stride = p.tp * p.cp;
-  time.data_parallel =
-      (gathers + 1) * through_ring(held * element, shards) /
-          rate_of_group(plan.gpu, shards, stride) +
-      2 * through_ring(held * element / shards, p.fsdp.replicas) /
-          rate_of_group(plan.gpu, p.fsdp.replicas, stride * shards);
+  time.data_parallel = (gathers + 1) * through_ring(held * element, shards) /
+                           rate_of_group(plan.gpu, shards, stride) +
+                       2 * through_ring(held * element / shards, p.fsdp.replicas) /
+                           rate_of_group(plan.gpu, p.fsdp.replicas, stride * shards);
   time.offload = offloaded_bytes(plan, held) / kPcieBytesPerSecond;
   return time;
 }

@@ -246,7 +246,8 @@ TEST_CASE("find batch: with a capacity to aim at the same border is found sooner
   for (const std::uint64_t bend : {0U, 3U, 40U}) {  // memory off the line, up and down in turn
     for (std::int64_t border = 0; border <= 200; ++border) {
       const auto peak = [&](std::int64_t batch) {
-        return Bytes{kFixed + 100 * static_cast<std::uint64_t>(batch) + bend * static_cast<std::uint64_t>(batch % 2)};
+        return Bytes{kFixed + 100 * static_cast<std::uint64_t>(batch) +
+                     bend * static_cast<std::uint64_t>(batch % 2)};
       };
       const auto simulate = [&](std::int64_t batch) {
         return BatchTrial{batch, batch <= border, peak(batch)};

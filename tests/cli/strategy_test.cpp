@@ -52,7 +52,8 @@ TEST_CASE("strategies: every candidate uses all GPUs and can be simulated", "[cl
   }
 }
 
-TEST_CASE("strategies: a group starts with full checkpointing, the rest keeps more", "[cli][plan]") {
+TEST_CASE("strategies: a group starts with full checkpointing, the rest keeps more",
+          "[cli][plan]") {
   for (const auto& group : strategy_candidates(base("llama-160m"), 8).runnable) {
     CAPTURE(std::string(group.front().strategy));
     REQUIRE(group.size() >= 3);
@@ -130,7 +131,8 @@ TEST_CASE("strategies: those that fit come first, fastest first", "[cli][plan]")
   }
 }
 
-TEST_CASE("strategies: no group is searched further where full checkpointing fails", "[cli][plan]") {
+TEST_CASE("strategies: no group is searched further where full checkpointing fails",
+          "[cli][plan]") {
   PlannedRun run{.plan = base("llama-160m")};
   run.plan.gpu = *find_gpu("rtx2080ti");
   run.plan.precision = Precision::fp16;
