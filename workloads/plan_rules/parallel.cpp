@@ -76,8 +76,9 @@ constexpr std::array kParallelRules{
            const Parallelism& p = f.plan->parallel;
            return !is_ddp(p) && p.ddp != Ddp{};
          },
-         "bucket-cap-mb, bucket-view, static-graph: these are options of DistributedDataParallel; "
-         "give --dp with dp-kind ddp too"},
+         "bucket-cap-mb, bucket-view, static-graph, find-unused-parameters, ddp-comm-hook: these "
+         "are "
+         "options of DistributedDataParallel; give --dp with dp-kind ddp too"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return f.plan->framework == Framework::deepspeed && p.dp_kind != DataParallel::zero1 &&
