@@ -40,6 +40,9 @@ inline constexpr std::array kZeroFlags{
     ZeroWord<bool>{"reduce-scatter", &Zero::reduce_scatter,
                    "DeepSpeed reduces to each partition's owner; default true"},
     ZeroWord<bool>{"round-robin-gradients", &Zero::round_robin_gradients,
-                   "zero1, zero2: parameters go to the ranks in turn; default false"}};
+                   "zero1, zero2: parameters go to the ranks in turn; default false"},
+    ZeroWord<bool>{"zero-init", &Zero::init,
+                   "zero3: the model is built inside deepspeed.zero.Init(); default false (the "
+                   "script's)"}};
 
 }  // namespace highwater

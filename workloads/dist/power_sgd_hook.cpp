@@ -66,6 +66,20 @@ void orthogonalize(const Tensor& matrix) {
   }
 }
 
+using MatrixShape = std::pair<std::int64_t, std::int64_t>;
+
+// shape_to_tensors: matrices of one shape follow each other, in the order of each shape's first.
+std::vector<MatrixShape> grouped(const std::vector<MatrixShape>& shapes) {
+  std::vector<MatrixShape> result;
+  for (const MatrixShape& shape : shapes) {
+    if (std::ranges::find(result, shape) == result.end()) {
+      result.insert(result.end(), static_cast<std::size_t>(std::ranges::count(shapes, shape)),
+                    shape);
+    }
+  }
+  return result;
+}
+
 class PowerSgdHook : public CommHook {
  public:
   PowerSgdHook(const PowerSgd& options, ProcessGroup& group)
@@ -183,7 +197,7 @@ Tensor PowerSgdHook::whole_gradients(const GradBucket& bucket) {
 }
 
 std::vector<PowerSgdHook::Factors> PowerSgdHook::factors(Memory& memory, const GradBucket& bucket) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> shapes;
+  std::vector<MatrixShape> shapes;
   std::int64_t p_elements = 0;
   std::int64_t q_elements = 0;
   for (const Tensor& gradient : bucket.gradients) {
@@ -203,7 +217,7 @@ std::vector<PowerSgdHook::Factors> PowerSgdHook::factors(Memory& memory, const G
   std::vector<Factors> result;
   std::int64_t p_at = 0;
   std::int64_t q_at = 0;
-  for (const auto& [rows, columns] : shapes) {
+  for (const auto& [rows, columns] : grouped(shapes)) {
     const std::int64_t rank = rank_of(rows, columns);
     const auto part = [rank](const Tensor& of, std::int64_t& at, std::int64_t length) {
       const std::int64_t from = std::exchange(at, at + length * rank);
