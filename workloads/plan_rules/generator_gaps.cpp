@@ -125,15 +125,6 @@ constexpr std::array kGeneratorGaps{
          "lora with dp-kind zero3: not supported yet by the simulation; take zero2"},
     Rule{[](const Facts& f) {
            const auto& config = f.plan->model.config;
-           const bool has_experts = std::holds_alternative<MixtralConfig>(config) ||
-                                    std::holds_alternative<DeepseekV3Config>(config);
-           return has_experts && f.plan->parallel.dp > 1 &&
-                  f.plan->parallel.dp_kind == DataParallel::zero3;
-         },
-         "dp-kind zero3 with a mixture of experts: not supported yet by the simulation; take "
-         "zero2"},
-    Rule{[](const Facts& f) {
-           const auto& config = f.plan->model.config;
            const bool is_plain_decoder = !std::holds_alternative<MixtralConfig>(config) &&
                                          !std::holds_alternative<DeepseekV3Config>(config) &&
                                          !std::holds_alternative<T5Config>(config);
