@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "tools/ddp_options.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/zero_words.hpp"
 
@@ -167,6 +168,7 @@ void add_parallel_options(OptionParser& parser) {
   add_megatron_options(parser);
   add_fsdp1_options(parser);
   add_event_options(parser);
+  add_ddp_options(parser);
   add_zero_options(parser);
 }
 
@@ -194,6 +196,7 @@ void read_parallel_options(PlanReader& reader, Parallelism& parallel) {
   reader.word("gemini-empty-cache", kYesNo, parallel.gemini.empties_cache);
   reader.word("bucket-view", kYesNo, parallel.ddp.bucket_view);
   reader.word("static-graph", kYesNo, parallel.ddp.static_graph);
+  read_ddp_options(reader, parallel.ddp);
   reader.word("param-dtype", kMixedDTypes, parallel.fsdp.param_dtype);
   reader.word("reduce-dtype", kMixedDTypes, parallel.fsdp.reduce_dtype);
   reader.word("reshard", kReshards, parallel.fsdp.reshard);

@@ -1,11 +1,14 @@
 #include "tools/plan_words.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/ddp_options.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/safe_text.hpp"
 #include "tools/zero_words.hpp"
@@ -148,6 +151,7 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
       {"torch", plan.versions.torch},
       {"transformers", plan.versions.transformers}};
   add_zero_words(plan.parallel.zero, words);
+  std::ranges::move(ddp_words(plan.parallel.ddp), std::back_inserter(words));
   if (!plan.lora.targets.empty()) {
     words.emplace_back("lora-targets", fmt::format("{}", fmt::join(plan.lora.targets, ",")));
   }

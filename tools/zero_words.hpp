@@ -39,6 +39,8 @@ inline constexpr std::array kZeroFlags{
     ZeroWord<bool>{"reduce-scatter", &Zero::reduce_scatter,
                    "DeepSpeed reduces to each partition's owner"},
     ZeroWord<bool>{"round-robin-gradients", &Zero::round_robin_gradients,
-                   "zero1, zero2: parameters go to the ranks in turn"}};
+                   "zero1, zero2: parameters go to the ranks in turn"},
+    ZeroWord<bool>{"zero-init", &Zero::init,
+                   "zero3: the model is built inside deepspeed.zero.Init()"}};
 
 }  // namespace highwater

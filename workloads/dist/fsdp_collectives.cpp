@@ -23,8 +23,10 @@ std::int64_t padded_numel(std::span<const FsdpParam> params) {
   return sum;
 }
 
-Tensor flat_block(Runtime& runtime, const char* op, std::int64_t numel, DType dtype) {
-  const OpScope scope(runtime, op);
+// With the kernel that fills it, if the same operator does.
+Tensor flat_block(Runtime& runtime, const char* op, std::int64_t numel, DType dtype,
+                  int kernels = 1) {
+  const OpScope scope(runtime, op, kernels);
   Tensor block = eager::empty(runtime, {numel}, dtype);
   runtime.categorize(block, Category::communication);
   return block;
@@ -149,13 +151,13 @@ ReduceState foreach_reduce(std::span<FsdpParam* const> params, std::vector<Tenso
   }
   ReduceState state;
   state.reduce_scatter_input =
-      flat_block(runtime, "fsdp::foreach_reduce", numel * group.size(), dtype);
+      flat_block(runtime, "fsdp::foreach_reduce", numel * group.size(), dtype, 0);
   chunk_cat(grads, state.reduce_scatter_input, group.size());
   Tensor last_grad = clear_but_last(grads);
   Tensor reduced;
   {
     const OnStream on(runtime, streams.reduce_scatter);
-    reduced = flat_block(runtime, "fsdp::foreach_reduce", numel, dtype);
+    reduced = flat_block(runtime, "fsdp::foreach_reduce", numel, dtype, 0);
     group.reduce_scatter_tensor(reduced, state.reduce_scatter_input);
     if (groups.replicate) {
       const OnStream replicate_on(runtime, streams.all_reduce);

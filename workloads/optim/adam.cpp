@@ -36,15 +36,15 @@ void update_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
       if (adds_decay) {
         device_grads = decayed_grads(group);
       }
-      redistribute_grads(group, 1);  // _foreach_lerp_
-      redistribute_grads(group, 2);  // _foreach_addcmul_
+      if (multiplies_decay) {
+        launch_foreach(group, kOneList);
+      }
+      redistribute_grads(group, 1);
+      launch_foreach(group, kTwoLists);  // exp_avgs: lerp_
+      launch_foreach(group, kOneList);   // exp_avg_sqs: mul_
+      redistribute_grads(group, 2);
+      launch_foreach(group, kThreeLists);  // addcmul_
     }
-    if (multiplies_decay) {
-      launch_foreach(group, kOneList);
-    }
-    launch_foreach(group, kTwoLists);    // exp_avgs: lerp_
-    launch_foreach(group, kOneList);     // exp_avg_sqs: mul_
-    launch_foreach(group, kThreeLists);  // addcmul_
     exp_avg_sq_sqrt = foreach_state("_foreach_sqrt", group, kDenominatorSource);
     launch_foreach(group, kOneListOfScalars);  // div_
     launch_foreach(group, kOneList);           // add_

@@ -21,6 +21,8 @@ std::span<const Rule> loss_and_lora_rules();
 std::span<const Rule> megatron_rules();
 /// Sizes of all axes, DistributedDataParallel, DeepSpeed's options.
 std::span<const Rule> parallel_rules();
+/// DistributedDataParallel's communication hooks.
+std::span<const Rule> ddp_rules();
 /// Tensor parallelism by DTensors.
 std::span<const Rule> dtensor_rules();
 /// Both FSDPs and fully_shard alone.

@@ -12,7 +12,7 @@ using eager::Tensor;
 using optim::TensorVector;
 
 Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
-               const std::vector<std::vector<Tensor>>& groups)
+               const std::vector<std::vector<Tensor>>& groups, PartitionedParameters made)
     : group_(group),
       world_(group.runtime(), group.size(), plan.parallel.backend),
       runtime_(group.runtime()),
@@ -20,9 +20,13 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
       plan_(plan),
       zero_(plan.parallel.zero),
       dtype_(groups.front().front().dtype()),
+      parameters_(std::move(made)),
       coordinator_(group, zero_,
                    [this](const nn::Module& module) { return parameters_of(module); }) {
-  split_parameters();
+  if (parameters_.empty()) {
+    split_parameters();
+  }
+  remember_parameters();
   mark_persistent();
   hang_hooks();
   {
@@ -56,9 +60,14 @@ void Stage3::split_parameters() {
     auto& parameter = *parameters_.emplace_back(std::make_unique<PartitionedParameter>());
     parameter.tensor = named.tensor;
     parameter.id = parameters_.size() - 1;
-    by_tensor_[named.tensor.get()] = &parameter;
     world_.broadcast(named.tensor).wait();
     parameter.split(group_.size());
+  }
+}
+
+void Stage3::remember_parameters() {
+  for (const auto& parameter : parameters_) {
+    by_tensor_[parameter->tensor.get()] = parameter.get();
   }
 }
 

@@ -12,6 +12,7 @@
 #include "workloads/dist/deepspeed/module_hooks.hpp"
 #include "workloads/dist/deepspeed/parameter_coordinator.hpp"
 #include "workloads/dist/deepspeed/partitioned_gradients.hpp"
+#include "workloads/dist/deepspeed/zero_init.hpp"
 #include "workloads/dist/deepspeed/zero_optimizer.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/optim/optimizer.hpp"
@@ -20,8 +21,9 @@ namespace highwater::deepspeed {
 
 class Stage3 : public ZeroOptimizer {
  public:
+  /// `made` are those that deepspeed.zero.Init() has partitioned already, or none.
   Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
-         const std::vector<std::vector<eager::Tensor>>& groups);
+         const std::vector<std::vector<eager::Tensor>>& groups, PartitionedParameters made);
   ~Stage3() override;
 
   void begin_forward() override { coordinator_.begin_forward(); }
@@ -43,6 +45,7 @@ class Stage3 : public ZeroOptimizer {
   };
 
   void split_parameters();
+  void remember_parameters();
   void mark_persistent();
   void hang_hooks();
   void make_sub_groups(const std::vector<std::vector<eager::Tensor>>& groups);
@@ -63,7 +66,7 @@ class Stage3 : public ZeroOptimizer {
   const TrainingPlan& plan_;
   Zero zero_;
   DType dtype_;
-  std::vector<std::unique_ptr<PartitionedParameter>> parameters_;
+  PartitionedParameters parameters_;
   std::map<const eager::TensorImpl*, PartitionedParameter*> by_tensor_;
   std::map<const nn::Module*, Parameters> by_module_;
   Parameters persistent_;
