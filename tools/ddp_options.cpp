@@ -25,8 +25,7 @@ constexpr std::int64_t kMostIterations = 1'000'000'000;
 
 void add_ddp_options(OptionParser& parser) {
   parser.add()("find-unused-parameters", flag_value(),
-               "DDP looks for parameters without gradients in each forward"
-               "(distributed.py)")(
+               "DDP looks for parameters without gradients in each forward")(
       "ddp-comm-hook", text_value("HOOK"),
       (choices(kCommHooks) +
        "; what reduces DDP's buckets")
