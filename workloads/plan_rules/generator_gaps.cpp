@@ -3,6 +3,7 @@
 #include <array>
 #include <variant>
 
+#include "workloads/offload.hpp"
 #include "workloads/plan_rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -91,13 +92,49 @@ constexpr std::array kGeneratorGaps{
          "tp with lora, master-weights, optimizer-in-backward, a fused or chunked loss or init "
          "pretrained-half: not supported yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) {
-           const Parallelism& p = f.plan->parallel;
-           const bool is_known = p.offload == Offload::optimizer && uses_deepspeed(*f.plan) &&
-                                 p.dp_kind != DataParallel::zero3;
-           return p.offload != Offload::none && !is_known;
+           const bool is_other = runs_megatron(f) || is_gemini(f);
+           return is_other && f.plan->parallel.offload != Offload::none;
          },
-         "offload: the simulation knows only the optimizer of zero1 and zero2 yet; leave it out, "
-         "or ask 'highwater estimate'"},
+         "offload with Megatron-Core's code or Gemini: not supported yet by the simulation; leave "
+         "it out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.offload == Offload::optimizer && !uses_deepspeed(*f.plan);
+         },
+         "offload optimizer: the simulation knows DeepSpeed's only; give dp-kind zero1 or zero2"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 &&
+                  p.offload != Offload::none;
+         },
+         "offload with dp-kind zero3: not supported yet by the simulation; take zero2 or fsdp2, or "
+         "ask 'highwater estimate'"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return saves_on_cpu(p) && (uses_deepspeed(*f.plan) || is_sharded(p));
+         },
+         "offload activations with FSDP or ZeRO: the simulation knows it on one GPU and under ddp; "
+         "give ddp"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return fsdp_offloads(p) && (p.tp > 1 || f.plan->init == ModelInit::meta);
+         },
+         "offload params with tp or init meta: not supported yet by the simulation; leave one of "
+         "them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return fsdp_offloads(p) && (f.plan->precision == Precision::amp_fp16 ||
+                                       f.plan->optimizer.kind == OptimizerKind::adafactor);
+         },
+         "precision amp-fp16, optimizer adafactor with offload params: not supported yet by the "
+         "simulation; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return fsdp_offloads(p) && is_fsdp1(p) &&
+                  (p.fsdp.strategy == ShardingStrategy::no_shard || f.plan->optimizer.in_backward);
+         },
+         "strategy no_shard, optimizer-in-backward with fsdp1 and offload params: not supported "
+         "yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision); },
          "precision {precision} with DeepSpeed's ZeRO: it has a mixed precision of its own; give "
          "bf16 or fp16"},
