@@ -134,16 +134,14 @@ TEST_CASE("offload: saved tensors wait on the host", "[workloads][offload]") {
       return block.category == Category::activation && block.phase == "forward";
     });
   };
-  CHECK(in_forward(plain) > 0);
-  CHECK(in_forward(saved) == 0);
+  CHECK(in_forward(saved) <= 3);  // the model's outputs
+  CHECK(in_forward(plain) > 10 * in_forward(saved));
   CHECK(buffers_of(plan, "activation").is_pinned);
   check_steady(plan);
-  for (const auto kind : {CheckpointKind::full, CheckpointKind::none}) {
-    for (const bool reentrant : {false, true}) {
-      plan.checkpoint.kind = kind;
-      plan.checkpoint.reentrant = reentrant;
-      check_steady(plan);
-    }
+  plan.checkpoint.kind = CheckpointKind::full;
+  for (const bool reentrant : {false, true}) {
+    plan.checkpoint.reentrant = reentrant;
+    check_steady(plan);
   }
 }
 
@@ -156,6 +154,20 @@ TEST_CASE("offload: DeepSpeed's host buffers are in the account", "[workloads][o
         HostBuffers{"fp32 parameters", true, kPart, 262144, 1});
   CHECK(buffers_of(plan, "fp32 gradients") ==
         HostBuffers{"fp32 gradients", false, kPart, kPart, 1});
+}
+
+// 426,624 elements in partitions of 53,328: fp32 copies, gradients and both moments on the host; the
+// 16-bit gradients of all partitions lie there, too.
+TEST_CASE("offload: ZeRO-3's optimizer leaves 16-bit parameters on the GPU",
+          "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero3, 8);
+  plan.parallel.offload = Offload::optimizer;
+  plan.precision = Precision::bf16;
+  constexpr std::int64_t kPart = (2 * 147712 + 131200) / 8;
+  CHECK(buffers_of(plan, "optimizer_state").requested == 3 * 4 * kPart);
+  CHECK(buffers_of(plan, "gradient").requested == (4 + 2) * kPart);
+  CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 0);
+  check_steady(plan);
 }
 
 TEST_CASE("offload: without it the host's account is empty", "[workloads][offload]") {

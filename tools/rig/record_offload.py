@@ -48,10 +48,20 @@ def saving_on_host(torch, function):
     return call
 
 
+def empty_on_host(module, to_empty, device):
+    """Parameters belong on the host; what computes with buffers is on the device."""
+    to_empty(device="cpu")
+    for part in module.modules():
+        for name, buffer in part.named_buffers(recurse=False):
+            part._buffers[name] = buffer.to(device)
+
+
 def wrap_model(torch, case, *more):
     if case["offload"] == "params":
         offload_parameters(torch)
     runner = wrap_without(torch, case, *more)
+    if case["offload"] == "params" and case["init"] == "meta":
+        runner.to_empty = functools.partial(empty_on_host, runner, runner.to_empty)
     if case["offload"] == "activations":
         runner.forward = saving_on_host(torch, runner.forward)
         record.causal_loss = saving_on_host(torch, record.causal_loss)

@@ -45,6 +45,7 @@ FsdpParam::FsdpParam(Tensor param, ShardPlace place, const FsdpPrecision& precis
   if (offload_to_cpu_ && padded.place() == Place::cuda) {
     padded = eager::to_host(padded, false);
     padded = eager::pin_memory(padded);
+    is_pinned_ = true;
   }
   place_shard(padded);
 }
@@ -69,15 +70,27 @@ void FsdpParam::drop_original() {
 void FsdpParam::to_empty() {
   Runtime& runtime = unsharded_.runtime();
   const eager::OpScope op(runtime, "empty_like");
-  place_shard(eager::empty(runtime, sharded_sizes_, sharded_.dtype()));
+  const Place place = offload_to_cpu_ ? Place::host : Place::cuda;
+  place_shard(eager::empty_on(runtime, place, sharded_sizes_, sharded_.dtype()));
+  is_pinned_ = false;
 }
 
 void FsdpParam::reset_sharded_param() {
-  if (sharded_sizes_ != padded_sizes_) {
-    Runtime& runtime = unsharded_.runtime();
-    const eager::OpScope op(runtime, "new_zeros");
-    place_shard(eager::empty(runtime, padded_sizes_, sharded_.dtype()));
+  const bool pads = sharded_sizes_ != padded_sizes_;
+  if (!pads && (is_pinned_ || !offload_to_cpu_)) {
+    return;
   }
+  Runtime& runtime = unsharded_.runtime();
+  Tensor local = sharded_;
+  if (pads) {
+    const eager::OpScope op(runtime, "new_zeros");
+    local = eager::empty_on(runtime, sharded_.place(), padded_sizes_, sharded_.dtype());
+  }
+  if (offload_to_cpu_) {
+    local = eager::pin_memory(local);
+    is_pinned_ = true;
+  }
+  place_shard(local);
 }
 
 // all_gather_inputs: a cast copy takes the place of the fp32 one.

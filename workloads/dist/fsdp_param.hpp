@@ -37,10 +37,12 @@ class FsdpParam {
   /// The modules' tensor loses its data: it is the unsharded parameter from now on.
   void drop_original();
 
-  /// Module.to_empty() of a model on meta: the shard gets a block, without padding.
+  /// Module.to_empty() of a model on meta, to where the shard belongs: it gets a block, without
+  /// padding.
   void to_empty();
 
-  /// A shard without its padding gets a padded block instead (reset_sharded_param).
+  /// A shard without its padding gets a padded block instead, one on the host a pinned one
+  /// (reset_sharded_param).
   void reset_sharded_param();
 
   [[nodiscard]] bool is_offloaded() const { return offload_to_cpu_; }
@@ -90,6 +92,7 @@ class FsdpParam {
   std::optional<DType> param_dtype_;
   std::optional<DType> reduce_dtype_;
   bool offload_to_cpu_;
+  bool is_pinned_ = false;
   std::optional<eager::Moment> grad_offload_event_;
 };
 

@@ -101,14 +101,14 @@ constexpr std::array kGeneratorGaps{
            const Parallelism& p = f.plan->parallel;
            return p.offload == Offload::optimizer && !uses_deepspeed(*f.plan);
          },
-         "offload optimizer: the simulation knows DeepSpeed's only; give dp-kind zero1 or zero2"},
+         "offload optimizer: the simulation knows DeepSpeed's only; give dp-kind zero1, zero2 or "
+         "zero3"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 &&
-                  p.offload != Offload::none;
+           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 && offloads_params(p);
          },
-         "offload with dp-kind zero3: not supported yet by the simulation; take zero2 or fsdp2, or "
-         "ask 'highwater estimate'"},
+         "offload params, both with dp-kind zero3: not supported yet by the simulation; give "
+         "optimizer, take fsdp2, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return saves_on_cpu(p) && (uses_deepspeed(*f.plan) || is_sharded(p));
@@ -117,10 +117,11 @@ constexpr std::array kGeneratorGaps{
          "give ddp"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return fsdp_offloads(p) && (p.tp > 1 || f.plan->init == ModelInit::meta);
+           const bool is_meta = is_fsdp1(p) && f.plan->init == ModelInit::meta;
+           return fsdp_offloads(p) && (p.tp > 1 || is_meta);
          },
-         "offload params with tp or init meta: not supported yet by the simulation; leave one of "
-         "them out"},
+         "offload params with tp, or with fsdp1 and init meta: not supported yet by the simulation; "
+         "leave one of them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return fsdp_offloads(p) && (f.plan->precision == Precision::amp_fp16 ||
