@@ -84,7 +84,7 @@ void add_axis_options(OptionParser& parser) {
       (choices(kOffloads) +
        "; default none. params and both with fsdp1, fsdp2: parameters, gradients and optimizer "
        "states in pinned host memory (CPUOffload, CPUOffloadPolicy(pin_memory=True)); optimizer "
-       "with DeepSpeed's zero1, zero2; activations: torch.autograd.graph.save_on_cpu("
+       "with DeepSpeed's zero1, zero2, zero3; activations: torch.autograd.graph.save_on_cpu("
        "pin_memory=True) around forward and loss")
           .c_str());
 }

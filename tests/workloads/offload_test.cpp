@@ -44,10 +44,11 @@ bool has_problem(const TrainingPlan& plan, const std::string& text) {
   });
 }
 
+/// ZeRO-3 prefetches by what the steps before have shown.
 void check_steady(TrainingPlan plan) {
-  plan.steps = 3;
+  plan.steps = 5;
   const RequestTrace trace = generate(plan);
-  CHECK(requests_of(trace, 1) == requests_of(trace, 2));
+  CHECK(requests_of(trace, 3) == requests_of(trace, 4));
 }
 
 }  // namespace
@@ -156,8 +157,8 @@ TEST_CASE("offload: DeepSpeed's host buffers are in the account", "[workloads][o
         HostBuffers{"fp32 gradients", false, kPart, kPart, 1});
 }
 
-// 426,624 elements in partitions of 53,328: fp32 copies, gradients and both moments on the host; the
-// 16-bit gradients of all partitions lie there, too.
+// 426,624 elements in partitions of 53,328: fp32 copies, gradients and both moments on the host;
+// the 16-bit gradients of all partitions lie there, too.
 TEST_CASE("offload: ZeRO-3's optimizer leaves 16-bit parameters on the GPU",
           "[workloads][offload]") {
   TrainingPlan plan = offloaded(DataParallel::zero3, 8);

@@ -221,7 +221,9 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
   shard(model, place, true);
   std::ranges::rotate(shared_.states, std::prev(shared_.states.end()));  // the root comes first
   if (is_on_meta) {
-    init_gpu_context(model.runtime());
+    if (!shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
+      init_gpu_context(model.runtime());
+    }
     to_empty(model);
   }
 }

@@ -115,13 +115,14 @@ constexpr std::array kGeneratorGaps{
          },
          "offload activations with FSDP or ZeRO: the simulation knows it on one GPU and under ddp; "
          "give ddp"},
-    Rule{[](const Facts& f) {
-           const Parallelism& p = f.plan->parallel;
-           const bool is_meta = is_fsdp1(p) && f.plan->init == ModelInit::meta;
-           return fsdp_offloads(p) && (p.tp > 1 || is_meta);
-         },
-         "offload params with tp, or with fsdp1 and init meta: not supported yet by the simulation; "
-         "leave one of them out"},
+    Rule{
+        [](const Facts& f) {
+          const Parallelism& p = f.plan->parallel;
+          const bool is_meta = is_fsdp1(p) && f.plan->init == ModelInit::meta;
+          return fsdp_offloads(p) && (p.tp > 1 || is_meta);
+        },
+        "offload params with tp, or with fsdp1 and init meta: not supported yet by the simulation; "
+        "leave one of them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return fsdp_offloads(p) && (f.plan->precision == Precision::amp_fp16 ||

@@ -177,8 +177,8 @@ void PartitionedGradients::offload(const PartitionedParameter& parameter, std::i
 }
 
 Tensor PartitionedGradients::norm_of(const PartitionedParameter& parameter) const {
-  const auto found = std::ranges::find(
-      norms_, &parameter, &std::pair<const PartitionedParameter*, Tensor>::first);
+  const auto found =
+      std::ranges::find(norms_, &parameter, &std::pair<const PartitionedParameter*, Tensor>::first);
   return found == norms_.end() ? Tensor{} : found->second;
 }
 

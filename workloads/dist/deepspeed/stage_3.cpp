@@ -143,9 +143,9 @@ void Stage3::make_masters() {
   std::int64_t offset = 0;
   for (SubGroup& sub_group : sub_groups_) {
     const Tensor part = narrow_as(partitions_, offset, {sub_group.numel});
-    const Tensor copy =
-        optim::make_like("clone", offloads_ ? eager::to_host(part, false) : part);
-    sub_group.master = copy.dtype() == DType::fp32 ? copy : optim::make_like("to", copy, DType::fp32);
+    const Tensor copy = optim::make_like("clone", offloads_ ? eager::to_host(part, false) : part);
+    sub_group.master =
+        copy.dtype() == DType::fp32 ? copy : optim::make_like("to", copy, DType::fp32);
     sub_group.master->requires_grad = true;
     runtime_.categorize(sub_group.master, Category::optimizer_state);
     offset += sub_group.numel;
@@ -285,7 +285,8 @@ void Stage3::reduce_norm_of_host(const SubGroup& sub_group) {
   eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
 }
 
-// The host's optimizer; its fp32 copies are cast on the way back into the partitions.
+// The host's optimizer; its fp32 copies are cast there and copied into the partitions (Copy.cu:
+// types are converted on the CPU).
 void Stage3::offloaded_step() {
   if (dtype_ == DType::fp16) {
     check_overflow_of_host();
@@ -294,13 +295,7 @@ void Stage3::offloaded_step() {
     reduce_norm_of_host(sub_group);
   }
   optimizer_->step();
-  for (const SubGroup& sub_group : sub_groups_) {
-    if (dtype_ != DType::fp32) {
-      const eager::OpScope op(runtime_, "copy_");
-      eager::empty(runtime_, {sub_group.numel}, DType::fp32);
-    }
-    runtime_.synchronize();
-  }
+  runtime_.synchronize();
   gradients_->reset_norms();
   gather_persistent();
 }
