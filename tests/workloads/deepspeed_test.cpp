@@ -265,7 +265,7 @@ TEST_CASE("zero: what makes no sense or is not modelled is refused", "[workloads
   adafactor.optimizer.kind = OptimizerKind::adafactor;
   CHECK(generator_gaps(adafactor).size() == 1);
   TrainingPlan offloaded = sharded(DataParallel::zero3);
-  offloaded.parallel.offload = Offload::optimizer;
+  offloaded.parallel.offload = Offload::params;
   CHECK(generator_gaps(offloaded).size() == 1);
   TrainingPlan empty_bucket = sharded(DataParallel::zero2);
   empty_bucket.parallel.zero.reduce_bucket_size = 0;

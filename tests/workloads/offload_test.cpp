@@ -187,7 +187,7 @@ TEST_CASE("offload: what no framework offers is refused", "[workloads][offload]"
   CHECK(has_problem(plan, "offload optimizer with FSDP"));
   plan.parallel.offload = Offload::params;
   plan.parallel.dp_kind = DataParallel::ddp;
-  CHECK(has_problem(plan, "offload params, both"));
+  CHECK(generator_gaps(plan).size() == 1);  // closed forms may know it
   plan.parallel.offload = Offload::activations;
   CHECK(plan_problems(plan).empty());
   CHECK(generator_gaps(plan).empty());

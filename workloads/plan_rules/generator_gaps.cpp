@@ -92,6 +92,13 @@ constexpr std::array kGeneratorGaps{
          "tp with lora, master-weights, optimizer-in-backward, a fused or chunked loss or init "
          "pretrained-half: not supported yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_zero3 = p.dp > 1 && p.dp_kind == DataParallel::zero3;
+           return offloads_params(p) && !is_sharded(p) && !is_zero3;
+         },
+         "offload params, both: parameters are offloaded by FSDP and ZeRO-3 only; give --dp with "
+         "dp-kind fsdp1, fsdp2 or zero3"},
+    Rule{[](const Facts& f) {
            const bool is_other = runs_megatron(f) || is_gemini(f);
            return is_other && f.plan->parallel.offload != Offload::none;
          },
@@ -111,10 +118,9 @@ constexpr std::array kGeneratorGaps{
          "optimizer, take fsdp2, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return saves_on_cpu(p) && (uses_deepspeed(*f.plan) || is_sharded(p));
+           return saves_on_cpu(p) && uses_deepspeed(*f.plan);
          },
-         "offload activations with FSDP or ZeRO: the simulation knows it on one GPU and under ddp; "
-         "give ddp"},
+         "offload activations with ZeRO: not supported yet by the simulation; take ddp or FSDP"},
     Rule{
         [](const Facts& f) {
           const Parallelism& p = f.plan->parallel;

@@ -20,13 +20,6 @@ constexpr std::array kOffloadRules{
          "offload optimizer with FSDP: it offloads parameters, gradients and optimizer states "
          "together; give params"},
     Rule{[](const Facts& f) {
-           const Parallelism& p = f.plan->parallel;
-           const bool is_zero3 = p.dp > 1 && p.dp_kind == DataParallel::zero3;
-           return offloads_params(p) && !is_sharded(p) && !is_zero3;
-         },
-         "offload params, both: parameters are offloaded by FSDP and ZeRO-3 only; give --dp with "
-         "dp-kind fsdp1, fsdp2 or zero3"},
-    Rule{[](const Facts& f) {
            const Optimizer& optimizer = f.plan->optimizer;
            return fsdp_offloads(f.plan->parallel) && optimizer.kind == OptimizerKind::adamw_8bit;
          },
