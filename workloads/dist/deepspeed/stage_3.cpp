@@ -165,7 +165,12 @@ void Stage3::initialize_states() {
   for (const SubGroup& sub_group : sub_groups_) {
     masters.push_back({sub_group.master});
   }
-  optimizer_.emplace(runtime_, plan_.optimizer, masters);
+  Optimizer choice = plan_.optimizer;
+  const bool is_adam = choice.kind == OptimizerKind::adam || choice.kind == OptimizerKind::adamw;
+  if (offloads_ && is_adam) {
+    choice.impl = OptimizerImpl::fused;  // DeepSpeedCPUAdam: zero_force_ds_cpu_optimizer
+  }
+  optimizer_.emplace(runtime_, choice, masters);
 }
 
 // Gradients on the host are made once and stay.
