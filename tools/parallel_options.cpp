@@ -79,8 +79,10 @@ void add_axis_options(OptionParser& parser) {
       "dropless: the busiest expert-parallel rank receives X times the mean")(
       "offload", text_value("W"),
       (choices(kOffloads) +
-       ". Simulated: optimizer with DeepSpeed's zero1 and zero2; others by closed "
-       "forms only")
+       ". params and both with fsdp1, fsdp2: parameters, gradients and optimizer "
+       "states in pinned host memory (CPUOffload, CPUOffloadPolicy(pin_memory=True)); optimizer "
+       "with DeepSpeed's zero1, zero2, zero3; activations: torch.autograd.graph.save_on_cpu("
+       "pin_memory=True) around forward and loss")
           .c_str());
 }
 

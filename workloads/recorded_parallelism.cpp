@@ -200,6 +200,12 @@ void read_gemini(const Field& dist, Parallelism& parallel) {
   parallel.tp_kind = TensorParallel::colossalai;
 }
 
+constexpr std::array<std::pair<std::string_view, Offload>, 3> kOffloads{{
+    {"none", Offload::none},
+    {"params", Offload::params},
+    {"activations", Offload::activations},
+}};
+
 constexpr std::array<std::string_view, 9> kFsdp2TensorParallelFields{
     "kind", "dp", "tp", "mp", "reduce", "reshard", "backend", "sequence_parallel", "loss_parallel"};
 
@@ -249,6 +255,9 @@ Parallelism read_parallelism(const Field& fields) {
     read_gemini(dist, parallel);
   } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};
+  }
+  if (const auto offload = fields.find("offload")) {
+    parallel.offload = word(*offload, kOffloads);
   }
   const Field rig = fields.at("rig");
   const auto count = [&](std::string_view key) {

@@ -91,6 +91,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(plan_rules::fsdp_rules(), facts, problems);
   check(plan_rules::fsdp1_rules(), facts, problems);
   check(plan_rules::gemini_rules(), facts, problems);
+  check(plan_rules::offload_rules(), facts, problems);
   if (plan_rules::sizes_are_sound(plan.parallel)) {
     check(plan_rules::mixture_rules(), facts, problems);
   }

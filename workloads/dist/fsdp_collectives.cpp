@@ -40,6 +40,15 @@ std::vector<Tensor> shards_of(std::span<const FsdpParam> params) {
   return shards;
 }
 
+// _get_param_all_gather_inputs without its multi-tensor copy, which works on the GPU only.
+std::vector<Tensor> inputs_from_host(std::span<const FsdpParam> params) {
+  std::vector<Tensor> inputs;
+  for (const FsdpParam& param : params) {
+    inputs.push_back(param.all_gather_input());
+  }
+  return inputs;
+}
+
 // Its tables; the copies themselves go into blocks that exist.
 void split_with_sizes_copy(std::span<const FsdpParam> params, int ranks) {
   Runtime& runtime = params.front().unsharded().runtime();
@@ -115,11 +124,17 @@ Tensor foreach_all_gather(std::vector<FsdpParam>& params, FsdpGroups& groups, St
   const std::int64_t numel = padded_numel(params);
   const DType dtype = params.front().unsharded().dtype();
   Tensor flat;
-  if (dtype != params.front().orig_dtype()) {
+  std::vector<Tensor> inputs;
+  if (params.front().is_offloaded()) {
+    inputs = inputs_from_host(params);
+  } else if (dtype != params.front().orig_dtype()) {
     flat = flat_block(runtime, "fsdp::_get_param_all_gather_inputs", numel, dtype);
   }
   Tensor gathered = flat_block(runtime, "fsdp::all_gather_copy_in", numel * group.size(), dtype);
   group.all_gather_into_tensor(gathered, gathered);
+  while (!inputs.empty()) {
+    inputs.pop_back();
+  }
   return gathered;
 }
 

@@ -15,11 +15,11 @@ constexpr int kOneListOfScalars = 96;
 
 constexpr std::size_t kDenominatorSource = 1;  // exp_avg_sq, when the step is on the host
 
-// _init_group. The step counter is on the GPU only for the fused kernel.
+// _init_group. The step counter is where the parameter is only for the fused kernel.
 void init_state(const Update& update, Slot& slot) {
   if (update.path == Path::fused) {
     eager::OpScope scope(*update.runtime, "zeros");
-    add_state(slot, eager::empty(*update.runtime, {}, DType::fp32));
+    add_state(slot, eager::empty_on(*update.runtime, slot.param.place(), {}, DType::fp32));
   }
   for (int moment = 0; moment < 2; ++moment) {
     add_state(slot, make_like("zeros_like", slot.param));

@@ -29,6 +29,8 @@ std::span<const Rule> dtensor_rules();
 std::span<const Rule> fsdp_rules();
 std::span<const Rule> fsdp1_rules();
 std::span<const Rule> gemini_rules();
+/// What is kept in host memory.
+std::span<const Rule> offload_rules();
 /// Mixtures of experts. @pre sizes_are_sound(facts.plan->parallel)
 std::span<const Rule> mixture_rules();
 
