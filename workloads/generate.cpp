@@ -17,6 +17,7 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/pipelining/pipeline_run.hpp"
 #include "workloads/strategy/pipeline_stage.hpp"
 #include "workloads/strategy/strategy.hpp"
 
@@ -144,7 +145,9 @@ class Training {
       nn::convert(*model_, context_.dtype);
     }
     strategy_ = make_strategy(*model_, plan_);
-    if (plan_.parallel.pp > 1) {
+    if (plan_.parallel.pp > 1 && plan_.model_code != ModelCode::megatron) {
+      pipelining_.emplace(runtime_, plan_, *strategy_);
+    } else if (plan_.parallel.pp > 1) {
       pipeline_.emplace(runtime_, plan_, *strategy_, [this](std::int64_t index, BatchParts parts) {
         load_data(sequence_length(plan_, index), parts);
         return std::exchange(batch_, {});
@@ -162,7 +165,9 @@ class Training {
         plan_.optimizer.kind != OptimizerKind::none) {
       zero_grad();
     }
-    if (pipeline_) {
+    if (pipelining_) {
+      pipelining_->run();
+    } else if (pipeline_) {
       pipeline_->run(step);
     } else {
       for (int micro = 0; micro < plan_.grad_accum; ++micro) {
@@ -309,7 +314,8 @@ class Training {
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
   std::unique_ptr<Strategy> strategy_;
-  std::optional<PipelineStage> pipeline_;
+  std::optional<PipelineStage> pipeline_;                ///< Megatron-Core's
+  std::optional<pipelining::PipelineRun> pipelining_;  ///< PyTorch's own
   Inputs batch_;
   Outputs outputs_;
   Tensor loss_;

@@ -22,29 +22,48 @@ class CausalLm : public LanguageModel {
  public:
   template <class... Arguments>
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
-      : LanguageModel(context),
-        backbone_(this, arguments...),
-        lm_head_(this, head.name, head.width, head.vocab_size, head.bias) {
-    if (head.is_tied) {
-      lm_head_.tie_weight(backbone_.embedding_weight());
+      : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
+    const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
+    if (part.has_head) {
+      lm_head_ =
+          std::make_unique<nn::Linear>(this, head.name, head.width, head.vocab_size, head.bias);
+    }
+    if (head.is_tied && part.has_head && part.has_embedding) {
+      lm_head_->tie_weight(backbone_.embedding_weight());
     }
   }
 
   Outputs forward(Inputs inputs) override {
+    if (is_part_) {
+      return forward_part(inputs);
+    }
     const auto cache = nn::make_cache(context());
     Tensor states = backbone_(inputs, cache);
     Outputs out;
     out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
+    head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
     return out;
   }
 
  protected:
-  nn::Linear& head() { return lm_head_; }
+  nn::Linear& head() { return *lm_head_; }
 
  private:
+  // A pipeline stage: hidden states, or tokens, go in, and hidden states, or logits, come out.
+  Outputs forward_part(const Inputs& inputs) const {
+    Outputs out;
+    Tensor states = backbone_(inputs, nullptr);
+    if (lm_head_) {
+      head_only(out, std::move(states), *lm_head_);
+    } else {
+      out.hidden_states = std::move(states);
+    }
+    return out;
+  }
+
+  bool is_part_;
   Backbone backbone_;
-  nn::Linear lm_head_;
+  std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
 };
 
 }  // namespace highwater::models

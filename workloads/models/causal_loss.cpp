@@ -281,6 +281,14 @@ Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind) {
   return loss;
 }
 
+Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan) {
+  const VersionProfile profile = version_profile(plan);
+  if (!profile.has_loss_function) {
+    return outside_loss(std::move(logits), std::move(labels), LossKind::shift);
+  }
+  return loss_function(std::move(logits), std::move(labels), profile.shift);
+}
+
 Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored) {
   labels = eager::cat(std::initializer_list<Tensor>{eager::slice(labels, -1, 1, kEnd), ignored}, 1);
   Tensor loss = sum_of_chunks(logit_chunks, labels);

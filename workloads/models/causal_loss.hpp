@@ -23,6 +23,9 @@ void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head);
 /// Cross entropy outside of the model, of all logits or (LossKind::shift) of a shifted copy.
 Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind);
 
+/// The function that a ...ForCausalLM computes its loss with (model.loss_function), called outside.
+Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan);
+
 /// torchtune's _loss_step behind the model; `ignored` is its [batch, 1] tensor of ignored labels.
 /// The chunks are freed from the last to the first once the loss is there.
 Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored);

@@ -218,10 +218,11 @@ class LlamaModel : public Module {
   LlamaModel(Module* parent, const LlamaConfig& config, const LayerMaker& make_layer)
       : Module(parent, "model"),
         config_(config),
-        embed_tokens_(this, config),
+        part_(context().part_of(config.num_hidden_layers)),
+        embed_tokens_(make_embedding(config)),
         layers_(this, "layers"),
-        blocks_(make_blocks(layers_, config, make_layer)),
-        norm_(this, "norm", config.hidden_size, norm_of(config)),
+        blocks_(make_blocks(layers_, part_, make_layer)),
+        norm_(make_norm(config)),
         rotary_emb_(this, head_dim_of(config), config.rope_parameters.rope_type) {
     rotary_emb_.initialize_again();
   }
@@ -230,7 +231,8 @@ class LlamaModel : public Module {
     const nn::InModule scope(*this);
     ModelFrame frame;
     frame.cache = cache;
-    frame.inputs_embeds = embed_tokens_.embed(inputs.input_ids);
+    frame.inputs_embeds =
+        embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
     frame.position_ids = eager::unsqueeze(positions(frame.inputs_embeds.size(1)), 0);
     make_masks(frame, inputs.attention_mask);
     Tensor states = frame.inputs_embeds;
@@ -238,20 +240,33 @@ class LlamaModel : public Module {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       states = run(i, states, frame);
     }
-    states = norm_(states);
+    if (norm_) {
+      states = (*norm_)(states);
+    }
     end(frame);
     return states;
   }
 
-  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
+  /// @pre the part has the embedding
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_->weight; }
 
  private:
+  std::unique_ptr<TokenEmbedding> make_embedding(const LlamaConfig& config) {
+    return part_.has_embedding ? std::make_unique<TokenEmbedding>(this, config) : nullptr;
+  }
+
+  std::unique_ptr<RmsNorm> make_norm(const LlamaConfig& config) {
+    return part_.has_head
+               ? std::make_unique<RmsNorm>(this, "norm", config.hidden_size, norm_of(config))
+               : nullptr;
+  }
+
   static std::vector<std::unique_ptr<DecoderLayer>> make_blocks(Module& parent,
-                                                                const LlamaConfig& config,
+                                                                const nn::ModelPart& part,
                                                                 const LayerMaker& make_layer) {
     std::vector<std::unique_ptr<DecoderLayer>> blocks;
-    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
-      blocks.push_back(make_layer(&parent, i));
+    for (std::int64_t i = 0; i < part.layers; ++i) {
+      blocks.push_back(make_layer(&parent, part.first_layer + i));
     }
     return blocks;
   }
@@ -282,8 +297,9 @@ class LlamaModel : public Module {
     return std::nullopt;
   }
 
-  Tensor run(std::size_t index, const Tensor& states, const ModelFrame& frame) const {
-    const auto& block = *blocks_[index];
+  Tensor run(std::size_t position, const Tensor& states, const ModelFrame& frame) const {
+    const auto& block = *blocks_[position];
+    const std::size_t index = position + static_cast<std::size_t>(part_.first_layer);
     const bool slides = window_of(config_, static_cast<std::int64_t>(index)).has_value();
     const Tensor mask = has_mask_mapping(config_) && slides ? frame.sliding_mask : frame.mask;
     return run_block(
@@ -328,10 +344,11 @@ class LlamaModel : public Module {
   }
 
   LlamaConfig config_;
-  TokenEmbedding embed_tokens_;
+  nn::ModelPart part_;
+  std::unique_ptr<TokenEmbedding> embed_tokens_;  ///< null behind a pipeline's first stage
   nn::Container layers_;
   std::vector<std::unique_ptr<DecoderLayer>> blocks_;
-  RmsNorm norm_;
+  std::unique_ptr<RmsNorm> norm_;  ///< null before a pipeline's last stage
   RotaryEmbedding rotary_emb_;
 };
 
