@@ -17,6 +17,8 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/pipelining/model_split.hpp"
+#include "workloads/pipelining/naive_run.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
 #include "workloads/strategy/pipeline_stage.hpp"
 #include "workloads/strategy/strategy.hpp"
@@ -145,7 +147,9 @@ class Training {
       nn::convert(*model_, context_.dtype);
     }
     strategy_ = make_strategy(*model_, plan_);
-    if (plan_.parallel.pp > 1 && plan_.model_code != ModelCode::megatron) {
+    if (plan_.model_code != ModelCode::megatron && pipelining::is_naive(plan_.parallel)) {
+      spread_.emplace(runtime_, plan_, *strategy_);
+    } else if (plan_.parallel.pp > 1 && plan_.model_code != ModelCode::megatron) {
       pipelining_.emplace(runtime_, plan_, *strategy_);
     } else if (plan_.parallel.pp > 1) {
       pipeline_.emplace(runtime_, plan_, *strategy_, [this](std::int64_t index, BatchParts parts) {
@@ -165,7 +169,9 @@ class Training {
         plan_.optimizer.kind != OptimizerKind::none) {
       zero_grad();
     }
-    if (pipelining_) {
+    if (spread_) {
+      spread_->run();
+    } else if (pipelining_) {
       pipelining_->run();
     } else if (pipeline_) {
       pipeline_->run(step);
@@ -314,8 +320,9 @@ class Training {
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
   std::unique_ptr<Strategy> strategy_;
-  std::optional<PipelineStage> pipeline_;                ///< Megatron-Core's
+  std::optional<PipelineStage> pipeline_;              ///< Megatron-Core's
   std::optional<pipelining::PipelineRun> pipelining_;  ///< PyTorch's own
+  std::optional<pipelining::NaiveRun> spread_;         ///< over GPUs, by one process
   Inputs batch_;
   Outputs outputs_;
   Tensor loss_;

@@ -52,10 +52,8 @@ std::vector<std::int64_t> layers_of(const TrainingPlan& plan, int stage) {
 
 StageSignature stage_signature(const TrainingPlan& plan, int stage) {
   const Parallelism& p = plan.parallel;
-  const dist::PipelineJob job{.stages = p.pp,
-                              .stage = stage,
-                              .micro_batches = plan.grad_accum,
-                              .chunks = model_chunks(p)};
+  const dist::PipelineJob job{
+      .stages = p.pp, .stage = stage, .micro_batches = plan.grad_accum, .chunks = model_chunks(p)};
   return {.layers = layers_of(plan, stage),
           .is_first = stage == 0,
           .is_last = stage == p.pp - 1,

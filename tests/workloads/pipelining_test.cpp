@@ -116,8 +116,7 @@ TEST_CASE("pipelining: chunk c of rank s is stage c * ranks + s", "[workloads][p
 TEST_CASE("pipelining: schedules by hand", "[workloads][pipeline]") {
   const PipelineJob first{.stages = 2, .stage = 0, .micro_batches = 3};
   const PipelineJob last{.stages = 2, .stage = 1, .micro_batches = 3};
-  CHECK(text(schedule(PipelineSchedule::gpipe, first)) ==
-        "f0 o0 f1 o1 f2 o2 g0 b0 g1 b1 g2 b2");
+  CHECK(text(schedule(PipelineSchedule::gpipe, first)) == "f0 o0 f1 o1 f2 o2 g0 b0 g1 b1 g2 b2");
   CHECK(text(schedule(PipelineSchedule::one_f_one_b, first)) ==
         "f0 o0 f1 o1 g0 b0 f2 o2 g1 b1 g2 b2");
   CHECK(text(schedule(PipelineSchedule::one_f_one_b, last)) == "i0 f0 b0 i1 f1 b1 i2 f2 b2");

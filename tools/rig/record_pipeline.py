@@ -180,6 +180,28 @@ def loss_function(torch, case, whole):
     return lambda logits, labels: record.causal_loss(torch, logits, labels, case["loss"])
 
 
+class Phases:
+    """Marks where a forward or backward of a micro-batch ends: where the next one begins."""
+
+    def __init__(self, rec):
+        self.rec = rec
+
+    def begin(self, step):
+        self.step, self.current, self.count = step, "forward", 0
+
+    def end(self, following=None):
+        self.rec.mark(self.current, self.step, self.count)
+        self.current, self.count = following, self.count + 1
+
+    def watch(self, stage):
+        for name in ("forward", "backward"):
+            def run(*args, name=name, real=getattr(stage, f"{name}_one_chunk"), **kwargs):
+                self.end(name)
+                return real(*args, **kwargs)
+
+            setattr(stage, f"{name}_one_chunk", run)
+
+
 def train(torch, models, case, device, tiny, fake_device, rec, report):
     dist = case["dist"]
     if dist["schedule"] == "naive":
@@ -194,6 +216,9 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
     width = case_width(whole)
     patch_shapes(torch, (torch.empty((case["batch"], case["seq"], width), dtype=dtype, device="meta"),))
     rec.mark("model")
+    phases = Phases(rec)
+    for stage in stages:
+        phases.watch(stage)
     schedule = make_schedule(torch, case, stages, loss_function(torch, case, whole))
     report["parameters"] = [[n, list(p.shape), str(p.dtype).removeprefix("torch."), list(p.shape)]
                             for n, p in parts.named_parameters()]
@@ -218,15 +243,16 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
         rec.mark("data", step, 0, shape=list(on_host.shape))
         rec.label((("input", tokens), ("input", labels)))
         losses = []
+        phases.begin(step)
         if first:
             schedule.step(tokens)
         elif last:
             schedule.step(target=labels, losses=losses)
         else:
             schedule.step()
-        rec.mark("backward", step, case["grad_accum"] - 1)
-        rec.label(record.block_labels(parts, optimizer))
         loss = torch.mean(torch.stack(losses)) if last else torch.tensor([-1.0])
+        phases.end()
+        rec.label(record.block_labels(parts, optimizer))
         if case["grad_clip"]:
             torch.nn.utils.clip_grad_norm_(parts.parameters(), case["grad_clip"])
             rec.mark("clip", step)

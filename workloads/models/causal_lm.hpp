@@ -4,6 +4,7 @@
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/pipelining/model_split.hpp"
 
 namespace highwater::models {
 
@@ -53,7 +54,9 @@ class CausalLm : public LanguageModel {
   Outputs forward_part(const Inputs& inputs) const {
     Outputs out;
     Tensor states = backbone_(inputs, nullptr);
-    if (lm_head_) {
+    if (lm_head_ && pipelining::is_naive(this->context().plan.parallel)) {
+      head_and_loss_of_copied_labels(out, std::move(states), *lm_head_);
+    } else if (lm_head_) {
       head_only(out, std::move(states), *lm_head_);
     } else {
       out.hidden_states = std::move(states);

@@ -257,6 +257,22 @@ void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
   }
 }
 
+void head_and_loss_of_copied_labels(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
+  out.logits = head(slice_for_head(hidden_states));
+  head.runtime().categorize_transient(out.logits, Category::activation);
+  head.runtime().mark_phase("loss");
+  Tensor logits = rows(eager::to_dtype(out.logits, DType::fp32));
+  Tensor labels = eager::empty(head.runtime(), {logits.size(0)}, DType::int64);
+  out.loss = eager::cross_entropy(logits, labels);
+  eager::end_of_frame(logits, labels);
+}
+
+void shift_labels_for_copy(const Tensor& labels) {
+  Tensor padded = eager::constant_pad(labels, {0, 1});
+  Tensor shift_labels = shifted_labels(padded);
+  eager::end_of_frame(shift_labels, padded);
+}
+
 void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
   if (head.context().plan.loss.kind == LossKind::chunked) {
     out.logit_chunks = chunked_output(hidden_states, head);

@@ -9,6 +9,8 @@
 #include "workloads/models/rms_norm.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
+#include "workloads/pipelining/device_copies.hpp"
+#include "workloads/pipelining/model_split.hpp"
 
 namespace highwater::models {
 
@@ -222,9 +224,13 @@ class LlamaModel : public Module {
         embed_tokens_(make_embedding(config)),
         layers_(this, "layers"),
         blocks_(make_blocks(layers_, part_, make_layer)),
-        norm_(make_norm(config)),
-        rotary_emb_(this, head_dim_of(config), config.rope_parameters.rope_type) {
-    rotary_emb_.initialize_again();
+        norm_(make_norm(config)) {
+    // Of a model that is spread over devices the first one makes the tables.
+    if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
+      rotary_emb_ = std::make_unique<RotaryEmbedding>(this, head_dim_of(config),
+                                                      config.rope_parameters.rope_type);
+      rotary_emb_->initialize_again();
+    }
   }
 
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
@@ -233,12 +239,17 @@ class LlamaModel : public Module {
     frame.cache = cache;
     frame.inputs_embeds =
         embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
-    frame.position_ids = eager::unsqueeze(positions(frame.inputs_embeds.size(1)), 0);
-    make_masks(frame, inputs.attention_mask);
     Tensor states = frame.inputs_embeds;
-    frame.tables = rotary_emb_(states, frame.position_ids);
+    if (!is_elsewhere(states)) {
+      frame.position_ids = eager::unsqueeze(positions(states.size(1)), 0);
+      make_masks(frame, inputs.attention_mask);
+      frame.tables = (*rotary_emb_)(states, frame.position_ids);
+    }
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      states = run(i, states, frame);
+      states = frame.position_ids.defined() ? run(i, states, frame) : run_apart(i, states);
+    }
+    if (!norm_ && pipelining::is_naive(context().plan.parallel)) {
+      states = pipelining::to_elsewhere(states);  // the next device's hook
     }
     if (norm_) {
       states = (*norm_)(states);
@@ -314,6 +325,23 @@ class LlamaModel : public Module {
         {states});
   }
 
+  // Of a model that is spread over devices: positions and tables are made on another one.
+  static bool is_elsewhere(const Tensor& states) { return states.place() != eager::Place::cuda; }
+
+  // A block on another device than the first: the hook on each block copies its keyword arguments
+  // to the device again, and the first block's hook the hidden states.
+  Tensor run_apart(std::size_t position, const Tensor& states) const {
+    Tensor own = is_elsewhere(states) ? pipelining::from_elsewhere(states) : states;
+    const Dims table{1, states.size(1), head_dim_of(config_)};
+    CosSin positions;
+    positions.cos = eager::empty(runtime(), table, states.dtype());
+    positions.sin = eager::empty(runtime(), table, states.dtype());
+    Tensor position_ids = eager::empty(runtime(), {1, states.size(1)}, DType::int64);
+    Tensor result = (*blocks_[position])(own, {.positions = positions});
+    eager::end_of_frame(own, positions.sin, positions.cos, position_ids);
+    return result;
+  }
+
   // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
   [[nodiscard]] std::size_t tables_at() const {
     const bool is_first = config_.family == LlamaFamily::llama || has_mask_mapping(config_);
@@ -349,7 +377,7 @@ class LlamaModel : public Module {
   nn::Container layers_;
   std::vector<std::unique_ptr<DecoderLayer>> blocks_;
   std::unique_ptr<RmsNorm> norm_;  ///< null before a pipeline's last stage
-  RotaryEmbedding rotary_emb_;
+  std::unique_ptr<RotaryEmbedding> rotary_emb_;
 };
 
 }  // namespace

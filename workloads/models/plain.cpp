@@ -247,15 +247,14 @@ class PlainDecoder : public LanguageModel {
   }
 
   std::unique_ptr<nn::Embedding> embedding(const PlainConfig& config) {
-    return part_.has_embedding ? std::make_unique<nn::Embedding>(this, "tok_embeddings",
-                                                                 config.vocab, config.dim)
-                               : nullptr;
+    return part_.has_embedding
+               ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
+               : nullptr;
   }
 
   std::unique_ptr<RmsNorm> last_norm(const PlainConfig& config) {
-    return part_.has_head
-               ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::plain)
-               : nullptr;
+    return part_.has_head ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::plain)
+                          : nullptr;
   }
 
   std::unique_ptr<nn::Linear> head(const PlainConfig& config) {

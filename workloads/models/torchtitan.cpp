@@ -243,9 +243,9 @@ class Titan : public LanguageModel {
 
  private:
   std::unique_ptr<nn::Embedding> embedding(const PlainConfig& config) {
-    return part_.has_embedding ? std::make_unique<nn::Embedding>(this, "tok_embeddings",
-                                                                 config.vocab, config.dim)
-                               : nullptr;
+    return part_.has_embedding
+               ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
+               : nullptr;
   }
 
   std::unique_ptr<nn::Linear> head(const PlainConfig& config) {

@@ -21,8 +21,8 @@ bool is_naive(const Parallelism& p);
 /// Blocks of each of `stages` virtual stages. @pre 1 <= stages <= layers
 std::vector<std::int64_t> layers_of_stages(std::int64_t layers, std::int64_t stages);
 
-/// The parts of a model of `layers` blocks on pipeline rank `stage`, by model chunk. Chunk c of rank
-/// s is virtual stage c * stages + s.
+/// The parts of a model of `layers` blocks on pipeline rank `stage`, by model chunk. Chunk c of
+/// rank s is virtual stage c * stages + s.
 /// @pre 0 <= stage < stages; layers >= stages * chunks
 std::vector<nn::ModelPart> parts_of_stage(std::int64_t layers, int stages, int stage, int chunks);
 

@@ -31,9 +31,8 @@ PipelineRun::PipelineRun(eager::Runtime& runtime, const TrainingPlan& plan, Stra
       actions_(schedule(plan.parallel.schedule, job_of(plan))) {
   const dist::PipelineJob job = job_of(plan);
   for (int chunk = 0; chunk < job.chunks; ++chunk) {
-    const StagePlace place{.index = chunk * job.stages + job.stage,
-                           .count = job.stages * job.chunks,
-                           .chunk = chunk};
+    const StagePlace place{
+        .index = chunk * job.stages + job.stage, .count = job.stages * job.chunks, .chunk = chunk};
     stages_.push_back(std::make_unique<Stage>(runtime, plan, strategy,
                                               Neighbours{batched_, previous_, next_}, place));
   }
@@ -41,14 +40,14 @@ PipelineRun::PipelineRun(eager::Runtime& runtime, const TrainingPlan& plan, Stra
 
 void PipelineRun::run() {
   load_batch();
+  runtime_.mark_phase("forward");
   while (!losses_.empty()) {
     losses_.pop_back();
   }
   schedule_step();
   if (!losses_.empty()) {
-    runtime_.mark_phase("loss");
-    const Tensor all = eager::stack(losses_, 0);
-    loss_ = eager::mean(all, 0, false);
+    Tensor mean = eager::mean(eager::stack(losses_, 0), 0, false);
+    loss_ = std::move(mean);  // the stacked losses are gone before the old one
   }
 }
 
@@ -89,7 +88,6 @@ void PipelineRun::schedule_step() {
   finish_sends();
   losses_ = std::exchange(internal_losses_, {});
   if (stages_.back()->is_last()) {
-    runtime_.mark_phase("loss");
     stages_.back()->merge_outputs();
   }
 }

@@ -43,10 +43,10 @@ class PipelineRun {
   bool is_initialized_ = false;
   eager::Tensor tokens_;
   eager::Tensor labels_;
-  std::vector<dist::Work> sends_;              ///< that nobody has waited for
+  std::vector<dist::Work> sends_;  ///< that nobody has waited for
   std::vector<eager::Tensor> internal_losses_;
-  std::vector<eager::Tensor> losses_;          ///< the script's list, until the next step
-  eager::Tensor loss_;                         ///< the script's, until it is bound again
+  std::vector<eager::Tensor> losses_;  ///< the script's list, until the next step
+  eager::Tensor loss_;                 ///< the script's, until it is bound again
 };
 
 }  // namespace highwater::pipelining

@@ -73,8 +73,7 @@ class Interleaved {
   [[nodiscard]] int count() const { return job_.micro_batches * job_.chunks; }
 
   [[nodiscard]] int warm_up() const {
-    return std::min(count(),
-                    (job_.chunks - 1) * per_round_ + 2 * (job_.stages - 1 - job_.stage));
+    return std::min(count(), (job_.chunks - 1) * per_round_ + 2 * (job_.stages - 1 - job_.stage));
   }
 
   void forward(Writer& writer, int position) const {

@@ -51,11 +51,7 @@ std::int64_t pickled_size(const eager::Dims& sizes, DType dtype) {
 
 Stage::Stage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy,
              Neighbours neighbours, StagePlace place)
-    : runtime_(runtime),
-      plan_(plan),
-      strategy_(strategy),
-      neighbours_(neighbours),
-      place_(place) {}
+    : runtime_(runtime), plan_(plan), strategy_(strategy), neighbours_(neighbours), place_(place) {}
 
 void Stage::prepare() {
   infer_shapes();
@@ -81,7 +77,6 @@ Tensor Stage::boundary_buffer() {
 
 // One micro-batch of zeros goes through the stage; what comes out is described to the next one.
 void Stage::infer_shapes() {
-  runtime_.mark_phase("forward");
   Tensor zeros;
   if (is_first()) {
     zeros = eager::empty(runtime_, {plan_.batch, sequence_length(plan_, 0)}, DType::int64);
@@ -119,14 +114,16 @@ void Stage::receive_shapes() {
   eager::end_of_frame(sizes, object);
 }
 
-// send_object_list of one object.
+// send_object_list of one object; the list of sizes is put together once more.
 void Stage::send_shapes() {
   const eager::OpScope op(runtime_, "send_object_list", 0);
   const std::int64_t size = pickled_size(boundary(), parameter_dtype(plan_.precision));
-  const Tensor object = eager::empty(runtime_, {size}, DType::uint8);
-  const Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
+  Tensor object = eager::empty(runtime_, {size}, DType::uint8);
+  Tensor own_size = eager::empty(runtime_, {1}, DType::int64);
+  Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
   neighbours_.next.send(sizes).wait();
   neighbours_.next.send(object).wait();
+  eager::end_of_frame(own_size, sizes, object);
 }
 
 // The gradients go because a second backward would add to them.

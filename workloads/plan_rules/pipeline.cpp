@@ -23,6 +23,17 @@ bool has_stages(const Facts& f) {
          std::holds_alternative<PlainConfig>(f.plan->model.config);
 }
 
+bool is_naive(const Facts& f) {
+  return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
+}
+
+// Whose blocks get no mask and whose head is a parameter of its own.
+bool is_plain_llama(const Facts& f) {
+  const auto* llama = std::get_if<LlamaConfig>(&f.plan->model.config);
+  return llama != nullptr && llama->family == LlamaFamily::llama && !llama->tie_word_embeddings &&
+         f.plan->model_code == ModelCode::hf && f.plan->attention != Attention::eager;
+}
+
 constexpr std::array kPipelineRules{
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
@@ -52,11 +63,16 @@ constexpr std::array kPipelineGaps{
          "pp: the simulation splits LLaMA-like models and torchtitan's into stages, others only "
          "with --model-code megatron; give one of these, leave it out, or ask 'highwater "
          "estimate'"},
+    Rule{[](const Facts& f) { return is_naive(f) && !is_plain_llama(f); },
+         "pp-schedule naive: the simulation spreads untied LLaMA models of transformers over GPUs, "
+         "with SDPA; give one of them, or gpipe, 1f1b or interleaved"},
     Rule{[](const Facts& f) {
-           return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
+           const TrainingPlan& plan = *f.plan;
+           return is_naive(f) && (plan.grad_clip || plan.loss.kind != LossKind::hf ||
+                                  plan.checkpoint.kind != CheckpointKind::none);
          },
-         "pp-schedule naive: the simulation knows it for --model-code megatron only; give gpipe, "
-         "1f1b or interleaved"},
+         "pp-schedule naive with grad-clip, checkpoint or a loss outside of the model: not "
+         "supported yet by the simulation; leave them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && p.dp * p.tp > 1;
