@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kHidden = 64;
 constexpr std::int64_t kVocab = 512;
 constexpr std::int64_t kBatch = 2;
-constexpr std::int64_t kSeq = 32;
+constexpr std::int64_t kSeq = 40;
 constexpr std::int64_t kBoundary = 4 * kBatch * kSeq * kHidden;  ///< bytes between stages, fp32
 
 /// "i0 f0 o0 g0 b0": input, forward, output sent, gradient, backward; ".1" for chunk 1.
@@ -68,13 +68,20 @@ std::int64_t parameters_over_stages(TrainingPlan plan) {
   return sum;
 }
 
-/// Blocks of the stages' common size that are made for communication, in the whole run.
-std::int64_t buffers_of(const TrainingPlan& plan) {
+/// Blocks of the size that stages hand on that are there after the last step.
+std::int64_t boundary_blocks_left(const TrainingPlan& plan) {
   const RequestTrace trace = generate(plan);
-  return std::ranges::count_if(trace.events, [](const Event& event) {
-    return event.kind == EventKind::alloc && event.category == Category::communication &&
-           static_cast<std::int64_t>(event.value) == kBoundary;
-  });
+  std::vector<std::int64_t> bytes;
+  std::int64_t left = 0;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      bytes.push_back(static_cast<std::int64_t>(event.value));
+      left += bytes.back() == kBoundary ? 1 : 0;
+    } else if (event.kind == EventKind::free) {
+      left -= bytes[event.allocation.index()] == kBoundary ? 1 : 0;
+    }
+  }
+  return left;
 }
 
 /// The largest sum of requested bytes.
@@ -157,14 +164,17 @@ TEST_CASE("pipelining: stages hold the model once, a tied head twice", "[workloa
   CHECK(parameters_over_stages(tied) == whole);  // which is untied
 }
 
-TEST_CASE("pipelining: buffers are made once, two for each micro-batch", "[workloads][pipeline]") {
+// Two buffers, the output and the gradient of the input: inner stages have all four for each
+// micro-batch, the first and the last one two (the last one's outputs are logits).
+TEST_CASE("pipelining: buffers, outputs and gradients stay between steps",
+          "[workloads][pipeline]") {
   constexpr int kMicroBatches = 4;
-  CHECK(buffers_of(plan_of(4, 0, kMicroBatches)) == kMicroBatches);
-  CHECK(buffers_of(plan_of(4, 1, kMicroBatches)) == 2 * kMicroBatches);
-  CHECK(buffers_of(plan_of(4, 3, kMicroBatches)) == kMicroBatches);
-  // Stages 1 and 3: the last one receives no gradients.
-  CHECK(buffers_of(plan_of(2, 1, kMicroBatches, PipelineSchedule::interleaved)) ==
-        3 * kMicroBatches);
+  CHECK(boundary_blocks_left(plan_of(4, 0, kMicroBatches)) == 2 * kMicroBatches);
+  CHECK(boundary_blocks_left(plan_of(4, 1, kMicroBatches)) == 4 * kMicroBatches);
+  CHECK(boundary_blocks_left(plan_of(4, 3, kMicroBatches)) == 2 * kMicroBatches);
+  // Stages 1 and 3 of four.
+  CHECK(boundary_blocks_left(plan_of(2, 1, kMicroBatches, PipelineSchedule::interleaved)) ==
+        6 * kMicroBatches);
 }
 
 // What a micro-batch more adds: on an inner stage of GPipe its activations and four tensors at the
@@ -198,12 +208,28 @@ TEST_CASE("pipelining: the schedule of one stage changes nothing", "[workloads][
   CHECK(requests_of(plain, 2) == requests_of(other, 2));
 }
 
+// Three devices hold 2, 3 and 3 blocks. Behind the first one, every block is given a copy of cos
+// and one of sin, [1, s, head_dim] each.
+TEST_CASE("naive split: tables are copied for every block", "[workloads][pipeline]") {
+  constexpr std::int64_t kTable = 4 * kSeq * (kHidden / 4);
+  const auto count = [](int device, std::int64_t bytes) {
+    TrainingPlan plan = plan_of(3, device, 1, PipelineSchedule::naive);
+    plan.steps = 2;
+    const auto requests = requests_of(generate(plan), 1);
+    return std::ranges::count(requests, bytes);
+  };
+  CHECK(count(1, kTable) == 2 * 3);
+  CHECK(count(2, kTable) == 2 * 3);
+  CHECK(parameters_over_stages(plan_of(3, 0, 1, PipelineSchedule::naive)) ==
+        trainable_elements(plan_of(1, 0, 1)));
+}
+
 TEST_CASE("pipelining: rules and gaps", "[workloads][pipeline]") {
   TrainingPlan plan = plan_of(2, 0, 5, PipelineSchedule::interleaved);  // two rounds
   CHECK(plan_problems(plan).size() == 1);
   plan.grad_accum = 3;  // one round of three
   CHECK(plan_problems(plan).empty());
-  plan.seq = {32, 48};
+  plan.seq = {40, 48};
   CHECK(plan_problems(plan).size() == 1);
   plan = plan_of(2, 0, 2);
   CHECK(generator_gaps(plan).empty());

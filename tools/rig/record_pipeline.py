@@ -332,11 +332,21 @@ def train_naive(torch, models, case, rec, report):
         optimizer.zero_grad(set_to_none=case["set_to_none"])
         rec.mark("zero_grad", step)
         rec.mark("step_end", step)
-    snapshot = rec.snapshot()
-    snapshot["device_traces"] = [snapshot["device_traces"][device]]
-    snapshot["segments"] = [s for s in snapshot["segments"] if s["device"] == device]
-    report["_snapshot"] = snapshot
+    report["_snapshot"] = of_one_device(rec.snapshot(), device)
     report["loss"] = 0.0
+
+
+def of_one_device(snapshot, device):
+    """The device's part, its addresses where the first device's are (the simulated devices have a range each)."""
+    shift = device * 0x30000000000
+    trace = [{**entry, "addr": entry["addr"] - shift} for entry in snapshot["device_traces"][device]]
+    segments = [segment for segment in snapshot["segments"] if segment["device"] == device]
+    for segment in segments:
+        segment["device"] = 0
+        segment["address"] -= shift
+        for block in segment["blocks"]:
+            block["address"] -= shift
+    return {**snapshot, "device_traces": [trace], "segments": segments}
 
 
 def case_width(whole):
