@@ -66,9 +66,18 @@ void add_axis_options(OptionParser& parser) {
       "false")(
       "loss-parallel", flag_value(),
       "tp-kind dtensor: logits stay split over the vocabulary (torch.distributed.tensor.parallel."
-      "loss_parallel); default false")("pp", text_value("N"), "pipeline stages; default 1")(
-      "pp-schedule", text_value("S"), (choices(kSchedules) + "; default 1f1b").c_str())(
-      "pp-chunks", text_value("N"), "model chunks per rank of an interleaved schedule; default 2")(
+      "loss_parallel); default false")(
+      "pp", text_value("N"),
+      "pipeline stages; default 1. Megatron-Core's with --model-code megatron, else those of "
+      "torch.distributed.pipelining over --grad-accum micro-batches of --batch sequences")(
+      "pp-schedule", text_value("S"),
+      (choices(kSchedules) +
+       "; default 1f1b (torchtitan's pipeline_parallel_schedule). naive: one process spreads a "
+       "transformers model over N GPUs (device_map), a rank is a GPU")
+          .c_str())(
+      "pp-chunks", text_value("N"),
+      "model chunks per rank of an interleaved schedule; default 2 (torchtitan's "
+      "generate_split_points)")(
       "cp", text_value("N"), "context-parallel ranks: parts of each sequence; default 1")(
       "cp-kind", text_value("K"),
       (choices(kContextParallels) +
