@@ -74,10 +74,9 @@ void add_axis_options(OptionParser& parser) {
       (choices(kSchedules) +
        "; default 1f1b (torchtitan's pipeline_parallel_schedule). naive: one process spreads a "
        "transformers model over N GPUs (device_map), a rank is a GPU")
-          .c_str())(
-      "pp-chunks", text_value("N"),
-      "model chunks per rank of an interleaved schedule; default 2 (torchtitan's "
-      "generate_split_points)")(
+          .c_str())("pp-chunks", text_value("N"),
+                    "model chunks per rank of an interleaved schedule; default 2 (torchtitan's "
+                    "generate_split_points)")(
       "cp", text_value("N"), "context-parallel ranks: parts of each sequence; default 1")(
       "cp-kind", text_value("K"),
       (choices(kContextParallels) +

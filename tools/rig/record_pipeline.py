@@ -111,11 +111,40 @@ def make_stage_class(torch, models):
             h = self.norm(h) if self.norm else h
             return self.output(h) if self.output else h
 
-    class NoPositions(nn.Module):
-        """The first stage has added the positions."""
+    class Gpt2Stage(nn.Module):
+        """GPT2Model adds positions to whatever it is given, so a stage has a forward of its own."""
 
-        def forward(self, *args, **kwargs):
-            return torch.zeros((), device="cuda")
+        def __init__(self, whole, first, last, begin, end):
+            super().__init__()
+            backbone = whole.transformer
+            self.config = whole.config
+            self.wte, self.wpe, self.drop = (backbone.wte, backbone.wpe, backbone.drop) if first else (None,) * 3
+            self.h = nn.ModuleList(list(backbone.h)[begin:end])
+            self.ln_f, self.head = (backbone.ln_f, whole.lm_head) if last else (None, None)
+
+        def forward(self, states):
+            states = self.backbone(states)
+            return self.head(states) if self.head else states
+
+        def backbone(self, tokens, position_ids=None):
+            from transformers import masking_utils
+            inputs_embeds = self.wte(tokens) if self.wte else tokens
+            position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device) + 0
+            position_ids = position_ids.unsqueeze(0)
+            states = inputs_embeds
+            if self.wpe:
+                position_embeds = self.wpe(position_ids)
+                states = inputs_embeds + position_embeds
+            mask = masking_utils.create_causal_mask(config=self.config, inputs_embeds=inputs_embeds,
+                                                    attention_mask=None, past_key_values=None,
+                                                    position_ids=position_ids)
+            if self.drop:
+                states = self.drop(states)
+            for block in self.h:
+                states = block(states, None, mask, None, encoder_attention_mask=None, use_cache=False,
+                               position_ids=position_ids)
+            states = self.ln_f(states) if self.ln_f else states
+            return states
 
     class HfStage(nn.Module):
         """A ...ForCausalLM without what other stages have; the backbone's own forward runs what is left."""
@@ -124,18 +153,11 @@ def make_stage_class(torch, models):
             super().__init__()
             self.first = first
             backbone = whole.base_model
-            if hasattr(backbone, "decoder"):
-                backbone = backbone.decoder
-            blocks = "h" if hasattr(backbone, "h") else "layers"
-            setattr(backbone, blocks, nn.ModuleList(list(getattr(backbone, blocks))[begin:end]))
+            backbone.layers = nn.ModuleList(list(backbone.layers)[begin:end])
             if not first:
-                for name in ("embed_tokens", "wte"):
-                    if hasattr(backbone, name):
-                        setattr(backbone, name, None)
+                backbone.embed_tokens = None
             if not last:
-                for name in ("norm", "ln_f", "final_layer_norm"):
-                    if hasattr(backbone, name):
-                        setattr(backbone, name, nn.Identity())
+                backbone.norm = nn.Identity()
             self.backbone = backbone
             self.head = whole.get_output_embeddings() if last else None
 
@@ -144,7 +166,12 @@ def make_stage_class(torch, models):
             states = self.backbone(**{name: states}, use_cache=False).last_hidden_state
             return self.head(states) if self.head else states
 
-    return lambda model: PlainStage if isinstance(model, models.PlainDecoder) else HfStage
+    def stage_class(model):
+        if isinstance(model, models.PlainDecoder):
+            return PlainStage
+        return Gpt2Stage if hasattr(model, "transformer") else HfStage
+
+    return stage_class
 
 
 def build_stages(torch, models, case, whole):

@@ -20,6 +20,7 @@ bool is_interleaved(const Parallelism& p) {
 
 bool has_stages(const Facts& f) {
   return std::holds_alternative<LlamaConfig>(f.plan->model.config) ||
+         std::holds_alternative<Gpt2Config>(f.plan->model.config) ||
          std::holds_alternative<PlainConfig>(f.plan->model.config);
 }
 
@@ -60,8 +61,8 @@ constexpr std::array kPipelineGaps{
          "pp: the simulation has the pipelines of PyTorch and of Megatron-Core; give --framework "
          "torch or megatron, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && !has_stages(f); },
-         "pp: the simulation splits LLaMA-like models and torchtitan's into stages, others only "
-         "with --model-code megatron; give one of these, leave it out, or ask 'highwater "
+         "pp: the simulation splits GPT-2, LLaMA-like models and torchtitan's into stages, others "
+         "only with --model-code megatron; give one of these, leave it out, or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) { return is_naive(f) && !is_plain_llama(f); },
          "pp-schedule naive: the simulation spreads untied LLaMA models of transformers over GPUs, "
