@@ -224,6 +224,12 @@ TEST_CASE("naive split: tables are copied for every block", "[workloads][pipelin
         trainable_elements(plan_of(1, 0, 1)));
 }
 
+TEST_CASE("naive split: a tied head is with the embedding", "[workloads][pipeline]") {
+  TrainingPlan tied = plan_of(3, 0, 1, PipelineSchedule::naive);
+  std::get<LlamaConfig>(tied.model.config).tie_word_embeddings = true;
+  CHECK(parameters_over_stages(tied) == trainable_elements(plan_of(1, 0, 1)) - kVocab * kHidden);
+}
+
 TEST_CASE("pipelining: rules and gaps", "[workloads][pipeline]") {
   TrainingPlan plan = plan_of(2, 0, 5, PipelineSchedule::interleaved);  // two rounds
   CHECK(plan_problems(plan).size() == 1);

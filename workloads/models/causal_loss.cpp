@@ -12,19 +12,22 @@ namespace {
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
+}  // namespace
+
+Tensor slice_for_head(const Tensor& hidden_states) {
+  const Tensor batch = eager::slice(hidden_states, 0, 0, kEnd);
+  const Tensor positions = eager::slice(batch, 1, 0, kEnd);
+  return eager::slice(positions, 2, 0, kEnd);
+}
+
+namespace {
+
 // With loss_parallel() the logits are DTensors, and so is what is made of them.
 class DTensorLoss : eager::Scoped<bool> {
  public:
   explicit DTensorLoss(Runtime& runtime)
       : Scoped(runtime.dispatches_dtensors, runtime.parallel_cross_entropy != nullptr) {}
 };
-
-// hidden_states[:, slice, :]
-Tensor slice_for_head(const Tensor& hidden_states) {
-  const Tensor batch = eager::slice(hidden_states, 0, 0, kEnd);
-  const Tensor positions = eager::slice(batch, 1, 0, kEnd);
-  return eager::slice(positions, 2, 0, kEnd);
-}
 
 // logits[..., :-1, :].contiguous()
 Tensor shifted_logits(const Tensor& logits) {

@@ -24,6 +24,9 @@ void head_and_loss_of_copied_labels(Outputs& out, Tensor hidden_states, const nn
 /// What shifting the labels takes on the GPU that has them; the result goes to another one.
 void shift_labels_for_copy(const Tensor& labels);
 
+/// hidden_states[:, slice, :], all of it.
+Tensor slice_for_head(const Tensor& hidden_states);
+
 /// The head of a decoder that takes no labels: logits, or chunks of them.
 void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head);
 

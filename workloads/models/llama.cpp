@@ -267,7 +267,8 @@ class LlamaModel : public Module {
   }
 
   std::unique_ptr<RmsNorm> make_norm(const LlamaConfig& config) {
-    return part_.has_head
+    const bool ends_the_model = part_.first_layer + part_.layers == config.num_hidden_layers;
+    return ends_the_model
                ? std::make_unique<RmsNorm>(this, "norm", config.hidden_size, norm_of(config))
                : nullptr;
   }

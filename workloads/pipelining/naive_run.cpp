@@ -12,7 +12,11 @@ using eager::Tensor;
 using models::Outputs;
 
 NaiveRun::NaiveRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy)
-    : runtime_(runtime), plan_(plan), strategy_(strategy), device_(rank_place(plan.parallel).pp) {}
+    : runtime_(runtime),
+      plan_(plan),
+      strategy_(strategy),
+      device_(rank_place(plan.parallel).pp),
+      is_tied_(shape_of(plan.model).tied) {}
 
 void NaiveRun::run() {
   for (int i = 0; i < plan_.grad_accum; ++i) {
@@ -24,7 +28,7 @@ void NaiveRun::micro_batch() {
   if (device_ == 0) {
     load_batch();
     first_device();
-  } else if (device_ + 1 < plan_.parallel.pp) {
+  } else if (device_ + 1 < plan_.parallel.pp || is_tied_) {
     const Tensor hidden_states = forward().hidden_states;
     runtime_.mark_phase("backward");
     eager::backward(hidden_states, boundary());
@@ -57,14 +61,19 @@ Tensor NaiveRun::boundary() {
                    dtype);
 }
 
+Tensor NaiveRun::received() {
+  Tensor states = boundary();
+  states->requires_grad = true;
+  return states;
+}
+
 Outputs NaiveRun::forward() {
   runtime_.mark_phase("forward");
   models::Inputs inputs;
   if (device_ == 0) {
     inputs.input_ids = tokens_;
   } else {
-    inputs.hidden_states = boundary();
-    inputs.hidden_states->requires_grad = true;
+    inputs.hidden_states = received();
   }
   return strategy_.forward(std::move(inputs));
 }
@@ -82,10 +91,19 @@ Tensor NaiveRun::copied_loss() {
   return loss;
 }
 
+// A tied head is where the embedding is: the hidden states come back.
+Tensor NaiveRun::own_loss() {
+  Outputs outputs = strategy_.forward(
+      {.input_ids = {}, .labels = labels_, .attention_mask = {}, .hidden_states = received()});
+  Tensor loss = outputs.loss;
+  outputs = {};
+  return loss;
+}
+
 // One backward runs through the whole model, so what it begins with stays until its end.
 void NaiveRun::first_device() {
   const Tensor hidden_states = forward().hidden_states;
-  loss_ = copied_loss();
+  loss_ = is_tied_ ? own_loss() : copied_loss();
   runtime_.mark_phase("backward");
   if (plan_.grad_accum > 1) {
     loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));

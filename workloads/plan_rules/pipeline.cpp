@@ -28,10 +28,10 @@ bool is_naive(const Facts& f) {
   return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
 }
 
-// Whose blocks get no mask and whose head is a parameter of its own.
+// Whose blocks get no mask.
 bool is_plain_llama(const Facts& f) {
   const auto* llama = std::get_if<LlamaConfig>(&f.plan->model.config);
-  return llama != nullptr && llama->family == LlamaFamily::llama && !llama->tie_word_embeddings &&
+  return llama != nullptr && llama->family == LlamaFamily::llama &&
          f.plan->model_code == ModelCode::hf && f.plan->attention != Attention::eager;
 }
 
@@ -65,7 +65,7 @@ constexpr std::array kPipelineGaps{
          "only with --model-code megatron; give one of these, leave it out, or ask 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) { return is_naive(f) && !is_plain_llama(f); },
-         "pp-schedule naive: the simulation spreads untied LLaMA models of transformers over GPUs, "
+         "pp-schedule naive: the simulation spreads LLaMA models of transformers over GPUs, "
          "with SDPA; give one of them, or gpipe, 1f1b or interleaved"},
     Rule{[](const Facts& f) {
            const TrainingPlan& plan = *f.plan;
