@@ -214,7 +214,8 @@ class PlainDecoder : public LanguageModel {
     Tensor tokens = std::move(inputs.input_ids);
     Tensor h = tok_embeddings_ ? (*tok_embeddings_)(tokens) : inputs.hidden_states;
     Tensor step = steps();
-    Tensor angle = angles(step, h.size(1));
+    // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
+    Tensor angle = angles(step, tok_embeddings_ ? tokens.size(1) : h.size(1));
     Tables tables;
     tables.cos = eager::to_dtype(eager::cos(angle), h.dtype());
     tables.sin = eager::to_dtype(eager::sin(angle), h.dtype());

@@ -225,7 +225,8 @@ class Titan : public LanguageModel {
   Outputs forward(Inputs inputs) override {
     const Tensor buffer = own_buffers().front().tensor;
     Tensor h = tok_embeddings_ ? (*tok_embeddings_)(inputs.input_ids) : inputs.hidden_states;
-    const std::int64_t length = h.size(1);
+    // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
+    const std::int64_t length = tok_embeddings_ ? inputs.input_ids.size(1) : h.size(1);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
       h = run_block(block, i + static_cast<std::size_t>(part_.layers_before),
