@@ -1,6 +1,8 @@
 #include "sim/periods.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -104,15 +106,17 @@ std::vector<bool> optimizer_stacks(const SideTables& tables) {
   return result;
 }
 
-/// The requests that directly follow a run of an optimizer's requests. Runs that are much nearer
-/// to one another than others (parameter groups) are one.
+/// The requests that directly follow a run of an optimizer's requests for memory that it gives
+/// back: states are made in the first step only, or before a recording began. Runs that are much
+/// nearer to one another than others (parameter groups) are one.
 std::vector<std::size_t> behind_optimizer(const RequestTrace& trace,
                                           const RequestSequence& sequence) {
   const std::vector<bool> is_optimizer = optimizer_stacks(trace.tables);
   std::vector<std::size_t> made;
   for (std::size_t r = 0; r < sequence.size(); ++r) {
     const StackId stack = trace.events[sequence.events[r]].stack;
-    if (stack.has_value() && stack.index() < is_optimizer.size() && is_optimizer[stack.index()]) {
+    if (sequence.is_freed[r] && stack.has_value() && stack.index() < is_optimizer.size() &&
+        is_optimizer[stack.index()]) {
       made.push_back(r);
     }
   }
@@ -201,6 +205,27 @@ std::optional<Steps> from_landmarks(const RequestSequence& sequence) {
   return steps;
 }
 
+/// Steps give back most of what they take; the layers of a forward pass keep it.
+bool gives_back(const Steps& steps, const RequestSequence& sequence) {
+  std::size_t keeping = 0;
+  std::size_t complete = 0;
+  for (const StepSpan& span : steps.steps) {
+    const std::size_t first = sequence.request_at(span.begin);
+    const std::size_t next = sequence.request_at(span.end);
+    if (!span.complete || next >= sequence.size()) {
+      continue;
+    }
+    const auto live = sequence.live_before.begin();
+    const std::uint64_t highest = *std::max_element(live + static_cast<std::ptrdiff_t>(first),
+                                                    live + static_cast<std::ptrdiff_t>(next) + 1);
+    const std::uint64_t begin = sequence.live_before[first];
+    const std::uint64_t end = sequence.live_before[next];
+    ++complete;
+    keeping += end > begin && (end - begin) * 2 > highest - begin ? 1U : 0U;
+  }
+  return keeping * 2 <= complete;
+}
+
 /// The share of all requests that equal the one at the same place in the step before.
 double repeated_share(const Steps& steps, const RequestSequence& sequence) {
   std::size_t equal = 0;
@@ -222,20 +247,23 @@ double repeated_share(const Steps& steps, const RequestSequence& sequence) {
 }
 
 std::optional<Steps> found_steps(const RequestTrace& trace, const RequestSequence& sequence) {
-  std::optional<Steps> steps = from_optimizer(trace, sequence);
-  if (!steps) {
-    steps = from_repetition(sequence.by_size, sequence, trace.events.size());
+  const auto by_size = [&] {
+    return from_repetition(sequence.by_size, sequence, trace.events.size());
+  };
+  const auto by_stack = [&] {
+    return from_repetition(sequence.by_stack, sequence, trace.events.size());
+  };
+  const std::array<std::function<std::optional<Steps>()>, 4> sources{
+      [&] { return from_optimizer(trace, sequence); }, by_size, by_stack,
+      [&] { return from_landmarks(sequence); }};
+  for (const auto& source : sources) {
+    std::optional<Steps> steps = source();
+    if (steps && gives_back(*steps, sequence)) {
+      steps->confidence = repeated_share(*steps, sequence);
+      return steps;
+    }
   }
-  if (!steps) {
-    steps = from_repetition(sequence.by_stack, sequence, trace.events.size());
-  }
-  if (!steps) {
-    steps = from_landmarks(sequence);
-  }
-  if (steps) {
-    steps->confidence = repeated_share(*steps, sequence);
-  }
-  return steps;
+  return std::nullopt;
 }
 
 }  // namespace
