@@ -115,8 +115,8 @@ std::vector<std::size_t> behind_optimizer(const RequestTrace& trace,
   std::vector<std::size_t> made;
   for (std::size_t r = 0; r < sequence.size(); ++r) {
     const StackId stack = trace.events[sequence.events[r]].stack;
-    if (sequence.is_freed[r] && stack.has_value() && stack.index() < is_optimizer.size() &&
-        is_optimizer[stack.index()]) {
+    if (sequence.freed_at[r] != RequestSequence::kNever && stack.has_value() &&
+        stack.index() < is_optimizer.size() && is_optimizer[stack.index()]) {
       made.push_back(r);
     }
   }
@@ -205,25 +205,38 @@ std::optional<Steps> from_landmarks(const RequestSequence& sequence) {
   return steps;
 }
 
-/// Steps give back most of what they take; the layers of a forward pass keep it.
+/// Whether more than a quarter of what a step takes at its highest stays behind: more is alive at
+/// its end than at its begin, or its own blocks outlive the step after it.
+bool keeps(const StepSpan& span, std::size_t step_after, const RequestSequence& sequence) {
+  const std::size_t first = sequence.request_at(span.begin);
+  const std::size_t next = sequence.request_at(span.end);
+  const auto live = sequence.live_before.begin();
+  const std::uint64_t highest = *std::max_element(live + static_cast<std::ptrdiff_t>(first),
+                                                  live + static_cast<std::ptrdiff_t>(next) + 1);
+  const std::uint64_t begin = sequence.live_before[first];
+  const std::uint64_t end = sequence.live_before[next];
+  std::uint64_t left = 0;
+  for (std::size_t r = first; r < next; ++r) {
+    left += sequence.freed_at[r] > step_after ? sequence.sizes[r] : 0;
+  }
+  const std::uint64_t quarter = (highest - begin) / 4;
+  return left > quarter || (end > begin && end - begin > quarter);
+}
+
+/// Steps give back most of what they take; layers keep it, as activations or as gradients.
 bool gives_back(const Steps& steps, const RequestSequence& sequence) {
   std::size_t keeping = 0;
-  std::size_t complete = 0;
-  for (const StepSpan& span : steps.steps) {
-    const std::size_t first = sequence.request_at(span.begin);
-    const std::size_t next = sequence.request_at(span.end);
-    if (!span.complete || next >= sequence.size()) {
-      continue;
+  std::size_t judged = 0;
+  for (std::size_t s = 0; s < steps.steps.size(); ++s) {
+    if (steps.steps[s].complete && sequence.request_at(steps.steps[s].end) < sequence.size()) {
+      const bool is_followed = s + 1 < steps.steps.size() && steps.steps[s + 1].complete;
+      const std::size_t step_after =
+          is_followed ? sequence.request_at(steps.steps[s + 1].end) : RequestSequence::kNever;
+      keeping += keeps(steps.steps[s], step_after, sequence) ? 1U : 0U;
+      ++judged;
     }
-    const auto live = sequence.live_before.begin();
-    const std::uint64_t highest = *std::max_element(live + static_cast<std::ptrdiff_t>(first),
-                                                    live + static_cast<std::ptrdiff_t>(next) + 1);
-    const std::uint64_t begin = sequence.live_before[first];
-    const std::uint64_t end = sequence.live_before[next];
-    ++complete;
-    keeping += end > begin && (end - begin) * 2 > highest - begin ? 1U : 0U;
   }
-  return keeping * 2 <= complete;
+  return keeping * 2 <= judged;
 }
 
 /// The share of all requests that equal the one at the same place in the step before.

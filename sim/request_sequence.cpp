@@ -57,13 +57,14 @@ RequestSequence request_sequence(const RequestTrace& trace) {
       sequence.by_stack.push_back(stacks.number(event.stack.value(), event.stream));
       sequence.live_before.push_back(live);
       has_stacks = has_stacks || event.stack.has_value();
-      sequence.is_freed.push_back(false);
+      sequence.sizes.push_back(event.value);
+      sequence.freed_at.push_back(RequestSequence::kNever);
       request_of[event.allocation.index()] = sequence.size() - 1;
       alive[event.allocation.index()] = event.value;
       live += event.value;
     } else if (event.kind == EventKind::free) {
       if (alive[event.allocation.index()] != 0) {
-        sequence.is_freed[request_of[event.allocation.index()]] = true;
+        sequence.freed_at[request_of[event.allocation.index()]] = sequence.size();
       }
       live -= std::exchange(alive[event.allocation.index()], 0);
     }
