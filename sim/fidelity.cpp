@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "allocator/caching_allocator.hpp"
 #include "allocator/size_policy.hpp"
 #include "sim/recorded_answers.hpp"
+#include "sim/state_observer.hpp"
 #include "sim/trace_driver.hpp"
 #include "sim/usage_tracker.hpp"
 
@@ -27,9 +29,10 @@ std::string describe(const RecordedEntry& entry) {
 class FidelityRun {
  public:
   FidelityRun(const RecordedDevice& device, const DerivedTrace& derived, const Settings& settings,
-              const VersionPreset& version, DecisionDetail decisions)
+              const VersionPreset& version, DecisionDetail decisions, StateObserver* observer)
       : device_(&device),
         derived_(&derived),
+        observer_(observer),
         answers_(device),
         allocator_(answers_, settings, version),
         driver_(derived.requests, allocator_),
@@ -42,6 +45,9 @@ class FidelityRun {
 
   FidelityReplay run() {
     UsageTracker tracker(allocator_);
+    if (observer_ != nullptr) {
+      observer_->on_begin(allocator_, driver_);
+    }
     auto possible = derived_->possible_empty_caches.begin();
     const ChunkedVector<Event>& events = derived_->requests.events;
     for (std::size_t i = 0; i < events.size(); ++i) {
@@ -83,6 +89,7 @@ class FidelityRun {
       begin(allocation);
       allocator_.empty_cache();
       replay_.empty_caches.push_back(i);
+      show({.kind = EventKind::empty_cache}, AllocationStatus::ok);
     }
   }
 
@@ -136,6 +143,13 @@ class FidelityRun {
     }
     if (event.kind == EventKind::alloc) {
       compare_allocation(i, status);
+    }
+    show(event, status);
+  }
+
+  void show(const Event& event, AllocationStatus status) {
+    if (observer_ != nullptr) {
+      observer_->on_state(event, status, allocator_, driver_);
     }
   }
 
@@ -292,6 +306,7 @@ class FidelityRun {
 
   const RecordedDevice* device_;
   const DerivedTrace* derived_;
+  StateObserver* observer_;
   RecordedAnswers answers_;
   CachingAllocator allocator_;
   TraceDriver driver_;
@@ -331,23 +346,26 @@ Bytes recorded_peak_reserved(const RecordedDevice& device) {
 
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
-                                  DecisionDetail decisions) {
-  const auto run = [&](const Settings& under) {
-    return FidelityRun(device, derived, under, version, decisions).run();
+                                  DecisionDetail decisions, StateObserver* observer) {
+  const auto run = [&](const Settings& under, StateObserver* watching) {
+    return FidelityRun(device, derived, under, version, decisions, watching).run();
   };
   if (settings.garbage_collection_threshold == 0) {
-    return run(settings);
+    return run(settings, observer);
   }
   // Garbage is collected only where a memory fraction was set, which no recording tells.
   Settings without = settings;
   without.garbage_collection_threshold = 0;
-  FidelityReplay plain = run(without);
-  if (plain.fidelity.is_perfect() && plain.fidelity.resyncs == 0) {
-    return plain;
+  FidelityReplay plain = run(without, nullptr);
+  std::optional<FidelityReplay> collecting;
+  if (!plain.fidelity.is_perfect() || plain.fidelity.resyncs != 0) {
+    collecting = run(settings, nullptr);
   }
-  FidelityReplay collecting = run(settings);
-  return matches(plain.fidelity) > matches(collecting.fidelity) ? std::move(plain)
-                                                                : std::move(collecting);
+  const bool plain_wins = !collecting || matches(plain.fidelity) > matches(collecting->fidelity);
+  if (observer != nullptr) {
+    return run(plain_wins ? without : settings, observer);
+  }
+  return plain_wins ? std::move(plain) : std::move(*collecting);
 }
 
 }  // namespace highwater

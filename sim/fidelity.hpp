@@ -52,9 +52,13 @@ struct FidelityReplay {
   std::vector<std::size_t> empty_caches;  ///< of possible_empty_caches, those that were
 };
 
+class StateObserver;
+
+/// `observer` sees every state of it (state_observer.hpp).
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
-                                  DecisionDetail decisions = DecisionDetail::none);
+                                  DecisionDetail decisions = DecisionDetail::none,
+                                  StateObserver* observer = nullptr);
 
 /// The highest reserved memory that the recording shows.
 Bytes recorded_peak_reserved(const RecordedDevice& device);

@@ -8,6 +8,7 @@ packages=(
   libboost1.81-dev libboost-program-options1.81-dev libboost-json1.81-dev
   libboost-iostreams1.81-dev libfmt-dev
   catch2 clang-format-14
+  libjs-dygraphs libjs-d3
   "$@"
 )
 

@@ -46,9 +46,21 @@ void apply_recorded_limit(Subject& subject, const MemoryRequest& memory) {
   }
 }
 
-Subject subject_of(const Recording& recording, const RecordedDevice& device,
+/// The replay of a recording that follows it, to be carried out again.
+std::function<void(StateObserver&)> following(std::shared_ptr<const Recording> recording,
+                                              const RecordedDevice& device,
+                                              RecordedReplay recorded) {
+  return [keep = std::move(recording), &device, settings = recorded.replay.settings,
+          version = recorded.replay.version,
+          derived = std::make_shared<DerivedTrace>(std::move(recorded.derived))](
+             StateObserver& observer) {
+    replay_as_recorded(device, *derived, settings, *version, DecisionDetail::none, &observer);
+  };
+}
+
+Subject subject_of(const std::shared_ptr<const Recording>& recording, const RecordedDevice& device,
                    const std::string& name, const SubjectRequest& request) {
-  RecordedReplay recorded = replay_recorded(recording, device, name, replay_request(request));
+  RecordedReplay recorded = replay_recorded(*recording, device, name, replay_request(request));
   Subject subject;
   subject.name = name;
   subject.replay = std::move(recorded.replay);
@@ -57,20 +69,25 @@ Subject subject_of(const Recording& recording, const RecordedDevice& device,
   subject.fidelity = recorded.as_recorded.fidelity;
   subject.limit = recorded.limit;
   apply_recorded_limit(subject, request.memory);
+  if (request.watchable && subject.replay.fidelity) {
+    recorded.replay.settings = subject.replay.settings;
+    recorded.replay.version = subject.replay.version;
+    subject.watch = following(recording, device, std::move(recorded));
+  }
   return subject;
 }
 
 std::vector<Subject> file_subjects(const SubjectRequest& request) {
   const std::string& name = *request.file;
-  TraceFile file = read_trace_file(name, StackMode::keep);
+  const auto file = std::make_shared<TraceFile>(read_trace_file(name, StackMode::keep));
   std::vector<Subject> subjects;
-  if (auto* trace = std::get_if<RequestTrace>(&file)) {
+  if (auto* trace = std::get_if<RequestTrace>(file.get())) {
     if (request.device.value_or(0) == 0) {
       subjects.push_back(subject_of(std::move(*trace), name, replay_request(request)));
     }
   } else {
-    const auto& recording = std::get<Recording>(file);
-    for (const RecordedDevice& device : recording.devices) {
+    const std::shared_ptr<const Recording> recording(file, &std::get<Recording>(*file));
+    for (const RecordedDevice& device : recording->devices) {
       if (request.device.value_or(device.index) == device.index) {
         subjects.push_back(subject_of(recording, device, name, request));
       }
@@ -88,7 +105,7 @@ void require_no_plan_options(const po::variables_map& values, std::vector<std::s
   OptionParser plan_parser(command("generate"));
   add_plan_options(plan_parser);
   for (const std::string& option : plan_parser.option_names()) {
-    if (option != "torch" && option != "help" && values.contains(option) &&
+    if (option != "torch" && option != "gpu" && option != "help" && values.contains(option) &&
         !values[option].defaulted()) {
       problems.push_back(
           fmt::format("--{} belongs to a plan (--model), not to a FILE; leave it out", option));
@@ -107,6 +124,15 @@ std::optional<std::string> read_file_option(const po::variables_map& values,
   }
   require_no_plan_options(values, problems);
   return files.front();
+}
+
+const Gpu* read_recorded_gpu(const po::variables_map& values, std::vector<std::string>& problems) {
+  const auto name = text_option(values, "gpu");
+  const Gpu* gpu = name ? find_gpu(*name) : nullptr;
+  if (name && gpu == nullptr) {
+    problems.push_back(fmt::format("--gpu {}: unknown; see highwater simulate --help", *name));
+  }
+  return gpu;
 }
 
 void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
@@ -151,7 +177,9 @@ SubjectRequest read_subject_options(const po::variables_map& values,
   if (values.contains("device")) {
     request.device = values["device"].as<int>();
   }
-  if (!request.file) {
+  if (request.file) {
+    request.gpu = read_recorded_gpu(values, problems);
+  } else {
     read_plan_subject(values, request, problems);
   }
   if (!problems.empty()) {
@@ -161,16 +189,24 @@ SubjectRequest read_subject_options(const po::variables_map& values,
 }
 
 std::vector<Subject> read_subjects(const SubjectRequest& request) {
+  std::vector<Subject> subjects;
   if (!request.file) {
-    std::vector<Subject> subjects;
     subjects.push_back(subject_of(request.plan, request.memory));
-    return subjects;
+  } else {
+    try {
+      subjects = file_subjects(request);
+    } catch (const OperationError& error) {
+      throw error.in(*request.file);
+    }
   }
-  try {
-    return file_subjects(request);
-  } catch (const OperationError& error) {
-    throw error.in(*request.file);
+  for (Subject& subject : subjects) {
+    if (request.watchable && !subject.watch) {
+      subject.watch = [trace = subject.trace, options = subject.options](StateObserver& observer) {
+        replay_watched(*trace, options, observer);
+      };
+    }
   }
+  return subjects;
 }
 
 Subject subject_of(const PlannedRun& run, const MemoryRequest& memory) {

@@ -5,6 +5,7 @@
 // subjects alone, so recordings and plans are treated alike.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,11 +14,13 @@
 #include "sim/fidelity.hpp"
 #include "sim/recorded_limit.hpp"
 #include "sim/replay.hpp"
+#include "sim/state_observer.hpp"
 #include "tools/command_line.hpp"
 #include "tools/memory_options.hpp"
 #include "tools/plan_options.hpp"
 #include "tools/replay_run.hpp"
 #include "tools/simulate_run.hpp"
+#include "workloads/gpu.hpp"
 
 namespace highwater {
 
@@ -29,6 +32,10 @@ struct Subject {
   std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
   std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
   std::optional<Simulation> simulation;       ///< plans; its trace and replay are those above
+  const Gpu* gpu = nullptr;                   ///< files: what it was recorded on, if known
+  /// Carries out `replay` again and shows every state of it: following the recording where that
+  /// did. Only if the request said `watchable`.
+  std::function<void(StateObserver&)> watch;
 
   [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
 
@@ -46,6 +53,8 @@ struct SubjectRequest {
   MemoryRequest memory;
   std::optional<int> device;
   std::optional<std::string> torch;
+  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU it was recorded on, if --gpu names it
+  bool watchable = false;    ///< keep what Subject::watch needs: of a recording all of it
 };
 
 /// Adds the positional FILE, every plan option, the memory options and --device.

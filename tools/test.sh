@@ -5,7 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/install_packages.sh
+# The HTML report is tested in a browser.
+tools/install_packages.sh chromium chromium-driver python3-selenium
 tools/format.sh --check
 
 presets=("$@")

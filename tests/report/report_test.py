@@ -1,0 +1,421 @@
+"""The HTML report in a real browser: report_test.py HIGHWATER SOURCE_FOLDER [unittest arguments]
+
+Opens reports from file:// in headless Chromium and uses them as a person does, by mouse and by
+keyboard. Exit code 4 (skipped) where Chromium, its driver or Selenium is missing.
+"""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 4
+MEGABYTE = 1_000_000
+MIB = 1 << 20
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+except ImportError:
+    print("skipped: python3-selenium is not installed")
+    sys.exit(SKIPPED)
+
+CHROMIUM = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
+
+HOSTILE = [
+    "</script><script>window.hacked = 1</script>",
+    "<!--<script>",
+    "<img src=x onerror='window.hacked = 2'>",
+    "line\u2028and\u2029paragraph",
+    "\"};window.hacked = 3;//",
+    "javascript:window.hacked=4",
+    "{{data}} {{nonce}} {{file d3.js}}",
+]
+
+
+def frame(name, line=7, filename="/home/user/train.py"):
+    return {"filename": filename, "line": line, "name": name}
+
+
+def hostile_snapshot():
+    """Blocks of 2 MiB in segments of 20 MiB, allocated in functions with hostile names."""
+    base = 0x7F0000000000
+    segment = 20 * MIB
+    stacks = [[frame(name, filename=f"/home/{name}/train.py")] for name in HOSTILE]
+    trace = [{"action": "segment_alloc", "addr": base, "size": segment, "stream": 0, "frames": stacks[0]}]
+    blocks = []
+    for i, stack in enumerate(stacks):
+        address = base + i * 2 * MIB
+        trace.append({"action": "alloc", "addr": address, "size": 2 * MIB, "stream": 0, "frames": stack})
+        blocks.append({"address": address, "size": 2 * MIB, "requested_size": 2 * MIB,
+                       "state": "active_allocated", "frames": stack})
+    used = len(stacks) * 2 * MIB
+    blocks.append({"address": base + used, "size": segment - used, "requested_size": 0,
+                   "state": "inactive", "frames": []})
+    return {
+        "segments": [{"device": 0, "address": base, "total_size": segment, "allocated_size": used,
+                      "active_size": used, "requested_size": used, "stream": 0, "segment_type": "large",
+                      "segment_pool_id": (0, 0), "is_expandable": False, "frames": stacks[0],
+                      "blocks": blocks}],
+        "device_traces": [trace],
+        "allocator_settings": {},
+    }
+
+
+class Reports:
+    """Makes each report once."""
+
+    def __init__(self, highwater, source):
+        self.highwater = highwater
+        self.source = source
+        self.folder = tempfile.mkdtemp(prefix="highwater-report-")
+        self.made = {}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def make(self, name, *arguments):
+        if name not in self.made:
+            output = self.path(name + ".html")
+            subprocess.run([self.highwater, "report", *arguments, "--output", output], check=True,
+                           stdout=subprocess.DEVNULL)
+            self.made[name] = output
+        return self.made[name]
+
+    def plan(self):
+        return self.make("plan", "--model", "gpt2", "--batch", "2", "--seq", "128", "--steps", "3")
+
+    def plan_that_fails(self):
+        return self.make("fails", "--model", "gpt2", "--batch", "8", "--seq", "512", "--capacity", "3GiB")
+
+    def recording(self):
+        return self.make("recording", os.path.join(
+            self.source, "traces/recorded/fake/long-llama-1b-default.hwt.xz"))
+
+    def hostile(self):
+        with open(self.path("hostile.pickle"), "wb") as file:
+            pickle.dump(hostile_snapshot(), file, protocol=4)
+        return self.make("hostile", self.path("hostile.pickle"))
+
+    def million(self):
+        snapshot = self.path("million.pickle")
+        subprocess.run([sys.executable, os.path.join(self.source, "tests/bench/make_snapshot.py"), snapshot,
+                        "1000000"], check=True, stdout=subprocess.DEVNULL)
+        return self.make("million", snapshot)
+
+    def remove(self):
+        shutil.rmtree(self.folder)
+
+
+def start_browser():
+    options = Options()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--window-size=1280,1000", "--force-device-scale-factor=1"):
+        options.add_argument(argument)
+    options.binary_location = CHROMIUM
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(service=Service(DRIVER), options=options)
+
+
+class ReportTest(unittest.TestCase):
+    reports = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = start_browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+
+    def open(self, path):
+        self.browser.set_window_size(1280, 1000)
+        self.browser.get_log("browser")
+        self.browser.get_log("performance")
+        self.browser.get("file://" + path)
+        WebDriverWait(self.browser, 30).until(lambda browser: self.script(
+            "return document.documentElement.dataset.ready") == "true")
+
+    def tearDown(self):
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        messages = [entry["message"] for entry in self.browser.get_log("browser")]
+        self.assertEqual(messages, [], "the console is silent")
+
+    def script(self, code, *arguments):
+        return self.browser.execute_script(code, *arguments)
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def shown(self):
+        return self.script("const {from, to} = document.getElementById('chart').dataset;"
+                           "return [Number(from), Number(to)]")
+
+    def cursor(self):
+        return self.script("return Number(document.getElementById('chart').dataset.cursor)")
+
+    def press(self, *keys):
+        for key in keys:
+            ActionChains(self.browser).send_keys(key).perform()
+
+    def focus(self, selector):
+        self.script("document.querySelector(arguments[0]).focus()", selector)
+
+    def background(self):
+        return self.script("return getComputedStyle(document.body).backgroundColor")
+
+    # What is there
+
+    def test_every_part_is_drawn(self):
+        for path in (self.reports.plan(), self.reports.recording(), self.reports.plan_that_fails()):
+            self.open(path)
+            self.assertTrue(self.find("#verdict").text)
+            self.assertGreaterEqual(len(self.all("#figures > div")), 3)
+            self.assertEqual(len(self.all("#bars .bar")), 5)
+            self.assertGreater(len(self.all("#legend tr")), 5)
+            self.assertGreater(len(self.all(".pin")), 1)
+            self.assertGreater(len(self.all("#rows .row .cell")), 1)
+            self.assertGreater(len(self.all("#holders-table tbody tr")), 1)
+            self.assertGreater(len(self.all("#flame-graph g.frame")), 1)
+            self.assertGreater(len(self.all("#settings-table tbody tr")), 4)
+            self.assertIn("trust: PyTorch", self.find("#trust").text)
+            self.assertIn("Permission is hereby granted", self.find("#licence-dygraph").get_attribute("textContent"))
+
+    def test_the_lines_have_ink(self):
+        self.open(self.reports.plan())
+        painted = self.script("""
+            return [...document.querySelectorAll('#chart canvas')].map((canvas) => {
+              const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+              let n = 0;
+              for (let i = 3; i < data.length; i += 4) n += data[i] > 0;
+              return n;
+            })""")
+        self.assertGreater(max(painted), 2000)
+
+    def test_numbers_agree_with_replay(self):
+        path = os.path.join(self.reports.source, "traces/recorded/fake/long-llama-1b-default.hwt.xz")
+        text = subprocess.run([self.reports.highwater, "replay", path, "--format", "json"], check=True,
+                              capture_output=True).stdout
+        self.open(self.reports.recording())
+        agrees = self.script("""
+            const replay = JSON.parse(arguments[0]).devices[0];
+            const data = JSON.parse(document.getElementById('report-data').textContent);
+            const highest = (key) => {
+              let value = 0;
+              return Math.max(...data.curves[key].high.map((d) => value += d));
+            };
+            return ['requested', 'allocated', 'active', 'reserved'].map((key) =>
+                [key, data.peaks[key] === replay.peak[key + '_bytes'], highest(key) === data.peaks[key]]);
+            """, text.decode())
+        for key, peak, curve in agrees:
+            self.assertTrue(peak, key)
+            self.assertTrue(curve, key)
+
+    def test_out_of_memory_is_told(self):
+        self.open(self.reports.plan_that_fails())
+        self.assertTrue(self.find("#ooms").is_displayed())
+        self.assertEqual(len(self.all(".mark-oom")), 1)
+        self.assertIn("bad", self.find("#verdict").get_attribute("class"))
+        self.assertIn("out of memory", Select(self.find("#moment")).first_selected_option.text)
+        self.open(self.reports.plan())
+        self.assertFalse(self.find("#ooms").is_displayed())
+
+    # Nothing leaves the page, nothing gets in
+
+    def test_no_network(self):
+        self.open(self.reports.plan())
+        policy = self.find("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("script-src 'unsafe-inline'", policy)
+        import json
+        asked = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        urls = [message["params"]["request"]["url"] for message in asked
+                if message["method"] == "Network.requestWillBeSent"]
+        self.assertEqual([url for url in urls if not url.startswith(("file://", "data:"))], [])
+        self.assertEqual(len([url for url in urls if url.startswith("file://")]), 1)
+        with open(self.reports.plan(), encoding="utf-8") as file:
+            page = file.read()
+        self.assertNotRegex(page, r"<(script|img|iframe|link)[^>]+(src|href)=\"?(https?:)?//")
+
+    def test_hostile_names_do_nothing(self):
+        path = self.reports.hostile()
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        self.assertNotIn("<script>window.hacked", page)
+        self.assertNotIn("\u2028", page.split('id="report-data">')[1])
+        self.open(path)
+        self.assertIsNone(self.script("return window.hacked || null"))
+        self.assertEqual(len(self.all("body img")), 0)
+        text = self.find("#holders-table").text + self.find("#flame-graph").get_attribute("textContent")
+        for name in (HOSTILE[0], HOSTILE[1], HOSTILE[6]):
+            self.assertIn(name, text)
+        self.script("""
+            const injected = document.createElement('script');
+            injected.textContent = 'window.hacked = 5';
+            document.body.append(injected);""")
+        self.assertIsNone(self.script("return window.hacked || null"), "the policy blocks scripts")
+        self.browser.get_log("browser")  # the refusal itself
+
+    def test_size_is_bounded(self):
+        path = self.reports.million()
+        self.assertLess(os.path.getsize(path), 5 * MEGABYTE)
+        self.open(path)
+        self.assertGreater(len(self.all("#rows .row")), 1)
+        for name in ("plan", "recording", "fails"):
+            if name in self.reports.made:
+                self.assertLess(os.path.getsize(self.reports.made[name]), 5 * MEGABYTE)
+
+    # Using it
+
+    def test_zoom_and_pan_by_keyboard(self):
+        self.open(self.reports.recording())
+        whole = self.shown()
+        self.focus("#chart")
+        self.press("+", "+")
+        near = self.shown()
+        self.assertAlmostEqual(near[1] - near[0], (whole[1] - whole[0]) / 4, delta=whole[1] * .01)
+        self.press("[")
+        ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.ARROW_LEFT).key_up(Keys.SHIFT).perform()
+        self.assertLess(self.shown()[0], near[0])
+        self.press("-")
+        self.assertGreater(self.shown()[1] - self.shown()[0], near[1] - near[0])
+        self.press("0")
+        self.assertEqual(self.shown(), whole)
+        before = self.cursor()
+        self.press(Keys.HOME)
+        self.assertEqual(self.cursor(), 0)
+        self.press(Keys.ARROW_RIGHT)
+        self.assertGreater(self.cursor(), 0)
+        self.assertNotEqual(self.cursor(), before)
+        self.assertIn("reserved", self.find("#cursor-live").get_attribute("textContent"))
+
+    def test_zoom_by_mouse(self):
+        self.open(self.reports.recording())
+        whole = self.shown()
+        chart = self.find("#chart")
+        self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", chart)
+        ActionChains(self.browser).move_to_element_with_offset(chart, -100, -60).click_and_hold() \
+            .move_by_offset(120, 0).move_by_offset(80, 0).release().perform()
+        near = self.shown()
+        self.assertLess(near[1] - near[0], (whole[1] - whole[0]) / 2)
+        ActionChains(self.browser).double_click(chart).perform()
+        self.assertEqual(self.shown(), whole)
+        self.find("[data-chart=in]").click()
+        self.assertLess(self.shown()[1] - self.shown()[0], whole[1] - whole[0])
+        self.find("[data-chart=reset]").click()
+        self.assertEqual(self.shown(), whole)
+
+    def test_choosing_a_moment(self):
+        self.open(self.reports.recording())
+        chosen = Select(self.find("#moment"))
+        texts = set()
+        for i in range(len(chosen.options)):
+            chosen.select_by_index(i)
+            texts.add(self.find("#moment-text").text)
+            self.assertEqual(self.find(".pin.chosen").get_attribute("data-moment"), str(i))
+        self.assertEqual(len(texts), len(chosen.options))
+        self.focus("#chart")
+        self.press("[")
+        self.assertEqual(self.find("#moment").get_attribute("value"), str(len(texts) - 2))
+        self.focus(".pin[data-moment='0']")
+        self.press(Keys.ENTER)
+        self.assertEqual(self.find("#moment").get_attribute("value"), "0")
+        self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", self.find("#chart"))
+        self.find(".pin[data-moment='1']").click()
+        self.assertEqual(self.find("#moment").get_attribute("value"), "1")
+
+    def test_rows_add_up(self):
+        self.open(self.reports.recording())
+        wrong = self.script("""
+            const data = JSON.parse(document.getElementById('report-data').textContent);
+            return data.moments.filter(({usage, map}) => {
+              const sum = (list, key) => list.reduce((total, part) => total + part[key], 0);
+              const all = [...map.rows, ...map.rests];
+              const cells = map.rows.every(({size, cells}) => cells.reduce((total, cell) => total + cell[1], 0) === size);
+              return sum(all, 'size') !== usage.reserved || sum(all, 'active') !== usage.allocated || !cells;
+            }).length""")
+        self.assertEqual(wrong, 0)
+
+    def test_map_by_keyboard(self):
+        self.open(self.reports.recording())
+        self.focus("#rows .row")
+        first = self.find("#block-info").text
+        self.assertIn("segment at 0x", first)
+        self.press(Keys.ARROW_RIGHT)
+        self.assertRegex(self.find("#block-info").text, "block")
+        self.press(Keys.ARROW_DOWN)
+        self.assertNotEqual(self.find("#block-info").text, first)
+
+    def test_flame_by_keyboard(self):
+        self.open(self.reports.plan())
+        frames = len(self.all("#flame-graph g.frame"))
+        self.focus("#flame-graph g.frame")
+        self.press(Keys.ARROW_DOWN)
+        self.assertRegex(self.find("#flame-info").text, r"% of all")
+        self.press(Keys.ENTER)
+        self.press(Keys.ESCAPE)
+        self.assertEqual(len(self.all("#flame-graph g.frame")), frames)
+        Select(self.find("#flame-choice")).select_by_value("pinned")
+        self.assertTrue(self.all("#flame-graph g.frame") or self.all("#flame-graph .empty"))
+
+    def test_everything_can_be_reached_and_has_a_name(self):
+        self.open(self.reports.plan())
+        reached = set()
+        self.script("document.activeElement.blur()")
+        for _ in range(120):
+            self.press(Keys.TAB)
+            reached.add(self.script("""
+                const it = document.activeElement;
+                return it.id || it.dataset.chart || it.dataset.themeChoice || it.getAttribute('class') || it.tagName"""))
+        for part in ("chart", "in", "dark", "moment", "map-order", "row", "flame-choice", "frame"):
+            self.assertTrue(any(part in name for name in reached), f"{part} not in {sorted(reached)}")
+        nameless = self.script("""
+            return [...document.querySelectorAll('button, select, input, [tabindex="0"]')].filter((it) =>
+                !(it.getAttribute('aria-label') || it.textContent.trim() || it.labels?.[0]?.textContent.trim()))
+                .map((it) => it.outerHTML)""")
+        self.assertEqual(nameless, [])
+
+    def test_light_and_dark(self):
+        self.open(self.reports.plan())
+        light = self.background()
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        dark = self.background()
+        self.assertNotEqual(light, dark)
+        self.find("[data-theme-choice=light]").click()
+        self.assertEqual(self.background(), light)
+        self.find("[data-theme-choice=dark]").click()
+        self.assertEqual(self.background(), dark)
+
+    def test_narrow_windows_and_print(self):
+        for path in (self.reports.plan(), self.reports.recording()):
+            self.open(path)
+            self.browser.set_window_size(800, 1000)
+            self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), 800)
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.assertFalse(self.find("nav.contents").is_displayed())
+        self.assertTrue(self.find("#verdict").is_displayed())
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None or DRIVER is None:
+        print("skipped: chromium or chromium-driver is not installed")
+        sys.exit(SKIPPED)
+    ReportTest.reports = Reports(sys.argv[1], sys.argv[2])
+    try:
+        program = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False)
+    finally:
+        ReportTest.reports.remove()
+    sys.exit(0 if program.result.wasSuccessful() else 1)

@@ -1,0 +1,303 @@
+// Lines over time (dygraphs): each line is the highest value of its stretch of operations, the band
+// below it reaches down to the lowest, so that nothing is lost however many operations a point
+// stands for. The cursor, zoom and pan answer to mouse, buttons and keys alike.
+
+const LINES = [
+  {key: "reserved", label: "reserved", dash: null, width: 2, meaning: "taken from the device"},
+  {key: "active", label: "active", dash: [2, 3], width: 1.6, meaning: "allocated, or freed and waiting for other streams"},
+  {key: "allocated", label: "allocated", dash: null, width: 1.4, meaning: "in blocks handed out and not yet freed"},
+  {key: "requested", label: "requested", dash: [7, 3], width: 1.4, meaning: "what the program asked for, before rounding"},
+];
+
+/** The rows that dygraphs draws: [operation, [low, high, high] per line]. */
+function chartRows(data) {
+  const per = data.curves.operations_per_bucket;
+  const columns = LINES.map(({key}) => {
+    let high = 0;
+    return data.curves[key].high.map((difference, i) => {
+      high += difference;
+      return [high - data.curves[key].low[i], high, high];
+    });
+  });
+  const rows = columns[0].map((_, i) => [i * per, ...columns.map((column) => column[i])]);
+  if (rows.length > 0) {  // the last stretch is as wide as the others
+    rows.push([Math.max(data.operations, rows.length), ...rows[rows.length - 1].slice(1)]);
+  }
+  return rows;
+}
+
+function highestOf(rows, line) {
+  return rows.reduce((highest, row) => Math.max(highest, row[line + 1][2]), 0);
+}
+
+/** Lines across the chart: what cannot be undercut, what cannot be exceeded. */
+function levelsOf(data) {
+  const levels = [];
+  if (data.available !== null) {
+    levels.push({label: "limit", bytes: data.available, dash: [10, 4], paint: "bad",
+                 meaning: "what the allocator could take"});
+  }
+  for (const bound of data.bounds) {
+    levels.push({...bound, dash: bound.key === "live" ? [1, 3] : [8, 3, 2, 3], paint: "bound"});
+  }
+  return levels;
+}
+
+/** Draws the lines; `actions.choose(moment)` is called when one is chosen in the chart,
+    `actions.moved(area, range)` whenever the shown range may have changed. */
+function startChart(data, actions) {
+  const host = byId("chart");
+  const rows = chartRows(data);
+  const levels = levelsOf(data);
+  const end = rows.length > 0 ? rows[rows.length - 1][0] : 1;
+  const per = data.curves.operations_per_bucket;
+  const top = highestOf(rows, 0);
+  const shown = levels.filter(({bytes}) => bytes <= Math.max(top, 1) * 1.7);
+  const highest = Math.max(top, 1, ...shown.map(({bytes}) => bytes)) * 1.06;
+  let cursor = Math.max(0, rows.length - 2);
+
+  function colours() {
+    return {
+      colors: LINES.map(({key}) => colour(key)),
+      axisLineColor: colour("quiet"),
+      gridLineColor: colour("rule"),
+      rangeSelectorPlotStrokeColor: colour("reserved"),
+      rangeSelectorPlotFillColor: colour("quiet"),
+      rangeSelectorPlotFillGradientColor: colour("band"),
+      rangeSelectorBackgroundStrokeColor: colour("rule"),
+      rangeSelectorForegroundStrokeColor: colour("quiet"),
+    };
+  }
+
+  function drawLevels(context, area, graph) {
+    context.save();
+    context.font = "12px system-ui, sans-serif";
+    context.textAlign = "right";
+    let lastLabel = Infinity;
+    for (const level of [...shown].sort((a, b) => a.bytes - b.bytes)) {
+      const y = Math.round(graph.toDomYCoord(level.bytes)) + .5;
+      if (y < area.y - 1 || y > area.y + area.h) {
+        continue;
+      }
+      context.strokeStyle = context.fillStyle = colour(level.paint);
+      context.lineWidth = 1.5;
+      context.setLineDash(level.dash);
+      context.beginPath();
+      context.moveTo(area.x, y);
+      context.lineTo(area.x + area.w, y);
+      context.stroke();
+      level.labelY = Math.min(y - 4, lastLabel - 15);
+      lastLabel = level.labelY;
+    }
+    context.restore();
+  }
+
+  /** Above the lines, with a rim in the colour of the ground. */
+  function drawLevelNames(graph) {
+    const area = graph.getArea();
+    const context = graph.canvas_.getContext("2d");
+    context.save();
+    context.font = "12px system-ui, sans-serif";
+    context.textAlign = "right";
+    context.lineJoin = "round";
+    for (const level of shown) {
+      const y = graph.toDomYCoord(level.bytes);
+      if (y < area.y - 1 || y > area.y + area.h || level.labelY === undefined) {
+        continue;
+      }
+      const text = `${level.label} ${sizeText(level.bytes)}`;
+      context.strokeStyle = colour("ground");
+      context.lineWidth = 4;
+      context.strokeText(text, area.x + area.w - 6, level.labelY);
+      context.fillStyle = colour(level.paint);
+      context.fillText(text, area.x + area.w - 6, level.labelY);
+    }
+    context.restore();
+  }
+
+  const line = element("div", {class: "cursor-line", "aria-hidden": "true"});
+
+  function placeCursor(graph) {
+    const area = graph.getArea();
+    const x = graph.toDomXCoord(rows[cursor][0]);
+    const inside = x >= area.x - 1 && x <= area.x + area.w + 1;
+    line.style.cssText = `position:absolute;pointer-events:none;width:0;border-left:1.5px solid ${colour("focus")};` +
+        `left:${x}px;top:${area.y}px;height:${area.h}px;display:${inside ? "block" : "none"}`;
+  }
+
+  const xTicks = (from, to, pixels) => {
+    const rough = Math.max((to - from) / Math.max(2, Math.floor(pixels / 110)), 1);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].find((n) => n * power >= rough * .999) * power;
+    const ticks = [];
+    for (let v = Math.ceil(from / step) * step; v <= to; v += step) {
+      ticks.push({v, label: countText(v)});
+    }
+    return ticks;
+  };
+
+  const yTicks = (from, to, pixels) =>
+      sizeTicks(to, Math.max(2, Math.floor(pixels / 45))).filter(({v}) => v >= from);
+
+  const graph = new Dygraph(host, rows, {
+    labels: ["operation", ...LINES.map(({label}) => label)],
+    customBars: true,
+    stepPlot: true,
+    fillAlpha: .22,
+    legend: "never",
+    showLabelsOnHighlight: false,
+    highlightCircleSize: 0,
+    showRangeSelector: true,
+    rangeSelectorHeight: 34,
+    rangeSelectorPlotLineWidth: 1,
+    rangeSelectorAlpha: .55,
+    xlabel: "operations of the allocator",
+    xLabelHeight: 18,
+    dateWindow: [0, end],
+    valueRange: [0, highest],
+    animatedZooms: false,
+    axes: {
+      x: {ticker: xTicks, valueFormatter: countText, drawGrid: false},
+      y: {ticker: yTicks, axisLabelWidth: 72},
+    },
+    series: Object.fromEntries(LINES.map(({label, dash, width, key}) => [
+      label, {strokePattern: dash, strokeWidth: width, showInRangeSelector: key === "reserved"}])),
+    underlayCallback: drawLevels,
+    drawCallback: (drawn) => {
+      drawLevelNames(drawn);
+      if (line.isConnected) {
+        placeCursor(drawn);
+      }
+      [host.dataset.from, host.dataset.to] = drawn.xAxisRange().map(Math.round);
+      actions.moved(drawn.getArea(), drawn.xAxisRange());
+    },
+    highlightCallback: (event, x, points, row) => setCursor(row),
+    clickCallback: (event, x) => actions.chooseNear(x),
+    ...colours(),
+  });
+  host.append(line);
+  for (const canvas of host.querySelectorAll("canvas")) {
+    canvas.setAttribute("aria-hidden", "true");
+  }
+
+  const cells = drawLegend(data, rows, levels, graph);
+  placeCursor(graph);
+
+  function setCursor(row, announced = false) {
+    cursor = Math.min(Math.max(row, 0), rows.length - 1);
+    host.dataset.cursor = rows[cursor][0];
+    const values = LINES.map((_, i) => sizeText(rows[cursor][i + 1][2]));
+    values.forEach((text, i) => { cells[i].textContent = text; });
+    const from = rows[cursor][0];
+    const until = Math.min(from + per, data.operations) - 1;
+    const where = per > 1 && until > from ? `operations ${countText(from)} to ${countText(until)}`
+                                          : `operation ${countText(Math.min(from, Math.max(data.operations - 1, 0)))}`;
+    byId("cursor-heading").textContent = `At ${where}`;
+    if (announced) {
+      byId("cursor-live").textContent =
+          `${where}: ${LINES.map(({label}, i) => `${label} ${values[i]}`).join(", ")}`;
+    }
+    placeCursor(graph);
+  }
+
+  function show(from, to) {
+    const width = Math.min(Math.max(to - from, Math.min(end, 6 * per)), end);
+    const begin = Math.min(Math.max(from, 0), end - width);
+    graph.updateOptions({dateWindow: [begin, begin + width]});
+  }
+
+  function pan(share) {
+    const [from, to] = graph.xAxisRange();
+    show(from + share * (to - from), to + share * (to - from));
+  }
+
+  /** Around the cursor if it can be seen, else around the middle. */
+  function zoom(factor) {
+    const [from, to] = graph.xAxisRange();
+    const x = rows[cursor][0];
+    const centre = x >= from && x <= to ? x : (from + to) / 2;
+    show(centre - (centre - from) * factor, centre + (to - centre) * factor);
+  }
+
+  function reset() {
+    graph.updateOptions({dateWindow: [0, end], valueRange: [0, highest]});
+  }
+
+  /** Moves the cursor by pixels' worth of rows, and the shown range with it. */
+  function moveCursor(direction) {
+    const [from, to] = graph.xAxisRange();
+    const step = Math.max(1, Math.round((to - from) / per / 200));
+    setCursor(cursor + direction * step, true);
+    reveal(rows[cursor][0]);
+  }
+
+  function reveal(x) {
+    const [from, to] = graph.xAxisRange();
+    if (x < from || x > to) {
+      show(x - (to - from) / 2, x + (to - from) / 2);
+    }
+  }
+
+  function setCursorAt(operation, announced) {
+    setCursor(Math.floor(operation / per), announced);
+    reveal(rows[cursor][0]);
+  }
+
+  const commands = {
+    left: () => pan(-.25), right: () => pan(.25), in: () => zoom(.5), out: () => zoom(2), reset,
+  };
+  for (const button of document.querySelectorAll("[data-chart]")) {
+    button.addEventListener("click", commands[button.dataset.chart]);
+  }
+  const keys = {
+    "ArrowLeft": () => moveCursor(-1), "ArrowRight": () => moveCursor(1),
+    "Shift+ArrowLeft": commands.left, "Shift+ArrowRight": commands.right,
+    "+": commands.in, "=": commands.in, "-": commands.out, "0": reset,
+    "Home": () => { setCursor(0, true); reveal(0); },
+    "End": () => { setCursor(rows.length - 1, true); reveal(end); },
+    "[": () => actions.step(-1), "]": () => actions.step(1),
+    "Enter": () => actions.chooseNear(rows[cursor][0]),
+  };
+  host.addEventListener("keydown", (event) => {
+    const arrow = event.shiftKey && event.key.startsWith("Arrow");
+    const command = keys[arrow ? `Shift+${event.key}` : event.key];
+    if (command && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      command();
+    }
+  });
+  onTheme(() => { graph.updateOptions(colours()); });
+  setCursor(cursor);
+  return {setCursorAt, range: () => graph.xAxisRange(), redraw: () => actions.moved(graph.getArea(), graph.xAxisRange())};
+}
+
+/** A short piece of a line, as it is drawn in the chart. */
+function lineSample({dash, width}, paint) {
+  const svg = svgElement("svg", {width: 34, height: 10, "aria-hidden": "true"});
+  svg.append(svgElement("line", {x1: 0, x2: 34, y1: 5, y2: 5, "stroke-width": (width || 1.5) + .5,
+                                 "stroke-dasharray": (dash || []).join(" "),
+                                 style: `stroke: var(--${paint})`}));
+  return svg;
+}
+
+/** The table of lines; returns the cells that show the values at the cursor. */
+function drawLegend(data, rows, levels, graph) {
+  const body = byId("legend");
+  const cells = LINES.map((line, i) => {
+    const box = element("input", {type: "checkbox", checked: "", "aria-label": `show ${line.label}`});
+    box.addEventListener("change", () => graph.setVisibility(i, box.checked));
+    const cell = element("td", {class: "number"});
+    body.append(element("tr", {},
+        element("td", {}, element("label", {}, box, lineSample(line, line.key), line.label)),
+        cell, element("td", {class: "number"}, sizeText(data.peaks[line.key])),
+        element("td", {}, line.meaning)));
+    return cell;
+  });
+  for (const level of levels) {
+    const name = element("label", {}, element("span", {style: "width:13px"}), lineSample(level, level.paint), level.label);
+    body.append(element("tr", {}, element("td", {}, name), element("td", {class: "number"}, ""),
+                        element("td", {class: "number"}, sizeText(level.bytes)),
+                        element("td", {}, level.meaning)));
+  }
+  return cells;
+}

@@ -1,0 +1,229 @@
+// Flame graphs (d3's partition layout): bytes by call stack, outermost frame on top, so that a page
+// reads from the program down to the library. Frames of PyTorch itself are left out where the
+// program's own are there; a box brings them back.
+
+const FRAME_HEIGHT = 19;
+
+/** [frame, value, children, joined] as objects; what ends in a node becomes a child without
+    frame, which is not drawn. */
+function flameTree(entry, frames) {
+  const [frame, value, children = [], joined = 0] = entry;
+  const node = {frame, value, joined, children: children.map((child) => flameTree(child, frames))};
+  node.library = frame >= 0 && isLibrary(frames[frame]);
+  return node;
+}
+
+function isLibrary([, origin]) {
+  if (["operator", "autograd", "module"].includes(origin)) {
+    return false;  // generated: names, no code
+  }
+  return !/\.py:\d+$|^<ipython/.test(origin) || /\/torch\/|^<frozen |\/runpy\.py:|^torch\//.test(origin);
+}
+
+function hasOwn(node) {
+  return (node.frame >= 0 && !node.library) || node.children.some(hasOwn);
+}
+
+/** The tree without the library's frames, below and above the program's own. */
+function withoutLibrary(node, below = false) {
+  const merged = new Map();
+  const adopt = (child) => {
+    const known = merged.get(child.frame);
+    if (known && child.frame >= 0) {
+      known.value += child.value;
+      known.children.push(...child.children);
+    } else {
+      merged.set(child.frame >= 0 ? child.frame : `${child.frame} ${merged.size}`, {...child, children: [...child.children]});
+    }
+  };
+  const collect = (children, inside) => {
+    for (const child of children) {
+      const skipped = child.library && (inside || hasOwn(child));
+      if (skipped) {
+        collect(child.children, inside);
+      } else if (!(inside && child.frame < 0)) {
+        adopt(child);
+      }
+    }
+  };
+  collect(node.children, below);
+  const children = [...merged.values()].map((child) =>
+      withoutLibrary(child, below || (child.frame >= 0 && !child.library)));
+  return {...node, children: children.sort((a, b) => b.value - a.value)};
+}
+
+/** What d3 sums up: leaves only, so what ends in a node is a leaf of its own. */
+function withOwnLeaves(node) {
+  const children = node.children.map(withOwnLeaves);
+  const own = node.value - node.children.reduce((sum, child) => sum + child.value, 0);
+  if (children.length > 0 && own > 0) {
+    children.push({own: true, value: own, children: null});
+  }
+  return {...node, total: node.value, children: children.length > 0 ? children : null};
+}
+
+function startFlame(data) {
+  const host = byId("flame-graph");
+  const choice = byId("flame-choice");
+  const find = byId("flame-find");
+  const library = byId("flame-library");
+  const info = byId("flame-info");
+  let flame = null;
+  let root = null;
+  let zoomed = null;
+  let current = null;
+
+  for (const {id, title} of data.flames) {
+    choice.append(element("option", {value: id}, title));
+  }
+
+  function nameOf(node) {
+    if (node === root || node.root) return `all, ${sizeText(root.total)}`;
+    if (node.joined > 0) return `${plural(node.joined, "smaller frame")}`;
+    if (node.frame < 0) return "(no stack recorded)";
+    const [label, origin] = flame.frames[node.frame];
+    const file = origin.replace(/^.*\//, "");
+    return /:\d+$/.test(file) ? `${label}  ${file}` : label;
+  }
+
+  function originOf(node) {
+    return node.frame >= 0 && !node.root ? flame.frames[node.frame][1] : "";
+  }
+
+  function describe(node) {
+    const origin = originOf(node);
+    info.textContent = `${nameOf(node)}${origin.includes("/") ? ` (${origin})` : ""}: ${sizeText(node.total)}, ` +
+        `${percentText(node.total, root.total)} of all`;
+  }
+
+  function load() {
+    flame = data.flames.find(({id}) => id === choice.value);
+    const tree = flameTree(flame.root, flame.frames);
+    tree.library = false;
+    root = withOwnLeaves(library.checked ? tree : withoutLibrary(tree));
+    root.root = true;
+    zoomed = root;
+    current = root;
+    d3.layout.partition().sort((a, b) => (a.own ? 1 : 0) - (b.own ? 1 : 0) || b.value - a.value)
+        .value((node) => node.value).size([1, 1]).nodes(root);
+    const common = flame.common.map((frame) => (frame < 0 ? "?" : flame.frames[frame][0]));
+    byId("flame-about").textContent = flame.note +
+        (common.length > 0 ? ` All stacks begin with ${clipped(common.join(" > "), 160)}.` : "");
+    draw();
+  }
+
+  function isFound(node) {
+    const text = find.value.trim().toLowerCase();
+    return text !== "" && `${nameOf(node)} ${originOf(node)}`.toLowerCase().includes(text);
+  }
+
+  /** The nodes on the way to `zoomed` and all below it that are wide enough to be seen. */
+  function visible(pixels) {
+    const nodes = [];
+    for (let node = zoomed.parent; node; node = node.parent) {
+      nodes.unshift(node);
+    }
+    const add = (node) => {
+      if (node.own || node.dx / zoomed.dx * pixels < 1.5) return;
+      nodes.push(node);
+      (node.children || []).forEach(add);
+    };
+    add(zoomed);
+    return nodes;
+  }
+
+  function draw() {
+    const pixels = host.getBoundingClientRect().width || 800;
+    host.replaceChildren();
+    info.textContent = "";
+    if (root.total === 0) {
+      host.append(element("p", {class: "empty"}, "Nothing to show."));
+      return;
+    }
+    const nodes = visible(pixels);
+    const depth = Math.max(...nodes.map((node) => node.depth)) + 1;
+    const svg = svgElement("svg", {height: depth * FRAME_HEIGHT + 2, role: "tree", "aria-label": `Flame graph: ${flame.title}`});
+    let found = 0;
+    for (const node of nodes) {
+      const above = node.depth < zoomed.depth;
+      const x = above ? 0 : (node.x - zoomed.x) / zoomed.dx * pixels;
+      const width = above ? pixels : node.dx / zoomed.dx * pixels;
+      const hit = isFound(node);
+      found += hit ? node.total : 0;
+      const shade = hit ? "flame-found" : node.root ? "band" : `flame-${1 + Math.abs(node.frame * 7 + node.depth) % 3}`;
+      const group = svgElement("g", {class: "frame", role: "treeitem", tabindex: node === current ? "0" : "-1",
+                                     "aria-level": node.depth + 1,
+                                     "aria-label": `${nameOf(node)}, ${sizeText(node.total)}, ${percentText(node.total, root.total)}`});
+      const y = node.depth * FRAME_HEIGHT;
+      group.append(svgElement("rect", {x, y, width: Math.max(width, .5), height: FRAME_HEIGHT - 1, rx: 2,
+                                       style: `fill: var(--${shade})${hit ? "; stroke: var(--ink)" : ""}`}));
+      const letters = Math.floor((width - 8) / 6.3);
+      if (letters >= 4) {
+        const name = nameOf(node);
+        group.append(svgElement("text", {x: x + 5, y: y + FRAME_HEIGHT - 6},
+                                name.length <= letters ? name : `${name.slice(0, letters - 1)}\u2026`));
+      }
+      group.append(svgElement("title", {}, `${nameOf(node)}: ${sizeText(node.total)}, ${percentText(node.total, root.total)}`));
+      group.addEventListener("click", () => zoomTo(node));
+      group.addEventListener("mouseenter", () => describe(node));
+      group.addEventListener("focus", () => makeCurrent(node));
+      group.addEventListener("keydown", (event) => onKey(event, node));
+      node.group = group;
+      svg.append(group);
+    }
+    host.append(svg);
+    if (find.value.trim() !== "") {
+      const hits = nodes.filter(isFound).length;
+      info.textContent = hits > 0 ? `${plural(hits, "frame")} found` : "not found";
+    }
+  }
+
+  function makeCurrent(node) {
+    if (current.group) {
+      current.group.classList.remove("current");
+      current.group.setAttribute("tabindex", "-1");
+    }
+    current = node;
+    node.group.classList.add("current");
+    node.group.setAttribute("tabindex", "0");
+    describe(node);
+  }
+
+  function zoomTo(node) {
+    zoomed = node;
+    current = node;
+    draw();
+    node.group.focus({preventScroll: true});
+  }
+
+  function onKey(event, node) {
+    const isDrawn = (other) => other && other.group && other.group.isConnected;
+    const siblings = node.parent ? node.parent.children.filter(isDrawn) : [node];
+    const at = siblings.indexOf(node);
+    const go = (other) => { if (isDrawn(other)) other.group.focus(); };
+    const moves = {
+      ArrowUp: () => go(node.parent), ArrowDown: () => go((node.children || []).find(isDrawn)),
+      ArrowLeft: () => go(siblings[at - 1]), ArrowRight: () => go(siblings[at + 1]),
+      Home: () => go(root),
+      Enter: () => zoomTo(node), " ": () => zoomTo(node), Escape: () => zoomTo(root),
+    };
+    if (moves[event.key]) {
+      event.preventDefault();
+      moves[event.key]();
+    }
+  }
+
+  choice.addEventListener("change", load);
+  library.addEventListener("change", load);
+  find.addEventListener("input", draw);
+  byId("flame-reset").addEventListener("click", () => {
+    zoomed = current = root;
+    draw();
+  });
+  let resized = 0;
+  addEventListener("resize", () => {
+    cancelAnimationFrame(resized);
+    resized = requestAnimationFrame(draw);
+  });
+  load();
+}
