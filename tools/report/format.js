@@ -49,6 +49,12 @@ function sizeTicks(highest, count) {
   return ticks.map((v) => ({v, label: label(v)}));
 }
 
+/** A C++ function without what makes its name long; other names as they are. */
+function shortName(name) {
+  const plain = name.replace(/\(anonymous namespace\)::/g, "");
+  return plain.includes("::") ? plain.replace(/\(.*$/, "()").replace(/^(void|bool|at::Tensor\w*) /, "") : plain;
+}
+
 const byId = (id) => document.getElementById(id);
 
 /** An element with attributes and children; strings become text. */

@@ -4,7 +4,7 @@
 function drawSummary(data) {
   document.title = `Highwater: ${data.title}`;
   byId("title").textContent = data.title;
-  byId("subtitle").textContent = `${data.plan ? "simulated plan" : `device ${data.device}`}, ${plural(data.operations, "operation")}`;
+  byId("subtitle").textContent = `${data.plan ? "simulated plan" : `device ${data.device}`}, ${plural(data.operations, "operation")} of the allocator`;
   const verdict = byId("verdict");
   const signs = {fits: ["good", "\u2713"], out_of_memory: ["bad", "\u2717"], unlimited: ["", "\u2022"]};
   const [look, sign] = signs[data.outcome];
@@ -23,10 +23,10 @@ function drawBars(data) {
   const host = byId("bars");
   const highest = Math.max(1, ...data.bars.map(({bytes}) => bytes));
   host.append(element("h3", {}, "What settings could win"));
-  for (const {label, bytes, kind, note} of data.bars) {
+  for (const {label, bytes, kind, ran_out: ranOut} of data.bars) {
     const fill = element("div", {class: "fill"});
     fill.style.width = `${100 * bytes / highest}%`;
-    host.append(element("div", {class: `bar ${kind}`, title: note || label}, element("span", {class: "what"}, label),
+    host.append(element("div", {class: `bar ${kind}`}, element("span", {class: "what"}, label, ranOut ? element("em", {}, " ran out") : ""),
                         element("div", {class: "track", "aria-hidden": "true"}, fill),
                         element("span", {class: "value"}, sizeText(bytes))));
   }
@@ -36,7 +36,7 @@ function drawBars(data) {
 function startMoments(data, shown) {
   const select = byId("moment");
   data.moments.forEach((moment, i) => {
-    select.append(element("option", {value: i}, `${i + 1}. ${momentName(moment)}, operation ${countText(moment.operation)}`));
+    select.append(element("option", {value: i}, `${i + 1}. ${momentName(moment)} (operation ${countText(moment.operation)})`));
   });
   const first = (kind) => data.moments.findIndex(({kinds}) => kinds.includes(kind));
   const start = Math.max(first("out_of_memory") >= 0 ? first("out_of_memory") : first("peak_reserved"), 0);
