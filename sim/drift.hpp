@@ -1,47 +1,39 @@
 // Does memory grow from step to step, by what, and when does it run out?
 //
-// Growth is the Theil-Sen slope over the complete steps without the first (which also sets up
-// optimizer states and caches): the median of the slopes between all pairs of steps, with Sen's
-// 95 % interval (Sen, J. Amer. Statist. Assoc. 63, 1968, section 5). A figure grows when even the
-// lower end of the interval is above 0.
+// Growth (robust_growth.hpp) is taken over the complete steps; where steps are known and not found
+// (markers, boundaries) the first is left out: it also sets up optimizer states and caches. A
+// figure grows when the low end of its interval does.
 //
 //   leak           allocated bytes at step ends grow
 //   larger_steps   not that, but the peaks of allocated do: steps need more and more
 //   fragmentation  neither, but reserved does, beyond what the highest allocated so far needs
+//
+// Three steps suffice for a leak, since step ends are alike when nothing leaks. Peaks vary with the
+// shapes, and three rise in a row by chance in one run of six: the other two verdicts need five.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "sim/leaks.hpp"
 #include "sim/periods.hpp"
 #include "sim/replay.hpp"
+#include "sim/robust_growth.hpp"
 
 namespace highwater {
 
-/// Bytes per step; negative when shrinking.
-struct Growth {
-  double per_step = 0;
-  double low = 0;  ///< 95 % interval
-  double high = 0;
-
-  [[nodiscard]] bool grows() const { return low > 0; }
-};
-
-/// Theil-Sen slope of values at positions 0, 1, ...; all 0 for fewer than three values. Beyond 1000
-/// values, 1000 of them evenly spaced.
-Growth robust_growth(const std::vector<Bytes>& values);
-
 struct StepUsage {
   StepSpan span;
-  Usage peak;  ///< each at its own moment
+  Usage peak;  ///< each at its own moment, after an operation or when the step began
   Usage end;
   std::uint64_t retries = 0;  ///< attempts after the whole cache was released
   bool ran_out = false;
 };
 
 enum class DriftVerdict : std::uint8_t {
-  too_few_steps,  ///< fewer than three complete steps after the first
+  too_few_steps,  ///< fewer than three to look at
   none,
   leak,
   larger_steps,
@@ -50,16 +42,6 @@ enum class DriftVerdict : std::uint8_t {
 
 /// "too few steps", "none", "leak", "larger steps", "fragmentation".
 std::string_view to_string(DriftVerdict verdict);
-
-/// Blocks of one call stack that outlive the step that made them, step after step.
-struct LeakSite {
-  StackId stack;              ///< none: no stack was recorded; then sites are told apart by size
-  std::optional<Bytes> size;  ///< of each block, when told apart by it
-  Bytes bytes;                ///< alive at the end, of all steps counted
-  std::uint64_t blocks = 0;
-  std::uint64_t steps = 0;    ///< steps that left some behind
-  double bytes_per_step = 0;  ///< bytes / steps examined
-};
 
 /// A block that the program freed and another stream still holds at the end of the replay.
 struct PendingFree {
@@ -76,23 +58,24 @@ struct PendingFree {
 struct Forecast {
   Bytes limit;
   double steps = 0;
-  double earliest = 0;           ///< by the high end of the growth
-  std::optional<double> latest;  ///< by the low end; absent: maybe never
+  double earliest = 0;  ///< by the high end of the growth
+  double latest = 0;    ///< by the low end
 };
 
 struct Drift {
   DriftVerdict verdict = DriftVerdict::too_few_steps;
-  std::vector<StepUsage> steps;
-  Growth reserved;                   ///< of the peak of reserved
-  Growth peak;                       ///< of the peak of allocated
-  Growth end;                        ///< of allocated at step ends
+  std::vector<StepUsage> steps;       ///< those that the replay reached
+  std::vector<std::size_t> examined;  ///< indices into `steps` of those the growths are of
+  Growth reserved;                    ///< of the peak of reserved
+  Growth peak;                        ///< of the peak of allocated
+  Growth end;                         ///< of allocated at step ends
   Growth unexplained;                ///< of reserved at step ends less the highest allocated so far
-  std::vector<LeakSite> leaks;       ///< most bytes first; also where the verdict is another one
+  std::vector<LeakSite> leaks;       ///< find_leaks(), whatever the verdict is
   std::vector<PendingFree> pending;  ///< oldest first
   Bytes pending_bytes;               ///< their sum
 
-  /// By the growth of reserved, or of the peak of allocated where reserved does not grow. Absent
-  /// when neither does.
+  /// By the line through the peaks of reserved, or of allocated where reserved does not grow.
+  /// Absent when neither does.
   [[nodiscard]] std::optional<Forecast> forecast(Bytes limit) const;
 };
 

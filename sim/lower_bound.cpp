@@ -1,9 +1,11 @@
 #include "sim/lower_bound.hpp"
 
 #include <algorithm>
-#include <future>
+#include <array>
+#include <functional>
 
 #include "allocator/constants.hpp"
+#include "sim/parallel.hpp"
 
 namespace highwater {
 namespace {
@@ -74,17 +76,14 @@ FourBars four_bars(const RequestTrace& trace, ReplayOptions options, const Packi
   expandable.settings.expandable_segments = true;
   ReplayOptions standard = options;
   standard.settings = Settings{};
-  const auto start = [&trace](const ReplayOptions& with) {
-    return std::async(std::launch::async, [&trace, &with] { return replay_bar(trace, with); });
-  };
-  std::future<ReplayBar> own_bar = start(options);
-  std::future<ReplayBar> expandable_bar = start(expandable);
-  std::future<ReplayBar> standard_bar = start(standard);
   FourBars bars;
-  bars.bound = lower_bound_of(trace, effort);
-  bars.own = own_bar.get();
-  bars.expandable = expandable_bar.get();
-  bars.standard = standard_bar.get();
+  const std::array<std::function<void()>, 4> work{
+      [&] { bars.bound = lower_bound_of(trace, effort); },
+      [&] { bars.own = replay_bar(trace, options); },
+      [&] { bars.expandable = replay_bar(trace, expandable); },
+      [&] { bars.standard = replay_bar(trace, standard); },
+  };
+  for_each_index(work.size(), [&work](std::size_t i) { work[i](); });
   return bars;
 }
 

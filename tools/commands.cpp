@@ -31,6 +31,10 @@ constexpr auto kCommands = std::to_array<Command>({
      "Replays a memory snapshot or trace through the allocator model, under any settings.",
      "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",
      run_replay},
+    {"sweep", "FILE | --model NAME|FILE [options] [--set KEY=V1,V2,...]...",
+     "Replays a file or a plan under every combination of settings, limits and plan options.",
+     "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
+     run_sweep_command},
     {"report", "FILE | --model NAME [options]",
      "Writes one self-contained HTML page about a run: memory over time, segment maps, who holds "
      "it.",

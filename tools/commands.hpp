@@ -17,6 +17,7 @@ ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
 ExitCode run_generate(const Arguments& arguments, std::ostream& out);
 ExitCode run_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_replay(const Arguments& arguments, std::ostream& out);
+ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out);
 ExitCode run_report(const Arguments& arguments, std::ostream& out);
 ExitCode run_models(const Arguments& arguments, std::ostream& out);
 ExitCode run_info(const Arguments& arguments, std::ostream& out);

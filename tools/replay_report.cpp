@@ -90,6 +90,22 @@ boost::json::object pool_json(const PoolAccount& pool, const DeviceReplay& repla
   return object;
 }
 
+/// What stands in the way: the device's free memory, the limit of the process, or both.
+std::string room(const DeviceReplay& replay, const OutOfMemory& oom) {
+  std::string text;
+  if (const auto free = device_free(replay, oom)) {
+    text += fmt::format(", which has {} free", to_iec(*free));
+  }
+  if (const auto limit = allowed(oom)) {
+    const Bytes more = *limit - std::min(*limit, oom.reserved);
+    text += fmt::format("{} the memory limit allows {} more", text.empty() ? "," : ", and",
+                        to_iec(more));
+  }
+  return text;
+}
+
+}  // namespace
+
 boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay) {
   const OutOfMemory& oom = record.account;
   boost::json::object object;
@@ -110,22 +126,6 @@ boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay
   }
   return object;
 }
-
-/// What stands in the way: the device's free memory, the limit of the process, or both.
-std::string room(const DeviceReplay& replay, const OutOfMemory& oom) {
-  std::string text;
-  if (const auto free = device_free(replay, oom)) {
-    text += fmt::format(", which has {} free", to_iec(*free));
-  }
-  if (const auto limit = allowed(oom)) {
-    const Bytes more = *limit - std::min(*limit, oom.reserved);
-    text += fmt::format("{} the memory limit allows {} more", text.empty() ? "," : ", and",
-                        to_iec(more));
-  }
-  return text;
-}
-
-}  // namespace
 
 MetricList replay_metrics(const DeviceReplay& replay) {
   MetricList list;

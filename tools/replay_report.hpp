@@ -17,6 +17,9 @@ MetricList replay_metrics(const DeviceReplay& replay);
 /// the first failures only: `ooms_listed` of `counts.ooms`.
 boost::json::object replay_json(const DeviceReplay& replay);
 
+/// One failed allocation: what was asked, what there was, and the account of every pool.
+boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay);
+
 /// Memory over time: per bucket of operations the lowest and highest value of each curve, in bytes.
 boost::json::object timeline_json(const Timeline& timeline);
 

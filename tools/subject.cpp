@@ -105,7 +105,7 @@ void require_no_plan_options(const po::variables_map& values, std::vector<std::s
   OptionParser plan_parser(command("generate"));
   add_plan_options(plan_parser);
   for (const std::string& option : plan_parser.option_names()) {
-    if (option != "torch" && option != "help" && values.contains(option) &&
+    if (option != "torch" && option != "gpu" && option != "help" && values.contains(option) &&
         !values[option].defaulted()) {
       problems.push_back(
           fmt::format("--{} belongs to a plan (--model), not to a FILE; leave it out", option));
@@ -124,6 +124,15 @@ std::optional<std::string> read_file_option(const po::variables_map& values,
   }
   require_no_plan_options(values, problems);
   return files.front();
+}
+
+const Gpu* read_recorded_gpu(const po::variables_map& values, std::vector<std::string>& problems) {
+  const auto name = text_option(values, "gpu");
+  const Gpu* gpu = name ? find_gpu(*name) : nullptr;
+  if (name && gpu == nullptr) {
+    problems.push_back(fmt::format("--gpu {}: unknown; see highwater simulate --help", *name));
+  }
+  return gpu;
 }
 
 void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
@@ -168,7 +177,9 @@ SubjectRequest read_subject_options(const po::variables_map& values,
   if (values.contains("device")) {
     request.device = values["device"].as<int>();
   }
-  if (!request.file) {
+  if (request.file) {
+    request.gpu = read_recorded_gpu(values, problems);
+  } else {
     read_plan_subject(values, request, problems);
   }
   if (!problems.empty()) {

@@ -20,6 +20,7 @@
 #include "tools/plan_options.hpp"
 #include "tools/replay_run.hpp"
 #include "tools/simulate_run.hpp"
+#include "workloads/gpu.hpp"
 
 namespace highwater {
 
@@ -31,6 +32,7 @@ struct Subject {
   std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
   std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
   std::optional<Simulation> simulation;       ///< plans; its trace and replay are those above
+  const Gpu* gpu = nullptr;                   ///< files: what it was recorded on, if known
   /// Carries out `replay` again and shows every state of it: following the recording where that
   /// did. Only if the request said `watchable`.
   std::function<void(StateObserver&)> watch;
@@ -51,6 +53,7 @@ struct SubjectRequest {
   MemoryRequest memory;
   std::optional<int> device;
   std::optional<std::string> torch;
+  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU it was recorded on, if --gpu names it
   bool watchable = false;  ///< keep what Subject::watch needs: of a recording all of it
 };
 

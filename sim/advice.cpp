@@ -1,0 +1,188 @@
+#include "sim/advice.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "allocator/settings_change.hpp"
+#include "sim/parallel.hpp"
+#include "sim/settings_candidates.hpp"
+#include "sim/smallest_limit.hpp"
+#include "sim/sweep.hpp"
+
+namespace highwater {
+namespace {
+
+/// Of the best trials, those whose smallest limit is searched: a dozen replays each.
+constexpr std::size_t kLimitsSearched = 3;
+
+constexpr std::size_t kKeptOfEachOption = 2;
+
+std::size_t options_set(const Settings& settings) {
+  const std::string conf = to_conf(settings);
+  return conf.empty() ? 0 : split_options(conf).size();
+}
+
+class SettingsSearch {
+ public:
+  SettingsSearch(const RequestTrace& trace, const ReplayOptions& options, Advice& advice,
+                 const std::function<void(std::size_t, std::size_t)>& done)
+      : trace_(&trace), options_(options), advice_(&advice), done_(&done) {
+    const bool is_limited = options.capacity || options.memory_limit || options.fraction;
+    candidates_ =
+        candidate_values(trace, is_limited ? MemoryBound::limited : MemoryBound::unlimited);
+  }
+
+  void run() {
+    try_all({options_.settings});
+    advice_->present = trials().front();
+    try_all(singles());
+    try_all(combinations());
+    sort(trials());
+    search_limits();
+  }
+
+ private:
+  [[nodiscard]] std::vector<SettingsTrial>& trials() { return advice_->trials; }
+
+  /// Out of memory, peak in steps of noise, options, retries, device calls, exact peak.
+  using Order = std::tuple<bool, std::uint64_t, std::size_t, std::uint64_t, std::uint64_t, Bytes>;
+
+  /// Peaks in steps of the noise above the lowest one, so that equals are equal for all.
+  [[nodiscard]] std::uint64_t noise_steps(const SettingsTrial& trial) const {
+    const std::uint64_t step = std::max<std::uint64_t>(advice_->noise.count(), 1);
+    return (trial.result.peak.reserved - std::min(lowest_, trial.result.peak.reserved)).count() /
+           step;
+  }
+
+  [[nodiscard]] Order order_of(const SettingsTrial& trial) const {
+    return {!trial.survives(),    noise_steps(trial),
+            trial.options,        trial.result.counts.alloc_retries,
+            trial.device_calls(), trial.result.peak.reserved};
+  }
+
+  [[nodiscard]] Settings changed(const Settings& settings, const std::string& option,
+                                 const std::string& value) const {
+    return with_option(settings, option, value, *options_.version);
+  }
+
+  /// Each value of each option alone, on top of the present settings.
+  [[nodiscard]] std::vector<Settings> singles() const {
+    std::vector<Settings> list;
+    for (const OptionValues& option : candidates_) {
+      for (const std::string& value : option.values) {
+        list.push_back(changed(options_.settings, option.option, value));
+      }
+    }
+    return list;
+  }
+
+  /// The best values of each option alone, and its default, combined in every way.
+  [[nodiscard]] std::vector<Settings> combinations() {
+    std::vector<Settings> list{options_.settings};
+    for (const OptionValues& option : candidates_) {
+      std::vector<Settings> longer;
+      for (const Settings& settings : list) {
+        for (const std::string& value : best_values(option)) {
+          longer.push_back(changed(settings, option.option, value));
+        }
+      }
+      list = std::move(longer);
+    }
+    return list;
+  }
+
+  [[nodiscard]] std::vector<std::string> best_values(const OptionValues& option) {
+    std::vector<std::pair<const SettingsTrial*, std::string>> ranked;
+    for (const std::string& value : option.values) {
+      const Settings settings = changed(options_.settings, option.option, value);
+      ranked.emplace_back(&*std::ranges::find(trials(), settings, &SettingsTrial::settings), value);
+    }
+    std::ranges::stable_sort(ranked, [&](const auto& a, const auto& b) {
+      return order_of(*a.first) < order_of(*b.first);
+    });
+    std::vector<std::string> values{std::string(kDefaultValue)};
+    for (const auto& [trial, value] : ranked) {
+      if (value != kDefaultValue && values.size() <= kKeptOfEachOption) {
+        values.push_back(value);
+      }
+    }
+    return values;
+  }
+
+  /// Replays the settings that were not replayed yet.
+  void try_all(const std::vector<Settings>& list) {
+    std::vector<ReplayOptions> cases;
+    for (const Settings& settings : list) {
+      const bool is_new =
+          std::ranges::find(trials(), settings, &SettingsTrial::settings) == trials().end() &&
+          std::ranges::find(cases, settings, &ReplayOptions::settings) == cases.end();
+      if (is_new) {
+        cases.push_back(options_);
+        cases.back().settings = settings;
+      }
+    }
+    const std::size_t before = trials().size();
+    std::vector<ReplayResult> results = sweep(*trace_, cases, [&](std::size_t finished) {
+      (*done_)(before + finished, before + cases.size());
+    });
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      trials().push_back({.settings = cases[i].settings,
+                          .options = options_set(cases[i].settings),
+                          .result = std::move(results[i]),
+                          .smallest_limit = std::nullopt});
+    }
+  }
+
+  void sort(std::vector<SettingsTrial>& list) {
+    lowest_ = kUnlimited;
+    for (const SettingsTrial& trial : list) {
+      if (trial.survives()) {
+        lowest_ = std::min(lowest_, trial.result.peak.reserved);
+      }
+    }
+    std::ranges::stable_sort(list, [&](const SettingsTrial& a, const SettingsTrial& b) {
+      return order_of(a) < order_of(b);
+    });
+  }
+
+  void search_limits() {
+    std::vector<SettingsTrial*> chosen{&advice_->present};
+    for (std::size_t i = 0; i < std::min(trials().size(), kLimitsSearched); ++i) {
+      chosen.push_back(&trials()[i]);
+    }
+    for_each_index(chosen.size(), [&](std::size_t i) {
+      ReplayOptions options = options_;
+      options.settings = chosen[i]->settings;
+      chosen[i]->smallest_limit = smallest_limit(*trace_, options, Bytes{0});
+    });
+  }
+
+  const RequestTrace* trace_;
+  ReplayOptions options_;
+  Advice* advice_;
+  const std::function<void(std::size_t, std::size_t)>* done_;
+  std::vector<OptionValues> candidates_;
+  Bytes lowest_;
+};
+
+}  // namespace
+
+bool Advice::is_worth_it() const {
+  if (!best().survives()) {
+    return false;
+  }
+  return !present.survives() || best().result.peak.reserved + noise <= present.result.peak.reserved;
+}
+
+Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
+                       const std::function<void(std::size_t, std::size_t)>& done) {
+  Advice advice;
+  advice.noise = noise;
+  ReplayOptions plain = options;
+  plain.observer = nullptr;
+  plain.decisions = DecisionDetail::none;
+  SettingsSearch(trace, plain, advice, done).run();
+  return advice;
+}
+
+}  // namespace highwater

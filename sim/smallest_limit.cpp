@@ -1,0 +1,40 @@
+#include "sim/smallest_limit.hpp"
+
+#include <algorithm>
+
+namespace highwater {
+namespace {
+
+ReplayResult under(const RequestTrace& trace, ReplayOptions options, std::optional<Bytes> limit) {
+  options.capacity.reset();
+  options.fraction.reset();
+  options.memory_limit = limit;
+  options.after_oom = AfterOom::stop;
+  options.observer = nullptr;
+  options.decisions = DecisionDetail::none;
+  return replay(trace, options);
+}
+
+}  // namespace
+
+std::optional<Bytes> smallest_limit(const RequestTrace& trace, const ReplayOptions& options,
+                                    Bytes refused, Bytes step) {
+  const ReplayResult unlimited = under(trace, options, std::nullopt);
+  if (unlimited.counts.ooms != 0) {
+    return std::nullopt;
+  }
+  // What all blocks together need, no limit can go below; what was reserved without one, suffices.
+  Bytes low = std::max(refused, unlimited.peak.active - std::min(unlimited.peak.active, step));
+  Bytes high = unlimited.peak.reserved;
+  // A limit of exactly the peak may still fail: PyTorch checks a whole segment against it.
+  while (high <= low || under(trace, options, high).counts.ooms != 0) {
+    high = std::max(high, low) + Bytes{std::max<std::uint64_t>(step.count(), high.count() / 64)};
+  }
+  while (high - low > step) {
+    const Bytes middle = low + Bytes{(high - low).count() / 2};
+    (under(trace, options, middle).counts.ooms == 0 ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace highwater

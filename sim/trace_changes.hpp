@@ -1,0 +1,28 @@
+// A trace as it would have been: what counterfactuals are replayed on.
+//
+// Each function changes one thing and keeps the rest, event by event; indices of events behind an
+// insertion shift by as many.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "traces/request_trace.hpp"
+
+namespace highwater {
+
+/// `freed` are given back right before event `event`; their own frees come to nothing later.
+RequestTrace with_frees_before(const RequestTrace& trace, std::size_t event,
+                               std::span<const AllocationId> freed);
+
+/// All requests come on one stream and none is used on another.
+RequestTrace on_one_stream(const RequestTrace& trace);
+
+/// No block is ever used on a second stream (no Tensor.record_stream), so every free completes at
+/// once; each request keeps its own stream.
+RequestTrace without_stream_uses(const RequestTrace& trace);
+
+/// No private pools: everything goes to the default ones.
+RequestTrace without_private_pools(const RequestTrace& trace);
+
+}  // namespace highwater

@@ -1,0 +1,27 @@
+// The report of `sweep`: best first for people, in input order for machines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/metrics.hpp"
+#include "tools/sweep_run.hpp"
+
+namespace highwater {
+
+/// One run: `device`, `set`, `reserved_vs_base`, and the keys of a device of `replay`; `problem`
+/// instead of these for a plan that cannot be.
+boost::json::object sweep_run_json(const SweepRun& run);
+
+/// The whole of it: `subject`, `base`, `runs` in input order, `best` (an index into runs), `trust`.
+boost::json::object sweep_json(const std::vector<Sweep>& sweeps);
+
+/// Best first, with a column for each key of --set; exact bytes when `exact`.
+TextTable sweep_table(const Sweep& sweep, bool exact);
+
+/// The sentence behind the table: the best run against the base.
+std::string sweep_conclusion(const Sweep& sweep);
+
+}  // namespace highwater
