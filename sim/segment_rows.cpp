@@ -93,21 +93,22 @@ SegmentRow row_of(const OwnedSegment& owned, std::uint64_t resolution) {
   return row;
 }
 
-Bytes free_in(const OwnedSegment& owned) {
+/// Free bytes that cannot be given back because something else in the segment is in use.
+Bytes pinned_in(const OwnedSegment& owned) {
   Bytes free;
   for (const MapBlock& block : owned.segment->blocks) {
     free += block.state == BlockState::inactive ? block.size : Bytes{};
   }
-  return free;
+  return free < owned.segment->size ? free : Bytes{};
 }
 
-/// In the order in which they get rows: first some with the most free bytes, for these are what one
-/// looks for, then by size.
+/// In the order in which they get rows: first some with the most pinned bytes, for these are what
+/// one looks for, then by size.
 std::vector<OwnedSegment> by_interest(std::vector<OwnedSegment> segments, std::size_t rows) {
   const auto size = [](const OwnedSegment& owned) { return owned.segment->size; };
   const auto middle =
       segments.begin() + static_cast<std::ptrdiff_t>(std::min(segments.size(), rows * 3 / 5));
-  std::ranges::stable_sort(segments, std::ranges::greater{}, free_in);
+  std::ranges::stable_sort(segments, std::ranges::greater{}, pinned_in);
   std::ranges::stable_sort(std::ranges::subrange(middle, segments.end()), std::ranges::greater{},
                            size);
   return segments;

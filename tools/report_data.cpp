@@ -255,14 +255,13 @@ json::array figure(std::string_view label, Bytes bytes, std::string_view note = 
 
 json::array figures_json(const ReportRun& run) {
   const ReplayResult& result = run.subject.replay.result;
-  const Bytes unused = result.at_peak_reserved.reserved -
-                       std::min(result.at_peak_reserved.reserved, result.at_peak_reserved.active);
+  const Bytes never = result.peak.reserved - std::min(result.peak.reserved, result.peak.active);
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
   list.push_back(figure("peak allocated", result.peak.allocated, "in blocks handed out"));
-  list.push_back(
-      figure("unused at peak", unused,
-             fmt::format("{:.1f} % of reserved", 100 * result.fragmentation.at_peak_reserved)));
+  list.push_back(figure("fragmentation", never,
+                        fmt::format("{:.1f} % of reserved, above peak active",
+                                    100 * result.fragmentation.peak)));
   if (run.available) {
     list.push_back(figure("limit", *run.available, "what the allocator could take"));
   }

@@ -39,7 +39,10 @@ function startMoments(data, shown) {
     select.append(element("option", {value: i}, `${i + 1}. ${momentName(moment)} (operation ${countText(moment.operation)})`));
   });
   const first = (kind) => data.moments.findIndex(({kinds}) => kinds.includes(kind));
-  const start = Math.max(first("out_of_memory") >= 0 ? first("out_of_memory") : first("peak_reserved"), 0);
+  // What was reserved before the file begins says little.
+  const early = first("peak_reserved") >= 0 && data.moments[first("peak_reserved")].operation === 0;
+  const wanted = first("out_of_memory") >= 0 ? "out_of_memory" : early ? "peak_allocated" : "peak_reserved";
+  const start = Math.max(first(wanted), 0);
   select.value = String(start);
   select.addEventListener("change", () => shown(Number(select.value)));
   return start;
