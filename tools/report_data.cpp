@@ -259,9 +259,9 @@ json::array figures_json(const ReportRun& run) {
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
   list.push_back(figure("peak allocated", result.peak.allocated, "in blocks handed out"));
-  list.push_back(figure("fragmentation", never,
-                        fmt::format("{:.1f} % of reserved, above peak active",
-                                    100 * result.fragmentation.peak)));
+  list.push_back(figure(
+      "fragmentation", never,
+      fmt::format("{:.1f} % of reserved, above peak active", 100 * result.fragmentation.peak)));
   if (run.available) {
     list.push_back(figure("limit", *run.available, "what the allocator could take"));
   }

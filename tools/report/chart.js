@@ -117,14 +117,16 @@ function startChart(data, actions) {
     context.save();
     context.font = "12px system-ui, sans-serif";
     context.lineJoin = "round";
-    for (const {y, paint, text} of levelNames(graph)) {
+    const names = levelNames(graph);
+    for (const {y, paint, text} of names) {
       const places = [];
       for (const side of ["left", "right"]) {
         for (const base of [y - 5, y + 14]) {
           const inside = base - 10 >= area.y && base + 3 <= area.y + area.h;
           const crowded = placed.some((other) => other.side === side && Math.abs(other.base - base) < 14);
           const crossed = base + 3 > curve[side][0] && base - 10 < curve[side][1];
-          places.push({side, base, cost: (inside ? 0 : 100) + (crowded ? 50 : 0) + (crossed ? 5 : 0) + (base > y ? 1 : 0)});
+          const struck = names.some((other) => other.y !== y && other.y > base - 12 && other.y < base + 4);
+          places.push({side, base, cost: (inside ? 0 : 100) + (crowded ? 50 : 0) + (crossed ? 5 : 0) + (struck ? 5 : 0) + (base > y ? 1 : 0)});
         }
       }
       const best = places.reduce((a, b) => b.cost < a.cost ? b : a);

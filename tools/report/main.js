@@ -16,6 +16,25 @@ function drawSummary(data) {
   }
 }
 
+/** Why memory ran out, and what would have helped, each tried by a replay. */
+function drawWhy(data) {
+  const host = byId("why");
+  if (data.evidence && data.evidence.length > 0) {
+    host.append(element("h3", {}, "Why"), element("ul", {}, ...data.evidence.map((line) => element("li", {}, line))));
+  }
+  if (data.trials && data.trials.length > 0) {
+    const rows = data.trials.map(({text, serves}) =>
+        element("li", {class: serves ? "helps" : "fails"}, element("span", {class: "sign", "aria-hidden": "true"}, serves ? "\u2713" : "\u2717"), text));
+    host.append(element("h3", {}, "What would have helped, each tried by a replay"), element("ul", {class: "trials"}, ...rows));
+  }
+}
+
+function drawDrift(data) {
+  const lines = data.drift || [];
+  byId("steps").hidden = lines.length === 0;
+  byId("drift-list").append(...lines.map((line) => element("li", {}, line)));
+}
+
 function drawBars(data) {
   if (!data.bars) {
     return;
@@ -60,7 +79,9 @@ function main() {
   const data = JSON.parse(byId("report-data").textContent);
   startTheme();
   drawSummary(data);
+  drawWhy(data);
   drawBars(data);
+  drawDrift(data);
   let chosen = 0;
   let chart = null;
   let last = null;

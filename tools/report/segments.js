@@ -8,7 +8,7 @@ const CELL_CLASSES = ["free", "active", "pending", "mixed"];
 const MOMENT_NAMES = {
   peak_reserved: "peak reserved",
   peak_allocated: "peak allocated",
-  most_unused: "most unused",
+  most_fragmented: "most fragmented",
   out_of_memory: "out of memory",
   step_end: "end of step",
   end: "end",
