@@ -35,7 +35,9 @@ class MomentFinder : public StateObserver {
         counted_ = driver.operations();
       }
       note_marks(event, status, allocator.statistics().counters.num_alloc_retries, before);
-      note_peaks();
+      // Not below 0 where corrections by a recording have disturbed it.
+      const std::int64_t split = allocator.statistics().current(Stat::inactive_split_bytes);
+      note_peaks(Bytes{static_cast<std::uint64_t>(std::max<std::int64_t>(split, 0))});
       if (status == AllocationStatus::out_of_memory && ooms_.size() < limits_.ooms) {
         ooms_.push_back(here(MomentKind::out_of_memory));
       }
@@ -49,7 +51,7 @@ class MomentFinder : public StateObserver {
       if (step_) {
         end_step();
       }
-      for (const auto& moment : {peak_reserved_, peak_allocated_, most_unused_, last_}) {
+      for (const auto& moment : {peak_reserved_, peak_allocated_, most_fragmented_, last_}) {
         if (moment) {
           history_.moments.push_back(*moment);
         }
@@ -139,11 +141,10 @@ class MomentFinder : public StateObserver {
     }
   }
 
-  void note_peaks() {
-    const Bytes unused = usage_.reserved - std::min(usage_.reserved, usage_.active);
+  void note_peaks(Bytes split) {
     raise(peak_reserved_, highest_reserved_, usage_.reserved, MomentKind::peak_reserved);
     raise(peak_allocated_, highest_allocated_, usage_.allocated, MomentKind::peak_allocated);
-    raise(most_unused_, highest_unused_, unused, MomentKind::most_unused);
+    raise(most_fragmented_, highest_split_, split, MomentKind::most_fragmented);
   }
 
   void raise(std::optional<KeyMoment>& moment, Bytes& highest, Bytes value, MomentKind kind) {
@@ -166,10 +167,10 @@ class MomentFinder : public StateObserver {
   StringId phase_;
   Bytes highest_reserved_;
   Bytes highest_allocated_;
-  Bytes highest_unused_;
+  Bytes highest_split_;
   std::optional<KeyMoment> peak_reserved_;
   std::optional<KeyMoment> peak_allocated_;
-  std::optional<KeyMoment> most_unused_;
+  std::optional<KeyMoment> most_fragmented_;
   std::optional<KeyMoment> last_;
   std::vector<KeyMoment> ooms_;
   std::vector<KeyMoment> step_ends_;

@@ -23,7 +23,7 @@ namespace highwater {
 enum class MomentKind : std::uint8_t {
   peak_reserved,
   peak_allocated,
-  most_unused,  ///< reserved minus active is highest
+  most_fragmented,  ///< most free bytes in segments that are in use (inactive_split_bytes)
   out_of_memory,
   step_end,
   end,

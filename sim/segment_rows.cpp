@@ -93,9 +93,24 @@ SegmentRow row_of(const OwnedSegment& owned, std::uint64_t resolution) {
   return row;
 }
 
-std::vector<OwnedSegment> largest_first(std::vector<OwnedSegment> segments) {
-  std::ranges::stable_sort(segments, std::ranges::greater{},
-                           [](const OwnedSegment& owned) { return owned.segment->size; });
+/// Free bytes that cannot be given back because something else in the segment is in use.
+Bytes pinned_in(const OwnedSegment& owned) {
+  Bytes free;
+  for (const MapBlock& block : owned.segment->blocks) {
+    free += block.state == BlockState::inactive ? block.size : Bytes{};
+  }
+  return free < owned.segment->size ? free : Bytes{};
+}
+
+/// In the order in which they get rows: first some with the most pinned bytes, for these are what
+/// one looks for, then by size.
+std::vector<OwnedSegment> by_interest(std::vector<OwnedSegment> segments, std::size_t rows) {
+  const auto size = [](const OwnedSegment& owned) { return owned.segment->size; };
+  const auto middle =
+      segments.begin() + static_cast<std::ptrdiff_t>(std::min(segments.size(), rows * 3 / 5));
+  std::ranges::stable_sort(segments, std::ranges::greater{}, pinned_in);
+  std::ranges::stable_sort(std::ranges::subrange(middle, segments.end()), std::ranges::greater{},
+                           size);
   return segments;
 }
 
@@ -107,7 +122,7 @@ SegmentRows segment_rows(const MemoryMap& map, std::span<const AllocationId> own
   std::map<std::tuple<PoolId, PoolKind, StreamId>, SegmentRest> rests;
   std::size_t cells = 0;
   bool full = false;
-  for (const OwnedSegment& owned : largest_first(with_owners(map, owners))) {
+  for (const OwnedSegment& owned : by_interest(with_owners(map, owners), limits.rows)) {
     const MapSegment& segment = *owned.segment;
     full = full || result.rows.size() >= limits.rows || cells >= limits.cells;
     if (full) {

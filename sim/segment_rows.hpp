@@ -1,7 +1,8 @@
-// A memory map made small enough to draw: the largest segments with their blocks, the rest summed.
+// A memory map made small enough to draw: some segments with their blocks, the rest summed.
 //
 // Neighbouring blocks that are too narrow to be seen at the row's width become one cell that says
-// how much of it is used; segments beyond the limit are summed by pool and stream. Nothing is lost:
+// how much of it is used. Most rows go to the segments in use that have the most free bytes, the
+// others to the largest; segments beyond the limit are summed by pool and stream. Nothing is lost:
 // rows and rests add up to the map.
 #pragma once
 

@@ -65,13 +65,19 @@ json::array bars_json(const ReportRun& run) {
 
 std::string bars_about(const ReportRun& run) {
   const FourBars& bars = run.bars;
+  const Bytes peak = run.subject.replay.result.peak.reserved;
   const std::string gap =
-      bars.bound.gap() > 0 ? fmt::format("at most {:.1f} % above the best", 100 * bars.bound.gap())
-                           : std::string("the best there is");
+      bars.bound.gap() > 0
+          ? fmt::format("at most {:.2f} % above the best possible", 100 * bars.bound.gap())
+          : std::string("the best possible");
+  const std::string win = run.outcome == RunOutcome::out_of_memory
+                              ? "This run was cut off when memory ran out, so its peak says little."
+                              : fmt::format("No settings can win more than {} over this run.",
+                                            to_iec(peak - std::min(peak, bars.bound.live_rounded)));
   return fmt::format(
-      "Peaks of reserved memory. The bounds hold for every allocator that does not move blocks: no "
-      "settings can win more than {}. The packing is {}; it ignores streams and pools.",
-      to_iec(bars.most_to_win()), gap);
+      "Peaks of reserved memory under the same limit. {} The packing of the same blocks is {}; it "
+      "knows the future and ignores streams and pools.",
+      win, gap);
 }
 
 json::array marks_json(const MemoryHistory& history) {
@@ -249,14 +255,13 @@ json::array figure(std::string_view label, Bytes bytes, std::string_view note = 
 
 json::array figures_json(const ReportRun& run) {
   const ReplayResult& result = run.subject.replay.result;
-  const Bytes unused = result.at_peak_reserved.reserved -
-                       std::min(result.at_peak_reserved.reserved, result.at_peak_reserved.active);
+  const Bytes never = result.peak.reserved - std::min(result.peak.reserved, result.peak.active);
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
   list.push_back(figure("peak allocated", result.peak.allocated, "in blocks handed out"));
-  list.push_back(
-      figure("unused at peak", unused,
-             fmt::format("{:.1f} % of reserved", 100 * result.fragmentation.at_peak_reserved)));
+  list.push_back(figure(
+      "fragmentation", never,
+      fmt::format("{:.1f} % of reserved, above peak active", 100 * result.fragmentation.peak)));
   if (run.available) {
     list.push_back(figure("limit", *run.available, "what the allocator could take"));
   }
@@ -312,7 +317,7 @@ json::array settings_json(const Settings& settings) {
       setting("roundup_power2_divisions", divisions_text(settings), "off"),
       setting("garbage_collection_threshold", threshold(settings.garbage_collection_threshold),
               "off"),
-      setting("large segments", to_iec(settings.large_segment_size),
+      setting("large_segment_size_mb", to_iec(settings.large_segment_size),
               to_iec(usual.large_segment_size)),
   };
 }

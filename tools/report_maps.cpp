@@ -19,8 +19,8 @@ std::int64_t signed_count(Bytes bytes) {
 }
 
 std::string_view word(MomentKind kind) {
-  constexpr std::array<std::string_view, 6> kWords{"peak_reserved", "peak_allocated", "most_unused",
-                                                   "out_of_memory", "step_end",       "end"};
+  constexpr std::array<std::string_view, 6> kWords{
+      "peak_reserved", "peak_allocated", "most_fragmented", "out_of_memory", "step_end", "end"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 

@@ -38,11 +38,6 @@ std::vector<AllocationId> step_begins(const RequestTrace& trace, const Steps& st
   return begins;
 }
 
-Bytes unused_at_peak(const ReplayResult& result) {
-  return result.at_peak_reserved.reserved -
-         std::min(result.at_peak_reserved.reserved, result.at_peak_reserved.active);
-}
-
 std::string replay_verdict(const ReplayResult& result) {
   if (!result.ooms.empty()) {
     const OutOfMemory& oom = result.ooms.front().account;
@@ -53,9 +48,11 @@ std::string replay_verdict(const ReplayResult& result) {
         to_iec(oom.reserved), to_iec(oom.reserved - std::min(oom.reserved, oom.active)),
         often ? " (the first time)" : "");
   }
-  return fmt::format("Reserved at most {}, of which {} ({:.1f} %) lay unused at that moment",
-                     to_iec(result.peak.reserved), to_iec(unused_at_peak(result)),
-                     100 * result.fragmentation.at_peak_reserved);
+  return fmt::format(
+      "Reserved at most {}: {} ({:.1f} %) more than was ever in use at once",
+      to_iec(result.peak.reserved),
+      to_iec(result.peak.reserved - std::min(result.peak.reserved, result.peak.active)),
+      100 * result.fragmentation.peak);
 }
 
 /// The subject that reserves most; a note names the others.

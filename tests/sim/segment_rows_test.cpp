@@ -64,7 +64,7 @@ TEST_CASE("segment rows: blocks too narrow to be seen are joined, wide ones neve
   CHECK(cells[2].kind == CellKind::free);
 }
 
-TEST_CASE("segment rows: the largest segments have rows by address, the rest is summed by pool",
+TEST_CASE("segment rows: pinned bytes first, then size; rows by address, the rest summed by pool",
           "[sim][rows]") {
   MemoryMap map;
   map.segments = {segment(0, {{kActive, 2_MiB}}), segment(100, {{kFree, 30_MiB}}),

@@ -5,8 +5,8 @@
 const LINES = [
   {key: "reserved", label: "reserved", dash: null, width: 2, meaning: "taken from the device"},
   {key: "active", label: "active", dash: [2, 3], width: 1.6, meaning: "allocated, or freed and waiting for other streams"},
-  {key: "allocated", label: "allocated", dash: null, width: 1.4, meaning: "in blocks handed out and not yet freed"},
-  {key: "requested", label: "requested", dash: [7, 3], width: 1.4, meaning: "what the program asked for, before rounding"},
+  {key: "allocated", label: "allocated", dash: null, width: 2.4, meaning: "in blocks handed out and not yet freed"},
+  {key: "requested", label: "requested", dash: [7, 4], width: 1.2, meaning: "what the program asked for, before rounding"},
 ];
 
 /** The rows that dygraphs draws: [operation, [low, high, high] per line]. */
@@ -53,7 +53,7 @@ function startChart(data, actions) {
   const per = data.curves.operations_per_bucket;
   const top = highestOf(rows, 0);
   const shown = levels.filter(({bytes}) => bytes <= Math.max(top, 1) * 1.7);
-  const highest = Math.max(top, 1, ...shown.map(({bytes}) => bytes)) * 1.06;
+  const highest = Math.max(top, 1, ...shown.map(({bytes}) => bytes)) * 1.08;
   let cursor = Math.max(0, rows.length - 2);
 
   function colours() {
@@ -71,46 +71,73 @@ function startChart(data, actions) {
 
   function drawLevels(context, area, graph) {
     context.save();
-    context.font = "12px system-ui, sans-serif";
-    context.textAlign = "right";
-    let lastLabel = Infinity;
-    for (const level of [...shown].sort((a, b) => a.bytes - b.bytes)) {
+    for (const level of shown) {
       const y = Math.round(graph.toDomYCoord(level.bytes)) + .5;
-      if (y < area.y - 1 || y > area.y + area.h) {
-        continue;
-      }
-      context.strokeStyle = context.fillStyle = colour(level.paint);
+      context.strokeStyle = colour(level.paint);
       context.lineWidth = 1.5;
       context.setLineDash(level.dash);
       context.beginPath();
       context.moveTo(area.x, y);
       context.lineTo(area.x + area.w, y);
       context.stroke();
-      level.labelY = Math.min(y - 4, lastLabel - 15);
-      lastLabel = level.labelY;
     }
     context.restore();
   }
 
-  /** Above the lines, with a rim in the colour of the ground. */
+  /** Levels less than two pixels apart share a name. */
+  function levelNames(graph) {
+    const names = [];
+    for (const level of [...shown].sort((a, b) => b.bytes - a.bytes)) {
+      const y = graph.toDomYCoord(level.bytes);
+      const last = names[names.length - 1];
+      if (last && Math.abs(last.y - y) < 2) {
+        last.text = `${level.label}, ${last.text}`;
+      } else {
+        names.push({y, paint: level.paint, text: `${level.label} ${sizeText(level.bytes)}`});
+      }
+    }
+    return names;
+  }
+
+  /** The span in pixels that the curve of reserved covers in a tenth of the range at one side. */
+  function covered(graph, from, to) {
+    const ys = rows.filter(([x]) => x >= from && x <= to).map((row) => graph.toDomYCoord(row[1][1]));
+    return ys.length > 0 ? [Math.min(...ys) - 4, Math.max(...ys) + 4] : [-9, -9];
+  }
+
+  /** Above or below its line, at the left or at the right: where neither another name nor the
+      curve of reserved is in the way; with a rim in the colour of the ground in any case. */
   function drawLevelNames(graph) {
     const area = graph.getArea();
+    const [from, to] = graph.xAxisRange();
     const context = graph.canvas_.getContext("2d");
+    const curve = {left: covered(graph, from, from + (to - from) * .17),
+                   right: covered(graph, to - (to - from) * .17, to)};
+    const placed = [];
     context.save();
     context.font = "12px system-ui, sans-serif";
-    context.textAlign = "right";
     context.lineJoin = "round";
-    for (const level of shown) {
-      const y = graph.toDomYCoord(level.bytes);
-      if (y < area.y - 1 || y > area.y + area.h || level.labelY === undefined) {
-        continue;
+    const names = levelNames(graph);
+    for (const {y, paint, text} of names) {
+      const places = [];
+      for (const side of ["left", "right"]) {
+        for (const base of [y - 5, y + 14]) {
+          const inside = base - 10 >= area.y && base + 3 <= area.y + area.h;
+          const crowded = placed.some((other) => other.side === side && Math.abs(other.base - base) < 14);
+          const crossed = base + 3 > curve[side][0] && base - 10 < curve[side][1];
+          const struck = names.some((other) => other.y !== y && other.y > base - 12 && other.y < base + 4);
+          places.push({side, base, cost: (inside ? 0 : 100) + (crowded ? 50 : 0) + (crossed ? 5 : 0) + (struck ? 5 : 0) + (base > y ? 1 : 0)});
+        }
       }
-      const text = `${level.label} ${sizeText(level.bytes)}`;
+      const best = places.reduce((a, b) => b.cost < a.cost ? b : a);
+      placed.push(best);
+      const x = best.side === "left" ? area.x + 8 : area.x + area.w - 8;
+      context.textAlign = best.side;
       context.strokeStyle = colour("ground");
       context.lineWidth = 4;
-      context.strokeText(text, area.x + area.w - 6, level.labelY);
-      context.fillStyle = colour(level.paint);
-      context.fillText(text, area.x + area.w - 6, level.labelY);
+      context.strokeText(text, x, best.base);
+      context.fillStyle = colour(paint);
+      context.fillText(text, x, best.base);
     }
     context.restore();
   }
@@ -156,6 +183,7 @@ function startChart(data, actions) {
     dateWindow: [0, end],
     valueRange: [0, highest],
     animatedZooms: false,
+    interactionModel: {...Dygraph.defaultInteractionModel, dblclick: () => reset()},
     axes: {
       x: {ticker: xTicks, valueFormatter: countText, drawGrid: false},
       y: {ticker: yTicks, axisLabelWidth: 72},
@@ -176,8 +204,8 @@ function startChart(data, actions) {
     ...colours(),
   });
   host.append(line);
-  for (const canvas of host.querySelectorAll("canvas")) {
-    canvas.setAttribute("aria-hidden", "true");
+  for (const picture of host.querySelectorAll("canvas, img")) {
+    picture.setAttribute("aria-hidden", "true");
   }
 
   const cells = drawLegend(data, rows, levels, graph);
@@ -294,7 +322,7 @@ function drawLegend(data, rows, levels, graph) {
     return cell;
   });
   for (const level of levels) {
-    const name = element("label", {}, element("span", {style: "width:13px"}), lineSample(level, level.paint), level.label);
+    const name = element("label", {}, element("span", {class: "spacer"}), lineSample(level, level.paint), level.label);
     body.append(element("tr", {}, element("td", {}, name), element("td", {class: "number"}, ""),
                         element("td", {class: "number"}, sizeText(level.bytes)),
                         element("td", {}, level.meaning)));

@@ -1,6 +1,6 @@
 // Flame graphs (d3's partition layout): bytes by call stack, outermost frame on top, so that a page
 // reads from the program down to the library. Frames of PyTorch itself are left out where the
-// program's own are there; a box brings them back.
+// program's own are there, and its machinery everywhere; a box brings them back.
 
 const FRAME_HEIGHT = 19;
 
@@ -10,7 +10,31 @@ function flameTree(entry, frames) {
   const [frame, value, children = [], joined = 0] = entry;
   const node = {frame, value, joined, children: children.map((child) => flameTree(child, frames))};
   node.library = frame >= 0 && isLibrary(frames[frame]);
+  node.machinery = node.library && MACHINERY.test(frames[frame][0].replace(/^(void|bool) /, ""));
   return node;
+}
+
+/** Modules of a generated trace by the parts of their path, all layers as one: "h.0.mlp" becomes
+    h > * > mlp. Frames that this needs are added to `frames`. */
+function withModulePaths(tree, frames) {
+  const numbers = new Map();
+  const frameOf = (part) => {
+    if (!numbers.has(part)) {
+      numbers.set(part, frames.push([part, "module"]) - 1);
+    }
+    return numbers.get(part);
+  };
+  const expand = (node) => {
+    const children = node.children.map(expand);
+    const [label, origin] = node.frame >= 0 ? frames[node.frame] : ["", ""];
+    if (origin !== "module") {
+      return {...node, children};
+    }
+    const parts = label.split(".").map((part) => (/^\d+$/.test(part) ? "*" : part));
+    return parts.reduceRight((inner, part) =>
+        [{...node, frame: frameOf(part), children: inner}], children)[0];
+  };
+  return expand(tree);
 }
 
 function isLibrary([, origin]) {
@@ -20,36 +44,44 @@ function isLibrary([, origin]) {
   return !/\.py:\d+$|^<ipython/.test(origin) || /\/torch\/|^<frozen |\/runpy\.py:|^torch\//.test(origin);
 }
 
+/** What every stack of C++ passes through: the unwinder, dispatch, allocation, threads. */
+const MACHINERY = new RegExp("^(torch::(unwind|CapturedTraceback|cuda::)|c10::|at::(detail|native::empty)|at::\\w+ at::detail|" +
+    "execute_native_thread|pthread_|__xmknodat|clone|start_thread|.*(::redispatch\\(|wrap_kernel_functor|thread_init|thread_main|Node::operator))");
+
 function hasOwn(node) {
   return (node.frame >= 0 && !node.library) || node.children.some(hasOwn);
 }
 
 /** The tree without the library's frames, below and above the program's own. */
 function withoutLibrary(node, below = false) {
-  const merged = new Map();
-  const adopt = (child) => {
-    const known = merged.get(child.frame);
-    if (known && child.frame >= 0) {
+  const children = [];
+  const collect = (child) => {
+    if (child.library && (below || child.machinery || hasOwn(child))) {
+      child.children.forEach(collect);
+    } else if (!(below && child.frame < 0)) {
+      children.push(withoutLibrary(child, below || (child.frame >= 0 && !child.library)));
+    }
+  };
+  node.children.forEach(collect);
+  return {...node, children};
+}
+
+/** Children with the same frame as one, largest first. */
+function merged(node) {
+  const alike = new Map();
+  for (const child of node.children) {
+    const key = `${child.frame} ${child.joined > 0}`;
+    const known = alike.get(key);
+    if (known) {
       known.value += child.value;
+      known.joined += child.joined;
       known.children.push(...child.children);
     } else {
-      merged.set(child.frame >= 0 ? child.frame : `${child.frame} ${merged.size}`, {...child, children: [...child.children]});
+      alike.set(key, {...child, children: [...child.children]});
     }
-  };
-  const collect = (children, inside) => {
-    for (const child of children) {
-      const skipped = child.library && (inside || hasOwn(child));
-      if (skipped) {
-        collect(child.children, inside);
-      } else if (!(inside && child.frame < 0)) {
-        adopt(child);
-      }
-    }
-  };
-  collect(node.children, below);
-  const children = [...merged.values()].map((child) =>
-      withoutLibrary(child, below || (child.frame >= 0 && !child.library)));
-  return {...node, children: children.sort((a, b) => b.value - a.value)};
+  }
+  const children = [...alike.values()].map(merged).sort((a, b) => b.value - a.value);
+  return {...node, children};
 }
 
 /** What d3 sums up: leaves only, so what ends in a node is a leaf of its own. */
@@ -83,7 +115,7 @@ function startFlame(data) {
     if (node.frame < 0) return "(no stack recorded)";
     const [label, origin] = flame.frames[node.frame];
     const file = origin.replace(/^.*\//, "");
-    return /:\d+$/.test(file) ? `${label}  ${file}` : label;
+    return /:\d+$/.test(file) ? `${label}  ${file}` : shortName(label);
   }
 
   function originOf(node) {
@@ -92,15 +124,16 @@ function startFlame(data) {
 
   function describe(node) {
     const origin = originOf(node);
-    info.textContent = `${nameOf(node)}${origin.includes("/") ? ` (${origin})` : ""}: ${sizeText(node.total)}, ` +
+    const name = node.frame >= 0 && !node.root ? flame.frames[node.frame][0] : nameOf(node);
+    info.textContent = `${name}${origin.includes("/") ? ` (${origin})` : ""}: ${sizeText(node.total)}, ` +
         `${percentText(node.total, root.total)} of all`;
   }
 
   function load() {
     flame = data.flames.find(({id}) => id === choice.value);
-    const tree = flameTree(flame.root, flame.frames);
-    tree.library = false;
-    root = withOwnLeaves(library.checked ? tree : withoutLibrary(tree));
+    flame.tree = flame.tree || withModulePaths(flameTree(flame.root, flame.frames), flame.frames);
+    const {tree} = flame;
+    root = withOwnLeaves(merged(library.checked ? tree : withoutLibrary(tree)));
     root.root = true;
     zoomed = root;
     current = root;
@@ -135,7 +168,7 @@ function startFlame(data) {
   function draw() {
     const pixels = host.getBoundingClientRect().width || 800;
     host.replaceChildren();
-    info.textContent = "";
+    info.textContent = "Point at a frame to see its bytes; choose it to widen it.";
     if (root.total === 0) {
       host.append(element("p", {class: "empty"}, "Nothing to show."));
       return;

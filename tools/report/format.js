@@ -33,8 +33,8 @@ function percentText(part, whole) {
   return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "-";
 }
 
-/** Values for an axis from 0 to `highest` in the unit that suits it: at most `count` steps of
-    1, 2 or 5 times a power of ten (below the kibi steps: of two). */
+/** Values for an axis from 0 to `highest` in the unit that suits it: about `count` steps of 1, 2 or
+    5 times a power of ten. */
 function sizeTicks(highest, count) {
   const unit = 1024 ** unitOf(Math.max(highest, 1));
   const rough = Math.max(highest / unit / count, 1e-9);
@@ -45,8 +45,14 @@ function sizeTicks(highest, count) {
     ticks.push(i * step * unit);
   }
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const label = (bytes) => `${(bytes / unit).toFixed(digits)} ${UNITS[unitOf(Math.max(highest, 1))]}`;
+  const label = (bytes) => bytes === 0 ? "0" : `${(bytes / unit).toFixed(digits)} ${UNITS[unitOf(Math.max(highest, 1))]}`;
   return ticks.map((v) => ({v, label: label(v)}));
+}
+
+/** A C++ function without what makes its name long; other names as they are. */
+function shortName(name) {
+  const plain = name.replace(/\(anonymous namespace\)::/g, "");
+  return plain.includes("::") ? plain.replace(/\(.*$/, "()").replace(/^(void|bool|at::Tensor\w*) /, "") : plain;
 }
 
 const byId = (id) => document.getElementById(id);

@@ -4,7 +4,7 @@
 function drawSummary(data) {
   document.title = `Highwater: ${data.title}`;
   byId("title").textContent = data.title;
-  byId("subtitle").textContent = `${data.plan ? "simulated plan" : `device ${data.device}`}, ${plural(data.operations, "operation")}`;
+  byId("subtitle").textContent = `${data.plan ? "simulated plan" : `device ${data.device}`}, ${plural(data.operations, "operation")} of the allocator`;
   const verdict = byId("verdict");
   const signs = {fits: ["good", "\u2713"], out_of_memory: ["bad", "\u2717"], unlimited: ["", "\u2022"]};
   const [look, sign] = signs[data.outcome];
@@ -16,6 +16,25 @@ function drawSummary(data) {
   }
 }
 
+/** Why memory ran out, and what would have helped, each tried by a replay. */
+function drawWhy(data) {
+  const host = byId("why");
+  if (data.evidence && data.evidence.length > 0) {
+    host.append(element("h3", {}, "Why"), element("ul", {}, ...data.evidence.map((line) => element("li", {}, line))));
+  }
+  if (data.trials && data.trials.length > 0) {
+    const rows = data.trials.map(({text, serves}) =>
+        element("li", {class: serves ? "helps" : "fails"}, element("span", {class: "sign", "aria-hidden": "true"}, serves ? "\u2713" : "\u2717"), text));
+    host.append(element("h3", {}, "What would have helped, each tried by a replay"), element("ul", {class: "trials"}, ...rows));
+  }
+}
+
+function drawDrift(data) {
+  const lines = data.drift || [];
+  byId("steps").hidden = lines.length === 0;
+  byId("drift-list").append(...lines.map((line) => element("li", {}, line)));
+}
+
 function drawBars(data) {
   if (!data.bars) {
     return;
@@ -23,10 +42,10 @@ function drawBars(data) {
   const host = byId("bars");
   const highest = Math.max(1, ...data.bars.map(({bytes}) => bytes));
   host.append(element("h3", {}, "What settings could win"));
-  for (const {label, bytes, kind, note} of data.bars) {
+  for (const {label, bytes, kind, ran_out: ranOut} of data.bars) {
     const fill = element("div", {class: "fill"});
     fill.style.width = `${100 * bytes / highest}%`;
-    host.append(element("div", {class: `bar ${kind}`, title: note || label}, element("span", {class: "what"}, label),
+    host.append(element("div", {class: `bar ${kind}`}, element("span", {class: "what"}, label, ranOut ? element("em", {}, " ran out") : ""),
                         element("div", {class: "track", "aria-hidden": "true"}, fill),
                         element("span", {class: "value"}, sizeText(bytes))));
   }
@@ -36,10 +55,13 @@ function drawBars(data) {
 function startMoments(data, shown) {
   const select = byId("moment");
   data.moments.forEach((moment, i) => {
-    select.append(element("option", {value: i}, `${i + 1}. ${momentName(moment)}, operation ${countText(moment.operation)}`));
+    select.append(element("option", {value: i}, `${i + 1}. ${momentName(moment)} (operation ${countText(moment.operation)})`));
   });
   const first = (kind) => data.moments.findIndex(({kinds}) => kinds.includes(kind));
-  const start = Math.max(first("out_of_memory") >= 0 ? first("out_of_memory") : first("peak_reserved"), 0);
+  // What was reserved before the file begins says little.
+  const early = first("peak_reserved") >= 0 && data.moments[first("peak_reserved")].operation === 0;
+  const wanted = first("out_of_memory") >= 0 ? "out_of_memory" : early ? "peak_allocated" : "peak_reserved";
+  const start = Math.max(first(wanted), 0);
   select.value = String(start);
   select.addEventListener("change", () => shown(Number(select.value)));
   return start;
@@ -57,7 +79,9 @@ function main() {
   const data = JSON.parse(byId("report-data").textContent);
   startTheme();
   drawSummary(data);
+  drawWhy(data);
   drawBars(data);
+  drawDrift(data);
   let chosen = 0;
   let chart = null;
   let last = null;

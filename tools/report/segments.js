@@ -8,7 +8,7 @@ const CELL_CLASSES = ["free", "active", "pending", "mixed"];
 const MOMENT_NAMES = {
   peak_reserved: "peak reserved",
   peak_allocated: "peak allocated",
-  most_unused: "most unused",
+  most_fragmented: "most fragmented",
   out_of_memory: "out of memory",
   step_end: "end of step",
   end: "end",
@@ -183,7 +183,7 @@ function startSegments(data) {
   function drawRests(rests) {
     const total = rests.reduce((sum, rest) => sum + rest.segments, 0);
     const table = element("table");
-    table.append(tableHead(["Smaller segments without a row", "#Segments", "#Reserved", "#Active", "#Pending", "#Free"]));
+    table.append(tableHead(["Segments without a row of their own", "#Segments", "#Reserved", "#Active", "#Pending", "#Free"]));
     const body = element("tbody");
     for (const rest of rests) {
       body.append(tableRow([rowKind(rest), countText(rest.segments), sizeText(rest.size), sizeText(rest.active),
@@ -198,7 +198,7 @@ function startSegments(data) {
     const rows = [...map.rows].sort(orders[order.value]);
     const largest = Math.max(1, ...rows.map((row) => row.size));
     picked = null;
-    info.textContent = "";
+    info.textContent = "Point at a block to see its size and who asked for it.";
     host.replaceChildren();
     const probe = element("div", {class: "row"}, element("span", {class: "label"}), element("div"));
     host.append(probe);

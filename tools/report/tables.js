@@ -20,6 +20,11 @@ function meter(part, whole) {
   return element("span", {class: "meter", "aria-hidden": "true"}, bar);
 }
 
+/** A site for people; all of it on demand. */
+function siteName(name) {
+  return element("span", {class: "site-name", title: name}, shortName(name));
+}
+
 function siteTable(columns, rows, rest, caption) {
   const table = element("table", {"aria-label": caption});
   table.append(tableHead(columns));
@@ -43,7 +48,7 @@ function drawHolders(data) {
   byId("holders-about").textContent = `Allocated blocks by call site at operation ${countText(moment.operation)}, ` +
       `where allocated was highest: ${sizeText(total)}.`;
   const row = ([site, bytes, blocks]) => {
-    const made = tableRow([data.sites[site], meter(bytes, rows[0][1]), sizeText(bytes), percentText(bytes, total), countText(blocks)], [2, 3, 4]);
+    const made = tableRow([siteName(data.sites[site]), meter(bytes, rows[0][1]), sizeText(bytes), percentText(bytes, total), countText(blocks)], [2, 3, 4]);
     made.children[0].className = "site";
     made.children[1].className = "share";
     return made;
@@ -63,7 +68,7 @@ function drawBlame(data) {
       `pinned by those blocks, in equal shares. On average over the run ${sizeText(average)} were pinned; at the highest reserved ` +
       `${sizeText(pinned)}, and ${sizeText(unused)} lay in whole free pieces, which empty_cache returns.`;
   const row = ([site, mean, at, active, blocks]) => {
-    const made = tableRow([data.sites[site], meter(mean, rows[0][1]), sizeText(mean), sizeText(at), sizeText(active), countText(blocks)], [2, 3, 4, 5]);
+    const made = tableRow([siteName(data.sites[site]), meter(mean, rows[0][1]), sizeText(mean), sizeText(at), sizeText(active), countText(blocks)], [2, 3, 4, 5]);
     made.children[0].className = "site";
     made.children[1].className = "share";
     return made;

@@ -76,7 +76,7 @@ function startTracks(data, choose) {
   function drawPins(y, area, toX, chosen) {
     const seen = data.moments.map((moment, i) => ({moment, i, x: toX(moment.operation)}))
         .filter(({x}) => x >= area.x - 1 && x <= area.x + area.w + 1);
-    const xs = apart(seen.map(({x}) => x), 21, area.x + 6, area.x + area.w - 2);
+    const xs = apart(seen.map(({x}) => x), 21, area.x + 9, area.x + area.w - 8);
     seen.forEach(({moment, i, x}, k) => {
       const pin = svgElement("g", {class: i === chosen ? "pin chosen" : "pin", role: "button", tabindex: "0",
                                    "data-moment": i, "aria-pressed": String(i === chosen),
