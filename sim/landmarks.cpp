@@ -10,6 +10,8 @@ constexpr std::size_t kFewest = 4;          // occurrences
 constexpr std::size_t kShortestPeriod = 8;  // requests; shorter ones are loops inside of a step
 constexpr std::size_t kFewestSymbols = 2;   // that share a period
 
+constexpr std::size_t kJudgedPerLandmark = 50;  // at most, so that chance does not make a period
+
 struct Landmark {
   std::uint32_t symbol = 0;
   std::size_t period = 0;  ///< the median distance
@@ -56,11 +58,12 @@ std::size_t uneven_distances(const Marks& marks, std::size_t period) {
   return uneven;
 }
 
-void add_if_even(std::uint32_t symbol, const std::vector<std::size_t>& at, std::size_t length,
-                 std::vector<Landmark>& found) {
-  if (at.size() < kFewest || 2 * (at.back() - at.front()) < length) {
-    return;
-  }
+/// Whether a symbol comes often enough to be judged.
+bool is_frequent(const Marks& at, std::size_t length) {
+  return at.size() >= kFewest && 2 * (at.back() - at.front()) >= length;
+}
+
+void add_if_even(std::uint32_t symbol, const Marks& at, std::vector<Landmark>& found) {
   std::vector<std::size_t> distances;
   for (std::size_t i = 1; i < at.size(); ++i) {
     distances.push_back(at[i] - at[i - 1]);
@@ -73,8 +76,9 @@ void add_if_even(std::uint32_t symbol, const std::vector<std::size_t>& at, std::
   }
 }
 
-/// The longest period that enough landmarks share; `found` is in order of periods.
-std::size_t shared_period(const std::vector<Landmark>& found) {
+/// The longest period that enough landmarks share; `found` is in order of periods, `judged` the
+/// number of symbols it was found among: of many some are even by chance.
+std::size_t shared_period(const std::vector<Landmark>& found, std::size_t judged) {
   std::vector<std::size_t> sharing(found.size());  // landmarks from this one up to 5 % above
   std::size_t last = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -85,7 +89,8 @@ std::size_t shared_period(const std::vector<Landmark>& found) {
   }
   const std::size_t most = found.empty() ? 0 : std::ranges::max(sharing);
   for (std::size_t i = found.size(); i-- > 0;) {
-    if (sharing[i] >= kFewestSymbols && sharing[i] * 10 >= most) {
+    if (sharing[i] >= kFewestSymbols && sharing[i] * 10 >= most &&
+        sharing[i] * kJudgedPerLandmark >= judged) {
       return found[i].period;
     }
   }
@@ -97,11 +102,15 @@ std::size_t shared_period(const std::vector<Landmark>& found) {
 std::vector<std::size_t> landmarks(std::span<const std::uint32_t> symbols) {
   const Positions positions = positions_of(symbols);
   std::vector<Landmark> found;
+  std::size_t judged = 0;
   for (std::uint32_t symbol = 0; symbol < positions.size(); ++symbol) {
-    add_if_even(symbol, positions[symbol], symbols.size(), found);
+    if (is_frequent(positions[symbol], symbols.size())) {
+      ++judged;
+      add_if_even(symbol, positions[symbol], found);
+    }
   }
   std::ranges::stable_sort(found, {}, &Landmark::period);
-  const std::size_t period = shared_period(found);
+  const std::size_t period = shared_period(found, judged);
   std::erase_if(found, [period](const Landmark& mark) { return !is_near(mark.period, period); });
   if (period == 0 || found.empty()) {
     return {};

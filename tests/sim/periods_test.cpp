@@ -162,6 +162,15 @@ TEST_CASE("landmarks: what is asked for at start-up, too, is no step", "[sim][pe
   CHECK(landmarks(symbols) == std::vector<std::size_t>{24, 46, 68, 90, 112, 134});
 }
 
+TEST_CASE("landmarks: among many symbols some are even by chance", "[sim][periods]") {
+  test::Dice dice(9);
+  Symbols symbols;
+  for (int i = 0; i < 40000; ++i) {
+    symbols.push_back(static_cast<std::uint32_t>(dice.below(8000)));
+  }
+  CHECK(landmarks(symbols).empty());
+}
+
 TEST_CASE("periods: equal steps behind a start-up, cut where the least is alive",
           "[sim][periods]") {
   LoopWriter loop;
