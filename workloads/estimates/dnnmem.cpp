@@ -66,7 +66,7 @@ Bytes dnnmem_weights(const ComputeGraph& graph, const RequestTrace& trace,
   const std::uint64_t begin = graph.begin(range.first);
   Bytes sum;
   std::uint32_t block = 0;
-  for (const Lifetime& life : lifetimes(graph, trace)) {
+  for (const TensorLifetime& life : lifetimes(graph, trace)) {
     const TensorId tensor(block++);
     const bool exists = life.allocated < begin && life.freed >= begin;
     if (exists && graph.category(tensor) == Category::parameter) {

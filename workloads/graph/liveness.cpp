@@ -33,8 +33,8 @@ struct EventRange {
 
 /// The peak of requested bytes within `range` when block b dies before event death(b).
 template <class Death>
-Bytes peak_with(const ComputeGraph& graph, const std::vector<Lifetime>& lives, EventRange range,
-                Death death) {
+Bytes peak_with(const ComputeGraph& graph, const std::vector<TensorLifetime>& lives,
+                EventRange range, Death death) {
   std::vector<std::pair<std::uint64_t, std::size_t>> deaths;
   std::vector<std::pair<std::uint64_t, std::size_t>> births;
   for (std::size_t i = 0; i < lives.size(); ++i) {
@@ -93,14 +93,14 @@ Holding holding_of(const ComputeGraph& graph, TensorId block, std::uint64_t even
 
 LivenessPeaks peaks_in(const ComputeGraph& graph, const RequestTrace& trace, EventRange range) {
   const auto lives = lifetimes(graph, trace);
-  return {peak_with(graph, lives, range, [](const Lifetime& life) { return life.freed; }),
-          peak_with(graph, lives, range, [](const Lifetime& life) { return life.needed; })};
+  return {peak_with(graph, lives, range, [](const TensorLifetime& life) { return life.freed; }),
+          peak_with(graph, lives, range, [](const TensorLifetime& life) { return life.needed; })};
 }
 
 }  // namespace
 
-std::vector<Lifetime> lifetimes(const ComputeGraph& graph, const RequestTrace& trace) {
-  std::vector<Lifetime> lives(graph.tensor_count());
+std::vector<TensorLifetime> lifetimes(const ComputeGraph& graph, const RequestTrace& trace) {
+  std::vector<TensorLifetime> lives(graph.tensor_count());
   std::uint64_t position = 0;
   for (const Event& event : trace.events) {
     if (event.kind == EventKind::alloc) {

@@ -14,7 +14,7 @@
 namespace highwater {
 
 /// A block's life in positions of the trace.
-struct Lifetime {
+struct TensorLifetime {
   std::uint64_t allocated = 0;  ///< index of its allocation
   std::uint64_t needed = 0;     ///< events before the end of its last use
   std::uint64_t freed = 0;      ///< index of its release; the trace's length if there is none
@@ -24,7 +24,7 @@ struct Lifetime {
 };
 
 /// By TensorId.
-std::vector<Lifetime> lifetimes(const ComputeGraph& graph, const RequestTrace& trace);
+std::vector<TensorLifetime> lifetimes(const ComputeGraph& graph, const RequestTrace& trace);
 
 /// The peak of requested bytes if every block were freed at its last use; what the run needs beyond
 /// that is the price of Python frames and references.
