@@ -24,9 +24,8 @@ std::size_t options_set(const Settings& settings) {
 
 class SettingsSearch {
  public:
-  SettingsSearch(const RequestTrace& trace, const ReplayOptions& options, Advice& advice,
-                 const std::function<void(std::size_t, std::size_t)>& done)
-      : trace_(&trace), options_(options), advice_(&advice), done_(&done) {
+  SettingsSearch(const RequestTrace& trace, const ReplayOptions& options, Advice& advice)
+      : trace_(&trace), options_(options), advice_(&advice) {
     const bool is_limited = options.capacity || options.memory_limit || options.fraction;
     candidates_ =
         candidate_values(trace, is_limited ? MemoryBound::limited : MemoryBound::unlimited);
@@ -121,10 +120,7 @@ class SettingsSearch {
         cases.back().settings = settings;
       }
     }
-    const std::size_t before = trials().size();
-    std::vector<ReplayResult> results = sweep(*trace_, cases, [&](std::size_t finished) {
-      (*done_)(before + finished, before + cases.size());
-    });
+    std::vector<ReplayResult> results = sweep(*trace_, cases);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       trials().push_back({.settings = cases[i].settings,
                           .options = options_set(cases[i].settings),
@@ -160,7 +156,6 @@ class SettingsSearch {
   const RequestTrace* trace_;
   ReplayOptions options_;
   Advice* advice_;
-  const std::function<void(std::size_t, std::size_t)>* done_;
   std::vector<OptionValues> candidates_;
   Bytes lowest_;
 };
@@ -174,14 +169,13 @@ bool Advice::is_worth_it() const {
   return !present.survives() || best().result.peak.reserved + noise <= present.result.peak.reserved;
 }
 
-Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
-                       const std::function<void(std::size_t, std::size_t)>& done) {
+Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise) {
   Advice advice;
   advice.noise = noise;
   ReplayOptions plain = options;
   plain.observer = nullptr;
   plain.decisions = DecisionDetail::none;
-  SettingsSearch(trace, plain, advice, done).run();
+  SettingsSearch(trace, plain, advice).run();
   return advice;
 }
 

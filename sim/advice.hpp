@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,10 +41,7 @@ struct Advice {
   [[nodiscard]] bool is_worth_it() const;
 };
 
-/// Searches. `noise` as above; `done` is told how many replays are finished, and of how many.
-/// @throws InputError as replay()
-Advice search_settings(
-    const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
-    const std::function<void(std::size_t, std::size_t)>& done = [](std::size_t, std::size_t) {});
+/// Searches; `noise` as in Advice. @throws InputError as replay()
+Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise);
 
 }  // namespace highwater

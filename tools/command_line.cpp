@@ -1,11 +1,10 @@
 #include "tools/command_line.hpp"
 
-#include <sstream>
-
 #include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/help_text.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 
@@ -33,7 +32,7 @@ std::optional<std::string> nearest_word(std::string_view word,
   return nearest;
 }
 
-OptionParser::OptionParser(const Command& command) : command_(&command), options_("Options", 96) {
+OptionParser::OptionParser(const Command& command) : command_(&command), options_("Options") {
   options_.add_options()("help,h", "show this help");
 }
 
@@ -49,11 +48,28 @@ void OptionParser::add_format() {
 }
 
 std::string OptionParser::help() const {
-  std::ostringstream text;
-  text << "Usage: highwater " << command_->name << " " << command_->arguments << "\n\n"
-       << command_->description << "\n\n"
-       << options_ << "\nExample: " << command_->example << "\n";
-  return text.str();
+  std::vector<HelpEntry> entries;
+  for (const auto& option : options_.options()) {
+    const std::string value = option->format_parameter();
+    const std::string gap = value.empty() || value.starts_with('[') ? "" : " ";
+    HelpEntry& entry = entries.emplace_back();
+    entry.name = option->format_name() + gap + value;
+    entry.lines.push_back(option->description());
+    if (const auto note = notes_.find(option->long_name()); note != notes_.end()) {
+      entry.lines.insert(entry.lines.end(), note->second.begin(), note->second.end());
+    }
+  }
+  return fmt::format("Usage: highwater {} {}\n\n{}\n\nOptions:\n{}\nExample: {}\n", command_->name,
+                     command_->arguments, command_->description, help_text(entries),
+                     command_->example);
+}
+
+std::vector<std::string> OptionParser::names() const {
+  std::vector<std::string> names;
+  for (const auto& option : options_.options()) {
+    names.push_back(option->long_name());
+  }
+  return names;
 }
 
 po::variables_map OptionParser::parse(const Arguments& arguments) const {

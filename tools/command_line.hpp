@@ -5,8 +5,10 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/program_options/options_description.hpp>
@@ -59,6 +61,14 @@ class OptionParser {
 
   /// Arguments without a dash, by name; `max` -1 = any number.
   void positional(const char* name, int max);
+
+  /// Lines of their own below what --help says about `option`: its default and where that is from.
+  void note(const std::string& option, std::vector<std::string> lines) {
+    notes_[option] = std::move(lines);
+  }
+
+  /// Names of all options, without dashes, in the order of --help.
+  [[nodiscard]] std::vector<std::string> names() const;
   /// Adds --format.
   void add_format();
 
@@ -74,6 +84,7 @@ class OptionParser {
   const Command* command_;
   boost::program_options::options_description options_;
   boost::program_options::options_description hidden_;
+  std::map<std::string, std::vector<std::string>> notes_;
   boost::program_options::positional_options_description positional_;
 };
 

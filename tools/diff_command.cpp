@@ -41,6 +41,8 @@ OptionParser option_parser() {
                                                           "lines shown of one of them")(
       "ignore-free-order", "frees with no allocation between them may come in any order");
   parser.add_format();
+  parser.note("format", {"the exit code is 0 where traces differ, too: a difference is the answer, "
+                         "not a failure (validate and conformance exit with 1)"});
   parser.positional("files", -1);
   return parser;
 }

@@ -1,8 +1,10 @@
 // The largest batch that fits, by search over simulations.
 //
 // Doubling finds a batch that does not fit, bisection the border between it and the largest that
-// did. Memory need not grow evenly with the batch (kernels change, the allocator's segments do), so
-// a batch above the border may fit again: the search says what it tried and claims no more.
+// did. Where the capacity is known the search aims first: a line through two batches that fit says
+// about where the border is, and steps from there that double find it. Memory need not grow evenly
+// with the batch (kernels change, the allocator's segments do), so a batch above the border may fit
+// again: the search says what it tried and claims no more.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +35,11 @@ struct BatchSearch {
 
 inline constexpr std::int64_t kLargestBatchTried = 65536;
 
-/// `simulate` is called once per batch, from 1 to `limit`.
+/// `simulate` is called once per batch, from 1 to `limit`. With a `capacity` to aim at it is called
+/// less often, and finds the same border where memory grows with the batch.
 BatchSearch find_batch(const std::function<BatchTrial(std::int64_t)>& simulate,
-                       std::int64_t limit = kLargestBatchTried);
+                       std::int64_t limit = kLargestBatchTried,
+                       std::optional<Bytes> capacity = std::nullopt);
 
 /// "12 (13 does not fit; tried 1, 2, 4, 8, 16, 12, 14, 13)".
 std::string describe(const BatchSearch& search);

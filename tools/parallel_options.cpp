@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "tools/ddp_options.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/zero_words.hpp"
 
@@ -55,127 +56,103 @@ void read_zero(PlanReader& reader, Zero& zero) {
 }
 
 void add_axis_options(OptionParser& parser) {
-  parser.add()("dp", text_value("N"), "data-parallel ranks; default 1")(
+  parser.add()("dp", text_value("N"), "data-parallel ranks")(
       "dp-kind", text_value("K"),
-      (choices(kDataParallels) +
-       "; default ddp. zero kinds are DeepSpeed's engine, or the framework's own")
-          .c_str())("tp", text_value("N"), "tensor-parallel ranks; default 1")(
-      "tp-kind", text_value("K"), (choices(kTensorParallels) + "; default megatron").c_str())(
+      (choices(kDataParallels) + "; zero kinds are DeepSpeed's engine, or the framework's own")
+          .c_str())("tp", text_value("N"), "tensor-parallel ranks")(
+      "tp-kind", text_value("K"), choices(kTensorParallels).c_str())(
       "sp", flag_value(),
-      "sequence parallelism along the tensor-parallel ranks: norms work on a part each; default "
-      "false")(
+      "sequence parallelism along the tensor-parallel ranks: norms work on a part each")(
       "loss-parallel", flag_value(),
-      "tp-kind dtensor: logits stay split over the vocabulary (torch.distributed.tensor.parallel."
-      "loss_parallel); default false")("pp", text_value("N"), "pipeline stages; default 1")(
-      "pp-schedule", text_value("S"), (choices(kSchedules) + "; default 1f1b").c_str())(
-      "pp-chunks", text_value("N"), "model chunks per rank of an interleaved schedule; default 2")(
-      "cp", text_value("N"), "context-parallel ranks: parts of each sequence; default 1")(
+      "tp-kind dtensor: logits stay split over the vocabulary (loss_parallel)")(
+      "pp", text_value("N"), "pipeline stages")("pp-schedule", text_value("S"),
+                                                choices(kSchedules).c_str())(
+      "pp-chunks", text_value("N"), "model chunks per rank of an interleaved schedule")(
+      "cp", text_value("N"), "context-parallel ranks: parts of each sequence")(
       "cp-kind", text_value("K"),
-      (choices(kContextParallels) +
-       "; default ring (Megatron's cp_comm_type p2p; ulysses is its a2a)")
-          .c_str())("ep", text_value("N"), "ranks that share the experts, of dp * cp; default 1")(
+      (choices(kContextParallels) + "; Megatron's cp_comm_type p2p and a2a").c_str())(
+      "ep", text_value("N"), "ranks that share the experts, of dp * cp")(
       "moe-capacity-factor", text_value("X"),
       "every expert takes X times its even share of tokens, padded "
-      "(--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity); default none: "
-      "dropless")(
+      "(--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity); none: dropless")(
       "moe-imbalance", text_value("X"),
-      "dropless: the busiest expert-parallel rank receives X times the mean; default 1")(
+      "dropless: the busiest expert-parallel rank receives X times the mean")(
       "offload", text_value("W"),
       (choices(kOffloads) +
-       "; default none. Simulated: optimizer with DeepSpeed's zero1 and zero2; others by closed "
-       "forms only")
+       ". params and both with fsdp1, fsdp2: parameters, gradients and optimizer "
+       "states in pinned host memory (CPUOffload, CPUOffloadPolicy(pin_memory=True)); optimizer "
+       "with DeepSpeed's zero1, zero2, zero3; activations: torch.autograd.graph.save_on_cpu("
+       "pin_memory=True) around forward and loss")
           .c_str());
 }
 
 void add_ddp_and_gemini_options(OptionParser& parser) {
-  parser.add()("bucket-cap-mb", text_value("MIB"),
-               "size of DDP's gradient buckets; default 25, and 1 for the first")(
-      "gemini-min-chunk", text_value("N"),
-      "smallest sharded chunk of Gemini in elements; default 33554432 (Colossal-AI: "
-      "min_chunk_size_mb 32)")(
+  parser.add()("bucket-cap-mb", text_value("MIB"), "size of DDP's gradient buckets")(
+      "gemini-min-chunk", text_value("N"), "smallest sharded chunk of Gemini in elements")(
       "gemini-search-range", text_value("N"),
-      "how far above the smallest size Gemini searches, in elements; default 33554432 "
-      "(search_range_mb 32)")("gemini-search-step", text_value("N"),
-                              "step of that search; default 1024 (hidden_dim not given)")(
-      "gemini-gather-lone", flag_value(),
-      "chunks that one rank has alone stay gathered; default true (LLMem's change of "
-      "search_utils.py)")("gemini-empty-cache", flag_value(),
-                          "the cache is emptied after wrapping and the first backward; default "
-                          "true (LLMem's scripts)")(
+      "how far above the smallest size Gemini searches, in elements")(
+      "gemini-search-step", text_value("N"), "step of that search")(
+      "gemini-gather-lone", flag_value(), "chunks that one rank has alone stay gathered")(
+      "gemini-empty-cache", flag_value(),
+      "the cache is emptied after wrapping and the first backward")(
       "bucket-view", flag_value(),
-      "gradients are views into DDP's buckets (gradient_as_bucket_view); default false")(
-      "static-graph", flag_value(), "DDP is told that the graph never changes; default false");
+      "gradients are views into DDP's buckets (gradient_as_bucket_view)")(
+      "static-graph", flag_value(), "DDP is told that the graph never changes");
 }
 
 void add_fsdp_options(OptionParser& parser) {
   parser.add()(
       "param-dtype", text_value("T"),
       (choices(kMixedDTypes) +
-       "; FSDP's mixed precision: type of gathered parameters and of what is computed with them; "
-       "default none, as they are (MixedPrecisionPolicy)")
+       "; FSDP's mixed precision: type of gathered parameters and of what is computed with them")
           .c_str())("reduce-dtype", text_value("T"),
-                    (choices(kMixedDTypes) +
-                     "; type of the gradients that FSDP reduces; default none, as they are")
-                        .c_str())(
+                    (choices(kMixedDTypes) + "; type of the gradients that FSDP reduces").c_str())(
       "reshard", text_value("W"),
       (choices(kReshards) +
-       "; which blocks FSDP2 frees after their forward (reshard_after_forward); default always")
+       "; which blocks FSDP2 frees after their forward (reshard_after_forward)")
           .c_str())("dp-replicate", text_value("N"),
-                    "HSDP: the dp ranks hold so many copies, each sharded over dp / N; default 1");
+                    "HSDP: the dp ranks hold so many copies, each sharded over dp / N");
 }
 
 void add_megatron_options(OptionParser& parser) {
-  parser.add()(
-      "overlap-grad-reduce", flag_value(),
-      "Megatron reduces gradient buckets during the backward; default false (arguments.py)")(
-      "overlap-param-gather", flag_value(),
-      "Megatron gathers parameters during the forward; default false (arguments.py)")(
-      "fp32-grads", flag_value(),
-      "Megatron's gradient buffer is fp32; default true, as --bf16 sets it (arguments.py)")(
-      "wgrad-fusion", flag_value(),
-      "Megatron adds weight gradients to that buffer in the matmul; default true")(
-      "ddp-bucket-size", text_value("N"),
-      "elements of Megatron's gradient buckets; default max(40e6, 1e6 dp) when they overlap")(
+  parser.add()("overlap-grad-reduce", flag_value(),
+               "Megatron reduces gradient buckets during the backward")(
+      "overlap-param-gather", flag_value(), "Megatron gathers parameters during the forward")(
+      "fp32-grads", flag_value(), "Megatron's gradient buffer is fp32")(
+      "wgrad-fusion", flag_value(), "Megatron adds weight gradients to that buffer in the matmul")(
+      "ddp-bucket-size", text_value("N"), "elements of Megatron's gradient buckets")(
       "vocab-divisor", text_value("N"),
-      "Megatron pads the vocabulary to a multiple of this times tp; default 128")(
-      "apex-bucket-mb", text_value("MIB"),
-      "size of the buckets of Apex's DistributedFusedAdam; default 100 (bucket_cap_mb)")(
+      "Megatron pads the vocabulary to a multiple of this times tp")(
+      "apex-bucket-mb", text_value("MIB"), "size of the buckets of Apex's DistributedFusedAdam")(
       "apex-remainders", flag_value(),
-      "Apex keeps 16 bits beside bf16 parameters instead of fp32 copies; default true (NeMo)")(
-      "apex-contiguous-grads", flag_value(),
-      "Apex's gradient buckets are one buffer; default false, in NeMo true");
+      "Apex keeps 16 bits beside bf16 parameters instead of fp32 copies")(
+      "apex-contiguous-grads", flag_value(), "Apex's gradient buckets are one buffer");
 }
 
 void add_fsdp1_options(OptionParser& parser) {
   parser.add()("strategy", text_value("S"),
-               (choices(kShardingStrategies) +
-                "; FSDP1's ShardingStrategy; default full_shard (fully_sharded_data_parallel.py)")
-                   .c_str())(
+               (choices(kShardingStrategies) + "; FSDP1's ShardingStrategy").c_str())(
       "use-orig-params", flag_value(),
-      "FSDP1: the optimizer sees the model's parameters, not the flat ones; default "
-      "true (the class's own default is false)")(
+      "FSDP1: the optimizer sees the model's parameters, not the flat ones")(
       "limit-all-gathers", flag_value(),
-      "FSDP1: the host waits, so that at most two all-gathers are under way; default true "
-      "(fully_sharded_data_parallel.py)")("forward-prefetch", flag_value(),
-                                          "FSDP1: gather the next unit's parameters before a "
-                                          "unit's forward; default false "
-                                          "(fully_sharded_data_parallel.py)");
+      "FSDP1: the host waits, so that at most two all-gathers are under way")(
+      "forward-prefetch", flag_value(),
+      "FSDP1: gather the next unit's parameters before a "
+      "unit's forward");
 }
 
 void add_event_options(OptionParser& parser) {
   parser.add()("no-sync", flag_value(),
-               "gradients are reduced after the last micro-batch of a step only; default false")(
-      "backend", text_value("B"),
-      "what carries collectives: nccl (default) or fake, which does nothing")(
+               "gradients are reduced after the last micro-batch of a step only")(
+      "backend", text_value("B"), "what carries collectives: nccl, or fake, which does nothing")(
       "event-lag", text_value("N"),
-      "kernel launches by which events of other streams complete late; default 0")(
-      "event-queries", text_value("N"), "times an event is found incomplete; default 0");
+      "kernel launches by which events of other streams complete late")(
+      "event-queries", text_value("N"), "times an event is found incomplete");
 }
 
 void add_zero_options(OptionParser& parser) {
-  parser.add()(
-      "overlap-comm", flag_value(),
-      "DeepSpeed reduces (and zero3 gathers) on streams of its own; default true of zero3 only");
+  parser.add()("overlap-comm", flag_value(),
+               "DeepSpeed reduces (and zero3 gathers) on streams of its own");
   for (const auto& [option, member, help] : kZeroNumbers) {
     parser.add()(option, text_value("N"), help);
   }
@@ -193,6 +170,7 @@ void add_parallel_options(OptionParser& parser) {
   add_megatron_options(parser);
   add_fsdp1_options(parser);
   add_event_options(parser);
+  add_ddp_options(parser);
   add_zero_options(parser);
 }
 
@@ -220,6 +198,7 @@ void read_parallel_options(PlanReader& reader, Parallelism& parallel) {
   reader.word("gemini-empty-cache", kYesNo, parallel.gemini.empties_cache);
   reader.word("bucket-view", kYesNo, parallel.ddp.bucket_view);
   reader.word("static-graph", kYesNo, parallel.ddp.static_graph);
+  read_ddp_options(reader, parallel.ddp);
   reader.word("param-dtype", kMixedDTypes, parallel.fsdp.param_dtype);
   reader.word("reduce-dtype", kMixedDTypes, parallel.fsdp.reduce_dtype);
   reader.word("reshard", kReshards, parallel.fsdp.reshard);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands.hpp"
+#include "tools/llmem_tables.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/plan_report.hpp"
 
@@ -91,6 +92,7 @@ PlanCommand parse(const po::variables_map& values) {
   std::vector<std::string> problems;
   result.request.gpus = read_gpus(values, problems);
   result.request.run = read_plan_options(values, problems);
+  result.request.model = text_option(values, "model").value_or("");
   read_groups(values, result, problems);
   read_sizes(values, result, problems);
   result.request.simulates = !values.contains("formulas-only");
@@ -105,7 +107,8 @@ PlanCommand parse(const po::variables_map& values) {
 
 void write_published(OutputFormat format, std::ostream& out) {
   if (format == OutputFormat::json) {
-    throw UsageError("--published has no JSON; give --format table, csv or markdown");
+    out << llmem_tables_json() << "\n";
+    return;
   }
   for (const TextTable& table : {llmem_table2_anew(), llmem_table3_anew()}) {
     out << (format == OutputFormat::csv        ? format_csv(table)

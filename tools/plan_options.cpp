@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/model_option.hpp"
+#include "tools/option_sources.hpp"
 #include "tools/parallel_options.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/plan_reader.hpp"
@@ -196,53 +197,49 @@ void add_computation_options(OptionParser& parser) {
   parser.add()("model", text_value("NAME|FILE"),
                "a known model ('highwater models') or a config.json")(
       "model-code", text_value("C"),
-      "whose Python code runs: hf (default), torchtitan or megatron")(
+      "whose Python code runs: hf (transformers), torchtitan or megatron")(
       "framework", text_value("F"),
-      "defaults of a training framework, each overridable: torch (default), megatron "
-      "(Megatron-LM: bf16, flash attention, clipping at 1, its own DDP), nemo (the same with "
-      "Apex's DistributedFusedAdam), deepspeed (with a dp-kind of zero) or colossalai-gemini "
-      "(LLMem's scripts: fp16, reentrant checkpointing, Gemini chunks)")(
-      "batch", text_value("N"), "sequences per micro-batch; default 1")(
-      "seq", text_value("N[,N...]"),
-      "tokens per sequence, one length per micro-batch; default 1024")(
-      "precision", text_value("P"), (choices(kPrecisions) + "; default fp32").c_str())(
-      "attention", text_value("A"), (choices(kAttentions) + "; default sdpa").c_str())(
-      "checkpoint", text_value("C"), (choices(kCheckpoints) + "; default none").c_str())(
-      "checkpoint-impl", text_value("I"), "nonreentrant (default) or reentrant")(
+      "whose training loop, with its defaults, each overridable: torch, megatron (Megatron-LM), "
+      "nemo (the same with Apex's DistributedFusedAdam), colossalai-gemini (LLMem's scripts), or "
+      "deepspeed: give --dp-kind zero1, zero2 or zero3 too, as stage 0, the default of "
+      "runtime/zero/config.py, is its engine without ZeRO, which is not simulated")(
+      "batch", text_value("N"), "sequences per micro-batch")(
+      "seq", text_value("N[,N...]"), "tokens per sequence, one length per micro-batch")(
+      "precision", text_value("P"), choices(kPrecisions).c_str())(
+      "attention", text_value("A"), choices(kAttentions).c_str())("checkpoint", text_value("C"),
+                                                                  choices(kCheckpoints).c_str())(
+      "checkpoint-impl", text_value("I"), "nonreentrant or reentrant")(
       "dropout", text_value("P"), "replaces the model's own probabilities")(
-      "loss", text_value("L"), (choices(kLosses) + "; default hf").c_str())(
+      "loss", text_value("L"), choices(kLosses).c_str())(
       "keep-logits", flag_value(), "the model's output lives until the next forward has returned")(
       "use-cache", flag_value(), "the model returns keys and values")(
       "attention-mask", flag_value(), "a [batch, seq] mask is given to the model")(
-      "data", text_value("D"), "batches are copied (to, default) or made on the device (device)")(
+      "data", text_value("D"), "batches are copied (to) or made on the device (device)")(
       "init", text_value("I"),
-      "the model is made on the device (default), on cpu or on meta (default with fsdp2, as in "
-      "torchtitan), or pretrained-half: in fp32, then converted")(
-      "experts", text_value("E"), "how a mixture routes: eager (default), even or batched_mm")(
-      "mode", text_value("M"), "train (default) or eval: forward only, without gradients");
+      "the model is made on the device, on cpu or on meta, or pretrained-half: in fp32, then "
+      "converted")("experts", text_value("E"), "how a mixture routes: eager, even or batched_mm")(
+      "mode", text_value("M"), "train, or eval: forward only, without gradients");
 }
 
 void add_training_options(OptionParser& parser) {
-  parser.add()("optimizer", text_value("O"), (choices(kOptimizers) + "; default adamw").c_str())(
-      "optimizer-impl", text_value("I"),
-      (choices(kOptimizerImpls) + "; default as torch picks").c_str())(
-      "param-groups", text_value("N"), "2: norms and biases in a group of their own; default 1")(
+  parser.add()("optimizer", text_value("O"), choices(kOptimizers).c_str())(
+      "optimizer-impl", text_value("I"), choices(kOptimizerImpls).c_str())(
+      "param-groups", text_value("N"), "2: norms and biases in a group of their own")(
       "master-weights", flag_value(), "fp32 copies of low-precision parameters")(
       "optimizer-in-backward", flag_value(),
       "each parameter is updated when its gradient is ready")("grad-clip", text_value("NORM"),
                                                               "clip the gradient norm")(
-      "grad-accum", text_value("N"), "micro-batches per step; default 1")(
-      "steps", text_value("N"), "training steps; default 3")(
-      "set-to-none", flag_value(), "zero_grad frees the gradients; default true")(
-      "zero-grad-at", text_value("W"), "end (default) or start of the step")(
+      "grad-accum", text_value("N"), "micro-batches per step")("steps", text_value("N"),
+                                                               "training steps")(
+      "set-to-none", flag_value(), "zero_grad frees the gradients")("zero-grad-at", text_value("W"),
+                                                                    "end or start of the step")(
       "empty-cache-every-step", flag_value(), "torch.cuda.empty_cache() at the end of each step")(
-      "lora", text_value("R"),
-      "train LoRA adapters of this rank, the model frozen; default 0: none")(
-      "lora-targets", text_value("A,B"), "module names that get adapters; default as PEFT chooses")(
-      "lora-dropout", text_value("P"), "dropout before the adapters; default 0")(
+      "lora", text_value("R"), "train LoRA adapters of this rank, the model frozen; 0: none")(
+      "lora-targets", text_value("A,B"), "module names that get adapters")(
+      "lora-dropout", text_value("P"), "dropout before the adapters")(
       "gpu", text_value("NAME"), fmt::format("{}", fmt::join(gpu_names(), ", ")).c_str())(
-      "torch", text_value("V"), "PyTorch release whose behaviour is modelled; default 2.6")(
-      "transformers", text_value("V"), "transformers release; default 5.12");
+      "torch", text_value("V"), "PyTorch release whose behaviour is modelled")(
+      "transformers", text_value("V"), "transformers release");
 }
 
 }  // namespace
@@ -251,6 +248,9 @@ void add_plan_options(OptionParser& parser) {
   add_computation_options(parser);
   add_training_options(parser);
   add_parallel_options(parser);
+  for (const std::string& option : parser.names()) {
+    parser.note(option, default_lines(option));
+  }
 }
 
 PlannedRun read_plan_options(const po::variables_map& values, std::vector<std::string>& problems) {

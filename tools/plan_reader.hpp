@@ -104,7 +104,9 @@ inline boost::program_options::typed_value<std::string>* text_value(const char* 
 
 /// An option that means true when it stands alone.
 inline boost::program_options::typed_value<std::string>* flag_value() {
-  return boost::program_options::value<std::string>()->implicit_value("true")->value_name("BOOL");
+  return boost::program_options::value<std::string>()
+      ->implicit_value("true", "")
+      ->value_name("[=BOOL]");
 }
 
 }  // namespace highwater

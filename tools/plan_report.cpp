@@ -7,18 +7,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/plan_line.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/safe_text.hpp"
-#include "workloads/estimates/llmem_chunks.hpp"
 #include "workloads/estimates/llmem_published.hpp"
-#include "workloads/models/presets.hpp"
 
 namespace highwater {
 namespace {
 
 namespace json = boost::json;
-
-constexpr double kMib = 1024.0 * 1024.0;
 
 /// The choice; on one GPU there is nothing to choose but whether it fits.
 std::string choice_text(const LlmemChoice& choice, const LlmemCluster& cluster) {
@@ -90,33 +87,54 @@ std::string published_note(const PlanRequest& request, const PlanResult& result)
 
 // The other axes only where they are used.
 std::string sizes(const Parallelism& p) {
-  return fmt::format("{} x {} x {}{}{}", p.dp, p.tp, p.pp,
+  return fmt::format("{} x {} x {}{}{}{}", p.dp, p.tp, p.pp,
+                     p.fsdp.replicas > 1 ? fmt::format(", {} copies", p.fsdp.replicas) : "",
                      p.cp > 1 ? fmt::format(", cp {}", p.cp) : "",
                      p.ep > 1 ? fmt::format(", ep {}", p.ep) : "");
 }
 
-std::string checkpoint_word(const TrainingPlan& plan) {
-  return plan.checkpoint.kind == CheckpointKind::none ? "none" : "full";
+/// What `simulate` has to be told where the plan's device is not a named GPU's own memory.
+std::optional<Bytes> capacity_option(const PlanRequest& request, const StrategyResult& result) {
+  const bool is_whole_gpu =
+      request.run.gpu_named && request.device == request.run.plan.gpu.total_memory;
+  return is_whole_gpu ? std::nullopt : std::optional(result.capacity);
+}
+
+std::string command_of(const PlanRequest& request, const StrategyResult& result) {
+  return simulate_line(result.candidate.plan, {.model = request.model,
+                                               .is_gpu_named = request.run.gpu_named,
+                                               .capacity = capacity_option(request, result),
+                                               .alloc_conf = request.memory.alloc_conf});
 }
 
 TextTable strategy_table(const PlanRequest& request, const StrategySearch& search) {
   const auto& results = search.results;
   TextTable table{fmt::format("By simulation, on {} GPU{} of {}", request.gpus,
                               request.gpus == 1 ? "" : "s", to_iec(request.device)),
-                  {"strategy", "dp x tp x pp", "checkpoint", "largest batch", "peak reserved",
-                   "speed", "batch x dp"},
+                  {"strategy", "dp x tp x pp", "sp", "checkpoint", "accum", "largest batch",
+                   "peak reserved", "speed", "batch x dp"},
                   {},
-                  {false, false, false, true, true, true, true}};
+                  {false, false, false, false, true, true, true, true, true}};
   for (const StrategyResult& each : results) {
     const TrainingPlan& plan = each.candidate.plan;
     const double best = results.front().sequences_per_second;
     table.rows.push_back(
-        {std::string(each.candidate.strategy), sizes(plan.parallel), checkpoint_word(plan),
-         each.fits() ? std::to_string(plan.batch) : "none", to_iec(each.peak),
+        {std::string(each.candidate.strategy), sizes(plan.parallel),
+         plan.parallel.sequence_parallel ? "yes" : "", checkpoint_word(plan.checkpoint),
+         std::to_string(plan.grad_accum), each.fits() ? std::to_string(plan.batch) : "none",
+         to_iec(each.peak),
          each.fits() ? fmt::format("{:.2f}", each.sequences_per_second / best) : "",
          each.fits() ? std::to_string(each.llmem_score) : ""});
   }
   return table;
+}
+
+/// The first row as a command line.
+std::string best_line(const PlanRequest& request, const StrategySearch& search) {
+  const auto& results = search.results;
+  return results.empty() || !results.front().fits()
+             ? ""
+             : "the first row: " + command_of(request, results.front()) + "\n";
 }
 
 std::string simulation_note(const TrainingPlan& base, const StrategySearch& search) {
@@ -126,17 +144,23 @@ std::string simulation_note(const TrainingPlan& base, const StrategySearch& sear
                            "keep fp32 copies of parameters and fp32 moments\n"
                          : "";
   text +=
-      "pipelines have 4 micro-batches per stage unless --grad-accum says otherwise; Megatron, NeMo "
-      "and DTensor rows with tp use --sp where they can\n"
+      "sp: sequence parallelism (--sp); accum: micro-batches per step (--grad-accum), 4 per stage "
+      "of a pipeline unless given\n"
       "speed: sequences per second by a rough count of operations and bytes moved, relative to "
       "the first row; batch x dp: LLMem's score of Algorithm 1\n";
+  if (search.dominated > 0) {
+    text += fmt::format(
+        "{} more kinds of checkpointing were passed over: their strategy does not fit with full "
+        "checkpointing, or is a pipeline that needs none\n",
+        search.dominated);
+  }
   for (const std::string& reason : search.left_out) {
     text += "not simulated: " + reason + "\n";
   }
   return text;
 }
 
-json::object strategies_json(const StrategySearch& search) {
+json::object strategies_json(const PlanRequest& request, const StrategySearch& search) {
   json::array left_out;
   for (const std::string& reason : search.left_out) {
     left_out.emplace_back(reason);
@@ -145,13 +169,16 @@ json::object strategies_json(const StrategySearch& search) {
   for (const StrategyResult& each : search.results) {
     strategies.push_back({{"strategy", each.candidate.strategy},
                           {"plan", plan_json(each.candidate.plan)},
+                          {"command", command_of(request, each)},
                           {"fits", each.fits()},
                           {"find_batch", batch_search_json(each.batches)},
                           {"peak_reserved_bytes", each.peak.count()},
                           {"sequences_per_second", each.sequences_per_second},
                           {"llmem_score", each.llmem_score}});
   }
-  return {{"results", std::move(strategies)}, {"not_simulated", std::move(left_out)}};
+  return {{"results", std::move(strategies)},
+          {"not_simulated", std::move(left_out)},
+          {"passed_over", search.dominated}};
 }
 
 json::value method_or_null(const LlmemChoice& choice) {
@@ -174,43 +201,6 @@ json::object selection_json(const PlanSelection& entry, const LlmemCluster& clus
           {"choice", llmem_label(entry.selection.printed, cluster)},
           {"choice_method", method_or_null(entry.selection.printed)},
           {"choice_as_text_says", llmem_label(entry.selection.corrected, cluster)}};
-}
-
-EstimateInputs published_inputs(std::string_view model) {
-  TrainingPlan plan;
-  plan.model = model_preset(model);
-  plan.seq = {kLlmemSequence};
-  return estimate_inputs(plan);
-}
-
-double error_percent(double estimate, double truth) {
-  return 100 * std::abs(estimate - truth) / truth;
-}
-
-/// The paper's formula for one GPU, MiB.
-double estimate_anew(const LlmemMeasured& row) {
-  const EstimateInputs inputs = published_inputs(row.model);
-  const LlmemInventory inventory = llmem_inventory(inputs.plan.model, inputs.tensors);
-  const LlmemBatch batch{.bs = static_cast<double>(row.batch), .sl = kLlmemSequence};
-  const LlmemJob job{.m_base = static_cast<double>(kLlmemBase.count())};
-  const std::int64_t chunk = gemini_chunk_size(llmem_local_sizes(inventory, 1));
-  return llmem_peak(LlmemMethod::cdp, inventory, chunk, batch, job).bytes() / kMib;
-}
-
-LlmemCluster published_cluster() {
-  return {.capacity = kLlmemCardMib * kMib, .n = kLlmemGpus, .tp_n = kLlmemTpGroup};
-}
-
-std::string batches_text(const LlmemSelection& selection) {
-  std::vector<std::string> batches;
-  for (const LlmemMethod method : kLlmemMethods) {
-    batches.push_back(fmt::format("{}", selection.of(method).max_batch));
-  }
-  return fmt::format("{}", fmt::join(batches, " / "));
-}
-
-std::string seconds(const std::optional<int>& time) {
-  return time ? std::to_string(*time) : "OOM";
 }
 
 }  // namespace
@@ -236,7 +226,7 @@ TextTable plan_table(const PlanResult& result) {
     const TrainingPlan& plan = each.candidate.plan;
     table.rows.push_back({"simulation",
                           fmt::format("{}, {}, checkpoint {}", each.candidate.strategy,
-                                      sizes(plan.parallel), checkpoint_word(plan)),
+                                      sizes(plan.parallel), checkpoint_word(plan.checkpoint)),
                           std::to_string(each.batches.largest.value_or(0)),
                           std::to_string(each.llmem_score), std::to_string(each.peak.count()), ""});
   }
@@ -250,6 +240,7 @@ std::string plan_text(const PlanRequest& request, const PlanResult& result, Outp
   std::string text = printable(plan_summary(request.run.plan)) + "\n\n";
   if (result.simulated) {
     text += formatted(strategy_table(request, *result.simulated)) +
+            best_line(request, *result.simulated) +
             simulation_note(request.run.plan, *result.simulated) + "\n";
   }
   if (result.refusal.empty()) {
@@ -289,63 +280,9 @@ json::object plan_search_json(const PlanRequest& request, const PlanResult& resu
   root["published"] = published == nullptr ? json::value(nullptr)
                                            : json::value{{"choice", published->selection},
                                                          {"mismatch", published->mismatch}};
-  root["strategies"] = result.simulated ? json::value(strategies_json(*result.simulated)) : nullptr;
+  root["strategies"] =
+      result.simulated ? json::value(strategies_json(request, *result.simulated)) : nullptr;
   return root;
-}
-
-TextTable llmem_table2_anew() {
-  TextTable table{"LLMem, Table 2: one GPU of 16384 MiB, sequences of 512 tokens (MiB)",
-                  {"model", "measured", "LLMem", "error", "DNNMem", "error", "batch implied",
-                   "formulas, m_base 1100"},
-                  {},
-                  {false, true, true, true, true, true, true, true}};
-  double dnnmem_sum = 0;
-  double llmem_worst = 0;
-  const auto percent = [](double error) { return fmt::format("{:.1f} %", error); };
-  for (const LlmemMeasured& row : llmem_table2()) {
-    const double llmem = error_percent(row.llmem, row.truth);
-    const double dnnmem = error_percent(row.dnnmem, row.truth);
-    llmem_worst = std::max(llmem_worst, llmem);
-    dnnmem_sum += dnnmem;
-    table.rows.push_back({std::string(row.model), fmt::format("{:.0f}", row.truth),
-                          fmt::format("{:.0f}", row.llmem), percent(llmem),
-                          fmt::format("{:.0f}", row.dnnmem), percent(dnnmem),
-                          std::to_string(row.batch), fmt::format("{:.0f}", estimate_anew(row))});
-  }
-  const auto rows = static_cast<double>(table.rows.size());
-  table.rows.push_back(
-      {"largest, mean", "", "", percent(llmem_worst), "", percent(dnnmem_sum / rows), "", ""});
-  return table;
-}
-
-TextTable llmem_table3_anew() {
-  TextTable table{
-      "LLMem, Table 3: four GPUs of 16384 MiB; largest batch by CDP / ADP / TP / DP+TP (2 x 2)",
-      {"model", "formulas", "choice", "published code", "choice", "paper", "4DP s", "2DP+2TP s",
-       "4TP s"},
-      {},
-      {false, false, false, false, false, false, true, true, true}};
-  for (const LlmemSelected& row : llmem_table3()) {
-    const auto selections = llmem_selections(published_inputs(row.model), published_cluster());
-    const auto choice = [](const PlanSelection& entry) {
-      return llmem_label(entry.selection.printed, published_cluster());
-    };
-    table.rows.push_back({std::string(row.model), batches_text(selections.front().selection),
-                          choice(selections.front()), batches_text(selections.back().selection),
-                          choice(selections.back()), std::string(row.selection), seconds(row.dp),
-                          seconds(row.dp_tp), seconds(row.tp)});
-  }
-  return table;
-}
-
-std::vector<std::string> llmem_mismatches() {
-  std::vector<std::string> notes;
-  for (const LlmemSelected& row : llmem_table3()) {
-    if (!row.mismatch.empty()) {
-      notes.push_back(fmt::format("known mismatch, {}: {}", row.model, row.mismatch));
-    }
-  }
-  return notes;
 }
 
 }  // namespace highwater

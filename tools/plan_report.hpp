@@ -18,13 +18,4 @@ boost::json::object plan_search_json(const PlanRequest& request, const PlanResul
 /// One row per accounting and method.
 TextTable plan_table(const PlanResult& result);
 
-/// Table 2: printed figures, their errors, and the paper's formulas at the batch they imply.
-TextTable llmem_table2_anew();
-
-/// Table 3: Algorithm 1 by the formulas and by the published code, beside what the paper prints.
-TextTable llmem_table3_anew();
-
-/// Where the formulas and Table 3 disagree, and why; one line per model.
-std::vector<std::string> llmem_mismatches();
-
 }  // namespace highwater

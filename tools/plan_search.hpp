@@ -14,6 +14,7 @@ namespace highwater {
 
 struct PlanRequest {
   PlannedRun run;
+  std::string model;     ///< as it was asked for: a name or a file
   MemoryRequest memory;  ///< for the simulation; its capacity is not used
   Bytes device;          ///< all of one GPU's memory, the process's share outside the allocator too
   int gpus = 1;

@@ -1,11 +1,14 @@
 #include "tools/plan_words.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/ddp_options.hpp"
 #include "tools/parse_text.hpp"
 #include "tools/safe_text.hpp"
 #include "tools/zero_words.hpp"
@@ -31,12 +34,6 @@ boost::json::value json_of(const std::string& option, const std::string& text) {
              : boost::json::value(text);
 }
 
-std::string checkpoint_word(const Checkpoint& checkpoint) {
-  return checkpoint.kind == CheckpointKind::every_n
-             ? fmt::format("every-{}", checkpoint.n)
-             : std::string(word_of(kCheckpoints, checkpoint.kind));
-}
-
 std::string loss_word(const Loss& loss) {
   return loss.kind == LossKind::chunked ? fmt::format("chunked-{}", loss.chunks)
                                         : std::string(word_of(kLosses, loss.kind));
@@ -46,7 +43,24 @@ std::string number_or_none(const std::optional<double>& number) {
   return number ? fmt::format("{}", *number) : "none";
 }
 
+void add_zero_words(const Zero& zero, std::vector<std::pair<std::string, std::string>>& words) {
+  const auto yes_no = [](bool yes) { return yes ? "true" : "false"; };
+  words.emplace_back("overlap-comm", zero.overlap_comm ? yes_no(*zero.overlap_comm) : "default");
+  for (const auto& [option, member, help] : kZeroNumbers) {
+    words.emplace_back(option, std::to_string(zero.*member));
+  }
+  for (const auto& [option, member, help] : kZeroFlags) {
+    words.emplace_back(option, yes_no(zero.*member));
+  }
+}
+
 }  // namespace
+
+std::string checkpoint_word(const Checkpoint& checkpoint) {
+  return checkpoint.kind == CheckpointKind::every_n
+             ? fmt::format("every-{}", checkpoint.n)
+             : std::string(word_of(kCheckpoints, checkpoint.kind));
+}
 
 std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& plan) {
   const auto yes_no = [](bool yes) { return std::string(yes ? "true" : "false"); };
@@ -136,6 +150,8 @@ std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& 
       {"gpu", std::string(plan.gpu.name)},
       {"torch", plan.versions.torch},
       {"transformers", plan.versions.transformers}};
+  add_zero_words(plan.parallel.zero, words);
+  std::ranges::move(ddp_words(plan.parallel.ddp), std::back_inserter(words));
   if (!plan.lora.targets.empty()) {
     words.emplace_back("lora-targets", fmt::format("{}", fmt::join(plan.lora.targets, ",")));
   }

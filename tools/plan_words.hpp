@@ -112,6 +112,9 @@ std::string_view word_of(const std::array<Word<Value>, N>& words, Value value) {
   return std::ranges::find(words, value, &Word<Value>::value)->word;
 }
 
+/// "none", "full", "every-2", ...
+std::string checkpoint_word(const Checkpoint& checkpoint);
+
 /// Option names (without dashes in front) and their values, one per axis: given back as options,
 /// they make the same plan.
 std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& plan);

@@ -105,16 +105,46 @@ RankSurvey survey_ranks(const PlannedRun& run, const MemoryRequest& memory, Rank
   return survey;
 }
 
+namespace {
+
+BatchTrial trial_of(PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
+                    std::int64_t batch) {
+  run.plan.batch = batch;
+  if (batch > 1 && !plan_problems(run.plan).empty()) {
+    return {batch, false, Bytes{}};  // larger than a plan may be
+  }
+  const RankSurvey survey = survey_ranks(run, memory, choice);
+  const RankPeak& worst = survey.peaks[survey.worst];
+  return {batch, worst.fits, worst.peak.reserved};
+}
+
+}  // namespace
+
 BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice) {
-  return find_batch([&](std::int64_t batch) {
-    run.plan.batch = batch;
-    if (batch > 1 && !plan_problems(run.plan).empty()) {
-      return BatchTrial{batch, false, Bytes{}};  // larger than a plan may be
+  return find_batch([&](std::int64_t batch) { return trial_of(run, memory, choice, batch); });
+}
+
+BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory) {
+  const std::size_t kinds = representative_ranks(rank_classes(run.plan)).size();
+  RankChoice watched{RankChoice::Kind::one, 0};
+  for (std::size_t i = 0; i < kinds; ++i) {
+    BatchSearch search =
+        find_batch([&](std::int64_t batch) { return trial_of(run, memory, watched, batch); },
+                   kLargestBatchTried, memory.capacity);
+    if (!search.largest || kinds == 1) {
+      return search;
     }
-    const RankSurvey survey = survey_ranks(run, memory, choice);
-    const RankPeak& worst = survey.peaks[survey.worst];
-    return BatchTrial{batch, worst.fits, worst.peak.reserved};
-  });
+    run.plan.batch = *search.largest;
+    const RankSurvey all = survey_ranks(run, memory, {});
+    const RankPeak& worst = all.peaks[all.worst];
+    if (worst.fits) {
+      const auto trial = std::ranges::find(search.trials, *search.largest, &BatchTrial::batch);
+      trial->peak_reserved = worst.peak.reserved;
+      return search;
+    }
+    watched.rank = worst.ranks.rank;
+  }
+  return find_largest_batch(run, memory);
 }
 
 }  // namespace highwater

@@ -5,6 +5,7 @@
 
 #include "tools/comparison_report.hpp"
 #include "tools/estimate_report.hpp"
+#include "tools/host_report.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/rank_report.hpp"
 #include "tools/replay_report.hpp"
@@ -160,6 +161,9 @@ boost::json::object simulation_json(const SimulationReport& report) {
   }
   root["available_bytes"] = bytes_or_null(simulation.available);
   root["outside_allocator"] = outside_json(simulation.outside);
+  if (!simulation.host.buffers.empty()) {
+    root["host_memory"] = host_json(simulation.host);
+  }
   const auto& steps = simulation.peaks.steps;
   const auto steady = simulation.steady_peak();
   root["first_step_peak"] =

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/comparison_report.hpp"
+#include "tools/host_report.hpp"
 #include "tools/plan_words.hpp"
 #include "tools/rank_report.hpp"
 #include "tools/replay_report.hpp"
@@ -243,6 +244,9 @@ std::vector<TextTable> tables_of(const SimulationReport& report) {
   std::vector<TextTable> tables{rank_table(report.ranks),    peaks_table(simulation),
                                 breakdown_table(simulation), phases_table(simulation),
                                 holders_table(simulation),   comparison_table(report.estimates)};
+  if (TextTable host = host_table(simulation.host); !host.rows.empty()) {
+    tables.insert(tables.begin() + 2, std::move(host));  // behind the peaks of GPU memory
+  }
   for (const ComparedEstimate& compared : report.estimates.compared) {
     if (std::ranges::find(report.bridges, compared.outcome.formula) != report.bridges.end()) {
       tables.push_back(bridge_table(compared));

@@ -195,7 +195,9 @@ ReplayOptions replay_options(const Simulation& simulation) {
 
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation = prepare(run, memory);
-  simulation.trace = std::make_shared<RequestTrace>(generate(run.plan));
+  GeneratedRun generated = generate_run(run.plan);
+  simulation.trace = std::make_shared<RequestTrace>(std::move(generated.trace));
+  simulation.host = std::move(generated.host);
   const RequestTrace& trace = *simulation.trace;
   const ReplayOptions options = replay_plan(trace, simulation);
   simulation.holders = holders_at(trace, simulation.at_peak.event);

@@ -48,6 +48,7 @@ struct Simulation {
   std::optional<Moment> failure;  ///< where memory ran out
   Site failure_site;
   OutsideMemory outside;
+  HostAccount host;                ///< what is offloaded
   std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
   bool is_gpu_named = false;
 

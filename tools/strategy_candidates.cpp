@@ -25,12 +25,25 @@ struct StrategyRow {
   bool uses_pp = false;
   void (*apply)(TrainingPlan&);
   bool is_for_mixtures = false;
+  bool spans_machines = false;  ///< needs several whole machines of data-parallel ranks
 };
 
 // Sequence parallelism where the model's code lets PrepareModuleInput see its arguments.
 void use_dtensors(TrainingPlan& plan) {
   plan.parallel.tp_kind = TensorParallel::dtensor;
   plan.parallel.sequence_parallel = has_plain_names(plan);
+}
+
+// As torchtitan: no rank ever holds the whole model.
+void use_fsdp2(TrainingPlan& plan) {
+  plan.parallel.dp_kind = DataParallel::fsdp2;
+  plan.init = plan.init == ModelInit::device ? ModelInit::meta : plan.init;
+}
+
+// HSDP: sharded within a machine, a copy on each.
+void use_hybrid_shards(TrainingPlan& plan) {
+  use_fsdp2(plan);
+  plan.parallel.fsdp.replicas = plan.parallel.dp / kRanksOfMachine;
 }
 
 // A program's own loop, at the base plan's precision.
@@ -78,12 +91,13 @@ constexpr std::array kStrategies{
                 [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::ddp; }},
     StrategyRow{"FSDP1", true, false, false,
                 [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp1; }},
-    StrategyRow{"FSDP2", true, false, false,
-                [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp2; }},
+    StrategyRow{"FSDP2", true, false, false, use_fsdp2},
+    StrategyRow{"FSDP2, sharded within a machine (HSDP)", true, false, false, use_hybrid_shards,
+                false, true},
     StrategyRow{"tensor parallel (DTensor)", false, true, false, use_dtensors},
     StrategyRow{"FSDP2 + tensor parallel", true, true, false,
                 [](TrainingPlan& plan) {
-                  plan.parallel.dp_kind = DataParallel::fsdp2;
+                  use_fsdp2(plan);
                   use_dtensors(plan);
                 }},
     StrategyRow{"DeepSpeed ZeRO-1", true, false, false,
@@ -118,7 +132,7 @@ constexpr std::array kStrategies{
 
 std::vector<Factors> factorisations(int gpus) {
   std::vector<Factors> all;
-  for (int tp = 1; tp <= std::min(gpus, kMostTensorRanks); ++tp) {
+  for (int tp = 1; tp <= std::min(gpus, kRanksOfMachine); ++tp) {
     for (int pp = 1; pp <= gpus / tp; ++pp) {
       if (gpus % (tp * pp) == 0) {
         all.push_back({gpus / (tp * pp), tp, pp});
@@ -135,13 +149,15 @@ bool takes(const StrategyRow& row, const Factors& factors) {
   if (is_one || row.name == "one GPU") {
     return is_one && row.name == "one GPU";
   }
+  if (row.spans_machines && (factors.dp <= kRanksOfMachine || factors.dp % kRanksOfMachine != 0)) {
+    return false;
+  }
   const bool splits_model = factors.tp > 1 || factors.pp > 1;
   return (row.uses_dp ? factors.dp > 1 : splits_model) && (row.uses_tp || factors.tp == 1) &&
          (row.uses_pp || factors.pp == 1) && (!row.uses_tp || row.uses_pp || factors.tp > 1);
 }
 
-TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& factors,
-                     CheckpointKind checkpoint) {
+TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& factors) {
   plan.parallel.dp = factors.dp;
   plan.parallel.tp = factors.tp;
   plan.parallel.pp = factors.pp;
@@ -149,16 +165,37 @@ TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& f
     plan.grad_accum = kMicroBatchesPerStage * factors.pp;
   }
   row.apply(plan);
-  plan.checkpoint.kind = checkpoint;  // a framework's own choice gives way
-  plan.checkpoint.reentrant = plan.checkpoint.reentrant && checkpoint != CheckpointKind::none;
   return plan;
 }
 
-std::vector<CheckpointKind> checkpoints(const TrainingPlan& base) {
+// A framework's own choice gives way.
+std::vector<TrainingPlan> with_checkpoints(TrainingPlan plan, const TrainingPlan& base) {
   if (base.checkpoint.kind != CheckpointKind::none || !base.training) {
-    return {base.checkpoint.kind};
+    plan.checkpoint.kind = base.checkpoint.kind;
+    plan.checkpoint.n = base.checkpoint.n;
+    return {plan};
   }
-  return {CheckpointKind::none, CheckpointKind::full};
+  std::vector<TrainingPlan> plans;
+  for (const CheckpointKind kind : {CheckpointKind::full, CheckpointKind::none,
+                                    CheckpointKind::every_n, selective_kind(plan.framework)}) {
+    TrainingPlan& each = plans.emplace_back(plan);
+    each.checkpoint.kind = kind;
+    each.checkpoint.n = kind == CheckpointKind::every_n ? 2 : 1;
+    each.checkpoint.reentrant = plan.checkpoint.reentrant && kind != CheckpointKind::none;
+  }
+  return plans;
+}
+
+// Selective recomputation is no strategy of its own: where a program has none, nobody misses it.
+bool is_optional(const TrainingPlan& plan) {
+  return plan.checkpoint.kind == CheckpointKind::selective_op ||
+         plan.checkpoint.kind == CheckpointKind::selective_attention;
+}
+
+std::vector<std::string> obstacles(const TrainingPlan& plan) {
+  auto problems = plan_problems(plan);
+  std::ranges::move(generator_gaps(plan), std::back_inserter(problems));
+  return problems;
 }
 
 }  // namespace
@@ -175,15 +212,17 @@ Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
       if (!takes(row, factors)) {
         continue;
       }
-      for (const CheckpointKind checkpoint : checkpoints(base)) {
-        Candidate candidate{row.name, applied(base, row, factors, checkpoint)};
-        auto problems = plan_problems(candidate.plan);
-        std::ranges::move(generator_gaps(candidate.plan), std::back_inserter(problems));
+      std::vector<Candidate> runnable;
+      for (TrainingPlan& plan : with_checkpoints(applied(base, row, factors), base)) {
+        const auto problems = obstacles(plan);
         if (problems.empty()) {
-          result.runnable.push_back(std::move(candidate));
-        } else {
+          runnable.push_back({row.name, std::move(plan)});
+        } else if (!is_optional(plan) || base.checkpoint.kind != CheckpointKind::none) {
           reasons.insert(std::string(row.name) + ": " + problems.front());
         }
+      }
+      if (!runnable.empty()) {
+        result.runnable.push_back(std::move(runnable));
       }
     }
   }

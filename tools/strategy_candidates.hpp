@@ -1,5 +1,5 @@
 // The ways to train a model on N GPUs that `plan` compares: every factorisation of N over the axes
-// that a strategy can use, with and without checkpointing.
+// that a strategy can use, with every kind of checkpointing.
 //
 // A strategy is a row of a table: a name, the axes it uses, and what it sets in the plan. A new one
 // is a new row.
@@ -19,14 +19,16 @@ struct Candidate {
   TrainingPlan plan;
 };
 
-/// Candidates that the generator can run, and how many others there were.
+/// Candidates that the generator can run, and why others were left out.
 struct Candidates {
-  std::vector<Candidate> runnable;
+  /// Those of a group differ in checkpointing only: full, which needs least memory, none, every
+  /// second block, selective.
+  std::vector<std::vector<Candidate>> runnable;
   std::vector<std::string> left_out;  ///< why the others were not, each reason once
 };
 
-/// Ranks that tensor parallelism may have: those of one machine.
-inline constexpr int kMostTensorRanks = 8;
+/// GPUs of one machine: tensor parallelism stays within it, HSDP copies the model for each.
+inline constexpr int kRanksOfMachine = 8;
 
 /// Micro-batches of a pipelined step that is given none: as many for each stage, so that a stage
 /// waits for at most a quarter of its time.

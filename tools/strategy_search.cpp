@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -23,8 +24,9 @@ Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
 StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes device) {
   StrategyResult result{.candidate = candidate};
   TrainingPlan& plan = result.candidate.plan;
-  memory.capacity = allocator_share(plan, device);
-  result.batches = find_largest_batch({.plan = plan}, memory);
+  result.capacity = allocator_share(plan, device);
+  memory.capacity = result.capacity;
+  result.batches = find_largest_batch_quickly({.plan = plan}, memory);
   plan.batch = result.batches.largest.value_or(1);
   const auto trial = std::ranges::find(result.batches.trials, plan.batch, &BatchTrial::batch);
   result.peak = trial->peak_reserved;
@@ -33,6 +35,39 @@ StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes de
     result.llmem_score = plan.batch * plan.parallel.dp;
   }
   return result;
+}
+
+/// Whether a simulation cannot tell anything new: what does not fit with full checkpointing does
+/// not with less; and pipelines, whose many micro-batches take long, need neither where they can
+/// keep everything.
+bool is_dominated(const Candidate& candidate, const std::vector<StrategyResult>& known) {
+  if (known.empty()) {
+    return false;
+  }
+  const bool is_partial = candidate.plan.checkpoint.kind != CheckpointKind::none;
+  return !known.front().fits() ||
+         (is_partial && candidate.plan.parallel.pp > 1 && known.back().fits());
+}
+
+std::vector<StrategyResult> search_group(const std::vector<Candidate>& group,
+                                         const MemoryRequest& memory, Bytes device) {
+  std::vector<StrategyResult> results;
+  for (const Candidate& candidate : group) {
+    if (!is_dominated(candidate, results)) {
+      results.push_back(search(candidate, memory, device));
+    }
+  }
+  return results;
+}
+
+/// Indices of the groups, those with most micro-batches first: a long one at the end would leave
+/// the other cores idle.
+std::vector<std::size_t> longest_first(const std::vector<std::vector<Candidate>>& groups) {
+  std::vector<std::size_t> order(groups.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&groups](std::size_t i) { return groups[i].front().plan.grad_accum; });
+  return order;
 }
 
 // Where speeds are equal the larger step comes first.
@@ -67,15 +102,22 @@ StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& me
   }
   Candidates candidates = strategy_candidates(base.plan, gpus);
   found.left_out = std::move(candidates.left_out);
-  found.results.resize(candidates.runnable.size());
-  const ProgressLine progress(candidates.runnable.size(), "strategies");
+  const auto& groups = candidates.runnable;
+  const std::vector<std::size_t> order = longest_first(groups);
+  std::vector<std::vector<StrategyResult>> results(groups.size());
+  const ProgressLine progress(groups.size(), "strategies");
   std::mutex progress_lock;
   std::size_t done = 0;
-  for_each_index(candidates.runnable.size(), [&](std::size_t i) {
-    found.results[i] = search(candidates.runnable[i], memory, device);
+  for_each_index(groups.size(), [&](std::size_t i) {
+    const std::size_t group = order[i];
+    results[group] = search_group(groups[group], memory, device);
     const std::lock_guard lock(progress_lock);
     progress.show(++done);
   });
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    found.dominated += groups[i].size() - results[i].size();
+    std::ranges::move(results[i], std::back_inserter(found.results));
+  }
   std::ranges::stable_sort(found.results, is_better);
   return found;
 }

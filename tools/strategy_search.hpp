@@ -1,6 +1,7 @@
 // Which of the candidates fit, with which batch, and in which order they are worth trying.
 //
-// Each candidate's largest batch is found by simulating its representative ranks. Those that fit
+// Each candidate's largest batch is found by simulating its representative ranks; one that keeps
+// more activations than another that does not fit is passed over. Those that fit
 // are ordered by sequences per second (workloads/step_time.hpp), the fastest first; LLMem's score,
 // the batch times the data-parallel ranks of Algorithm 1 (arXiv 2404.10933), stands beside it.
 #pragma once
@@ -17,6 +18,7 @@ namespace highwater {
 struct StrategyResult {
   Candidate candidate;  ///< its plan has the largest batch, 1 if none fits
   BatchSearch batches;
+  Bytes capacity;                   ///< what the allocator can have
   Bytes peak;                       ///< most reserved by a rank, at that batch
   double sequences_per_second = 0;  ///< 0 if nothing fits
   std::int64_t llmem_score = 0;
@@ -27,6 +29,7 @@ struct StrategyResult {
 struct StrategySearch {
   std::vector<StrategyResult> results;  ///< those that fit first, fastest first
   std::vector<std::string> left_out;
+  std::size_t dominated = 0;  ///< passed over for what others of their group told
 };
 
 /// Searches all candidates for `base` on `gpus` GPUs. `device` is all of one GPU's memory.

@@ -54,7 +54,7 @@ struct SubjectRequest {
   std::optional<int> device;
   std::optional<std::string> torch;
   const Gpu* gpu = nullptr;  ///< of a FILE: the GPU it was recorded on, if --gpu names it
-  bool watchable = false;  ///< keep what Subject::watch needs: of a recording all of it
+  bool watchable = false;    ///< keep what Subject::watch needs: of a recording all of it
 };
 
 /// Adds the positional FILE, every plan option, the memory options and --device.

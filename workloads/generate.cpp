@@ -17,6 +17,8 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/nn/save_on_cpu.hpp"
+#include "workloads/offload.hpp"
 #include "workloads/strategy/pipeline_stage.hpp"
 #include "workloads/strategy/strategy.hpp"
 
@@ -116,6 +118,12 @@ class Training {
     runtime_.recorder = &recorder;
     RequestTrace trace = run();  // which ends the recording
     return {std::move(trace), recorder.take()};
+  }
+
+  GeneratedRun run_with_host() {
+    RequestTrace trace = run();
+    const HostMemory& host = runtime_.host_memory;
+    return {std::move(trace), host.account(), host.pinned_blocks()};
   }
 
   RequestTrace run() {
@@ -263,6 +271,10 @@ class Training {
     if (is_autocast(plan_.precision)) {
       autocast.emplace(runtime_, low_precision_of(plan_.precision));
     }
+    std::optional<nn::SaveOnCpu> save_on_cpu;
+    if (saves_on_cpu(plan_.parallel)) {
+      save_on_cpu.emplace(runtime_);
+    }
     if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
       loss_inside_model();
     } else if (plan_.loss.kind == LossKind::chunked) {
@@ -334,6 +346,11 @@ void require_valid(const TrainingPlan& plan) {
 RequestTrace generate(const TrainingPlan& plan) {
   require_valid(plan);
   return Training(plan).run();
+}
+
+GeneratedRun generate_run(const TrainingPlan& plan) {
+  require_valid(plan);
+  return Training(plan).run_with_host();
 }
 
 GeneratedGraph generate_with_graph(const TrainingPlan& plan) {

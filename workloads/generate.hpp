@@ -1,8 +1,11 @@
 // A training plan becomes the request trace that real PyTorch would emit.
 #pragma once
 
+#include <vector>
+
 #include "traces/request_trace.hpp"
 #include "workloads/graph/graph_recording.hpp"
+#include "workloads/host_memory.hpp"
 #include "workloads/training_plan.hpp"
 
 namespace highwater {
@@ -15,6 +18,16 @@ namespace highwater {
 /// @throws InputError if plan_problems(plan) or generator_gaps(plan) is not empty (all in one
 /// message).
 RequestTrace generate(const TrainingPlan& plan);
+
+/// A plan's requests and the host memory that it offloads to.
+struct GeneratedRun {
+  RequestTrace trace;
+  HostAccount host;
+  std::vector<std::int64_t> pinned_blocks;  ///< sizes asked of the driver, in order
+};
+
+/// The same as generate(), with the host memory.
+GeneratedRun generate_run(const TrainingPlan& plan);
 
 /// A plan's requests with the operators that made and used each block (graph/compute_graph.hpp).
 struct GeneratedGraph {

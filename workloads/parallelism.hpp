@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "workloads/dist/colossalai/gemini_options.hpp"
+#include "workloads/dist/ddp_options.hpp"
 #include "workloads/dist/deepspeed/zero_options.hpp"
 #include "workloads/dtype.hpp"
 #include "workloads/megatron_options.hpp"
@@ -27,15 +28,6 @@ enum class Offload : std::uint8_t { none, optimizer, params, both, activations }
 
 /// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
 enum class CommBackend : std::uint8_t { nccl, fake };
-
-/// torch.nn.parallel.DistributedDataParallel's own options.
-struct Ddp {
-  std::optional<double> bucket_cap_mb;  ///< MiB of every bucket; absent: 1 of the first, then 25
-  bool bucket_view = false;             ///< gradient_as_bucket_view
-  bool static_graph = false;
-
-  bool operator==(const Ddp&) const = default;
-};
 
 /// Which groups give their gathered parameters back after forward (reshard_after_forward).
 enum class Reshard : std::uint8_t { always, never, but_last };

@@ -14,8 +14,38 @@
 namespace highwater::recorded {
 namespace {
 
-constexpr std::array<std::string_view, 6> kDdpFields{"kind",          "world",        "bucket_view",
-                                                     "bucket_cap_mb", "static_graph", "backend"};
+constexpr std::array<std::string_view, 13> kDdpFields{
+    "kind",        "world",      "bucket_view",   "bucket_cap_mb",  "static_graph",
+    "backend",     "comm_hook",  "powersgd_rank", "powersgd_start", "powersgd_min_rate",
+    "find_unused", "warm_start", "error_feedback"};
+
+constexpr std::array<std::pair<std::string_view, DdpCommHook>, 4> kCommHooks{{
+    {"allreduce", DdpCommHook::allreduce},
+    {"fp16-compress", DdpCommHook::fp16_compress},
+    {"bf16-compress", DdpCommHook::bf16_compress},
+    {"powersgd", DdpCommHook::powersgd},
+}};
+
+void read_comm_hook(const Field& dist, Ddp& ddp) {
+  if (const auto hook = dist.find("comm_hook"); hook && !hook->is_null()) {
+    ddp.comm_hook = word(*hook, kCommHooks);
+  }
+  if (const auto rank = dist.find("powersgd_rank")) {
+    ddp.power_sgd.rank = rank->small_count();
+  }
+  if (const auto start = dist.find("powersgd_start")) {
+    ddp.power_sgd.start_iter = start->small_count();
+  }
+  if (const auto rate = dist.find("powersgd_min_rate")) {
+    ddp.power_sgd.min_compression_rate = rate->real();
+  }
+  if (const auto feedback = dist.find("error_feedback")) {
+    ddp.power_sgd.error_feedback = feedback->boolean();
+  }
+  if (const auto warm = dist.find("warm_start")) {
+    ddp.power_sgd.warm_start = warm->boolean();
+  }
+}
 
 constexpr std::array<std::pair<std::string_view, CommBackend>, 2> kCommBackends{{
     {"nccl", CommBackend::nccl},
@@ -33,6 +63,8 @@ void read_ddp(const Field& dist, Parallelism& parallel) {
   parallel.ddp.bucket_cap_mb = cap ? cap->real() : 25.0;
   parallel.ddp.bucket_view = flag(dist, "bucket_view");
   parallel.ddp.static_graph = flag(dist, "static_graph");
+  parallel.ddp.find_unused = flag(dist, "find_unused");
+  read_comm_hook(dist, parallel.ddp);
   if (const auto backend = dist.find("backend"); backend && !backend->is_null()) {
     parallel.backend = word(*backend, kCommBackends);
   }
@@ -168,6 +200,12 @@ void read_gemini(const Field& dist, Parallelism& parallel) {
   parallel.tp_kind = TensorParallel::colossalai;
 }
 
+constexpr std::array<std::pair<std::string_view, Offload>, 3> kOffloads{{
+    {"none", Offload::none},
+    {"params", Offload::params},
+    {"activations", Offload::activations},
+}};
+
 constexpr std::array<std::string_view, 9> kFsdp2TensorParallelFields{
     "kind", "dp", "tp", "mp", "reduce", "reshard", "backend", "sequence_parallel", "loss_parallel"};
 
@@ -217,6 +255,9 @@ Parallelism read_parallelism(const Field& fields) {
     read_gemini(dist, parallel);
   } else if (kind != "none") {
     throw Unsupported{fmt::format("distributed plans are not supported yet (dist.kind {})", kind)};
+  }
+  if (const auto offload = fields.find("offload")) {
+    parallel.offload = word(*offload, kOffloads);
   }
   const Field rig = fields.at("rig");
   const auto count = [&](std::string_view key) {

@@ -86,7 +86,7 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> kModes{{
 }};
 
 /// Every field that a case may have; those not read below do not reach the allocator of one GPU.
-constexpr std::array<std::string_view, 39> kCaseFields{
+constexpr std::array<std::string_view, 40> kCaseFields{
     "id",           "model",       "note",           "tags",
     "batch",        "seq",         "precision",      "attention",
     "sdpa_backend", "checkpoint",  "optimizer",      "impl",
@@ -96,7 +96,7 @@ constexpr std::array<std::string_view, 39> kCaseFields{
     "dropout",      "init",        "lora",           "mode",
     "dist",         "rig",         "alloc_conf",     "memory_limit_mib",
     "experts",      "overrides",   "stacks",         "empty_cache_every_step",
-    "teardown"};
+    "teardown",     "offload"};
 
 constexpr std::array<std::string_view, 4> kRigFields{"profile", "capacity", "event_lag",
                                                      "event_queries"};

@@ -112,6 +112,22 @@ double offloaded_bytes(const TrainingPlan& plan, double parameters) {
   return 0;
 }
 
+// Of the blocks, those whose whole forward runs again. What selective kinds compute again is
+// little.
+double recomputed_share(const Checkpoint& checkpoint) {
+  switch (checkpoint.kind) {
+    case CheckpointKind::full:
+      return 1;
+    case CheckpointKind::every_n:
+      return 1.0 / checkpoint.n;
+    case CheckpointKind::none:
+    case CheckpointKind::selective_op:
+    case CheckpointKind::selective_attention:
+      return 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 double StepTime::total() const {
@@ -126,8 +142,8 @@ StepTime step_time(const TrainingPlan& plan) {
   const auto hidden = static_cast<double>(shape.hidden);
   const double parameters = static_cast<double>(parameter_count(plan.model.config).trainable());
   const double tokens = mean_tokens(plan) * static_cast<double>(plan.batch) * plan.grad_accum;
-  const bool runs_twice = plan.checkpoint.kind == CheckpointKind::full;
-  const double passes = plan.training ? (runs_twice ? 4.0 / 3 : 1.0) : 1.0 / 3;
+  const double again = recomputed_share(plan.checkpoint);
+  const double passes = plan.training ? 1 + again / 3 : 1.0 / 3;
   const double held = parameters / (p.tp * p.pp);  // by this rank, before sharding
   const double element = bytes_of_compute(plan);
 
@@ -137,14 +153,18 @@ StepTime step_time(const TrainingPlan& plan) {
   time.compute = operations / (p.tp * p.pp * p.cp) / operations_per_second(plan);
   time.bubble = time.compute * (p.pp - 1) / plan.grad_accum;
   const double activation = tokens / p.cp * hidden * element;
-  const double all_reduces = runs_twice ? 6 : 4;
+  const double all_reduces = 4 + 2 * again;
   time.tensor_parallel = all_reduces * layers / p.pp * 2 * through_ring(activation, p.tp) /
                          rate_of_group(plan.gpu, p.tp, 1);
   time.context_parallel =
       3 * layers / p.pp * 2 * through_ring(activation, p.cp) / rate_of_group(plan.gpu, p.cp, p.tp);
   const double gathers = shards_parameters(p) ? 2.0 * plan.grad_accum : 1;
-  time.data_parallel = (gathers + 1) * through_ring(held * element, p.dp) /
-                       rate_of_group(plan.gpu, p.dp, p.tp * p.cp);
+  const int shards = p.dp / p.fsdp.replicas;  // HSDP: neighbours
+  const int stride = p.tp * p.cp;
+  time.data_parallel = (gathers + 1) * through_ring(held * element, shards) /
+                           rate_of_group(plan.gpu, shards, stride) +
+                       2 * through_ring(held * element / shards, p.fsdp.replicas) /
+                           rate_of_group(plan.gpu, p.fsdp.replicas, stride * shards);
   time.offload = offloaded_bytes(plan, held) / kPcieBytesPerSecond;
   return time;
 }

@@ -11,7 +11,8 @@
 // forward and two in backward, two more where forward runs again (Shoeybi et al., arXiv
 // 1909.08053), and the kernels wait for them; data parallelism sums the gradients once per step,
 // and sharded parameters are gathered twice per micro-batch (Rajbhandari et al., arXiv 1910.02054,
-// section 7), while kernels run. A ring moves 2 (n - 1) / n of an all-reduce's bytes through each
+// section 7), while kernels run; with HSDP among neighbours, and the shards of gradients are summed
+// over the copies. A ring moves 2 (n - 1) / n of an all-reduce's bytes through each
 // rank, half of that of a gather or a reduce-scatter. Offloaded states cross PCIe.
 #pragma once
 

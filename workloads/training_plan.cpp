@@ -86,10 +86,12 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(plan_rules::loss_and_lora_rules(), facts, problems);
   check(plan_rules::megatron_rules(), facts, problems);
   check(plan_rules::parallel_rules(), facts, problems);
+  check(plan_rules::ddp_rules(), facts, problems);
   check(plan_rules::dtensor_rules(), facts, problems);
   check(plan_rules::fsdp_rules(), facts, problems);
   check(plan_rules::fsdp1_rules(), facts, problems);
   check(plan_rules::gemini_rules(), facts, problems);
+  check(plan_rules::offload_rules(), facts, problems);
   if (plan_rules::sizes_are_sound(plan.parallel)) {
     check(plan_rules::mixture_rules(), facts, problems);
   }

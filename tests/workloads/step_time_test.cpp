@@ -34,6 +34,23 @@ TEST_CASE("step time: one GPU by hand", "[workloads][plan]") {
   CHECK(sequences_per_second(plan) == Approx(2 / time.compute));
   plan.checkpoint.kind = CheckpointKind::full;  // forward runs twice
   CHECK(step_time(plan).compute == Approx(4.0 / 3 * time.compute));
+  plan.checkpoint = {.kind = CheckpointKind::every_n, .n = 2};  // that of every second block does
+  CHECK(step_time(plan).compute == Approx(7.0 / 6 * time.compute));
+  plan.checkpoint = {.kind = CheckpointKind::selective_op};
+  CHECK(step_time(plan).compute == time.compute);
+}
+
+// 16 ranks: all over two machines, or two copies over 8 neighbours each. The network carries 15/16
+// of the parameters three times, or 1/8 of them in an all-reduce of two.
+TEST_CASE("step time: copies for each machine spare the network", "[workloads][plan]") {
+  Parallelism parallel{.dp = 16, .dp_kind = DataParallel::fsdp2};
+  const double all = step_time(plan_of(parallel)).data_parallel;
+  parallel.fsdp.replicas = 2;
+  const double copies = step_time(plan_of(parallel)).data_parallel;
+  const double link = 300e9;
+  const double network = 50e9;
+  CHECK(copies / all ==
+        Approx((3 * 7.0 / 8 / link + 2.0 / 8 * (1.0 / 2) / network) / (3 * 15.0 / 16 / network)));
 }
 
 TEST_CASE("step time: each axis has its price", "[workloads][plan]") {

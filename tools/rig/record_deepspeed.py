@@ -83,7 +83,7 @@ def make_model(torch, models, case, deepspeed, config, dtype, tiny, device):
     """With "zero_init" every module's parameters are partitioned as soon as it is built."""
     if case["dist"].get("zero_init"):
         with deepspeed.zero.Init(config_dict_or_path=config):
-            return models.build(case, None, dtype, tiny)
+            return models.build(case, "cpu", dtype, tiny)
     where = {"device": device}.get(case["init"], case["init"])
     return models.build(case, where, dtype, tiny)
 

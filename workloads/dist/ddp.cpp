@@ -67,6 +67,7 @@ ReducerOptions reducer_options(const Ddp& plan) {
   ReducerOptions options;
   options.gradient_as_bucket_view = plan.bucket_view;
   options.static_graph = plan.static_graph;
+  options.find_unused = plan.find_unused;
   if (plan.bucket_cap_mb) {
     options.bucket_bytes = static_cast<std::int64_t>(*plan.bucket_cap_mb * 1024 * 1024);
     options.first_bucket_bytes = options.bucket_bytes;
@@ -80,8 +81,10 @@ DistributedDataParallel::DistributedDataParallel(models::LanguageModel& model,
                                                  const Parallelism& plan)
     : model_(model),
       group_(model.runtime(), plan.dp, plan.backend),
-      reducer_(group_, with_states_synced(group_, model), reducer_options(plan.ddp)),
-      static_graph_(plan.ddp.static_graph) {}
+      reducer_(group_, with_states_synced(group_, model), reducer_options(plan.ddp),
+               make_comm_hook(plan.ddp, group_)),
+      static_graph_(plan.ddp.static_graph),
+      find_unused_(plan.ddp.find_unused) {}
 
 models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   before_forward();
@@ -110,13 +113,14 @@ void DistributedDataParallel::after_forward(models::Outputs& outputs) {
   if (syncs_buffers_) {
     reducer_.prepare_for_backward();
   }
-  if (static_graph_ && !delays_all_reduce_) {
+  if (static_graph_ ? !delays_all_reduce_ : find_unused_) {
     sink(outputs);
   }
 }
 
-// _DDPSink, of a static graph's first iteration: copies all outputs, and asks for a call when the
-// backward that begins there is through.
+// _DDPSink, of each iteration that looks for unused parameters and of a static graph's first one:
+// copies all outputs, and asks for a call when the backward that begins there is through. Outputs
+// without a graph stay what they were; their copies go.
 void DistributedDataParallel::sink(models::Outputs& outputs) {
   eager::Runtime& runtime = group_.runtime();
   std::vector<Tensor*> places;
@@ -129,19 +133,25 @@ void DistributedDataParallel::sink(models::Outputs& outputs) {
   }
   const auto node =
       eager::begin_node(runtime, "_DDPSinkBackward", std::span<const Tensor>(originals));
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  std::vector<Tensor> copies;
+  for (const Tensor& original : originals) {
     const eager::NoGrad no_grad(runtime);
-    *places[i] = eager::clone(originals[i]);
-    if (node) {
-      node->add_output(*places[i]);
-    }
+    copies.push_back(eager::clone(original));
   }
-  if (node) {
-    node->backward = [this](eager::Node&, TensorList& grads) {
+  if (!node) {
+    return;
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    *places[i] = copies[i];
+    node->add_output(*places[i]);
+  }
+  node->backward = [this](eager::Node&, TensorList& grads) {
+    if (static_graph_) {
       delay_all_reduce_once();
-      return std::exchange(grads, {});
-    };
-  }
+    }
+    return std::exchange(grads, {});
+  };
+  copies.clear();
   for (Tensor& original : originals) {
     original.reset();
   }

@@ -1,7 +1,8 @@
 // torch.nn.parallel.DistributedDataParallel around a model.
 //
 // Mirrors torch/nn/parallel/distributed.py of PyTorch 2.6 with device_ids of one GPU, buffers
-// broadcast from rank 0 before each forward that follows a reduction, find_unused_parameters off.
+// broadcast from rank 0 before each forward that follows a reduction. All parameters get gradients:
+// looking for unused ones finds none.
 #pragma once
 
 #include <vector>
@@ -38,6 +39,7 @@ class DistributedDataParallel : public Wrapper {
   ProcessGroup group_;
   Reducer reducer_;
   bool static_graph_;
+  bool find_unused_;
   bool delays_all_reduce_ = false;  ///< the static graph's first backward has begun
   bool syncs_gradients_ = true;     ///< require_backward_grad_sync
   bool syncs_buffers_ = true;       ///< require_forward_param_sync

@@ -1,6 +1,7 @@
 #include "workloads/dist/device_mesh.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace highwater::dist {
 
@@ -40,6 +41,18 @@ std::int64_t DeviceMesh::chunk_size(std::int64_t size) const {
 std::int64_t DeviceMesh::shard_size(std::int64_t size) const {
   const std::int64_t chunk = chunk_size(size);
   return std::clamp(size - chunk * rank_, std::int64_t{0}, chunk);
+}
+
+void DeviceMesh::wait_for_last() {
+  std::exchange(pending_, {}).wait();
+}
+
+void DeviceMesh::finish(const Work& work) {
+  if (std::exchange(waits_at_use_, false)) {
+    pending_ = work;
+  } else {
+    work.wait();
+  }
 }
 
 // Shard._split_tensor with padding and contiguous pieces.
@@ -83,20 +96,22 @@ Tensor DeviceMesh::broadcast(const Tensor& whole) {
 
 // _c10d_functional::all_reduce works on a contiguous copy.
 Tensor DeviceMesh::all_reduce(const Tensor& tensor) {
+  wait_for_last();
   Tensor output = eager::clone_contiguous(tensor);
-  group_.all_reduce(output).wait();
+  finish(group_.all_reduce(output));
   return output;
 }
 
 // Shard._to_replicate_tensor and all_gather_tensor: ranks are gathered along dimension 0; another
 // one takes a copy.
 Tensor DeviceMesh::all_gather(const Tensor& shard, std::int64_t dim, std::int64_t size) {
+  wait_for_last();
   const std::int64_t full = chunk_size(size);
   const Tensor part = eager::contiguous(padded(shard, dim, full - shard.size(dim)));
   Dims sizes = part.sizes();
   sizes[0] *= this->size();
   Tensor whole = eager::empty(runtime(), sizes, part.dtype());
-  group_.all_gather_async(whole, part).wait();
+  group_.all_gather_functional(whole, part).wait();
   if (eager::wrap(dim, part.dim()) != 0) {
     whole = eager::cat(eager::chunk(whole, this->size(), 0), dim);
   }
@@ -105,6 +120,7 @@ Tensor DeviceMesh::all_gather(const Tensor& shard, std::int64_t dim, std::int64_
 
 // Shard._reduce_shard_tensor and reduce_scatter_tensor, which copies unless it cuts dimension 0.
 Tensor DeviceMesh::reduce_scatter(const Tensor& tensor, std::int64_t dim) {
+  wait_for_last();
   const std::int64_t length = tensor.size(dim);
   Tensor whole = tensor;
   if (length % size() != 0) {
@@ -121,7 +137,7 @@ Tensor DeviceMesh::reduce_scatter(const Tensor& tensor, std::int64_t dim) {
   Dims sizes = whole.sizes();
   sizes[0] /= size();
   const Tensor output = eager::empty(runtime(), sizes, whole.dtype());
-  group_.reduce_scatter_async(output, whole).wait();
+  finish(group_.reduce_scatter_async(output, whole));
   whole.reset();
   return unpadded(output, dim, chunk_size(length) - shard_size(length));
 }

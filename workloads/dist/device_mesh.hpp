@@ -40,6 +40,10 @@ class DeviceMesh {
   /// Partial to Shard(dim).
   eager::Tensor reduce_scatter(const eager::Tensor& tensor, std::int64_t dim);
 
+  /// The next sum's result is one that is waited for when it is used (async_op=True,
+  /// AsyncCollectiveTensor): the current stream waits no later than before the next collective.
+  void wait_at_use() { waits_at_use_ = true; }
+
   /// Replicate to Shard(dim): this rank's piece, copied.
   [[nodiscard]] eager::Tensor piece(const eager::Tensor& tensor, std::int64_t dim) const;
 
@@ -47,8 +51,13 @@ class DeviceMesh {
   [[nodiscard]] std::int64_t chunk_size(std::int64_t size) const;
   [[nodiscard]] eager::TensorList padded_pieces(const eager::Tensor& whole, std::int64_t dim) const;
 
+  void wait_for_last();
+  void finish(const Work& work);
+
   ProcessGroup group_;
   int rank_;
+  bool waits_at_use_ = false;
+  Work pending_;
 };
 
 }  // namespace highwater::dist

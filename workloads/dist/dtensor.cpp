@@ -26,7 +26,7 @@ Tensor GroupResharding::gather(const Tensor& shard, std::int64_t rows) const {
   }
   sizes.front() = each * group_.size();
   Tensor whole = eager::empty(group_.runtime(), sizes, shard.dtype());
-  group_.all_gather_async(whole, part).wait();
+  group_.all_gather_functional(whole, part).wait();
   return whole;
 }
 

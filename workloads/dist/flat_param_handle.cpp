@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/eager/host_copies.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
 namespace highwater::dist {
@@ -75,10 +76,10 @@ void put_gradient(const Tensor& parameter, const Tensor& view, bool fits) {
 
 }  // namespace
 
-// VariableHooks::set_data (torch/csrc/autograd/variable.cpp): another type needs another
-// AccumulateGrad.
+// VariableHooks::set_data (torch/csrc/autograd/variable.cpp): another type or
+// device needs another AccumulateGrad.
 void set_data(const Tensor& tensor, const Tensor& data) {
-  if (tensor.dtype() != data.dtype()) {
+  if (tensor.dtype() != data.dtype() || tensor.place() != data.place()) {
     tensor->accumulator = nullptr;
   }
   tensor->storage = data->storage;
@@ -89,13 +90,14 @@ void set_data(const Tensor& tensor, const Tensor& data) {
 }
 
 FlatParamHandle::FlatParamHandle(nn::Module& unit, FlattenedParams& flattened, ProcessGroup& group,
-                                 int rank, const Fsdp& plan)
+                                 int rank, const Fsdp& plan, bool offload_params)
     : runtime_(group.runtime()),
       group_(group),
       use_orig_params_(plan.use_orig_params),
       is_sharded_(group.size() > 1 && plan.strategy != ShardingStrategy::no_shard),
       frees_after_forward_(is_sharded_ && plan.strategy != ShardingStrategy::shard_grad_op),
-      keeps_views_after_forward_(is_sharded_ && !frees_after_forward_) {
+      keeps_views_after_forward_(is_sharded_ && !frees_after_forward_),
+      offload_params_(offload_params) {
   std::vector<Tensor> managed = managed_params(unit, flattened);
   const DType own = managed.front().dtype();
   compute_dtype_ = plan.param_dtype.value_or(own);
@@ -124,6 +126,9 @@ FlatParamHandle::FlatParamHandle(nn::Module& unit, FlattenedParams& flattened, P
     use_forward_views();
   }
   shard();
+  if (offload_params_) {
+    flat_param_to_host();
+  }
   while (!storages.empty()) {
     storages.pop_back();
   }
@@ -172,6 +177,16 @@ void FlatParamHandle::shard() {
   }
 }
 
+void FlatParamHandle::flat_param_to_host() {
+  const NoGrad no_grad(runtime_);
+  const Tensor copy = eager::to_host(flat_param, false);
+  runtime_.categorize(copy, Category::parameter);
+  set_data(flat_param, copy);
+  if (use_orig_params_) {
+    use_sharded_views();
+  }
+}
+
 std::vector<Tensor> FlatParamHandle::visible_parameters() const {
   if (!use_orig_params_) {
     return {flat_param};
@@ -192,6 +207,12 @@ void FlatParamHandle::init_attributes() {
     return made;
   };
   local_shard_ = eager::detach(flat_param);
+  if (offload_params_) {
+    local_shard_ = eager::pin_memory(flat_param);
+    runtime_.categorize(local_shard_, Category::parameter);
+    cpu_grad_ = eager::pin_memory(optim::make_like("zeros_like", local_shard_));
+    runtime_.categorize(cpu_grad_, Category::gradient);
+  }
   if (is_mixed_) {
     mp_shard_ = make_empty(flat_param.numel(), compute_dtype_);
   }
@@ -216,11 +237,34 @@ bool FlatParamHandle::pre_unshard() {
   if (use_orig_params_) {
     write_back();
   }
-  if (!is_mixed_ || (is_sharded_ && !needs_unshard())) {
+  if (is_sharded_ && !offload_params_ && !needs_unshard()) {
     return false;
   }
-  use_low_precision_shard();
+  if (is_mixed_) {
+    use_low_precision_shard();
+    return true;
+  }
+  if (flat_param.place() == eager::Place::cuda) {
+    return false;
+  }
+  flat_param_to_device();
   return true;
+}
+
+void FlatParamHandle::flat_param_to_device() {
+  const NoGrad no_grad(runtime_);
+  Tensor copy = eager::to_device(flat_param);
+  runtime_.launch(1);
+  runtime_.categorize(copy, Category::weight_copy);
+  set_data(flat_param, copy);
+  if (!use_orig_params_) {
+    return;
+  }
+  use_sharded_views();
+  const auto is_here = [](const Original& original) { return original.in_shard.length > 0; };
+  if (std::ranges::any_of(originals_, is_here)) {
+    shard_on_device_ = std::move(copy);
+  }
 }
 
 // _writeback_orig_params: a gradient that was taken away counts as zero.
@@ -240,6 +284,9 @@ void FlatParamHandle::write_back() {
 void FlatParamHandle::use_low_precision_shard() {
   runtime_.allocate_block(*mp_shard_->storage, mp_shard_.numel() * item_size(mp_shard_.dtype()));
   runtime_.categorize(mp_shard_, Category::weight_copy);
+  if (offload_params_) {
+    eager::to_device(local_shard_);  // copy_() reads it and casts
+  }
   runtime_.launch(1);
   set_data(flat_param, mp_shard_);
 }
@@ -253,6 +300,9 @@ void FlatParamHandle::unshard() {
                           full_param_padded_.numel() * item_size(full_param_padded_.dtype()));
   runtime_.categorize(full_param_padded_, Category::weight_copy);
   group_.all_gather_into_tensor(full_param_padded_, flat_param);
+  if (offload_params_) {  // it came on the pre-unshard stream
+    runtime_.record_stream(flat_param, runtime_.stream);
+  }
   use_unsharded_flat_param(full_param_padded_);
 }
 
@@ -356,10 +406,13 @@ void FlatParamHandle::use_sharded_views() {
     use_whole_params();
     return;
   }
-  const Tensor nothing = eager::empty(runtime_, {0}, flat_param.dtype());
+  const Tensor nothing = eager::empty_on(runtime_, flat_param.place(), {0}, flat_param.dtype());
   for (const Original& original : originals_) {
     const bool is_here = original.in_shard.length > 0;
     become_parameter(original.parameter, is_here ? piece(flat_param, original.in_shard) : nothing);
+  }
+  if (shard_on_device_.defined() && flat_param->storage != shard_on_device_->storage) {
+    shard_on_device_.reset();
   }
   if (state == HandleState::backward_post) {
     for (Original& original : originals_) {
@@ -380,12 +433,24 @@ void FlatParamHandle::use_whole_params() {
 void FlatParamHandle::prepare_gradient_for_backward() {
   Tensor& grad = flat_param->grad;
   if (grad.defined() && grad.numel() != layout_.length) {
-    saved_grad_shard = eager::detach(grad);
+    if (!offload_params_) {
+      saved_grad_shard = eager::detach(grad);
+    }
     grad.reset();
   }
 }
 
+void FlatParamHandle::offload_grad(const Tensor& grad) {
+  runtime_.launch(1);  // _cpu_grad.copy_(), which the host does not wait for
+  runtime_.record_stream(grad, runtime_.stream);
+}
+
 void FlatParamHandle::prepare_gradient_for_optim() {
+  if (offload_params_) {
+    flat_param->grad = cpu_grad_;
+    saved_grad_shard.reset();
+    return;
+  }
   if (saved_grad_shard.defined()) {
     if (post_backward_called) {
       flat_param->grad = saved_grad_shard;
@@ -396,7 +461,9 @@ void FlatParamHandle::prepare_gradient_for_optim() {
 
 void FlatParamHandle::use_sharded_grad_views() {
   const NoGrad no_grad(runtime_);
-  const Tensor grad = saved_grad_shard.defined() ? saved_grad_shard : flat_param->grad;
+  const Tensor grad = offload_params_              ? cpu_grad_
+                      : saved_grad_shard.defined() ? saved_grad_shard
+                                                   : flat_param->grad;
   for (Original& original : originals_) {
     const Tensor& parameter = original.parameter;
     if (state == HandleState::backward_post && parameter->requires_grad) {

@@ -1,10 +1,11 @@
 // The flat parameter of one FSDP1 unit: its shard on this rank, the whole while it is needed, and
 // the parameters of the unit's modules, which are views into one or the other.
 //
-// Mirrors FlatParamHandle of PyTorch 2.6 (torch/distributed/fsdp/_flat_param.py) without CPU
-// offload. Where Python gives a module another object for a parameter, here the module's tensor
-// changes its contents: it is a view of the gathered flat parameter, with its place in the autograd
-// graph, while the unit computes, and a piece of the shard otherwise.
+// Mirrors FlatParamHandle of PyTorch 2.6 (torch/distributed/fsdp/_flat_param.py). With
+// CPUOffload(offload_params=True) shard and gradient are in pinned host memory. Where Python gives
+// a module another object for a parameter, here the module's tensor changes its contents: it is a
+// view of the gathered flat parameter, with its place in the autograd graph, while the unit
+// computes, and a piece of the shard otherwise.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class FlatParamHandle {
   /// Flattens and shards the parameters of `unit` that are not in `flattened` yet, and adds them.
   /// @pre there are some, of one type; `group` are the ranks that share the shards
   FlatParamHandle(nn::Module& unit, FlattenedParams& flattened, ProcessGroup& group, int rank,
-                  const Fsdp& plan);
+                  const Fsdp& plan, bool offload_params = false);
   FlatParamHandle(const FlatParamHandle&) = delete;
   FlatParamHandle& operator=(const FlatParamHandle&) = delete;
   ~FlatParamHandle() = default;
@@ -38,7 +39,8 @@ class FlatParamHandle {
   /// init_flat_param_attributes: makes the buffers and frees them at once.
   void init_attributes();
 
-  /// Casts the shard to the type of computation if it is to be gathered; whether it did.
+  /// Brings the shard to the GPU and casts it to the type of computation if it is to be gathered;
+  /// whether it did.
   bool pre_unshard();
   void unshard();
   void post_unshard();
@@ -50,6 +52,11 @@ class FlatParamHandle {
   void use_sharded_grad_views();
   void use_unsharded_grad_views();
   void reset_flat_param_grad_if_needed();
+
+  /// The reduced gradient goes to the host (_offload_grad).
+  void offload_grad(const eager::Tensor& grad);
+
+  [[nodiscard]] bool offloads() const { return offload_params_; }
 
   [[nodiscard]] bool is_sharded_strategy() const { return is_sharded_; }
 
@@ -85,6 +92,8 @@ class FlatParamHandle {
   void shard();
   bool needs_unshard() const;
   void write_back();
+  void flat_param_to_host();
+  void flat_param_to_device();
   void use_low_precision_shard();
   void free_low_precision_shard();
   void use_unsharded_flat_param(const eager::Tensor& padded);
@@ -104,11 +113,16 @@ class FlatParamHandle {
   bool keeps_views_after_forward_;  ///< NO_RESHARD_AFTER_FORWARD_HANDLE_STRATEGIES
   DType compute_dtype_;             ///< _fwd_bwd_param_dtype
   DType reduce_dtype_;
+  bool offload_params_;
   bool is_mixed_;  ///< _uses_param_mixed_precision
   FlatParamLayout layout_;
   FlatShard shard_;
   std::vector<Original> originals_;
   eager::Tensor local_shard_;
+  eager::Tensor cpu_grad_;  ///< _cpu_grad
+  /// The shard's copy on the GPU: the original parameters, which are in no module meanwhile, look
+  /// into it until they are sharded again.
+  eager::Tensor shard_on_device_;
   eager::Tensor mp_shard_;
   eager::Tensor full_param_padded_;
   bool skipped_sharded_views_ = false;

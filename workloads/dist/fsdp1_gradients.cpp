@@ -87,6 +87,9 @@ void FullyShardedDataParallel::accumulate_sharded(FlatParamHandle& handle, const
   } else {
     handle.saved_grad_shard = own;
   }
+  if (handle.offloads()) {
+    handle.offload_grad(own);
+  }
   if (plan_.use_orig_params) {
     handle.use_sharded_grad_views();
   }
@@ -151,7 +154,25 @@ void FullyShardedDataParallel::clip_gradients() {
   scale_gradients(grads);
 }
 
+// Of gradients on the host only the sum over the ranks is formed on the GPU.
+void FullyShardedDataParallel::reduce_norm_of_host() {
+  Tensor local_norm;
+  {
+    const eager::OpScope op(runtime_, "_to_copy");
+    local_norm = eager::empty(runtime_, {}, DType::fp32);
+  }
+  Tensor total_norm = optim::make_like("pow", local_norm);
+  shards_.all_reduce(total_norm).wait();
+  total_norm = optim::make_like("pow", total_norm);
+  runtime_.synchronize();  // .cpu()
+  eager::end_of_frame(total_norm, local_norm);
+}
+
 void FullyShardedDataParallel::scale_gradients(const std::vector<Tensor>& grads) {
+  if (offload_params_) {
+    reduce_norm_of_host();
+    return;
+  }
   Tensor local_norm = gradient_norm(grads);
   Tensor total_norm = optim::make_like("pow", local_norm);
   shards_.all_reduce(total_norm).wait();

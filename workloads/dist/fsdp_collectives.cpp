@@ -23,8 +23,10 @@ std::int64_t padded_numel(std::span<const FsdpParam> params) {
   return sum;
 }
 
-Tensor flat_block(Runtime& runtime, const char* op, std::int64_t numel, DType dtype) {
-  const OpScope scope(runtime, op);
+// With the kernel that fills it, if the same operator does.
+Tensor flat_block(Runtime& runtime, const char* op, std::int64_t numel, DType dtype,
+                  int kernels = 1) {
+  const OpScope scope(runtime, op, kernels);
   Tensor block = eager::empty(runtime, {numel}, dtype);
   runtime.categorize(block, Category::communication);
   return block;
@@ -36,6 +38,15 @@ std::vector<Tensor> shards_of(std::span<const FsdpParam> params) {
     shards.push_back(param.sharded());
   }
   return shards;
+}
+
+// _get_param_all_gather_inputs without its multi-tensor copy, which works on the GPU only.
+std::vector<Tensor> inputs_from_host(std::span<const FsdpParam> params) {
+  std::vector<Tensor> inputs;
+  for (const FsdpParam& param : params) {
+    inputs.push_back(param.all_gather_input());
+  }
+  return inputs;
 }
 
 // Its tables; the copies themselves go into blocks that exist.
@@ -113,11 +124,17 @@ Tensor foreach_all_gather(std::vector<FsdpParam>& params, FsdpGroups& groups, St
   const std::int64_t numel = padded_numel(params);
   const DType dtype = params.front().unsharded().dtype();
   Tensor flat;
-  if (dtype != params.front().orig_dtype()) {
+  std::vector<Tensor> inputs;
+  if (params.front().is_offloaded()) {
+    inputs = inputs_from_host(params);
+  } else if (dtype != params.front().orig_dtype()) {
     flat = flat_block(runtime, "fsdp::_get_param_all_gather_inputs", numel, dtype);
   }
   Tensor gathered = flat_block(runtime, "fsdp::all_gather_copy_in", numel * group.size(), dtype);
   group.all_gather_into_tensor(gathered, gathered);
+  while (!inputs.empty()) {
+    inputs.pop_back();
+  }
   return gathered;
 }
 
@@ -149,13 +166,13 @@ ReduceState foreach_reduce(std::span<FsdpParam* const> params, std::vector<Tenso
   }
   ReduceState state;
   state.reduce_scatter_input =
-      flat_block(runtime, "fsdp::foreach_reduce", numel * group.size(), dtype);
+      flat_block(runtime, "fsdp::foreach_reduce", numel * group.size(), dtype, 0);
   chunk_cat(grads, state.reduce_scatter_input, group.size());
   Tensor last_grad = clear_but_last(grads);
   Tensor reduced;
   {
     const OnStream on(runtime, streams.reduce_scatter);
-    reduced = flat_block(runtime, "fsdp::foreach_reduce", numel, dtype);
+    reduced = flat_block(runtime, "fsdp::foreach_reduce", numel, dtype, 0);
     group.reduce_scatter_tensor(reduced, state.reduce_scatter_input);
     if (groups.replicate) {
       const OnStream replicate_on(runtime, streams.all_reduce);

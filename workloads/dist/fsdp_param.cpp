@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/eager/dtensor_spec.hpp"
+#include "workloads/eager/host_copies.hpp"
 #include "workloads/eager/node.hpp"
 
 namespace highwater::dist {
@@ -29,16 +30,24 @@ std::int64_t rows_of(std::int64_t rows, ShardPlace place) {
 }  // namespace
 
 // _init_sharded_param.
-FsdpParam::FsdpParam(Tensor param, ShardPlace place, const FsdpPrecision& precision)
+FsdpParam::FsdpParam(Tensor param, ShardPlace place, const FsdpPrecision& precision,
+                     bool offload_to_cpu)
     : unsharded_(std::move(param)),
       padded_sizes_(with_rows(unsharded_.sizes(), rows_of(unsharded_.size(0), {place.ranks, 0}))),
       sharded_sizes_(with_rows(unsharded_.sizes(), rows_of(unsharded_.size(0), place))),
       ranks_(place.ranks),
       param_dtype_(precision.param),
-      reduce_dtype_(precision.reduce) {
+      reduce_dtype_(precision.reduce),
+      offload_to_cpu_(offload_to_cpu) {
   Runtime& runtime = unsharded_.runtime();
   const eager::OpScope op(runtime, "new_zeros");
-  place_shard(eager::empty_on(runtime, unsharded_.place(), padded_sizes_, unsharded_.dtype()));
+  Tensor padded = eager::empty_on(runtime, unsharded_.place(), padded_sizes_, unsharded_.dtype());
+  if (offload_to_cpu_ && padded.place() == Place::cuda) {
+    padded = eager::to_host(padded, false);
+    padded = eager::pin_memory(padded);
+    is_pinned_ = true;
+  }
+  place_shard(padded);
 }
 
 void FsdpParam::place_shard(const Tensor& block) {
@@ -61,15 +70,44 @@ void FsdpParam::drop_original() {
 void FsdpParam::to_empty() {
   Runtime& runtime = unsharded_.runtime();
   const eager::OpScope op(runtime, "empty_like");
-  place_shard(eager::empty(runtime, sharded_sizes_, sharded_.dtype()));
+  const Place place = offload_to_cpu_ ? Place::host : Place::cuda;
+  place_shard(eager::empty_on(runtime, place, sharded_sizes_, sharded_.dtype()));
+  is_pinned_ = false;
 }
 
 void FsdpParam::reset_sharded_param() {
-  if (sharded_sizes_ != padded_sizes_) {
-    Runtime& runtime = unsharded_.runtime();
-    const eager::OpScope op(runtime, "new_zeros");
-    place_shard(eager::empty(runtime, padded_sizes_, sharded_.dtype()));
+  const bool pads = sharded_sizes_ != padded_sizes_;
+  if (!pads && (is_pinned_ || !offload_to_cpu_)) {
+    return;
   }
+  Runtime& runtime = unsharded_.runtime();
+  Tensor local = sharded_;
+  if (pads) {
+    const eager::OpScope op(runtime, "new_zeros");
+    local = eager::empty_on(runtime, sharded_.place(), padded_sizes_, sharded_.dtype());
+  }
+  if (offload_to_cpu_) {
+    local = eager::pin_memory(local);
+    is_pinned_ = true;
+  }
+  place_shard(local);
+}
+
+// all_gather_inputs: a cast copy takes the place of the fp32 one.
+Tensor FsdpParam::all_gather_input() const {
+  Runtime& runtime = unsharded_.runtime();
+  Tensor data;
+  {
+    const eager::OpScope op(runtime, "_to_copy", 0);
+    data = eager::empty(runtime, {padded_numel()}, orig_dtype());
+    runtime.categorize(data, Category::communication);
+  }
+  const DType dtype = unsharded_.dtype();
+  if (dtype != orig_dtype()) {
+    data = eager::to_dtype(data, dtype);
+    runtime.categorize(data, Category::communication);
+  }
+  return data;
 }
 
 // all_gather_outputs: the parameter is a view into its first elements, padding follows.
@@ -116,11 +154,33 @@ Tensor FsdpParam::take_unsharded_grad() {
   return taken;
 }
 
+// A second gradient is added on the host, which has to wait for the copy.
+Tensor FsdpParam::offloaded(Tensor grad) {
+  Runtime& runtime = grad.runtime();
+  const bool non_blocking = !sharded_->grad.defined();
+  Tensor copy = eager::to_host(grad, non_blocking);
+  runtime.categorize(copy, Category::gradient);
+  if (non_blocking) {
+    grad_offload_event_ = runtime.record_event();
+  }
+  return copy;
+}
+
+void FsdpParam::wait_for_grad_offload(StreamId reduce_scatter) {
+  if (grad_offload_event_) {
+    unsharded_.runtime().synchronize(reduce_scatter, *grad_offload_event_);
+    grad_offload_event_.reset();
+  }
+}
+
 void FsdpParam::accumulate_sharded_grad(const Tensor& flat, std::int64_t offset) {
   Tensor grad = eager::alias(flat);
   grad->sizes = sharded_sizes_;
   grad->strides = eager::contiguous_strides(sharded_sizes_);
   grad->offset = offset;
+  if (offload_to_cpu_) {
+    grad = offloaded(std::move(grad));
+  }
   if (sharded_->grad.defined()) {
     eager::add_(sharded_->grad, grad);
   } else {

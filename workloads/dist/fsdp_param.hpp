@@ -3,10 +3,12 @@
 // Mirrors FSDPParam of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/_fsdp_param.py), sharded
 // along dimension 0. The tensor that the modules hold plays the unsharded parameter: its storage
 // is freed and made again, autograd accumulates into it. The shard is a tensor of its own, which
-// the optimizer updates.
+// the optimizer updates. With CPUOffloadPolicy the shard and its gradient are in pinned host
+// memory.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
@@ -29,16 +31,24 @@ class FsdpParam {
  public:
   /// Makes this rank's shard of `param`, padded to the rows of rank 0; the whole stays until
   /// drop_original().
-  FsdpParam(eager::Tensor param, ShardPlace place, const FsdpPrecision& precision);
+  FsdpParam(eager::Tensor param, ShardPlace place, const FsdpPrecision& precision,
+            bool offload_to_cpu = false);
 
   /// The modules' tensor loses its data: it is the unsharded parameter from now on.
   void drop_original();
 
-  /// Module.to_empty() of a model on meta: the shard gets a block, without padding.
+  /// Module.to_empty() of a model on meta, to where the shard belongs: it gets a block, without
+  /// padding.
   void to_empty();
 
-  /// A shard without its padding gets a padded block instead (reset_sharded_param).
+  /// A shard without its padding gets a padded block instead, one on the host a pinned one
+  /// (reset_sharded_param).
   void reset_sharded_param();
+
+  [[nodiscard]] bool is_offloaded() const { return offload_to_cpu_; }
+
+  /// Of a shard on the host: its copy on the GPU, in the type that is gathered.
+  [[nodiscard]] eager::Tensor all_gather_input() const;
 
   void allocate_unsharded();
   void free_unsharded();
@@ -51,8 +61,12 @@ class FsdpParam {
   [[nodiscard]] eager::Tensor take_unsharded_grad();
 
   /// This rank's gradient lies in `flat` from element `offset` on; a second one is added in place.
-  /// Then the shard's post-accumulate-grad hook runs, if it has one.
+  /// Then the shard's post-accumulate-grad hook runs, if it has one. If the shard is on the host,
+  /// its gradient is copied there.
   void accumulate_sharded_grad(const eager::Tensor& flat, std::int64_t offset);
+
+  /// The host waits until the gradient of this backward is there (grad_offload_event).
+  void wait_for_grad_offload(StreamId reduce_scatter);
 
   /// This rank's rows, a leaf as the optimizer sees it.
   [[nodiscard]] const eager::Tensor& sharded() const { return sharded_; }
@@ -67,6 +81,7 @@ class FsdpParam {
 
  private:
   void place_shard(const eager::Tensor& block);
+  eager::Tensor offloaded(eager::Tensor grad);
 
   eager::Tensor unsharded_;
   eager::Tensor sharded_;
@@ -76,6 +91,9 @@ class FsdpParam {
   int ranks_;
   std::optional<DType> param_dtype_;
   std::optional<DType> reduce_dtype_;
+  bool offload_to_cpu_;
+  bool is_pinned_ = false;
+  std::optional<eager::Moment> grad_offload_event_;
 };
 
 }  // namespace highwater::dist

@@ -12,7 +12,7 @@ FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> par
     : context_(context), reshards_after_forward_(reshards_after_forward) {
   params_.reserve(params.size());
   for (const Tensor& param : params) {
-    params_.emplace_back(param, place, context.precision);
+    params_.emplace_back(param, place, context.precision, context.offload_to_cpu);
   }
   for (FsdpParam& param : params_) {
     param.drop_original();
@@ -138,6 +138,9 @@ void FsdpParamGroup::wait_for_post_backward() {
 // A block that was gathered ahead for nothing is let go.
 void FsdpParamGroup::finalize_backward() {
   wait_for_post_backward();
+  for (FsdpParam& param : params_) {
+    param.wait_for_grad_offload(context_.streams.reduce_scatter);
+  }
   all_gather_result_.reset();
   post_forward_indices_.clear();
 }

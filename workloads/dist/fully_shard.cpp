@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/nn/blocks.hpp"
+#include "workloads/offload.hpp"
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
@@ -23,7 +24,8 @@ FsdpContext context_of(Runtime& runtime, const Parallelism& plan) {
       .streams = {},
       .all_gather_state = {},
       .reduce_scatter_state = {},
-      .post_forward_order = {}};
+      .post_forward_order = {},
+      .offload_to_cpu = offloads_params(plan)};
   if (plan.fsdp.replicas > 1) {
     context.groups.replicate.emplace(runtime, plan.fsdp.replicas, plan.backend);
   }
@@ -206,6 +208,7 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
     : model_(model),
       shared_{.context = context_of(model.runtime(), plan), .states = {}},
       resharding_(shared_.context.groups.shard) {
+  model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
   const ShardPlace place = shard_place(plan);
   const std::vector<nn::Module*> blocks = nn::block_modules(model);
   const bool is_on_meta = model.context().place == eager::Place::meta;
@@ -218,7 +221,9 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
   shard(model, place, true);
   std::ranges::rotate(shared_.states, std::prev(shared_.states.end()));  // the root comes first
   if (is_on_meta) {
-    init_gpu_context(model.runtime());
+    if (!shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
+      init_gpu_context(model.runtime());
+    }
     to_empty(model);
   }
 }
@@ -286,7 +291,11 @@ void FullyShard::share_found_inf(const Tensor& found_inf) {
   shared_.context.groups.shard.all_reduce(largest).wait();
 }
 
+// Gradients on the host are clipped there; sums over the ranks are another backend's.
 void FullyShard::clip_gradients() {
+  if (shared_.context.offload_to_cpu) {
+    return;
+  }
   clip_grad_norm(model_.runtime(), parameters(),
                  [this](const Tensor& partial) { return resharding_.full_norm(partial); });
 }

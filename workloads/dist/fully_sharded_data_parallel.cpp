@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/nn/blocks.hpp"
+#include "workloads/offload.hpp"
 
 namespace highwater::dist {
 
@@ -59,11 +60,13 @@ FullyShardedDataParallel::FullyShardedDataParallel(models::LanguageModel& model,
     : model_(model),
       runtime_(model.runtime()),
       plan_(plan.fsdp),
+      offload_params_(offloads_params(plan)),
       rank_(rank_place(plan).dp % shard_ranks(plan)),
       shards_(runtime_, shard_ranks(plan), plan.backend) {
   if (plan.fsdp.strategy == ShardingStrategy::hybrid_shard) {
     replicas_.emplace(runtime_, plan.fsdp.replicas, plan.backend);
   }
+  runtime_.counts_host_memory |= offload_params_;
   FlattenedParams flattened;
   for (nn::Module* block : nn::transformer_blocks(model)) {
     add_unit(*block, flattened);
@@ -87,7 +90,8 @@ FullyShardedDataParallel::~FullyShardedDataParallel() {
 void FullyShardedDataParallel::add_unit(nn::Module& module, FlattenedParams& flattened) {
   Unit& unit = *units_.emplace_back(std::make_unique<Unit>());
   unit.module = &module;
-  unit.handle = std::make_unique<FlatParamHandle>(module, flattened, shards_, rank_, plan_);
+  unit.handle =
+      std::make_unique<FlatParamHandle>(module, flattened, shards_, rank_, plan_, offload_params_);
 }
 
 std::vector<Tensor> FullyShardedDataParallel::parameters() const {
@@ -355,6 +359,9 @@ void FullyShardedDataParallel::final_callback() {
   if (syncs_gradients_) {
     runtime_.wait_stream(runtime_.stream, streams_->post_backward);
     runtime_.wait_stream(runtime_.stream, streams_->all_reduce);
+    if (offload_params_) {
+      runtime_.synchronize();
+    }
   }
   is_first_iteration_ = false;
   post_forward_order_.clear();

@@ -98,12 +98,14 @@ class FullyShardedDataParallel : public Wrapper {
   void finalize(Unit& unit);
 
   eager::Tensor gradient_norm(const std::vector<eager::Tensor>& grads);
+  void reduce_norm_of_host();
   void scale_gradients(const std::vector<eager::Tensor>& grads);
 
   models::LanguageModel& model_;
   eager::Runtime& runtime_;
   Fsdp plan_;
-  int rank_;  ///< among the ranks that share the shards
+  bool offload_params_;  ///< CPUOffload
+  int rank_;             ///< among the ranks that share the shards
   ProcessGroup shards_;
   std::optional<ProcessGroup> replicas_;
   std::vector<std::unique_ptr<Unit>> units_;  ///< the root first, then the blocks in order

@@ -60,7 +60,8 @@ NllLoss nll_loss_of_shard(DeviceMesh& mesh, const Tensor& x, const Tensor& targe
   Tensor safe_target = where_counted(target, target);
   MaskedIndices own = mask_indices_of_others(eager::unsqueeze(safe_target, 1));
   Tensor result_partial = eager::gather(x, 1, own.indices);
-  own.mask.reset();  // applied in place
+  own.mask.reset();
+  mesh.runtime().launch(1);  // it was applied in place
   Tensor result_reduced = mesh.all_reduce(result_partial);
   Tensor result = eager::neg(eager::squeeze(result_reduced, 1));
   result = where_counted(target, result);

@@ -21,6 +21,7 @@ inline MaskedIndices mask_indices_of_others(const eager::Tensor& indices) {
   eager::end_of_frame(below, above);
   const eager::Tensor copy = eager::clone(indices);
   result.indices = eager::pointwise("sub", {copy}, copy.dtype());
+  indices.runtime().launch(1);  // masked_fill_
   return result;
 }
 

@@ -71,6 +71,7 @@ class ColwiseLinear : public nn::ForwardHooks {
 // A Partial result becomes the same on all ranks, or each rank's part of the sequence. The
 // gradient of the former needs nothing, that of the latter is gathered.
 Tensor reduced(DeviceMesh& mesh, const Tensor& partial, bool sequence) {
+  mesh.wait_at_use();
   if (!sequence) {
     return to_local(redistribute(
         partial, [&mesh](const Tensor& in) { return mesh.all_reduce(in); }, unchanged));
@@ -125,7 +126,8 @@ class RowwiseEmbedding : public nn::ForwardHooks {
 
   void after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) override {
     mesh_.runtime().dispatches_dtensors = false;
-    mask_.reset();  // applied in place
+    mask_.reset();
+    mesh_.runtime().launch(1);  // it was applied in place
     results[0] = reduced(mesh_, results[0], sequence_);
   }
 

@@ -75,7 +75,11 @@ Work ProcessGroup::async(const char* name, const Tensor& part, const Tensor& who
 }
 
 Work ProcessGroup::all_gather_async(const Tensor& whole, const Tensor& part) {
-  return from_input("c10d::_allgather_base_", part, whole);
+  return async("c10d::_allgather_base_", part, whole);
+}
+
+Work ProcessGroup::all_gather_functional(const Tensor& whole, const Tensor& part) {
+  return from_input("c10d::allgather_into_tensor_coalesced_", part, whole);
 }
 
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
@@ -87,7 +91,7 @@ void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole
 }
 
 Work ProcessGroup::reduce_scatter_async(const Tensor& part, const Tensor& whole) {
-  return from_input("c10d::_reduce_scatter_base_", whole, part);
+  return async("c10d::_reduce_scatter_base_", whole, part);
 }
 
 // c10d/Ops.cpp passes a byte on the device through the dispatcher; ProcessGroupNCCL.cpp reduces a
@@ -102,7 +106,7 @@ void ProcessGroup::barrier() {
   runtime_.synchronize();
 }
 
-// ProcessGroupNCCL.cpp: collective() records the inputs; outputs are the caller's to keep.
+// ProcessGroupNCCL.cpp: collectiveCoalesced() records the inputs; outputs are the caller's to keep.
 Work ProcessGroup::from_input(const char* name, const Tensor& input, const Tensor& output) {
   const std::array operands{input, output};
   const eager::RecordedScope record(runtime_, name, operands);

@@ -56,10 +56,13 @@ class ProcessGroup {
   void all_gather_into_tensor(const eager::Tensor& whole, const eager::Tensor& part);
   void reduce_scatter_tensor(const eager::Tensor& part, const eager::Tensor& whole);
 
-  /// The same without waiting (async_op=True, functional collectives): the input is recorded on
-  /// NCCL's stream, the output is the caller's to keep.
+  /// The same without waiting (async_op=True): both blocks are recorded on NCCL's stream.
   Work all_gather_async(const eager::Tensor& whole, const eager::Tensor& part);
   Work reduce_scatter_async(const eager::Tensor& part, const eager::Tensor& whole);
+
+  /// _c10d_functional.all_gather_into_tensor, which gathers lists of tensors: only the input is
+  /// recorded (allgather_into_tensor_coalesced). Its counterpart reduces as above.
+  Work all_gather_functional(const eager::Tensor& whole, const eager::Tensor& part);
 
   /// torch.distributed.barrier(): an all-reduce of one number, for which the host waits.
   void barrier();

@@ -9,20 +9,39 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
-Reducer::Reducer(ProcessGroup& group, std::vector<Tensor> parameters, ReducerOptions options)
+Reducer::Reducer(ProcessGroup& group, std::vector<Tensor> parameters, ReducerOptions options,
+                 std::unique_ptr<CommHook> hook)
     : group_(group),
       runtime_(group.runtime()),
       parameters_(std::move(parameters)),
-      options_(options) {
-  const std::array limits{kNoLimit};
-  BucketAssignment assignment = assign_buckets(parameters_, limits);
-  initialize_buckets({assignment.rbegin(), assignment.rend()});  // distributed.py reverses them
+      options_(options),
+      hook_(std::move(hook)) {
+  initialize_buckets(first_assignment());
   hook_into_backward();
-  if (options_.static_graph) {  // initialize_local_used_map
-    local_used_map_ =
-        eager::empty(runtime_, {static_cast<std::int64_t>(parameters_.size())}, DType::int32);
-    runtime_.categorize(local_used_map_, Category::communication);
+  if (options_.find_unused) {
+    make_used_map();
   }
+  if (options_.static_graph) {  // set_static_graph
+    make_used_map();
+  }
+}
+
+// distributed.py: _ddp_init_helper, which reverses the buckets. Their sizes count at once where the
+// order of gradients is not learned.
+BucketAssignment Reducer::first_assignment() const {
+  std::vector<std::int64_t> limits{kNoLimit};
+  if (looks_for_unused()) {
+    limits = {options_.first_bucket_bytes, options_.bucket_bytes};
+  }
+  const BucketAssignment assignment = assign_buckets(parameters_, limits);
+  return {assignment.rbegin(), assignment.rend()};
+}
+
+// initialize_local_used_map. The host has its own, which is no pinned memory.
+void Reducer::make_used_map() {
+  local_used_map_ =
+      eager::empty(runtime_, {static_cast<std::int64_t>(parameters_.size())}, DType::int32);
+  runtime_.categorize(local_used_map_, Category::communication);
 }
 
 Reducer::~Reducer() {
@@ -94,7 +113,7 @@ void Reducer::on_gradient(std::size_t variable) {
   if (!expects_gradients_ || is_static_first()) {
     return;
   }
-  if (!has_rebuilt_) {
+  if (!has_rebuilt_ && !looks_for_unused()) {  // should_rebuild_buckets
     ready_order_.push_back(variable);
   }
   mark_ready(variable);
@@ -104,53 +123,85 @@ void Reducer::mark_ready(std::size_t variable) {
   copy_into_bucket(variable);
   --buckets_[locators_[variable].bucket].pending;
   all_reduce_ready_buckets();
+  if (next_bucket_ == buckets_.size()) {
+    if (looks_for_unused()) {
+      all_reduce_used_map();
+    }
+    runtime_.final_callbacks.emplace_back([this] { finalize_backward(); });
+  }
 }
 
-// mark_variable_ready_dense: the copy divides by the number of ranks (at::mul_out).
+// mark_variable_ready_dense: without a hook the copy divides by the number of ranks (at::mul_out);
+// a hook divides itself, and is given a plain copy of memory.
 void Reducer::copy_into_bucket(std::size_t variable) {
   const Bucket& bucket = buckets_[locators_[variable].bucket];
   const Tensor& view = bucket.views[locators_[variable].place];
   Tensor& grad = parameters_[variable]->grad;
-  if (!grad.defined() || grad->storage.get() == view->storage.get()) {
+  if (!grad.defined()) {
+    runtime_.launch(1);  // zero_
+    return;
+  }
+  const bool is_view = grad->storage.get() == view->storage.get();
+  if (!hook_) {
+    runtime_.launch(1);
+  }
+  if (is_view) {
     return;
   }
   const std::array operands{grad, view};
-  const eager::RecordedScope record(runtime_, "mul_out", operands);
-  runtime_.launch(1);
+  const eager::RecordedScope record(runtime_, hook_ ? "copy_" : "mul_out", operands);
   if (options_.gradient_as_bucket_view) {
     grad = view;
   }
 }
 
+// all_reduce_bucket
+void Reducer::all_reduce(Bucket& bucket) {
+  if (!hook_) {
+    bucket.work = group_.all_reduce(bucket.gradients);
+    return;
+  }
+  bucket.hook_work = hook_->run({.index = next_bucket_,
+                                 .is_last = next_bucket_ + 1 == buckets_.size(),
+                                 .buffer = bucket.gradients,
+                                 .gradients = bucket.views});
+}
+
 // mark_bucket_ready: buckets are reduced in their order.
 void Reducer::all_reduce_ready_buckets() {
-  while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].pending == 0) {
-    Bucket& bucket = buckets_[next_bucket_++];
-    bucket.work = group_.all_reduce(bucket.gradients);
-    if (next_bucket_ == buckets_.size()) {
-      runtime_.final_callbacks.emplace_back([this] { finalize_backward(); });
-    }
+  for (; next_bucket_ < buckets_.size() && buckets_[next_bucket_].pending == 0; ++next_bucket_) {
+    all_reduce(buckets_[next_bucket_]);
   }
+}
+
+// The map is copied to the device through pinned memory of the host.
+void Reducer::all_reduce_used_map() {
+  local_used_work_ = group_.all_reduce(local_used_map_);
 }
 
 // Sums are copied back into gradients that are no views, in place.
 void Reducer::finalize_backward() {
+  const eager::NoGrad no_grad(runtime_);
   expects_gradients_ = false;
   for (Bucket& bucket : buckets_) {
     std::exchange(bucket.work, {}).wait();
+    std::exchange(bucket.hook_work, {}).wait();
     if (!options_.gradient_as_bucket_view) {
       const eager::RecordedScope record(runtime_, "copy_", bucket.views);
     }
   }
+  if (looks_for_unused() || is_static_first()) {
+    std::exchange(local_used_work_, {}).wait();
+  }
 }
 
 void Reducer::delay_all_reduce() {
-  group_.all_reduce(local_used_map_);
+  all_reduce_used_map();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     copy_into_bucket(i);
   }
   for (Bucket& bucket : buckets_) {
-    bucket.work = group_.all_reduce(bucket.gradients);
+    all_reduce(bucket);
   }
   finalize_backward();
 }

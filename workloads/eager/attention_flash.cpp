@@ -43,8 +43,9 @@ TensorList flash_backward_kernel(Node& node, TensorList& grads) {
 
 TensorList flash_forward_kernel(const Operands& in, double dropout) {
   Runtime& runtime = in.query.runtime();
-  OpScope op(runtime, "_flash_attention_forward");
   const auto blocks = flash_forward(runtime.gpu, shape_of(in), dropout);
+  const bool combines_splits = blocks.split_output > 0;  // by a kernel of its own
+  OpScope op(runtime, "_flash_attention_forward", combines_splits ? 2 : 1);
   const Tensor output = empty_like_sequence_first(in.query);
   const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
   const auto split_logsumexp = runtime.allocate(blocks.split_logsumexp);

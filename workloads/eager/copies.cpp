@@ -19,6 +19,11 @@ Tensor converted(const Tensor& self, DType dtype) {
                        dense ? self.strides() : dense_strides(self.sizes(), self.strides()), dtype);
 }
 
+// Copy.cu: a copy between blocks of the same layout is one of memory, no kernel.
+int copy_kernels(bool is_same_layout) {
+  return is_same_layout ? 0 : 1;
+}
+
 // cat skips tensors of shape [0], whatever the shape of the others; their type still counts.
 bool is_legacy_empty(const Tensor& tensor) {
   return tensor.dim() == 1 && tensor.numel() == 0;
@@ -83,7 +88,8 @@ Tensor to_cuda(const Tensor& self) {
 
 Tensor clone(const Tensor& self) {
   const auto node = begin_node(self.runtime(), "CloneBackward0", {self});
-  OpScope op(self.runtime(), "clone");
+  OpScope op(self.runtime(), "clone",
+             copy_kernels(is_non_overlapping_and_dense(self.sizes(), self.strides())));
   Tensor result = empty_like(self);
   finish_node(node, result, [](Node&, TensorList& grads) { return TensorList{grads[0]}; });
   return result;
@@ -91,7 +97,7 @@ Tensor clone(const Tensor& self) {
 
 Tensor clone_contiguous(const Tensor& self) {
   const auto node = begin_node(self.runtime(), "CloneBackward0", {self});
-  OpScope op(self.runtime(), "clone");
+  OpScope op(self.runtime(), "clone", copy_kernels(self.is_contiguous()));
   Tensor result = empty(self.runtime(), self.sizes(), self.dtype());
   finish_node(node, result, [](Node&, TensorList& grads) { return TensorList{grads[0]}; });
   return result;

@@ -23,7 +23,7 @@ void add_once(Blocks& blocks, AllocationId block) {
 }
 
 bool has_block(const Tensor& tensor) {
-  return tensor.defined() && tensor->storage->has_block;
+  return tensor.defined() && tensor.place() == Place::cuda && tensor->storage->has_block;
 }
 
 OperatorKind kind_now(const Runtime& runtime) {

@@ -49,11 +49,37 @@ void put_with_sort(const Tensor& grad, std::int64_t count, std::int64_t rows, st
   }
 }
 
+/// Generated functions unpack all that was saved before they compute (Functions.cpp), into
+/// variables that C++ destroys from the last to the first.
+class Unpacked {
+ public:
+  explicit Unpacked(const Node& node) {
+    for (std::size_t i = 0; i < node.saved.size(); ++i) {
+      tensors_.push_back(node.unpack(i));
+    }
+  }
+
+  Unpacked(const Unpacked&) = delete;
+  Unpacked& operator=(const Unpacked&) = delete;
+
+  ~Unpacked() {
+    while (!tensors_.empty()) {
+      tensors_.pop_back();
+    }
+  }
+
+  [[nodiscard]] const Tensor& first() const { return tensors_.front(); }
+
+ private:
+  TensorList tensors_;
+};
+
 // index_backward: zeros, into which the gradient is added.
 BackwardFunction index_backward(const Tensor& self, std::size_t dims) {
   return [sizes = self.sizes(), dims](Node& node, TensorList& grads) {
     Runtime& runtime = *node.runtime;
-    const Tensor indices = node.unpack(0);
+    const Unpacked kept(node);
+    const Tensor& indices = kept.first();
     OpScope op(runtime, "_index_put_impl_");
     TensorList out{empty(runtime, sizes, grads[0].dtype())};
     const Dims places(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(dims));
@@ -74,6 +100,7 @@ Tensor indexed(const Ref<Node>& node, const Tensor& self, const Tensor& indices,
 // Zeros of the operand's shape, into which a kernel scatters the gradient.
 BackwardFunction scatter_back(const char* op, const Tensor& self) {
   return [op, sizes = self.sizes()](Node& node, TensorList& grads) {
+    const Unpacked kept(node);
     OpScope scope(*node.runtime, op);
     return TensorList{empty(*node.runtime, sizes, grads[0].dtype())};
   };
@@ -133,9 +160,10 @@ Tensor index_add_(const Tensor& self, std::int64_t dim, const Tensor& indices,
     self->requires_grad = false;
   }
   finish_node(node, self, [dim](Node& own, TensorList& grads) {
+    const Unpacked kept(own);
     TensorList out(2);
     if (own.needs(1)) {
-      out[1] = index_select(grads[0], dim, own.unpack(0));
+      out[1] = index_select(grads[0], dim, kept.first());
     }
     if (own.needs(0)) {
       out[0] = grads[0];

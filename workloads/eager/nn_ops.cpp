@@ -131,6 +131,8 @@ Tensor nll_loss(const Tensor& self_in, const Tensor& target) {
   const Tensor total_weight = empty(runtime, {}, self.dtype());
   finish_node(node, output, [](Node& own, TensorList&) {
     const Tensor log_probabilities = own.unpack(0);
+    const Tensor classes = own.unpack(1);
+    const Tensor weight_sum = own.unpack(2);
     OpScope scope(*own.runtime, "nll_loss_backward", 2);
     return TensorList{empty(*own.runtime, log_probabilities.sizes(), log_probabilities.dtype())};
   });

@@ -59,8 +59,31 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
   storage->place = place;
   if (place == Place::cuda && bytes > 0) {
     open_block(*storage);
+  } else if (place == Place::host && counts_host_memory && bytes > 0) {
+    open_host_block(*storage, false);
   }
   return storage;
+}
+
+Ref<Storage> Runtime::allocate_pinned(std::int64_t bytes) {
+  Ref<Storage> storage(new Storage);
+  storage->runtime = this;
+  storage->bytes = bytes;
+  storage->place = Place::host;
+  if (bytes > 0) {
+    open_host_block(*storage, true);
+  }
+  return storage;
+}
+
+void Runtime::open_host_block(Storage& storage, bool is_pinned) {
+  storage.has_block = true;
+  storage.allocation =
+      AllocationId(host_memory.allocate(storage.bytes, is_pinned, to_string(Category::temporary)));
+}
+
+void Runtime::label_host_block(const Storage& storage, Category category) {
+  host_memory.label(storage.allocation.value(), to_string(category));
 }
 
 void Runtime::open_block(Storage& storage) {
@@ -94,6 +117,10 @@ void Runtime::allocate_block(Storage& storage, std::int64_t bytes) {
 }
 
 void Runtime::release(Storage& storage) {
+  if (storage.has_block && storage.place == Place::host) {
+    host_memory.free(storage.allocation.value());
+    return;
+  }
   if (storage.has_block && !is_closed_) {
     if (recorder != nullptr) {
       recorder->on_free(storage.allocation);
@@ -116,7 +143,7 @@ void Runtime::record_stream(const Tensor& tensor, StreamId other) {
   Storage& storage = *tensor->storage;
   auto& streams = storage.used_on;
   const bool is_new = std::ranges::find(streams, other) == streams.end();
-  if (storage.has_block && other != storage.stream && is_new) {
+  if (storage.has_block && storage.place == Place::cuda && other != storage.stream && is_new) {
     streams.push_back(other);
   }
 }
@@ -162,14 +189,17 @@ void Runtime::complete_events() {
 
 void Runtime::categorize(const Tensor& tensor, Category category) {
   const auto& storage = *tensor->storage;
-  if (storage.has_block) {
+  if (storage.has_block && storage.place == Place::host) {
+    label_host_block(storage, category);
+  } else if (storage.has_block) {
     trace_.events[storage.event].category = category;
   }
 }
 
 void Runtime::categorize_transient(const Tensor& tensor, Category category) {
   const auto& storage = *tensor->storage;
-  if (storage.has_block && !outlives_an_iteration(trace_.events[storage.event].category)) {
+  if (storage.has_block && storage.place != Place::host &&
+      !outlives_an_iteration(trace_.events[storage.event].category)) {
     trace_.events[storage.event].category = category;
   }
 }

@@ -17,6 +17,7 @@
 #include "workloads/eager/stream_events.hpp"
 #include "workloads/eager/tensor.hpp"
 #include "workloads/gpu.hpp"
+#include "workloads/host_memory.hpp"
 #include "workloads/kernels/attention.hpp"
 
 namespace highwater::eager {
@@ -54,6 +55,9 @@ class Runtime {
 
   /// A storage of `bytes`; on the GPU it is one block of the caching allocator.
   Ref<Storage> allocate(std::int64_t bytes, Place place = Place::cuda);
+
+  /// A storage of pinned memory.
+  Ref<Storage> allocate_pinned(std::int64_t bytes);
 
   /// Called when the last tensor on `storage` is gone.
   void release(Storage& storage);
@@ -133,6 +137,8 @@ class Runtime {
   Thread thread = Thread::main;
   Place default_place = Place::cuda;
   StreamId stream;
+  HostMemory host_memory;           ///< of what is offloaded
+  bool counts_host_memory = false;  ///< tensors that are made on the host from now on count, too
   /// Operators work on DTensors: tensors made now are such, as far as autograd is concerned.
   bool dispatches_dtensors = false;
   /// Products of DTensors are parts of a sum, to which a whole bias is added: rowwise layers.
@@ -185,6 +191,8 @@ class Runtime {
 
   StackId site();
   void open_block(Storage& storage);
+  void open_host_block(Storage& storage, bool is_pinned);
+  void label_host_block(const Storage& storage, Category category);
   void append(Event event);
   void complete_events();
   void free_used_elsewhere(const Storage& storage);

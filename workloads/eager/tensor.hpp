@@ -22,15 +22,15 @@ struct DTensorSpec;
 
 enum class Place : std::uint8_t { cuda, host, meta };
 
-/// One block of the caching allocator (or host memory, which leaves no trace).
+/// One block of the caching allocator, or host memory, which leaves no trace.
 struct Storage : RefCounted {
   Runtime* runtime = nullptr;
   std::int64_t bytes = 0;
   std::uint64_t event = 0;  ///< index of its allocation in the trace
-  AllocationId allocation;
-  StreamId stream;  ///< on which the block was asked for, so to whose pool it belongs
+  AllocationId allocation;  ///< on the host: its number in Runtime::host_memory, if it is counted
+  StreamId stream;          ///< on which the block was asked for, so to whose pool it belongs
   Place place = Place::cuda;
-  bool has_block = false;                               ///< false for zero bytes, host and meta
+  bool has_block = false;  ///< false for zero bytes, meta and what of the host is not counted
   boost::container::small_vector<StreamId, 1> used_on;  ///< other streams (record_stream)
 
   static void destroy(Storage* storage);

@@ -37,9 +37,8 @@ Tensor weighted(const Tensor& result, Tensor factor) {
   return product;
 }
 
-Tensor gated(const nn::ModelContext& context, Activation activation, const Tensor& gate,
-             const Tensor& up) {
-  const Tensor active = nn::activate(context, activation, gate);
+Tensor gated(const nn::ActivationFunction& act_fn, const Tensor& gate, const Tensor& up) {
+  const Tensor active = act_fn(gate);
   return eager::mul(active, up);
 }
 
@@ -67,7 +66,7 @@ Tensor zeros_like(const Tensor& self) {
 }  // namespace
 
 MixtureOfExperts::MixtureOfExperts(Module* parent, const ExpertsShape& shape)
-    : Module(parent, "experts"), shape_(shape) {
+    : Module(parent, "experts"), shape_(shape), act_fn_(this, "act_fn", shape.activation) {
   const nn::InModule scope(*this);
   gate_up_proj_ = make_parameter("gate_up_proj", {shape.count, 2 * shape.width, shape.hidden});
   down_proj_ = make_parameter("down_proj", {shape.count, shape.hidden, shape.width});
@@ -76,15 +75,18 @@ MixtureOfExperts::MixtureOfExperts(Module* parent, const ExpertsShape& shape)
 Tensor MixtureOfExperts::operator()(const Tensor& hidden_states, const Tensor& chosen,
                                     const Tensor& weights) const {
   const nn::InModule scope(*this);
-  switch (context().plan.experts) {
-    case Experts::eager:
-      return loop(hidden_states, chosen, weights);
-    case Experts::even:
-      return even_loop(hidden_states, chosen, weights);
-    case Experts::batched_mm:
-      return batched(hidden_states, chosen, weights);
-  }
-  return loop(hidden_states, chosen, weights);
+  return call_with(eager::TensorList{hidden_states, chosen, weights},
+                   [this](const eager::TensorList& in) {
+                     switch (context().plan.experts) {
+                       case Experts::eager:
+                         return eager::TensorList{loop(in[0], in[1], in[2])};
+                       case Experts::even:
+                         return eager::TensorList{even_loop(in[0], in[1], in[2])};
+                       case Experts::batched_mm:
+                         return eager::TensorList{batched(in[0], in[1], in[2])};
+                     }
+                     return eager::TensorList{loop(in[0], in[1], in[2])};
+                   })[0];
 }
 
 std::int64_t MixtureOfExperts::share(const Tensor& chosen) const {
@@ -116,7 +118,7 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
     token_idx = std::move(places[1]);
     current_state = eager::index(hidden, token_idx);
     bind_halves(frame, project(current_state, gate_up_proj_, expert));
-    frame.result = gated(context(), shape_.activation, frame.gate, frame.up);
+    frame.result = gated(act_fn_, frame.gate, frame.up);
     frame.result = project(frame.result, down_proj_, expert);
     frame.result =
         weighted(frame.result, eager::index(eager::unsqueeze(weights, 2), token_idx, top_k_pos));
@@ -136,8 +138,7 @@ Tensor MixtureOfExperts::even_loop(const Tensor& hidden, const Tensor& chosen,
   for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
     token = tokens_of(runtime(), share(chosen));
     bind_halves(frame, project(eager::index(hidden, token), gate_up_proj_, expert));
-    frame.result =
-        project(gated(context(), shape_.activation, frame.gate, frame.up), down_proj_, expert);
+    frame.result = project(gated(act_fn_, frame.gate, frame.up), down_proj_, expert);
     frame.result = weighted(
         frame.result,
         eager::index(eager::unsqueeze(eager::select(weights, 1, expert % chosen.size(1)), 1),
@@ -159,7 +160,7 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
   Tensor result = batched_linear(selected_states, selected);
   {
     auto halves = eager::chunk(result, 2, -1);
-    result = gated(context(), shape_.activation, halves[0], halves[1]);
+    result = gated(act_fn_, halves[0], halves[1]);
   }
   selected = eager::index(down_proj_, expert_ids);
   result = batched_linear(result, selected);

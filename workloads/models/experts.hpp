@@ -3,7 +3,7 @@
 #pragma once
 
 #include "workloads/models/model_spec.hpp"
-#include "workloads/nn/module.hpp"
+#include "workloads/nn/layers.hpp"
 
 namespace highwater::models {
 
@@ -36,6 +36,7 @@ class MixtureOfExperts : public Module {
   [[nodiscard]] std::int64_t share(const Tensor& chosen) const;
 
   ExpertsShape shape_;
+  nn::ActivationFunction act_fn_;
   Tensor gate_up_proj_;
   Tensor down_proj_;
 };

@@ -27,6 +27,17 @@ class MixtralRouter : public Module {
 
   Routing operator()(const Tensor& hidden_states) const {
     const nn::InModule scope(*this);
+    eager::TensorList results =
+        call_with(eager::TensorList{hidden_states}, [this](const eager::TensorList& in) {
+          Routing routing = route(in[0]);
+          return eager::TensorList{std::move(routing.logits), std::move(routing.scores),
+                                   std::move(routing.indices)};
+        });
+    return {std::move(results[0]), std::move(results[1]), std::move(results[2])};
+  }
+
+ private:
+  [[nodiscard]] Routing route(const Tensor& hidden_states) const {
     const Tensor states = eager::reshape(hidden_states, {-1, width_});
     Routing routing;
     routing.logits = eager::linear(states, weight_, {});
@@ -45,7 +56,6 @@ class MixtralRouter : public Module {
     return routing;
   }
 
- private:
   std::int64_t top_k_;
   std::int64_t width_;
   Tensor weight_;
@@ -63,6 +73,11 @@ class MixtralBlock : public FeedForward {
 
   Tensor operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
+    return call(std::move(hidden_states), [this](const Tensor& in) { return mixture(in); });
+  }
+
+ private:
+  [[nodiscard]] Tensor mixture(const Tensor& hidden_states) const {
     const Dims sizes = hidden_states.sizes();
     Tensor states = eager::view(hidden_states, {-1, sizes.back()});
     Routing routing = gate_(states);
@@ -72,7 +87,6 @@ class MixtralBlock : public FeedForward {
     return states;
   }
 
- private:
   MixtralRouter gate_;
   MixtureOfExperts experts_;
 };

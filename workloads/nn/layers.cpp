@@ -1,5 +1,7 @@
 #include "workloads/nn/layers.hpp"
 
+#include "workloads/nn/zero3_linear.hpp"
+
 namespace highwater::nn {
 
 namespace {
@@ -44,7 +46,8 @@ Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t o
 Tensor Linear::operator()(Tensor x) const {
   const InModule scope(*this);
   return call(std::move(x), [this](const Tensor& in) {
-    Tensor result = eager::linear(in, weight, bias);
+    const bool is_replaced = context().plan.parallel.zero.init;
+    Tensor result = is_replaced ? zero3_linear(in, weight, bias) : eager::linear(in, weight, bias);
     return adapter_ ? adapter_->add_to(std::move(result), in) : result;
   });
 }

@@ -15,11 +15,11 @@ constexpr int kOneListOfScalars = 96;
 
 constexpr std::size_t kDenominatorSource = 1;  // exp_avg_sq, when the step is on the host
 
-// _init_group. The step counter is on the GPU only for the fused kernel.
+// _init_group. The step counter is where the parameter is only for the fused kernel.
 void init_state(const Update& update, Slot& slot) {
   if (update.path == Path::fused) {
     eager::OpScope scope(*update.runtime, "zeros");
-    add_state(slot, eager::empty(*update.runtime, {}, DType::fp32));
+    add_state(slot, eager::empty_on(*update.runtime, slot.param.place(), {}, DType::fp32));
   }
   for (int moment = 0; moment < 2; ++moment) {
     add_state(slot, make_like("zeros_like", slot.param));
@@ -36,15 +36,15 @@ void update_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
       if (adds_decay) {
         device_grads = decayed_grads(group);
       }
-      redistribute_grads(group, 1);  // _foreach_lerp_
-      redistribute_grads(group, 2);  // _foreach_addcmul_
+      if (multiplies_decay) {
+        launch_foreach(group, kOneList);
+      }
+      redistribute_grads(group, 1);
+      launch_foreach(group, kTwoLists);  // exp_avgs: lerp_
+      launch_foreach(group, kOneList);   // exp_avg_sqs: mul_
+      redistribute_grads(group, 2);
+      launch_foreach(group, kThreeLists);  // addcmul_
     }
-    if (multiplies_decay) {
-      launch_foreach(group, kOneList);
-    }
-    launch_foreach(group, kTwoLists);    // exp_avgs: lerp_
-    launch_foreach(group, kOneList);     // exp_avg_sqs: mul_
-    launch_foreach(group, kThreeLists);  // addcmul_
     exp_avg_sq_sqrt = foreach_state("_foreach_sqrt", group, kDenominatorSource);
     launch_foreach(group, kOneListOfScalars);  // div_
     launch_foreach(group, kOneList);           // add_

@@ -12,8 +12,14 @@ using optim::Path;
 using optim::Slot;
 using optim::Slots;
 
-// What torch picks: foreach on CUDA if neither flag is given, but Adafactor loops.
-Path path_of(const Optimizer& choice) {
+bool is_on_host(const std::vector<std::vector<Tensor>>& groups) {
+  return !groups.empty() && !groups.front().empty() &&
+         groups.front().front().place() == eager::Place::host;
+}
+
+// What torch picks: foreach on CUDA if neither flag is given, but Adafactor loops
+// (_default_to_fused_or_foreach).
+Path path_of(const Optimizer& choice, bool is_on_host) {
   switch (choice.impl) {
     case OptimizerImpl::foreach:
       return Path::foreach;
@@ -22,7 +28,7 @@ Path path_of(const Optimizer& choice) {
     case OptimizerImpl::loop:
       return Path::loop;
     case OptimizerImpl::standard:
-      return choice.kind == OptimizerKind::adafactor ? Path::loop : Path::foreach;
+      return choice.kind == OptimizerKind::adafactor || is_on_host ? Path::loop : Path::foreach;
   }
   return Path::foreach;
 }
@@ -61,7 +67,10 @@ void cast_gradient(Slot& slot) {
 OptimizerRun::OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
                            const std::vector<std::vector<Tensor>>& groups,
                            const optim::Resharding* resharding)
-    : runtime_(runtime), choice_(choice), resharding_(resharding), path_(path_of(choice)) {
+    : runtime_(runtime),
+      choice_(choice),
+      resharding_(resharding),
+      path_(path_of(choice, is_on_host(groups))) {
   if (choice.kind == OptimizerKind::none) {
     choice_.in_backward = choice_.master_weights = false;
   }

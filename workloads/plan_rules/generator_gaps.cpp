@@ -3,6 +3,7 @@
 #include <array>
 #include <variant>
 
+#include "workloads/offload.hpp"
 #include "workloads/plan_rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -92,12 +93,56 @@ constexpr std::array kGeneratorGaps{
          "pretrained-half: not supported yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           const bool is_known = p.offload == Offload::optimizer && uses_deepspeed(*f.plan) &&
-                                 p.dp_kind != DataParallel::zero3;
-           return p.offload != Offload::none && !is_known;
+           const bool is_zero3 = p.dp > 1 && p.dp_kind == DataParallel::zero3;
+           return offloads_params(p) && !is_sharded(p) && !is_zero3;
          },
-         "offload: the simulation knows only the optimizer of zero1 and zero2 yet; leave it out, "
-         "or ask 'highwater estimate'"},
+         "offload params, both: parameters are offloaded by FSDP and ZeRO-3 only; give --dp with "
+         "dp-kind fsdp1, fsdp2 or zero3"},
+    Rule{[](const Facts& f) {
+           const bool is_other = runs_megatron(f) || is_gemini(f);
+           return is_other && f.plan->parallel.offload != Offload::none;
+         },
+         "offload with Megatron-Core's code or Gemini: not supported yet by the simulation; leave "
+         "it out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.offload == Offload::optimizer && !uses_deepspeed(*f.plan);
+         },
+         "offload optimizer: the simulation knows DeepSpeed's only; give dp-kind zero1, zero2 or "
+         "zero3"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 && offloads_params(p);
+         },
+         "offload params, both with dp-kind zero3: not supported yet by the simulation; give "
+         "optimizer, take fsdp2, or ask 'highwater estimate'"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return saves_on_cpu(p) && uses_deepspeed(*f.plan);
+         },
+         "offload activations with ZeRO: not supported yet by the simulation; take ddp or FSDP"},
+    Rule{
+        [](const Facts& f) {
+          const Parallelism& p = f.plan->parallel;
+          const bool is_meta = is_fsdp1(p) && f.plan->init == ModelInit::meta;
+          return fsdp_offloads(p) && (p.tp > 1 || is_meta);
+        },
+        "offload params with tp, or with fsdp1 and init meta: not supported yet by the simulation; "
+        "leave one of them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return fsdp_offloads(p) && (f.plan->precision == Precision::amp_fp16 ||
+                                       f.plan->optimizer.kind == OptimizerKind::adafactor);
+         },
+         "precision amp-fp16, optimizer adafactor with offload params: not supported yet by the "
+         "simulation; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return fsdp_offloads(p) && is_fsdp1(p) &&
+                  (p.fsdp.strategy == ShardingStrategy::no_shard || f.plan->optimizer.in_backward);
+         },
+         "strategy no_shard, optimizer-in-backward with fsdp1 and offload params: not supported "
+         "yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision); },
          "precision {precision} with DeepSpeed's ZeRO: it has a mixed precision of its own; give "
          "bf16 or fp16"},
@@ -115,22 +160,14 @@ constexpr std::array kGeneratorGaps{
          "eval with DeepSpeed's ZeRO: nothing is trained; leave dp-kind out"},
     Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
          "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; leave it out"},
-    Rule{[](const Facts& f) { return f.plan->parallel.zero.init; },
-         "deepspeed.zero.Init(): not supported yet by the simulation; build the model before"},
+    Rule{[](const Facts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
+         "lora with deepspeed.zero.Init(): not supported yet by the simulation; leave one of them "
+         "out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.dp > 1 && p.dp_kind == DataParallel::zero3 && f.plan->lora.rank > 0;
          },
          "lora with dp-kind zero3: not supported yet by the simulation; take zero2"},
-    Rule{[](const Facts& f) {
-           const auto& config = f.plan->model.config;
-           const bool has_experts = std::holds_alternative<MixtralConfig>(config) ||
-                                    std::holds_alternative<DeepseekV3Config>(config);
-           return has_experts && f.plan->parallel.dp > 1 &&
-                  f.plan->parallel.dp_kind == DataParallel::zero3;
-         },
-         "dp-kind zero3 with a mixture of experts: not supported yet by the simulation; take "
-         "zero2"},
     Rule{[](const Facts& f) {
            const auto& config = f.plan->model.config;
            const bool is_plain_decoder = !std::holds_alternative<MixtralConfig>(config) &&

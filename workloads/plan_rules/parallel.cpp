@@ -76,15 +76,16 @@ constexpr std::array kParallelRules{
            const Parallelism& p = f.plan->parallel;
            return !is_ddp(p) && p.ddp != Ddp{};
          },
-         "bucket-cap-mb, bucket-view, static-graph: these are options of DistributedDataParallel; "
-         "give --dp with dp-kind ddp too"},
+         "bucket-cap-mb, bucket-view, static-graph, find-unused-parameters, ddp-comm-hook: these "
+         "are "
+         "options of DistributedDataParallel; give --dp with dp-kind ddp too"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return f.plan->framework == Framework::deepspeed && p.dp_kind != DataParallel::zero1 &&
                   p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
          },
-         "framework deepspeed: its engine without ZeRO (stage 0) is not known; give dp-kind zero1, "
-         "zero2 or zero3"},
+         "framework deepspeed: its engine without ZeRO (stage 0, the default of "
+         "zero_optimization) is not known; give dp-kind zero1, zero2 or zero3"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.no_sync && p.dp == 1;
@@ -103,6 +104,16 @@ constexpr std::array kParallelRules{
            return uses_deepspeed(*f.plan) && f.plan->parallel.zero.reduce_bucket_size < 1;
          },
          "reduce-bucket-size: a bucket has at least one element; give 1 or more"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return uses_deepspeed(*f.plan) && p.zero.init && p.dp_kind != DataParallel::zero3;
+         },
+         "zero-init: only stage 3 gathers parameters that are partitioned; give dp-kind zero3"},
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.zero.init && f.plan->init != ModelInit::device;
+         },
+         "zero-init with init cpu, meta or pretrained-half: deepspeed.zero.Init() makes parameters "
+         "on the device; leave one of them out"},
     Rule{[](const Facts& f) { return !uses_deepspeed(*f.plan) && f.plan->parallel.zero != Zero{}; },
          "reduce-bucket-size and the other options of DeepSpeed's ZeRO: give --dp with dp-kind "
          "zero1, zero2 or zero3 too"},

@@ -21,12 +21,16 @@ std::span<const Rule> loss_and_lora_rules();
 std::span<const Rule> megatron_rules();
 /// Sizes of all axes, DistributedDataParallel, DeepSpeed's options.
 std::span<const Rule> parallel_rules();
+/// DistributedDataParallel's communication hooks.
+std::span<const Rule> ddp_rules();
 /// Tensor parallelism by DTensors.
 std::span<const Rule> dtensor_rules();
 /// Both FSDPs and fully_shard alone.
 std::span<const Rule> fsdp_rules();
 std::span<const Rule> fsdp1_rules();
 std::span<const Rule> gemini_rules();
+/// What is kept in host memory.
+std::span<const Rule> offload_rules();
 /// Mixtures of experts. @pre sizes_are_sound(facts.plan->parallel)
 std::span<const Rule> mixture_rules();
 

@@ -1,5 +1,7 @@
 #include "workloads/dist/deepspeed/engine.hpp"
 
+#include <utility>
+
 #include "workloads/dist/deepspeed/stage_1_and_2.hpp"
 #include "workloads/dist/deepspeed/stage_3.hpp"
 #include "workloads/optim/parameter_groups.hpp"
@@ -10,15 +12,21 @@ using eager::Tensor;
 
 Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
     : model_(model), plan_(plan), group_(model.runtime(), plan.parallel.dp, plan.parallel.backend) {
+  PartitionedParameters made;
+  if (plan.parallel.zero.init) {
+    made = partition_as_made(group_, model);
+  }
   const DType model_dtype = nn::trainable_parameters(model).front().dtype();
   if (is_low_precision(model_dtype)) {
     nn::convert(model, model_dtype);  // buffers, too
   }
-  broadcast_model();
+  if (made.empty()) {
+    broadcast_model();
+  }
   const auto groups =
       parameter_groups(nn::trainable_parameters(model), plan.optimizer.param_groups);
   if (plan.parallel.dp_kind == DataParallel::zero3) {
-    optimizer_ = std::make_unique<Stage3>(group_, model, plan, groups);
+    optimizer_ = std::make_unique<Stage3>(group_, model, plan, groups, std::move(made));
   } else {
     optimizer_ = std::make_unique<Stage1And2>(group_, plan, groups);
   }

@@ -36,9 +36,9 @@ struct HostOffload {
   int states = 2;  ///< fp32 numbers per parameter that the optimizer keeps: Adam's two moments
 };
 
-/// What offload_optimizer of stage 1 or 2 keeps on the host for one parameter group, whose
-/// parameters have `numels` elements.
-std::vector<HostBuffer> offloaded_optimizer(std::span<const std::int64_t> numels,
+/// What offload_optimizer of stage 1 or 2 keeps on the host. `groups` are the parameter groups:
+/// elements of each parameter in the order of the flat buffer.
+std::vector<HostBuffer> offloaded_optimizer(std::span<const std::vector<std::int64_t>> groups,
                                             const HostOffload& offload);
 
 }  // namespace highwater::deepspeed

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "workloads/dist/deepspeed/gradient_scale.hpp"
 #include "workloads/dist/deepspeed/tensor_data.hpp"
+#include "workloads/eager/host_copies.hpp"
 
 namespace highwater::deepspeed {
 
@@ -10,10 +12,35 @@ using eager::Scoped;
 using eager::Tensor;
 using optim::TensorVector;
 
+namespace {
+
+// _constant_buffered_norm2.
+Tensor buffered_norm(const Tensor& input) {
+  constexpr std::int64_t kBufferSize = 250'000'000;
+  Tensor norm;
+  for (std::int64_t start = 0; start < input.numel(); start += kBufferSize) {
+    const std::int64_t length = std::min(kBufferSize, input.numel() - start);
+    Tensor wide = optim::make_like("to", narrow_as(input, start, {length}), kDouble);
+    Tensor root = optim::vector_norm(wide, {}, false);
+    wide.reset();
+    const Tensor square = optim::make_like("pow", root);
+    root.reset();
+    norm = norm.defined() ? norm : square;  // += is in place
+  }
+  return optim::make_like("pow", norm);
+}
+
+}  // namespace
+
 PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank,
                                            DType dtype,
-                                           const std::vector<PartitionedParameter*>& parameters)
-    : group_(group), runtime_(group.runtime()), options_(options), rank_(rank) {
+                                           const std::vector<PartitionedParameter*>& parameters,
+                                           bool offloads)
+    : group_(group),
+      runtime_(group.runtime()),
+      options_(options),
+      rank_(rank),
+      offloads_(offloads) {
   stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
   if (options.contiguous_gradients) {
     const eager::OpScope op(runtime_, "deepspeed::ipg_bucket");
@@ -26,7 +53,11 @@ PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero
     elements += parameter->partition_numel;
   }
   const eager::OpScope op(runtime_, "zeros");
-  partitions_ = eager::empty(runtime_, {elements}, dtype);
+  partitions_ = eager::empty_on(runtime_, offloads ? eager::Place::host : eager::Place::cuda,
+                                {elements}, dtype);
+  if (offloads && options.pin_memory) {
+    partitions_ = eager::pin_memory(partitions_);
+  }
   runtime_.categorize(partitions_, Category::gradient);
 }
 
@@ -75,12 +106,12 @@ void PartitionedGradients::average_and_scatter() {
             eager::empty(runtime_, {parameter->partition_numel}, parameter->tensor.dtype()));
       }
     }
-    release_gradients();
+    release_gradients(true);
     return;
   }
   std::ranges::sort(in_bucket_, {}, &PartitionedParameter::id);
   const Tensor flat = reduce_scatter();
-  release_gradients();
+  release_gradients(false);
 }
 
 // The parts of all gradients rank by rank, padded; the paddings go when the collective was called,
@@ -112,11 +143,50 @@ Tensor PartitionedGradients::reduce_scatter() {
 }
 
 // partition_grads: the parts are copied or added in place.
-void PartitionedGradients::release_gradients() {
+void PartitionedGradients::release_gradients(bool is_padded) {
   for (const PartitionedParameter* parameter : in_bucket_) {
+    const std::int64_t own = parameter->partition_numel - padding(*parameter, rank_);
+    if (own == 0) {
+      parameter->tensor->grad.reset();
+      continue;
+    }
+    if (offloads_) {
+      offload(*parameter, is_padded ? parameter->partition_numel : own);
+    }
     runtime_.record_stream(parameter->tensor->grad, stream_);
     parameter->tensor->grad.reset();
   }
+  grad_buffer_.reset();
+}
+
+// The variable lets go of the partition before first, but in later micro-batches cuda_grad_buffer
+// holds it until it is bound again.
+void PartitionedGradients::offload(const PartitionedParameter& parameter, std::int64_t numel) {
+  if (micro_step_ == 0) {
+    grad_buffer_.reset();
+  }
+  {
+    const eager::OpScope op(runtime_, "to");
+    grad_buffer_ = eager::empty(runtime_, {numel}, partitions_.dtype());
+  }
+  if (is_boundary_) {
+    norms_.emplace_back(&parameter, buffered_norm(grad_buffer_));
+    const Tensor fp32 = eager::to_dtype(grad_buffer_, DType::fp32);
+    runtime_.synchronize();
+  }
+}
+
+Tensor PartitionedGradients::norm_of(const PartitionedParameter& parameter) const {
+  const auto found =
+      std::ranges::find(norms_, &parameter, &std::pair<const PartitionedParameter*, Tensor>::first);
+  return found == norms_.end() ? Tensor{} : found->second;
+}
+
+void PartitionedGradients::reset_norms() {
+  for (auto& [parameter, norm] : norms_) {
+    norm.reset();
+  }
+  norms_.clear();
 }
 
 void PartitionedGradients::finish() {

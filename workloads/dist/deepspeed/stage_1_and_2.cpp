@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workloads/dist/deepspeed/gradient_scale.hpp"
+#include "workloads/dist/deepspeed/host_memory.hpp"
 #include "workloads/dist/deepspeed/tensor_data.hpp"
 
 namespace highwater::deepspeed {
@@ -22,6 +23,21 @@ BucketOptions bucket_options(const Parallelism& parallel) {
           .overlaps = zero.overlaps(is_stage_2 ? 2 : 1),
           .partitions_gradients = is_stage_2,
           .rank = rank_place(parallel).dp};
+}
+
+// fp32 numbers per parameter.
+int states_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::adam:
+    case OptimizerKind::adamw:
+      return 2;
+    case OptimizerKind::sgd_momentum:
+    case OptimizerKind::rmsprop:
+    case OptimizerKind::adagrad:
+      return 1;
+    default:
+      return 0;
+  }
 }
 
 }  // namespace
@@ -232,6 +248,26 @@ void Stage1And2::make_offload() {
   }
   offload_.emplace(runtime_, largest, dtype_);
   buckets_.offload_to(*offload_);
+  count_host_memory();
+}
+
+void Stage1And2::count_host_memory() {
+  std::vector<std::vector<std::int64_t>> groups;
+  for (const Group& group : groups_) {
+    std::vector<std::int64_t>& numels = groups.emplace_back();
+    for (const std::size_t place : group.flat_order) {
+      numels.push_back(group.parameters[place].numel());
+    }
+  }
+  const HostOffload offload{.ranks = group_.size(),
+                            .rank = rank_,
+                            .dtype = dtype_,
+                            .pin_memory = plan_.parallel.zero.pin_memory,
+                            .grad_accum = plan_.grad_accum,
+                            .states = states_of(plan_.optimizer.kind)};
+  for (const HostBuffer& buffer : offloaded_optimizer(groups, offload)) {
+    runtime_.host_memory.allocate(buffer.bytes, buffer.is_pinned, buffer.what);
+  }
 }
 
 // The host's optimizer updates the host's copies; fp32 parts come back one group at a time.

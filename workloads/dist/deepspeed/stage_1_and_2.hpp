@@ -49,6 +49,7 @@ class Stage1And2 : public ZeroOptimizer {
   void finish_backward();
   optim::TensorVector own_gradients(const Group& group) const;
   void make_offload();
+  void count_host_memory();
   void offloaded_step();
   void gather_parameters();
   void check_overflow();

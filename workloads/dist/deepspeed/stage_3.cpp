@@ -5,6 +5,7 @@
 
 #include "workloads/dist/deepspeed/gradient_scale.hpp"
 #include "workloads/dist/deepspeed/tensor_data.hpp"
+#include "workloads/eager/host_copies.hpp"
 
 namespace highwater::deepspeed {
 
@@ -12,7 +13,7 @@ using eager::Tensor;
 using optim::TensorVector;
 
 Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
-               const std::vector<std::vector<Tensor>>& groups)
+               const std::vector<std::vector<Tensor>>& groups, PartitionedParameters made)
     : group_(group),
       world_(group.runtime(), group.size(), plan.parallel.backend),
       runtime_(group.runtime()),
@@ -20,14 +21,20 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
       plan_(plan),
       zero_(plan.parallel.zero),
       dtype_(groups.front().front().dtype()),
+      parameters_(std::move(made)),
+      offloads_(plan.parallel.offload == Offload::optimizer),
       coordinator_(group, zero_,
                    [this](const nn::Module& module) { return parameters_of(module); }) {
-  split_parameters();
+  if (parameters_.empty()) {
+    split_parameters();
+  }
+  remember_parameters();
   mark_persistent();
   hang_hooks();
+  runtime_.counts_host_memory |= offloads_;
   {
     const eager::OpScope op(runtime_, "zeros");
-    inf_or_nan_tracker_ = eager::empty(runtime_, {1}, DType::boolean);
+    inf_or_nan_tracker_ = eager::empty_on(runtime_, device(), {1}, DType::boolean);
   }
   make_sub_groups(groups);
   world_.barrier();
@@ -40,7 +47,7 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
   for (const SubGroup& sub_group : sub_groups_) {
     trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
   }
-  gradients_.emplace(group_, zero_, rank_place(plan.parallel).dp, dtype_, trainable);
+  gradients_.emplace(group_, zero_, rank_place(plan.parallel).dp, dtype_, trainable, offloads_);
   hook_into_backward();
 }
 
@@ -56,9 +63,14 @@ void Stage3::split_parameters() {
     auto& parameter = *parameters_.emplace_back(std::make_unique<PartitionedParameter>());
     parameter.tensor = named.tensor;
     parameter.id = parameters_.size() - 1;
-    by_tensor_[named.tensor.get()] = &parameter;
     world_.broadcast(named.tensor).wait();
     parameter.split(group_.size());
+  }
+}
+
+void Stage3::remember_parameters() {
+  for (const auto& parameter : parameters_) {
+    by_tensor_[parameter->tensor.get()] = parameter.get();
   }
 }
 
@@ -139,8 +151,10 @@ void Stage3::make_masters() {
   const eager::NoGrad no_grad(runtime_);
   std::int64_t offset = 0;
   for (SubGroup& sub_group : sub_groups_) {
-    const Tensor copy = eager::clone(narrow_as(partitions_, offset, {sub_group.numel}));
-    sub_group.master = eager::to_dtype(copy, DType::fp32);
+    const Tensor part = narrow_as(partitions_, offset, {sub_group.numel});
+    const Tensor copy = optim::make_like("clone", offloads_ ? eager::to_host(part, false) : part);
+    sub_group.master =
+        copy.dtype() == DType::fp32 ? copy : optim::make_like("to", copy, DType::fp32);
     sub_group.master->requires_grad = true;
     runtime_.categorize(sub_group.master, Category::optimizer_state);
     offset += sub_group.numel;
@@ -150,7 +164,9 @@ void Stage3::make_masters() {
 // One fp32 gradient of the largest sub-group for a moment; states come with the first step.
 void Stage3::initialize_states() {
   const auto largest = std::ranges::max_element(sub_groups_, {}, &SubGroup::numel);
-  {
+  if (offloads_) {
+    offload_states();
+  } else {
     const eager::OpScope op(runtime_, "zeros");
     eager::empty(runtime_, {largest->numel}, DType::fp32);
   }
@@ -158,7 +174,24 @@ void Stage3::initialize_states() {
   for (const SubGroup& sub_group : sub_groups_) {
     masters.push_back({sub_group.master});
   }
-  optimizer_.emplace(runtime_, plan_.optimizer, masters);
+  Optimizer choice = plan_.optimizer;
+  const bool is_adam = choice.kind == OptimizerKind::adam || choice.kind == OptimizerKind::adamw;
+  if (offloads_ && is_adam) {
+    choice.impl = OptimizerImpl::fused;  // DeepSpeedCPUAdam: zero_force_ds_cpu_optimizer
+  }
+  optimizer_.emplace(runtime_, choice, masters);
+}
+
+// Gradients on the host are made once and stay.
+void Stage3::offload_states() {
+  for (const SubGroup& sub_group : sub_groups_) {
+    Tensor gradient = optim::make_like("zeros", sub_group.master);
+    if (zero_.pin_memory) {
+      gradient = eager::pin_memory(gradient);
+    }
+    runtime_.categorize(gradient, Category::gradient);
+    sub_group.master->grad = gradient;
+  }
 }
 
 // create_reduce_and_remove_grad_hooks gathers each parameter to find its node.
@@ -174,7 +207,8 @@ void Stage3::hook_into_backward() {
   }
 }
 
-void Stage3::backward(const Tensor& loss, bool /*is_boundary*/) {
+void Stage3::backward(const Tensor& loss, bool is_boundary) {
+  gradients_->set_micro_step(micro_step_, is_boundary);
   const Tensor scaled_loss = eager::mul(eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss);
   returned_.clear();
@@ -182,10 +216,16 @@ void Stage3::backward(const Tensor& loss, bool /*is_boundary*/) {
 
 void Stage3::reduce_gradients(bool /*is_boundary*/) {
   gradients_->finish();
+  ++micro_step_;
 }
 
 void Stage3::step() {
+  micro_step_ = 0;
   coordinator_.release_all(parameters_);
+  if (offloads_) {
+    offloaded_step();
+    return;
+  }
   if (dtype_ == DType::fp16) {
     check_overflow();
   }
@@ -219,6 +259,59 @@ void Stage3::check_overflow() {
   }
   group_.all_reduce(overflow_gpu).wait();
   runtime_.synchronize();
+}
+
+// The host looks at its gradients itself; ranks agree by way of the GPU.
+void Stage3::check_overflow_of_host() {
+  Tensor overflow_gpu;
+  {
+    const eager::Scoped<StreamId> on_stream(runtime_.stream, gradients_->stream());
+    const eager::OpScope op(runtime_, "to");
+    const Tensor copy = eager::empty(runtime_, {1}, DType::boolean);
+    overflow_gpu = optim::make_like("to", copy, DType::uint8);
+  }
+  group_.all_reduce(overflow_gpu).wait();
+  runtime_.synchronize();
+}
+
+// complete_grad_norm_calculation_for_cpu_offload: the norm goes to the host in the end.
+void Stage3::reduce_norm_of_host(const SubGroup& sub_group) {
+  Tensor total_norm;
+  for (const PartitionedParameter* parameter : sub_group.parameters) {
+    const Tensor norm = gradients_->norm_of(*parameter);
+    if (norm.defined()) {
+      const Tensor square = optim::make_like("pow", norm);
+      total_norm = total_norm.defined() ? total_norm : optim::make_like("add", square);
+    }
+  }
+  runtime_.synchronize();
+  Tensor total_norm_cuda;
+  {
+    const eager::OpScope op(runtime_, "FloatTensor");
+    total_norm_cuda = eager::empty(runtime_, {1}, DType::fp32);
+  }
+  group_.all_reduce(total_norm_cuda).wait();
+  total_norm = optim::make_like("pow", eager::select(total_norm_cuda, 0, 0));
+  FiniteNorm locals(total_norm);
+  runtime_.synchronize();
+  total_norm.reset();
+  total_norm_cuda.reset();
+  eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
+}
+
+// The host's optimizer; its fp32 copies are cast there and copied into the partitions (Copy.cu:
+// types are converted on the CPU).
+void Stage3::offloaded_step() {
+  if (dtype_ == DType::fp16) {
+    check_overflow_of_host();
+  }
+  for (const SubGroup& sub_group : sub_groups_) {
+    reduce_norm_of_host(sub_group);
+  }
+  optimizer_->step();
+  runtime_.synchronize();
+  gradients_->reset_norms();
+  gather_persistent();
 }
 
 // get_grad_norm_direct: everything up to the end is fp64 here.

@@ -2,7 +2,8 @@
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage3.py (DeepSpeedZeroOptimizer_Stage3) and
 // parameter_offload.py (DeepSpeedZeRoOffload). The partitions of all parameters lie in one buffer;
-// fp32 copies and optimizer states are made and updated in sub-groups of parameters.
+// fp32 copies and optimizer states are made and updated in sub-groups of parameters, with
+// offload_optimizer on the host.
 #pragma once
 
 #include <map>
@@ -12,6 +13,7 @@
 #include "workloads/dist/deepspeed/module_hooks.hpp"
 #include "workloads/dist/deepspeed/parameter_coordinator.hpp"
 #include "workloads/dist/deepspeed/partitioned_gradients.hpp"
+#include "workloads/dist/deepspeed/zero_init.hpp"
 #include "workloads/dist/deepspeed/zero_optimizer.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/optim/optimizer.hpp"
@@ -20,8 +22,9 @@ namespace highwater::deepspeed {
 
 class Stage3 : public ZeroOptimizer {
  public:
+  /// `made` are those that deepspeed.zero.Init() has partitioned already, or none.
   Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
-         const std::vector<std::vector<eager::Tensor>>& groups);
+         const std::vector<std::vector<eager::Tensor>>& groups, PartitionedParameters made);
   ~Stage3() override;
 
   void begin_forward() override { coordinator_.begin_forward(); }
@@ -42,7 +45,13 @@ class Stage3 : public ZeroOptimizer {
     eager::Tensor master;    ///< fp32_partitioned_groups_flat
   };
 
+  /// Where fp32 copies, gradients and states are (self.device).
+  [[nodiscard]] eager::Place device() const {
+    return offloads_ ? eager::Place::host : eager::Place::cuda;
+  }
+
   void split_parameters();
+  void remember_parameters();
   void mark_persistent();
   void hang_hooks();
   void make_sub_groups(const std::vector<std::vector<eager::Tensor>>& groups);
@@ -51,7 +60,11 @@ class Stage3 : public ZeroOptimizer {
   void initialize_states();
   void hook_into_backward();
   [[nodiscard]] Parameters parameters_of(const nn::Module& module) const;
+  void offload_states();
   void check_overflow();
+  void check_overflow_of_host();
+  void reduce_norm_of_host(const SubGroup& group);
+  void offloaded_step();
   eager::Tensor norm_of(const SubGroup& group);
   void update(std::size_t index, const eager::Tensor& norm);
   void gather_persistent();
@@ -63,7 +76,9 @@ class Stage3 : public ZeroOptimizer {
   const TrainingPlan& plan_;
   Zero zero_;
   DType dtype_;
-  std::vector<std::unique_ptr<PartitionedParameter>> parameters_;
+  PartitionedParameters parameters_;
+  bool offloads_;  ///< offload_optimizer
+  int micro_step_ = 0;
   std::map<const eager::TensorImpl*, PartitionedParameter*> by_tensor_;
   std::map<const nn::Module*, Parameters> by_module_;
   Parameters persistent_;

@@ -1,0 +1,71 @@
+#include "tools/advise_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "sim/periods.hpp"
+
+namespace highwater {
+namespace {
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::optional<std::string> why_not(const Subject& subject, const Trustworthiness& trust) {
+  if (subject.replay.result.counts.allocs == 0) {
+    return "there are no allocation requests: record the history "
+           "(torch.cuda.memory._record_memory_history) before the snapshot is taken";
+  }
+  if (trust.addresses < kLeastFidelity || trust.segment_events < kLeastFidelity) {
+    return fmt::format(
+        "the model gives only {:.0f} % of the recorded addresses and {:.0f} % of the segment "
+        "events: the file is not what this model of the allocator does",
+        100 * trust.addresses, 100 * trust.segment_events);
+  }
+  if (trust.peak_error > kMostPeakError) {
+    return fmt::format(
+        "a replay of the requests under the recorded settings misses the recorded peak by {:.0f} "
+        "%, mostly since blocks older than the recording lie elsewhere: record from the start",
+        100 * trust.peak_error);
+  }
+  return std::nullopt;
+}
+
+Trustworthiness trustworthiness(const Subject& subject) {
+  Trustworthiness trust;
+  if (subject.fidelity) {
+    const Fidelity& f = *subject.fidelity;
+    trust.addresses = share(f.alloc_addresses_matched, f.alloc_addresses_compared);
+    trust.segment_events = share(f.segment_events_matched, f.segment_events_recorded);
+    const auto recorded = static_cast<double>(f.peak_reserved_recorded.count());
+    const auto replayed =
+        static_cast<double>(replay(*subject.trace, subject.options).peak.reserved.count());
+    trust.peak_error = recorded > 0 ? std::abs(replayed / recorded - 1) : 0;
+  }
+  trust.why_not = why_not(subject, trust);
+  return trust;
+}
+
+Bytes noise_of(const Subject& subject, const Trustworthiness& trust) {
+  const double peak = static_cast<double>(subject.replay.result.peak.reserved.count());
+  return Bytes{static_cast<std::uint64_t>(peak * std::max(kLeastGain, 2 * trust.peak_error))};
+}
+
+}  // namespace
+
+AdviceReport advise(Subject subject) {
+  AdviceReport report;
+  report.trust = trustworthiness(subject);
+  report.steps = find_steps(*subject.trace).steps.size();
+  if (!report.trust.why_not) {
+    report.advice =
+        search_settings(*subject.trace, subject.options, noise_of(subject, report.trust));
+  }
+  report.subject = std::move(subject);
+  return report;
+}
+
+}  // namespace highwater

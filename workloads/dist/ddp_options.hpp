@@ -1,0 +1,39 @@
+// Options of torch.nn.parallel.DistributedDataParallel and of its communication hooks.
+//
+// Defaults: PyTorch 2.6, torch/nn/parallel/distributed.py and
+// torch/distributed/algorithms/ddp_comm_hooks/powerSGD_hook.py (PowerSGDState).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace highwater {
+
+/// What reduces a full bucket: the reducer itself, or a hook that the program registered
+/// (register_comm_hook; default_hooks.py, powerSGD_hook.py).
+enum class DdpCommHook : std::uint8_t { none, allreduce, fp16_compress, bf16_compress, powersgd };
+
+/// PowerSGDState: gradients as products of two thin matrices.
+struct PowerSgd {
+  int rank = 1;                     ///< matrix_approximation_rank
+  int start_iter = 1000;            ///< start_powerSGD_iter: all-reduces before that iteration
+  double min_compression_rate = 2;  ///< matrices that would shrink by less stay whole
+  bool error_feedback = true;       ///< use_error_feedback: what was lost is added next time
+  bool warm_start = true;           ///< the matrices of the last iteration are used again
+
+  bool operator==(const PowerSgd&) const = default;
+};
+
+/// DistributedDataParallel's own options.
+struct Ddp {
+  std::optional<double> bucket_cap_mb;  ///< MiB of every bucket; absent: 1 of the first, then 25
+  bool bucket_view = false;             ///< gradient_as_bucket_view
+  bool static_graph = false;
+  bool find_unused = false;  ///< find_unused_parameters
+  DdpCommHook comm_hook = DdpCommHook::none;
+  PowerSgd power_sgd;
+
+  bool operator==(const Ddp&) const = default;
+};
+
+}  // namespace highwater

@@ -1,0 +1,87 @@
+// Host memory that offloading keeps on one rank: which buffers, pinned or pageable, and how much
+// the host really gives for them.
+//
+// Pinned memory comes from PyTorch's CachingHostAllocator (ATen/core/CachingHostAllocator.h,
+// PyTorch 2.6: allocate(), free()): each request is rounded up to a power of two
+// (c10::llvm::PowerOf2Ceil), a freed block goes to a list of its size and serves requests that
+// round to the same size only; nothing goes back to the system. Blocks are taken to be free at
+// once: events of copies that still read them are not modelled. Pageable memory is counted as asked
+// for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace highwater {
+
+/// Bytes that the pinned allocator takes for a request: the next power of two, 0 for 0.
+std::int64_t pinned_size(std::int64_t bytes);
+
+/// Buffers of one kind.
+struct HostBuffers {
+  std::string what;  ///< "parameter", "fp32 gradients"
+  bool is_pinned = false;
+  std::int64_t requested = 0;  ///< bytes
+  std::int64_t taken = 0;      ///< bytes with the pinned allocator's rounding
+  std::uint64_t blocks = 0;
+
+  bool operator==(const HostBuffers&) const = default;
+};
+
+/// Host memory at the moment of a run when most of it is taken.
+struct HostAccount {
+  std::vector<HostBuffers> buffers;  ///< in the order in which each kind first came up
+  std::int64_t cached = 0;           ///< bytes of pinned blocks that nobody uses
+
+  [[nodiscard]] std::int64_t requested() const;
+
+  /// Of pinned blocks, those without a user too: what cannot be paged out.
+  [[nodiscard]] std::int64_t pinned() const;
+
+  [[nodiscard]] std::int64_t pageable() const;
+
+  [[nodiscard]] std::int64_t taken() const { return pinned() + pageable(); }
+
+  bool operator==(const HostAccount&) const = default;
+};
+
+/// The number of a live block.
+using HostBlock = std::uint64_t;
+
+class HostMemory {
+ public:
+  /// A block for `what`. @pre bytes >= 0
+  HostBlock allocate(std::int64_t bytes, bool is_pinned, std::string_view what);
+
+  void free(HostBlock block);
+
+  /// Says what a live block is for.
+  void label(HostBlock block, std::string_view what);
+
+  /// The moment when most was taken; of several, the one when most was in use.
+  [[nodiscard]] HostAccount account() const;
+
+  /// Sizes of the pinned blocks that the driver was asked for, in order.
+  [[nodiscard]] const std::vector<std::int64_t>& pinned_blocks() const { return pinned_blocks_; }
+
+ private:
+  struct Block {
+    std::size_t kind = 0;
+    std::int64_t bytes = 0;
+  };
+
+  std::size_t kind_of(std::string_view what, bool is_pinned);
+  std::int64_t taken_by(const Block& block) const;
+  void count(const Block& block, int sign);
+  [[nodiscard]] bool is_above_highest() const;
+
+  HostAccount now_;
+  HostAccount highest_;
+  std::vector<Block> blocks_;        ///< by number
+  std::vector<std::uint64_t> free_;  ///< pinned blocks without a user, by the log of their size
+  std::vector<std::int64_t> pinned_blocks_;
+};
+
+}  // namespace highwater
