@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kFewestForLeak = 3;
 constexpr std::size_t kFewestForPeaks = 5;
+constexpr double kMaterial = 0.05;
 
 Usage higher(const Usage& a, const Usage& b) {
   return {std::max(a.requested, b.requested), std::max(a.allocated, b.allocated),
@@ -142,23 +143,6 @@ std::vector<std::size_t> examined_steps(const std::vector<StepUsage>& steps, Ste
   return examined;
 }
 
-DriftVerdict judge(const Drift& drift) {
-  if (drift.examined.size() < kFewestForLeak) {
-    return DriftVerdict::too_few_steps;
-  }
-  if (drift.end.grows()) {
-    return DriftVerdict::leak;
-  }
-  if (drift.examined.size() < kFewestForPeaks) {
-    return DriftVerdict::none;
-  }
-  if (drift.peak.grows()) {
-    return DriftVerdict::larger_steps;
-  }
-  return drift.reserved.grows() && drift.unexplained.grows() ? DriftVerdict::fragmentation
-                                                             : DriftVerdict::none;
-}
-
 /// The value at the last position of the line through `values` with the robust slope.
 double line_end(const std::vector<Bytes>& values, const Growth& growth) {
   const double last = static_cast<double>(values.size()) - 1;
@@ -192,6 +176,31 @@ Bytes peak_allocated(const StepUsage& step) {
 
 Bytes end_allocated(const StepUsage& step) {
   return step.end.allocated;
+}
+
+/// Grows, and over all these steps by a share of the last value that is worth a word.
+bool is_material(const Growth& growth, const std::vector<Bytes>& values) {
+  const double steps = static_cast<double>(values.size()) - 1;
+  return growth.grows() &&
+         growth.per_step * steps >= kMaterial * static_cast<double>(values.back().count());
+}
+
+DriftVerdict judge(const Drift& drift) {
+  if (drift.examined.size() < kFewestForLeak) {
+    return DriftVerdict::too_few_steps;
+  }
+  if (drift.end.grows()) {
+    return DriftVerdict::leak;
+  }
+  if (drift.examined.size() < kFewestForPeaks) {
+    return DriftVerdict::none;
+  }
+  if (is_material(drift.peak, series(drift, peak_allocated))) {
+    return DriftVerdict::larger_steps;
+  }
+  return is_material(drift.reserved, series(drift, peak_reserved)) && drift.unexplained.grows()
+             ? DriftVerdict::fragmentation
+             : DriftVerdict::none;
 }
 
 }  // namespace

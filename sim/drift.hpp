@@ -9,7 +9,9 @@
 //   fragmentation  neither, but reserved does, beyond what the highest allocated so far needs
 //
 // Three steps suffice for a leak, since step ends are alike when nothing leaks. Peaks vary with the
-// shapes, and three rise in a row by chance in one run of six: the other two verdicts need five.
+// shapes, and three rise in a row by chance in one run of six: the other two verdicts need five,
+// and a growth over the steps of at least 5 % of the figure, since thousands of steps show any
+// trend.
 #pragma once
 
 #include <cstdint>

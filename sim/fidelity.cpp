@@ -36,10 +36,12 @@ class FidelityRun {
         answers_(device),
         allocator_(answers_, settings, version),
         driver_(derived.requests, allocator_),
-        log_(driver_) {
+        log_(driver_, observer == nullptr ? nullptr : observer->listener()) {
     restore_initial_state();
     if (decisions == DecisionDetail::keep) {
       allocator_.set_listener(&log_);
+    } else if (observer != nullptr) {
+      allocator_.set_listener(observer->listener());
     }
   }
 

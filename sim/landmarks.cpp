@@ -1,7 +1,7 @@
 #include "sim/landmarks.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <utility>
 
 namespace highwater {
 namespace {
@@ -13,10 +13,10 @@ constexpr std::size_t kFewestSymbols = 2;   // that share a period
 struct Landmark {
   std::uint32_t symbol = 0;
   std::size_t period = 0;  ///< the median distance
-  std::size_t uneven = 0;  ///< distances that are not within 5 % of it
 };
 
-using Positions = std::vector<std::vector<std::size_t>>;
+using Marks = std::vector<std::size_t>;  ///< positions, ascending
+using Positions = std::vector<Marks>;
 
 Positions positions_of(std::span<const std::uint32_t> symbols) {
   Positions positions;
@@ -34,6 +34,28 @@ bool is_near(std::size_t distance, std::size_t period) {
   return off * 20 <= period;
 }
 
+/// Without the first and last marks while those are not a period from the next: the same size may
+/// be asked for at start-up, too.
+Marks trimmed(const Marks& marks, std::size_t period) {
+  auto first = marks.begin();
+  auto last = marks.end();
+  while (last - first > 1 && !is_near(first[1] - first[0], period)) {
+    ++first;
+  }
+  while (last - first > 1 && !is_near(last[-1] - last[-2], period)) {
+    --last;
+  }
+  return {first, last};
+}
+
+std::size_t uneven_distances(const Marks& marks, std::size_t period) {
+  std::size_t uneven = 0;
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    uneven += is_near(marks[i] - marks[i - 1], period) ? 0U : 1U;
+  }
+  return uneven;
+}
+
 void add_if_even(std::uint32_t symbol, const std::vector<std::size_t>& at, std::size_t length,
                  std::vector<Landmark>& found) {
   if (at.size() < kFewest || 2 * (at.back() - at.front()) < length) {
@@ -46,10 +68,8 @@ void add_if_even(std::uint32_t symbol, const std::vector<std::size_t>& at, std::
   const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
   std::ranges::nth_element(distances, middle);
   const std::size_t period = *middle;
-  const auto uneven = static_cast<std::size_t>(std::ranges::count_if(
-      distances, [period](std::size_t distance) { return !is_near(distance, period); }));
-  if (period >= kShortestPeriod && uneven * 5 <= distances.size()) {
-    found.push_back({symbol, period, uneven});
+  if (period >= kShortestPeriod && uneven_distances(at, period) * 5 <= distances.size()) {
+    found.push_back({symbol, period});
   }
 }
 
@@ -86,10 +106,16 @@ std::vector<std::size_t> landmarks(std::span<const std::uint32_t> symbols) {
   if (period == 0 || found.empty()) {
     return {};
   }
-  const auto evenness = [&](const Landmark& mark) {
-    return static_cast<double>(mark.uneven) / static_cast<double>(positions[mark.symbol].size());
-  };
-  return positions[std::ranges::min_element(found, {}, evenness)->symbol];
+  Marks best;
+  for (const Landmark& mark : found) {
+    Marks marks = trimmed(positions[mark.symbol], period);
+    const std::size_t uneven = uneven_distances(marks, period);
+    const std::size_t least = uneven_distances(best, period);
+    if (best.empty() || uneven < least || (uneven == least && marks.size() > best.size())) {
+      best = std::move(marks);
+    }
+  }
+  return best;
 }
 
 }  // namespace highwater

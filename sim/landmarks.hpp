@@ -12,7 +12,8 @@ namespace highwater {
 /// landmark when it comes at least four times, over at least half of the sequence, and four fifths
 /// of its distances are within 5 % of their median. Periods that a tenth as many symbols share as
 /// the commonest one count, and the longest of those is taken: the parts of a step (micro-batches)
-/// come back as evenly as the step.
+/// come back as evenly as the step. Of its landmarks the most even one with the most marks is
+/// taken, without marks at the begin and at the end that are not a period from the next.
 std::vector<std::size_t> landmarks(std::span<const std::uint32_t> symbols);
 
 }  // namespace highwater

@@ -38,7 +38,9 @@ Bytes max_live(std::span<const PackingBlock> blocks) {
 }
 
 Packing pack(std::span<const PackingBlock> blocks, const PackingEffort& effort) {
-  const Bytes target = max_live(blocks);
+  const Bytes live = max_live(blocks);
+  const Bytes target{live.count() + static_cast<std::uint64_t>(effort.good_enough *
+                                                               static_cast<double>(live.count()))};
   Packing best = pack_in_time(blocks, TimeOrder::forward);
   if (best.height > target) {
     keep_lower(best, pack_in_time(blocks, TimeOrder::backward));

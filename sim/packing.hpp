@@ -37,7 +37,9 @@ struct PackingBlock {
 
 struct PackingEffort {
   /// Steps of the greedy placement (blocks looked at), over all orders; about 10^9 a second.
-  std::uint64_t steps = 2'000'000'000;
+  std::uint64_t steps = 500'000'000;
+  /// The search ends when the height is no more than this share above the most bytes alive.
+  double good_enough = 0.001;
 };
 
 struct Packing {

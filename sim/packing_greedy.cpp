@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace highwater {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kShortestStretch = 256;   // blocks; shorter ones cut through every layer
 constexpr std::uint64_t kLongestStretch = 20000;  // blocks; one try takes about 0.1 s
-constexpr std::uint64_t kTries = 8;               // of a stretch that the steps are planned for
+constexpr std::uint64_t kTries = 2;               // of a stretch that the steps are planned for
 constexpr int kRounds = 60;                       // with the blocks that stood out first
 
 /// A placed block.
@@ -99,8 +100,8 @@ class GreedyPacker {
                           std::uint64_t goal, std::uint64_t steps);
   [[nodiscard]] std::vector<Slot> obstacles_of(const Stretch& stretch,
                                                const std::vector<Slot>& crossing) const;
-  std::uint64_t pack_once(const std::vector<Stretch>& stretches, Importance importance,
-                          std::uint64_t steps);
+  std::optional<std::uint64_t> pack_once(const std::vector<Stretch>& stretches,
+                                         Importance importance, std::uint64_t steps);
   void keep(const Placement& placement);
 
   std::span<const PackingBlock> blocks_;
@@ -223,9 +224,10 @@ void GreedyPacker::keep(const Placement& placement) {
   }
 }
 
-/// Crossing blocks in the order of `importance`, then stretch by stretch; the height.
-std::uint64_t GreedyPacker::pack_once(const std::vector<Stretch>& stretches, Importance importance,
-                                      std::uint64_t steps) {
+/// Crossing blocks in the order of `importance`, then stretch by stretch; the height, or nothing
+/// when the steps do not suffice for one try of each.
+std::optional<std::uint64_t> GreedyPacker::pack_once(const std::vector<Stretch>& stretches,
+                                                     Importance importance, std::uint64_t steps) {
   const std::uint64_t stop_at = steps_left_ - std::min(steps_left_, steps);
   std::vector<Indices> local(stretches.size());
   Indices crossing;
@@ -233,6 +235,9 @@ std::uint64_t GreedyPacker::pack_once(const std::vector<Stretch>& stretches, Imp
     for (std::size_t i = stretches[s].first; i < stretches[s].last; ++i) {
       (blocks_[i].end <= stretches[s].end ? local[s] : crossing).push_back(static_cast<Index>(i));
     }
+  }
+  if (crossing.size() * crossing.size() / 2 > steps) {
+    return std::nullopt;
   }
   const Placement bottom = place(ordered(std::move(crossing), importance), {});
   keep(bottom);
@@ -243,6 +248,9 @@ std::uint64_t GreedyPacker::pack_once(const std::vector<Stretch>& stretches, Imp
   std::ranges::stable_sort(slots, {}, &Slot::bottom);
   std::uint64_t height = bottom.height;
   for (std::size_t s = 0; s < stretches.size(); ++s) {
+    if (s > 0 && steps_left_ == 0) {
+      return std::nullopt;
+    }
     const std::uint64_t share =
         (steps_left_ - std::min(steps_left_, stop_at)) / (stretches.size() - s);
     const Placement placement = place_stretch(local[s], obstacles_of(stretches[s], slots),
@@ -258,13 +266,15 @@ Packing GreedyPacker::pack(std::size_t stretch_length) {
   const std::size_t passes = stretches.size() == 1 ? 1 : kImportances.size();
   Packing best;
   for (std::size_t pass = 0; pass < passes; ++pass) {
-    if (pass > 0 && (best.height.count() <= target_ || steps_left_ == 0)) {
+    const bool is_done = !best.offsets.empty() && best.height.count() <= target_;
+    if (pass > 0 && (is_done || steps_left_ == 0)) {
       break;
     }
     const Importance importance = kImportances[kImportances.size() - 1 - pass];
-    const std::uint64_t height = pack_once(stretches, importance, steps_left_ / (passes - pass));
-    if (pass == 0 || Bytes{height} < best.height) {
-      best.height = Bytes{height};
+    const std::optional<std::uint64_t> height =
+        pack_once(stretches, importance, steps_left_ / (passes - pass));
+    if (height && (best.offsets.empty() || Bytes{*height} < best.height)) {
+      best.height = Bytes{*height};
       best.offsets.clear();
       std::ranges::transform(offsets_, std::back_inserter(best.offsets),
                              [](std::uint64_t offset) { return Bytes{offset}; });

@@ -1,6 +1,8 @@
 #include "sim/periods.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -104,15 +106,17 @@ std::vector<bool> optimizer_stacks(const SideTables& tables) {
   return result;
 }
 
-/// The requests that directly follow a run of an optimizer's requests. Runs that are much nearer
-/// to one another than others (parameter groups) are one.
+/// The requests that directly follow a run of an optimizer's requests for memory that it gives
+/// back: states are made in the first step only, or before a recording began. Runs that are much
+/// nearer to one another than others (parameter groups) are one.
 std::vector<std::size_t> behind_optimizer(const RequestTrace& trace,
                                           const RequestSequence& sequence) {
   const std::vector<bool> is_optimizer = optimizer_stacks(trace.tables);
   std::vector<std::size_t> made;
   for (std::size_t r = 0; r < sequence.size(); ++r) {
     const StackId stack = trace.events[sequence.events[r]].stack;
-    if (stack.has_value() && stack.index() < is_optimizer.size() && is_optimizer[stack.index()]) {
+    if (sequence.freed_at[r] != RequestSequence::kNever && stack.has_value() &&
+        stack.index() < is_optimizer.size() && is_optimizer[stack.index()]) {
       made.push_back(r);
     }
   }
@@ -201,6 +205,40 @@ std::optional<Steps> from_landmarks(const RequestSequence& sequence) {
   return steps;
 }
 
+/// Whether more than a quarter of what a step takes at its highest stays behind: more is alive at
+/// its end than at its begin, or its own blocks outlive the step after it.
+bool keeps(const StepSpan& span, std::size_t step_after, const RequestSequence& sequence) {
+  const std::size_t first = sequence.request_at(span.begin);
+  const std::size_t next = sequence.request_at(span.end);
+  const auto live = sequence.live_before.begin();
+  const std::uint64_t highest = *std::max_element(live + static_cast<std::ptrdiff_t>(first),
+                                                  live + static_cast<std::ptrdiff_t>(next) + 1);
+  const std::uint64_t begin = sequence.live_before[first];
+  const std::uint64_t end = sequence.live_before[next];
+  std::uint64_t left = 0;
+  for (std::size_t r = first; r < next; ++r) {
+    left += sequence.freed_at[r] > step_after ? sequence.sizes[r] : 0;
+  }
+  const std::uint64_t quarter = (highest - begin) / 4;
+  return left > quarter || (end > begin && end - begin > quarter);
+}
+
+/// Steps give back most of what they take; layers keep it, as activations or as gradients.
+bool gives_back(const Steps& steps, const RequestSequence& sequence) {
+  std::size_t keeping = 0;
+  std::size_t judged = 0;
+  for (std::size_t s = 0; s < steps.steps.size(); ++s) {
+    if (steps.steps[s].complete && sequence.request_at(steps.steps[s].end) < sequence.size()) {
+      const bool is_followed = s + 1 < steps.steps.size() && steps.steps[s + 1].complete;
+      const std::size_t step_after =
+          is_followed ? sequence.request_at(steps.steps[s + 1].end) : RequestSequence::kNever;
+      keeping += keeps(steps.steps[s], step_after, sequence) ? 1U : 0U;
+      ++judged;
+    }
+  }
+  return keeping * 2 <= judged;
+}
+
 /// The share of all requests that equal the one at the same place in the step before.
 double repeated_share(const Steps& steps, const RequestSequence& sequence) {
   std::size_t equal = 0;
@@ -222,20 +260,23 @@ double repeated_share(const Steps& steps, const RequestSequence& sequence) {
 }
 
 std::optional<Steps> found_steps(const RequestTrace& trace, const RequestSequence& sequence) {
-  std::optional<Steps> steps = from_optimizer(trace, sequence);
-  if (!steps) {
-    steps = from_repetition(sequence.by_size, sequence, trace.events.size());
+  const auto by_size = [&] {
+    return from_repetition(sequence.by_size, sequence, trace.events.size());
+  };
+  const auto by_stack = [&] {
+    return from_repetition(sequence.by_stack, sequence, trace.events.size());
+  };
+  const std::array<std::function<std::optional<Steps>()>, 4> sources{
+      [&] { return from_optimizer(trace, sequence); }, by_size, by_stack,
+      [&] { return from_landmarks(sequence); }};
+  for (const auto& source : sources) {
+    std::optional<Steps> steps = source();
+    if (steps && gives_back(*steps, sequence)) {
+      steps->confidence = repeated_share(*steps, sequence);
+      return steps;
+    }
   }
-  if (!steps) {
-    steps = from_repetition(sequence.by_stack, sequence, trace.events.size());
-  }
-  if (!steps) {
-    steps = from_landmarks(sequence);
-  }
-  if (steps) {
-    steps->confidence = repeated_share(*steps, sequence);
-  }
-  return steps;
+  return std::nullopt;
 }
 
 }  // namespace

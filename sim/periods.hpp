@@ -10,7 +10,8 @@
 //   landmarks   a request that comes back at even distances, though what lies between varies
 //               (gradients keep their size when sequence lengths do not)
 // Where the source gives a period but no begin, steps are cut where the live bytes are lowest.
-// Runs that repeat nothing have no steps: an empty list is an answer.
+// Layers repeat, too: a repetition that keeps more than a quarter of what it takes is none of
+// steps. Runs that repeat nothing have no steps: an empty list is an answer.
 #pragma once
 
 #include <cstddef>

@@ -46,7 +46,8 @@ RequestSequence request_sequence(const RequestTrace& trace) {
   PairNumbers sizes;
   PairNumbers stacks;
   bool has_stacks = false;
-  std::vector<std::uint64_t> alive(trace.allocation_count);  // sizes; 0 when not alive
+  std::vector<std::uint64_t> alive(trace.allocation_count);     // sizes; 0 when not alive
+  std::vector<std::size_t> request_of(trace.allocation_count);  // right where alive
   std::uint64_t live = 0;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     const Event& event = trace.events[i];
@@ -56,9 +57,15 @@ RequestSequence request_sequence(const RequestTrace& trace) {
       sequence.by_stack.push_back(stacks.number(event.stack.value(), event.stream));
       sequence.live_before.push_back(live);
       has_stacks = has_stacks || event.stack.has_value();
+      sequence.sizes.push_back(event.value);
+      sequence.freed_at.push_back(RequestSequence::kNever);
+      request_of[event.allocation.index()] = sequence.size() - 1;
       alive[event.allocation.index()] = event.value;
       live += event.value;
     } else if (event.kind == EventKind::free) {
+      if (alive[event.allocation.index()] != 0) {
+        sequence.freed_at[request_of[event.allocation.index()]] = sequence.size();
+      }
       live -= std::exchange(alive[event.allocation.index()], 0);
     }
   }

@@ -10,9 +10,13 @@
 namespace highwater {
 
 struct RequestSequence {
+  static constexpr std::size_t kNever = ~std::size_t{0};
+
   std::vector<std::size_t> events;         ///< by request: the index of its event
   std::vector<std::uint32_t> by_size;      ///< equal for equal (size, stream)
   std::vector<std::uint32_t> by_stack;     ///< equal for equal (stack, stream); empty: no stacks
+  std::vector<std::uint64_t> sizes;        ///< bytes asked for
+  std::vector<std::size_t> freed_at;       ///< the next request after its free, kNever without one
   std::vector<std::uint64_t> live_before;  ///< requested bytes alive just before the request
 
   [[nodiscard]] std::size_t size() const { return events.size(); }

@@ -15,6 +15,7 @@ void replay_watched(const RequestTrace& trace, const ReplayOptions& options,
     allocator.set_memory_limit(*options.memory_limit);
   }
   TraceDriver driver(trace, allocator);
+  allocator.set_listener(observer.listener());
   observer.on_begin(allocator, driver);
   std::size_t position = 0;
   for (const Event& event : trace.events) {

@@ -26,6 +26,9 @@ class StateObserver {
   /// told as an event of its own. `status` matters for allocations only.
   virtual void on_state(const Event& event, AllocationStatus status,
                         const CachingAllocator& allocator, const TraceDriver& driver) = 0;
+
+  /// Who is told of every decision, before on_state tells of its operation; null: nobody.
+  [[nodiscard]] virtual DecisionListener* listener() { return nullptr; }
 };
 
 /// Replays `trace` as replay() does and shows every state to `observer`, not to the observer of

@@ -58,6 +58,17 @@ constexpr auto kCommands = std::to_array<Command>({
      "Sets closed forms, simulation and measured truth side by side: over a grid of plans, over "
      "recordings, or against published figures.",
      "highwater validate --recorded recorded --only 'gpt2-*'", run_validate},
+    {"export", "[FILE | --model NAME|FILE] --output PATH [options]",
+     "Writes a run, under any settings, for other tools: memory snapshot, Chrome trace, CSV, "
+     "stacks.",
+     "highwater export snapshot.pickle --alloc-conf expandable_segments:True --output other.pickle",
+     run_export},
+    {"redact", "IN OUT [options]",
+     "Takes names, paths and dates out of a snapshot or trace, and keeps its structure.",
+     "highwater redact snapshot.pickle shareable.pickle", run_redact},
+    {"scan", "FOLDER [options]",
+     "Sets all snapshots of a job side by side: peaks by rank, outliers, imbalance.",
+     "highwater scan snapshots/", run_scan},
     {"convert", "IN OUT [options]",
      "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",
      "highwater convert snapshot.pickle snapshot.hwt.zst", run_convert},

@@ -27,10 +27,8 @@ void add_ddp_options(OptionParser& parser) {
   parser.add()("find-unused-parameters", flag_value(),
                "DDP looks for parameters without gradients in each forward")(
       "ddp-comm-hook", text_value("HOOK"),
-      (choices(kCommHooks) +
-       "; what reduces DDP's buckets")
-          .c_str())("powersgd-rank", text_value("N"),
-                    "matrix_approximation_rank")(
+      (choices(kCommHooks) + "; what reduces DDP's buckets").c_str())(
+      "powersgd-rank", text_value("N"), "matrix_approximation_rank")(
       "powersgd-start-iter", text_value("N"),
       "backwards that are plainly all-reduced first (start_powerSGD_iter)")(
       "powersgd-min-rate", text_value("X"),

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/csv_field.hpp"
 #include "tools/safe_text.hpp"
 
 namespace highwater {
@@ -65,20 +66,6 @@ std::string aligned_row(const TextTable& table, const std::vector<std::string>& 
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
 }
 
 std::string csv_row(const std::vector<std::string>& cells) {

@@ -65,9 +65,14 @@ void add_axis_options(OptionParser& parser) {
       "sequence parallelism along the tensor-parallel ranks: norms work on a part each")(
       "loss-parallel", flag_value(),
       "tp-kind dtensor: logits stay split over the vocabulary (loss_parallel)")(
-      "pp", text_value("N"), "pipeline stages")("pp-schedule", text_value("S"),
-                                                choices(kSchedules).c_str())(
-      "pp-chunks", text_value("N"), "model chunks per rank of an interleaved schedule")(
+      "pp", text_value("N"),
+      "pipeline stages: Megatron-Core's with --model-code megatron, else those of "
+      "torch.distributed.pipelining over --grad-accum micro-batches of --batch sequences")(
+      "pp-schedule", text_value("S"),
+      (choices(kSchedules) + "; naive: one process spreads a transformers model over N GPUs "
+                             "(device_map), a rank is a GPU")
+          .c_str())("pp-chunks", text_value("N"),
+                    "model chunks per rank of an interleaved schedule")(
       "cp", text_value("N"), "context-parallel ranks: parts of each sequence")(
       "cp-kind", text_value("K"),
       (choices(kContextParallels) + "; Megatron's cp_comm_type p2p and a2a").c_str())(

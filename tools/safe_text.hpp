@@ -5,12 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "traces/utf8.hpp"  // valid_utf8, for JSON, whose writer escapes control characters itself
+
 namespace highwater {
 
 /// One line for people: control characters as \xNN, invalid UTF-8 as U+FFFD.
 std::string printable(std::string_view text);
-
-/// For JSON, whose writer escapes control characters itself: invalid UTF-8 as U+FFFD.
-std::string valid_utf8(std::string_view text);
 
 }  // namespace highwater

@@ -7,14 +7,18 @@
 
 namespace highwater {
 
-TraceFormat trace_format(const std::string& path) {
-  std::string name = path;
+std::string without_compression(std::string path) {
   for (const std::string_view ending : {".gz", ".xz", ".zst"}) {
-    if (name.ends_with(ending)) {
-      name.resize(name.size() - ending.size());
+    if (path.ends_with(ending)) {
+      path.resize(path.size() - ending.size());
       break;
     }
   }
+  return path;
+}
+
+TraceFormat trace_format(const std::string& path) {
+  const std::string name = without_compression(path);
   if (name.ends_with(".trace")) {
     return TraceFormat::text;
   }

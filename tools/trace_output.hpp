@@ -7,6 +7,9 @@
 
 namespace highwater {
 
+/// `path` without .gz, .xz or .zst at its end.
+std::string without_compression(std::string path);
+
 enum class TraceFormat { text, binary };
 
 /// By the ending of the name: .trace (text) or .hwt (binary), with any .gz, .xz or .zst left out.

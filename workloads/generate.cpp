@@ -19,6 +19,9 @@
 #include "workloads/nn/lora.hpp"
 #include "workloads/nn/save_on_cpu.hpp"
 #include "workloads/offload.hpp"
+#include "workloads/pipelining/model_split.hpp"
+#include "workloads/pipelining/naive_run.hpp"
+#include "workloads/pipelining/pipeline_run.hpp"
 #include "workloads/strategy/pipeline_stage.hpp"
 #include "workloads/strategy/strategy.hpp"
 
@@ -152,7 +155,11 @@ class Training {
       nn::convert(*model_, context_.dtype);
     }
     strategy_ = make_strategy(*model_, plan_);
-    if (plan_.parallel.pp > 1) {
+    if (plan_.model_code != ModelCode::megatron && pipelining::is_naive(plan_.parallel)) {
+      spread_.emplace(runtime_, plan_, *strategy_);
+    } else if (plan_.parallel.pp > 1 && plan_.model_code != ModelCode::megatron) {
+      pipelining_.emplace(runtime_, plan_, *strategy_);
+    } else if (plan_.parallel.pp > 1) {
       pipeline_.emplace(runtime_, plan_, *strategy_, [this](std::int64_t index, BatchParts parts) {
         load_data(sequence_length(plan_, index), parts);
         return std::exchange(batch_, {});
@@ -170,7 +177,11 @@ class Training {
         plan_.optimizer.kind != OptimizerKind::none) {
       zero_grad();
     }
-    if (pipeline_) {
+    if (spread_) {
+      spread_->run();
+    } else if (pipelining_) {
+      pipelining_->run();
+    } else if (pipeline_) {
       pipeline_->run(step);
     } else {
       for (int micro = 0; micro < plan_.grad_accum; ++micro) {
@@ -321,7 +332,9 @@ class Training {
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
   std::unique_ptr<Strategy> strategy_;
-  std::optional<PipelineStage> pipeline_;
+  std::optional<PipelineStage> pipeline_;              ///< Megatron-Core's
+  std::optional<pipelining::PipelineRun> pipelining_;  ///< PyTorch's own
+  std::optional<pipelining::NaiveRun> spread_;         ///< over GPUs, by one process
   Inputs batch_;
   Outputs outputs_;
   Tensor loss_;

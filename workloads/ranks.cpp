@@ -9,6 +9,8 @@
 #include "workloads/dist/pipeline_schedule.hpp"
 #include "workloads/dist/stage_layers.hpp"
 #include "workloads/models/parameters.hpp"
+#include "workloads/pipelining/model_split.hpp"
+#include "workloads/pipelining/schedules.hpp"
 
 namespace highwater {
 namespace {
@@ -31,21 +33,33 @@ struct StageSignature {
   bool operator==(const StageSignature&) const = default;
 };
 
+// Megatron-Core and PyTorch split and schedule in ways of their own.
+std::vector<std::int64_t> layers_of(const TrainingPlan& plan, int stage) {
+  const Parallelism& p = plan.parallel;
+  const std::int64_t layers = shape_of(plan.model).layers;
+  std::vector<std::int64_t> counts;
+  if (plan.model_code == ModelCode::megatron) {
+    for (const auto& range : dist::stage_layers(layers, p.pp, stage, model_chunks(p))) {
+      counts.push_back(range.count);
+    }
+  } else {
+    for (const auto& part : pipelining::parts_of_stage(layers, p.pp, stage, model_chunks(p))) {
+      counts.push_back(part.layers);
+    }
+  }
+  return counts;
+}
+
 StageSignature stage_signature(const TrainingPlan& plan, int stage) {
   const Parallelism& p = plan.parallel;
-  StageSignature signature{
-      .layers = {},
-      .is_first = stage == 0,
-      .is_last = stage == p.pp - 1,
-      .actions = dist::pipeline_schedule(p.schedule, {.stages = p.pp,
-                                                      .stage = stage,
-                                                      .micro_batches = plan.grad_accum,
-                                                      .chunks = model_chunks(p)})};
-  const std::int64_t layers = shape_of(plan.model).layers;
-  for (const auto& range : dist::stage_layers(layers, p.pp, stage, model_chunks(p))) {
-    signature.layers.push_back(range.count);
-  }
-  return signature;
+  const dist::PipelineJob job{
+      .stages = p.pp, .stage = stage, .micro_batches = plan.grad_accum, .chunks = model_chunks(p)};
+  return {.layers = layers_of(plan, stage),
+          .is_first = stage == 0,
+          .is_last = stage == p.pp - 1,
+          .actions = plan.model_code == ModelCode::megatron
+                         ? dist::pipeline_schedule(p.schedule, job)
+                         : pipelining::schedule(p.schedule, job)};
 }
 
 std::string stage_words(const Parallelism& p, int stage) {

@@ -229,6 +229,27 @@ void read_fsdp2_tensor_parallel(const Field& dist, Parallelism& parallel) {
   }
 }
 
+constexpr std::array<std::string_view, 5> kPipelineFields{"kind", "pp", "rank", "schedule",
+                                                          "chunks"};
+
+constexpr std::array<std::pair<std::string_view, PipelineSchedule>, 4> kPipelineSchedules{{
+    {"naive", PipelineSchedule::naive},
+    {"gpipe", PipelineSchedule::gpipe},
+    {"1f1b", PipelineSchedule::one_f_one_b},
+    {"interleaved", PipelineSchedule::interleaved},
+}};
+
+/// tools/rig/record_pipeline.py
+void read_pipeline(const Field& dist, Parallelism& parallel) {
+  require_known(dist, kPipelineFields);
+  parallel.pp = dist.at("pp").small_count();
+  parallel.rank = dist.at("rank").small_count();
+  parallel.schedule = word(dist.at("schedule"), kPipelineSchedules);
+  if (const auto chunks = dist.find("chunks")) {
+    parallel.chunks = chunks->small_count();
+  }
+}
+
 }  // namespace
 
 Parallelism read_parallelism(const Field& fields) {
@@ -251,6 +272,8 @@ Parallelism read_parallelism(const Field& fields) {
     parallel.no_sync = fields.at("no_sync").boolean();
   } else if (kind == "deepspeed") {
     read_deepspeed(dist, parallel);
+  } else if (kind == "pp") {
+    read_pipeline(dist, parallel);
   } else if (kind == "gemini") {
     read_gemini(dist, parallel);
   } else if (kind != "none") {

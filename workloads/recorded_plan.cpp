@@ -98,8 +98,8 @@ constexpr std::array<std::string_view, 40> kCaseFields{
     "experts",      "overrides",   "stacks",         "empty_cache_every_step",
     "teardown",     "offload"};
 
-constexpr std::array<std::string_view, 4> kRigFields{"profile", "capacity", "event_lag",
-                                                     "event_queries"};
+constexpr std::array<std::string_view, 5> kRigFields{"profile", "capacity", "event_lag",
+                                                     "event_queries", "devices"};
 
 /// "none", "nonreentrant", "reentrant", "every2-nonreentrant", ...
 Checkpoint read_checkpoint(const Field& field) {

@@ -151,7 +151,9 @@ StepTime step_time(const TrainingPlan& plan) {
   const double operations =
       tokens * passes * (6 * parameters + 6 * layers * hidden * mean_tokens(plan));
   time.compute = operations / (p.tp * p.pp * p.cp) / operations_per_second(plan);
-  time.bubble = time.compute * (p.pp - 1) / plan.grad_accum;
+  // Without any overlap a stage waits for all others in each micro-batch.
+  const int overlapping = p.schedule == PipelineSchedule::naive ? 1 : plan.grad_accum;
+  time.bubble = time.compute * (p.pp - 1) / overlapping;
   const double activation = tokens / p.cp * hidden * element;
   const double all_reduces = 4 + 2 * again;
   time.tensor_parallel = all_reduces * layers / p.pp * 2 * through_ring(activation, p.tp) /

@@ -87,6 +87,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(plan_rules::megatron_rules(), facts, problems);
   check(plan_rules::parallel_rules(), facts, problems);
   check(plan_rules::ddp_rules(), facts, problems);
+  check(plan_rules::pipeline_rules(), facts, problems);
   check(plan_rules::dtensor_rules(), facts, problems);
   check(plan_rules::fsdp_rules(), facts, problems);
   check(plan_rules::fsdp1_rules(), facts, problems);
@@ -100,7 +101,9 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
 
 std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   std::vector<std::string> gaps;
-  check(plan_rules::gap_rules(), {&plan, ModelShape{}, longest_sequence(plan)}, gaps);
+  const Facts facts{&plan, ModelShape{}, longest_sequence(plan)};
+  check(plan_rules::gap_rules(), facts, gaps);
+  check(plan_rules::pipeline_gaps(), facts, gaps);
   return gaps;
 }
 

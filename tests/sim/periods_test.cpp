@@ -149,6 +149,19 @@ TEST_CASE("landmarks: even distances in spite of noise", "[sim][periods]") {
   CHECK(landmarks(symbols_of("abcabcabcabcabc")).empty());  // a loop inside of a step
 }
 
+TEST_CASE("landmarks: what is asked for at start-up, too, is no step", "[sim][periods]") {
+  Symbols symbols{1, 2, 7, 8};  // parameters of the sizes that gradients have later
+  std::uint32_t noise = 10;
+  for (int step = 0; step < 6; ++step) {
+    for (int i = 0; i < 20; ++i) {
+      symbols.push_back(noise++);
+    }
+    symbols.push_back(1);
+    symbols.push_back(2);
+  }
+  CHECK(landmarks(symbols) == std::vector<std::size_t>{24, 46, 68, 90, 112, 134});
+}
+
 TEST_CASE("periods: equal steps behind a start-up, cut where the least is alive",
           "[sim][periods]") {
   LoopWriter loop;
@@ -288,6 +301,17 @@ TEST_CASE("periods: where nothing repeats there are no steps", "[sim][periods]")
     constant.alloc(512);
   }
   CHECK(find_steps(constant.trace()).steps.empty());
+}
+
+TEST_CASE("periods: the layers of a forward pass are no steps", "[sim][periods]") {
+  LoopWriter forward;
+  for (int layer = 0; layer < 20; ++layer) {
+    for (std::uint64_t i = 1; i < 7; ++i) {
+      forward.alloc(i * 1000);  // kept for the backward pass
+    }
+    forward.free(forward.alloc(5000));
+  }
+  CHECK(find_steps(forward.trace()).steps.empty());
 }
 
 TEST_CASE("periods: any trace has an answer in order", "[sim][periods][property]") {

@@ -75,6 +75,9 @@ class RecordingBuilder {
 
   [[nodiscard]] const Recording& get() const { return recording_; }
 
+  /// The recording itself, to be changed further. To be called once.
+  [[nodiscard]] Recording take() { return std::move(recording_); }
+
  private:
   RecordedDevice& device() { return recording_.devices.front(); }
 

@@ -4,13 +4,13 @@
 #include "workloads/megatron/pipelined_gpt.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/models/overloaded.hpp"
+#include "workloads/pipelining/pipelined_model.hpp"
 
 namespace highwater::models {
 
-std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
-  if (context.plan.model_code == ModelCode::megatron) {
-    return megatron::make_stage(context);
-  }
+namespace {
+
+std::unique_ptr<LanguageModel> make_family(nn::ModelContext& context) {
   return std::visit(
       Overloaded{[&](const Gpt2Config& config) { return make_gpt2(context, config); },
                  [&](const LlamaConfig& config) {
@@ -35,6 +35,18 @@ std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
                                     "use a family that `highwater models` lists as generated");
                  }},
       context.plan.model.config);
+}
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
+  if (context.plan.model_code == ModelCode::megatron) {
+    return megatron::make_stage(context);
+  }
+  if (context.plan.parallel.pp > 1) {
+    return pipelining::make_stage(context, make_family);
+  }
+  return make_family(context);
 }
 
 }  // namespace highwater::models

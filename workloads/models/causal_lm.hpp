@@ -4,6 +4,8 @@
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/pipelining/device_copies.hpp"
+#include "workloads/pipelining/model_split.hpp"
 
 namespace highwater::models {
 
@@ -22,29 +24,64 @@ class CausalLm : public LanguageModel {
  public:
   template <class... Arguments>
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
-      : LanguageModel(context),
-        backbone_(this, arguments...),
-        lm_head_(this, head.name, head.width, head.vocab_size, head.bias) {
-    if (head.is_tied) {
-      lm_head_.tie_weight(backbone_.embedding_weight());
+      : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
+    const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
+    if (part.has_head) {
+      lm_head_ =
+          std::make_unique<nn::Linear>(this, head.name, head.width, head.vocab_size, head.bias);
+    }
+    if (head.is_tied && part.has_head && part.has_embedding) {
+      lm_head_->tie_weight(backbone_.embedding_weight());
     }
   }
 
   Outputs forward(Inputs inputs) override {
+    if (is_part_) {
+      return forward_part(inputs);
+    }
     const auto cache = nn::make_cache(context());
     Tensor states = backbone_(inputs, cache);
     Outputs out;
     out.cache = cache;
-    head_and_loss(out, std::move(states), lm_head_, inputs.labels);
+    head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
     return out;
   }
 
  protected:
-  nn::Linear& head() { return lm_head_; }
+  nn::Linear& head() { return *lm_head_; }
 
  private:
+  // A pipeline stage: hidden states, or tokens, go in, and hidden states, or logits, come out.
+  Outputs forward_part(const Inputs& inputs) const {
+    Outputs out;
+    const bool is_spread = pipelining::is_naive(this->context().plan.parallel);
+    if (is_spread && inputs.labels.defined()) {  // back on the device with the tied head
+      head_only(out, pipelining::from_elsewhere(inputs.hidden_states), *lm_head_);
+      out.loss = causal_lm_loss(out.logits, inputs.labels, this->context().plan);
+      return out;
+    }
+    Tensor states = backbone_(inputs, nullptr);
+    if (lm_head_ && is_spread && !inputs.input_ids.defined()) {
+      head_and_loss_of_copied_labels(out, std::move(states), *lm_head_);
+    } else if (is_spread) {
+      out.hidden_states = hand_on(states);
+    } else if (lm_head_) {
+      head_only(out, std::move(states), *lm_head_);
+    } else {
+      out.hidden_states = std::move(states);
+    }
+    return out;
+  }
+
+  // Blocks hand on what the next device takes; a tied head takes what is sliced behind the norm.
+  static Tensor hand_on(const Tensor& states) {
+    const bool is_sent = states.place() != eager::Place::cuda;
+    return is_sent ? states : pipelining::to_elsewhere(slice_for_head(states));
+  }
+
+  bool is_part_;
   Backbone backbone_;
-  nn::Linear lm_head_;
+  std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
 };
 
 }  // namespace highwater::models

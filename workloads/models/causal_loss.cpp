@@ -12,19 +12,22 @@ namespace {
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
+}  // namespace
+
+Tensor slice_for_head(const Tensor& hidden_states) {
+  const Tensor batch = eager::slice(hidden_states, 0, 0, kEnd);
+  const Tensor positions = eager::slice(batch, 1, 0, kEnd);
+  return eager::slice(positions, 2, 0, kEnd);
+}
+
+namespace {
+
 // With loss_parallel() the logits are DTensors, and so is what is made of them.
 class DTensorLoss : eager::Scoped<bool> {
  public:
   explicit DTensorLoss(Runtime& runtime)
       : Scoped(runtime.dispatches_dtensors, runtime.parallel_cross_entropy != nullptr) {}
 };
-
-// hidden_states[:, slice, :]
-Tensor slice_for_head(const Tensor& hidden_states) {
-  const Tensor batch = eager::slice(hidden_states, 0, 0, kEnd);
-  const Tensor positions = eager::slice(batch, 1, 0, kEnd);
-  return eager::slice(positions, 2, 0, kEnd);
-}
 
 // logits[..., :-1, :].contiguous()
 Tensor shifted_logits(const Tensor& logits) {
@@ -257,6 +260,22 @@ void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
   }
 }
 
+void head_and_loss_of_copied_labels(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
+  out.logits = head(slice_for_head(hidden_states));
+  head.runtime().categorize_transient(out.logits, Category::activation);
+  head.runtime().mark_phase("loss");
+  Tensor logits = rows(eager::to_dtype(out.logits, DType::fp32));
+  Tensor labels = eager::empty(head.runtime(), {logits.size(0)}, DType::int64);
+  out.loss = eager::cross_entropy(logits, labels);
+  eager::end_of_frame(logits, labels);
+}
+
+void shift_labels_for_copy(const Tensor& labels) {
+  Tensor padded = eager::constant_pad(labels, {0, 1});
+  Tensor shift_labels = shifted_labels(padded);
+  eager::end_of_frame(shift_labels, padded);
+}
+
 void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
   if (head.context().plan.loss.kind == LossKind::chunked) {
     out.logit_chunks = chunked_output(hidden_states, head);
@@ -279,6 +298,14 @@ Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind) {
   }
   eager::end_of_frame(logits, labels);
   return loss;
+}
+
+Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan) {
+  const VersionProfile profile = version_profile(plan);
+  if (!profile.has_loss_function) {
+    return outside_loss(std::move(logits), std::move(labels), LossKind::shift);
+  }
+  return loss_function(std::move(logits), std::move(labels), profile.shift);
 }
 
 Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored) {

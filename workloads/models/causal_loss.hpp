@@ -17,11 +17,24 @@ namespace highwater::models {
 void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
                    const Tensor& labels);
 
+/// The same where the labels come from another GPU, on which they were shifted (ForCausalLMLoss:
+/// shift_labels.to(logits.device)).
+void head_and_loss_of_copied_labels(Outputs& out, Tensor hidden_states, const nn::Linear& head);
+
+/// What shifting the labels takes on the GPU that has them; the result goes to another one.
+void shift_labels_for_copy(const Tensor& labels);
+
+/// hidden_states[:, slice, :], all of it.
+Tensor slice_for_head(const Tensor& hidden_states);
+
 /// The head of a decoder that takes no labels: logits, or chunks of them.
 void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head);
 
 /// Cross entropy outside of the model, of all logits or (LossKind::shift) of a shifted copy.
 Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind);
+
+/// The function that a ...ForCausalLM computes its loss with (model.loss_function), called outside.
+Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan);
 
 /// torchtune's _loss_step behind the model; `ignored` is its [batch, 1] tensor of ignored labels.
 /// The chunks are freed from the last to the first once the loss is there.

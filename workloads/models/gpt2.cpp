@@ -123,53 +123,75 @@ class Gpt2Model : public Module {
  public:
   Gpt2Model(Module* parent, const Gpt2Config& config)
       : Module(parent, "transformer"),
-        wte_(this, "wte", config.vocab_size, config.n_embd),
-        wpe_(this, "wpe", config.n_positions, config.n_embd),
+        part_(context().part_of(config.n_layer)),
+        wte_(embedding("wte", config.vocab_size, config)),
+        wpe_(embedding("wpe", config.n_positions, config)),
         drop_(this, "drop", config.embd_pdrop),
         h_(this, "h"),
-        blocks_(h_, static_cast<std::size_t>(config.n_layer), config),
-        ln_f_(this, "ln_f", config.n_embd) {}
+        blocks_(h_, part_, config),
+        ln_f_(part_.has_head ? std::make_unique<nn::LayerNorm>(this, "ln_f", config.n_embd)
+                             : nullptr) {}
 
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
-    const Tensor ids = eager::view(inputs.input_ids, {-1, inputs.input_ids.size(-1)});
-    Tensor inputs_embeds = wte_(ids);
-    Tensor position_ids = eager::unsqueeze(positions(ids.size(1)), 0);
-    Tensor position_embeds = wpe_(position_ids);
-    Tensor states = eager::add(inputs_embeds, position_embeds);
+    Tensor inputs_embeds = wte_ ? embed(inputs.input_ids) : inputs.hidden_states;
+    const std::int64_t length = inputs_embeds.size(1);
+    Tensor position_ids = eager::unsqueeze(positions(length), 0);
+    Tensor position_embeds;
+    Tensor states = inputs_embeds;
+    if (wpe_) {
+      position_embeds = (*wpe_)(position_ids);
+      states = eager::add(inputs_embeds, position_embeds);
+    }
     Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                      .attention_mask = inputs.attention_mask,
                                                      .position_ids = position_ids,
                                                      .has_cache = cache != nullptr});
-    states = drop_(states);
+    if (wte_) {
+      states = drop_(states);
+    }
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
-      states = run_block(block, i,
+      states = run_block(block, i + static_cast<std::size_t>(part_.first_layer),
                          [&block, cache, position_ids](const std::vector<Tensor>& in) {
                            return block(in[0], in[1], cache);
                          },
                          {states, mask});
     }
-    states = ln_f_(states);
-    states = eager::view(states, {-1, ids.size(1), states.size(-1)});
+    if (ln_f_) {
+      states = (*ln_f_)(states);
+      states = eager::view(states, {-1, length, states.size(-1)});
+    }
     eager::end_of_frame(position_ids, inputs_embeds, position_embeds, mask);
     return states;
   }
 
-  [[nodiscard]] const Tensor& embedding_weight() const { return wte_.weight; }
+  /// @pre the part has the embedding
+  [[nodiscard]] const Tensor& embedding_weight() const { return wte_->weight; }
 
  private:
+  Tensor embed(const Tensor& input_ids) const {
+    return (*wte_)(eager::view(input_ids, {-1, input_ids.size(-1)}));
+  }
+
+  std::unique_ptr<nn::Embedding> embedding(const char* name, std::int64_t rows,
+                                           const Gpt2Config& config) {
+    return part_.has_embedding ? std::make_unique<nn::Embedding>(this, name, rows, config.n_embd)
+                               : nullptr;
+  }
+
   Tensor positions(std::int64_t length) const {
     const Tensor plain = eager::arange(runtime(), length);
     return eager::add(plain, 0.0);
   }
 
-  nn::Embedding wte_;
-  nn::Embedding wpe_;
+  nn::ModelPart part_;
+  std::unique_ptr<nn::Embedding> wte_;  ///< this and wpe: null behind a pipeline's first stage
+  std::unique_ptr<nn::Embedding> wpe_;
   nn::Dropout drop_;
   nn::Container h_;
   nn::BlockList<Gpt2Block> blocks_;
-  nn::LayerNorm ln_f_;
+  std::unique_ptr<nn::LayerNorm> ln_f_;  ///< null before a pipeline's last stage
 };
 
 }  // namespace

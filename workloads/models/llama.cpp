@@ -9,6 +9,8 @@
 #include "workloads/models/rms_norm.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
+#include "workloads/pipelining/device_copies.hpp"
+#include "workloads/pipelining/model_split.hpp"
 
 namespace highwater::models {
 
@@ -218,40 +220,65 @@ class LlamaModel : public Module {
   LlamaModel(Module* parent, const LlamaConfig& config, const LayerMaker& make_layer)
       : Module(parent, "model"),
         config_(config),
-        embed_tokens_(this, config),
+        part_(context().part_of(config.num_hidden_layers)),
+        embed_tokens_(make_embedding(config)),
         layers_(this, "layers"),
-        blocks_(make_blocks(layers_, config, make_layer)),
-        norm_(this, "norm", config.hidden_size, norm_of(config)),
-        rotary_emb_(this, head_dim_of(config), config.rope_parameters.rope_type) {
-    rotary_emb_.initialize_again();
+        blocks_(make_blocks(layers_, part_, make_layer)),
+        norm_(make_norm(config)) {
+    // Of a model that is spread over devices the first one makes the tables.
+    if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
+      rotary_emb_ = std::make_unique<RotaryEmbedding>(this, head_dim_of(config),
+                                                      config.rope_parameters.rope_type);
+      rotary_emb_->initialize_again();
+    }
   }
 
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
     ModelFrame frame;
     frame.cache = cache;
-    frame.inputs_embeds = embed_tokens_.embed(inputs.input_ids);
-    frame.position_ids = eager::unsqueeze(positions(frame.inputs_embeds.size(1)), 0);
-    make_masks(frame, inputs.attention_mask);
+    frame.inputs_embeds =
+        embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
     Tensor states = frame.inputs_embeds;
-    frame.tables = rotary_emb_(states, frame.position_ids);
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      states = run(i, states, frame);
+    if (!is_elsewhere(states)) {
+      frame.position_ids = eager::unsqueeze(positions(states.size(1)), 0);
+      make_masks(frame, inputs.attention_mask);
+      frame.tables = (*rotary_emb_)(states, frame.position_ids);
     }
-    states = norm_(states);
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      states = frame.position_ids.defined() ? run(i, states, frame) : run_apart(i, states);
+    }
+    if (!norm_ && pipelining::is_naive(context().plan.parallel)) {
+      states = pipelining::to_elsewhere(states);  // the next device's hook
+    }
+    if (norm_) {
+      states = (*norm_)(states);
+    }
     end(frame);
     return states;
   }
 
-  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
+  /// @pre the part has the embedding
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_->weight; }
 
  private:
+  std::unique_ptr<TokenEmbedding> make_embedding(const LlamaConfig& config) {
+    return part_.has_embedding ? std::make_unique<TokenEmbedding>(this, config) : nullptr;
+  }
+
+  std::unique_ptr<RmsNorm> make_norm(const LlamaConfig& config) {
+    const bool ends_the_model = part_.first_layer + part_.layers == config.num_hidden_layers;
+    return ends_the_model
+               ? std::make_unique<RmsNorm>(this, "norm", config.hidden_size, norm_of(config))
+               : nullptr;
+  }
+
   static std::vector<std::unique_ptr<DecoderLayer>> make_blocks(Module& parent,
-                                                                const LlamaConfig& config,
+                                                                const nn::ModelPart& part,
                                                                 const LayerMaker& make_layer) {
     std::vector<std::unique_ptr<DecoderLayer>> blocks;
-    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
-      blocks.push_back(make_layer(&parent, i));
+    for (std::int64_t i = 0; i < part.layers; ++i) {
+      blocks.push_back(make_layer(&parent, part.first_layer + i));
     }
     return blocks;
   }
@@ -282,8 +309,9 @@ class LlamaModel : public Module {
     return std::nullopt;
   }
 
-  Tensor run(std::size_t index, const Tensor& states, const ModelFrame& frame) const {
-    const auto& block = *blocks_[index];
+  Tensor run(std::size_t position, const Tensor& states, const ModelFrame& frame) const {
+    const auto& block = *blocks_[position];
+    const std::size_t index = position + static_cast<std::size_t>(part_.first_layer);
     const bool slides = window_of(config_, static_cast<std::int64_t>(index)).has_value();
     const Tensor mask = has_mask_mapping(config_) && slides ? frame.sliding_mask : frame.mask;
     return run_block(
@@ -296,6 +324,23 @@ class LlamaModel : public Module {
                                .slides = slides});
         },
         {states});
+  }
+
+  // Of a model that is spread over devices: positions and tables are made on another one.
+  static bool is_elsewhere(const Tensor& states) { return states.place() != eager::Place::cuda; }
+
+  // A block on another device than the first: the hook on each block copies its keyword arguments
+  // to the device again, and the first block's hook the hidden states.
+  Tensor run_apart(std::size_t position, const Tensor& states) const {
+    Tensor own = is_elsewhere(states) ? pipelining::from_elsewhere(states) : states;
+    const Dims table{1, states.size(1), head_dim_of(config_)};
+    CosSin positions;
+    positions.cos = eager::empty(runtime(), table, states.dtype());
+    positions.sin = eager::empty(runtime(), table, states.dtype());
+    Tensor position_ids = eager::empty(runtime(), {1, states.size(1)}, DType::int64);
+    Tensor result = (*blocks_[position])(own, {.positions = positions});
+    eager::end_of_frame(own, positions.sin, positions.cos, position_ids);
+    return result;
   }
 
   // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
@@ -328,11 +373,12 @@ class LlamaModel : public Module {
   }
 
   LlamaConfig config_;
-  TokenEmbedding embed_tokens_;
+  nn::ModelPart part_;
+  std::unique_ptr<TokenEmbedding> embed_tokens_;  ///< null behind a pipeline's first stage
   nn::Container layers_;
   std::vector<std::unique_ptr<DecoderLayer>> blocks_;
-  RmsNorm norm_;
-  RotaryEmbedding rotary_emb_;
+  std::unique_ptr<RmsNorm> norm_;  ///< null before a pipeline's last stage
+  std::unique_ptr<RotaryEmbedding> rotary_emb_;
 };
 
 }  // namespace

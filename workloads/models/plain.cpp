@@ -201,35 +201,69 @@ class PlainDecoder : public LanguageModel {
  public:
   PlainDecoder(nn::ModelContext& context, const PlainConfig& config)
       : LanguageModel(context),
+        is_part_(context.part.has_value()),
+        part_(context.part_of(config.layers)),
         head_dim_(head_dim_of(config)),
-        tok_embeddings_(this, "tok_embeddings", config.vocab, config.dim),
+        tok_embeddings_(embedding(config)),
         layers_(this, "layers"),
-        blocks_(layers_, static_cast<std::size_t>(config.layers), config),
-        norm_(this, "norm", config.dim, NormKind::plain),
-        output_(this, "output", config.dim, config.vocab, nn::Bias::none) {}
+        blocks_(layers_, part_, config),
+        norm_(last_norm(config)),
+        output_(head(config)) {}
 
   Outputs forward(Inputs inputs) override {
-    Tensor h = tok_embeddings_(inputs.input_ids);
+    Tensor tokens = std::move(inputs.input_ids);
+    Tensor h = tok_embeddings_ ? (*tok_embeddings_)(tokens) : inputs.hidden_states;
     Tensor step = steps();
-    Tensor angle = angles(step, inputs.input_ids.size(1));
+    // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
+    Tensor angle = angles(step, tok_embeddings_ ? tokens.size(1) : h.size(1));
     Tables tables;
     tables.cos = eager::to_dtype(eager::cos(angle), h.dtype());
     tables.sin = eager::to_dtype(eager::sin(angle), h.dtype());
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
-      h = run_block(block, i,
+      h = run_block(block, i + static_cast<std::size_t>(part_.first_layer),
                     [&block](const std::vector<Tensor>& in) {
                       return block(in[0], {.cos = in[1], .sin = in[2]});
                     },
                     {h, tables.cos, tables.sin});
     }
-    Outputs out;
-    head_only(out, norm_(h), output_);
-    eager::end_of_frame(inputs.input_ids, h, step, angle, tables.cos, tables.sin);
+    Outputs out = end(h);
+    eager::end_of_frame(tokens, h, step, angle, tables.cos, tables.sin);
     return out;
   }
 
  private:
+  // What follows the blocks. A stage's forward binds its last hidden states to h again.
+  Outputs end(Tensor& h) const {
+    Outputs out;
+    if (!output_) {
+      out.hidden_states = h;
+    } else if (is_part_) {
+      h = (*norm_)(h);
+      head_only(out, h, *output_);
+    } else {
+      head_only(out, (*norm_)(h), *output_);
+    }
+    return out;
+  }
+
+  std::unique_ptr<nn::Embedding> embedding(const PlainConfig& config) {
+    return part_.has_embedding
+               ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
+               : nullptr;
+  }
+
+  std::unique_ptr<RmsNorm> last_norm(const PlainConfig& config) {
+    return part_.has_head ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::plain)
+                          : nullptr;
+  }
+
+  std::unique_ptr<nn::Linear> head(const PlainConfig& config) {
+    return part_.has_head ? std::make_unique<nn::Linear>(this, "output", config.dim, config.vocab,
+                                                         nn::Bias::none)
+                          : nullptr;
+  }
+
   Tensor steps() const {
     const Tensor even = eager::arange(runtime(), (head_dim_ + 1) / 2, DType::fp32);
     return eager::div(even, 1.0);
@@ -249,12 +283,14 @@ class PlainDecoder : public LanguageModel {
     return eager::cat(std::initializer_list<Tensor>{outer, outer}, -1);
   }
 
+  bool is_part_;
+  nn::ModelPart part_;
   std::int64_t head_dim_;
-  nn::Embedding tok_embeddings_;
+  std::unique_ptr<nn::Embedding> tok_embeddings_;  ///< null behind a pipeline's first stage
   nn::Container layers_;
   nn::BlockList<PlainBlock> blocks_;
-  RmsNorm norm_;
-  nn::Linear output_;
+  std::unique_ptr<RmsNorm> norm_;  ///< this and the head: null before a pipeline's last stage
+  std::unique_ptr<nn::Linear> output_;
 };
 
 }  // namespace

@@ -214,28 +214,47 @@ class Titan : public LanguageModel {
  public:
   Titan(nn::ModelContext& context, const PlainConfig& config)
       : LanguageModel(context),
-        tok_embeddings_(this, "tok_embeddings", config.vocab, config.dim),
+        part_(context.part_of(config.layers)),
+        tok_embeddings_(embedding(config)),
         frequencies_(make_frequencies(config)),
         layers_(this, "layers"),
-        blocks_(layers_, static_cast<std::size_t>(config.layers), config),
-        norm_(this, "norm", config.dim),
-        output_(this, "output", config.dim, config.vocab, nn::Bias::none) {}
+        blocks_(layers_, part_, config),
+        norm_(part_.has_head ? std::make_unique<TitanNorm>(this, "norm", config.dim) : nullptr),
+        output_(head(config)) {}
 
   Outputs forward(Inputs inputs) override {
     const Tensor buffer = own_buffers().front().tensor;
-    Tensor h = tok_embeddings_(inputs.input_ids);
+    Tensor h = tok_embeddings_ ? (*tok_embeddings_)(inputs.input_ids) : inputs.hidden_states;
+    // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
+    const std::int64_t length = tok_embeddings_ ? inputs.input_ids.size(1) : h.size(1);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
-      h = run_block(block, i,
+      h = run_block(block, i + static_cast<std::size_t>(part_.layers_before),
                     [&block](const std::vector<Tensor>& in) { return block(in[0], in[1]); },
-                    {h, eager::slice(buffer, 0, 0, inputs.input_ids.size(1))});
+                    {h, eager::slice(buffer, 0, 0, length)});
     }
     Outputs out;
-    head_only(out, norm_(h), output_);
+    if (output_) {
+      head_only(out, (*norm_)(h), *output_);
+    } else {
+      out.hidden_states = std::move(h);
+    }
     return out;
   }
 
  private:
+  std::unique_ptr<nn::Embedding> embedding(const PlainConfig& config) {
+    return part_.has_embedding
+               ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
+               : nullptr;
+  }
+
+  std::unique_ptr<nn::Linear> head(const PlainConfig& config) {
+    return part_.has_head ? std::make_unique<nn::Linear>(this, "output", config.dim, config.vocab,
+                                                         nn::Bias::none)
+                          : nullptr;
+  }
+
   Tensor make_frequencies(const PlainConfig& config) {
     Tensor table = eager::empty_on(runtime(), context().place,
                                    {longest_sequence(context().plan), head_dim_of(config) / 2},
@@ -244,12 +263,13 @@ class Titan : public LanguageModel {
     return table;
   }
 
-  nn::Embedding tok_embeddings_;
+  nn::ModelPart part_;
+  std::unique_ptr<nn::Embedding> tok_embeddings_;  ///< null behind a pipeline's first stage
   Tensor frequencies_;
   nn::Container layers_;
   nn::BlockList<TitanBlock> blocks_;
-  TitanNorm norm_;
-  nn::Linear output_;
+  std::unique_ptr<TitanNorm> norm_;  ///< this and the head: null before a pipeline's last stage
+  std::unique_ptr<nn::Linear> output_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/nn/forward_hooks.hpp"
+#include "workloads/nn/model_part.hpp"
 #include "workloads/training_plan.hpp"
 
 namespace highwater::nn {
@@ -31,6 +32,12 @@ struct ModelContext {
   eager::Place place = eager::Place::cuda;  ///< where parameters are made
   DType dtype = DType::fp32;                ///< torch's default dtype while the model is built
   bool training = true;
+  std::optional<ModelPart> part;  ///< of a pipeline, while that part is built; absent: all of it
+
+  /// What is to be built of a model with so many blocks.
+  [[nodiscard]] ModelPart part_of(std::int64_t layers) const {
+    return part.value_or(ModelPart{.layers = layers});
+  }
 
   /// `configured`, unless the plan overrides all dropout probabilities.
   [[nodiscard]] double dropout(double configured) const {
@@ -86,6 +93,10 @@ class Module {
   void add_forward_hooks(std::shared_ptr<ForwardHooks> hooks) {
     forward_hooks_.push_back(std::move(hooks));
   }
+
+  /// Makes a root that is built already a child of this one, under the names that it has. It must
+  /// outlive this module's use.
+  void adopt(Module& root) { children_.push_back(&root); }
 
   /// Puts a module around this one, such as FullyShardedDataParallel: what it does before and after
   /// is outside of the block's own hooks and of what checkpoints the block.
@@ -180,6 +191,15 @@ class BlockList {
   BlockList(Container& parent, std::size_t count, const Arguments&... arguments) {
     for (std::size_t i = 0; i < count; ++i) {
       blocks_.push_back(std::make_unique<Block>(&parent, i, arguments...));
+    }
+  }
+
+  /// Those of a part of the model, under the numbers that they have in the whole of it.
+  template <class... Arguments>
+  BlockList(Container& parent, const ModelPart& part, const Arguments&... arguments) {
+    const auto first = static_cast<std::size_t>(part.first_layer);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(part.layers); ++i) {
+      blocks_.push_back(std::make_unique<Block>(&parent, first + i, arguments...));
     }
   }
 

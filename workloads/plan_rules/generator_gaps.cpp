@@ -36,9 +36,6 @@ constexpr std::array kGeneratorGaps{
          },
          "ep with framework nemo: Apex's optimizer is modelled for one group of ranks; give "
          "--framework megatron"},
-    Rule{[](const Facts& f) { return f.plan->parallel.pp > 1 && !runs_megatron(f); },
-         "pp: the simulation splits only Megatron-Core's model into stages; give --model-code "
-         "megatron, leave it out, or ask 'highwater estimate'"},
     Rule{[](const Facts& f) {
            return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f) &&
                   !is_dtensor_parallel(f.plan->parallel);

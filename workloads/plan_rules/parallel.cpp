@@ -52,7 +52,7 @@ constexpr std::array kParallelRules{
          "pp-schedule interleaved: there is one stage; give --pp too"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return is_interleaved(p) && f.plan->grad_accum % p.pp != 0;
+           return is_interleaved(p) && runs_megatron(f) && f.plan->grad_accum % p.pp != 0;
          },
          "pp-schedule interleaved: micro-batches go through the stages in groups of {pp}; give a "
          "--grad-accum that {pp} divides"},

@@ -23,6 +23,8 @@ std::span<const Rule> megatron_rules();
 std::span<const Rule> parallel_rules();
 /// DistributedDataParallel's communication hooks.
 std::span<const Rule> ddp_rules();
+/// Pipelines outside of Megatron-Core.
+std::span<const Rule> pipeline_rules();
 /// Tensor parallelism by DTensors.
 std::span<const Rule> dtensor_rules();
 /// Both FSDPs and fully_shard alone.
@@ -36,5 +38,7 @@ std::span<const Rule> mixture_rules();
 
 /// What the generator cannot do yet; looked at without the model's shape.
 std::span<const Rule> gap_rules();
+/// The same for pipelines outside of Megatron-Core.
+std::span<const Rule> pipeline_gaps();
 
 }  // namespace highwater::plan_rules

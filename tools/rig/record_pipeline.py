@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+"""Records one rank of a pipeline of torch.distributed.pipelining, or one device of a model split naively.
+
+  record_pipeline.py --cases cases.json --out DIR [options of record.py, whose folder RIG_RECORD names]
+
+A case is one of record.py's; its "dist" is
+  {"kind": "pp", "pp": N, "rank": R, "schedule": "gpipe" | "1f1b" | "interleaved", "chunks": C,
+   "data": "none" | "ddp" | "fsdp2", "dp": D, "mp": TYPE, "reduce": TYPE}
+and its "grad_accum" the number of micro-batches of "batch" sequences each. The other ranks do not exist: what is
+received has no values. "init" is meta (as torchtitan does it) or cpu.
+"""
+
+import copy
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, os.environ.get("RIG_RECORD", str(Path(__file__).resolve().parents[2] / "rig" / "record")))
+import record  # noqa: E402
+
+
+kept = []  # a store that only C++ refers to forgets its Python methods
+
+
+def start_group(torch, rank, world):
+    """Rank `rank` of NCCL's group, whose store answers for the ranks that do not exist."""
+    class Store(torch.distributed.Store):
+        def __init__(self):
+            super().__init__()
+            self.values = {}
+
+        def set(self, key, value):
+            self.values[key] = value
+
+        def get(self, key):
+            return self.values.get(key, bytes(128))
+
+        def add(self, key, amount):
+            self.values[key] = int(self.values.get(key, 0)) + amount
+            return self.values[key]
+
+        def wait(self, keys, timeout=None):
+            pass
+
+        def check(self, keys):
+            return True
+
+    kept.append(Store())
+    torch.distributed.init_process_group("nccl", rank=rank, world_size=world, store=kept[0])
+
+
+def patch_shapes(torch, arriving):
+    """recv_object_list delivers `arriving` [a tuple of tensors on meta] and allocates what the real one does."""
+    c10d = torch.distributed.distributed_c10d
+    size = c10d._object_to_tensor(arriving, torch.device("cpu"), None)[0].numel()
+    receive, total = c10d.recv_object_list, torch.sum
+
+    class Answer:
+        def __init__(self, value):
+            self.value = value
+
+        def item(self):
+            self.value.item()
+            return size
+
+    def recv_object_list(objects, **kwargs):
+        torch.sum = lambda sizes: Answer(total(sizes))
+        decode, c10d._tensor_to_object = c10d._tensor_to_object, lambda view, *_: (view.cpu(), arriving)[1]
+        try:
+            return receive(objects, **kwargs)
+        finally:
+            torch.sum, c10d._tensor_to_object = total, decode
+
+    torch.distributed.recv_object_list = recv_object_list
+
+
+def split_points(layers, stages):
+    """torchtitan's generate_split_points: the first layer of each stage but the first."""
+    each, extra = divmod(layers, stages)
+    points, at = [], 0
+    for stage in range(stages - 1):
+        more = stage > 0 and extra > 0
+        extra -= more
+        at += each + more
+        points.append(at)
+    return points
+
+
+def make_stage_class(torch, models):
+    nn = torch.nn
+
+    class PlainStage(nn.Module):
+        def __init__(self, whole, first, last, begin, end):
+            super().__init__()
+            self.rope = whole.rope
+            self.tok_embeddings = whole.tok_embeddings if first else None
+            self.layers = nn.ModuleList(list(whole.layers)[begin:end])
+            self.norm = whole.norm if last else None
+            self.output = whole.output if last else None
+
+        def forward(self, tokens):
+            h = self.tok_embeddings(tokens) if self.tok_embeddings else tokens
+            width, theta = self.rope
+            step = torch.arange(0, width, 2, device=tokens.device, dtype=torch.float32) / width
+            angle = torch.outer(torch.arange(tokens.shape[1], device=tokens.device).float(), theta ** -step)
+            angle = torch.cat((angle, angle), dim=-1)
+            cos, sin = angle.cos().to(h.dtype), angle.sin().to(h.dtype)
+            for layer in self.layers:
+                h = layer(h, cos, sin)
+            h = self.norm(h) if self.norm else h
+            return self.output(h) if self.output else h
+
+    class Gpt2Stage(nn.Module):
+        """GPT2Model adds positions to whatever it is given, so a stage has a forward of its own."""
+
+        def __init__(self, whole, first, last, begin, end):
+            super().__init__()
+            backbone = whole.transformer
+            self.config = whole.config
+            self.wte, self.wpe, self.drop = (backbone.wte, backbone.wpe, backbone.drop) if first else (None,) * 3
+            self.h = nn.ModuleList(list(backbone.h)[begin:end])
+            self.ln_f, self.head = (backbone.ln_f, whole.lm_head) if last else (None, None)
+
+        def forward(self, states):
+            states = self.backbone(states)
+            return self.head(states) if self.head else states
+
+        def backbone(self, tokens, position_ids=None):
+            from transformers import masking_utils
+            inputs_embeds = self.wte(tokens) if self.wte else tokens
+            position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device) + 0
+            position_ids = position_ids.unsqueeze(0)
+            states = inputs_embeds
+            if self.wpe:
+                position_embeds = self.wpe(position_ids)
+                states = inputs_embeds + position_embeds
+            mask = masking_utils.create_causal_mask(config=self.config, inputs_embeds=inputs_embeds,
+                                                    attention_mask=None, past_key_values=None,
+                                                    position_ids=position_ids)
+            if self.drop:
+                states = self.drop(states)
+            for block in self.h:
+                states = block(states, None, mask, None, encoder_attention_mask=None, use_cache=False,
+                               position_ids=position_ids)
+            states = self.ln_f(states) if self.ln_f else states
+            return states
+
+    class HfStage(nn.Module):
+        """A ...ForCausalLM without what other stages have; the backbone's own forward runs what is left."""
+
+        def __init__(self, whole, first, last, begin, end):
+            super().__init__()
+            self.first = first
+            backbone = whole.base_model
+            backbone.layers = nn.ModuleList(list(backbone.layers)[begin:end])
+            if not first:
+                backbone.embed_tokens = None
+            if not last:
+                backbone.norm = nn.Identity()
+            self.backbone = backbone
+            self.head = whole.get_output_embeddings() if last else None
+
+        def forward(self, states):
+            name = "input_ids" if self.first else "inputs_embeds"
+            states = self.backbone(**{name: states}, use_cache=False).last_hidden_state
+            return self.head(states) if self.head else states
+
+    def stage_class(model):
+        if isinstance(model, models.PlainDecoder):
+            return PlainStage
+        return Gpt2Stage if hasattr(model, "transformer") else HfStage
+
+    return stage_class
+
+
+def build_stages(torch, models, case, whole):
+    from torch.distributed.pipelining import PipelineStage
+    dist = case["dist"]
+    count = dist["pp"] * (dist.get("chunks", 2) if dist["schedule"] == "interleaved" else 1)
+    points = [0, *split_points(len(models.blocks_of(whole)), count), len(models.blocks_of(whole))]
+    stage_class = make_stage_class(torch, models)(whole)
+    stages = []
+    for index in range(dist["rank"], count, dist["pp"]):
+        part = stage_class(copy.deepcopy(whole), index == 0, index == count - 1, points[index], points[index + 1])
+        if case["init"] == "meta":
+            part.to_empty(device="cuda")
+            record.refill(torch, part, "cuda")
+        else:
+            part.to("cuda")
+        part.train()
+        stages.append(PipelineStage(part, index, count, torch.device("cuda")))
+    return stages
+
+
+def make_schedule(torch, case, stages, loss):
+    from torch.distributed import pipelining
+    name = {"gpipe": "ScheduleGPipe", "1f1b": "Schedule1F1B", "interleaved": "ScheduleInterleaved1F1B"}
+    stage = stages if case["dist"]["schedule"] == "interleaved" else stages[0]
+    return getattr(pipelining, name[case["dist"]["schedule"]])(stage, case["grad_accum"], loss_fn=loss)
+
+
+def loss_function(torch, case, whole):
+    if case["loss"] == "hf" and hasattr(whole, "loss_function"):
+        size, function = whole.config.vocab_size, whole.loss_function
+        return lambda logits, labels: function(logits=logits, labels=labels, vocab_size=size)
+    return lambda logits, labels: record.causal_loss(torch, logits, labels, case["loss"])
+
+
+class Phases:
+    """Marks where a forward or backward of a micro-batch ends: where the next one begins."""
+
+    def __init__(self, rec):
+        self.rec = rec
+
+    def begin(self, step):
+        self.step, self.current, self.count = step, "forward", 0
+
+    def end(self, following=None):
+        self.rec.mark(self.current, self.step, self.count)
+        self.current, self.count = following, self.count + 1
+
+    def watch(self, stage):
+        for name in ("forward", "backward"):
+            def run(*args, name=name, real=getattr(stage, f"{name}_one_chunk"), **kwargs):
+                self.end(name)
+                return real(*args, **kwargs)
+
+            setattr(stage, f"{name}_one_chunk", run)
+
+
+def train(torch, models, case, device, tiny, fake_device, rec, report):
+    dist = case["dist"]
+    if dist["schedule"] == "naive":
+        return train_naive(torch, models, case, rec, report)
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
+    start_group(torch, dist["rank"], dist["pp"])
+    rec.mark("group")
+    whole, report["model"] = models.build(case, case["init"], dtype, tiny)
+    models.set_recompute(whole, case["checkpoint"])
+    stages = build_stages(torch, models, case, whole)
+    parts = torch.nn.ModuleList(stage.submod for stage in stages)
+    width = case_width(whole)
+    patch_shapes(torch, (torch.empty((case["batch"], case["seq"], width), dtype=dtype, device="meta"),))
+    rec.mark("model")
+    phases = Phases(rec)
+    for stage in stages:
+        phases.watch(stage)
+    schedule = make_schedule(torch, case, stages, loss_function(torch, case, whole))
+    report["parameters"] = [[n, list(p.shape), str(p.dtype).removeprefix("torch."), list(p.shape)]
+                            for n, p in parts.named_parameters()]
+    report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in parts.named_buffers()]
+    if "transformers" in sys.modules:
+        report["transformers"] = sys.modules["transformers"].__version__
+    optimizer = record.make_optimizer(torch, case, parts)
+    rec.mark("optimizer")
+    rec.label(record.block_labels(parts, optimizer))
+    report["sequence_lengths"] = record.sequence_lengths(case)
+    generator = torch.Generator().manual_seed(1)
+    first, last = any(s.is_first for s in stages), any(s.is_last for s in stages)
+    for step in range(case["steps"]):
+        rec.reset_peaks()
+        rec.mark("step_begin", step)
+        if case["zero_grad_at"] == "start":
+            optimizer.zero_grad(set_to_none=case["set_to_none"])
+            rec.mark("zero_grad", step)
+        on_host = torch.randint(0, 100, (case["batch"] * case["grad_accum"], case["seq"]), generator=generator)
+        tokens = on_host.to(device)
+        labels = on_host.clone().to(device)
+        rec.mark("data", step, 0, shape=list(on_host.shape))
+        rec.label((("input", tokens), ("input", labels)))
+        losses = []
+        phases.begin(step)
+        if first:
+            schedule.step(tokens)
+        elif last:
+            schedule.step(target=labels, losses=losses)
+        else:
+            schedule.step()
+        loss = torch.mean(torch.stack(losses)) if last else torch.tensor([-1.0])
+        phases.end()
+        rec.label(record.block_labels(parts, optimizer))
+        if case["grad_clip"]:
+            torch.nn.utils.clip_grad_norm_(parts.parameters(), case["grad_clip"])
+            rec.mark("clip", step)
+        optimizer.step()
+        rec.mark("optimizer_step", step)
+        rec.label(record.block_labels(parts, optimizer))
+        if case["zero_grad_at"] == "end":
+            optimizer.zero_grad(set_to_none=case["set_to_none"])
+            rec.mark("zero_grad", step)
+        rec.mark("step_end", step)
+    report["_snapshot"] = rec.snapshot()
+    report["loss"] = float(loss.detach().cpu())
+
+
+def device_map_of(case, whole):
+    """Blocks in even shares; what comes before on the first device, what follows on the last, a tied head on the
+    embedding's (accelerate keeps tied parameters on one device)."""
+    count = len(models_blocks(whole))
+    points = [0, *split_points(count, case["dist"]["pp"]), count]
+    at = {"model.embed_tokens": 0, "model.rotary_emb": 0}
+    for device in range(case["dist"]["pp"]):
+        at.update({f"model.layers.{i}": device for i in range(points[device], points[device + 1])})
+    at["model.norm"] = case["dist"]["pp"] - 1
+    at["lm_head"] = 0 if whole.config.tie_word_embeddings else case["dist"]["pp"] - 1
+    return at
+
+
+def models_blocks(whole):
+    import models
+    return models.blocks_of(whole)
+
+
+def train_naive(torch, models, case, rec, report):
+    """One process, one model whose blocks accelerate's dispatch_model spreads over the devices."""
+    import accelerate
+    device = case["dist"]["rank"]
+    torch.cuda.set_device(device)
+    torch.cuda.memory._record_memory_history(enabled="all", max_entries=2_000_000, context="alloc",
+                                             stacks=report["stacks"])
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
+    model, report["model"] = models.build(case, "cpu", dtype)
+    models.set_recompute(model, case["checkpoint"])
+    model.train()
+    model = accelerate.dispatch_model(model, device_map_of(case, model), skip_keys="past_key_values")
+    rec.mark("model")
+    own = [p for p in model.parameters() if p.device.index == device]
+    report["parameters"] = [[n, list(p.shape), str(p.dtype).removeprefix("torch."), list(p.shape)]
+                            for n, p in model.named_parameters() if p.device.index == device]
+    report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in model.named_buffers()
+                         if b.device.index == device]
+    if "transformers" in sys.modules:
+        report["transformers"] = sys.modules["transformers"].__version__
+    optimizer = record.make_optimizer(torch, case, model)
+    rec.mark("optimizer")
+    rec.label([("parameter", p) for p in own])
+    report["sequence_lengths"] = record.sequence_lengths(case)
+    generator = torch.Generator().manual_seed(1)
+    for step in range(case["steps"]):
+        rec.reset_peaks()
+        rec.mark("step_begin", step)
+        for micro in range(case["grad_accum"]):
+            on_host = torch.randint(0, 100, (case["batch"], case["seq"]), generator=generator)
+            tokens = on_host.to("cuda:0")
+            labels = on_host.clone().to("cuda:0")
+            rec.mark("data", step, micro, shape=list(on_host.shape))
+            loss = model(input_ids=tokens, labels=labels).loss
+            rec.mark("forward", step, micro)
+            if case["grad_accum"] > 1:
+                loss = loss / case["grad_accum"]
+            loss.backward()
+            rec.mark("backward", step, micro)
+        if case["grad_clip"]:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), case["grad_clip"])
+            rec.mark("clip", step)
+        optimizer.step()
+        rec.mark("optimizer_step", step)
+        optimizer.zero_grad(set_to_none=case["set_to_none"])
+        rec.mark("zero_grad", step)
+        rec.mark("step_end", step)
+    report["_snapshot"] = of_one_device(rec.snapshot(), device)
+    report["loss"] = 0.0
+
+
+def of_one_device(snapshot, device):
+    """The device's part, its addresses where the first device's are (the simulated devices have a range each)."""
+    shift = device * 0x30000000000
+    trace = [{**entry, "addr": entry["addr"] - shift} for entry in snapshot["device_traces"][device]]
+    segments = [segment for segment in snapshot["segments"] if segment["device"] == device]
+    for segment in segments:
+        segment["device"] = 0
+        segment["address"] -= shift
+        for block in segment["blocks"]:
+            block["address"] -= shift
+    return {**snapshot, "device_traces": [trace], "segments": segments}
+
+
+def case_width(whole):
+    return whole.config.hidden_size if hasattr(whole, "config") else whole.norm.weight.numel()
+
+
+if __name__ == "__main__":
+    record.train = train
+    record.__file__ = __file__  # of the worker that record.py starts
+    record.main()

@@ -1,0 +1,19 @@
+// What of a decoder one pipeline stage holds. The rest of the model does not exist there.
+#pragma once
+
+#include <cstdint>
+
+namespace highwater::nn {
+
+/// Neighbouring blocks, with the embedding before and the head behind them or without.
+struct ModelPart {
+  std::int64_t first_layer = 0;
+  std::int64_t layers = 0;
+  bool has_embedding = true;
+  bool has_head = true;            ///< the last norm and the head
+  std::int64_t layers_before = 0;  ///< of earlier parts of the same rank
+
+  bool operator==(const ModelPart&) const = default;
+};
+
+}  // namespace highwater::nn

@@ -1,0 +1,46 @@
+// A training step of one process whose model is spread over several GPUs, seen from one of them.
+//
+// transformers with a device_map (accelerate 1.6.0, dispatch_model with AlignDevicesHook): tokens,
+// labels and the result are on the first device, embedding and rotary tables too; blocks follow in
+// shares; norm, head and loss are on the last, but a tied head and the loss where the embedding is.
+// A hook copies what a block is given to its device. One micro-batch after the other goes forward
+// and backward; gradients come back as copies. A rank of the plan is a device here.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/strategy/strategy.hpp"
+
+namespace highwater::pipelining {
+
+class NaiveRun {
+ public:
+  /// All must outlive the run.
+  NaiveRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
+
+  /// Data, forwards and backwards of a step.
+  void run();
+
+ private:
+  void micro_batch();
+  void load_batch();
+  [[nodiscard]] eager::Tensor batch_tensor();
+  [[nodiscard]] models::Outputs forward();
+  [[nodiscard]] eager::Tensor copied_loss();
+  [[nodiscard]] eager::Tensor own_loss();
+  void first_device();
+  void last_device();
+  [[nodiscard]] eager::Tensor boundary();
+  [[nodiscard]] eager::Tensor received();
+
+  eager::Runtime& runtime_;
+  const TrainingPlan& plan_;
+  Strategy& strategy_;
+  int device_;
+  bool is_tied_;
+  eager::Tensor tokens_;
+  eager::Tensor labels_;
+  eager::Tensor loss_;  ///< the script's, on the first device
+};
+
+}  // namespace highwater::pipelining

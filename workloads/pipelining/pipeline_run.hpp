@@ -1,0 +1,52 @@
+// A training step of a rank whose stages torch.distributed.pipelining runs.
+//
+// The script is torchtitan's of January 2025 (train.py): every rank loads tokens and labels of the
+// whole batch, the first gives the tokens to schedule.step(), the last the labels; its losses are
+// averaged. PyTorch 2.6, schedules.py: PipelineScheduleSingle.step and PipelineScheduleMulti.step
+// cut the batch into views. No loss is divided: gradients of micro-batches add up
+// (scale_grads came with PyTorch 2.7).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "workloads/dist/pipeline_schedule.hpp"
+#include "workloads/pipelining/stage.hpp"
+
+namespace highwater::pipelining {
+
+class PipelineRun {
+ public:
+  /// All must outlive the run.
+  PipelineRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
+
+  /// Data, forwards and backwards of a step.
+  void run();
+
+ private:
+  void load_batch();
+  [[nodiscard]] eager::Tensor whole_batch();
+  [[nodiscard]] eager::Tensor part_of(const eager::Tensor& whole, int micro_batch) const;
+  void schedule_step();
+  void act(const dist::PipelineAction& action);
+  void forward(Stage& stage, int micro_batch);
+  [[nodiscard]] eager::Tensor compute_loss(const eager::Tensor& logits, int micro_batch);
+  void finish_sends();
+
+  eager::Runtime& runtime_;
+  const TrainingPlan& plan_;
+  dist::ProcessGroup batched_;
+  dist::ProcessGroup previous_;
+  dist::ProcessGroup next_;
+  std::vector<std::unique_ptr<Stage>> stages_;  ///< by model chunk
+  std::vector<dist::PipelineAction> actions_;
+  bool is_initialized_ = false;
+  eager::Tensor tokens_;
+  eager::Tensor labels_;
+  std::vector<dist::Work> sends_;  ///< that nobody has waited for
+  std::vector<eager::Tensor> internal_losses_;
+  std::vector<eager::Tensor> losses_;  ///< the script's list, until the next step
+  eager::Tensor loss_;                 ///< the script's, until it is bound again
+};
+
+}  // namespace highwater::pipelining

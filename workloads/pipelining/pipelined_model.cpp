@@ -1,0 +1,54 @@
+#include "workloads/pipelining/pipelined_model.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "workloads/pipelining/model_split.hpp"
+
+namespace highwater::pipelining {
+namespace {
+
+using models::LanguageModel;
+
+/// Several parts under one root, as the optimizer sees them.
+class PipelinedModel : public LanguageModel {
+ public:
+  PipelinedModel(nn::ModelContext& context, std::vector<std::unique_ptr<LanguageModel>> parts)
+      : LanguageModel(context), parts_(std::move(parts)) {
+    for (const auto& part : parts_) {
+      adopt(*part);
+    }
+  }
+
+  models::Outputs forward(models::Inputs inputs) override {
+    return parts_[static_cast<std::size_t>(inputs.chunk)]->forward(std::move(inputs));
+  }
+
+ private:
+  std::vector<std::unique_ptr<LanguageModel>> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_stage(
+    nn::ModelContext& context, std::unique_ptr<LanguageModel> (*make)(nn::ModelContext& context)) {
+  const Parallelism& p = context.plan.parallel;
+  const std::int64_t layers = shape_of(context.plan.model).layers;
+  std::vector<std::unique_ptr<LanguageModel>> parts;
+  const bool shares_head = is_naive(p) && shape_of(context.plan.model).tied;
+  for (const nn::ModelPart& part :
+       parts_of_stage(layers, p.pp, rank_place(p).pp, model_chunks(p))) {
+    context.part = part;
+    if (shares_head) {
+      context.part->has_head = part.has_embedding;
+    }
+    parts.push_back(make(context));
+  }
+  context.part.reset();
+  if (parts.size() == 1) {
+    return std::move(parts.front());
+  }
+  return std::make_unique<PipelinedModel>(context, std::move(parts));
+}
+
+}  // namespace highwater::pipelining

@@ -1,0 +1,20 @@
+// One pipeline rank's part of a model, or its parts if it has several (an interleaved schedule).
+//
+// As torchtitan builds it (pipeline_llama_manual_split): each stage is a copy of the whole model,
+// made on meta, without what other stages have. The parts are models of their own, under the names
+// that their blocks have in the whole model.
+#pragma once
+
+#include <memory>
+
+#include "workloads/models/language_model.hpp"
+
+namespace highwater::pipelining {
+
+/// Builds what the plan's rank holds of the model that `make` builds for context.part.
+/// @pre context.plan.parallel.pp > 1
+std::unique_ptr<models::LanguageModel> make_stage(
+    nn::ModelContext& context,
+    std::unique_ptr<models::LanguageModel> (*make)(nn::ModelContext& context));
+
+}  // namespace highwater::pipelining

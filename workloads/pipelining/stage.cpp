@@ -1,0 +1,185 @@
+#include "workloads/pipelining/stage.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace highwater::pipelining {
+namespace {
+
+using eager::Tensor;
+
+DType parameter_dtype(Precision precision) {
+  if (precision == Precision::fp32) {
+    return DType::fp32;
+  }
+  return precision == Precision::bf16 ? DType::bf16 : DType::fp16;
+}
+
+// A pickled integer: one byte that says how many follow, up to four of them.
+std::int64_t pickled_size(std::int64_t value) {
+  if (value < 256) {
+    return 2;
+  }
+  return value < 65536 ? 3 : 5;
+}
+
+std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return "bfloat16";
+    case DType::fp16:
+      return "float16";
+    default:
+      return "float32";
+  }
+}
+
+// The tuple with one tensor on meta, as pickle's protocol 4 writes it (torch/_utils.py:
+// _rebuild_meta_tensor_no_storage with type, sizes, strides and requires_grad).
+std::int64_t pickled_size(const eager::Dims& sizes, DType dtype) {
+  constexpr std::int64_t kWithoutNumbers = 88;
+  std::int64_t size = kWithoutNumbers + static_cast<std::int64_t>(name_of(dtype).size());
+  std::int64_t stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    size += pickled_size(sizes[i]) + pickled_size(stride);
+    stride *= sizes[i];
+  }
+  return size;
+}
+
+}  // namespace
+
+Stage::Stage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy,
+             Neighbours neighbours, StagePlace place)
+    : runtime_(runtime), plan_(plan), strategy_(strategy), neighbours_(neighbours), place_(place) {}
+
+void Stage::prepare() {
+  infer_shapes();
+  for (int i = 0; i < plan_.grad_accum && !is_first(); ++i) {
+    inputs_.push_back(boundary_buffer());
+    inputs_.back()->requires_grad = true;
+  }
+  for (int i = 0; i < plan_.grad_accum && !is_last(); ++i) {
+    gradients_.push_back(boundary_buffer());
+  }
+}
+
+eager::Dims Stage::boundary() const {
+  return {plan_.batch, sequence_length(plan_, 0), shape_of(plan_.model).hidden};
+}
+
+Tensor Stage::boundary_buffer() {
+  const eager::OpScope op(runtime_, "recv", 0);
+  Tensor buffer = eager::empty(runtime_, boundary(), parameter_dtype(plan_.precision));
+  runtime_.categorize(buffer, Category::communication);
+  return buffer;
+}
+
+// One micro-batch of zeros goes through the stage; what comes out is described to the next one.
+void Stage::infer_shapes() {
+  Tensor zeros;
+  if (is_first()) {
+    zeros = eager::empty(runtime_, {plan_.batch, sequence_length(plan_, 0)}, DType::int64);
+  } else {
+    receive_shapes();
+    zeros = eager::empty(runtime_, boundary(), parameter_dtype(plan_.precision));
+  }
+  models::Outputs outputs;
+  {
+    const eager::NoGrad no_grad(runtime_);
+    outputs = is_first() ? run(zeros, {}) : run({}, zeros);
+  }
+  if (!is_last()) {
+    send_shapes();
+  }
+  zeros.reset();
+}
+
+// recv_object_list of one object: its size, then its bytes, which are cut out with an offset that
+// is a tensor.
+void Stage::receive_shapes() {
+  const eager::OpScope op(runtime_, "recv_object_list", 0);
+  const std::int64_t size = pickled_size(boundary(), parameter_dtype(plan_.precision));
+  Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
+  neighbours_.previous.receive(sizes).wait();
+  eager::sum(sizes, {}, false);
+  runtime_.synchronize();
+  Tensor object = eager::empty(runtime_, {size}, DType::uint8);
+  neighbours_.previous.receive(object).wait();
+  runtime_.synchronize();
+  eager::add(sizes, 0.0);
+  Tensor offset = eager::add(sizes, 0.0);
+  runtime_.synchronize();
+  offset.reset();
+  eager::end_of_frame(sizes, object);
+}
+
+// send_object_list of one object; the list of sizes is put together once more.
+void Stage::send_shapes() {
+  const eager::OpScope op(runtime_, "send_object_list", 0);
+  const std::int64_t size = pickled_size(boundary(), parameter_dtype(plan_.precision));
+  Tensor object = eager::empty(runtime_, {size}, DType::uint8);
+  Tensor own_size = eager::empty(runtime_, {1}, DType::int64);
+  Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
+  neighbours_.next.send(sizes).wait();
+  neighbours_.next.send(object).wait();
+  eager::end_of_frame(own_size, sizes, object);
+}
+
+// The gradients go because a second backward would add to them.
+void Stage::clear_runtime_states() {
+  while (!output_chunks_.empty()) {
+    output_chunks_.pop_back();
+  }
+  for (const Tensor& input : inputs_) {
+    input->grad.reset();
+  }
+}
+
+models::Outputs Stage::run(const Tensor& tokens, const Tensor& states) {
+  models::Inputs inputs;
+  inputs.input_ids = tokens;
+  inputs.hidden_states = states;
+  inputs.chunk = place_.chunk;
+  return strategy_.forward(std::move(inputs));
+}
+
+void Stage::receive_input(int micro_batch) {
+  neighbours_.batched.receive(inputs_[static_cast<std::size_t>(micro_batch)]).wait();
+}
+
+Tensor Stage::forward_one_chunk(int micro_batch, const Tensor& tokens) {
+  runtime_.mark_phase("forward");
+  const auto index = static_cast<std::size_t>(micro_batch);
+  const models::Outputs outputs = is_first() ? run(tokens, {}) : run({}, inputs_[index]);
+  output_chunks_.push_back(is_last() ? outputs.logits : outputs.hidden_states);
+  return output_chunks_.back();
+}
+
+dist::Work Stage::send_output(int micro_batch) {
+  return neighbours_.batched.send(output_chunks_[static_cast<std::size_t>(micro_batch)]);
+}
+
+void Stage::receive_gradient(int micro_batch) {
+  neighbours_.batched.receive(gradients_[static_cast<std::size_t>(micro_batch)]).wait();
+}
+
+void Stage::backward_one_chunk(int micro_batch, const Tensor& loss) {
+  runtime_.mark_phase("backward");
+  const auto index = static_cast<std::size_t>(micro_batch);
+  strategy_.set_gradient_sync(micro_batch + 1 == plan_.grad_accum);
+  if (is_last()) {
+    strategy_.backward_stage(loss, {});
+  } else {
+    strategy_.backward_stage(output_chunks_[index], gradients_[index]);
+  }
+  if (!is_first()) {
+    neighbours_.batched.send(inputs_[index]->grad).wait();
+  }
+}
+
+void Stage::merge_outputs() const {
+  eager::cat(output_chunks_, 0);
+}
+
+}  // namespace highwater::pipelining
