@@ -138,6 +138,7 @@ PeakDiff compare_peaks(const DiffRequest& request) {
   diff.first = subject(request.first);
   diff.second = subject(*request.second);
   diff.change = change_between(diff.first, diff.second);
+  note_older_blocks(diff);
   return diff;
 }
 

@@ -16,7 +16,8 @@ void add_side_options(OptionParser& parser, const std::string& side, const std::
                  text.c_str());
   };
   add("alloc-conf", "S",
-      fmt::format("replay {} under these settings, as in PYTORCH_CUDA_ALLOC_CONF", file));
+      fmt::format("replay {}{} under these settings, as in PYTORCH_CUDA_ALLOC_CONF", file,
+                  file == "B" ? " (without a second file: A again)" : ""));
   add("capacity", "SIZE", fmt::format("with so much memory for the allocator of {}", file));
   add("memory-limit", "SIZE", fmt::format("with so much for the process of {}", file));
 }
@@ -29,7 +30,7 @@ OptionParser option_parser() {
   parser.add()("view", po::value<std::string>()->value_name("V"),
                "peak: what changes the peak of reserved; requests: the requests aligned; all");
   add_side_options(parser, "a", "A");
-  add_side_options(parser, "b", "B (default: A again)");
+  add_side_options(parser, "b", "B");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device (peak)")(
       "top", count(10), "rows of each list (peak)")(
       "step", po::value<std::int64_t>()->value_name("N"), "only this step (requests)")(

@@ -90,6 +90,9 @@ std::string change_text(const MetricValue& first, const MetricValue& second) {
 }
 
 std::string moment_text(const PeakComposition& peak) {
+  if (peak.operations == 0) {
+    return "before the first operation";
+  }
   const std::string step = peak.step ? fmt::format(" in step {}", *peak.step) : "";
   return fmt::format("after operation {}{}", peak.operations, step);
 }

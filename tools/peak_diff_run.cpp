@@ -29,6 +29,12 @@ Subject heaviest(std::vector<Subject> subjects, const std::string& path,
   return std::move(*found);
 }
 
+/// A replay that follows a recording finds older blocks in place; a free one allocates them.
+bool allocates_older_blocks(const Subject& subject) {
+  return !subject.replay.fidelity && subject.replay.derivation &&
+         subject.replay.derivation->initial_blocks > 0;
+}
+
 PeakSide side_of(const PeakSubject& subject) {
   PeakSide side;
   side.peak = &subject.peak;
@@ -59,6 +65,16 @@ PeakSubject peak_subject(const std::string& path, const MemoryRequest& memory,
 
 PeakChange change_between(const PeakSubject& first, const PeakSubject& second) {
   return change_of_peak(side_of(first), side_of(second));
+}
+
+void note_older_blocks(PeakDiff& diff) {
+  const bool first = allocates_older_blocks(diff.first.subject);
+  if (first != allocates_older_blocks(diff.second.subject)) {
+    diff.notes.push_back(fmt::format(
+        "device allocations of {} include those for the blocks older than its recording, "
+        "which a replay under other settings allocates first",
+        first ? '-' : '+'));
+  }
 }
 
 }  // namespace highwater

@@ -22,7 +22,7 @@ struct PeakDiff {
   PeakSubject first;
   PeakSubject second;
   PeakChange change;
-  std::vector<std::string> notes;  ///< which devices were chosen
+  std::vector<std::string> notes;  ///< what a reader of the numbers should know
 };
 
 /// The device asked for, else the one that reserves most.
@@ -31,5 +31,8 @@ PeakSubject peak_subject(const std::string& path, const MemoryRequest& memory,
                          std::optional<int> device, std::vector<std::string>& notes);
 
 PeakChange change_between(const PeakSubject& first, const PeakSubject& second);
+
+/// Tells when the device calls of the two sides do not count the same.
+void note_older_blocks(PeakDiff& diff);
 
 }  // namespace highwater
