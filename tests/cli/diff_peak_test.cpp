@@ -1,4 +1,6 @@
 // Command line: the peak view of `diff`.
+#include <filesystem>
+
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
@@ -110,6 +112,24 @@ TEST_CASE("diff: the settings of a recording that followed it", "[cli][diff]") {
   check_sums(peak);
   CHECK(peak.at("first").at("free_in_split_bytes").as_int64() > 0);
   CHECK_THAT(std::string(peak.at("first").at("trust").as_string()), Contains("fidelity"));
+}
+
+TEST_CASE("diff: a real snapshot without a trace is compared by its state", "[cli][diff]") {
+  const std::string file = std::string(HIGHWATER_SHARED_DATA) +
+                           "/snapshots/verl__rl_private_pools_pending_free.pickle.xz";
+  if (!std::filesystem::exists(file)) {
+    WARN("skipped, not there: " << file);
+    return;
+  }
+  const auto report = json_of({file, "--alloc-conf-b", "max_split_size_mb:128"});
+  const boost::json::object& peak = report.at("peak").as_object();
+  check_sums(peak);
+  CHECK(peak.at("first").at("operations").as_int64() == 0);
+  // The state is there from the beginning in one, its blocks are allocated in the other.
+  CHECK(peak.at("first").at("device_alloc").as_int64() == 0);
+  CHECK(peak.at("second").at("device_alloc").as_int64() > 0);
+  CHECK_THAT(std::string(report.at("notes").at(0).as_string()),
+             Contains("device allocations of + include"));
 }
 
 TEST_CASE("diff: wrong use of the peak view is explained", "[cli][diff]") {
