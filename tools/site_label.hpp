@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "traces/ids.hpp"
 #include "traces/stack_table.hpp"
@@ -13,5 +14,8 @@ namespace highwater {
 /// recorded)" where there is none. Of a generated trace "mm MmBackward0 layers.*.mlp": operator,
 /// autograd node and module, the same place of all layers being one.
 std::string site_label(const SideTables& tables, StackId stack);
+
+/// "train.py:42 forward" -> "train.py forward"; empty for labels without a line.
+std::string without_line(std::string_view label);
 
 }  // namespace highwater
