@@ -23,6 +23,9 @@ Bytes limit_of(const OutOfMemory& account) {
 
 void add_free_memory(OomExplanation& explanation) {
   const OutOfMemory& account = explanation.state.account;
+  if (account.largest_usable_free_block >= account.rounded) {
+    explanation.came_free_too_late = account.largest_usable_free_block;
+  }
   const PoolKind kind = account.rounded <= kSmallSize ? PoolKind::small : PoolKind::large;
   for (const PoolAccount& pool : account.pools) {
     explanation.pending += pool.pending_free;
@@ -79,7 +82,8 @@ class Explainer {
     };
 
     const Obstacle obstacles[] = {
-        {OomCause::pending_frees, Kind::no_stream_uses, explanation_->pending, without_stream_uses},
+        {OomCause::pending_frees, Kind::no_stream_uses,
+         std::max(explanation_->pending, explanation_->came_free_too_late), without_stream_uses},
         {OomCause::private_pool, Kind::no_private_pools, explanation_->free_private,
          without_private_pools},
         {OomCause::stream_isolation, Kind::one_stream, explanation_->free_other_stream,
@@ -136,9 +140,16 @@ class Explainer {
   }
 
   void try_freed_blocks() {
-    add_freed(freed_of_one_stack(*trace_, options_, explanation_->state));
-    if (!is_shortage()) {
-      add_freed(freed_stretch(*trace_, options_, explanation_->state));
+    const auto of_stack = freed_of_one_stack(*trace_, options_, explanation_->state);
+    add_freed(of_stack);
+    if (is_shortage()) {
+      return;
+    }
+    const auto stretch = freed_stretch(*trace_, options_, explanation_->state);
+    // Where stacks are unknown or one block is all it takes, both may find the same bytes.
+    if (stretch && !(of_stack && of_stack->blocks.size() == stretch->blocks.size() &&
+                     of_stack->bytes == stretch->bytes)) {
+      add_freed(stretch);
     }
   }
 

@@ -69,6 +69,10 @@ struct OomExplanation {
   Bytes free_other_pool;    ///< cached in small pools (or large ones, for a small request)
   Bytes free_private;       ///< cached in private pools that are not the request's
   Bytes pending;            ///< freed, waiting for other streams
+  /// The largest free block that holds the request: PyTorch waits for all streams as the last
+  /// resort and then asks the device again, but not the cache (pytorch #189504). 0 if there is
+  /// none.
+  Bytes came_free_too_late;
   /// Those that serve the request come first: settings, freed blocks, more memory, then what only
   /// shows the cause.
   std::vector<Counterfactual> counterfactuals;

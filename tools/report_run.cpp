@@ -128,7 +128,7 @@ ReportRun run_for_report(SubjectRequest request) {
   run.verdict = run.subject.simulation ? verdict(*run.subject.simulation)
                                        : replay_verdict(run.subject.replay.result);
   run.stacks = stacks_of(trace);
-  run.steps = find_steps(trace);
+  run.steps = steps_of(run.subject);
   note_steps(run);
   run.history =
       collect_history(trace.allocation_count, run.subject.watch, step_begins(trace, run.steps));
