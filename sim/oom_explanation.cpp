@@ -1,6 +1,8 @@
 #include "sim/oom_explanation.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "allocator/constants.hpp"
 #include "allocator/settings_change.hpp"
@@ -37,6 +39,24 @@ void add_free_memory(OomExplanation& explanation) {
   }
 }
 
+/// The most bytes alive at once, each request rounded to the unit of all blocks.
+Bytes most_alive(const RequestTrace& trace) {
+  std::vector<Bytes> sizes(trace.allocation_count);
+  Bytes alive;
+  Bytes most;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      const std::uint64_t unit = kMinBlockSize.count();
+      sizes[event.allocation.value()] = Bytes{(event.bytes().count() + unit - 1) / unit * unit};
+      alive += sizes[event.allocation.value()];
+      most = std::max(most, alive);
+    } else if (event.kind == EventKind::free) {
+      alive -= std::exchange(sizes[event.allocation.value()], Bytes{});
+    }
+  }
+  return most;
+}
+
 class Explainer {
  public:
   Explainer(const RequestTrace& trace, const ReplayOptions& options, const DeviceKnowledge& device,
@@ -57,18 +77,19 @@ class Explainer {
  private:
   [[nodiscard]] const OutOfMemory& account() const { return explanation_->state.account; }
 
-  [[nodiscard]] bool is_shortage() const {
-    return account().allocated + account().rounded > explanation_->limit;
+  [[nodiscard]] Bytes needed() const {
+    return std::max(account().allocated + account().rounded, explanation_->most_alive);
   }
 
+  [[nodiscard]] bool is_shortage() const { return needed() > explanation_->limit; }
+
   OomCause shortage() {
-    const Bytes needed = account().allocated + account().rounded;
     if (device_.is_fraction) {
       try_without_limit();
       return OomCause::memory_limit;
     }
-    const bool fits_alone = device_.total && needed <= *device_.total;
-    const bool is_crowded = device_.outside.count() > needed.count() / 10;
+    const bool fits_alone = device_.total && needed() <= *device_.total;
+    const bool is_crowded = device_.outside.count() > needed().count() / 10;
     return fits_alone && is_crowded ? OomCause::outside_pytorch : OomCause::capacity;
   }
 
@@ -258,6 +279,7 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
   OomExplanation explanation;
   explanation.state = std::move(*state);
   explanation.limit = limit_of(explanation.state.account);
+  explanation.most_alive = most_alive(trace);
   add_free_memory(explanation);
   Explainer(trace, options, device, explanation).run();
   return explanation;

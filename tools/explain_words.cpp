@@ -27,6 +27,13 @@ std::string plural(std::uint64_t n, std::string_view word) {
 std::string because(const OomExplanation& oom) {
   const OutOfMemory& account = oom.state.account;
   const Bytes lacking = difference(account.allocated + account.rounded, oom.limit);
+  if (lacking == Bytes{0} && oom.most_alive > oom.limit) {
+    return fmt::format(
+        "the run has up to {} in use at once, more than the {} there are; the first request that "
+        "fails asks for {} with {} in use",
+        to_iec(oom.most_alive), to_iec(oom.limit), to_iec(account.requested),
+        to_iec(account.allocated));
+  }
   switch (oom.cause) {
     case OomCause::capacity:
       return fmt::format("{} in use and the {} asked for are {} more than the {} there are",
@@ -66,10 +73,9 @@ std::string because(const OomExplanation& oom) {
 
 /// One request says little of a run that needs more than there is later.
 std::string whole_run(const Explanation& e) {
-  const Bytes needed = e.bars.bound.live_rounded;
   const Bytes at_failure = e.oom->state.account.allocated + e.oom->state.account.rounded;
-  return needed > e.oom->limit && needed > at_failure
-             ? fmt::format("; later the run has up to {} in use at once", to_iec(needed))
+  return at_failure > e.oom->limit && e.oom->most_alive > at_failure
+             ? fmt::format("; later the run has up to {} in use at once", to_iec(e.oom->most_alive))
              : "";
 }
 
