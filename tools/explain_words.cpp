@@ -263,8 +263,9 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
 std::vector<std::string> drift_lines(const Explanation& e, std::size_t top) {
   std::vector<std::string> lines;
   if (e.drift.verdict == DriftVerdict::too_few_steps) {
-    lines.push_back(
-        fmt::format("{} found: too few to see a trend", plural(e.drift.steps.size(), "step")));
+    const std::size_t steps = e.drift.steps.size();
+    lines.push_back(steps == 0 ? "no steps found"
+                               : plural(steps, "step") + " found: too few to see a trend");
   } else if (!e.are_steps_sure()) {
     lines.push_back(fmt::format(
         "{} found by {}, too unlike each other to see a trend (confidence {:.2f})",
