@@ -17,17 +17,6 @@ PoolShare& share_of(std::vector<PoolShare>& pools, const MapSegment& segment) {
       PoolShare{.stream = segment.stream, .kind = segment.kind, .owner = segment.owner});
 }
 
-void add_block(const MapBlock& block, const Settings& settings, MemoryAnatomy& anatomy) {
-  if (block.state == BlockState::active_pending_free) {
-    anatomy.awaiting += block.size;
-    return;
-  }
-  const Bytes rounded = std::min(round_size(block.requested, settings), block.size);
-  anatomy.requested += block.requested;
-  anatomy.rounding += rounded - block.requested;
-  anatomy.split_tails += block.size - rounded;
-}
-
 }  // namespace
 
 Bytes MemoryAnatomy::reserved() const {
@@ -38,6 +27,19 @@ Bytes MemoryAnatomy::reserved() const {
   return sum;
 }
 
+BlockAnatomy anatomy_of(const MapBlock& block, const Settings& settings) {
+  BlockAnatomy anatomy;
+  if (block.state == BlockState::active_pending_free) {
+    anatomy.awaiting = block.size;
+    return anatomy;
+  }
+  const Bytes rounded = std::min(round_size(block.requested, settings), block.size);
+  anatomy.requested = block.requested;
+  anatomy.rounding = rounded - block.requested;
+  anatomy.split_tail = block.size - rounded;
+  return anatomy;
+}
+
 MemoryAnatomy anatomy_of(const MemoryMap& map, const Settings& settings) {
   MemoryAnatomy anatomy;
   for (const MapSegment& segment : map.segments) {
@@ -45,7 +47,11 @@ MemoryAnatomy anatomy_of(const MemoryMap& map, const Settings& settings) {
     for (const MapBlock& block : segment.blocks) {
       if (block.state != BlockState::inactive) {
         active += block.size;
-        add_block(block, settings, anatomy);
+        const BlockAnatomy parts = anatomy_of(block, settings);
+        anatomy.requested += parts.requested;
+        anatomy.rounding += parts.rounding;
+        anatomy.split_tails += parts.split_tail;
+        anatomy.awaiting += parts.awaiting;
       }
     }
     PoolShare& pool = share_of(anatomy.pools, segment);

@@ -33,6 +33,16 @@ struct MemoryAnatomy {
   [[nodiscard]] Bytes reserved() const;
 };
 
+/// What an active block consists of; the parts sum to its size.
+struct BlockAnatomy {
+  Bytes requested;
+  Bytes rounding;
+  Bytes split_tail;
+  Bytes awaiting;  ///< all of a block that waits for other streams
+};
+
+BlockAnatomy anatomy_of(const MapBlock& block, const Settings& settings);
+
 /// `settings` are those under which the map came about: they decide what rounding is.
 MemoryAnatomy anatomy_of(const MemoryMap& map, const Settings& settings);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/block_owners.hpp"
 #include "sim/usage_tracker.hpp"
 
 namespace highwater {
@@ -176,23 +177,19 @@ class MomentFinder : public StateObserver {
   std::vector<KeyMoment> step_ends_;
 };
 
-/// The second replay: the maps. A handle belongs to the allocation that got it last.
+/// The second replay: the maps.
 class MapTaker : public StateObserver {
  public:
   MapTaker(std::size_t allocations, MemoryHistory& history)
       : allocations_(allocations), history_(&history) {}
 
   void on_begin(const CachingAllocator& /*allocator*/, const TraceDriver& driver) override {
-    for (std::size_t i = 0; i < allocations_; ++i) {
-      own(driver.handle(AllocationId(i)), AllocationId(i));
-    }
+    owners_.begin(driver, allocations_);
   }
 
   void on_state(const Event& event, AllocationStatus /*status*/, const CachingAllocator& allocator,
                 const TraceDriver& driver) override {
-    if (event.kind == EventKind::alloc) {
-      own(driver.handle(event.allocation), event.allocation);
-    }
+    owners_.follow(event, driver);
     for (; next_ < history_->moments.size() && history_->moments[next_].state == state_; ++next_) {
       take(history_->moments[next_], allocator);
     }
@@ -200,30 +197,18 @@ class MapTaker : public StateObserver {
   }
 
  private:
-  void own(BlockId handle, AllocationId allocation) {
-    if (!handle.has_value()) {
-      return;
-    }
-    if (handle.index() >= owners_.size()) {
-      owners_.resize(handle.index() + 1);
-    }
-    owners_[handle.index()] = allocation;
-  }
-
   void take(KeyMoment& moment, const CachingAllocator& allocator) const {
     moment.map = allocator.memory_map();
     for (const MapSegment& segment : moment.map.segments) {
       for (const MapBlock& block : segment.blocks) {
-        const bool known = block.state != BlockState::inactive && block.handle.has_value() &&
-                           block.handle.index() < owners_.size();
-        moment.owners.push_back(known ? owners_[block.handle.index()] : AllocationId::none());
+        moment.owners.push_back(owners_.of(block));
       }
     }
   }
 
   std::size_t allocations_;
   MemoryHistory* history_;
-  std::vector<AllocationId> owners_;  ///< by handle
+  BlockOwners owners_;
   std::size_t next_ = 0;
   std::uint64_t state_ = 0;
 };

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,9 +76,6 @@ struct MemoryHistory {
   std::vector<StretchBegin> phases;
   bool has_all_stretches = true;
 };
-
-/// Carries out the same replay each time it is called.
-using WatchedReplay = std::function<void(StateObserver&)>;
 
 /// `allocations` is the number of allocations of the trace that `replay` replays; `step_begins` are
 /// the first allocations of steps that no markers tell of (periods.hpp), in order.

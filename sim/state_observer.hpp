@@ -5,6 +5,8 @@
 // can be watched: free ones, and those that follow a recording (fidelity.hpp).
 #pragma once
 
+#include <functional>
+
 #include "allocator/caching_allocator.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace_driver.hpp"
@@ -30,6 +32,9 @@ class StateObserver {
   /// Who is told of every decision, before on_state tells of its operation; null: nobody.
   [[nodiscard]] virtual DecisionListener* listener() { return nullptr; }
 };
+
+/// Carries out the same replay each time it is called.
+using WatchedReplay = std::function<void(StateObserver&)>;
 
 /// Replays `trace` as replay() does and shows every state to `observer`, not to the observer of
 /// the options.

@@ -52,7 +52,7 @@ constexpr auto kCommands = std::to_array<Command>({
      "Shows what is in a file: devices, events, settings, peaks, truncation, top sites.",
      "highwater info snapshot.pickle", run_info},
     {"diff", "A B | CASE.json [options]",
-     "Compares two traces request by request, or a recorded case with its own simulation.",
+     "Compares the peaks and requests of two runs, or a recorded case with its own simulation.",
      "highwater diff recorded/gpt2-fp32-sdpa.json --step 1 --phase forward", run_diff},
     {"validate", "[GRID | --recorded DIR | --reference FILE] [options]",
      "Sets closed forms, simulation and measured truth side by side: over a grid of plans, over "

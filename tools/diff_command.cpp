@@ -1,88 +1,25 @@
-// highwater diff: two traces request by request, or a recorded case against its simulation.
+// highwater diff: what changes the peak between two runs, and their requests one by one; or a
+// recorded case against its simulation.
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <utility>
 
 #include <boost/json.hpp>
-#include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
 #include "tools/commands.hpp"
 #include "tools/diff_report.hpp"
+#include "tools/diff_request.hpp"
 #include "tools/input.hpp"
+#include "tools/metrics.hpp"
+#include "tools/peak_diff_report.hpp"
 #include "tools/recorded_run.hpp"
 #include "traces/error.hpp"
 #include "workloads/generate.hpp"
 
 namespace highwater {
 namespace {
-
-namespace po = boost::program_options;
-
-struct DiffCommand {
-  std::string first;
-  std::optional<std::string> second;  ///< absent: the simulation of the first
-  DiffView view;
-  DiffOptions options;
-  OutputFormat format = OutputFormat::table;
-};
-
-OptionParser option_parser() {
-  OptionParser parser(command("diff"));
-  const auto count = [](std::int64_t by_default) {
-    return po::value<std::int64_t>()->default_value(by_default)->value_name("N");
-  };
-  parser.add()("step", po::value<std::int64_t>()->value_name("N"), "only this step")(
-      "phase", po::value<std::string>()->value_name("P"),
-      "only this phase: init, zero_grad, data, forward (with loss), backward, clip, optimizer, "
-      "empty_cache")("context", count(3), "equal requests shown around a difference")(
-      "max-hunks", count(5), "differences shown in full")("max-lines", count(60),
-                                                          "lines shown of one of them")(
-      "ignore-free-order", "frees with no allocation between them may come in any order");
-  parser.add_format();
-  parser.note("format", {"the exit code is 0 where traces differ, too: a difference is the answer, "
-                         "not a failure (validate and conformance exit with 1)"});
-  parser.positional("files", -1);
-  return parser;
-}
-
-std::size_t count_option(const po::variables_map& values, const std::string& name) {
-  const auto number = values[name].as<std::int64_t>();
-  if (number < 0) {
-    throw UsageError(fmt::format("--{} {}: write 0 or more", name, number));
-  }
-  return static_cast<std::size_t>(number);
-}
-
-DiffCommand parse(const Arguments& arguments) {
-  const po::variables_map values = option_parser().parse(arguments);
-  const auto files = values.contains("files") ? values["files"].as<Arguments>() : Arguments{};
-  if (files.empty() || files.size() > 2) {
-    throw UsageError(
-        "diff takes two traces, or one recorded case X.json, which is compared with its "
-        "simulation; see highwater diff --help");
-  }
-  DiffCommand result;
-  result.first = files.front();
-  if (files.size() == 2) {
-    result.second = files.back();
-  }
-  if (values.contains("step")) {
-    result.view.step = count_option(values, "step");
-  }
-  result.view.phase = text_option(values, "phase");
-  result.view.context = count_option(values, "context");
-  result.view.max_hunks = count_option(values, "max-hunks");
-  result.view.max_lines = count_option(values, "max-lines");
-  result.options.free_order =
-      values.contains("ignore-free-order") ? FreeOrder::ignored : FreeOrder::counts;
-  result.format = output_format(values);
-  if (result.format == OutputFormat::csv || result.format == OutputFormat::markdown) {
-    throw UsageError("diff writes --format table or json");
-  }
-  return result;
-}
 
 /// One side, read or simulated; the comparison refers into it.
 struct DiffSide {
@@ -101,6 +38,13 @@ struct DiffSide {
   }
 };
 
+void require_no_lone_description(const std::string& path) {
+  if (is_description(path) && std::filesystem::exists(path)) {
+    throw InputError(path, "", "the recording beside it (.pickle.xz) is missing",
+                     "a recorded case is a pair X.json, X.pickle.xz");
+  }
+}
+
 DiffSide read_side(const std::string& path) {
   DiffSide side;
   side.name = path;
@@ -110,10 +54,7 @@ DiffSide read_side(const std::string& path) {
     side.recorded = load_recording(files->recording, StackMode::keep);
     return side;
   }
-  if (is_description(path) && std::filesystem::exists(path)) {
-    throw InputError(path, "", "the recording beside it (.pickle.xz) is missing",
-                     "a recorded case is a pair X.json, X.pickle.xz");
-  }
+  require_no_lone_description(path);
   TraceFile file = read_trace_file(path, StackMode::keep);  // explains what does not exist
   if (auto* requests = std::get_if<RequestTrace>(&file)) {
     side.requests = std::move(*requests);
@@ -162,20 +103,107 @@ void require_selection(const TraceDiff& diff, const DiffView& view) {
   }
 }
 
+/// Of a case the recording, which can be named by its description, too.
+std::string recording_of(const std::string& path) {
+  const auto files = case_files(path);
+  if (!files) {
+    require_no_lone_description(path);
+  }
+  return files ? files->recording : path;
+}
+
+/// The name of a side, with what it is replayed under if that is not its own.
+std::string name_of(const DiffSideRequest& side) {
+  std::string under;
+  const auto add = [&](const char* what, const std::string& value) {
+    under += (under.empty() ? " under " : ", ") + std::string(what) + value;
+  };
+  if (side.memory.alloc_conf) {
+    add("", side.memory.alloc_conf->empty() ? "default settings" : *side.memory.alloc_conf);
+  }
+  if (side.memory.capacity) {
+    add("capacity ", to_iec(*side.memory.capacity));
+  }
+  if (side.memory.memory_limit) {
+    add("a limit of ", to_iec(*side.memory.memory_limit));
+  }
+  return recording_of(side.path) + under;
+}
+
+PeakDiff compare_peaks(const DiffRequest& request) {
+  PeakDiff diff;
+  const auto subject = [&](const DiffSideRequest& side) {
+    return peak_subject(recording_of(side.path), side.memory, request.device, diff.notes);
+  };
+  diff.first = subject(request.first);
+  diff.second = subject(*request.second);
+  diff.change = change_between(diff.first, diff.second);
+  note_older_blocks(diff);
+  return diff;
+}
+
+/// The alignment with the sides it refers into.
+struct RequestDiff {
+  explicit RequestDiff(const DiffRequest& request)
+      : first(read_side(request.first.path)),
+        second(request.second ? read_side(request.second->path) : simulated_side(first)),
+        diff(diff_traces(first.compared(), second.compared(), request.options)) {
+    require_selection(diff, request.view);
+  }
+
+  DiffSide first;
+  DiffSide second;
+  TraceDiff diff;
+};
+
+/// Both views, as far as they are asked for, under one heading.
+DiffSubject subject_of(const DiffRequest& request, const std::optional<PeakDiff>& peaks,
+                       const std::optional<RequestDiff>& requests) {
+  DiffSubject subject;
+  subject.first_name = name_of(request.first);
+  subject.second_name = request.second ? name_of(*request.second) : "";
+  if (requests) {
+    subject.first = &requests->first.trace();
+    subject.second = &requests->second.trace();
+    subject.notes = notes(requests->first);
+  }
+  if (requests && !peaks) {
+    subject.first_name = requests->first.name;
+    subject.second_name = requests->second.name;
+  }
+  if (peaks) {
+    subject.notes.insert(subject.notes.end(), peaks->notes.begin(), peaks->notes.end());
+  }
+  return subject;
+}
+
 }  // namespace
 
 ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
-  const DiffCommand command = parse(arguments);
-  const DiffSide first = read_side(command.first);
-  const DiffSide second = command.second ? read_side(*command.second) : simulated_side(first);
-  const TraceDiff diff = diff_traces(first.compared(), second.compared(), command.options);
-  require_selection(diff, command.view);
-  const DiffSubject subject{first.name, second.name, &first.trace(), &second.trace(), notes(first)};
-  if (command.format == OutputFormat::json) {
-    out << diff_json(diff, subject, command.view) << "\n";
-  } else {
-    out << diff_text(diff, subject, command.view);
+  const DiffRequest request = read_diff_request(arguments);
+  std::optional<RequestDiff> requests;
+  if (request.shows_requests) {
+    requests.emplace(request);
   }
+  std::optional<PeakDiff> peaks;
+  if (request.shows_peak) {
+    peaks = compare_peaks(request);
+  }
+  const DiffSubject subject = subject_of(request, peaks, requests);
+  if (request.format == OutputFormat::json) {
+    boost::json::object root = diff_json(subject);
+    if (peaks) {
+      root["peak"] = peak_diff_json(*peaks);
+    }
+    if (requests) {
+      add_requests_json(requests->diff, subject, request.view, root);
+    }
+    root["notes"] = words_json(subject.notes);
+    out << root << "\n";
+    return ExitCode::ok;
+  }
+  out << diff_header(subject) << (peaks ? peak_diff_text(*peaks, request.top) : "")
+      << (requests ? requests_text(requests->diff, subject, request.view) : "");
   return ExitCode::ok;
 }
 

@@ -69,11 +69,6 @@ class DiffPrinter {
         view_(&view) {}
 
   std::string text() {
-    out_ = fmt::format("- {}\n+ {}\n", printable(subject_->first_name),
-                       printable(subject_->second_name));
-    for (const std::string& note : subject_->notes) {
-      out_ += "note: " + printable(note) + "\n";
-    }
     add_phase_table();
     add_hunks();
     add_sizes();
@@ -82,12 +77,9 @@ class DiffPrinter {
     return std::move(out_);
   }
 
-  [[nodiscard]] json::object object() const {
-    json::object root{{"schema", "highwater.diff/1"},
-                      {"first", valid_utf8(subject_->first_name)},
-                      {"second", valid_utf8(subject_->second_name)},
-                      {"equal", diff_->is_equal_from(std::nullopt)},
-                      {"equal_from_step_1", diff_->is_equal_from(1)}};
+  void add_to(json::object& root) const {
+    root["equal"] = diff_->is_equal_from(std::nullopt);
+    root["equal_from_step_1"] = diff_->is_equal_from(1);
     json::array& phases = root["phases"].emplace_array();
     std::size_t hunks_left = view_->max_hunks;
     for (const PhaseDiff& phase : diff_->phases) {
@@ -102,11 +94,6 @@ class DiffPrinter {
                       {"bytes", origin.bytes.count()},
                       {"label", valid_utf8(origin.label)}});
     }
-    json::array& notes = root["notes"].emplace_array();
-    for (const std::string& note : subject_->notes) {
-      notes.emplace_back(valid_utf8(note));
-    }
-    return root;
   }
 
  private:
@@ -388,12 +375,28 @@ bool shows(const DiffView& view, const PhaseDiff& phase) {
   return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
 }
 
-std::string diff_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view) {
+std::string diff_header(const DiffSubject& subject) {
+  std::string text =
+      fmt::format("- {}\n+ {}\n", printable(subject.first_name), printable(subject.second_name));
+  for (const std::string& note : subject.notes) {
+    text += "note: " + printable(note) + "\n";
+  }
+  return text;
+}
+
+json::object diff_json(const DiffSubject& subject) {
+  return {{"schema", "highwater.diff/1"},
+          {"first", valid_utf8(subject.first_name)},
+          {"second", valid_utf8(subject.second_name)}};
+}
+
+std::string requests_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view) {
   return DiffPrinter(diff, subject, view).text();
 }
 
-json::object diff_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view) {
-  return DiffPrinter(diff, subject, view).object();
+void add_requests_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view,
+                       json::object& root) {
+  DiffPrinter(diff, subject, view).add_to(root);
 }
 
 }  // namespace highwater

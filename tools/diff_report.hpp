@@ -39,10 +39,18 @@ struct DiffView {
 /// Whether the view includes `phase`.
 bool shows(const DiffView& view, const PhaseDiff& phase);
 
-std::string diff_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view);
+/// The two names and the notes, with which every report of a comparison begins.
+std::string diff_header(const DiffSubject& subject);
 
-boost::json::object diff_json(const TraceDiff& diff, const DiffSubject& subject,
-                              const DiffView& view);
+/// Schema and names: the object to which the parts of the report are added.
+boost::json::object diff_json(const DiffSubject& subject);
+
+/// The alignment of the requests. @pre `subject` has both traces
+std::string requests_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view);
+
+/// The same as keys of `root`: equal, equal_from_step_1, phases, origins.
+void add_requests_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view,
+                       boost::json::object& root);
 
 /// "step 1 forward 0", "init".
 std::string phase_label(const PhaseDiff& phase);

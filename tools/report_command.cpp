@@ -33,13 +33,16 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const std::string path = text_option(values, "output").value_or("report.html");
   const ReportRun run = run_for_report(read_subject_options(values));
   const std::string page = report_page(report_json(run));
+  if (path == "-") {
+    out << page;
+    return ExitCode::ok;
+  }
   const auto sink = open_sink(path);
   sink->write(std::as_bytes(std::span(page)));
   sink->commit();
-  if (path != "-") {
-    out << fmt::format("{}\nwrote {} ({:.1f} MB)\n{}\n", printable(run.verdict), printable(path),
-                       static_cast<double>(page.size()) / 1e6, printable(run.subject.trust()));
-  }
+  out << fmt::format("{}\nwrote {} ({:.1f} MB)\n{}\n", printable(run.verdict), printable(path),
+                     static_cast<double>(page.size()) / 1e6,
+                     printable(run.explained.subject.trust()));
   return ExitCode::ok;
 }
 

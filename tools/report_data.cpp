@@ -1,13 +1,14 @@
 #include "tools/report_data.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "allocator/constants.hpp"
+#include "tools/explain_words.hpp"
 #include "tools/metrics.hpp"
 #include "tools/replay_report.hpp"
+#include "tools/report_holders.hpp"
 #include "tools/report_maps.hpp"
 #include "tools/report_sites.hpp"
 #include "tools/safe_text.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// How many sites a table lists; the rest is summed.
-constexpr std::size_t kSitesShown = 25;
+/// How many sites that leave blocks behind.
+constexpr std::size_t kLeaksShown = 8;
 
 std::string_view word(RunOutcome outcome) {
   switch (outcome) {
@@ -38,7 +39,7 @@ json::object level(std::string_view key, std::string_view label, Bytes bytes,
 }
 
 json::array bounds_json(const ReportRun& run) {
-  const LowerBound& bound = run.bars.bound;
+  const LowerBound& bound = run.explained.bars.bound;
   json::array list;
   list.push_back(level("live", "max live", bound.live,
                        "the most bytes asked for at once: no allocator can do with less"));
@@ -52,20 +53,20 @@ json::object bar(std::string_view kind, std::string_view label, Bytes bytes, boo
 }
 
 json::array bars_json(const ReportRun& run) {
-  const FourBars& bars = run.bars;
+  const FourBars& bars = run.explained.bars;
   json::array list;
   list.push_back(bar("bound", "max live", bars.bound.live));
   list.push_back(bar("bound", "packed offline", bars.bound.packed));
   list.push_back(bar("", "expandable segments", bars.expandable.reserved, bars.expandable.ran_out));
   list.push_back(bar("", "default settings", bars.standard.reserved, bars.standard.ran_out));
-  list.push_back(bar("own", "this run", run.subject.replay.result.peak.reserved,
+  list.push_back(bar("own", "this run", run.explained.subject.replay.result.peak.reserved,
                      run.outcome == RunOutcome::out_of_memory));
   return list;
 }
 
 std::string bars_about(const ReportRun& run) {
-  const FourBars& bars = run.bars;
-  const Bytes peak = run.subject.replay.result.peak.reserved;
+  const FourBars& bars = run.explained.bars;
+  const Bytes peak = run.explained.subject.replay.result.peak.reserved;
   const std::string gap =
       bars.bound.gap() > 0
           ? fmt::format("at most {:.2f} % above the best possible", 100 * bars.bound.gap())
@@ -114,147 +115,12 @@ json::array phases_json(const MemoryHistory& history, const SideTables& tables) 
   return list;
 }
 
-/// One row of the table of sites, and what its stacks sum to.
-struct SiteSum {
-  std::int64_t site = -1;
-  Bytes bytes;
-  std::uint64_t blocks = 0;
-};
-
-std::vector<SiteSum> largest_first(const std::map<std::int64_t, SiteSum>& by_site) {
-  std::vector<SiteSum> sums;
-  for (const auto& [site, sum] : by_site) {
-    sums.push_back(sum);
-  }
-  std::ranges::stable_sort(sums, std::ranges::greater{}, &SiteSum::bytes);
-  return sums;
-}
-
-/// Who holds the allocated bytes of one moment, and the same by stack.
-struct Holders {
-  std::vector<SiteSum> sites;
-  StackValues stacks;
-};
-
-Holders holders_at(const KeyMoment& moment, const ReportRun& run, ReportSites& sites) {
-  std::map<std::int64_t, SiteSum> by_site;
-  std::map<StackId, std::uint64_t> by_stack;
-  std::size_t i = 0;
-  for (const MapSegment& segment : moment.map.segments) {
-    for (const MapBlock& block : segment.blocks) {
-      const AllocationId owner = moment.owners[i++];
-      if (block.state != BlockState::active_allocated) {
-        continue;
-      }
-      const StackId stack = owner.has_value() && owner.index() < run.stacks.size()
-                                ? run.stacks[owner.index()]
-                                : StackId::none();
-      by_stack[stack] += block.size.count();
-      const std::int64_t site = sites.of(stack);
-      SiteSum& sum = by_site[site];
-      sum.site = site;
-      sum.bytes += block.size;
-      ++sum.blocks;
-    }
-  }
-  return {largest_first(by_site), {by_stack.begin(), by_stack.end()}};
-}
-
-json::object holders_json(const Holders& holders) {
-  json::array rows;
-  SiteSum rest;
-  std::uint64_t rest_sites = 0;
-  for (const SiteSum& sum : holders.sites) {
-    if (rows.size() < kSitesShown) {
-      rows.push_back(json::array{sum.site, sum.bytes.count(), sum.blocks});
-    } else {
-      rest.bytes += sum.bytes;
-      rest.blocks += sum.blocks;
-      ++rest_sites;
-    }
-  }
-  return {{"rows", std::move(rows)},
-          {"rest", json::array{rest_sites, rest.bytes.count(), rest.blocks}}};
-}
-
-const KeyMoment* moment_of(const MemoryHistory& history, MomentKind kind) {
-  const auto found = std::ranges::find(history.moments, kind, &KeyMoment::kind);
-  return found == history.moments.end() ? nullptr : &*found;
-}
-
-json::object blame_json(const Blame& blame, ReportSites& sites) {
-  struct Row {
-    std::int64_t site = -1;
-    std::uint64_t byte_operations = 0;
-    Bytes pinned;
-    Bytes active;
-    std::uint64_t blocks = 0;
-  };
-
-  std::map<std::int64_t, Row> by_site;
-  for (const BlameShare& share : blame.stacks) {
-    Row& row = by_site[sites.of(share.stack)];
-    row.site = sites.of(share.stack);
-    row.byte_operations += share.byte_operations;
-    row.pinned += share.pinned;
-    row.active += share.active;
-    row.blocks += share.pinning_blocks;
-  }
-  std::vector<Row> rows;
-  for (const auto& [site, row] : by_site) {
-    rows.push_back(row);
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &Row::byte_operations);
-  json::array list;
-  Row rest;
-  std::uint64_t rest_sites = 0;
-  const std::uint64_t operations = std::max<std::uint64_t>(blame.operations, 1);
-  for (const Row& row : rows) {
-    if (list.size() < kSitesShown) {
-      list.push_back(json::array{row.site, row.byte_operations / operations, row.pinned.count(),
-                                 row.active.count(), row.blocks});
-    } else {
-      rest.byte_operations += row.byte_operations;
-      rest.pinned += row.pinned;
-      rest.active += row.active;
-      rest.blocks += row.blocks;
-      ++rest_sites;
-    }
-  }
-  return {{"rows", std::move(list)},
-          {"rest", json::array{rest_sites, rest.byte_operations / operations, rest.pinned.count(),
-                               rest.active.count(), rest.blocks}},
-          {"average", blame.average_pinned().count()},
-          {"pinned", blame.pinned.count()},
-          {"unused", blame.unused.count()}};
-}
-
-StackValues average_by_stack(const Blame& blame) {
-  StackValues values;
-  const std::uint64_t operations = std::max<std::uint64_t>(blame.operations, 1);
-  for (const BlameShare& share : blame.stacks) {
-    if (share.byte_operations >= operations) {
-      values.emplace_back(share.stack, share.byte_operations / operations);
-    }
-  }
-  return values;
-}
-
-json::object named_flame(std::string_view id, std::string_view title, std::string_view note,
-                         const SideTables& tables, const StackValues& values) {
-  json::object flame = flame_json(tables, values);
-  flame["id"] = id;
-  flame["title"] = title;
-  flame["note"] = note;
-  return flame;
-}
-
 json::array figure(std::string_view label, Bytes bytes, std::string_view note = "") {
   return {label, bytes.count(), note};
 }
 
 json::array figures_json(const ReportRun& run) {
-  const ReplayResult& result = run.subject.replay.result;
+  const ReplayResult& result = run.explained.subject.replay.result;
   const Bytes never = result.peak.reserved - std::min(result.peak.reserved, result.peak.active);
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
@@ -322,27 +188,46 @@ json::array settings_json(const Settings& settings) {
   };
 }
 
+json::array lines_json(const std::vector<std::string>& lines) {
+  json::array list;
+  for (const std::string& line : lines) {
+    list.emplace_back(shortened(line, 1000));
+  }
+  return list;
+}
+
+/// The verdict on a plan says where it does not fit, so why comes first here.
+std::vector<std::string> evidence_of(const Explanation& explained) {
+  if (!explained.oom) {
+    return {};
+  }
+  std::vector<std::string> lines = oom_evidence(explained);
+  if (explained.subject.is_plan()) {
+    lines.insert(lines.begin(), explain_verdict(explained));
+  }
+  return lines;
+}
+
+/// What would have helped when memory ran out, and what would not.
+json::array trials_json(const Explanation& explained) {
+  json::array list;
+  if (explained.oom) {
+    for (const Counterfactual& trial : explained.oom->counterfactuals) {
+      list.push_back(json::object{{"text", shortened(counterfactual_text(explained, trial), 600)},
+                                  {"serves", trial.serves}});
+    }
+  }
+  return list;
+}
+
 json::array notes_json(const ReportRun& run) {
   json::array list;
   for (const std::string& note : run.notes) {
     list.emplace_back(shortened(note, 1000));
   }
-  for (const std::string& note : replay_notes(run.subject.replay)) {
+  for (const std::string& note : replay_notes(run.explained.subject.replay)) {
     list.emplace_back(shortened(note, 1000));
   }
-  return list;
-}
-
-json::array flames_json(const ReportRun& run, const Holders& holders) {
-  const SideTables& tables = run.subject.trace->tables;
-  json::array list;
-  list.push_back(named_flame("live", "allocated at the peak",
-                             "Allocated bytes by call stack at the highest allocated.", tables,
-                             holders.stacks));
-  list.push_back(named_flame("pinned", "free memory pinned",
-                             "Free bytes that live blocks keep from being given back, by the call "
-                             "stacks of those blocks, averaged over the run.",
-                             tables, average_by_stack(run.blame)));
   return list;
 }
 
@@ -352,37 +237,35 @@ json::object report_json(const ReportRun& run) {
   ReportSites sites(run);
   json::object root{{"schema", "highwater.report/1"},
                     {"title", shortened(run.title)},
-                    {"plan", run.subject.is_plan()},
-                    {"device", run.subject.replay.device},
+                    {"plan", run.explained.subject.is_plan()},
+                    {"device", run.explained.subject.replay.device},
                     {"outcome", word(run.outcome)},
                     {"verdict", shortened(run.verdict, 600)},
-                    {"trust", shortened(run.subject.trust(), 1000)}};
+                    {"trust", shortened(run.explained.subject.trust(), 1000)}};
   root["figures"] = figures_json(run);
-  root["counts"] = counts_json(run.subject.replay.result.counts);
+  root["counts"] = counts_json(run.explained.subject.replay.result.counts);
   root["available"] = run.available ? json::value(run.available->count()) : json::value(nullptr);
-  root["peaks"] = usage_json(run.subject.replay.result.peak);
+  root["peaks"] = usage_json(run.explained.subject.replay.result.peak);
   root["bounds"] = bounds_json(run);
   root["bars"] = bars_json(run);
   root["bars_about"] = bars_about(run);
+  const Explanation& explained = run.explained;
+  root["evidence"] = lines_json(evidence_of(explained));
+  root["trials"] = trials_json(explained);
+  root["drift"] = lines_json(drift_lines(explained, kLeaksShown));
   root["operations"] = run.history.operations;
   root["curves"] = curves_json(run.history.timeline);
   root["steps"] = steps_json(run.history);
-  root["phases"] = phases_json(run.history, run.subject.trace->tables);
+  root["phases"] = phases_json(run.history, run.explained.subject.trace->tables);
   root["all_stretches"] = run.history.has_all_stretches;
   root["marks"] = marks_json(run.history);
   root["mark_counts"] = mark_counts_json(run.history);
   root["moments"] = moments_json(run, sites);
-  Holders holders;
-  if (const KeyMoment* peak = moment_of(run.history, MomentKind::peak_allocated)) {
-    holders = holders_at(*peak, run, sites);
-  }
-  root["holders"] = holders_json(holders);
-  root["blame"] = blame_json(run.blame, sites);
-  root["flames"] = flames_json(run, holders);
-  root["settings"] = settings_json(run.subject.replay.settings);
-  root["conf"] = to_conf(run.subject.replay.settings);
-  root["torch"] = std::string(run.subject.replay.version->name);
-  const json::object replay = replay_json(run.subject.replay);
+  add_holders(run, sites, root);
+  root["settings"] = settings_json(run.explained.subject.replay.settings);
+  root["conf"] = to_conf(run.explained.subject.replay.settings);
+  root["torch"] = std::string(run.explained.subject.replay.version->name);
+  const json::object replay = replay_json(run.explained.subject.replay);
   root["ooms"] = replay.at("ooms");
   root["notes"] = notes_json(run);
   root["sites"] = sites.names();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/explain_words.hpp"
 #include "tools/simulate_report.hpp"
 #include "traces/error.hpp"
 
@@ -78,6 +79,16 @@ Subject chosen(std::vector<Subject> subjects, const std::string& name,
   return std::move(*highest);
 }
 
+/// Of a recording with the cause where a replay runs out of memory, too.
+std::string verdict_of(const ReportRun& run) {
+  const Explanation& explained = run.explained;
+  if (explained.subject.simulation) {
+    return verdict(*explained.subject.simulation);
+  }
+  return explained.oom ? explain_verdict(explained)
+                       : replay_verdict(explained.subject.replay.result);
+}
+
 std::optional<Bytes> available_to(const Subject& subject) {
   if (subject.simulation) {
     return subject.simulation->available;
@@ -93,7 +104,7 @@ std::optional<Bytes> available_to(const Subject& subject) {
 }
 
 RunOutcome outcome_of(const ReportRun& run) {
-  if (run.subject.replay.result.counts.ooms > 0) {
+  if (run.explained.subject.replay.result.counts.ooms > 0) {
     return RunOutcome::out_of_memory;
   }
   return run.available ? RunOutcome::fits : RunOutcome::unlimited;
@@ -108,10 +119,10 @@ std::string title_of(const Subject& subject) {
 }
 
 void note_steps(ReportRun& run) {
-  const StepSource source = run.steps.source;
+  const StepSource source = run.explained.steps.source;
   if (source != StepSource::none && source != StepSource::markers) {
     run.notes.push_back(fmt::format("steps were found by {} (confidence {:.2f}); the file has none",
-                                    to_string(source), run.steps.confidence));
+                                    to_string(source), run.explained.steps.confidence));
   }
 }
 
@@ -120,20 +131,16 @@ void note_steps(ReportRun& run) {
 ReportRun run_for_report(SubjectRequest request) {
   request.watchable = true;
   ReportRun run;
-  run.subject = chosen(read_subjects(request), request.file.value_or("plan"), run.notes);
-  const RequestTrace& trace = *run.subject.trace;
-  run.title = title_of(run.subject);
-  run.available = available_to(run.subject);
+  run.explained = explain(chosen(read_subjects(request), request.file.value_or("plan"), run.notes));
+  const RequestTrace& trace = *run.explained.subject.trace;
+  run.title = title_of(run.explained.subject);
+  run.available = available_to(run.explained.subject);
   run.outcome = outcome_of(run);
-  run.verdict = run.subject.simulation ? verdict(*run.subject.simulation)
-                                       : replay_verdict(run.subject.replay.result);
+  run.verdict = verdict_of(run);
   run.stacks = stacks_of(trace);
-  run.steps = steps_of(run.subject);
   note_steps(run);
-  run.history =
-      collect_history(trace.allocation_count, run.subject.watch, step_begins(trace, run.steps));
-  run.blame = blame_fragmentation(trace, run.subject.options);
-  run.bars = four_bars(trace, run.subject.options);
+  run.history = collect_history(trace.allocation_count, run.explained.subject.watch,
+                                step_begins(trace, run.explained.steps));
   return run;
 }
 

@@ -79,4 +79,15 @@ std::string site_label(const SideTables& tables, StackId stack) {
   return label(tables, tables.stacks.frame(chosen == frames.end() ? frames.front() : *chosen));
 }
 
+std::string without_line(std::string_view label) {
+  for (std::size_t at = label.find(':'); at != std::string_view::npos;
+       at = label.find(':', at + 1)) {
+    const std::size_t end = label.find_first_not_of("0123456789", at + 1);
+    if (end != at + 1 && end != std::string_view::npos && label[end] == ' ') {
+      return std::string(label.substr(0, at)).append(label.substr(end));
+    }
+  }
+  return "";
+}
+
 }  // namespace highwater

@@ -18,4 +18,7 @@ inline constexpr std::string_view kNoSite = "(no stack recorded)";
 /// autograd node and module, the same place of all layers being one.
 std::string site_label(const SideTables& tables, StackId stack);
 
+/// "train.py:42 forward" -> "train.py forward"; empty for labels without a line.
+std::string without_line(std::string_view label);
+
 }  // namespace highwater

@@ -6,16 +6,15 @@ keyboard. Exit code 4 (skipped) where Chromium, its driver or Selenium is missin
 
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from reports import HOSTILE, Reports
 
 SKIPPED = 4
 MEGABYTE = 1_000_000
-MIB = 1 << 20
 
 try:
     from selenium import webdriver
@@ -31,91 +30,6 @@ except ImportError:
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
-
-HOSTILE = [
-    "</script><script>window.hacked = 1</script>",
-    "<!--<script>",
-    "<img src=x onerror='window.hacked = 2'>",
-    "line\u2028and\u2029paragraph",
-    "\"};window.hacked = 3;//",
-    "javascript:window.hacked=4",
-    "{{data}} {{nonce}} {{file d3.js}}",
-]
-
-
-def frame(name, line=7, filename="/home/user/train.py"):
-    return {"filename": filename, "line": line, "name": name}
-
-
-def hostile_snapshot():
-    """Blocks of 2 MiB in segments of 20 MiB, allocated in functions with hostile names."""
-    base = 0x7F0000000000
-    segment = 20 * MIB
-    stacks = [[frame(name, filename=f"/home/{name}/train.py")] for name in HOSTILE]
-    trace = [{"action": "segment_alloc", "addr": base, "size": segment, "stream": 0, "frames": stacks[0]}]
-    blocks = []
-    for i, stack in enumerate(stacks):
-        address = base + i * 2 * MIB
-        trace.append({"action": "alloc", "addr": address, "size": 2 * MIB, "stream": 0, "frames": stack})
-        blocks.append({"address": address, "size": 2 * MIB, "requested_size": 2 * MIB,
-                       "state": "active_allocated", "frames": stack})
-    used = len(stacks) * 2 * MIB
-    blocks.append({"address": base + used, "size": segment - used, "requested_size": 0,
-                   "state": "inactive", "frames": []})
-    return {
-        "segments": [{"device": 0, "address": base, "total_size": segment, "allocated_size": used,
-                      "active_size": used, "requested_size": used, "stream": 0, "segment_type": "large",
-                      "segment_pool_id": (0, 0), "is_expandable": False, "frames": stacks[0],
-                      "blocks": blocks}],
-        "device_traces": [trace],
-        "allocator_settings": {},
-    }
-
-
-class Reports:
-    """Makes each report once."""
-
-    def __init__(self, highwater, source):
-        self.highwater = highwater
-        self.source = source
-        self.folder = tempfile.mkdtemp(prefix="highwater-report-")
-        self.made = {}
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def make(self, name, *arguments):
-        if name not in self.made:
-            output = self.path(name + ".html")
-            subprocess.run([self.highwater, "report", *arguments, "--output", output], check=True,
-                           stdout=subprocess.DEVNULL)
-            self.made[name] = output
-        return self.made[name]
-
-    def plan(self):
-        return self.make("plan", "--model", "gpt2", "--batch", "2", "--seq", "128", "--steps", "3")
-
-    def plan_that_fails(self):
-        return self.make("fails", "--model", "gpt2", "--batch", "8", "--seq", "512", "--capacity", "3GiB")
-
-    def recording(self):
-        return self.make("recording", os.path.join(
-            self.source, "traces/recorded/fake/long-llama-1b-default.hwt.xz"))
-
-    def hostile(self):
-        with open(self.path("hostile.pickle"), "wb") as file:
-            pickle.dump(hostile_snapshot(), file, protocol=4)
-        return self.make("hostile", self.path("hostile.pickle"))
-
-    def million(self):
-        snapshot = self.path("million.pickle")
-        subprocess.run([sys.executable, os.path.join(self.source, "tests/bench/make_snapshot.py"), snapshot,
-                        "1000000"], check=True, stdout=subprocess.DEVNULL)
-        return self.make("million", snapshot)
-
-    def remove(self):
-        shutil.rmtree(self.folder)
-
 
 def start_browser():
     options = Options()
@@ -230,6 +144,8 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(len(self.all(".mark-oom")), 1)
         self.assertIn("bad", self.find("#verdict").get_attribute("class"))
         self.assertIn("out of memory", Select(self.find("#moment")).first_selected_option.text)
+        self.assertGreater(len(self.all("#why ul:not(.trials) li")), 1)
+        self.assertGreater(len(self.all("#why .trials li.helps")), 0)
         self.open(self.reports.plan())
         self.assertFalse(self.find("#ooms").is_displayed())
 

@@ -69,7 +69,7 @@ TEST_CASE("segment rows: pinned bytes first, then size; rows by address, the res
   MemoryMap map;
   map.segments = {segment(0, {{kActive, 2_MiB}}), segment(100, {{kFree, 30_MiB}}),
                   segment(200, {{kActive, 1_MiB}, {kFree, 1_MiB}}),
-                  segment(300, {{kActive, 20_MiB}})};
+                  segment(300, {{kActive, 12_MiB}, {kFree, 8_MiB}})};
   map.segments[0].kind = map.segments[2].kind = PoolKind::small;
   const SegmentRows view = segment_rows(map, {}, {.rows = 2, .cells = 100, .resolution = 100});
   REQUIRE(view.rows.size() == 2);

@@ -58,14 +58,14 @@ function drawHolders(data) {
 }
 
 function drawBlame(data) {
-  const {rows, rest, average, pinned, unused} = data.blame;
+  const {rows, rest, average, pinned, unused, when} = data.blame;
   const about = byId("blame-about");
   if (average === 0 && pinned === 0) {
     about.textContent = "No free memory was held back by blocks in use.";
     return;
   }
   about.textContent = "A segment (or page of an expandable segment) with a block in use cannot be given back: its free bytes are " +
-      `pinned by those blocks, in equal shares. On average over the run ${sizeText(average)} were pinned; at the highest reserved ` +
+      `pinned by those blocks, in equal shares. On average over the run ${sizeText(average)} were pinned; ${when} ` +
       `${sizeText(pinned)}, and ${sizeText(unused)} lay in whole free pieces, which empty_cache returns.`;
   const row = ([site, mean, at, active, blocks]) => {
     const made = tableRow([siteName(data.sites[site]), meter(mean, rows[0][1]), sizeText(mean), sizeText(at), sizeText(active), countText(blocks)], [2, 3, 4, 5]);
@@ -74,7 +74,7 @@ function drawBlame(data) {
     return made;
   };
   const last = rest[0] > 0 ? tableRow([plural(rest[0], "more site"), "", sizeText(rest[1]), sizeText(rest[2]), sizeText(rest[3]), countText(rest[4])], [2, 3, 4, 5]) : null;
-  byId("blame-table").append(siteTable(["Site of the blocks in use", "", "#Pinned, on average", "#Pinned at peak reserved", "#Its active bytes then", "#Pinning blocks then"],
+  byId("blame-table").append(siteTable(["Site of the blocks in use", "", "#Pinned, on average", `#Pinned ${when}`, "#Its active bytes then", "#Pinning blocks then"],
                                        rows.filter(([, mean, at]) => mean > 0 || at > 0).map(row), last, "Pinned bytes by site"));
 }
 

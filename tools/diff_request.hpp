@@ -1,0 +1,38 @@
+// The command line of `diff`: which sides, under which settings, seen how.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "sim/trace_diff.hpp"
+#include "tools/command_line.hpp"
+#include "tools/diff_report.hpp"
+#include "tools/memory_options.hpp"
+
+namespace highwater {
+
+/// What a side of the peak view is: a file, and what it is replayed under if not its own settings.
+struct DiffSideRequest {
+  std::string path;
+  MemoryRequest memory;
+
+  [[nodiscard]] bool has_settings() const { return memory.alloc_conf || memory.has_limit(); }
+};
+
+struct DiffRequest {
+  DiffSideRequest first;
+  std::optional<DiffSideRequest> second;  ///< absent: the simulation of the first
+  bool shows_peak = false;
+  bool shows_requests = false;
+  std::optional<int> device;  ///< of the peak view
+  std::size_t top = 0;        ///< rows of each list of the peak view
+  DiffView view;
+  DiffOptions options;
+  OutputFormat format = OutputFormat::table;
+};
+
+/// @throws UsageError, HelpRequested
+DiffRequest read_diff_request(const Arguments& arguments);
+
+}  // namespace highwater
