@@ -24,8 +24,11 @@ std::size_t options_set(const Settings& settings) {
 
 class SettingsSearch {
  public:
-  SettingsSearch(const RequestTrace& trace, const ReplayOptions& options, Advice& advice)
-      : trace_(&trace), options_(options), advice_(&advice) {
+  using Tried = std::function<void(std::size_t, std::size_t)>;
+
+  SettingsSearch(const RequestTrace& trace, const ReplayOptions& options, Advice& advice,
+                 const Tried& tried)
+      : trace_(&trace), options_(options), advice_(&advice), tried_(&tried) {
     const bool is_limited = options.capacity || options.memory_limit || options.fraction;
     candidates_ =
         candidate_values(trace, is_limited ? MemoryBound::limited : MemoryBound::unlimited);
@@ -43,8 +46,10 @@ class SettingsSearch {
  private:
   [[nodiscard]] std::vector<SettingsTrial>& trials() { return advice_->trials; }
 
-  /// Out of memory, peak in steps of noise, options, retries, device calls, exact peak.
-  using Order = std::tuple<bool, std::uint64_t, std::size_t, std::uint64_t, std::uint64_t, Bytes>;
+  /// Out of memory, no gain that counts, peak in steps of noise, other than the present settings,
+  /// options, retries, device calls, exact peak.
+  using Order =
+      std::tuple<bool, bool, std::uint64_t, bool, std::size_t, std::uint64_t, std::uint64_t, Bytes>;
 
   /// Peaks in steps of the noise above the lowest one, so that equals are equal for all.
   [[nodiscard]] std::uint64_t noise_steps(const SettingsTrial& trial) const {
@@ -54,7 +59,8 @@ class SettingsSearch {
   }
 
   [[nodiscard]] Order order_of(const SettingsTrial& trial) const {
-    return {!trial.survives(),    noise_steps(trial),
+    return {!trial.survives(),    !advice_->gains(trial),
+            noise_steps(trial),   trial.settings != options_.settings,
             trial.options,        trial.result.counts.alloc_retries,
             trial.device_calls(), trial.result.peak.reserved};
   }
@@ -120,22 +126,20 @@ class SettingsSearch {
         cases.back().settings = settings;
       }
     }
-    std::vector<ReplayResult> results = sweep(*trace_, cases);
+    const std::size_t before = trials().size();
+    std::vector<ReplayResult> results = sweep(
+        *trace_, cases, [&](std::size_t done) { (*tried_)(before + done, before + cases.size()); });
     for (std::size_t i = 0; i < cases.size(); ++i) {
       trials().push_back({.settings = cases[i].settings,
                           .options = options_set(cases[i].settings),
                           .result = std::move(results[i]),
                           .smallest_limit = std::nullopt});
+      const SettingsTrial& trial = trials().back();
+      lowest_ = trial.survives() ? std::min(lowest_, trial.result.peak.reserved) : lowest_;
     }
   }
 
-  void sort(std::vector<SettingsTrial>& list) {
-    lowest_ = kUnlimited;
-    for (const SettingsTrial& trial : list) {
-      if (trial.survives()) {
-        lowest_ = std::min(lowest_, trial.result.peak.reserved);
-      }
-    }
+  void sort(std::vector<SettingsTrial>& list) const {
     std::ranges::stable_sort(list, [&](const SettingsTrial& a, const SettingsTrial& b) {
       return order_of(a) < order_of(b);
     });
@@ -156,26 +160,37 @@ class SettingsSearch {
   const RequestTrace* trace_;
   ReplayOptions options_;
   Advice* advice_;
+  const Tried* tried_;
   std::vector<OptionValues> candidates_;
-  Bytes lowest_;
+  Bytes lowest_ = kUnlimited;  ///< peak of those that survive
 };
 
 }  // namespace
 
-bool Advice::is_worth_it() const {
-  if (!best().survives()) {
-    return false;
+bool Advice::gains(const SettingsTrial& trial) const {
+  if (!trial.survives() || !present.survives()) {
+    return trial.survives();
   }
-  return !present.survives() || best().result.peak.reserved + noise <= present.result.peak.reserved;
+  const Bytes peak = trial.result.peak.reserved;
+  return peak < present.result.peak.reserved && peak + noise <= present.result.peak.reserved;
 }
 
-Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise) {
+Bytes Advice::most_gained() const {
+  Bytes lowest = present.result.peak.reserved;
+  for (const SettingsTrial& trial : trials) {
+    lowest = trial.survives() ? std::min(lowest, trial.result.peak.reserved) : lowest;
+  }
+  return present.result.peak.reserved - lowest;
+}
+
+Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
+                       const std::function<void(std::size_t, std::size_t)>& tried) {
   Advice advice;
   advice.noise = noise;
   ReplayOptions plain = options;
   plain.observer = nullptr;
   plain.decisions = DecisionDetail::none;
-  SettingsSearch(trace, plain, advice).run();
+  SettingsSearch(trace, plain, advice, tried).run();
   return advice;
 }
 

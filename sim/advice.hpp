@@ -1,12 +1,14 @@
 // Which allocator settings serve a trace best, found by replaying it under them.
 //
 // The search tries every candidate of every option alone, then all combinations of the best two of
-// each option. Survival of the run comes first, then peak reserved, then calls of the device and
-// retries. Peaks that differ by less than the noise count as equal, and then fewer options win: a
-// setting that gains nothing is not worth its risk.
+// each option. Survival of the run comes first, then a gain over the present settings of at least
+// the noise, then peak reserved in steps of the noise above the lowest. Peaks in the same step
+// count as equal: there the present settings win, then fewer options, then fewer retries and calls
+// of the device. A setting that gains nothing is not worth its risk.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -36,12 +38,20 @@ struct Advice {
 
   [[nodiscard]] const SettingsTrial& best() const { return trials.front(); }
 
-  /// Whether the best is better than the present by more than noise: it survives where the present
+  /// Whether `trial` is better than the present by more than noise: it survives where the present
   /// settings do not, or it reserves less.
-  [[nodiscard]] bool is_worth_it() const;
+  [[nodiscard]] bool gains(const SettingsTrial& trial) const;
+
+  [[nodiscard]] bool is_worth_it() const { return gains(best()); }
+
+  /// Reserved bytes that the lowest of those that survive is below the present settings.
+  [[nodiscard]] Bytes most_gained() const;
 };
 
-/// Searches; `noise` as in Advice. @throws InputError as replay()
-Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise);
+/// Searches; `noise` as in Advice. `tried` is told how many settings were replayed of how many
+/// known so far. @throws InputError as replay()
+Advice search_settings(
+    const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
+    const std::function<void(std::size_t, std::size_t)>& tried = [](std::size_t, std::size_t) {});
 
 }  // namespace highwater

@@ -1,6 +1,8 @@
 #include "sim/oom_explanation.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "allocator/constants.hpp"
 #include "allocator/settings_change.hpp"
@@ -23,6 +25,9 @@ Bytes limit_of(const OutOfMemory& account) {
 
 void add_free_memory(OomExplanation& explanation) {
   const OutOfMemory& account = explanation.state.account;
+  if (account.largest_usable_free_block >= account.rounded) {
+    explanation.came_free_too_late = account.largest_usable_free_block;
+  }
   const PoolKind kind = account.rounded <= kSmallSize ? PoolKind::small : PoolKind::large;
   for (const PoolAccount& pool : account.pools) {
     explanation.pending += pool.pending_free;
@@ -32,6 +37,24 @@ void add_free_memory(OomExplanation& explanation) {
                                                   : explanation.free_same_place;
     part += pool.free;
   }
+}
+
+/// The most bytes alive at once, each request rounded to the unit of all blocks.
+Bytes most_alive(const RequestTrace& trace) {
+  std::vector<Bytes> sizes(trace.allocation_count);
+  Bytes alive;
+  Bytes most;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      const std::uint64_t unit = kMinBlockSize.count();
+      sizes[event.allocation.value()] = Bytes{(event.bytes().count() + unit - 1) / unit * unit};
+      alive += sizes[event.allocation.value()];
+      most = std::max(most, alive);
+    } else if (event.kind == EventKind::free) {
+      alive -= std::exchange(sizes[event.allocation.value()], Bytes{});
+    }
+  }
+  return most;
 }
 
 class Explainer {
@@ -54,18 +77,19 @@ class Explainer {
  private:
   [[nodiscard]] const OutOfMemory& account() const { return explanation_->state.account; }
 
-  [[nodiscard]] bool is_shortage() const {
-    return account().allocated + account().rounded > explanation_->limit;
+  [[nodiscard]] Bytes needed() const {
+    return std::max(account().allocated + account().rounded, explanation_->most_alive);
   }
 
+  [[nodiscard]] bool is_shortage() const { return needed() > explanation_->limit; }
+
   OomCause shortage() {
-    const Bytes needed = account().allocated + account().rounded;
     if (device_.is_fraction) {
       try_without_limit();
       return OomCause::memory_limit;
     }
-    const bool fits_alone = device_.total && needed <= *device_.total;
-    const bool is_crowded = device_.outside.count() > needed.count() / 10;
+    const bool fits_alone = device_.total && needed() <= *device_.total;
+    const bool is_crowded = device_.outside.count() > needed().count() / 10;
     return fits_alone && is_crowded ? OomCause::outside_pytorch : OomCause::capacity;
   }
 
@@ -79,7 +103,8 @@ class Explainer {
     };
 
     const Obstacle obstacles[] = {
-        {OomCause::pending_frees, Kind::no_stream_uses, explanation_->pending, without_stream_uses},
+        {OomCause::pending_frees, Kind::no_stream_uses,
+         std::max(explanation_->pending, explanation_->came_free_too_late), without_stream_uses},
         {OomCause::private_pool, Kind::no_private_pools, explanation_->free_private,
          without_private_pools},
         {OomCause::stream_isolation, Kind::one_stream, explanation_->free_other_stream,
@@ -136,9 +161,16 @@ class Explainer {
   }
 
   void try_freed_blocks() {
-    add_freed(freed_of_one_stack(*trace_, options_, explanation_->state));
-    if (!is_shortage()) {
-      add_freed(freed_stretch(*trace_, options_, explanation_->state));
+    const auto of_stack = freed_of_one_stack(*trace_, options_, explanation_->state);
+    add_freed(of_stack);
+    if (is_shortage()) {
+      return;
+    }
+    const auto stretch = freed_stretch(*trace_, options_, explanation_->state);
+    // Where stacks are unknown or one block is all it takes, both may find the same bytes.
+    if (stretch && !(of_stack && of_stack->blocks.size() == stretch->blocks.size() &&
+                     of_stack->bytes == stretch->bytes)) {
+      add_freed(stretch);
     }
   }
 
@@ -247,6 +279,7 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
   OomExplanation explanation;
   explanation.state = std::move(*state);
   explanation.limit = limit_of(explanation.state.account);
+  explanation.most_alive = most_alive(trace);
   add_free_memory(explanation);
   Explainer(trace, options, device, explanation).run();
   return explanation;

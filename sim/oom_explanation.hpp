@@ -2,9 +2,10 @@
 //
 // The cause is found by elimination. With A bytes in use, a request of R and at most L bytes to be
 // had, A + R > L is a shortage no allocator can help with (capacity, or the limit that a memory
-// fraction sets although the device has more). Otherwise there was room, and what kept it from
-// being used is what the replay does not fail without: events that have not completed, other
-// streams, private pools; else free memory lies in pieces (fragmentation).
+// fraction sets although the device has more), and so is a run that later has more than L in use,
+// even where the first request to fail would just have fitted. Otherwise there was room, and what
+// kept it from being used is what the replay does not fail without: events that have not completed,
+// other streams, private pools; else free memory lies in pieces (fragmentation).
 #pragma once
 
 #include <cstdint>
@@ -64,11 +65,16 @@ struct OomExplanation {
   OomState state;
   OomCause cause = OomCause::capacity;
   Bytes limit;              ///< the most that could be reserved
+  Bytes most_alive;         ///< of the whole run, in blocks of 512 bytes, at once
   Bytes free_same_place;    ///< cached for the request's own pool and stream
   Bytes free_other_stream;  ///< cached in the same kind of pool for other streams
   Bytes free_other_pool;    ///< cached in small pools (or large ones, for a small request)
   Bytes free_private;       ///< cached in private pools that are not the request's
   Bytes pending;            ///< freed, waiting for other streams
+  /// The largest free block that holds the request: PyTorch waits for all streams as the last
+  /// resort and then asks the device again, but not the cache (pytorch #189504). 0 if there is
+  /// none.
+  Bytes came_free_too_late;
   /// Those that serve the request come first: settings, freed blocks, more memory, then what only
   /// shows the cause.
   std::vector<Counterfactual> counterfactuals;

@@ -34,6 +34,32 @@ std::string gain(const AdviceReport& report) {
   return text;
 }
 
+std::string none_survives(const Advice& advice) {
+  std::string text =
+      fmt::format("no settings save this run: out of memory under all {} that were tried",
+                  advice.trials.size());
+  const auto needs_less = [](const SettingsTrial& a, const SettingsTrial& b) {
+    return a.smallest_limit.value_or(kUnlimited) < b.smallest_limit.value_or(kUnlimited);
+  };
+  const SettingsTrial& least = *std::ranges::min_element(advice.trials, needs_less);
+  const SettingsTrial& trial = needs_less(least, advice.present) ? least : advice.present;
+  if (trial.smallest_limit) {
+    text += fmt::format("; it needs {} with {}", to_iec(*trial.smallest_limit),
+                        conf_or_default(trial.settings));
+  }
+  return text;
+}
+
+/// "100.0 % of recorded addresses", "no addresses to compare".
+std::string matched(const std::optional<double>& share, std::string_view what) {
+  return share ? fmt::format("{:.1f} % of {}", 100 * *share, what)
+               : fmt::format("no {} to compare", what);
+}
+
+boost::json::value share_json(const std::optional<double>& share) {
+  return share ? boost::json::value(*share) : boost::json::value(nullptr);
+}
+
 /// Per step where steps are known, else of the run.
 std::string per_step(std::uint64_t count, std::uint64_t steps) {
   return steps == 0
@@ -85,15 +111,17 @@ std::string advice_verdict(const AdviceReport& report) {
     return fmt::format("use {}: {}", conf_or_default(advice.best().settings), gain(report));
   }
   if (!advice.present.survives()) {
-    return fmt::format("no settings save this run: out of memory under all {} that were tried",
-                       advice.trials.size());
+    return none_survives(advice);
   }
   const bool is_default = to_conf(advice.present.settings).empty();
-  return fmt::format(
-      "keep {}: the best of {} settings would gain {}, less than the {} that count",
-      is_default ? "the defaults" : "the present settings", advice.trials.size(),
-      to_iec(difference(advice.present.result.peak.reserved, advice.best().result.peak.reserved)),
-      to_iec(advice.noise));
+  const std::string kept = is_default ? "the defaults" : "the present settings";
+  if (advice.most_gained() == Bytes{0}) {
+    return fmt::format("keep {}: none of {} settings reserves less than their {}", kept,
+                       advice.trials.size(), to_iec(advice.present.result.peak.reserved));
+  }
+  return fmt::format("keep {}: the lowest of {} settings gains {}, less than the {} that count",
+                     kept, advice.trials.size(), to_iec(advice.most_gained()),
+                     to_iec(advice.noise));
 }
 
 boost::json::object advice_json(const AdviceReport& report) {
@@ -101,8 +129,9 @@ boost::json::object advice_json(const AdviceReport& report) {
                              {"device", report.subject.replay.device},
                              {"verdict", valid_utf8(advice_verdict(report))},
                              {"trusted", !report.trust.why_not},
-                             {"addresses_matched", report.trust.addresses},
-                             {"segment_events_matched", report.trust.segment_events},
+                             {"addresses_matched", share_json(report.trust.addresses)},
+                             {"segment_events_matched", share_json(report.trust.segment_events)},
+                             {"final_segments_matched", share_json(report.trust.final_segments)},
                              {"peak_error", report.trust.peak_error},
                              {"steps", report.steps}};
   object["advice"] = nullptr;
@@ -165,10 +194,11 @@ std::string advice_text(const AdviceReport& report, OutputFormat format, std::si
   }
   if (report.subject.fidelity) {
     text += fmt::format(
-        "how far it can be trusted: {:.1f} % of recorded addresses and {:.1f} % of segment events "
-        "came out again, the peak of the replayed requests is {:.2f} % off\n",
-        100 * report.trust.addresses, 100 * report.trust.segment_events,
-        100 * report.trust.peak_error);
+        "how far it can be trusted: what the model gives as recorded: {}, {}, {}; the peak of the "
+        "replayed requests is {:.2f} % off\n",
+        matched(report.trust.addresses, "addresses"),
+        matched(report.trust.segment_events, "segment events"),
+        matched(report.trust.final_segments, "final segments"), 100 * report.trust.peak_error);
   }
   return text + printable(report.subject.trust()) + "\n";
 }

@@ -5,13 +5,22 @@
 
 #include <fmt/format.h>
 
-#include "sim/periods.hpp"
+#include "tools/progress_line.hpp"
 
 namespace highwater {
 namespace {
 
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? std::nullopt
+                    : std::optional(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+bool is_low(const std::optional<double>& share) {
+  return share && *share < kLeastFidelity;
+}
+
+std::string percent(const std::optional<double>& share) {
+  return fmt::format("{:.0f} %", 100 * share.value_or(1));
 }
 
 std::optional<std::string> why_not(const Subject& subject, const Trustworthiness& trust) {
@@ -19,11 +28,17 @@ std::optional<std::string> why_not(const Subject& subject, const Trustworthiness
     return "there are no allocation requests: record the history "
            "(torch.cuda.memory._record_memory_history) before the snapshot is taken";
   }
-  if (trust.addresses < kLeastFidelity || trust.segment_events < kLeastFidelity) {
+  if (is_low(trust.addresses) || is_low(trust.segment_events)) {
     return fmt::format(
-        "the model gives only {:.0f} % of the recorded addresses and {:.0f} % of the segment "
-        "events: the file is not what this model of the allocator does",
-        100 * trust.addresses, 100 * trust.segment_events);
+        "the model gives {} of the recorded addresses and {} of the segment events: the file is "
+        "not what this model of the allocator does",
+        percent(trust.addresses), percent(trust.segment_events));
+  }
+  if (is_low(trust.final_segments)) {
+    return fmt::format(
+        "after the recorded entries the model has {} of the segments that the file lists: entries "
+        "are missing, or the two are not of the same run",
+        percent(trust.final_segments));
   }
   if (trust.peak_error > kMostPeakError) {
     return fmt::format(
@@ -40,6 +55,7 @@ Trustworthiness trustworthiness(const Subject& subject) {
     const Fidelity& f = *subject.fidelity;
     trust.addresses = share(f.alloc_addresses_matched, f.alloc_addresses_compared);
     trust.segment_events = share(f.segment_events_matched, f.segment_events_recorded);
+    trust.final_segments = share(f.final_segments_matched, f.final_segments_compared);
     const auto recorded = static_cast<double>(f.peak_reserved_recorded.count());
     const auto replayed =
         static_cast<double>(replay(*subject.trace, subject.options).peak.reserved.count());
@@ -59,10 +75,12 @@ Bytes noise_of(const Subject& subject, const Trustworthiness& trust) {
 AdviceReport advise(Subject subject) {
   AdviceReport report;
   report.trust = trustworthiness(subject);
-  report.steps = find_steps(*subject.trace).steps.size();
+  report.steps = steps_of(subject).steps.size();
   if (!report.trust.why_not) {
+    const ProgressLine progress("settings");
     report.advice =
-        search_settings(*subject.trace, subject.options, noise_of(subject, report.trust));
+        search_settings(*subject.trace, subject.options, noise_of(subject, report.trust),
+                        [&](std::size_t tried, std::size_t known) { progress.show(tried, known); });
   }
   report.subject = std::move(subject);
   return report;

@@ -15,10 +15,11 @@ namespace highwater {
 
 /// How well the requests alone reproduce what happened.
 struct Trustworthiness {
-  double addresses = 1;                ///< share of recorded addresses that came out again
-  double segment_events = 1;           ///< the same of segment entries
-  double peak_error = 0;               ///< |peak reserved of the free replay / recorded - 1|
-  std::optional<std::string> why_not;  ///< why nothing is advised
+  std::optional<double> addresses;  ///< share of recorded addresses that came out again, if any
+  std::optional<double> segment_events;  ///< the same of segment entries
+  std::optional<double> final_segments;  ///< the same of segments of the snapshot
+  double peak_error = 0;                 ///< |peak reserved of the free replay / recorded - 1|
+  std::optional<std::string> why_not;    ///< why nothing is advised
 };
 
 struct AdviceReport {
@@ -28,7 +29,7 @@ struct AdviceReport {
   std::uint64_t steps = 0;       ///< of the run, 0 when none were found; figures per step
 };
 
-/// Below these shares of equal decisions, or above this error, nothing is advised.
+/// Below this share of equal decisions or segments, or above this error, nothing is advised.
 inline constexpr double kLeastFidelity = 0.9;
 inline constexpr double kMostPeakError = 0.1;
 

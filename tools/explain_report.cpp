@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "allocator/settings_change.hpp"
 #include "tools/explain_words.hpp"
 #include "tools/replay_report.hpp"
 #include "tools/safe_text.hpp"
@@ -127,6 +128,12 @@ json::object oom_part(const Explanation& e) {
   return account;
 }
 
+/// C++ frames spell out every type of their parameters; JSON has them in full.
+std::string shortened(const std::string& site) {
+  constexpr std::size_t kWidest = 80;
+  return site.size() <= kWidest ? site : site.substr(0, kWidest - 3) + "...";
+}
+
 TextTable site_table(std::string title, const std::vector<SiteBytes>& sites, std::size_t top) {
   TextTable table;
   table.title = std::move(title);
@@ -144,8 +151,8 @@ TextTable site_table(std::string title, const std::vector<SiteBytes>& sites, std
                            static_cast<double>(std::max<std::uint64_t>(all.count(), 1)));
   };
   for (std::size_t i = 0; i < std::min(top, sites.size()); ++i) {
-    table.rows.push_back({sites[i].site, to_iec(sites[i].bytes), fmt::format("{}", sites[i].blocks),
-                          share(sites[i].bytes)});
+    table.rows.push_back({shortened(sites[i].site), to_iec(sites[i].bytes),
+                          fmt::format("{}", sites[i].blocks), share(sites[i].bytes)});
   }
   if (sites.size() > top) {
     table.rows.push_back(
@@ -219,13 +226,39 @@ class TextReport {
   std::string text_;
 };
 
+/// The options that a string of settings names, without their values.
+std::vector<std::string> option_words(const Settings& settings) {
+  std::vector<std::string> options = split_options(to_conf(settings));
+  for (std::string& option : options) {
+    option = option.substr(0, option.find(':'));
+  }
+  return options;
+}
+
+/// Whether an earlier counterfactual, and so a better one, sets the same options.
+bool is_repeated(const OomExplanation& oom, const Counterfactual& trial) {
+  for (const Counterfactual& earlier : oom.counterfactuals) {
+    if (&earlier == &trial) {
+      return false;
+    }
+    if (earlier.kind == Counterfactual::Kind::settings && trial.kind == earlier.kind &&
+        option_words(earlier.settings) == option_words(trial.settings)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Of several values of an option that help, people see the best; JSON has all.
 void add_oom(TextReport& report, const Explanation& e) {
   report.items("Evidence", oom_evidence(e));
   report.table(pool_table(e));
   std::vector<std::string> served;
   std::vector<std::string> rest;
   for (const Counterfactual& trial : e.oom->counterfactuals) {
-    (trial.serves ? served : rest).push_back(counterfactual_text(e, trial));
+    if (!is_repeated(*e.oom, trial)) {
+      (trial.serves ? served : rest).push_back(counterfactual_text(e, trial));
+    }
   }
   report.items("What would have helped (each replayed)", served);
   report.items("What would not", rest);
@@ -239,15 +272,14 @@ json::object explanation_json(const Explanation& e) {
                       {"verdict", valid_utf8(explain_verdict(e))},
                       {"cause", e.oom ? json::value(to_string(e.oom->cause)) : nullptr},
                       {"reproduced", e.is_reproduced ? json::value(*e.is_reproduced) : nullptr}};
-  json::array& trials = object["counterfactuals"].emplace_array();
+  json::array trials;
   if (e.oom) {
-    object["oom"] = oom_part(e);
     for (const Counterfactual& trial : e.oom->counterfactuals) {
       trials.push_back(counterfactual_json(e, trial));
     }
-  } else {
-    object["oom"] = nullptr;
   }
+  object["counterfactuals"] = std::move(trials);
+  object["oom"] = e.oom ? json::value(oom_part(e)) : json::value(nullptr);
   object["peak_reserved_bytes"] = e.subject.replay.result.peak.reserved.count();
   object["peak_allocated_bytes"] = e.subject.replay.result.peak.allocated.count();
   object["holders"] = sites_json(e.holders);
@@ -257,7 +289,7 @@ json::object explanation_json(const Explanation& e) {
   object["bounds"] = bounds_json(e.bars);
   object["drift"] = drift_json(e);
   object["settings"] = to_conf(e.subject.options.settings);
-  object["notes"] = words_json(replay_notes(e.subject.replay));
+  object["notes"] = words_json(explain_notes(e));
   object["trust"] = valid_utf8(e.subject.trust());
   return object;
 }
@@ -278,8 +310,7 @@ std::string explanation_text(const Explanation& e, OutputFormat format, std::siz
                  e.pinned, top));
   report.table(bars_table(e.bars));
   report.items("From step to step", drift_lines(e, top));
-  std::vector<std::string> notes = replay_notes(e.subject.replay);
-  report.items("Notes", notes);
+  report.items("Notes", explain_notes(e));
   report.line("");
   report.line(e.subject.trust());
   return std::move(report).take();

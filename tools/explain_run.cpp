@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tools/progress_line.hpp"
+
 namespace highwater {
 namespace {
 
@@ -107,14 +109,19 @@ DeviceKnowledge device_knowledge(const Subject& subject) {
 Explanation explain(Subject subject) {
   Explanation result;
   const RequestTrace& trace = *subject.trace;
+  const ProgressLine progress(4, "analyses");
+  progress.show(0);
   result.oom = explain_out_of_memory(trace, subject.options, device_knowledge(subject));
+  progress.show(1);
   result.is_reproduced = reproduced(subject, result.oom);
   result.holders = holders(subject, result.oom);
   result.blame = blame_fragmentation(
       trace, subject.options, result.oom ? std::optional(result.oom->state.event) : std::nullopt);
   result.pinned = pinned_sites(subject, result.blame);
+  progress.show(2);
   result.bars = four_bars(trace, subject.options);
-  result.steps = find_steps(trace);
+  progress.show(3);
+  result.steps = steps_of(subject);
   result.drift = measure_drift(trace, result.steps, subject.options);
   result.limit = known_limit(subject);
   result.subject = std::move(subject);

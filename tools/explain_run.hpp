@@ -21,6 +21,9 @@ struct SiteBytes {
   std::uint64_t blocks = 0;
 };
 
+/// Steps of which less repeats are no steps that a trend could be seen in.
+inline constexpr double kLeastStepConfidence = 0.2;
+
 struct Explanation {
   Subject subject;
   /// Absent when the replay under the subject's settings and limits never runs out of memory.
@@ -35,6 +38,9 @@ struct Explanation {
   Steps steps;
   Drift drift;
   std::optional<Bytes> limit;  ///< that the drift is going for, if any is known
+
+  /// Whether the steps are alike enough to speak of a trend; JSON has the figures in any case.
+  [[nodiscard]] bool are_steps_sure() const { return steps.confidence >= kLeastStepConfidence; }
 };
 
 /// Takes some dozens of replays. @throws InputError as replay()

@@ -1,11 +1,14 @@
 #include "tools/explain_words.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "tools/metrics.hpp"
+#include "tools/replay_report.hpp"
+#include "tools/site_label.hpp"
 
 namespace highwater {
 namespace {
@@ -24,6 +27,13 @@ std::string plural(std::uint64_t n, std::string_view word) {
 std::string because(const OomExplanation& oom) {
   const OutOfMemory& account = oom.state.account;
   const Bytes lacking = difference(account.allocated + account.rounded, oom.limit);
+  if (lacking == Bytes{0} && oom.most_alive > oom.limit) {
+    return fmt::format(
+        "the run has up to {} in use at once, more than the {} there are; the first request that "
+        "fails asks for {} with {} in use",
+        to_iec(oom.most_alive), to_iec(oom.limit), to_iec(account.requested),
+        to_iec(account.allocated));
+  }
   switch (oom.cause) {
     case OomCause::capacity:
       return fmt::format("{} in use and the {} asked for are {} more than the {} there are",
@@ -39,6 +49,12 @@ std::string because(const OomExplanation& oom) {
           "{} in use and the {} asked for would fit on the device, but others leave only {}",
           to_iec(account.allocated), to_iec(account.requested), to_iec(oom.limit));
     case OomCause::pending_frees:
+      if (oom.came_free_too_late > Bytes{0}) {
+        return fmt::format(
+            "a block of {} that would hold the {} asked for waited for another stream; PyTorch "
+            "waits for it as the last resort, but does not look at it again",
+            to_iec(oom.came_free_too_late), to_iec(account.requested));
+      }
       return fmt::format("{} were freed but still wait for other streams", to_iec(oom.pending));
     case OomCause::stream_isolation:
       return fmt::format("{} are free, but for other streams", to_iec(oom.free_other_stream));
@@ -53,6 +69,14 @@ std::string because(const OomExplanation& oom) {
           to_iec(account.segment_size));
   }
   return "";
+}
+
+/// One request says little of a run that needs more than there is later.
+std::string whole_run(const Explanation& e) {
+  const Bytes at_failure = e.oom->state.account.allocated + e.oom->state.account.rounded;
+  return at_failure > e.oom->limit && e.oom->most_alive > at_failure
+             ? fmt::format("; later the run has up to {} in use at once", to_iec(e.oom->most_alive))
+             : "";
 }
 
 std::string no_failure(const Explanation& e) {
@@ -70,11 +94,18 @@ std::string no_failure(const Explanation& e) {
   return text;
 }
 
+/// Whether the places are known at all: recordings without stacks name none.
+bool has_stacks(const std::vector<SiteBytes>& sites) {
+  return sites.size() > 1 || (sites.size() == 1 && sites.front().site != kNoSite);
+}
+
 std::string freed_text(const Explanation& e, const FreedBlocks& freed) {
   const std::vector<SiteBytes> sites = freed_sites(e.subject, freed);
-  std::string text = fmt::format("would have succeeded if {} ({}) allocated at {}",
-                                 plural(freed.blocks.size(), "block"), to_iec(freed.bytes),
-                                 sites.empty() ? "unknown places" : sites.front().site);
+  std::string text = fmt::format("would have succeeded if {} ({})",
+                                 plural(freed.blocks.size(), "block"), to_iec(freed.bytes));
+  if (has_stacks(sites)) {
+    text += " allocated at " + sites.front().site;
+  }
   if (sites.size() > 1) {
     text += fmt::format(" and {}", plural(sites.size() - 1, "other place"));
   }
@@ -90,6 +121,17 @@ std::string rest_of_run(const Counterfactual& trial) {
       trial.peak ? fmt::format(", peak reserved {}", to_iec(trial.peak->reserved)) : "";
   return trial.survives ? fmt::format("; the rest of the run succeeds, too{}", peak)
                         : "; a later request fails then";
+}
+
+std::string limit_shown(const RecordedLimit& limit) {
+  if (limit.source == RecordedLimit::Source::device) {
+    return fmt::format("as recorded, the device had {} for this process when it failed",
+                       to_iec(limit.at_least));
+  }
+  return fmt::format(
+      "the recording shows the limit only by what was reached: {} could be had, {} could not; if "
+      "you know it, give it with --memory-limit",
+      to_iec(limit.at_least), to_iec(limit.below));
 }
 
 std::string condition(const Explanation& e, const Counterfactual& trial) {
@@ -170,7 +212,8 @@ std::string explain_verdict(const Explanation& e) {
   if (!e.oom) {
     return no_failure(e);
   }
-  return fmt::format("OUT OF MEMORY, {}: {}", to_string(e.oom->cause), because(*e.oom));
+  return fmt::format("OUT OF MEMORY, {}: {}{}", to_string(e.oom->cause), because(*e.oom),
+                     whole_run(e));
 }
 
 std::string counterfactual_text(const Explanation& e, const Counterfactual& trial) {
@@ -185,10 +228,12 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
   const OomExplanation& oom = *e.oom;
   const OutOfMemory& account = oom.state.account;
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("where: operation {}{}{}, asked for at {}", oom.state.operation,
-                              oom.state.step ? fmt::format(", step {}", *oom.state.step) : "",
-                              oom.state.phase.empty() ? "" : ", " + oom.state.phase,
-                              e.subject.site(oom.state.stack)));
+  const std::string site = e.subject.site(oom.state.stack);
+  lines.push_back(
+      fmt::format("where: operation {}{}{}{}", oom.state.operation,
+                  oom.state.step ? fmt::format(", step {}", *oom.state.step) : "",
+                  oom.state.phase.empty() ? "" : ", " + oom.state.phase,
+                  site == kNoSite ? "; no call stack was recorded" : ", asked for at " + site));
   lines.push_back(fmt::format("limit {} - reserved {} = {} still to be had; needed {}",
                               to_iec(oom.limit), to_iec(account.reserved),
                               to_iec(difference(oom.limit, account.reserved)),
@@ -203,9 +248,7 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
       to_iec(oom.free_same_place), to_iec(account.largest_usable_free_block),
       to_iec(oom.free_other_stream), to_iec(oom.free_other_pool), to_iec(oom.free_private)));
   if (e.subject.limit && e.subject.options.memory_limit == e.subject.limit->at_least) {
-    lines.push_back(fmt::format(
-        "the recording tells the limit only by what was reached: {} could be had, {} could not",
-        to_iec(e.subject.limit->at_least), to_iec(e.subject.limit->below)));
+    lines.push_back(limit_shown(*e.subject.limit));
   }
   if (e.is_reproduced) {
     lines.emplace_back(*e.is_reproduced
@@ -220,8 +263,13 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
 std::vector<std::string> drift_lines(const Explanation& e, std::size_t top) {
   std::vector<std::string> lines;
   if (e.drift.verdict == DriftVerdict::too_few_steps) {
-    lines.push_back(
-        fmt::format("{} found: too few to see a trend", plural(e.drift.steps.size(), "step")));
+    const std::size_t steps = e.drift.steps.size();
+    lines.push_back(steps == 0 ? "no steps found"
+                               : plural(steps, "step") + " found: too few to see a trend");
+  } else if (!e.are_steps_sure()) {
+    lines.push_back(fmt::format(
+        "{} found by {}, too unlike each other to see a trend (confidence {:.2f})",
+        plural(e.drift.steps.size(), "step"), to_string(e.steps.source), e.steps.confidence));
   } else {
     lines.push_back(fmt::format("{} found by {}, confidence {:.2f}",
                                 plural(e.drift.steps.size(), "step"), to_string(e.steps.source),
@@ -229,7 +277,8 @@ std::vector<std::string> drift_lines(const Explanation& e, std::size_t top) {
     add_growth(e, lines);
     add_forecast(e, lines);
   }
-  for (std::size_t i = 0; i < std::min(top, e.drift.leaks.size()); ++i) {
+  const std::size_t leaks = e.are_steps_sure() ? std::min(top, e.drift.leaks.size()) : 0;
+  for (std::size_t i = 0; i < leaks; ++i) {
     const LeakSite& leak = e.drift.leaks[i];
     lines.push_back(fmt::format("left behind by {}: {} in {}, allocated at {}",
                                 plural(leak.steps, "step"), to_iec(leak.bytes),
@@ -241,6 +290,21 @@ std::vector<std::string> drift_lines(const Explanation& e, std::size_t top) {
                                 to_iec(e.drift.pending_bytes)));
   }
   return lines;
+}
+
+std::vector<std::string> explain_notes(const Explanation& e) {
+  std::vector<std::string> notes = replay_notes(e.subject.replay);
+  const auto recorded = static_cast<double>(e.subject.replay.result.peak.reserved.count());
+  const auto own = static_cast<double>(e.bars.own.reserved.count());
+  const double error = recorded > 0 ? own / recorded - 1 : 0;
+  if (e.subject.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
+    notes.push_back(fmt::format(
+        "bars, pinned memory and steps are of a replay of the requests alone: its peak reserved "
+        "is {}, {} from the recorded one, since blocks older than the recording lie elsewhere in "
+        "it",
+        to_iec(e.bars.own.reserved), percent_text(error)));
+  }
+  return notes;
 }
 
 std::vector<SiteBytes> freed_sites(const Subject& subject, const FreedBlocks& freed) {

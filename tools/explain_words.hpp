@@ -24,6 +24,9 @@ std::vector<std::string> oom_evidence(const Explanation& explanation);
 /// Growth from step to step, forecast, leaks and pending frees; `top` of each.
 std::vector<std::string> drift_lines(const Explanation& explanation, std::size_t top);
 
+/// Those of the replay, and how far a replay of the requests alone is from what was recorded.
+std::vector<std::string> explain_notes(const Explanation& explanation);
+
 /// The blocks of a counterfactual by place, largest first.
 std::vector<SiteBytes> freed_sites(const Subject& subject, const FreedBlocks& freed);
 

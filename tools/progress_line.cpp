@@ -16,9 +16,9 @@ ProgressLine::~ProgressLine() {
   }
 }
 
-void ProgressLine::show(std::size_t done) const {
+void ProgressLine::show(std::size_t done, std::size_t total) const {
   if (is_shown_) {
-    std::cerr << fmt::format("\r{} of {} {}", done, total_, what_) << std::flush;
+    std::cerr << fmt::format("\r{} of {} {}", done, total, what_) << std::flush;
   }
 }
 

@@ -12,12 +12,18 @@ class ProgressLine {
  public:
   /// `what` is a literal: "cases".
   ProgressLine(std::size_t total, std::string_view what);
+
+  /// How many there are is told with each show().
+  explicit ProgressLine(std::string_view what) : ProgressLine(0, what) {}
+
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
   /// One call at a time.
-  void show(std::size_t done) const;
+  void show(std::size_t done) const { show(done, total_); }
+
+  void show(std::size_t done, std::size_t total) const;
 
  private:
   std::size_t total_;

@@ -61,7 +61,7 @@ std::string generated_label(const SideTables& tables, StackId stack) {
 
 std::string site_label(const SideTables& tables, StackId stack) {
   if (!stack.has_value() || tables.stacks.stack(stack).empty()) {
-    return "(no stack recorded)";
+    return std::string(kNoSite);
   }
   const auto frames = tables.stacks.stack(stack);
   if (is_generated(tables, tables.stacks.frame(frames.front()))) {

@@ -1,5 +1,7 @@
 #include "tools/subject.hpp"
 
+#include <algorithm>
+
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
@@ -46,6 +48,16 @@ void apply_recorded_limit(Subject& subject, const MemoryRequest& memory) {
   }
 }
 
+/// Events that with_baseline() puts in front.
+std::size_t baseline_events(const DerivedTrace& derived) {
+  const auto blocks =
+      std::ranges::count_if(derived.initial_ids, [](AllocationId id) { return id.has_value(); });
+  const auto private_segments =
+      std::ranges::count_if(derived.initial.segments,
+                            [](const MapSegment& segment) { return !segment.owner.is_default(); });
+  return static_cast<std::size_t>(blocks + 2 * private_segments);
+}
+
 /// The replay of a recording that follows it, to be carried out again.
 std::function<void(StateObserver&)> following(std::shared_ptr<const Recording> recording,
                                               const RecordedDevice& device,
@@ -66,6 +78,7 @@ Subject subject_of(const std::shared_ptr<const Recording>& recording, const Reco
   subject.replay = std::move(recorded.replay);
   subject.options = options_of(subject.replay, AddressPolicy::never_reuse);
   subject.trace = std::make_shared<RequestTrace>(recorded.requests());
+  subject.older_events = baseline_events(recorded.derived);
   subject.fidelity = recorded.as_recorded.fidelity;
   subject.limit = recorded.limit;
   apply_recorded_limit(subject, request.memory);
@@ -207,6 +220,13 @@ std::vector<Subject> read_subjects(const SubjectRequest& request) {
     }
   }
   return subjects;
+}
+
+Steps steps_of(const Subject& subject) {
+  Steps steps = find_steps(*subject.trace);
+  std::erase_if(steps.steps,
+                [&](const StepSpan& step) { return step.begin < subject.older_events; });
+  return steps.steps.empty() ? Steps() : steps;
 }
 
 Subject subject_of(const PlannedRun& run, const MemoryRequest& memory) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/fidelity.hpp"
+#include "sim/periods.hpp"
 #include "sim/recorded_limit.hpp"
 #include "sim/replay.hpp"
 #include "sim/state_observer.hpp"
@@ -29,6 +30,7 @@ struct Subject {
   DeviceReplay replay;    ///< what happened: as recorded, or under the settings asked for
   ReplayOptions options;  ///< for replays of `trace` under the same settings and limits
   std::shared_ptr<const RequestTrace> trace;  ///< blocks older than a recording come first
+  std::size_t older_events = 0;               ///< at the front of `trace`, which make those blocks
   std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
   std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
   std::optional<Simulation> simulation;       ///< plans; its trace and replay are those above
@@ -67,6 +69,10 @@ SubjectRequest read_subject_options(const boost::program_options::variables_map&
 /// One subject per device that has anything, or the plan's worst rank.
 /// @throws InputError, UsageError
 std::vector<Subject> read_subjects(const SubjectRequest& request);
+
+/// The steps of the run. What merely sets up blocks older than a recording repeats sizes, too, but
+/// is no run: steps found in it do not count.
+Steps steps_of(const Subject& subject);
 
 /// The worst rank of a plan.
 Subject subject_of(const PlannedRun& run, const MemoryRequest& memory);

@@ -59,6 +59,9 @@ std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
 }
 
 std::string unknown_key(const std::string& key, bool is_plan) {
+  if (!is_plan && std::ranges::count(plan_options(), key) != 0) {
+    return fmt::format("--set {}: an option of a plan (--model); a FILE is what it is", key);
+  }
   std::vector<std::string> known = settings_options();
   for (const NamedKind& limit : kLimitKeys) {
     known.emplace_back(limit.key);
@@ -203,6 +206,9 @@ void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
       break;
     case AxisKind::capacity:
       point.options.capacity = point.shown.capacity = size_value(axis, value);
+      if (point.is_limit_shown) {
+        point.options.memory_limit.reset();
+      }
       break;
     case AxisKind::memory_limit:
       point.options.memory_limit = size_value(axis, value);

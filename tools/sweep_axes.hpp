@@ -43,6 +43,8 @@ void expand_auto(const Subject& subject, std::vector<SweepAxis>& axes);
 struct SweepPoint {
   ReplayOptions options;
   DeviceReplay shown;  ///< settings, version and limits; the result comes later
+  /// The memory limit is the one that a recorded failure shows: that of another device is another.
+  bool is_limit_shown = false;
 };
 
 /// Sets `value` of `axis`, which must not be of the plan. @throws UsageError for a wrong value

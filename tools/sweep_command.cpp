@@ -23,6 +23,7 @@ struct SweepCommand {
   SubjectRequest subject;
   std::vector<SweepAxis> axes;  ///< none: the subject's own
   SweepFormat format = SweepFormat::table;
+  std::size_t top = 0;       ///< rows of tables for people
   Arguments plan_arguments;  ///< the command line without --set and --format
 };
 
@@ -35,6 +36,8 @@ OptionParser option_parser() {
                "memory-limit, fraction, torch, or an option of the plan (batch, checkpoint, ...); "
                "auto: values chosen from the trace. Without --set: the allocator options that can "
                "change something, all auto")(
+      "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
+      "table and markdown: best rows shown")(
       "format", po::value<std::string>()->default_value("table")->value_name("F"),
       "table (best first), json (input order), jsonl (one run per line), csv or markdown");
   return parser;
@@ -65,6 +68,11 @@ SweepCommand parse(const Arguments& arguments) {
   const Arguments sets = values.contains("set") ? values["set"].as<Arguments>() : Arguments{};
   result.axes = read_axes(sets, !values.contains("file"), problems);
   collect_problems(problems, [&] { result.format = sweep_format(values); });
+  const auto top = values["top"].as<std::int64_t>();
+  if (top < 1) {
+    problems.push_back(fmt::format("--top {}: write 1 or more", top));
+  }
+  result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
   result.subject = read_subject_options(values, std::move(problems));
   result.plan_arguments = arguments;
   return result;
@@ -120,14 +128,16 @@ void write_lines(const std::vector<Sweep>& sweeps, std::ostream& out) {
   }
 }
 
-void write_for_people(const Sweep& sweep, SweepFormat format, std::ostream& out) {
-  const TextTable table = sweep_table(sweep, false);
-  out << (format == SweepFormat::markdown ? format_markdown(table) : format_aligned(table)) << "\n"
+void write_for_people(const Sweep& sweep, const SweepCommand& command, std::ostream& out) {
+  const TextTable table = sweep_table(sweep, false, command.top);
+  out << (command.format == SweepFormat::markdown ? format_markdown(table) : format_aligned(table))
+      << "\n"
       << sweep_conclusion(sweep) << "\n"
       << printable(sweep.subject.trust()) << "\n";
 }
 
-void write(const std::vector<Sweep>& sweeps, SweepFormat format, std::ostream& out) {
+void write(const std::vector<Sweep>& sweeps, const SweepCommand& command, std::ostream& out) {
+  const SweepFormat format = command.format;
   if (format == SweepFormat::json) {
     out << sweep_json(sweeps) << "\n";
     return;
@@ -140,7 +150,7 @@ void write(const std::vector<Sweep>& sweeps, SweepFormat format, std::ostream& o
     if (format == SweepFormat::csv) {
       out << format_csv(sweep_table(sweep, true));
     } else {
-      write_for_people(sweep, format, out);
+      write_for_people(sweep, command, out);
     }
   }
 }
@@ -150,11 +160,13 @@ void write(const std::vector<Sweep>& sweeps, SweepFormat format, std::ostream& o
 ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out) {
   const SweepCommand command = parse(arguments);
   const std::vector<Sweep> sweeps = run_sweeps(command);
-  if (sweeps.empty()) {
+  const bool is_for_people =
+      command.format == SweepFormat::table || command.format == SweepFormat::markdown;
+  if (sweeps.empty() && is_for_people) {
     out << "The file holds no device with memory or events.\n";
     return ExitCode::ok;
   }
-  write(sweeps, command.format, out);
+  write(sweeps, command, out);
   return ExitCode::ok;
 }
 

@@ -1,5 +1,8 @@
 #include "tools/sweep_report.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,10 +28,23 @@ std::string outcome(const SweepRun& run, bool exact) {
   return ooms == 0 ? "" : fmt::format("out of memory{}", ooms > 1 ? fmt::format(" x{}", ooms) : "");
 }
 
+/// Bytes that `auto` chose, as people read them.
+std::string shown_value(const std::string& key, const std::string& value) {
+  const bool is_count =
+      value.size() > 6 && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+  const auto size = is_count && key == "capacity" ? parse_bytes(value) : std::nullopt;
+  return size ? to_iec(*size) : value;
+}
+
 std::vector<std::string> row(const SweepRun& run, bool exact) {
   std::vector<std::string> cells;
   for (const auto& [key, value] : run.set) {
-    cells.push_back(value);
+    cells.push_back(exact ? value : shown_value(key, value));
+  }
+  if (run.problem) {
+    cells.resize(cells.size() + 6);
+    cells.push_back(outcome(run, exact));
+    return cells;
   }
   const ReplayResult& result = run.replay.result;
   cells.push_back(bytes_cell(result.peak.reserved, exact));
@@ -49,14 +65,13 @@ std::string words(const SweepRun& run) {
   return text;
 }
 
-/// "1.56x less than", "1.20x more than", or "the same as".
+/// "11.3 % less than", "4.0 % more than", or "the same as".
 std::string comparison(Bytes value, Bytes base) {
-  if (value == base || value == Bytes{0} || base == Bytes{0}) {
+  if (value == base || base == Bytes{0}) {
     return "the same as";
   }
-  const auto as_double = [](Bytes bytes) { return static_cast<double>(bytes.count()); };
-  return value < base ? fmt::format("{:.2f}x less than", as_double(base) / as_double(value))
-                      : fmt::format("{:.2f}x more than", as_double(value) / as_double(base));
+  const double change = static_cast<double>(value.count()) / static_cast<double>(base.count()) - 1;
+  return fmt::format("{:.1f} % {} than", 100 * std::abs(change), change < 0 ? "less" : "more");
 }
 
 }  // namespace
@@ -76,13 +91,11 @@ boost::json::object sweep_run_json(const SweepRun& run) {
 }
 
 boost::json::object sweep_json(const std::vector<Sweep>& sweeps) {
-  boost::json::object root{{"schema", "highwater.sweep/1"}};
-  boost::json::array& bases = root["bases"].emplace_array();
-  boost::json::array& runs = root["runs"].emplace_array();
-  boost::json::array& best = root["best"].emplace_array();
-  boost::json::array& trust = root["trust"].emplace_array();
+  boost::json::array bases;
+  boost::json::array runs;
+  boost::json::array best;
+  boost::json::array trust;
   for (const Sweep& sweep : sweeps) {
-    root["subject"] = valid_utf8(sweep.subject.name);
     bases.push_back(sweep_run_json(sweep.base));
     best.emplace_back(runs.size() + sweep.ranking().front());
     for (const SweepRun& run : sweep.runs) {
@@ -90,10 +103,15 @@ boost::json::object sweep_json(const std::vector<Sweep>& sweeps) {
     }
     trust.emplace_back(valid_utf8(sweep.subject.trust()));
   }
-  return root;
+  return {{"schema", "highwater.sweep/1"},
+          {"subject", sweeps.empty() ? "" : valid_utf8(sweeps.front().subject.name)},
+          {"bases", std::move(bases)},
+          {"runs", std::move(runs)},
+          {"best", std::move(best)},
+          {"trust", std::move(trust)}};
 }
 
-TextTable sweep_table(const Sweep& sweep, bool exact) {
+TextTable sweep_table(const Sweep& sweep, bool exact, std::size_t top) {
   TextTable table;
   table.title = fmt::format("{}, device {}", sweep.subject.name, sweep.subject.replay.device);
   for (const auto& [key, value] : sweep.runs.front().set) {
@@ -106,8 +124,14 @@ TextTable sweep_table(const Sweep& sweep, bool exact) {
   table.right_aligned.assign(table.columns.size(), true);
   std::fill_n(table.right_aligned.begin(), keys, false);
   table.right_aligned.back() = false;
-  for (const std::size_t i : sweep.ranking()) {
-    table.rows.push_back(row(sweep.runs[i], exact));
+  const std::vector<std::size_t> order = sweep.ranking();
+  const std::size_t shown = std::min(top, order.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    table.rows.push_back(row(sweep.runs[order[i]], exact));
+  }
+  if (shown < order.size()) {
+    table.rows.emplace_back(table.columns.size());
+    table.rows.back().front() = fmt::format("... {} more", order.size() - shown);
   }
   return table;
 }

@@ -1,6 +1,7 @@
 // The report of `sweep`: best first for people, in input order for machines.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,14 @@ namespace highwater {
 /// instead of these for a plan that cannot be.
 boost::json::object sweep_run_json(const SweepRun& run);
 
-/// The whole of it: `subject`, `base`, `runs` in input order, `best` (an index into runs), `trust`.
+/// The whole of it: `subject`, `bases` (one per device), `runs` in input order, `best` (per device,
+/// an index into runs), `trust` (per device).
 boost::json::object sweep_json(const std::vector<Sweep>& sweeps);
 
-/// Best first, with a column for each key of --set; exact bytes when `exact`.
-TextTable sweep_table(const Sweep& sweep, bool exact);
+/// Best first, with a column for each key of --set; exact bytes when `exact`. Behind the first
+/// `top` rows one says how many more there are.
+TextTable sweep_table(const Sweep& sweep, bool exact,
+                      std::size_t top = std::numeric_limits<std::size_t>::max());
 
 /// The sentence behind the table: the best run against the base.
 std::string sweep_conclusion(const Sweep& sweep);

@@ -62,6 +62,31 @@ TEST_CASE("advice: defaults are kept where nothing is gained", "[sim][advice]") 
   CHECK(to_conf(advice.best().settings).empty());
 }
 
+TEST_CASE("advice: the present settings come before others that gain less than the noise",
+          "[sim][advice]") {
+  // 40 to 76 MiB in ten segments with 2 MiB left in each, against one that grows with the largest.
+  const RequestTrace trace = test::parse_text(growing(10));
+  ReplayOptions options = default_options();
+  options.settings = parse_settings("max_split_size_mb:2048", *options.version);
+  const Bytes lowest = search_settings(trace, options, 0_B).best().result.peak.reserved;
+  const Bytes present = replay(trace, options).peak.reserved;
+  const Advice kept = search_settings(trace, options, present);
+  CHECK_FALSE(kept.is_worth_it());
+  CHECK(kept.best().settings == options.settings);
+  CHECK(kept.most_gained() == present - lowest);
+  CHECK(kept.most_gained() > Bytes{0});
+}
+
+TEST_CASE("advice: the number of settings tried is told", "[sim][advice]") {
+  const RequestTrace trace = test::parse_text(growing(10));
+  std::size_t tried = 0;
+  const auto tell = [&](std::size_t done, std::size_t known) {
+    CHECK(done <= known);
+    tried = done;
+  };
+  CHECK(search_settings(trace, default_options(), 1_MiB, tell).trials.size() == tried);
+}
+
 TEST_CASE("advice: what survives comes before what reserves less", "[sim][advice]") {
   ReplayOptions options = default_options();
   options.capacity = 100_MiB;

@@ -77,6 +77,15 @@ TEST_CASE("explain: live memory and the request are more than there is", "[sim][
       e.counterfactuals, [](const Counterfactual& trial) { return trial.kind == Kind::settings; }));
 }
 
+TEST_CASE("explain: a run that needs more than there is, though its first failure does not",
+          "[sim][explain]") {
+  // 20 + 60 MiB would fit the device of 100; 100 more later do not.
+  const OomExplanation e = explain_text(fragmented() + alloc("d", 100), on_device(100_MiB));
+  CHECK(e.cause == OomCause::capacity);
+  CHECK(e.most_alive == 180_MiB);
+  CHECK(e.state.account.requested == 60_MiB);
+}
+
 TEST_CASE("explain: a memory fraction refuses what the device has", "[sim][explain]") {
   ReplayOptions options = on_device(100_MiB);
   options.memory_limit = 50_MiB;

@@ -1,0 +1,371 @@
+// Command line: sweep, explain and advise. What they say of other settings and limits is what
+// `replay` and `simulate` say under these.
+#include <filesystem>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace json = boost::json;
+
+namespace {
+
+const std::string kFake = HIGHWATER_SOURCE "/traces/recorded/fake/";
+const std::string kOutOfMemory = kFake + "gpt2-fp32-varlen-capacity2700.hwt.xz";
+const std::string kVector = HIGHWATER_SOURCE "/tests/data/conformance/h07_oom_retry.trace";
+const std::string kShared = HIGHWATER_SHARED_DATA;
+const std::string kPlan = "--model gpt2 --batch 1 --seq 128";
+
+json::object output_of(Arguments arguments) {
+  arguments.insert(arguments.end(), {"--format", "json"});
+  const CommandRun result = run(arguments);
+  CAPTURE(arguments, result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  return json::parse(result.out).as_object();
+}
+
+json::object device_of(Arguments arguments) {
+  return output_of(std::move(arguments)).at("devices").at(0).as_object();
+}
+
+std::uint64_t bytes(const json::value& value) {
+  return value.to_number<std::uint64_t>();
+}
+
+std::string text(const json::object& object, std::string_view key) {
+  return json::value_to<std::string>(object.at(key));
+}
+
+/// `replay FILE` under other settings and a limit, as JSON.
+json::object replayed(const std::string& file, const std::string& conf, std::uint64_t limit) {
+  return device_of({"replay", file, "--alloc-conf", conf, "--memory-limit", std::to_string(limit)});
+}
+
+bool survives(const json::object& replay) {
+  return bytes(replay.at("counts").at("ooms")) == 0;
+}
+
+std::uint64_t peak_reserved(const json::object& replay) {
+  return bytes(replay.at("peak").at("reserved_bytes"));
+}
+
+/// Replays the settings and limits of each counterfactual; returns how many there were.
+std::size_t check_counterfactuals(const std::string& file, const json::object& explained) {
+  const std::uint64_t limit = bytes(explained.at("oom").at("limit_bytes"));
+  const std::string own = text(explained, "settings");
+  std::size_t checked = 0;
+  for (const json::value& entry : explained.at("counterfactuals").as_array()) {
+    const json::object& trial = entry.as_object();
+    const std::string kind = text(trial, "kind");
+    if (kind != "settings" && kind != "more_memory") {
+      continue;
+    }
+    const std::string conf = kind == "settings" ? text(trial, "conf") : own;
+    const std::uint64_t more = kind == "settings" ? 0 : bytes(trial.at("bytes"));
+    const json::object replay = replayed(file, conf, limit + more);
+    CAPTURE(file, conf, more);
+    CHECK(trial.at("survives").as_bool() == survives(replay));
+    if (survives(replay)) {
+      CHECK(bytes(trial.at("peak_reserved_bytes")) == peak_reserved(replay));
+    }
+    ++checked;
+  }
+  return checked;
+}
+
+const json::object* find_conf(const json::object& explained, std::string_view conf) {
+  for (const json::value& trial : explained.at("counterfactuals").as_array()) {
+    const json::value* const found = trial.as_object().if_contains("conf");
+    if (found != nullptr && found->as_string() == conf) {
+      return &trial.as_object();
+    }
+  }
+  return nullptr;
+}
+
+bool is_shared_data_absent() {
+  if (std::filesystem::exists(kShared + "/truth/core")) {
+    return false;
+  }
+  WARN("skipped: shared data absent");
+  return true;
+}
+
+std::string truth(const std::string& name) {
+  return kShared + "/truth/core/" + name + ".pickle.xz";
+}
+
+}  // namespace
+
+TEST_CASE("explain: a recording that ran out of memory", "[cli][explain]") {
+  const json::object explained = device_of({"explain", kOutOfMemory});
+  CHECK(text(explained, "cause") == "fragmentation");
+  CHECK(explained.at("reproduced").as_bool());
+  CHECK(bytes(explained.at("oom").at("limit_bytes")) == 2700ULL << 20U);
+  const json::object* expandable = find_conf(explained, "expandable_segments:True");
+  REQUIRE(expandable != nullptr);
+  CHECK(expandable->at("survives").as_bool());
+  CHECK(check_counterfactuals(kOutOfMemory, explained) >= 5);
+  CHECK_FALSE(survives(replayed(kOutOfMemory, "", 2700ULL << 20U)));
+}
+
+TEST_CASE("explain: each format says the same", "[cli][explain]") {
+  const json::object explained = device_of({"explain", kOutOfMemory});
+  const CommandRun table = run({"explain", kOutOfMemory});
+  CHECK_THAT(table.out, Contains(text(explained, "verdict")));
+  CHECK_THAT(table.out, Contains("would have succeeded with expandable_segments:True"));
+  // Of the values of one option people see the best.
+  CHECK_THAT(table.out, Contains("max_split_size_mb:128"));
+  CHECK_THAT(table.out, !Contains("max_split_size_mb:64"));
+  CHECK_THAT(run({"explain", kOutOfMemory, "--format", "markdown"}).out,
+             Contains(text(explained, "verdict")));
+  CHECK_THAT(run({"explain", kOutOfMemory, "--format", "csv"}).out, Contains("cause"));
+}
+
+TEST_CASE("advise: the settings that save the run, each trial as replayed", "[cli][advise]") {
+  const json::object advised = device_of({"advise", kOutOfMemory});
+  CHECK(text(advised, "advice") == "expandable_segments:True");
+  CHECK_FALSE(advised.at("present").at("survives").as_bool());
+  const json::array& trials = advised.at("trials").as_array();
+  REQUIRE(trials.size() >= 10);
+  for (std::size_t i = 0; i < trials.size(); i += 5) {
+    const json::object& trial = trials[i].as_object();
+    const json::object replay = replayed(kOutOfMemory, text(trial, "settings"), 2700ULL << 20U);
+    CAPTURE(text(trial, "settings"));
+    CHECK(trial.at("survives").as_bool() == survives(replay));
+    CHECK(bytes(trial.at("peak_reserved_bytes")) == peak_reserved(replay));
+  }
+  const std::uint64_t least = bytes(advised.at("present").at("smallest_limit_bytes"));
+  CHECK(survives(replayed(kOutOfMemory, "", least)));
+  CHECK_FALSE(survives(replayed(kOutOfMemory, "", least - (2U << 20U))));
+}
+
+TEST_CASE("advise: the text is made to be pasted", "[cli][advise]") {
+  CHECK_THAT(run({"advise", kOutOfMemory}).out,
+             Contains("\n  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n"));
+}
+
+TEST_CASE("sweep: a run is a replay under its settings, in input order", "[cli][sweep]") {
+  const json::object swept =
+      output_of({"sweep", kOutOfMemory, "--memory-limit", "2700MiB", "--set",
+                 "max_split_size_mb=default,64", "--set", "expandable_segments=True,default"});
+  const std::string confs[] = {"expandable_segments:True", "",
+                               "max_split_size_mb:64,expandable_segments:True",
+                               "max_split_size_mb:64"};
+  const json::array& runs = swept.at("runs").as_array();
+  REQUIRE(runs.size() == 4);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const json::object replay = replayed(kOutOfMemory, confs[i], 2700ULL << 20U);
+    CAPTURE(confs[i]);
+    CHECK(text(runs[i].as_object(), "settings") == confs[i]);
+    CHECK(runs[i].at("peak") == replay.at("peak"));
+    CHECK(runs[i].at("counts") == replay.at("counts"));
+  }
+  CHECK(swept.at("best").at(0).to_number<std::size_t>() == 0);
+  CHECK(swept.at("bases").at(0).at("peak") == runs[1].at("peak"));
+}
+
+TEST_CASE("sweep: JSON lines are the runs of JSON", "[cli][sweep]") {
+  const Arguments arguments{"sweep", kOutOfMemory, "--set", "expandable_segments=auto"};
+  const json::object swept = output_of(arguments);
+  Arguments lines = arguments;
+  lines.insert(lines.end(), {"--format", "jsonl"});
+  std::istringstream stream(run(lines).out);
+  std::size_t number = 0;
+  for (std::string line; std::getline(stream, line); ++number) {
+    json::object object = json::parse(line).as_object();
+    CHECK(text(object, "schema") == "highwater.sweep/1");
+    object.erase("schema");
+    CHECK(object == swept.at("runs").at(number).as_object());
+  }
+  CHECK(number == 2);
+  CHECK(swept.at("runs").at(1).at("set").at("expandable_segments").as_string() == "True");
+}
+
+TEST_CASE("sweep: commas in brackets belong to one value", "[cli][sweep]") {
+  const std::string divisions = "[256:1,512:2,>:4]";
+  const json::object swept = output_of({"sweep", kOutOfMemory, "--memory-limit", "4GiB", "--set",
+                                        "roundup_power2_divisions=" + divisions + ",default"});
+  REQUIRE(swept.at("runs").as_array().size() == 2);
+  CHECK(swept.at("runs").at(0).at("peak") ==
+        replayed(kOutOfMemory, "roundup_power2_divisions:" + divisions, 4ULL << 30U).at("peak"));
+}
+
+TEST_CASE("sweep: another device has another limit than the one that failed", "[cli][sweep]") {
+  const json::object swept = output_of({"sweep", kOutOfMemory, "--set", "capacity=2700MiB,4GiB"});
+  CHECK(bytes(swept.at("runs").at(0).at("counts").at("ooms")) > 0);
+  CHECK(bytes(swept.at("runs").at(1).at("counts").at("ooms")) == 0);
+}
+
+TEST_CASE("sweep: the best rows, and how many there are besides", "[cli][sweep]") {
+  const std::string out =
+      run({"sweep", kOutOfMemory, "--set", "max_split_size_mb=32,64,128", "--top", "1"}).out;
+  CHECK_THAT(out, Contains("... 2 more"));
+  CHECK_THAT(out, Contains("128 "));
+}
+
+TEST_CASE("sweep: options of a plan", "[cli][sweep]") {
+  Arguments arguments = words("sweep " + kPlan + " --set batch=1,2,4 --set checkpoint=none,full");
+  const json::object swept = output_of(arguments);
+  const json::array& runs = swept.at("runs").as_array();
+  REQUIRE(runs.size() == 6);
+  CHECK(runs[3].at("set").at("batch").as_string() == "2");
+  CHECK(runs[3].at("set").at("checkpoint").as_string() == "full");
+  const json::object simulated =
+      json_of("simulate --model gpt2 --batch 2 --seq 128 --checkpoint full");
+  CHECK(bytes(runs[3].at("peak").at("reserved_bytes")) ==
+        bytes(simulated.at("peak").at("reserved_bytes")));
+}
+
+TEST_CASE("sweep: a plan that cannot be is one of the rows", "[cli][sweep]") {
+  const json::object swept = output_of(words("sweep " + kPlan + " --set attention=eager,thrifty"));
+  CHECK_FALSE(swept.at("runs").at(0).as_object().contains("problem"));
+  CHECK_THAT(text(swept.at("runs").at(1).as_object(), "problem"), Contains("thrifty"));
+}
+
+TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
+  const json::object explained = device_of(words("explain " + kPlan + " --capacity 1GiB"));
+  CHECK(text(explained, "cause") == "capacity");
+  bool is_saved = false;
+  for (const json::value& entry : explained.at("counterfactuals").as_array()) {
+    if (text(entry.as_object(), "kind") != "more_memory") {
+      continue;
+    }
+    const std::uint64_t limit =
+        bytes(explained.at("oom").at("limit_bytes")) + bytes(entry.at("bytes"));
+    const json::object simulated =
+        json_of("simulate " + kPlan + " --capacity " + std::to_string(limit));
+    CHECK(entry.at("survives").as_bool() == survives(simulated));
+    is_saved = is_saved || survives(simulated);
+  }
+  CHECK(is_saved);
+}
+
+TEST_CASE("what-if: wrong usage exits with 2 and says what was meant", "[cli][errors]") {
+  const auto [arguments, message] = GENERATE(table<Arguments, std::string>({
+      {{"explain"}, "give a FILE (snapshot or trace), or a plan with --model"},
+      {{"advise"}, "give a FILE (snapshot or trace), or a plan with --model"},
+      {{"explain", kVector, kVector}, "one FILE at a time"},
+      {{"explain", kVector, "--batch", "4"}, "--batch belongs to a plan"},
+      {{"advise", kVector, "--model", "gpt2"}, "--model belongs to a plan"},
+      {{"sweep", kVector, "--checkpoint", "full"}, "--checkpoint belongs to a plan"},
+      {{"explain", kVector, "--top", "0"}, "--top 0: write 1 or more"},
+      {{"sweep", kVector, "--top", "0"}, "--top 0: write 1 or more"},
+      {{"sweep", kVector, "--set", "max_splt_size_mb=64"}, "did you mean max_split_size_mb?"},
+      {{"sweep", kVector, "--set", "max_split_size_mb=1"}, "too small, must be > 20"},
+      {{"sweep", kVector, "--set", "capacity=80 Gigs"}, "not a size"},
+      {{"sweep", kOutOfMemory, "--set", "fraction=0.5"}, "give --capacity or --gpu too"},
+      {{"sweep", kVector, "--set", "fraction=2"}, "not a number between 0 and 1"},
+      {{"sweep", kVector, "--set", "memory-limit=auto"}, "there are no values to choose from"},
+      {{"sweep", kVector, "--set", "batch=1,2"}, "--set batch: an option of a plan"},
+      {{"sweep", kVector, "--set", "torch=1.0"}, "no such version preset"},
+      {{"sweep", kVector, "--set", "expandable_segments"}, "write key=value"},
+      {{"sweep", kVector, "--set", "expandable_segments="}, "write key=value"},
+      {{"sweep", kVector, "--format", "yaml"}, "--format yaml: unknown format"},
+  }));
+  CAPTURE(arguments);
+  const CommandRun result = run(arguments);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(result.out.empty());
+  CHECK_THAT(result.err, Contains(message));
+}
+
+TEST_CASE("what-if: a file that stops in the middle", "[cli][errors]") {
+  const std::string content = test::read_file(kOutOfMemory);
+  const test::TempDir folder;
+  const std::string cut = (folder.path() / "cut.hwt.xz").string();
+  test::write_file(cut, content.substr(0, content.size() / 2));
+  for (const std::string command : {"explain", "advise", "sweep"}) {
+    const CommandRun result = run({command, cut});
+    CAPTURE(command);
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, Contains("cut.hwt.xz"));
+  }
+}
+
+TEST_CASE("what-if: real recordings that ran out of memory", "[cli][truth]") {
+  if (is_shared_data_absent()) {
+    return;
+  }
+  const std::string name = GENERATE("gpt2-fp32-varlen-limit2800", "gpt2-fp32-varlen-capacity2700",
+                                    "gpt2-fp32-varlen-capacity2800", "gpt2-fp32-varlen-limit2720");
+  CAPTURE(name);
+  const json::object explained = device_of({"explain", truth(name)});
+  CHECK(text(explained, "cause") == "fragmentation");
+  CHECK(explained.at("reproduced").as_bool());
+  const json::object* expandable = find_conf(explained, "expandable_segments:True");
+  REQUIRE(expandable != nullptr);
+  CHECK(expandable->at("survives").as_bool());
+  CHECK(check_counterfactuals(truth(name), explained) >= 2);
+  CHECK(text(device_of({"advise", truth(name)}), "advice") == "expandable_segments:True");
+}
+
+TEST_CASE("what-if: the same run was recorded with the advised setting, and survived",
+          "[cli][truth]") {
+  if (is_shared_data_absent()) {
+    return;
+  }
+  const json::object recorded =
+      device_of({"explain", truth("gpt2-fp32-varlen-expandable-limit2800")});
+  CHECK(recorded.at("oom").is_null());
+  const json::object explained = device_of({"explain", truth("gpt2-fp32-varlen-limit2800")});
+  const json::object* expandable = find_conf(explained, "expandable_segments:True");
+  REQUIRE(expandable != nullptr);
+  // The recording that failed ends there; the other one went on to longer sequences.
+  CHECK(bytes(expandable->at("peak_reserved_bytes")) < bytes(recorded.at("peak_reserved_bytes")));
+  CHECK(bytes(recorded.at("peak_reserved_bytes")) < 2800ULL << 20U);
+}
+
+TEST_CASE("what-if: a limit on splitting that is in the way", "[cli][truth]") {
+  if (is_shared_data_absent()) {
+    return;
+  }
+  const std::string file = truth("gpt2-fp32-varlen-split64-limit2800");
+  const json::object explained = device_of({"explain", file});
+  CHECK(text(explained, "cause") == "fragmentation");
+  CHECK(check_counterfactuals(file, explained) >= 2);
+  CHECK_FALSE(device_of({"advise", file}).at("advice").is_null());
+}
+
+TEST_CASE("what-if: a failure that no setting prevents", "[cli][truth]") {
+  if (is_shared_data_absent()) {
+    return;
+  }
+  const json::object advised = device_of({"advise", truth("gpt2-ampbf16-varlen-limit6800")});
+  CHECK(advised.at("advice").is_null());
+  CHECK_THAT(text(advised, "verdict"), Contains("no settings save this run"));
+}
+
+TEST_CASE("advise: refuses where the file does not allow it, and says why", "[cli][truth]") {
+  if (is_shared_data_absent()) {
+    return;
+  }
+  const auto [name, reason] = GENERATE(table<std::string, std::string>({
+      {"docubox__tiny_no_trace", "there are no allocation requests"},
+      {"drisspg__mini_trimmed_inconsistent", "entries are missing"},
+      {"cherryni2022__lm_large_bwd_ringtruncated", "misses the recorded peak by 19 %"},
+  }));
+  const json::object advised = device_of({"advise", kShared + "/snapshots/" + name + ".pickle.xz"});
+  CAPTURE(name);
+  CHECK_FALSE(advised.at("trusted").as_bool());
+  CHECK(advised.at("advice").is_null());
+  CHECK_THAT(text(advised, "verdict"), Contains(reason));
+}
+
+TEST_CASE("explain: blocks older than a recording are no steps", "[cli][truth]") {
+  if (is_shared_data_absent()) {
+    return;
+  }
+  const json::object explained =
+      device_of({"explain", kShared + "/snapshots/docubox__tiny_no_trace.pickle.xz"});
+  CHECK(bytes(explained.at("drift").at("steps")) == 0);
+  CHECK(explained.at("drift").at("leaks").as_array().empty());
+}
