@@ -2,46 +2,14 @@
 #include <ostream>
 
 #include <boost/json.hpp>
-#include <boost/program_options/value_semantic.hpp>
-#include <fmt/format.h>
 
 #include "tools/advise_report.hpp"
 #include "tools/advise_run.hpp"
 #include "tools/commands.hpp"
+#include "tools/subject_question.hpp"
 
 namespace highwater {
 namespace {
-
-namespace po = boost::program_options;
-
-struct AdviseCommand {
-  SubjectRequest subject;
-  OutputFormat format = OutputFormat::table;
-  std::size_t top = 0;
-};
-
-OptionParser option_parser() {
-  OptionParser parser(command("advise"));
-  add_subject_options(parser);
-  parser.add()("top", po::value<std::int64_t>()->default_value(8)->value_name("N"),
-               "rows of each list");
-  parser.add_format();
-  return parser;
-}
-
-AdviseCommand parse(const Arguments& arguments) {
-  const po::variables_map values = option_parser().parse(arguments);
-  AdviseCommand result;
-  std::vector<std::string> problems;
-  collect_problems(problems, [&] { result.format = output_format(values); });
-  const auto top = values["top"].as<std::int64_t>();
-  if (top < 1) {
-    problems.push_back(fmt::format("--top {}: write 1 or more", top));
-  }
-  result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
-  result.subject = read_subject_options(values, std::move(problems));
-  return result;
-}
 
 void write_json(const std::vector<AdviceReport>& reports, std::ostream& out) {
   boost::json::object root{{"schema", "highwater.advise/1"}};
@@ -52,17 +20,17 @@ void write_json(const std::vector<AdviceReport>& reports, std::ostream& out) {
   out << root << "\n";
 }
 
-void write(const std::vector<AdviceReport>& reports, const AdviseCommand& command,
+void write(const std::vector<AdviceReport>& reports, const SubjectQuestion& question,
            std::ostream& out) {
-  if (command.format == OutputFormat::json) {
+  if (question.format == OutputFormat::json) {
     write_json(reports, out);
   } else if (reports.empty()) {
     out << "The file holds no device with memory or events.\n";
   } else {
     for (const AdviceReport& report : reports) {
-      out << (command.format == OutputFormat::csv
+      out << (question.format == OutputFormat::csv
                   ? format_csv(advice_table(report, std::size_t{1} << 20, true))
-                  : advice_text(report, command.format, command.top));
+                  : advice_text(report, question.format, question.top));
     }
   }
 }
@@ -70,12 +38,12 @@ void write(const std::vector<AdviceReport>& reports, const AdviseCommand& comman
 }  // namespace
 
 ExitCode run_advise(const Arguments& arguments, std::ostream& out) {
-  const AdviseCommand command = parse(arguments);
+  const SubjectQuestion question = read_question(command("advise"), arguments);
   std::vector<AdviceReport> reports;
-  for (Subject& subject : read_subjects(command.subject)) {
+  for (Subject& subject : read_subjects(question.subject)) {
     reports.push_back(advise(std::move(subject)));
   }
-  write(reports, command, out);
+  write(reports, question, out);
   return ExitCode::ok;
 }
 
