@@ -26,6 +26,13 @@ struct FsdpContext {
   std::vector<FsdpParamGroup*> post_forward_order;
   bool offload_to_cpu = false;    ///< CPUOffloadPolicy(pin_memory=True)
   bool reduces_gradients = true;  ///< set_requires_gradient_sync()
+  bool is_last_backward = true;   ///< set_is_last_backward()
+  bool reshards_after_backward = true;  ///< set_reshard_after_backward()
+
+  /// All three, as a pipeline's stage sets them.
+  void set_last_backward(bool is_last) {
+    reduces_gradients = is_last_backward = reshards_after_backward = is_last;
+  }
 };
 
 class FsdpParamGroup {
@@ -55,6 +62,7 @@ class FsdpParamGroup {
   void unshard();
   void wait_for_unshard();
   void reshard();
+  void reshard_after_backward();
   void backward_prefetch();
   void keep_unreduced();
   void reduce();
