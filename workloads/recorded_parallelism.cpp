@@ -229,17 +229,22 @@ void read_fsdp2_tensor_parallel(const Field& dist, Parallelism& parallel) {
   }
 }
 
-constexpr std::array<std::string_view, 15> kPipelineFields{
-    "kind",   "pp",      "rank",        "schedule",      "chunks", "data",              "dp", "mp",
-    "reduce", "reshard", "bucket_view", "bucket_cap_mb", "tp",     "sequence_parallel",
-    "loss_parallel"};
+constexpr std::array<std::string_view, 15> kPipelineFields{"kind",         "pp",
+                                                           "rank",         "schedule",
+                                                           "chunks",       "data",
+                                                           "dp",           "mp",
+                                                           "reduce",       "reshard",
+                                                           "bucket_view",  "bucket_cap_mb",
+                                                           "tp",           "sequence_parallel",
+                                                           "loss_parallel"};
 
 constexpr std::array<std::pair<std::string_view, DataParallel>, 2> kStageKinds{{
     {"ddp", DataParallel::ddp},
     {"fsdp2", DataParallel::fsdp2},
 }};
 
-/// fully_shard keeps what it gathered, and DDP has buckets of 25 MiB, unless the case says otherwise.
+/// fully_shard keeps what it gathered, and DDP has buckets of 25 MiB, unless the case says
+/// otherwise.
 void read_data_parallel_stages(const Field& dist, Parallelism& parallel) {
   const auto data = dist.find("data");
   if (!data) {

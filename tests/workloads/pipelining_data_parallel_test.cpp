@@ -55,13 +55,10 @@ TrainingPlan sharded_plan(int rank, int micro_batches) {
 /// pp 2 x dp 2 x tp 2, ranks 0 to 3 on the first stage.
 TrainingPlan three_axes(int rank) {
   TrainingPlan plan = sharded_plan(rank, 4);
-  plan.model = {"small", "a test",
-                PlainConfig{.vocab = kVocab,
-                            .dim = kHidden,
-                            .ffn = 96,
-                            .layers = 8,
-                            .heads = 4,
-                            .kv_heads = 2}};
+  plan.model = {
+      "small", "a test",
+      PlainConfig{
+          .vocab = kVocab, .dim = kHidden, .ffn = 96, .layers = 8, .heads = 4, .kv_heads = 2}};
   plan.loss.kind = LossKind::flat;
   plan.parallel.tp = 2;
   plan.parallel.tp_kind = TensorParallel::dtensor;

@@ -65,13 +65,14 @@ constexpr std::array kPipelineRules{
          },
          "static-graph with pp: stages call DistributedDataParallel in no_sync() only, so that it "
          "never learns the graph; leave it out"},
-    Rule{[](const Facts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
-         },
-         "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are a "
-         "view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); give "
-         "--loss-parallel too"},
+    Rule{
+        [](const Facts& f) {
+          const Parallelism& p = f.plan->parallel;
+          return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
+        },
+        "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are a "
+        "view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); give "
+        "--loss-parallel too"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_naive(f) && p.dp * p.tp > 1;
@@ -111,13 +112,14 @@ constexpr std::array kPipelineGaps{
            return is_torch_pipeline(f) && is_fsdp2(p) && p.fsdp.replicas > 1;
          },
          "dp-replicate with pp: not supported yet by the simulation; leave one of them out"},
-    Rule{[](const Facts& f) {
-           const Ddp& ddp = f.plan->parallel.ddp;
-           return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
-                  (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
-         },
-         "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; leave "
-         "them out"},
+    Rule{
+        [](const Facts& f) {
+          const Ddp& ddp = f.plan->parallel.ddp;
+          return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
+                 (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
+        },
+        "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; leave "
+        "them out"},
     Rule{[](const Facts& f) {
            return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
                   !has_plain_names(*f.plan);
