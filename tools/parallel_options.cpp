@@ -114,7 +114,8 @@ void add_fsdp_options(OptionParser& parser) {
                     (choices(kMixedDTypes) + "; type of the gradients that FSDP reduces").c_str())(
       "reshard", text_value("W"),
       (choices(kReshards) +
-       "; which blocks FSDP2 frees after their forward (reshard_after_forward)")
+       "; which blocks FSDP2 frees after their forward (reshard_after_forward); with --pp never, "
+       "unless given (torchtitan 01/2025 parallelize_llama.py)")
           .c_str())("dp-replicate", text_value("N"),
                     "HSDP: the dp ranks hold so many copies, each sharded over dp / N");
 }
@@ -206,6 +207,9 @@ void read_parallel_options(PlanReader& reader, Parallelism& parallel) {
   read_ddp_options(reader, parallel.ddp);
   reader.word("param-dtype", kMixedDTypes, parallel.fsdp.param_dtype);
   reader.word("reduce-dtype", kMixedDTypes, parallel.fsdp.reduce_dtype);
+  if (parallel.pp > 1 && is_fsdp2(parallel)) {
+    parallel.fsdp.reshard = Reshard::never;
+  }
   reader.word("reshard", kReshards, parallel.fsdp.reshard);
   reader.count("dp-replicate", parallel.fsdp.replicas, 1, kMostRanks);
   read_megatron(reader, parallel);

@@ -180,6 +180,9 @@ class Training {
     if (spread_) {
       spread_->run();
     } else if (pipelining_) {
+      // sdpa_kernel() surrounds the schedule's step.
+      const eager::Scoped<std::optional<SdpaBackend>> backend(runtime_.sdpa_backend,
+                                                              forced_backend(plan_.attention));
       pipelining_->run();
     } else if (pipeline_) {
       pipeline_->run(step);

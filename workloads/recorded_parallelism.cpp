@@ -229,8 +229,39 @@ void read_fsdp2_tensor_parallel(const Field& dist, Parallelism& parallel) {
   }
 }
 
-constexpr std::array<std::string_view, 5> kPipelineFields{"kind", "pp", "rank", "schedule",
-                                                          "chunks"};
+constexpr std::array<std::string_view, 15> kPipelineFields{"kind",         "pp",
+                                                           "rank",         "schedule",
+                                                           "chunks",       "data",
+                                                           "dp",           "mp",
+                                                           "reduce",       "reshard",
+                                                           "bucket_view",  "bucket_cap_mb",
+                                                           "tp",           "sequence_parallel",
+                                                           "loss_parallel"};
+
+constexpr std::array<std::pair<std::string_view, DataParallel>, 2> kStageKinds{{
+    {"ddp", DataParallel::ddp},
+    {"fsdp2", DataParallel::fsdp2},
+}};
+
+/// fully_shard keeps what it gathered, and DDP has buckets of 25 MiB, unless the case says
+/// otherwise.
+void read_data_parallel_stages(const Field& dist, Parallelism& parallel) {
+  const auto data = dist.find("data");
+  if (!data) {
+    return;
+  }
+  parallel.dp_kind = word(*data, kStageKinds);
+  parallel.dp = dist.at("dp").small_count();
+  if (is_fsdp2(parallel)) {
+    parallel.fsdp.param_dtype = read_mixed(dist, "mp");
+    parallel.fsdp.reduce_dtype = read_mixed(dist, "reduce");
+    parallel.fsdp.reshard = dist.find("reshard") ? read_reshard(dist) : Reshard::never;
+  } else {
+    const auto cap = dist.find("bucket_cap_mb");
+    parallel.ddp.bucket_cap_mb = cap ? cap->real() : 25.0;
+    parallel.ddp.bucket_view = flag(dist, "bucket_view");
+  }
+}
 
 constexpr std::array<std::pair<std::string_view, PipelineSchedule>, 4> kPipelineSchedules{{
     {"naive", PipelineSchedule::naive},
@@ -247,6 +278,13 @@ void read_pipeline(const Field& dist, Parallelism& parallel) {
   parallel.schedule = word(dist.at("schedule"), kPipelineSchedules);
   if (const auto chunks = dist.find("chunks")) {
     parallel.chunks = chunks->small_count();
+  }
+  read_data_parallel_stages(dist, parallel);
+  if (const auto tp = dist.find("tp")) {
+    parallel.tp = tp->small_count();
+    parallel.tp_kind = TensorParallel::dtensor;
+    parallel.sequence_parallel = flag(dist, "sequence_parallel");
+    parallel.loss_parallel = flag(dist, "loss_parallel");
   }
 }
 

@@ -5,11 +5,14 @@
 
 A case is one of record.py's; its "dist" is
   {"kind": "pp", "pp": N, "rank": R, "schedule": "gpipe" | "1f1b" | "interleaved", "chunks": C,
-   "data": "none" | "ddp" | "fsdp2", "dp": D, "mp": TYPE, "reduce": TYPE}
-and its "grad_accum" the number of micro-batches of "batch" sequences each. The other ranks do not exist: what is
-received has no values. "init" is meta (as torchtitan does it) or cpu.
+   "data": "ddp" | "fsdp2", "dp": D, "tp": T, and what record.py knows for these kinds}
+and its "grad_accum" the number of micro-batches of "batch" sequences each. Ranks are counted along tp, then dp, then pp
+(torchtitan's mesh). fully_shard keeps gathered parameters after forward unless "reshard" is true (torchtitan's
+apply_fsdp under pp). The other ranks do not exist: what is received has no values. "init" is meta (as torchtitan does
+it) or cpu.
 """
 
+import contextlib
 import copy
 import json
 import os
@@ -94,6 +97,7 @@ def make_stage_class(torch, models):
         def __init__(self, whole, first, last, begin, end):
             super().__init__()
             self.rope = whole.rope
+            self.parts = 1  # of the sequence, of which a stage behind the first is given one
             self.tok_embeddings = whole.tok_embeddings if first else None
             self.layers = nn.ModuleList(list(whole.layers)[begin:end])
             self.norm = whole.norm if last else None
@@ -103,7 +107,8 @@ def make_stage_class(torch, models):
             h = self.tok_embeddings(tokens) if self.tok_embeddings else tokens
             width, theta = self.rope
             step = torch.arange(0, width, 2, device=tokens.device, dtype=torch.float32) / width
-            angle = torch.outer(torch.arange(tokens.shape[1], device=tokens.device).float(), theta ** -step)
+            length = tokens.shape[1] * (1 if self.tok_embeddings else self.parts)
+            angle = torch.outer(torch.arange(length, device=tokens.device).float(), theta ** -step)
             angle = torch.cat((angle, angle), dim=-1)
             cos, sin = angle.cos().to(h.dtype), angle.sin().to(h.dtype)
             for layer in self.layers:
@@ -174,22 +179,74 @@ def make_stage_class(torch, models):
     return stage_class
 
 
-def build_stages(torch, models, case, whole):
+def make_mesh(torch, dist):
+    """torchtitan's ParallelDims.build_mesh: dimensions of one rank are left out."""
+    from torch.distributed.device_mesh import init_device_mesh
+    sizes = {name: dist.get(name, 1) for name in ("pp", "dp", "tp") if dist.get(name, 1) > 1}
+    return init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
+
+
+def parallelize(torch, models, dist, whole, part, mesh):
+    """torchtitan's parallelize_llama without its data parallelism. A stage has the names of `whole`."""
+    from torch.distributed.tensor.parallel import parallelize_module
+    if dist.get("tp", 1) == 1:
+        return
+    plan, block_plan = models.tensor_parallel_plan(whole, dist.get("sequence_parallel", False),
+                                                   dist.get("loss_parallel", False))
+    parallelize_module(part, mesh["tp"], plan)
+    for block in part.layers:
+        parallelize_module(block, mesh["tp"], block_plan)
+    if dist.get("sequence_parallel"):
+        part.parts = dist["tp"]
+
+
+def shard(torch, dist, part, mesh):
+    """torchtitan's apply_fsdp of a stage."""
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    dtypes = {None: None, "bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+    policy = MixedPrecisionPolicy(param_dtype=dtypes[dist.get("mp")], reduce_dtype=dtypes[dist.get("reduce")])
+    options = dict(mesh=mesh["dp"], mp_policy=policy, reshard_after_forward=dist.get("reshard", False))
+    for block in blocks_of_stage(part):
+        fully_shard(block, **options)
+    fully_shard(part, **options)
+
+
+def blocks_of_stage(part):
+    if hasattr(part, "backbone") and hasattr(part.backbone, "layers"):
+        return part.backbone.layers
+    return part.h if hasattr(part, "h") else part.layers
+
+
+def replicate(torch, dist, part, mesh):
+    from torch.nn.parallel import DistributedDataParallel
+    return DistributedDataParallel(part, device_ids=[0], process_group=mesh["dp"].get_group(),
+                                   bucket_cap_mb=dist.get("bucket_cap_mb", 25),
+                                   gradient_as_bucket_view=dist.get("bucket_view", False))
+
+
+def build_stages(torch, models, case, whole, mesh):
     from torch.distributed.pipelining import PipelineStage
     dist = case["dist"]
+    data = dist.get("data", "none")
+    own = dist["rank"] // (dist.get("dp", 1) * dist.get("tp", 1))
     count = dist["pp"] * (dist.get("chunks", 2) if dist["schedule"] == "interleaved" else 1)
     points = [0, *split_points(len(models.blocks_of(whole)), count), len(models.blocks_of(whole))]
     stage_class = make_stage_class(torch, models)(whole)
     stages = []
-    for index in range(dist["rank"], count, dist["pp"]):
+    for index in range(own, count, dist["pp"]):
         part = stage_class(copy.deepcopy(whole), index == 0, index == count - 1, points[index], points[index + 1])
+        parallelize(torch, models, dist, whole, part, mesh)
+        if data == "fsdp2":
+            shard(torch, dist, part, mesh)
         if case["init"] == "meta":
             part.to_empty(device="cuda")
             record.refill(torch, part, "cuda")
         else:
             part.to("cuda")
         part.train()
-        stages.append(PipelineStage(part, index, count, torch.device("cuda")))
+        if data == "ddp":
+            part = replicate(torch, dist, part, mesh)
+        stages.append(PipelineStage(part, index, count, torch.device("cuda"), group=mesh["pp"].get_group()))
     return stages
 
 
@@ -205,6 +262,13 @@ def loss_function(torch, case, whole):
         size, function = whole.config.vocab_size, whole.loss_function
         return lambda logits, labels: function(logits=logits, labels=labels, vocab_size=size)
     return lambda logits, labels: record.causal_loss(torch, logits, labels, case["loss"])
+
+
+def loss_context(dist):
+    if not dist.get("loss_parallel"):
+        return contextlib.nullcontext()
+    from torch.distributed.tensor.parallel import loss_parallel
+    return loss_parallel()
 
 
 class Phases:
@@ -234,14 +298,17 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
     if dist["schedule"] == "naive":
         return train_naive(torch, models, case, rec, report)
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
-    start_group(torch, dist["rank"], dist["pp"])
+    start_group(torch, dist["rank"], dist["pp"] * dist.get("dp", 1) * dist.get("tp", 1))
+    mesh = make_mesh(torch, dist)
     rec.mark("group")
     whole, report["model"] = models.build(case, case["init"], dtype, tiny)
     models.set_recompute(whole, case["checkpoint"])
-    stages = build_stages(torch, models, case, whole)
+    stages = build_stages(torch, models, case, whole, mesh)
     parts = torch.nn.ModuleList(stage.submod for stage in stages)
     width = case_width(whole)
-    patch_shapes(torch, (torch.empty((case["batch"], case["seq"], width), dtype=dtype, device="meta"),))
+    shape = (case["batch"], case["seq"] // (dist.get("tp", 1) if dist.get("sequence_parallel") else 1), width)
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(dist.get("mp"), dtype)
+    patch_shapes(torch, (torch.empty(shape, dtype=dtype, device="meta"),))
     rec.mark("model")
     phases = Phases(rec)
     for stage in stages:
@@ -252,7 +319,8 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
     report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in parts.named_buffers()]
     if "transformers" in sys.modules:
         report["transformers"] = sys.modules["transformers"].__version__
-    optimizer = record.make_optimizer(torch, case, parts)
+    is_mixed = dist.get("tp", 1) > 1 and dist.get("data", "none") == "none"
+    optimizer = record.make_optimizer(torch, {**case, "dist": {**dist, "kind": "tp"}} if is_mixed else case, parts)
     rec.mark("optimizer")
     rec.label(record.block_labels(parts, optimizer))
     report["sequence_lengths"] = record.sequence_lengths(case)
@@ -271,12 +339,13 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
         rec.label((("input", tokens), ("input", labels)))
         losses = []
         phases.begin(step)
-        if first:
-            schedule.step(tokens)
-        elif last:
-            schedule.step(target=labels, losses=losses)
-        else:
-            schedule.step()
+        with loss_context(dist):
+            if first:
+                schedule.step(tokens)
+            elif last:
+                schedule.step(target=labels, losses=losses)
+            else:
+                schedule.step()
         loss = torch.mean(torch.stack(losses)) if last else torch.tensor([-1.0])
         phases.end()
         rec.label(record.block_labels(parts, optimizer))
@@ -291,7 +360,7 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
             rec.mark("zero_grad", step)
         rec.mark("step_end", step)
     report["_snapshot"] = rec.snapshot()
-    report["loss"] = float(loss.detach().cpu())
+    report["loss"] = None if dist.get("loss_parallel") else float(loss.detach().cpu())
 
 
 def device_map_of(case, whole):

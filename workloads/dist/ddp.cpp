@@ -93,6 +93,14 @@ models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   return outputs;
 }
 
+void DistributedDataParallel::stage_backward(int /*chunk*/, bool is_last,
+                                             const std::function<void()>& backward) {
+  if (is_last) {
+    reducer_.prepare_for_backward();
+  }
+  backward();
+}
+
 // _pre_forward.
 void DistributedDataParallel::before_forward() {
   const bool has_gradients = group_.runtime().grad_enabled;

@@ -27,6 +27,9 @@ class DistributedDataParallel : public Wrapper {
   /// no_sync(): forward and backward without it reduce nothing.
   void set_gradient_sync(bool syncs) override { syncs_gradients_ = syncs; }
 
+  /// A stage's forwards are all within no_sync(); its last backward asks the reducer itself.
+  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
+
   [[nodiscard]] const Reducer& reducer() const { return reducer_; }
 
  private:

@@ -56,6 +56,12 @@ void FsdpParamGroup::reshard() {
   is_unsharded_ = false;
 }
 
+void FsdpParamGroup::reshard_after_backward() {
+  if (context_.reshards_after_backward) {
+    reshard();
+  }
+}
+
 void FsdpParamGroup::pre_forward() {
   phase_ = FsdpPhase::forward;
   unshard();
@@ -104,7 +110,7 @@ void FsdpParamGroup::post_backward() {
 }
 
 void FsdpParamGroup::keep_unreduced() {
-  reshard();
+  reshard_after_backward();
   for (FsdpParam& param : params_) {
     param.to_accumulated_grad_if_needed();
   }
@@ -119,7 +125,7 @@ void FsdpParamGroup::reduce() {
       grads.push_back(std::move(grad));
     }
   }
-  reshard();
+  reshard_after_backward();
   if (grads.empty()) {
     return;
   }

@@ -24,8 +24,15 @@ struct FsdpContext {
   eager::Tensor all_gather_state;      ///< of the last group in forward
   eager::Tensor reduce_scatter_state;  ///< input of the last reduction
   std::vector<FsdpParamGroup*> post_forward_order;
-  bool offload_to_cpu = false;    ///< CPUOffloadPolicy(pin_memory=True)
-  bool reduces_gradients = true;  ///< set_requires_gradient_sync()
+  bool offload_to_cpu = false;          ///< CPUOffloadPolicy(pin_memory=True)
+  bool reduces_gradients = true;        ///< set_requires_gradient_sync()
+  bool is_last_backward = true;         ///< set_is_last_backward()
+  bool reshards_after_backward = true;  ///< set_reshard_after_backward()
+
+  /// All three, as a pipeline's stage sets them.
+  void set_last_backward(bool is_last) {
+    reduces_gradients = is_last_backward = reshards_after_backward = is_last;
+  }
 };
 
 class FsdpParamGroup {
@@ -55,6 +62,7 @@ class FsdpParamGroup {
   void unshard();
   void wait_for_unshard();
   void reshard();
+  void reshard_after_backward();
   void backward_prefetch();
   void keep_unreduced();
   void reduce();

@@ -7,8 +7,11 @@ namespace highwater::dist {
 using eager::Placement;
 using eager::Tensor;
 
-FsdpTensorParallel::FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan)
-    : model_(model), tensor_parallel_(model, plan), fully_shard_(model, plan.parallel) {
+FsdpTensorParallel::FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan,
+                                       bool is_first)
+    : model_(model),
+      tensor_parallel_(model, plan, is_first),
+      fully_shard_(model, plan.parallel, is_first) {
   const std::vector<Tensor> wholes = tensor_parallel_.parameters();
   const std::vector<Tensor> shards = fully_shard_.parameters();
   for (std::size_t i = 0; i < wholes.size(); ++i) {
@@ -22,8 +25,8 @@ FsdpTensorParallel::FsdpTensorParallel(models::LanguageModel& model, const Train
 }
 
 // One dimension of the mesh after the other.
-void FsdpTensorParallel::clip_gradients() {
-  clip_grad_norm(model_.runtime(), parameters(), [this](const Tensor& partial) {
+void FsdpTensorParallel::clip(const std::vector<Tensor>& parameters) {
+  clip_grad_norm(model_.runtime(), parameters, [this](const Tensor& partial) {
     const Tensor over_dp = fully_shard_.resharding()->full_norm(partial);
     return tensor_parallel_.full_norm(over_dp);
   });

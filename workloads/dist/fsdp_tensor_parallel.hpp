@@ -15,8 +15,8 @@ namespace highwater::dist {
 
 class FsdpTensorParallel : public Wrapper {
  public:
-  /// `model` and `plan` must outlive the wrapper.
-  FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan);
+  /// `model` and `plan` must outlive the wrapper. `is_first`: of the process's models.
+  FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan, bool is_first = true);
 
   models::Outputs forward(models::Inputs inputs) override {
     return fully_shard_.forward(std::move(inputs));
@@ -30,9 +30,13 @@ class FsdpTensorParallel : public Wrapper {
     return fully_shard_.resharding();
   }
 
-  void clip_gradients() override;
+  void clip(const std::vector<eager::Tensor>& parameters) override;
 
   void set_gradient_sync(bool syncs) override { fully_shard_.set_gradient_sync(syncs); }
+
+  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override {
+    fully_shard_.stage_backward(chunk, is_last, backward);
+  }
 
  private:
   models::LanguageModel& model_;

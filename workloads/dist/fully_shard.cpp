@@ -88,8 +88,10 @@ void FsdpState::pre_forward(std::span<Tensor> arguments) {
   phase_ = FsdpPhase::forward;
   root_pre_forward();
   cast_forward_inputs(arguments);
-  group_.pre_forward();
-  register_post_backward_hook(arguments);
+  if (has_group()) {
+    group_.pre_forward();
+    register_post_backward_hook(arguments);
+  }
 }
 
 void FsdpState::root_pre_forward() {
@@ -159,7 +161,9 @@ void FsdpState::post_forward(std::span<Tensor> results) {
   if (phase_ == FsdpPhase::pre_backward) {
     return;
   }
-  group_.post_forward();
+  if (has_group()) {
+    group_.post_forward();
+  }
   register_pre_backward_hook(results);
   phase_ = FsdpPhase::idle;
   if (shared_.iteration_root == this) {
@@ -186,10 +190,13 @@ void FsdpState::pre_backward() {
     shared_.context.groups.shard.runtime().final_callbacks.emplace_back(
         [this] { root_post_backward_final_callback(); });
   }
-  group_.pre_backward();
+  if (has_group()) {
+    group_.pre_backward();
+  }
 }
 
-// Groups whose inputs needed no gradient, such as the root, are still gathered.
+// Groups whose inputs needed no gradient, such as the root, are still gathered. Before the last
+// backward nobody waits for reductions, and what was gathered in which order is not forgotten.
 void FsdpState::root_post_backward_final_callback() {
   for (const auto& state : shared_.states) {
     if (state->group_.is_unsharded()) {
@@ -197,14 +204,18 @@ void FsdpState::root_post_backward_final_callback() {
     }
     state->phase_ = FsdpPhase::idle;
     state->group_.set_idle();
-    state->group_.finalize_backward();
+    if (shared_.context.is_last_backward) {
+      state->group_.finalize_backward();
+    }
   }
-  shared_.context.post_forward_order.clear();
-  shared_.context.reduce_scatter_state.reset();
+  if (shared_.context.is_last_backward) {
+    shared_.context.post_forward_order.clear();
+    shared_.context.reduce_scatter_state.reset();
+  }
   shared_.is_callback_queued = false;
 }
 
-FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
+FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first)
     : model_(model),
       shared_{.context = context_of(model.runtime(), plan), .states = {}},
       resharding_(shared_.context.groups.shard) {
@@ -221,7 +232,7 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan)
   shard(model, place, true);
   std::ranges::rotate(shared_.states, std::prev(shared_.states.end()));  // the root comes first
   if (is_on_meta) {
-    if (!shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
+    if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
       init_gpu_context(model.runtime());
     }
     to_empty(model);
@@ -266,13 +277,30 @@ void FullyShard::to_empty(nn::Module& module) {
 
 models::Outputs FullyShard::forward(models::Inputs inputs) {
   FsdpState& root = *shared_.states.front();
-  root.pre_forward({});
+  root.pre_forward({&inputs.hidden_states, 1});
   models::Outputs outputs = model_.forward(std::move(inputs));
-  std::vector<Tensor> results{outputs.loss, outputs.logits};
+  std::vector<Tensor> results{outputs.loss, outputs.logits, outputs.hidden_states};
   results.insert(results.end(), outputs.logit_chunks.begin(), outputs.logit_chunks.end());
   results.push_back(outputs.encoder_states);
   root.post_forward(results);
   return outputs;
+}
+
+// run_post_backward in stage.py. The callback at the end of each backward finds that it was not the
+// last, so reductions are waited for in the next step only.
+void FullyShard::stage_backward(int /*chunk*/, bool is_last,
+                                const std::function<void()>& backward) {
+  shared_.context.set_last_backward(false);
+  backward();
+  if (!is_last) {
+    return;
+  }
+  shared_.context.set_last_backward(true);
+  for (const auto& state : shared_.states) {
+    if (state->has_group()) {
+      state->group().post_backward();
+    }
+  }
 }
 
 std::vector<Tensor> FullyShard::parameters() const {
@@ -292,11 +320,11 @@ void FullyShard::share_found_inf(const Tensor& found_inf) {
 }
 
 // Gradients on the host are clipped there; sums over the ranks are another backend's.
-void FullyShard::clip_gradients() {
+void FullyShard::clip(const std::vector<Tensor>& parameters) {
   if (shared_.context.offload_to_cpu) {
     return;
   }
-  clip_grad_norm(model_.runtime(), parameters(),
+  clip_grad_norm(model_.runtime(), parameters,
                  [this](const Tensor& partial) { return resharding_.full_norm(partial); });
 }
 

@@ -40,6 +40,9 @@ class FsdpState {
 
   [[nodiscard]] FsdpParamGroup& group() { return group_; }
 
+  /// Whether fully_shard found parameters that no child has: a stage's root may have none.
+  [[nodiscard]] bool has_group() { return !group_.params().empty(); }
+
  private:
   void root_pre_forward();
   void lazy_init();
@@ -57,15 +60,15 @@ class FsdpState {
 class FullyShard : public Wrapper {
  public:
   /// `model` must outlive the wrapper. Its parameters are this rank's shards afterwards; a model on
-  /// meta gets its blocks (to_empty) after it was sharded.
-  FullyShard(models::LanguageModel& model, const Parallelism& plan);
+  /// meta gets its blocks (to_empty) after it was sharded. `is_first`: of the process's models.
+  FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first = true);
 
   models::Outputs forward(models::Inputs inputs) override;
 
   [[nodiscard]] std::vector<eager::Tensor> parameters() const override;
 
   /// Norms of shards are summed over the ranks before they are used.
-  void clip_gradients() override;
+  void clip(const std::vector<eager::Tensor>& parameters) override;
 
   /// DTensor's found_inf_reduce_handler: the largest of all ranks, by a functional all-reduce.
   void share_found_inf(const eager::Tensor& found_inf) override;
@@ -74,6 +77,9 @@ class FullyShard : public Wrapper {
 
   /// set_requires_gradient_sync().
   void set_gradient_sync(bool syncs) override { shared_.context.reduces_gradients = syncs; }
+
+  /// Nothing is reduced or given back in `backward`; after the last one all groups are by hand.
+  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
 
  private:
   void shard(nn::Module& module, ShardPlace place, bool reshards_after_forward);

@@ -34,7 +34,9 @@ enum class ColwiseOutput : std::uint8_t {
 /// Applies styles to modules of one model; owns what the parameters know of their layout.
 class ParallelStyles {
  public:
-  explicit ParallelStyles(DeviceMesh& mesh) : mesh_(mesh) {}
+  /// `tracks_random_state`: another model of the process has been cut already.
+  explicit ParallelStyles(DeviceMesh& mesh, bool tracks_random_state = false)
+      : mesh_(mesh), tracks_random_state_(tracks_random_state) {}
 
   ParallelStyles(const ParallelStyles&) = delete;
   ParallelStyles& operator=(const ParallelStyles&) = delete;
@@ -59,7 +61,7 @@ class ParallelStyles {
   void track_random_state();
 
   DeviceMesh& mesh_;
-  bool tracks_random_state_ = false;
+  bool tracks_random_state_;
   std::deque<eager::DTensorSpec> specs_;
 };
 

@@ -54,6 +54,12 @@ nn::Module& submodule(nn::Module& root, std::string_view path) {
   return *module;
 }
 
+// A pipeline's stage lacks what others have, and the plan's names without a module are passed over.
+// @pre the path has one name
+bool has_submodule(nn::Module& root, std::string_view name) {
+  return std::ranges::find(root.children(), name, &nn::Module::name) != root.children().end();
+}
+
 nn::Linear& linear(nn::Module& root, std::string_view path) {
   return dynamic_cast<nn::Linear&>(submodule(root, path));
 }
@@ -68,13 +74,16 @@ void init_gpu_context(eager::Runtime& runtime) {
 
 }  // namespace
 
-TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan& plan)
+TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan& plan,
+                               bool is_first)
     : model_(model),
       sequence_(plan.parallel.sequence_parallel),
       loss_parallel_(plan.parallel.loss_parallel),
       mesh_(model.runtime(), plan.parallel.tp, rank_place(plan.parallel).tp, plan.parallel.backend),
-      styles_(mesh_) {
-  model.runtime().lacks_fake_context = plan.init != ModelInit::meta;
+      styles_(mesh_, !is_first) {
+  if (is_first) {
+    model.runtime().lacks_fake_context = plan.init != ModelInit::meta;
+  }
   parallelize(has_plain_names(plan) ? kPlainNames : kTransformersNames);
   if (loss_parallel_) {
     model.runtime().parallel_cross_entropy = [this](const Tensor& logits, const Tensor& target) {
@@ -82,19 +91,25 @@ TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan&
     };
   }
   if (plan.init == ModelInit::meta && !is_fsdp2(plan.parallel)) {
-    init_gpu_context(model.runtime());
+    if (is_first) {
+      init_gpu_context(model.runtime());
+    }
     nn::move_to_cuda(model);
   }
 }
 
 void TensorParallel::parallelize(const ParallelNames& names) {
-  styles_.rowwise(dynamic_cast<nn::Embedding&>(submodule(model_, names.embedding)), sequence_);
-  if (sequence_) {
+  if (has_submodule(model_, names.embedding)) {
+    styles_.rowwise(dynamic_cast<nn::Embedding&>(submodule(model_, names.embedding)), sequence_);
+  }
+  if (sequence_ && has_submodule(model_, names.norm)) {
     styles_.sequence(submodule(model_, names.norm));
   }
-  styles_.colwise(linear(model_, names.head),
-                  sequence_ ? ColwiseInput::sequence : ColwiseInput::local,
-                  loss_parallel_ ? ColwiseOutput::dtensor : ColwiseOutput::replicated);
+  if (has_submodule(model_, names.head)) {
+    styles_.colwise(linear(model_, names.head),
+                    sequence_ ? ColwiseInput::sequence : ColwiseInput::local,
+                    loss_parallel_ ? ColwiseOutput::dtensor : ColwiseOutput::replicated);
+  }
   for (nn::Module* block : submodule(model_, names.blocks).children()) {
     parallelize_block(*block, names);
   }

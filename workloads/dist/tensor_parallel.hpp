@@ -35,8 +35,8 @@ struct ParallelNames {
 class TensorParallel : public Wrapper {
  public:
   /// `model` and `plan` must outlive the wrapper. A model on meta is brought to the
-  /// device, unless fully_shard does it later.
-  TensorParallel(models::LanguageModel& model, const TrainingPlan& plan);
+  /// device, unless fully_shard does it later. `is_first`: of the process's models.
+  TensorParallel(models::LanguageModel& model, const TrainingPlan& plan, bool is_first = true);
 
   models::Outputs forward(models::Inputs inputs) override {
     return model_.forward(std::move(inputs));

@@ -8,6 +8,7 @@
 #include "workloads/models/families.hpp"
 #include "workloads/models/rms_norm.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/pipelining/model_split.hpp"
 
 namespace highwater::models {
 
@@ -215,7 +216,7 @@ class PlainDecoder : public LanguageModel {
     Tensor h = tok_embeddings_ ? (*tok_embeddings_)(tokens) : inputs.hidden_states;
     Tensor step = steps();
     // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
-    Tensor angle = angles(step, tok_embeddings_ ? tokens.size(1) : h.size(1));
+    Tensor angle = angles(step, tok_embeddings_ ? tokens.size(1) : whole_length(h));
     Tables tables;
     tables.cos = eager::to_dtype(eager::cos(angle), h.dtype());
     tables.sin = eager::to_dtype(eager::sin(angle), h.dtype());
@@ -233,6 +234,10 @@ class PlainDecoder : public LanguageModel {
   }
 
  private:
+  [[nodiscard]] std::int64_t whole_length(const Tensor& states) const {
+    return states.size(1) * pipelining::sequence_parts(context().plan.parallel);
+  }
+
   // What follows the blocks. A stage's forward binds its last hidden states to h again.
   Outputs end(Tensor& h) const {
     Outputs out;

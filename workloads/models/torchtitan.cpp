@@ -9,6 +9,7 @@
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/pipelining/model_split.hpp"
 
 namespace highwater::models {
 
@@ -226,7 +227,9 @@ class Titan : public LanguageModel {
     const Tensor buffer = own_buffers().front().tensor;
     Tensor h = tok_embeddings_ ? (*tok_embeddings_)(inputs.input_ids) : inputs.hidden_states;
     // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
-    const std::int64_t length = tok_embeddings_ ? inputs.input_ids.size(1) : h.size(1);
+    const std::int64_t length =
+        tok_embeddings_ ? inputs.input_ids.size(1)
+                        : h.size(1) * pipelining::sequence_parts(context().plan.parallel);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
       h = run_block(block, i + static_cast<std::size_t>(part_.layers_before),

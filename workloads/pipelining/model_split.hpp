@@ -18,6 +18,11 @@ namespace highwater::pipelining {
 /// Whether one process drives all devices, one micro-batch at a time, without any pipelining.
 bool is_naive(const Parallelism& p);
 
+/// Into how many parts of the sequence tensor parallelism cuts what stages hand on.
+constexpr int sequence_parts(const Parallelism& p) {
+  return p.sequence_parallel ? p.tp : 1;
+}
+
 /// Blocks of each of `stages` virtual stages. @pre 1 <= stages <= layers
 std::vector<std::int64_t> layers_of_stages(std::int64_t layers, std::int64_t stages);
 

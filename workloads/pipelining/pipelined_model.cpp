@@ -24,6 +24,14 @@ class PipelinedModel : public LanguageModel {
     return parts_[static_cast<std::size_t>(inputs.chunk)]->forward(std::move(inputs));
   }
 
+  [[nodiscard]] std::vector<LanguageModel*> parts() const {
+    std::vector<LanguageModel*> list;
+    for (const auto& part : parts_) {
+      list.push_back(part.get());
+    }
+    return list;
+  }
+
  private:
   std::vector<std::unique_ptr<LanguageModel>> parts_;
 };
@@ -49,6 +57,11 @@ std::unique_ptr<LanguageModel> make_stage(
     return std::move(parts.front());
   }
   return std::make_unique<PipelinedModel>(context, std::move(parts));
+}
+
+std::vector<LanguageModel*> parts_of(LanguageModel& model) {
+  const auto* pipelined = dynamic_cast<const PipelinedModel*>(&model);
+  return pipelined != nullptr ? pipelined->parts() : std::vector<LanguageModel*>{&model};
 }
 
 }  // namespace highwater::pipelining

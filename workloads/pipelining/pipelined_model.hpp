@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "workloads/models/language_model.hpp"
 
@@ -16,5 +17,8 @@ namespace highwater::pipelining {
 std::unique_ptr<models::LanguageModel> make_stage(
     nn::ModelContext& context,
     std::unique_ptr<models::LanguageModel> (*make)(nn::ModelContext& context));
+
+/// The parts of a model that make_stage built: several, or the model itself.
+std::vector<models::LanguageModel*> parts_of(models::LanguageModel& model);
 
 }  // namespace highwater::pipelining

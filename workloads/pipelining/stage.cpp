@@ -3,16 +3,22 @@
 #include <string_view>
 #include <utility>
 
+#include "workloads/pipelining/model_split.hpp"
+
 namespace highwater::pipelining {
 namespace {
 
 using eager::Tensor;
 
-DType parameter_dtype(Precision precision) {
-  if (precision == Precision::fp32) {
+// Of what stages hand on: fully_shard's mixed precision casts parameters and inputs.
+DType boundary_dtype(const TrainingPlan& plan) {
+  if (is_fsdp2(plan.parallel) && plan.parallel.fsdp.param_dtype) {
+    return *plan.parallel.fsdp.param_dtype;
+  }
+  if (plan.precision == Precision::fp32) {
     return DType::fp32;
   }
-  return precision == Precision::bf16 ? DType::bf16 : DType::fp16;
+  return plan.precision == Precision::bf16 ? DType::bf16 : DType::fp16;
 }
 
 // A pickled integer: one byte that says how many follow, up to four of them.
@@ -55,6 +61,7 @@ Stage::Stage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strate
 
 void Stage::prepare() {
   infer_shapes();
+  strategy_.set_gradient_sync(false);  // forward_maybe_with_nosync, from now on
   for (int i = 0; i < plan_.grad_accum && !is_first(); ++i) {
     inputs_.push_back(boundary_buffer());
     inputs_.back()->requires_grad = true;
@@ -65,12 +72,13 @@ void Stage::prepare() {
 }
 
 eager::Dims Stage::boundary() const {
-  return {plan_.batch, sequence_length(plan_, 0), shape_of(plan_.model).hidden};
+  const int parts = sequence_parts(plan_.parallel);
+  return {plan_.batch, sequence_length(plan_, 0) / parts, shape_of(plan_.model).hidden};
 }
 
 Tensor Stage::boundary_buffer() {
   const eager::OpScope op(runtime_, "recv", 0);
-  Tensor buffer = eager::empty(runtime_, boundary(), parameter_dtype(plan_.precision));
+  Tensor buffer = eager::empty(runtime_, boundary(), boundary_dtype(plan_));
   runtime_.categorize(buffer, Category::communication);
   return buffer;
 }
@@ -82,7 +90,7 @@ void Stage::infer_shapes() {
     zeros = eager::empty(runtime_, {plan_.batch, sequence_length(plan_, 0)}, DType::int64);
   } else {
     receive_shapes();
-    zeros = eager::empty(runtime_, boundary(), parameter_dtype(plan_.precision));
+    zeros = eager::empty(runtime_, boundary(), boundary_dtype(plan_));
   }
   models::Outputs outputs;
   {
@@ -99,7 +107,7 @@ void Stage::infer_shapes() {
 // is a tensor.
 void Stage::receive_shapes() {
   const eager::OpScope op(runtime_, "recv_object_list", 0);
-  const std::int64_t size = pickled_size(boundary(), parameter_dtype(plan_.precision));
+  const std::int64_t size = pickled_size(boundary(), boundary_dtype(plan_));
   Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
   neighbours_.previous.receive(sizes).wait();
   eager::sum(sizes, {}, false);
@@ -117,7 +125,7 @@ void Stage::receive_shapes() {
 // send_object_list of one object; the list of sizes is put together once more.
 void Stage::send_shapes() {
   const eager::OpScope op(runtime_, "send_object_list", 0);
-  const std::int64_t size = pickled_size(boundary(), parameter_dtype(plan_.precision));
+  const std::int64_t size = pickled_size(boundary(), boundary_dtype(plan_));
   Tensor object = eager::empty(runtime_, {size}, DType::uint8);
   Tensor own_size = eager::empty(runtime_, {1}, DType::int64);
   Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
@@ -167,11 +175,12 @@ void Stage::receive_gradient(int micro_batch) {
 void Stage::backward_one_chunk(int micro_batch, const Tensor& loss) {
   runtime_.mark_phase("backward");
   const auto index = static_cast<std::size_t>(micro_batch);
-  strategy_.set_gradient_sync(micro_batch + 1 == plan_.grad_accum);
+  const bool is_last_backward = micro_batch + 1 == plan_.grad_accum;
   if (is_last()) {
-    strategy_.backward_stage(loss, {});
+    strategy_.backward_chunk(place_.chunk, is_last_backward, loss, {});
   } else {
-    strategy_.backward_stage(output_chunks_[index], gradients_[index]);
+    strategy_.backward_chunk(place_.chunk, is_last_backward, output_chunks_[index],
+                             gradients_[index]);
   }
   if (!is_first()) {
     neighbours_.batched.send(inputs_[index]->grad).wait();

@@ -14,6 +14,10 @@ bool is_torch_pipeline(const Facts& f) {
   return f.plan->parallel.pp > 1 && !runs_megatron(f);
 }
 
+bool is_ddp(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::ddp;
+}
+
 bool is_interleaved(const Parallelism& p) {
   return p.schedule == PipelineSchedule::interleaved;
 }
@@ -52,6 +56,29 @@ constexpr std::array kPipelineRules{
          "pp: receive buffers are made once, for one shape; give one --seq"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
          "use-cache with pp: stages hand on hidden states and nothing else; leave one of them out"},
+    Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->parallel.no_sync; },
+         "no-sync with pp: a stage reduces gradients in the step's last micro-batch anyway; leave "
+         "it out"},
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
+                  f.plan->parallel.ddp.static_graph;
+         },
+         "static-graph with pp: stages call DistributedDataParallel in no_sync() only, so that it "
+         "never learns the graph; leave it out"},
+    Rule{
+        [](const Facts& f) {
+          const Parallelism& p = f.plan->parallel;
+          return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
+        },
+        "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are a "
+        "view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); give "
+        "--loss-parallel too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_naive(f) && p.dp * p.tp > 1;
+         },
+         "pp-schedule naive with dp or tp: one process drives all of its GPUs; give gpipe, 1f1b or "
+         "interleaved, or leave dp and tp out"},
 };
 
 constexpr std::array kPipelineGaps{
@@ -76,10 +103,33 @@ constexpr std::array kPipelineGaps{
          "supported yet by the simulation; leave them out"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return is_torch_pipeline(f) && p.dp * p.tp > 1;
+           return is_torch_pipeline(f) && p.dp > 1 && !is_ddp(p) && !is_fsdp2(p);
          },
-         "pp with dp or tp: the simulation composes them with --model-code megatron only yet; "
-         "leave one of them out"},
+         "pp with dp-kind fsdp1, zero1, zero2 or zero3: a stage of PyTorch 2.6 knows "
+         "DistributedDataParallel and fully_shard only; give dp-kind ddp or fsdp2"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_torch_pipeline(f) && is_fsdp2(p) && p.fsdp.replicas > 1;
+         },
+         "dp-replicate with pp: not supported yet by the simulation; leave one of them out"},
+    Rule{
+        [](const Facts& f) {
+          const Ddp& ddp = f.plan->parallel.ddp;
+          return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
+                 (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
+        },
+        "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; leave "
+        "them out"},
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
+                  !has_plain_names(*f.plan);
+         },
+         "pp with tp: the simulation cuts stages of torchtitan's models only; give --model-code "
+         "torchtitan, or megatron"},
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && f.plan->parallel.offload != Offload::none;
+         },
+         "offload with pp: not supported yet by the simulation; leave one of them out"},
     Rule{[](const Facts& f) {
            const Precision precision = f.plan->precision;
            return is_torch_pipeline(f) &&

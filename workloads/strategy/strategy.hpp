@@ -35,6 +35,13 @@ class Strategy {
     }
   }
 
+  /// The same of a micro-batch in model chunk `chunk` where the wrapper has to know of it: the
+  /// step's last one of the chunk if `is_last`.
+  virtual void backward_chunk(int /*chunk*/, bool /*is_last*/, const eager::Tensor& output,
+                              const eager::Tensor& gradient) {
+    backward_stage(output, gradient);
+  }
+
   virtual void clip_gradients() = 0;
   virtual void step() = 0;
   virtual void zero_grad() = 0;

@@ -33,6 +33,11 @@ void TorchStrategy::backward(const Tensor& loss) {
   eager::backward(scaled);
 }
 
+void TorchStrategy::backward_chunk(int chunk, bool is_last, const Tensor& output,
+                                   const Tensor& gradient) {
+  wrapper_->stage_backward(chunk, is_last, [&] { backward_stage(output, gradient); });
+}
+
 void TorchStrategy::clip_gradients() {
   if (scaler_) {
     scaler_->unscale();

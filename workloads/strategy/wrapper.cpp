@@ -16,10 +16,9 @@ std::vector<std::vector<eager::Tensor>> Wrapper::parameter_groups(int groups) co
   return result;
 }
 
-void Wrapper::clip_gradients() {
-  const std::vector<eager::Tensor> all = parameters();
-  if (!all.empty()) {
-    clip_grad_norm(all.front().runtime(), all);
+void Wrapper::clip(const std::vector<eager::Tensor>& parameters) {
+  if (!parameters.empty()) {
+    clip_grad_norm(parameters.front().runtime(), parameters);
   }
 }
 

@@ -4,6 +4,7 @@
 // (of FSDP: this rank's shards). What it does in backward hangs on the autograd graph.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "workloads/models/language_model.hpp"
@@ -27,7 +28,10 @@ class Wrapper {
   [[nodiscard]] virtual std::vector<std::vector<eager::Tensor>> parameter_groups(int groups) const;
 
   /// clip_grad_norm_ as a script with this wrapper calls it.
-  virtual void clip_gradients();
+  virtual void clip_gradients() { clip(parameters()); }
+
+  /// The same of `parameters`, which may be those of several models wrapped alike.
+  virtual void clip(const std::vector<eager::Tensor>& parameters);
 
   /// GradScaler's kernel has looked at this rank's gradients only, if they are sharded.
   virtual void share_found_inf(const eager::Tensor& /*found_inf*/) {}
@@ -37,6 +41,13 @@ class Wrapper {
 
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
   virtual void set_gradient_sync(bool /*syncs*/) {}
+
+  /// `backward` of a micro-batch in model chunk `chunk` of a pipeline, the step's last one if
+  /// `is_last` (torch/distributed/pipelining/stage.py: backward_maybe_with_nosync).
+  virtual void stage_backward(int /*chunk*/, bool /*is_last*/,
+                              const std::function<void()>& backward) {
+    backward();
+  }
 };
 
 /// No wrapper: one GPU, or parallelism that the model itself contains.
