@@ -44,20 +44,27 @@ constexpr ParallelNames kTransformersNames{.embedding = "model.embed_tokens",
                                            .up = "mlp.up_proj",
                                            .down = "mlp.down_proj"};
 
-nn::Module& submodule(nn::Module& root, std::string_view path) {
+// Null where a path leads to nothing: a pipeline's stage lacks what others have.
+nn::Module* find_submodule(nn::Module& root, std::string_view path) {
   nn::Module* module = &root;
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('.'));
-    module = *std::ranges::find(module->children(), name, &nn::Module::name);
+    const auto found = std::ranges::find(module->children(), name, &nn::Module::name);
+    if (found == module->children().end()) {
+      return nullptr;
+    }
+    module = *found;
     path.remove_prefix(std::min(path.size(), name.size() + 1));
   }
-  return *module;
+  return module;
 }
 
-// A pipeline's stage lacks what others have, and the plan's names without a module are passed over.
-// @pre the path has one name
-bool has_submodule(nn::Module& root, std::string_view name) {
-  return std::ranges::find(root.children(), name, &nn::Module::name) != root.children().end();
+bool has_submodule(nn::Module& root, std::string_view path) {
+  return find_submodule(root, path) != nullptr;
+}
+
+nn::Module& submodule(nn::Module& root, std::string_view path) {
+  return *find_submodule(root, path);
 }
 
 nn::Linear& linear(nn::Module& root, std::string_view path) {
