@@ -173,8 +173,8 @@ TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
                     .event_lag = 20,
                     .event_queries = 3});
   CHECK_THAT(
-      with({{"dist", {{"kind", "ddp"}, {"world", 2}, {"find_unused", true}}}}).unsupported_reason,
-      Contains("find_unused is not a field that is known"));
+      with({{"dist", {{"kind", "ddp"}, {"world", 2}, {"join_mode", true}}}}).unsupported_reason,
+      Contains("join_mode is not a field that is known"));
 }
 
 TEST_CASE("recorded case: fully_shard's fields become axes", "[workloads][recorded]") {
