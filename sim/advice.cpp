@@ -29,9 +29,7 @@ class SettingsSearch {
   SettingsSearch(const RequestTrace& trace, const ReplayOptions& options, Advice& advice,
                  const Tried& tried)
       : trace_(&trace), options_(options), advice_(&advice), tried_(&tried) {
-    const bool is_limited = options.capacity || options.memory_limit || options.fraction;
-    candidates_ =
-        candidate_values(trace, is_limited ? MemoryBound::limited : MemoryBound::unlimited);
+    candidates_ = candidate_values(trace, memory_bound(options));
   }
 
   void run() {
@@ -145,11 +143,39 @@ class SettingsSearch {
     });
   }
 
+  [[nodiscard]] std::vector<SettingsTrial*> best_trials() {
+    std::vector<SettingsTrial*> best;
+    for (std::size_t i = 0; i < std::min(trials().size(), kLimitsSearched); ++i) {
+      best.push_back(&trials()[i]);
+    }
+    return best;
+  }
+
+  /// Where none survives, a trial's peak tells only where it was cut off: those that reserve least
+  /// without a bound are the ones that need least with one.
+  [[nodiscard]] std::vector<SettingsTrial*> lowest_without_bound() {
+    std::vector<ReplayOptions> cases;
+    for (const SettingsTrial& trial : trials()) {
+      cases.push_back(with_memory(options_, std::nullopt));
+      cases.back().settings = trial.settings;
+    }
+    const std::vector<ReplayResult> results = sweep(*trace_, cases);
+    std::vector<std::pair<Bytes, SettingsTrial*>> order;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      order.emplace_back(results[i].peak.reserved, &trials()[i]);
+    }
+    std::ranges::stable_sort(order, {}, &std::pair<Bytes, SettingsTrial*>::first);
+    std::vector<SettingsTrial*> lowest;
+    for (std::size_t i = 0; i < std::min(order.size(), kLimitsSearched); ++i) {
+      lowest.push_back(order[i].second);
+    }
+    return lowest;
+  }
+
   void search_limits() {
     std::vector<SettingsTrial*> chosen{&advice_->present};
-    for (std::size_t i = 0; i < std::min(trials().size(), kLimitsSearched); ++i) {
-      chosen.push_back(&trials()[i]);
-    }
+    std::ranges::move(trials().front().survives() ? best_trials() : lowest_without_bound(),
+                      std::back_inserter(chosen));
     for_each_index(chosen.size(), [&](std::size_t i) {
       ReplayOptions options = options_;
       options.settings = chosen[i]->settings;

@@ -189,7 +189,7 @@ DriftVerdict judge(const Drift& drift) {
   if (drift.examined.size() < kFewestForLeak) {
     return DriftVerdict::too_few_steps;
   }
-  if (drift.end.grows()) {
+  if (drift.end.grows() && !drift.leaks.empty()) {  // a trend by chance leaves no blocks behind
     return DriftVerdict::leak;
   }
   if (drift.examined.size() < kFewestForPeaks) {
@@ -222,8 +222,9 @@ std::string_view to_string(DriftVerdict verdict) {
 }
 
 std::optional<Forecast> Drift::forecast(Bytes limit) const {
+  const bool has_trend = verdict != DriftVerdict::none && verdict != DriftVerdict::too_few_steps;
   const bool by_reserved = reserved.grows();
-  if (!by_reserved && !peak.grows()) {
+  if (!has_trend || (!by_reserved && !peak.grows())) {
     return std::nullopt;
   }
   const Growth& growth = by_reserved ? reserved : peak;
@@ -250,12 +251,12 @@ Drift measure_drift(const RequestTrace& trace, const Steps& steps, ReplayOptions
     unexplained.push_back(tracker.unexplained()[i]);
   }
   drift.unexplained = robust_growth(unexplained);
-  drift.verdict = judge(drift);
   std::vector<StepSpan> spans;
   for (const std::size_t i : drift.examined) {
     spans.push_back(drift.steps[i].span);
   }
   drift.leaks = find_leaks(trace, spans);
+  drift.verdict = judge(drift);
   drift.pending = tracker.pending();
   for (const PendingFree& free : drift.pending) {
     drift.pending_bytes += free.size;

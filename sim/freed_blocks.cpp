@@ -119,7 +119,9 @@ std::optional<FreedBlocks> freed_stretch(const RequestTrace& trace, const Replay
   }
   std::vector<std::vector<HeldBlock>> stretches;
   for (const auto& [segment, held] : by_segment) {
-    const bool is_right = state.map.segments[segment].stream == state.account.stream;
+    const MapSegment& place = state.map.segments[segment];
+    const bool is_right =
+        place.stream == state.account.stream && place.size >= state.account.rounded;
     if (auto stretch = is_right ? cheapest_stretch(state, segment, held) : std::nullopt;
         stretch && !stretch->empty()) {
       stretches.push_back(std::move(*stretch));

@@ -18,11 +18,13 @@ struct FreedBlocks {
   Bytes bytes;  ///< their sum
 };
 
-/// The cheapest proved set of one call stack, if one stack suffices.
+/// The fewest blocks of one call stack, largest first; of several such stacks (the eight with most
+/// bytes are tried) the one with fewest bytes. Absent when no single stack suffices.
 std::optional<FreedBlocks> freed_of_one_stack(const RequestTrace& trace,
                                               const ReplayOptions& options, const OomState& state);
 
-/// The cheapest proved stretch of one segment: neighbours that would leave a hole for the request.
+/// The stretch of one segment with fewest live bytes (the four cheapest are tried): neighbours that
+/// would leave a hole for the request.
 std::optional<FreedBlocks> freed_stretch(const RequestTrace& trace, const ReplayOptions& options,
                                          const OomState& state);
 

@@ -39,22 +39,45 @@ void add_free_memory(OomExplanation& explanation) {
   }
 }
 
-/// The most bytes alive at once, each request rounded to the unit of all blocks.
+/// To the unit of all blocks: what no setting can spare.
+Bytes rounded_to_unit(Bytes request) {
+  const std::uint64_t unit = kMinBlockSize.count();
+  return Bytes{(request.count() + unit - 1) / unit * unit};
+}
+
+/// The requests of all blocks that the program holds, each rounded to that unit.
+Bytes in_use(const MemoryMap& map) {
+  Bytes sum;
+  for (const MapSegment& segment : map.segments) {
+    for (const MapBlock& block : segment.blocks) {
+      if (block.state == BlockState::active_allocated) {
+        sum += rounded_to_unit(block.requested);
+      }
+    }
+  }
+  return sum;
+}
+
+/// The most bytes alive at once, rounded likewise. Requests that are freed at once are left out:
+/// those that failed in a recording stand so in its requests, and never were alive.
 Bytes most_alive(const RequestTrace& trace) {
   std::vector<Bytes> sizes(trace.allocation_count);
   Bytes alive;
   Bytes most;
+  AllocationId newest;
   for (const Event& event : trace.events) {
-    if (event.kind == EventKind::alloc) {
-      const std::uint64_t unit = kMinBlockSize.count();
-      sizes[event.allocation.value()] = Bytes{(event.bytes().count() + unit - 1) / unit * unit};
-      alive += sizes[event.allocation.value()];
+    if (newest.has_value() && !(event.kind == EventKind::free && event.allocation == newest)) {
       most = std::max(most, alive);
+    }
+    newest = event.kind == EventKind::alloc ? event.allocation : AllocationId{};
+    if (event.kind == EventKind::alloc) {
+      sizes[event.allocation.value()] = rounded_to_unit(event.bytes());
+      alive += sizes[event.allocation.value()];
     } else if (event.kind == EventKind::free) {
       alive -= std::exchange(sizes[event.allocation.value()], Bytes{});
     }
   }
-  return most;
+  return newest.has_value() ? std::max(most, alive) : most;
 }
 
 class Explainer {
@@ -78,7 +101,8 @@ class Explainer {
   [[nodiscard]] const OutOfMemory& account() const { return explanation_->state.account; }
 
   [[nodiscard]] Bytes needed() const {
-    return std::max(account().allocated + account().rounded, explanation_->most_alive);
+    return std::max(explanation_->in_use + rounded_to_unit(account().requested),
+                    explanation_->most_alive);
   }
 
   [[nodiscard]] bool is_shortage() const { return needed() > explanation_->limit; }
@@ -136,7 +160,7 @@ class Explainer {
   /// One option changed at a time; kept are those that serve the request.
   void try_settings() {
     std::vector<ReplayOptions> cases;
-    for (const OptionValues& option : candidate_values(*trace_, MemoryBound::limited)) {
+    for (const OptionValues& option : candidate_values(*trace_, memory_bound(options_))) {
       for (const std::string& value : option.values) {
         ReplayOptions changed = options_;
         changed.settings = with_option(options_.settings, option.option, value, *options_.version);
@@ -202,11 +226,7 @@ class Explainer {
   }
 
   bool add_memory(Bytes limit) {
-    ReplayOptions more = options_;
-    more.capacity.reset();
-    more.fraction.reset();
-    more.memory_limit = limit;
-    Counterfactual& trial = add(Kind::more_memory, replay(*trace_, more));
+    Counterfactual& trial = add(Kind::more_memory, replay(*trace_, with_memory(options_, limit)));
     trial.bytes = limit - explanation_->limit;
     return trial.survives;
   }
@@ -279,6 +299,7 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
   OomExplanation explanation;
   explanation.state = std::move(*state);
   explanation.limit = limit_of(explanation.state.account);
+  explanation.in_use = in_use(explanation.state.map);
   explanation.most_alive = most_alive(trace);
   add_free_memory(explanation);
   Explainer(trace, options, device, explanation).run();

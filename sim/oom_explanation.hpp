@@ -1,11 +1,11 @@
 // Why a replay ran out of memory, and what would have helped, each proved by a replay.
 //
-// The cause is found by elimination. With A bytes in use, a request of R and at most L bytes to be
-// had, A + R > L is a shortage no allocator can help with (capacity, or the limit that a memory
-// fraction sets although the device has more), and so is a run that later has more than L in use,
-// even where the first request to fail would just have fitted. Otherwise there was room, and what
-// kept it from being used is what the replay does not fail without: events that have not completed,
-// other streams, private pools; else free memory lies in pieces (fragmentation).
+// The cause is found by elimination. With A bytes of requests in use, a request of R and at most L
+// bytes to be had, A + R > L is a shortage no allocator can help with (capacity, or the limit that
+// a memory fraction sets although the device has more), and so is a run that later has more than L
+// in use, even where the first request to fail would just have fitted. Otherwise there was room,
+// and what kept it from being used is what the replay does not fail without: events that have not
+// completed, other streams, private pools; else free memory lies in pieces (fragmentation).
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,7 @@ struct OomExplanation {
   OomState state;
   OomCause cause = OomCause::capacity;
   Bytes limit;              ///< the most that could be reserved
+  Bytes in_use;             ///< live requests then, in blocks of 512 bytes: what no setting spares
   Bytes most_alive;         ///< of the whole run, in blocks of 512 bytes, at once
   Bytes free_same_place;    ///< cached for the request's own pool and stream
   Bytes free_other_stream;  ///< cached in the same kind of pool for other streams

@@ -24,6 +24,13 @@ struct RecordedLimit {
   Bytes below;     ///< reserved memory that it could not have
 };
 
+/// Bounds a replay as `limit` shows: by the device's capacity or by the limit of the process. Only
+/// under the latter is garbage collected.
+void bound_as_shown(const RecordedLimit& limit, ReplayOptions& options);
+
+/// Whether it is this limit that bounds `options`.
+bool is_bound_as_shown(const RecordedLimit& limit, const ReplayOptions& options);
+
 /// Absent when nothing failed, or when the model did not run out of memory where the recording did.
 std::optional<RecordedLimit> recorded_limit(const FidelityReplay& as_recorded);
 

@@ -24,13 +24,20 @@ Bytes largest_request(const RequestTrace& trace) {
 /// Powers of two above 20 MiB, the least that PyTorch accepts, and not above the largest request:
 /// with a larger limit no block is ever kept whole.
 void add_split_limits(const RequestTrace& trace, std::vector<std::string>& values) {
-  const std::uint64_t largest = largest_request(trace).count() >> 20;
+  constexpr std::uint64_t kMostMebibytes = 1 << 20;  // no device is larger, and stoi must read it
+  const std::uint64_t largest = std::min(largest_request(trace).count() >> 20, kMostMebibytes);
   for (std::uint64_t mebibytes = 32; mebibytes <= largest; mebibytes *= 2) {
     values.push_back(fmt::format("{}", mebibytes));
   }
 }
 
 }  // namespace
+
+MemoryBound memory_bound(const ReplayOptions& options) {
+  const bool is_limited =
+      options.memory_limit || options.fraction || options.settings.per_process_memory_fraction;
+  return is_limited ? MemoryBound::limited : MemoryBound::unlimited;
+}
 
 OptionValues candidate_values(std::string_view option, const RequestTrace& trace,
                               MemoryBound bound) {

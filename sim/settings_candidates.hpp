@@ -9,12 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/replay.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
 
-/// Whether the replay has a memory limit or a capacity.
+/// Whether the process may take less than the device has: garbage is collected only then.
 enum class MemoryBound : std::uint8_t { unlimited, limited };
+
+/// By a limit or a fraction; a capacity alone is none.
+MemoryBound memory_bound(const ReplayOptions& options);
 
 /// One option and the values to try; the first is "default".
 struct OptionValues {

@@ -6,9 +6,7 @@ namespace highwater {
 namespace {
 
 ReplayResult under(const RequestTrace& trace, ReplayOptions options, std::optional<Bytes> limit) {
-  options.capacity.reset();
-  options.fraction.reset();
-  options.memory_limit = limit;
+  options = with_memory(std::move(options), limit);
   options.after_oom = AfterOom::stop;
   options.observer = nullptr;
   options.decisions = DecisionDetail::none;
@@ -17,14 +15,21 @@ ReplayResult under(const RequestTrace& trace, ReplayOptions options, std::option
 
 }  // namespace
 
+ReplayOptions with_memory(ReplayOptions options, std::optional<Bytes> memory) {
+  const bool is_device = !options.memory_limit && !options.fraction;
+  options.capacity = is_device ? memory : std::nullopt;
+  options.memory_limit = is_device ? std::nullopt : memory;
+  options.fraction.reset();
+  return options;
+}
+
 std::optional<Bytes> smallest_limit(const RequestTrace& trace, const ReplayOptions& options,
                                     Bytes refused, Bytes step) {
   const ReplayResult unlimited = under(trace, options, std::nullopt);
   if (unlimited.counts.ooms != 0) {
     return std::nullopt;
   }
-  // What all blocks together need, no limit can go below; what was reserved without one, suffices.
-  Bytes low = std::max(refused, unlimited.peak.active - std::min(unlimited.peak.active, step));
+  Bytes low = refused;
   Bytes high = unlimited.peak.reserved;
   // A limit of exactly the peak may still fail: PyTorch checks a whole segment against it.
   while (high <= low || under(trace, options, high).counts.ooms != 0) {

@@ -34,7 +34,20 @@ std::string gain(const AdviceReport& report) {
   return text;
 }
 
-std::string none_survives(const Advice& advice) {
+/// A failure under a memory fraction tells the limit only as a range.
+std::string room_above(const Subject& subject, Bytes needed) {
+  const bool is_range =
+      subject.is_limit_shown() && subject.limit->source == RecordedLimit::Source::fraction;
+  return is_range && needed < subject.limit->below
+             ? fmt::format(
+                   ". The limit is known only to lie between {} and {}: give it with "
+                   "--memory-limit",
+                   to_iec(subject.limit->at_least), to_iec(subject.limit->below))
+             : "";
+}
+
+std::string none_survives(const AdviceReport& report) {
+  const Advice& advice = *report.advice;
   std::string text =
       fmt::format("no settings save this run: out of memory under all {} that were tried",
                   advice.trials.size());
@@ -44,8 +57,9 @@ std::string none_survives(const Advice& advice) {
   const SettingsTrial& least = *std::ranges::min_element(advice.trials, needs_less);
   const SettingsTrial& trial = needs_less(least, advice.present) ? least : advice.present;
   if (trial.smallest_limit) {
-    text += fmt::format("; it needs {} with {}", to_iec(*trial.smallest_limit),
-                        conf_or_default(trial.settings));
+    text += fmt::format("; it needs {} with {}{}", to_iec(*trial.smallest_limit),
+                        conf_or_default(trial.settings),
+                        room_above(report.subject, *trial.smallest_limit));
   }
   return text;
 }
@@ -111,7 +125,7 @@ std::string advice_verdict(const AdviceReport& report) {
     return fmt::format("use {}: {}", conf_or_default(advice.best().settings), gain(report));
   }
   if (!advice.present.survives()) {
-    return none_survives(advice);
+    return none_survives(report);
   }
   const bool is_default = to_conf(advice.present.settings).empty();
   const std::string kept = is_default ? "the defaults" : "the present settings";
@@ -158,8 +172,8 @@ TextTable advice_table(const AdviceReport& report, std::size_t top, bool exact) 
     return table;
   }
   const std::string unit = report.steps == 0 ? "" : "/step";
-  table.columns = {"settings",       "peak reserved",  "device calls" + unit,
-                   "retries" + unit, "smallest limit", "outcome"};
+  table.columns = {"settings",       "peak reserved",   "device calls" + unit,
+                   "retries" + unit, "smallest memory", "outcome"};
   table.right_aligned = {false, true, true, true, true, false};
   const std::vector<SettingsTrial>& trials = report.advice->trials;
   for (std::size_t i = 0; i < std::min(top, trials.size()); ++i) {

@@ -58,7 +58,7 @@ Trustworthiness trustworthiness(const Subject& subject) {
     trust.final_segments = share(f.final_segments_matched, f.final_segments_compared);
     const auto recorded = static_cast<double>(f.peak_reserved_recorded.count());
     const auto replayed =
-        static_cast<double>(replay(*subject.trace, subject.options).peak.reserved.count());
+        static_cast<double>(replay(*subject.trace, *subject.as_recorded).peak.reserved.count());
     trust.peak_error = recorded > 0 ? std::abs(replayed / recorded - 1) : 0;
   }
   trust.why_not = why_not(subject, trust);

@@ -98,7 +98,8 @@ void require_selection(const TraceDiff& diff, const DiffView& view) {
   const auto is_selected = [&](const PhaseDiff& phase) {
     return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
   };
-  if (std::ranges::none_of(diff.phases, is_selected)) {
+  const bool is_filtered = view.step || view.phase;
+  if (is_filtered && std::ranges::none_of(diff.phases, is_selected)) {
     throw UsageError("no phase matches --step and --phase; without them diff lists all");
   }
 }

@@ -81,14 +81,9 @@ DeviceKnowledge knowledge_of_recording(const Subject& subject) {
   if (subject.gpu != nullptr) {
     device.total = subject.gpu->total_memory;
   }
-  const bool is_shown = subject.limit && subject.options.memory_limit == subject.limit->at_least;
-  if (!is_shown) {
-    device.is_fraction = subject.options.memory_limit.has_value();
-    return device;
-  }
-  device.is_fraction = subject.limit->source == RecordedLimit::Source::fraction;
-  if (device.total && !device.is_fraction) {
-    device.outside = *device.total - std::min(*device.total, subject.limit->at_least);
+  device.is_fraction = subject.options.memory_limit.has_value();
+  if (device.total && subject.options.capacity) {
+    device.outside = *device.total - std::min(*device.total, *subject.options.capacity);
   }
   return device;
 }

@@ -26,28 +26,27 @@ std::string plural(std::uint64_t n, std::string_view word) {
 /// What the shortage or the obstacle is, in one clause.
 std::string because(const OomExplanation& oom) {
   const OutOfMemory& account = oom.state.account;
-  const Bytes lacking = difference(account.allocated + account.rounded, oom.limit);
+  const Bytes lacking = difference(oom.in_use + account.requested, oom.limit);
   if (lacking == Bytes{0} && oom.most_alive > oom.limit) {
     return fmt::format(
         "the run has up to {} in use at once, more than the {} there are; the first request that "
         "fails asks for {} with {} in use",
-        to_iec(oom.most_alive), to_iec(oom.limit), to_iec(account.requested),
-        to_iec(account.allocated));
+        to_iec(oom.most_alive), to_iec(oom.limit), to_iec(account.requested), to_iec(oom.in_use));
   }
   switch (oom.cause) {
     case OomCause::capacity:
       return fmt::format("{} in use and the {} asked for are {} more than the {} there are",
-                         to_iec(account.allocated), to_iec(account.requested), to_iec(lacking),
+                         to_iec(oom.in_use), to_iec(account.requested), to_iec(lacking),
                          to_iec(oom.limit));
     case OomCause::memory_limit:
       return fmt::format(
           "{} in use and the {} asked for are {} more than the {} that the process may take; the "
           "device has more",
-          to_iec(account.allocated), to_iec(account.requested), to_iec(lacking), to_iec(oom.limit));
+          to_iec(oom.in_use), to_iec(account.requested), to_iec(lacking), to_iec(oom.limit));
     case OomCause::outside_pytorch:
       return fmt::format(
           "{} in use and the {} asked for would fit on the device, but others leave only {}",
-          to_iec(account.allocated), to_iec(account.requested), to_iec(oom.limit));
+          to_iec(oom.in_use), to_iec(account.requested), to_iec(oom.limit));
     case OomCause::pending_frees:
       if (oom.came_free_too_late > Bytes{0}) {
         return fmt::format(
@@ -73,7 +72,7 @@ std::string because(const OomExplanation& oom) {
 
 /// One request says little of a run that needs more than there is later.
 std::string whole_run(const Explanation& e) {
-  const Bytes at_failure = e.oom->state.account.allocated + e.oom->state.account.rounded;
+  const Bytes at_failure = e.oom->in_use + e.oom->state.account.requested;
   return at_failure > e.oom->limit && e.oom->most_alive > at_failure
              ? fmt::format("; later the run has up to {} in use at once", to_iec(e.oom->most_alive))
              : "";
@@ -247,7 +246,7 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
       "in other pools, {} in private pools",
       to_iec(oom.free_same_place), to_iec(account.largest_usable_free_block),
       to_iec(oom.free_other_stream), to_iec(oom.free_other_pool), to_iec(oom.free_private)));
-  if (e.subject.limit && e.subject.options.memory_limit == e.subject.limit->at_least) {
+  if (e.subject.is_limit_shown()) {
     lines.push_back(limit_shown(*e.subject.limit));
   }
   if (e.is_reproduced) {

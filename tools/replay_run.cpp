@@ -102,6 +102,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   replay.memory_limit = request.memory.memory_limit;
   replay.memory_fraction = request.memory.memory_fraction;
   require_capacity_for_fraction(replay);
+  recorded_replay.settings = recorded;
   const DerivedTrace& derived = recorded_replay.derived =
       derive_requests(recording, device, recorded);
   FidelityReplay& as_recorded = recorded_replay.as_recorded =

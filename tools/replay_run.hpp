@@ -48,6 +48,7 @@ struct RecordedReplay {
   DeviceReplay replay;
   DerivedTrace derived;
   FidelityReplay as_recorded;  ///< without its result, if `replay` has it
+  Settings settings;           ///< the recorded process's own
   std::optional<RecordedLimit> limit;
 
   /// The requests alone, for replays under other settings; older blocks come first.

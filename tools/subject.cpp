@@ -41,11 +41,23 @@ void apply_recorded_limit(Subject& subject, const MemoryRequest& memory) {
   if (!subject.limit || memory.has_limit()) {
     return;
   }
-  subject.options.memory_limit = subject.limit->at_least;
+  bound_as_shown(*subject.limit, subject.options);
   if (memory.alloc_conf) {
-    subject.replay.memory_limit = subject.limit->at_least;
+    subject.replay.capacity = subject.options.capacity;
+    subject.replay.memory_limit = subject.options.memory_limit;
     subject.replay.result = replay(*subject.trace, subject.options);
   }
+}
+
+/// The recorded process's own settings, and the limit that its failure shows.
+ReplayOptions recorded_options(const RecordedReplay& recorded) {
+  ReplayOptions options;
+  options.settings = recorded.settings;
+  options.version = recorded.replay.version;
+  if (recorded.limit) {
+    bound_as_shown(*recorded.limit, options);
+  }
+  return options;
 }
 
 /// Events that with_baseline() puts in front.
@@ -75,6 +87,7 @@ Subject subject_of(const std::shared_ptr<const Recording>& recording, const Reco
   RecordedReplay recorded = replay_recorded(*recording, device, name, replay_request(request));
   Subject subject;
   subject.name = name;
+  subject.as_recorded = recorded_options(recorded);
   subject.replay = std::move(recorded.replay);
   subject.options = options_of(subject.replay, AddressPolicy::never_reuse);
   subject.trace = std::make_shared<RequestTrace>(recorded.requests());
@@ -139,7 +152,7 @@ std::optional<std::string> read_file_option(const po::variables_map& values,
   return files.front();
 }
 
-const Gpu* read_recorded_gpu(const po::variables_map& values, std::vector<std::string>& problems) {
+const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::string>& problems) {
   const auto name = text_option(values, "gpu");
   const Gpu* gpu = name ? find_gpu(*name) : nullptr;
   if (name && gpu == nullptr) {
@@ -163,6 +176,10 @@ void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
 }
 
 }  // namespace
+
+bool Subject::is_limit_shown() const {
+  return limit && is_bound_as_shown(*limit, options);
+}
 
 std::string Subject::site(StackId stack) const {
   return site_label(trace->tables, stack);
@@ -191,7 +208,10 @@ SubjectRequest read_subject_options(const po::variables_map& values,
     request.device = values["device"].as<int>();
   }
   if (request.file) {
-    request.gpu = read_recorded_gpu(values, problems);
+    request.gpu = read_gpu_of_file(values, problems);
+    if (request.gpu != nullptr && !request.memory.has_limit()) {
+      request.memory.capacity = memory_for_allocator(*request.gpu, TrainingPlan{});
+    }
   } else {
     read_plan_subject(values, request, problems);
   }

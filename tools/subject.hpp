@@ -33,13 +33,18 @@ struct Subject {
   std::size_t older_events = 0;               ///< at the front of `trace`, which make those blocks
   std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
   std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
-  std::optional<Simulation> simulation;       ///< plans; its trace and replay are those above
-  const Gpu* gpu = nullptr;                   ///< files: what it was recorded on, if known
+  /// Recordings: for a replay of `trace` as the recorded process ran, whatever was asked.
+  std::optional<ReplayOptions> as_recorded;
+  std::optional<Simulation> simulation;  ///< plans; its trace and replay are those above
+  const Gpu* gpu = nullptr;              ///< files: what it is asked to run on, if named
   /// Carries out `replay` again and shows every state of it: following the recording where that
   /// did. Only if the request said `watchable`.
   std::function<void(StateObserver&)> watch;
 
   [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
+
+  /// Whether the memory is bounded by what the recorded failure shows, and by nothing better known.
+  [[nodiscard]] bool is_limit_shown() const;
 
   /// Who asked for a block: a line of the program, or operator and module.
   [[nodiscard]] std::string site(StackId stack) const;
@@ -55,7 +60,7 @@ struct SubjectRequest {
   MemoryRequest memory;
   std::optional<int> device;
   std::optional<std::string> torch;
-  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU it was recorded on, if --gpu names it
+  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU that it has to run on, if --gpu names one
   bool watchable = false;    ///< keep what Subject::watch needs: of a recording all of it
 };
 

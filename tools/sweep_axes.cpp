@@ -45,6 +45,9 @@ std::vector<std::string> settings_options() {
 }
 
 std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
+  if (is_plan && key == "torch") {
+    return AxisKind::plan;  // the release decides the requests, too
+  }
   const auto* const limit = std::ranges::find(kLimitKeys, key, &NamedKind::key);
   if (limit != kLimitKeys.end()) {
     return limit->kind;
@@ -77,12 +80,14 @@ std::string unknown_key(const std::string& key, bool is_plan) {
               "or with --model an option of the plan");
 }
 
-/// Memory sizes of known GPUs around what the subject needs, smallest first.
+/// What known GPUs leave the allocator of a plan, or their memory, around what the subject needs;
+/// smallest first.
 std::vector<std::string> gpu_capacities(const Subject& subject) {
   const Bytes least = subject.replay.result.peak.allocated;
   std::vector<Bytes> sizes;
   for (const Gpu& gpu : known_gpus()) {
-    sizes.push_back(gpu.total_memory);
+    sizes.push_back(subject.simulation ? memory_for_allocator(gpu, subject.simulation->plan)
+                                       : gpu.total_memory);
   }
   std::ranges::sort(sizes);
   const auto repeated = std::ranges::unique(sizes);
@@ -99,15 +104,12 @@ std::vector<std::string> gpu_capacities(const Subject& subject) {
 
 std::vector<std::string> automatic_values(const Subject& subject, const SweepAxis& axis) {
   if (axis.kind == AxisKind::settings) {
-    const bool is_limited = subject.options.capacity || subject.options.memory_limit;
-    return candidate_values(axis.key, *subject.trace,
-                            is_limited ? MemoryBound::limited : MemoryBound::unlimited)
-        .values;
+    return candidate_values(axis.key, *subject.trace, memory_bound(subject.options)).values;
   }
   std::vector<std::string> values;
   if (axis.kind == AxisKind::capacity) {
     values = gpu_capacities(subject);
-  } else if (axis.kind == AxisKind::torch) {
+  } else if (axis.key == "torch") {
     for (const VersionPreset& preset : version_presets()) {
       values.emplace_back(preset.name);
     }
@@ -177,10 +179,8 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
 }
 
 std::vector<SweepAxis> default_axes(const Subject& subject) {
-  const bool is_limited = subject.options.capacity || subject.options.memory_limit;
   std::vector<SweepAxis> axes;
-  for (OptionValues& values : candidate_values(
-           *subject.trace, is_limited ? MemoryBound::limited : MemoryBound::unlimited)) {
+  for (OptionValues& values : candidate_values(*subject.trace, memory_bound(subject.options))) {
     axes.push_back({std::move(values.option), AxisKind::settings, std::move(values.values)});
   }
   return axes;
@@ -205,10 +205,10 @@ void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
       apply_option(axis, value, point);
       break;
     case AxisKind::capacity:
-      point.options.capacity = point.shown.capacity = size_value(axis, value);
       if (point.is_limit_shown) {
         point.options.memory_limit.reset();
       }
+      point.options.capacity = point.shown.capacity = size_value(axis, value);
       break;
     case AxisKind::memory_limit:
       point.options.memory_limit = size_value(axis, value);

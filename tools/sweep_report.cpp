@@ -148,7 +148,8 @@ std::string sweep_conclusion(const Sweep& sweep) {
   if (sweep.base.ran_out()) {
     text += ", which runs out of memory";
   }
-  const std::string conf = to_conf(best.replay.settings);
+  const bool is_better = sweep.base.ran_out() || best.replay.result.peak.reserved < base;
+  const std::string conf = is_better ? to_conf(best.replay.settings) : "";
   return text + (conf.empty() ? "" : fmt::format("\nexport PYTORCH_CUDA_ALLOC_CONF={}", conf));
 }
 

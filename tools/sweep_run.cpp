@@ -80,7 +80,7 @@ class SweepBuilder {
 
   [[nodiscard]] SweepPoint point_of(std::size_t i, const Subject& subject) const {
     SweepPoint point{subject.options, subject.replay};
-    point.is_limit_shown = subject.limit && subject.options.memory_limit == subject.limit->at_least;
+    point.is_limit_shown = subject.is_limit_shown();
     point.shown.result = ReplayResult();
     point.shown.fidelity.reset();
     const std::vector<std::size_t> chosen = digits(i, axes_);
