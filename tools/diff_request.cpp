@@ -40,7 +40,8 @@ OptionParser option_parser() {
       "max-hunks", count(5), "differences shown in full")("max-lines", count(60),
                                                           "lines shown of one of them")(
       "ignore-free-order", "frees with no allocation between them may come in any order");
-  parser.add_format();
+  parser.add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
+               "table or json");
   parser.note("view", {"default: all; requests for CASE.json and with --step or --phase; peak for "
                        "one file under other settings, whose requests are the same"});
   parser.note("format", {"the exit code is 0 where traces differ, too: a difference is the answer, "
