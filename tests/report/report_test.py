@@ -38,7 +38,10 @@ def start_browser():
         options.add_argument(argument)
     options.binary_location = CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service(DRIVER), options=options)
+    browser = webdriver.Chrome(service=Service(DRIVER), options=options)
+    # Elements take the focus even while another window of the machine has it.
+    browser.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    return browser
 
 
 class ReportTest(unittest.TestCase):
@@ -64,6 +67,11 @@ class ReportTest(unittest.TestCase):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
         messages = [entry["message"] for entry in self.browser.get_log("browser")]
         self.assertEqual(messages, [], "the console is silent")
+
+    def eventually(self, read, is_right):
+        """What `read` gives once `is_right` holds of it: a loaded machine shows effects late."""
+        WebDriverWait(self.browser, 10).until(lambda browser: is_right(read()))
+        return read()
 
     def script(self, code, *arguments):
         return self.browser.execute_script(code, *arguments)
@@ -267,12 +275,12 @@ class ReportTest(unittest.TestCase):
     def test_map_by_keyboard(self):
         self.open(self.reports.recording())
         self.focus("#rows .row")
-        first = self.find("#block-info").text
-        self.assertIn("segment at 0x", first)
+        info = lambda: self.find("#block-info").text
+        first = self.eventually(info, lambda text: "segment at 0x" in text)
         self.press(Keys.ARROW_RIGHT)
-        self.assertRegex(self.find("#block-info").text, "block")
+        self.eventually(info, lambda text: "block" in text and text != first)
         self.press(Keys.ARROW_DOWN)
-        self.assertNotEqual(self.find("#block-info").text, first)
+        self.eventually(info, lambda text: text != first)
 
     def test_flame_by_keyboard(self):
         self.open(self.reports.plan())
@@ -308,12 +316,11 @@ class ReportTest(unittest.TestCase):
         light = self.background()
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-        dark = self.background()
-        self.assertNotEqual(light, dark)
+        dark = self.eventually(self.background, lambda colour: colour != light)
         self.find("[data-theme-choice=light]").click()
-        self.assertEqual(self.background(), light)
+        self.eventually(self.background, lambda colour: colour == light)
         self.find("[data-theme-choice=dark]").click()
-        self.assertEqual(self.background(), dark)
+        self.eventually(self.background, lambda colour: colour == dark)
 
     def test_narrow_windows_and_print(self):
         for path in (self.reports.plan(), self.reports.recording()):
