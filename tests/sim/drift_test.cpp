@@ -200,3 +200,16 @@ TEST_CASE("drift: pending frees and step peaks agree with the replay", "[sim][dr
     CHECK(drift.steps[0].retries + drift.steps[1].retries == replayed.counts.alloc_retries);
   }
 }
+
+TEST_CASE("drift: step ends that rise are no leak while no block stays behind", "[sim][drift]") {
+  std::string text = "conf \n";
+  for (int k = 0; k < 5; ++k) {  // each step holds the block of the one before until it has its own
+    text += fmt::format("step {}\n", k) +
+            alloc(fmt::format("t{}", k), 30 + 2 * static_cast<std::uint64_t>(k)) +
+            (k == 0 ? "" : fmt::format("f t{}\n", k - 1));
+  }
+  const Drift drift = drift_of(text + "step 99\n");
+  CHECK(drift.end.grows());
+  CHECK(drift.leaks.empty());
+  CHECK(drift.verdict != DriftVerdict::leak);
+}
