@@ -1,0 +1,22 @@
+"""Records the memory history of an unchanged training script on a fake CUDA device.
+
+`highwater record` puts this package on PYTHONPATH and says in HIGHWATER_RECORD_... variables what to do (settings.py).
+Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
+torch initialises CUDA, before the first allocation, the recording starts.
+"""
+from . import after_import, distributed, launchers, libraries, recorder, settings
+
+
+def install():
+    """Arranges everything for this process; called once, at Python's start."""
+    options = settings.from_environment()
+    after_import.before("torch", lambda: libraries.load(options))
+    after_import.after("torch", lambda torch: _on_torch(torch, options))
+    after_import.after("torch.distributed.launcher.api", lambda module: launchers.launch_one_rank(module, options))
+    after_import.after("torch.multiprocessing.spawn", lambda module: launchers.spawn_one_rank(module, options))
+    after_import.after("torch.distributed.distributed_c10d",
+                       lambda module: distributed.stand_in_for_peers(module, options))
+
+
+def _on_torch(torch, options):
+    recorder.Recorder(torch, options).start_with_cuda()

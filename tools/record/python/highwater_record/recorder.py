@@ -1,0 +1,198 @@
+"""Starts the memory history when CUDA is initialised and writes the snapshot however the script ends."""
+import atexit
+import contextlib
+import json
+import lzma
+import os
+import pickle
+import signal
+import sys
+import threading
+
+from . import libraries, status, stuck
+
+
+class Recorder:
+    def __init__(self, torch, options):
+        self._torch = torch
+        self._options = options
+        self._lock = threading.RLock()
+        self._owner = None     # the process that records: a forked child has its parent's history, not its own
+        self._path = None
+        self._written = False
+        self._steps = {}       # optimizer -> steps made
+        self._control = None
+
+    def start_with_cuda(self):
+        """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
+        self._torch.cuda._lazy_call(self._start)
+
+    def _start(self):
+        torch, options = self._torch, self._options
+        context = {"context": None} if options.stacks == "none" else {"context": "alloc", "stacks": options.stacks}
+        torch.cuda.memory._record_memory_history(enabled="all", max_entries=options.max_entries, **context)
+        self._owner = os.getpid()
+        self._path = _claim(options)
+        self._control = libraries.control(options)
+        status.tell(options, "started", output=self._path)
+        self._end_with_the_process()
+        self._count_steps()
+        if options.answers:
+            from . import answers  # imports torch
+            answers.Steering(torch, self._control, options.answers).__enter__()
+        stuck.watch(self, self._control, options)
+
+    def progress(self):
+        """Optimizer steps made so far."""
+        return max(self._steps.values(), default=0)
+
+    # ---- ends
+
+    def _end_with_the_process(self):
+        atexit.register(self.write, "exit")
+        leave_at_once = os._exit
+
+        def _exit(code):
+            self.write("exit")
+            leave_at_once(code)
+
+        os._exit = _exit
+        if threading.current_thread() is threading.main_thread() and \
+                signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._on_terminate)
+        self._control.fakecuda_on_crash(_CRASH_STATEMENT)
+        global _crashing
+        _crashing = self
+
+    def _on_terminate(self, number, _):
+        self.write("terminated")
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    def _count_steps(self):
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        def stepped(optimizer, *_):
+            self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
+            wanted = self._options.steps
+            # Scripts with several optimizers make a step with each: the last of them ends the recording.
+            if wanted and min(self._steps.values()) >= wanted:
+                self._leave()
+
+        register_optimizer_step_post_hook(stepped)
+
+    def _leave(self):
+        """Ends the script here: what it would do after its training (saving, evaluating) is not wanted."""
+        self.write("steps")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    # ---- the snapshot
+
+    def write(self, ended):
+        """Writes the snapshot once; ended: exit | steps | terminated | crash."""
+        with self._lock:
+            if self._written or os.getpid() != self._owner:
+                return
+            self._written = True
+        with _undisturbed():
+            self._write(ended)
+
+    def _write(self, ended):
+        snapshot = self._torch.cuda.memory._snapshot()
+        _share_frames(snapshot)
+        failure = _failure(self._torch)
+        facts = {
+            "ended": failure["kind"] if failure else ended,
+            "error": failure["text"] if failure else None,
+            "steps": self.progress(),
+            "torch": self._torch.__version__,
+            "cuda": self._torch.version.cuda,
+            "launches": self._control.fakecuda_launches(),
+            "values_read": self._control.fakecuda_reads(),
+            "not_modelled": _not_modelled(self._control),
+        }
+        snapshot["highwater"] = {**json.loads(self._options.described), **facts}
+        _save(snapshot, self._path)
+        entries = sum(len(trace) for trace in snapshot["device_traces"])
+        status.tell(self._options, "written", output=self._path, entries=entries, **facts)
+
+
+@contextlib.contextmanager
+def _undisturbed():
+    """A second Ctrl-C must not cut off what the first one started."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+_crashing = None
+_CRASH_STATEMENT = b"import highwater_record.recorder as r; r._crashing.write('crash')\n"
+
+
+def _failure(torch):
+    """What ended the script: the exception that Python printed last, or None."""
+    value = getattr(sys, "last_value", None)
+    if value is None:
+        return None
+    if isinstance(value, KeyboardInterrupt):
+        return {"kind": "interrupted", "text": None}
+    text = f"{type(value).__name__}: {value}".split("\n")[0]
+    return {"kind": "oom" if isinstance(value, torch.cuda.OutOfMemoryError) else "error", "text": text}
+
+
+def _claim(options):
+    """The first process that uses CUDA gets the name that was asked for; others add their process number."""
+    try:
+        os.close(os.open(options.status_file + ".owner", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return options.output
+    except FileExistsError:
+        stem, suffix = os.path.splitext(options.output)
+        return f"{stem}-{os.getpid()}{suffix}"
+
+
+def _share_frames(snapshot):
+    """Equal stacks become one list, which keeps the file small."""
+    known = {}
+
+    def share(owner):
+        frames = owner.get("frames")
+        if frames:
+            owner["frames"] = known.setdefault(tuple(map(id, frames)), frames)
+
+    for trace in snapshot["device_traces"]:
+        for entry in trace:
+            share(entry)
+    for segment in snapshot["segments"]:
+        share(segment)
+        for block in segment["blocks"]:
+            share(block)
+
+
+def _save(snapshot, path):
+    """By rename: the name never stands for half a file."""
+    unfinished = path + ".unfinished"
+    opened = lzma.open(unfinished, "wb", preset=1) if path.endswith(".xz") else open(unfinished, "wb")
+    try:
+        with opened as file:
+            pickle.dump(snapshot, file, protocol=4)
+        os.replace(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+
+
+def _not_modelled(control):
+    """{function: calls} of what the fake libraries only pretend to do."""
+    import ctypes
+    size = control.fakecuda_unmodelled(None, 0)
+    text = ctypes.create_string_buffer(size + 1)
+    control.fakecuda_unmodelled(text, size + 1)
+    return {name: int(count) for name, _, count in
+            (line.partition(" ") for line in text.value.decode().splitlines())}

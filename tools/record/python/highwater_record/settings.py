@@ -1,0 +1,35 @@
+"""What `highwater record` asks for, as it stands in the environment."""
+import dataclasses
+import os
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    status_file: str          # where this package tells the command what happened (status.py)
+    output: str               # the snapshot
+    libraries: str            # folder with cuda12/ and cuda13/
+    steps: int                # stop after this many optimizer steps; 0: at the script's end
+    stacks: str               # none | python | all
+    max_entries: int          # length of the history
+    world_size: int           # 0: not distributed
+    rank: int
+    answers: str              # "nonzero=0.25,item=1"; see answers.py
+    patience: float           # seconds without an optimizer step before values read in a loop are suspected
+    described: str            # JSON object that goes into the snapshot as it is (device, command)
+
+
+def from_environment(environment=os.environ):
+    get = lambda name, fallback="": environment.get("HIGHWATER_RECORD_" + name, fallback)  # noqa: E731
+    return Settings(
+        status_file=get("STATUS"),
+        output=get("OUTPUT"),
+        libraries=get("LIBRARIES"),
+        steps=int(get("STEPS", "0")),
+        stacks=get("STACKS", "python"),
+        max_entries=int(get("MAX_ENTRIES", "0")) or 2**40,
+        world_size=int(get("WORLD_SIZE", "0")),
+        rank=int(get("RANK", "0")),
+        answers=get("ANSWERS"),
+        patience=float(get("PATIENCE", "20")),
+        described=get("DESCRIBED", "{}"),
+    )

@@ -1,0 +1,13 @@
+"""What happened, for the command that waits: one JSON object per line, appended, so that a crash loses nothing."""
+import json
+import os
+
+
+def tell(options, event, **facts):
+    """event: "refused", "loaded", "started", "written", "stopped", "waiting" ...; facts: JSON values."""
+    line = json.dumps({"event": event, "process": os.getpid(), **facts})
+    descriptor = os.open(options.status_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(descriptor, (line + "\n").encode())
+    finally:
+        os.close(descriptor)
