@@ -1,0 +1,22 @@
+// Kernel launches: counted, logged, and otherwise nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace highwater::fakecuda {
+
+/// The three numbers of a grid or a block.
+struct Extent3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+/// A kernel was launched; it may have changed any device memory. `kernel` is what the log calls it.
+void launch_kernel(const void* kernel, Extent3 grid, Extent3 block);
+
+/// The name under which a kernel's host stub or handle appears in the log.
+void name_kernel(const void* kernel, const char* name);
+
+/// All launches so far.
+std::uint64_t launch_count();
+
+}  // namespace highwater::fakecuda

@@ -1,0 +1,40 @@
+#include "tools/record/fakecuda/core/settings.hpp"
+
+#include "tools/record/fakecuda/core/environment.hpp"
+
+namespace highwater::fakecuda {
+namespace {
+
+AddressOrder address_order() {
+  const std::string text = environment_text("FAKE_CUDA_ADDRESS").value_or("bump");
+  if (text != "bump" && text != "first-fit") {
+    reject_environment("FAKE_CUDA_ADDRESS", text, "expected bump or first-fit");
+  }
+  return text == "bump" ? AddressOrder::bump : AddressOrder::first_fit;
+}
+
+Settings read_settings() {
+  Settings read;
+  read.gpu = gpu_profile(environment_text("FAKE_CUDA_GPU").value_or(""));
+  read.devices = environment_number("FAKE_CUDA_DEVICES", 1, 1, kMaxDevices);
+  read.capacity = environment_size("FAKE_CUDA_CAPACITY", read.gpu.memory);
+  read.context = environment_size("FAKE_CUDA_CONTEXT", 0);
+  read.order = address_order();
+  read.event_lag = environment_size("FAKE_CUDA_EVENT_LAG", 0);
+  read.event_queries = environment_size("FAKE_CUDA_EVENT_QUERIES", 0);
+  read.cudnn_workspace = environment_size("FAKE_CUDNN_WORKSPACE", 0);
+  read.cudnn_version = environment_number("FAKE_CUDNN_VERSION", 0, 0, 999999);
+  read.nccl_version = environment_number("FAKE_NCCL_VERSION", 0, 0, 999999);
+  read.log = environment_text("FAKE_CUDA_LOG").value_or("");
+  read.log_kernels = environment_number("FAKE_CUDA_LOG_KERNELS", 0, 0, 1) == 1;
+  return read;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const auto* const read = new Settings(read_settings());
+  return *read;
+}
+
+}  // namespace highwater::fakecuda

@@ -1,0 +1,37 @@
+// Everything the environment says about the fake device, read once at the first call that needs it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/record/fakecuda/core/gpu_profile.hpp"
+
+namespace highwater::fakecuda {
+
+constexpr int kMaxDevices = 8;
+
+/// Where new addresses come from.
+enum class AddressOrder {
+  bump,       ///< addresses only grow
+  first_fit,  ///< the lowest freed range is used again
+};
+
+struct Settings {
+  GpuProfile gpu;              ///< FAKE_CUDA_GPU
+  int devices = 1;             ///< FAKE_CUDA_DEVICES
+  std::uint64_t capacity = 0;  ///< FAKE_CUDA_CAPACITY: bytes, default: the GPU's memory
+  std::uint64_t context = 0;   ///< FAKE_CUDA_CONTEXT: bytes taken before the first allocation
+  AddressOrder order = AddressOrder::bump;  ///< FAKE_CUDA_ADDRESS
+  std::uint64_t event_lag = 0;              ///< FAKE_CUDA_EVENT_LAG: launches the device is behind
+  std::uint64_t event_queries = 0;  ///< FAKE_CUDA_EVENT_QUERIES: first queries answered "not ready"
+  std::uint64_t cudnn_workspace = 0;  ///< FAKE_CUDNN_WORKSPACE: bytes of every cuDNN plan
+  int cudnn_version = 0;              ///< FAKE_CUDNN_VERSION (91900); 0: the library's own choice
+  int nccl_version = 0;               ///< FAKE_NCCL_VERSION (22809); 0: the library's own choice
+  std::string log;                    ///< FAKE_CUDA_LOG: a file, empty for none
+  bool log_kernels = false;           ///< FAKE_CUDA_LOG_KERNELS
+};
+
+/// The process's settings. Ends the process where a variable cannot be understood.
+const Settings& settings();
+
+}  // namespace highwater::fakecuda

@@ -1,0 +1,37 @@
+/* What the fake CUDA runtime offers beside CUDA: exported by libcudart of both majors, for Python's ctypes.
+ *
+ * Kernels do nothing, so that a value read from the device is 0 unless the host copied it there since
+ * the last launch. An answer says what the next read of its size delivers instead. */
+#ifndef HIGHWATER_FAKECUDA_H
+#define HIGHWATER_FAKECUDA_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The next copy of n bytes from the device to the host delivers these bytes; answers of one size are used
+ * in the order in which they were given. */
+void fakecuda_answer(const void* bytes, size_t n);
+
+/* Drops the answers that were not used. */
+void fakecuda_forget_answers(void);
+
+/* Kernels launched so far, by the runtime and by the driver. */
+unsigned long long fakecuda_launches(void);
+
+/* Copies of at most 64 bytes from the device to the host that delivered zeros because nobody knows the
+ * bytes: each may have steered the program otherwise than on a real device. */
+unsigned long long fakecuda_reads(void);
+
+/* Calls of functions that have no model and only report success: lines "name count", sorted by name.
+ * Writes at most n bytes including the final zero into text (which may be null if n is 0) and returns
+ * the length of the whole, without the final zero. */
+size_t fakecuda_unmodelled(char* text, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
