@@ -22,15 +22,18 @@ class Recorder:
         self._written = False
         self._steps = {}       # optimizer -> steps made
         self._control = None
+        self._start_history = None
 
     def start_with_cuda(self):
         """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
+        self._start_history = self._torch.cuda.memory._record_memory_history
+        self._torch.cuda.memory._record_memory_history = _keep_the_history
         self._torch.cuda._lazy_call(self._start)
 
     def _start(self):
         torch, options = self._torch, self._options
         context = {"context": None} if options.stacks == "none" else {"context": "alloc", "stacks": options.stacks}
-        torch.cuda.memory._record_memory_history(enabled="all", max_entries=options.max_entries, **context)
+        self._start_history(enabled="all", max_entries=options.max_entries, **context)
         self._owner = os.getpid()
         self._path = _claim(options)
         self._control = libraries.control(options)
@@ -60,7 +63,7 @@ class Recorder:
         if threading.current_thread() is threading.main_thread() and \
                 signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_terminate)
-        self._control.fakecuda_on_crash(_CRASH_STATEMENT)
+        getattr(self._control, 'fakecuda_on_crash', lambda _: None)(_CRASH_STATEMENT)  # TEMPORARY
         global _crashing
         _crashing = self
 
@@ -107,7 +110,7 @@ class Recorder:
             "ended": failure["kind"] if failure else ended,
             "error": failure["text"] if failure else None,
             "steps": self.progress(),
-            "torch": self._torch.__version__,
+            "torch": str(self._torch.__version__),  # a class of its own, which readers without torch lack
             "cuda": self._torch.version.cuda,
             "launches": self._control.fakecuda_launches(),
             "values_read": self._control.fakecuda_reads(),
@@ -117,6 +120,11 @@ class Recorder:
         _save(snapshot, self._path)
         entries = sum(len(trace) for trace in snapshot["device_traces"])
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)
+
+
+def _keep_the_history(*_, **__):
+    """For the script, which may have its own way of recording: there is one history, and to start or stop it again
+    would shorten or empty it. Snapshots that the script takes are complete."""
 
 
 @contextlib.contextmanager
