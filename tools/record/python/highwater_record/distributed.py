@@ -5,6 +5,7 @@ meet at, groups over gloo, and the collectives on Python objects. All of them be
 sent what this one does and sends.
 """
 import functools
+import inspect
 import os
 
 
@@ -22,10 +23,45 @@ def stand_in_for_peers(c10d, options):
         yield stores[-1], rank, world
 
     c10d.rendezvous = rendezvous
+    _replace_given_stores(c10d, store_class)
     _replace_gloo(c10d)
     c10d.monitored_barrier = lambda *args, **kwargs: None
     _pass_objects_on(c10d)
     _keep_lists_from_other_ranks(c10d)
+
+
+def replace_store_servers(distributed):
+    """A store that scripts make by themselves would wait for the other ranks, or for the one that serves it.
+
+    distributed: the module torch.distributed, just imported.
+    """
+    if not hasattr(distributed, "TCPStore"):
+        return
+    absent = _absent_peers_store()
+
+    class TCPStore(absent):
+        def __init__(self, host_name="", port=0, *_, **__):
+            super().__init__()
+            self.host, self.port = host_name, port
+
+    distributed.TCPStore = TCPStore
+
+
+def _replace_given_stores(c10d, store_class):
+    """init_process_group(store=...): whatever the store is, what it gets from other ranks never arrives."""
+    initialise = c10d.init_process_group
+    parameters = inspect.signature(initialise)
+
+    @functools.wraps(initialise)
+    def init_process_group(*args, **kwargs):
+        call = parameters.bind(*args, **kwargs)
+        if call.arguments.get("store") is not None:
+            stores.append(store_class())
+            call.arguments["store"] = stores[-1]
+        return initialise(*call.args, **call.kwargs)
+
+    stores = []
+    c10d.init_process_group = init_process_group
 
 
 def _absent_peers_store():
