@@ -1,14 +1,12 @@
 // highwater replay: options, the run, the report.
 #include <ostream>
 
-#include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 
 #include "sim/trace_driver.hpp"
 #include "tools/commands.hpp"
-#include "tools/replay_report.hpp"
+#include "tools/replay_output.hpp"
 #include "tools/replay_run.hpp"
-#include "tools/safe_text.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -73,68 +71,6 @@ ReplayCommand parse(const Arguments& arguments) {
   return result;
 }
 
-void write_json(const std::vector<DeviceReplay>& replays, const ReplayCommand& command,
-                std::ostream& out) {
-  boost::json::object root;
-  root["schema"] = "highwater.replay/1";
-  boost::json::array& devices = root["devices"].emplace_array();
-  for (const DeviceReplay& replay : replays) {
-    boost::json::object device = replay_json(replay);
-    if (command.with_timeline) {
-      device["timeline"] = timeline_json(replay.result.timeline);
-    }
-    devices.push_back(std::move(device));
-  }
-  out << root << "\n";
-}
-
-void write_csv(const std::vector<DeviceReplay>& replays, std::ostream& out) {
-  TextTable table;
-  table.columns = {"device", "metric", "value"};
-  for (const DeviceReplay& replay : replays) {
-    for (const Metric& metric : replay_metrics(replay).metrics) {
-      table.rows.push_back(
-          {std::to_string(replay.device), metric.key, to_exact_text(metric.value)});
-    }
-    table.rows.push_back({std::to_string(replay.device), "trust", trust_line(replay)});
-  }
-  out << format_csv(table);
-}
-
-void write_for_people(const DeviceReplay& replay, OutputFormat format, std::ostream& out) {
-  out << decision_lines(replay);
-  TextTable table = to_table(replay_metrics(replay));
-  table.title = "Device " + std::to_string(replay.device);
-  out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table));
-  const std::string separator = format == OutputFormat::markdown ? "\n" : "";
-  out << separator << describe_ooms(replay);
-  if (replay.fidelity && replay.fidelity->first_divergence) {
-    const Divergence& first = *replay.fidelity->first_divergence;
-    out << "first divergence: device_traces[" << replay.device << "][" << first.entry
-        << "]: " << printable(first.description) << "\n";
-  }
-  for (const std::string& note : replay_notes(replay)) {
-    out << "note: " << printable(note) << "\n";
-  }
-  out << printable(trust_line(replay)) << "\n";
-}
-
-void write(const std::vector<DeviceReplay>& replays, const ReplayCommand& command,
-           std::ostream& out) {
-  const OutputFormat format = command.format;
-  if (format == OutputFormat::json) {
-    write_json(replays, command, out);
-  } else if (format == OutputFormat::csv) {
-    write_csv(replays, out);
-  } else if (replays.empty()) {
-    out << "The file holds no device with memory or events.\n";
-  } else {
-    for (const DeviceReplay& replay : replays) {
-      write_for_people(replay, format, out);
-    }
-  }
-}
-
 bool exceeds_budget(const ReplayCommand& command, const DeviceReplay& replay) {
   return (command.fail_on_oom && replay.result.counts.ooms != 0) ||
          (command.max_reserved && replay.result.peak.reserved > *command.max_reserved);
@@ -155,7 +91,7 @@ ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse(arguments);
   const TraceFile file = read_trace_file(command.file, StackMode::skip);
   const std::vector<DeviceReplay> replays = replays_of(file, command);
-  write(replays, command, out);
+  write_replays(replays, command.format, command.with_timeline, out);
   for (const DeviceReplay& replay : replays) {
     if (exceeds_budget(command, replay)) {
       return ExitCode::exceeded;

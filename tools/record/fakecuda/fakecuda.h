@@ -30,6 +30,10 @@ unsigned long long fakecuda_reads(void);
  * the length of the whole, without the final zero. */
 size_t fakecuda_unmodelled(char* text, size_t n);
 
+/* From now on a fatal signal runs this Python statement, which the caller keeps, in the interpreter of this
+ * process before it ends the process: what was recorded is saved from a crash. */
+void fakecuda_on_crash(const char* statement);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/answers.hpp"
+#include "tools/record/fakecuda/core/crash.hpp"
 #include "tools/record/fakecuda/core/launches.hpp"
 #include "tools/record/fakecuda/core/unmodelled.hpp"
 #include "tools/record/fakecuda/fakecuda.h"
@@ -35,6 +36,10 @@ FAKECUDA_API std::size_t fakecuda_unmodelled(char* text, std::size_t n) {
     text[copied] = '\0';
   }
   return lines.size();
+}
+
+FAKECUDA_API void fakecuda_on_crash(const char* statement) {
+  run_python_on_crash(statement);
 }
 
 }  // namespace highwater::fakecuda

@@ -34,6 +34,7 @@ def load(options):
         raise SystemExit(3)
     for name in sorted(os.listdir(folder), key=_place_in_order):
         ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
+    os.environ.setdefault("TRITON_LIBCUDA_PATH", folder)  # Triton links its launchers with the driver
     status.tell(options, "loaded", release=release, cuda=cuda, place=place, tested=_number(release) <= NEWEST)
 
 

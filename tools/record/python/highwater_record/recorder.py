@@ -110,7 +110,7 @@ class Recorder:
             "ended": failure["kind"] if failure else ended,
             "error": failure["text"] if failure else None,
             "steps": self.progress(),
-            "torch": str(self._torch.__version__),  # a class of its own, which readers without torch lack
+            "torch": str(self._torch.__version__),  # a class of its own, which no reader of plain data takes
             "cuda": self._torch.version.cuda,
             "launches": self._control.fakecuda_launches(),
             "values_read": self._control.fakecuda_reads(),

@@ -1,0 +1,135 @@
+#include "tools/child_process.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+std::atomic<pid_t> g_child{0};
+
+void pass_on(int signal) {
+  if (const pid_t child = g_child; child != 0) {
+    kill(child, signal);
+  }
+}
+
+/// While it lives, the keyboard's signals are the child's business alone.
+class SignalsForChild {
+ public:
+  SignalsForChild() {
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGINT, &ignore, &interrupt_);
+    sigaction(SIGQUIT, &ignore, &quit_);
+    struct sigaction forward = {};
+    forward.sa_handler = pass_on;
+    sigaction(SIGTERM, &forward, &terminate_);
+    sigaction(SIGHUP, &forward, &hang_up_);
+  }
+
+  SignalsForChild(const SignalsForChild&) = delete;
+  SignalsForChild& operator=(const SignalsForChild&) = delete;
+
+  ~SignalsForChild() {
+    g_child = 0;
+    sigaction(SIGINT, &interrupt_, nullptr);
+    sigaction(SIGQUIT, &quit_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
+    sigaction(SIGHUP, &hang_up_, nullptr);
+  }
+
+ private:
+  struct sigaction interrupt_ = {};
+  struct sigaction quit_ = {};
+  struct sigaction terminate_ = {};
+  struct sigaction hang_up_ = {};
+};
+
+/// Attributes and file actions of posix_spawn.
+class SpawnPlan {
+ public:
+  explicit SpawnPlan(ChildOutput output) {
+    posix_spawnattr_init(&attributes_);
+    posix_spawn_file_actions_init(&actions_);
+    // What we ignore would stay ignored in the child.
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGQUIT);
+    posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
+    if (output == ChildOutput::to_error_output) {
+      posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
+    }
+  }
+
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+
+  [[nodiscard]] const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+  [[nodiscard]] const posix_spawn_file_actions_t* actions() const { return &actions_; }
+
+ private:
+  posix_spawnattr_t attributes_ = {};
+  posix_spawn_file_actions_t actions_ = {};
+};
+
+/// A null-terminated array of pointers into `texts`, as the system calls want it.
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) {
+    result.push_back(text.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+ProcessEnd wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) == -1 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    return {.signal = WTERMSIG(status)};
+  }
+  return {.status = WEXITSTATUS(status)};
+}
+
+}  // namespace
+
+ProcessEnd run_command_line(const std::vector<std::string>& command,
+                            const std::map<std::string, std::string>& environment,
+                            ChildOutput output) {
+  std::vector<std::string> arguments = command;
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) {
+    variables.push_back(name + "=" + value);
+  }
+  const SignalsForChild signals;
+  const SpawnPlan plan(output);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, command.front().c_str(), plan.actions(), plan.attributes(),
+                                 pointers(arguments).data(), pointers(variables).data());
+  if (error != 0) {
+    throw InputError(command.front(), "", std::string("cannot be run: ") + std::strerror(error),
+                     "give the command as in a shell, e.g. -- python3 train.py");
+  }
+  g_child = child;
+  return wait_for(child);
+}
+
+}  // namespace highwater

@@ -1,0 +1,34 @@
+// What a recording needs beside the binary, which carries it: the fake CUDA libraries and the
+// Python package that records.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace highwater {
+
+struct EmbeddedFile {
+  std::string_view path;  ///< "fakecuda/cuda12/libcudart.so.12", "python/sitecustomize.py"
+  std::string_view content;
+};
+
+/// All of them; defined by a source that the build writes.
+std::span<const EmbeddedFile> record_files();
+
+/// A folder with all of them, removed with the object.
+class UnpackedRecordFiles {
+ public:
+  /// @throws InputError where no temporary folder can be written
+  UnpackedRecordFiles();
+  UnpackedRecordFiles(const UnpackedRecordFiles&) = delete;
+  UnpackedRecordFiles& operator=(const UnpackedRecordFiles&) = delete;
+  ~UnpackedRecordFiles();
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace highwater
