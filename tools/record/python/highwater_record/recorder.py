@@ -63,7 +63,7 @@ class Recorder:
         if threading.current_thread() is threading.main_thread() and \
                 signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_terminate)
-        getattr(self._control, 'fakecuda_on_crash', lambda _: None)(_CRASH_STATEMENT)  # TEMPORARY
+        self._control.fakecuda_on_crash(_CRASH_STATEMENT)
         global _crashing
         _crashing = self
 
