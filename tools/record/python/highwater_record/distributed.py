@@ -23,7 +23,8 @@ def stand_in_for_peers(c10d, options):
         yield stores[-1], rank, world
 
     c10d.rendezvous = rendezvous
-    _replace_given_stores(c10d, store_class)
+    _adapt_start(c10d, store_class)
+    _make_groups_instead_of_splitting(c10d)
     _replace_gloo(c10d)
     c10d.monitored_barrier = lambda *args, **kwargs: None
     _pass_objects_on(c10d)
@@ -47,10 +48,16 @@ def replace_store_servers(distributed):
     distributed.TCPStore = TCPStore
 
 
-def _replace_given_stores(c10d, store_class):
-    """init_process_group(store=...): whatever the store is, what it gets from other ranks never arrives."""
+def _adapt_start(c10d, store_class):
+    """init_process_group(store=...): whatever the store is, what it would get from other ranks never arrives.
+
+    A group that is bound to a device (device_id=...; since 2.15 always) makes subgroups by ncclCommSplit, which is not
+    told their size: the fake NCCL cannot know it. Unbound, a subgroup makes a communicator of its own. Neither takes
+    memory from PyTorch's allocator.
+    """
     initialise = c10d.init_process_group
     parameters = inspect.signature(initialise)
+    stores = []  # see stand_in_for_peers
 
     @functools.wraps(initialise)
     def init_process_group(*args, **kwargs):
@@ -58,10 +65,29 @@ def _replace_given_stores(c10d, store_class):
         if call.arguments.get("store") is not None:
             stores.append(store_class())
             call.arguments["store"] = stores[-1]
-        return initialise(*call.args, **call.kwargs)
+        initialise(*call.args, **call.kwargs)
+        c10d.GroupMember.WORLD.bound_device_id = None
 
-    stores = []
     c10d.init_process_group = init_process_group
+
+
+def _make_groups_instead_of_splitting(c10d):
+    """split_group (since 2.4) refuses a group that is not bound to a device; new_group makes the same groups."""
+    if not hasattr(c10d, "split_group"):
+        return
+
+    @functools.wraps(c10d.split_group)
+    def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None, *_, **__):
+        if not split_ranks:
+            raise ValueError("split_ranks cannot be None or empty")
+        parent = parent_pg or c10d.GroupMember.WORLD
+        mine = next((ranks for ranks in split_ranks if c10d.get_rank(parent) in ranks), None)
+        if mine is None:
+            return c10d.GroupMember.NON_GROUP_MEMBER
+        everywhere = [c10d.get_global_rank(parent, rank) for rank in mine]
+        return c10d.new_group(everywhere, timeout=timeout, pg_options=pg_options, group_desc=group_desc)
+
+    c10d.split_group = split_group
 
 
 def _absent_peers_store():
