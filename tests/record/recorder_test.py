@@ -6,12 +6,13 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import types
 import unittest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "record" / "python"
 sys.path.insert(0, str(PACKAGE))
 
-from highwater_record import answers_text, launchers, libraries, recorder, settings, status  # noqa: E402
+from highwater_record import answers_text, distributed, launchers, libraries, recorder, settings, status  # noqa: E402
 
 
 class Folder(unittest.TestCase):
@@ -160,6 +161,71 @@ class Output(Folder):
         status.tell(options, "loaded", release="2.6.0")
         status.tell(options, "started")
         self.assertEqual([(e["event"], e.get("release")) for e in self.events()], [("loaded", "2.6.0"), ("started", None)])
+
+
+    def test_a_process_that_allocated_nothing_leaves_the_name_to_others(self):
+        options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
+        for entries, event in (([], "nothing"), ([{"action": "alloc", "frames": []}], "written")):
+            recording = recorder.Recorder(StandInTorch(entries), options)
+            recording._owner = os.getpid()
+            recording._control = StandInControl()
+            recording.write("exit")
+            self.assertEqual(self.events()[-1]["event"], event)
+        self.assertEqual(self.events()[-1]["output"], str(self.folder / "run.pickle"))
+
+
+class StandInTorch:
+    __version__ = "2.6.0"
+    version = types.SimpleNamespace(cuda="12.4")
+
+    def __init__(self, entries):
+        snapshot = {"device_traces": [entries], "segments": []}
+        memory = types.SimpleNamespace(_snapshot=lambda: snapshot)
+        self.cuda = types.SimpleNamespace(memory=memory, OutOfMemoryError=MemoryError)
+
+
+class StandInControl:
+    fakecuda_launches = fakecuda_reads = staticmethod(lambda: 0)
+    fakecuda_unmodelled = staticmethod(lambda text, size: 0)
+
+
+class Libraries(unittest.TestCase):
+    def test_what_others_need_is_loaded_first(self):
+        names = ["libcublas.so.12", "libcuda.so.1", "libcudart.so.12", "libfakecuda.so.1", "libnccl.so.2"]
+        self.assertEqual(sorted(names, key=libraries._place_in_order),
+                         ["libfakecuda.so.1", "libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libnccl.so.2"])
+
+    def test_an_empty_variable_is_none(self):
+        self.assertEqual(settings.from_environment({"HIGHWATER_RECORD_WORLD_SIZE": ""}).world_size, 0)
+
+
+class Groups(unittest.TestCase):
+    def setUp(self):
+        self.c10d = c10d = types.SimpleNamespace()
+        c10d.started, c10d.made = [], []
+        c10d.GroupMember = types.SimpleNamespace(WORLD=types.SimpleNamespace(bound_device_id=3), NON_GROUP_MEMBER="none")
+
+        def init_process_group(backend=None, timeout=None, store=None, device_id=None):
+            c10d.started.append((backend, store, device_id))
+
+        c10d.init_process_group = init_process_group
+        c10d.split_group = lambda *args: self.fail("a group was split")
+        c10d.get_rank = lambda group: 5
+        c10d.get_global_rank = lambda group, rank: rank + 100
+        c10d.new_group = lambda ranks, **_: c10d.made.append(ranks)
+
+    def test_a_given_store_is_replaced_and_the_device_unbound(self):
+        distributed._adapt_start(self.c10d, lambda: "absent")
+        self.c10d.init_process_group("nccl", store="the script's", device_id=3)
+        self.c10d.init_process_group("nccl")
+        self.assertEqual(self.c10d.started, [("nccl", "absent", 3), ("nccl", None, None)])
+        self.assertIsNone(self.c10d.GroupMember.WORLD.bound_device_id)
+
+    def test_split_group_makes_the_group_of_this_rank(self):
+        distributed._make_groups_instead_of_splitting(self.c10d)
+        self.c10d.split_group(split_ranks=[[0, 1], [4, 5]])
+        self.assertEqual(self.c10d.made, [[104, 105]])
+        self.assertEqual(self.c10d.split_group(split_ranks=[[0, 1]]), "none")
 
 
 class Answers(unittest.TestCase):
