@@ -221,6 +221,18 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.c10d.started, [("nccl", "absent", 3), ("nccl", None, None)])
         self.assertIsNone(self.c10d.GroupMember.WORLD.bound_device_id)
 
+    def test_a_checkpoint_of_one_share_is_accepted_by_either_kind_of_validation(self):
+        def of_2_6(plan, metadata) -> bool:
+            return False
+
+        def of_2_15(plan, metadata) -> list:
+            return ["shards are missing"]
+
+        for validate, accepted in ((of_2_6, True), (of_2_15, [])):
+            planner = types.SimpleNamespace(_validate_global_plan=validate)
+            distributed.accept_partial_plan(planner)
+            self.assertEqual(planner._validate_global_plan([], None), accepted)
+
     def test_split_group_makes_the_group_of_this_rank(self):
         distributed._make_groups_instead_of_splitting(self.c10d)
         self.c10d.split_group(split_ranks=[[0, 1], [4, 5]])
