@@ -30,6 +30,10 @@ unsigned long long fakecuda_reads(void);
  * the length of the whole, without the final zero. */
 size_t fakecuda_unmodelled(char* text, size_t n);
 
+/* The next ncclCommSplit of this thread makes a communicator of `size` ranks in which this process is `rank`:
+ * its own arguments do not tell how many ranks share a colour. Size 0 takes an announcement back. */
+void fakecuda_announce_split(int rank, int size);
+
 /* From now on a fatal signal runs this Python statement, which the caller keeps, in the interpreter of this
  * process before it ends the process: what was recorded is saved from a crash. */
 void fakecuda_on_crash(const char* statement);

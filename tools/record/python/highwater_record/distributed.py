@@ -7,6 +7,8 @@ sent what this one does and sends.
 import functools
 import os
 
+from . import libraries
+
 
 def stand_in_for_peers(c10d, options):
     """c10d: the module torch.distributed.distributed_c10d, just imported."""
@@ -26,6 +28,7 @@ def stand_in_for_peers(c10d, options):
     c10d.monitored_barrier = lambda *args, **kwargs: None
     _pass_objects_on(c10d)
     _keep_lists_from_other_ranks(c10d)
+    _announce_splits(c10d, options)
 
 
 def _absent_peers_store():
@@ -136,3 +139,33 @@ def _rank_of_source(c10d, source, group, named):
     if in_group is not None and group is not None:
         return c10d.get_global_rank(group, in_group)
     return in_group if in_group is not None else source or 0
+
+
+def _announce_splits(c10d, options):
+    """NCCL splits communicators by colour; how many ranks have this one's colour no call says, and c10d knows."""
+
+    def announced(call, rank, size):
+        control = libraries.control(options)
+        control.fakecuda_announce_split(rank, size)
+        try:
+            return call()
+        finally:
+            control.fakecuda_announce_split(0, 0)
+
+    new_group = c10d._new_process_group_helper
+
+    @functools.wraps(new_group)
+    def _new_process_group_helper(group_size, group_rank, *args, **kwargs):
+        return announced(lambda: new_group(group_size, group_rank, *args, **kwargs), group_rank, group_size)
+
+    c10d._new_process_group_helper = _new_process_group_helper
+
+    split = getattr(c10d.ProcessGroup, "split_group", None)  # since 2.8
+    if split is None:
+        return
+
+    def split_group(self, ranks, *args, **kwargs):
+        rank = ranks.index(self.rank()) if self.rank() in ranks else 0
+        return announced(lambda: split(self, ranks, *args, **kwargs), rank, len(ranks))
+
+    c10d.ProcessGroup.split_group = split_group

@@ -113,6 +113,7 @@ class Recorder:
             "values_read": self._control.fakecuda_reads(),
             "not_modelled": _not_modelled(self._control),
         }
+        snapshot["torch_version"] = facts["torch"]  # no snapshot of PyTorch's own says it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
         _save(snapshot, self._path)
         entries = sum(len(trace) for trace in snapshot["device_traces"])
