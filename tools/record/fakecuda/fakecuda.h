@@ -18,7 +18,7 @@ void fakecuda_answer(const void* bytes, size_t n);
 /* Drops the answers that were not used. */
 void fakecuda_forget_answers(void);
 
-/* Kernels launched so far, by the runtime and by the driver. */
+/* Launches so far: kernels of the runtime and of the driver, computations and collectives of the libraries. */
 unsigned long long fakecuda_launches(void);
 
 /* Copies of at most 64 bytes from the device to the host that delivered zeros because nobody knows the
