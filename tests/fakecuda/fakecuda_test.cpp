@@ -92,7 +92,7 @@ contexts 1
 }
 
 TEST_CASE("fakecuda: a forked child goes on with what its parent had", "[fakecuda][process]") {
-  check("forked", "", "child 7\nparent 0\n");
+  check("forked", "", "children that went on 20\nparent 0\n");
 }
 
 TEST_CASE("fakecuda: calls after exit has begun work", "[fakecuda][process]") {
@@ -217,7 +217,8 @@ filled 0 (2)
 before it 11 (2)
 behind it 33 (2)
 after a launch 0 (3)
-big 0 (3)
+while others are known again 0 (4)
+big 0 (4)
 )");
 }
 

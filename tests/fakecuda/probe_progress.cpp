@@ -104,6 +104,8 @@ void contents() {
   say_int("behind it", address + 8);
   launch();
   say_int("after a launch", address);
+  cudaMemcpy(pointer(address + 512), values, sizeof values, 1);
+  say_int("while others are known again", address);
   char big[100];
   std::memset(big, 1, sizeof big);
   cudaMemcpy(big, pointer(address), sizeof big, 2);
