@@ -99,6 +99,11 @@ int cudnnGetRNNWeightParams(void* handle, void* rnn, int layer, std::size_t byte
 
 int ncclGetUniqueId(NcclUniqueId* id);
 int ncclCommInitRank(void** communicator, int size, NcclUniqueId id, int rank);
+int ncclCommSplit(void* communicator, int color, int key, void** part, const void* config);
+int ncclGroupStart();
+int ncclGroupEnd();
+int ncclBroadcast(std::uint64_t from, std::uint64_t to, std::size_t count, int type, int root,
+                  void* communicator, std::uint64_t stream);
 int ncclCommCount(void* communicator, int* size);
 int ncclCommUserRank(void* communicator, int* rank);
 int ncclCommDestroy(void* communicator);

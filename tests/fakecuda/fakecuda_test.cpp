@@ -256,7 +256,13 @@ TEST_CASE("fakecuda: an LSTM's weights have cuDNN's layout", "[fakecuda][librari
 
 TEST_CASE("fakecuda: a communicator knows its rank; gathers move what is known",
           "[fakecuda][libraries]") {
-  check("nccl", "", "init 0\nrank 3 of 8\nfrom the last rank 4\n");
+  check("nccl", "", R"(init 0
+rank 3 of 8
+from the last rank 4
+from the first 4 and the last 4
+announced: rank 1 of 4
+not announced: 8 ranks
+)");
 }
 
 TEST_CASE("fakecuda: calls without a model are listed, computations are not",

@@ -82,6 +82,29 @@ void nccl() {
   ncclAllGather(address, address + 1024, 1, kInt32, communicator, 0);
   cudaMemcpy(&read, pointer(address + 1024 + 4 * 7), sizeof read, 2);
   say("from the last rank %d", read);
+  // A gather made of broadcasts: the others send what this rank sends, also those before it.
+  cudaMemcpy(pointer(address), &value, sizeof value, 1);
+  ncclGroupStart();
+  for (int root = 0; root < 8; ++root) {
+    const std::uint64_t output = address + 2048 + 4 * static_cast<std::uint64_t>(root);
+    ncclBroadcast(root == rank ? address : output, output, 1, kInt32, root, communicator, 0);
+  }
+  ncclGroupEnd();
+  int gathered[2] = {};
+  cudaMemcpy(&gathered[0], pointer(address + 2048), sizeof read, 2);
+  cudaMemcpy(&gathered[1], pointer(address + 2048 + 4 * 7), sizeof read, 2);
+  say("from the first %d and the last %d", gathered[0], gathered[1]);
+  void* part = nullptr;
+  fakecuda_announce_split(1, 4);
+  ncclCommSplit(communicator, 0, 0, &part, nullptr);
+  ncclCommCount(part, &size);
+  ncclCommUserRank(part, &rank);
+  say("announced: rank %d of %d", rank, size);
+  ncclCommDestroy(part);
+  ncclCommSplit(communicator, 0, 0, &part, nullptr);
+  ncclCommCount(part, &size);
+  say("not announced: %d ranks", size);
+  ncclCommDestroy(part);
   ncclCommDestroy(communicator);
 }
 

@@ -7,6 +7,7 @@
 #include "tools/record/fakecuda/core/contents.hpp"
 #include "tools/record/fakecuda/core/launches.hpp"
 #include "tools/record/fakecuda/nccl/communicators.hpp"
+#include "tools/record/fakecuda/nccl/grouped_broadcasts.hpp"
 
 namespace highwater::fakecuda {
 namespace {
@@ -39,9 +40,9 @@ FAKECUDA_API int ncclAllGather(std::uint64_t from, std::uint64_t to, std::size_t
 }
 
 FAKECUDA_API int ncclBroadcast(std::uint64_t from, std::uint64_t to, std::size_t count, int type,
-                               int, const Communicator*, std::uint64_t) {
+                               int root, const Communicator* communicator, std::uint64_t) {
   launch_collective("ncclBroadcast");
-  move_contents(to, from, bytes_of(count, type));
+  broadcast({from, to, bytes_of(count, type), root == communicator->rank});
   return kSuccess;
 }
 
@@ -88,10 +89,12 @@ FAKECUDA_API int ncclAlltoAll(std::uint64_t, std::uint64_t to, std::size_t count
 }
 
 FAKECUDA_API int ncclGroupStart() {
+  start_group();
   return kSuccess;
 }
 
 FAKECUDA_API int ncclGroupEnd() {
+  end_group();
   return kSuccess;
 }
 
