@@ -6,12 +6,14 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import types
 import unittest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "record" / "python"
 sys.path.insert(0, str(PACKAGE))
 
-from highwater_record import answers_text, launchers, libraries, recorder, settings, status  # noqa: E402
+from highwater_record import (  # noqa: E402
+    answers_text, distributed, launchers, libraries, recorder, settings, splits, status)
 
 
 class Folder(unittest.TestCase):
@@ -160,6 +162,84 @@ class Output(Folder):
         status.tell(options, "loaded", release="2.6.0")
         status.tell(options, "started")
         self.assertEqual([(e["event"], e.get("release")) for e in self.events()], [("loaded", "2.6.0"), ("started", None)])
+
+
+    def test_a_process_that_allocated_nothing_leaves_the_name_to_others(self):
+        options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
+        for entries, event in (([], "nothing"), ([{"action": "alloc", "frames": []}], "written")):
+            recording = recorder.Recorder(StandInTorch(entries), options)
+            recording._owner = os.getpid()
+            recording._control = StandInControl()
+            recording.write("exit")
+            self.assertEqual(self.events()[-1]["event"], event)
+        self.assertEqual(self.events()[-1]["output"], str(self.folder / "run.pickle"))
+
+
+class StandInTorch:
+    __version__ = "2.6.0"
+    version = types.SimpleNamespace(cuda="12.4")
+
+    def __init__(self, entries):
+        snapshot = {"device_traces": [entries], "segments": []}
+        memory = types.SimpleNamespace(_snapshot=lambda: snapshot)
+        self.cuda = types.SimpleNamespace(memory=memory, OutOfMemoryError=MemoryError)
+
+
+class StandInControl:
+    fakecuda_launches = fakecuda_reads = staticmethod(lambda: 0)
+    fakecuda_unmodelled = staticmethod(lambda text, size: 0)
+
+
+class Libraries(unittest.TestCase):
+    def test_what_others_need_is_loaded_first(self):
+        names = ["libcublas.so.12", "libcuda.so.1", "libcudart.so.12", "libfakecuda.so.1", "libnccl.so.2"]
+        self.assertEqual(sorted(names, key=libraries._place_in_order),
+                         ["libfakecuda.so.1", "libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libnccl.so.2"])
+
+    def test_an_empty_variable_is_none(self):
+        self.assertEqual(settings.from_environment({"HIGHWATER_RECORD_WORLD_SIZE": ""}).world_size, 0)
+
+
+class Groups(unittest.TestCase):
+    def test_a_given_store_is_replaced(self):
+        started = []
+
+        def init_process_group(backend=None, timeout=None, store=None, device_id=None):
+            started.append((backend, store, device_id))
+
+        c10d = types.SimpleNamespace(init_process_group=init_process_group)
+        distributed._adapt_start(c10d, lambda: "absent")
+        c10d.init_process_group("nccl", store="the script's", device_id=3)
+        c10d.init_process_group("nccl")
+        self.assertEqual(started, [("nccl", "absent", 3), ("nccl", None, None)])
+
+    def test_a_group_is_announced_while_it_is_made(self):
+        announced = []
+        control = types.SimpleNamespace(fakecuda_announce_split=lambda *place: announced.append(place))
+        group = type("ProcessGroup", (), {"rank": lambda self: 5, "split_group": lambda self, ranks: list(announced)})
+        c10d = types.SimpleNamespace(ProcessGroup=group,
+                                     _new_process_group_helper=lambda size, rank, name: list(announced))
+        kept, libraries.control = libraries.control, lambda options: control
+        try:
+            splits.announce(c10d, None)
+            self.assertEqual(c10d._new_process_group_helper(8, 3, "name"), [(3, 8)])
+            self.assertEqual(announced.pop(), (0, 0))
+            self.assertEqual(group().split_group([4, 5]), [(3, 8), (1, 2)])
+            self.assertEqual(announced.pop(), (0, 0))
+        finally:
+            libraries.control = kept
+
+    def test_a_checkpoint_of_one_share_is_accepted_by_either_kind_of_validation(self):
+        def of_2_6(plan, metadata) -> bool:
+            return False
+
+        def of_2_15(plan, metadata) -> list:
+            return ["shards are missing"]
+
+        for validate, accepted in ((of_2_6, True), (of_2_15, [])):
+            planner = types.SimpleNamespace(_validate_global_plan=validate)
+            distributed.accept_partial_plan(planner)
+            self.assertEqual(planner._validate_global_plan([], None), accepted)
 
 
 class Answers(unittest.TestCase):

@@ -16,6 +16,8 @@ def install():
     after_import.after("torch.multiprocessing.spawn", lambda module: launchers.spawn_one_rank(module, options))
     after_import.after("torch.distributed.distributed_c10d",
                        lambda module: distributed.stand_in_for_peers(module, options))
+    after_import.after("torch.distributed.checkpoint.default_planner", distributed.accept_partial_plan)
+    after_import.after("torch.distributed", distributed.replace_store_servers)
 
 
 def _on_torch(torch, options):

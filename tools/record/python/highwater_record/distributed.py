@@ -5,16 +5,17 @@ meet at, groups over gloo, and the collectives on Python objects. All of them be
 sent what this one does and sends.
 """
 import functools
+import inspect
 import os
 
-from . import libraries
+from . import absent_store, object_collectives, splits
 
 
 def stand_in_for_peers(c10d, options):
     """c10d: the module torch.distributed.distributed_c10d, just imported."""
     if not hasattr(c10d, "ProcessGroup"):
         return  # a torch that was built without torch.distributed
-    store_class = _absent_peers_store()
+    store_class = absent_store.make_class()
     stores = []  # C++ holds its half of a store only; the Python half must live as long
 
     def rendezvous(url, rank=-1, world_size=-1, **_):
@@ -24,56 +25,57 @@ def stand_in_for_peers(c10d, options):
         yield stores[-1], rank, world
 
     c10d.rendezvous = rendezvous
+    _adapt_start(c10d, store_class)
     _replace_gloo(c10d)
     c10d.monitored_barrier = lambda *args, **kwargs: None
-    _pass_objects_on(c10d)
-    _keep_lists_from_other_ranks(c10d)
-    _announce_splits(c10d, options)
+    object_collectives.pass_on(c10d)
+    object_collectives.keep_lists_from_other_ranks(c10d)
+    splits.announce(c10d, options)
 
 
-def _absent_peers_store():
-    from torch._C._distributed_c10d import Store
+def accept_partial_plan(planner):
+    """torch.distributed.checkpoint's first rank checks that all shards together are whole. The other ranks' plans are
+    copies of this one's: their shards are missing, and what is saved is this rank's share.
 
-    class AbsentPeersStore(Store):
-        """Keeps what this rank sets; whatever only another rank would set is zeros, and nobody is waited for."""
+    planner: the module torch.distributed.checkpoint.default_planner, just imported.
+    """
+    validate = planner._validate_global_plan
+    says_yes = inspect.signature(validate).return_annotation in (bool, "bool")  # later releases list what is wrong
+    planner._validate_global_plan = functools.wraps(validate)(lambda *_, **__: True if says_yes else [])
 
-        def __init__(self):
+
+def replace_store_servers(distributed):
+    """A store that scripts make by themselves would wait for the other ranks, or for the one that serves it.
+
+    distributed: the module torch.distributed, just imported.
+    """
+    if not hasattr(distributed, "TCPStore"):
+        return
+    absent = absent_store.make_class()
+
+    class TCPStore(absent):
+        def __init__(self, host_name="", port=0, *_, **__):
             super().__init__()
-            self._values = {}
+            self.host, self.port = host_name, port
 
-        def set(self, key, value):
-            self._values[key] = value if isinstance(value, bytes) else str(value).encode()
+    distributed.TCPStore = TCPStore
 
-        def get(self, key):
-            return self._values.get(key, bytes(128))  # as long as an NCCL identifier
 
-        def add(self, key, amount):
-            total = int(self._values.get(key, b"0")) + amount
-            self._values[key] = str(total).encode()
-            return total
+def _adapt_start(c10d, store_class):
+    """init_process_group(store=...): whatever the store is, what it would get from other ranks never arrives."""
+    initialise = c10d.init_process_group
+    parameters = inspect.signature(initialise)
+    stores = []  # see stand_in_for_peers
 
-        def compare_set(self, key, expected, desired):
-            current = self._values.get(key, b"")
-            if current == (expected if isinstance(expected, bytes) else expected.encode()):
-                self.set(key, desired)
-            return self._values.get(key, b"")
+    @functools.wraps(initialise)
+    def init_process_group(*args, **kwargs):
+        call = parameters.bind(*args, **kwargs)
+        if call.arguments.get("store") is not None:
+            stores.append(store_class())
+            call.arguments["store"] = stores[-1]
+        initialise(*call.args, **call.kwargs)
 
-        def check(self, keys):
-            return True
-
-        def wait(self, keys, timeout=None):
-            return None
-
-        def delete_key(self, key):
-            return self._values.pop(key, None) is not None
-
-        def num_keys(self):
-            return len(self._values)
-
-        def set_timeout(self, timeout):
-            return None
-
-    return AbsentPeersStore
+    c10d.init_process_group = init_process_group
 
 
 def _replace_gloo(c10d):
@@ -97,75 +99,3 @@ def _replace_gloo(c10d):
             return make(rank, size)
 
     c10d.ProcessGroupGloo = AbsentPeersGroup
-
-
-def _pass_objects_on(c10d):
-    """Collectives on Python objects send bytes, which no fake group keeps. The tensors are made and sent as ever;
-    what is then unpacked is the object that this rank sent last."""
-    pack = c10d._object_to_tensor
-    sent = []
-
-    def object_to_tensor(thing, *args, **kwargs):
-        sent[:] = [thing]
-        return pack(thing, *args, **kwargs)
-
-    c10d._object_to_tensor = object_to_tensor
-    c10d._tensor_to_object = lambda *args, **kwargs: sent[0] if sent else None
-
-
-def _keep_lists_from_other_ranks(c10d):
-    """What only another rank knows stays what the caller put there."""
-    broadcast = c10d.broadcast_object_list
-    scatter = c10d.scatter_object_list
-
-    @functools.wraps(broadcast)
-    def broadcast_object_list(object_list, src=None, group=None, *args, **kwargs):
-        if _rank_of_source(c10d, src, group, kwargs) == c10d.get_rank():
-            broadcast(object_list, src, group, *args, **kwargs)
-
-    @functools.wraps(scatter)
-    def scatter_object_list(scatter_object_output_list, scatter_object_input_list=None, src=None, group=None, *args,
-                            **kwargs):
-        if _rank_of_source(c10d, src, group, kwargs) == c10d.get_rank():
-            scatter_object_output_list[0] = scatter_object_input_list[c10d.get_rank(group)]
-
-    c10d.broadcast_object_list = broadcast_object_list
-    c10d.scatter_object_list = scatter_object_list
-
-
-def _rank_of_source(c10d, source, group, named):
-    """The global rank that sends; 2.6 added `group_src`, its rank within the group."""
-    in_group = named.get("group_src")
-    if in_group is not None and group is not None:
-        return c10d.get_global_rank(group, in_group)
-    return in_group if in_group is not None else source or 0
-
-
-def _announce_splits(c10d, options):
-    """NCCL splits communicators by colour; how many ranks have this one's colour no call says, and c10d knows."""
-
-    def announced(call, rank, size):
-        control = libraries.control(options)
-        control.fakecuda_announce_split(rank, size)
-        try:
-            return call()
-        finally:
-            control.fakecuda_announce_split(0, 0)
-
-    new_group = c10d._new_process_group_helper
-
-    @functools.wraps(new_group)
-    def _new_process_group_helper(group_size, group_rank, *args, **kwargs):
-        return announced(lambda: new_group(group_size, group_rank, *args, **kwargs), group_rank, group_size)
-
-    c10d._new_process_group_helper = _new_process_group_helper
-
-    split = getattr(c10d.ProcessGroup, "split_group", None)  # since 2.8
-    if split is None:
-        return
-
-    def split_group(self, ranks, *args, **kwargs):
-        rank = ranks.index(self.rank()) if self.rank() in ranks else 0
-        return announced(lambda: split(self, ranks, *args, **kwargs), rank, len(ranks))
-
-    c10d.ProcessGroup.split_group = split_group

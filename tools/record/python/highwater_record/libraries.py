@@ -15,7 +15,7 @@ OLDEST = (2, 4)
 NEWEST = (2, 15)  # tested; later releases are tried, with a word of warning
 
 # Libraries need each other in this order; all others come after them.
-_FIRST = ("libcuda.so.1", "libcudart.so")
+_FIRST = ("libfakecuda.so", "libcuda.so.1", "libcudart.so")
 
 
 def load(options):
@@ -32,10 +32,14 @@ def load(options):
         status.tell(options, "refused", release=release, cuda=cuda, place=place, reason=problem)
         print(f"highwater record: {place}: {problem}", file=sys.stderr)
         raise SystemExit(3)
-    names = sorted(os.listdir(folder), key=lambda name: (not name.startswith(_FIRST), name))
-    for name in names:
+    for name in sorted(os.listdir(folder), key=_place_in_order):
         ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
+    os.environ.setdefault("TRITON_LIBCUDA_PATH", folder)  # Triton links its launchers with the driver
     status.tell(options, "loaded", release=release, cuda=cuda, place=place, tested=_number(release) <= NEWEST)
+
+
+def _place_in_order(name):
+    return next((place for place, first in enumerate(_FIRST) if name.startswith(first)), len(_FIRST)), name
 
 
 def control(options):

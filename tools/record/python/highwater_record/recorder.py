@@ -22,19 +22,21 @@ class Recorder:
         self._written = False
         self._steps = {}       # optimizer -> steps made
         self._control = None
+        self._start_history = None
 
     def start_with_cuda(self):
         """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
+        self._start_history = self._torch.cuda.memory._record_memory_history
+        self._torch.cuda.memory._record_memory_history = _keep_the_history
         self._torch.cuda._lazy_call(self._start)
 
     def _start(self):
         torch, options = self._torch, self._options
         context = {"context": None} if options.stacks == "none" else {"context": "alloc", "stacks": options.stacks}
-        torch.cuda.memory._record_memory_history(enabled="all", max_entries=options.max_entries, **context)
+        self._start_history(enabled="all", max_entries=options.max_entries, **context)
         self._owner = os.getpid()
-        self._path = _claim(options)
         self._control = libraries.control(options)
-        status.tell(options, "started", output=self._path)
+        status.tell(options, "started")
         self._end_with_the_process()
         self._count_steps()
         if options.answers:
@@ -73,6 +75,7 @@ class Recorder:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         def stepped(optimizer, *_):
+            self._claim()
             self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
             wanted = self._options.steps
             # Scripts with several optimizers make a step with each: the last of them ends the recording.
@@ -90,6 +93,11 @@ class Recorder:
 
     # ---- the snapshot
 
+    def _claim(self):
+        """The name that was asked for belongs to the process that first makes a step or, without one, first ends."""
+        if self._path is None:
+            self._path = _claim(self._options)
+
     def write(self, ended):
         """Writes the snapshot once; ended: exit | steps | terminated | crash."""
         with self._lock:
@@ -101,7 +109,7 @@ class Recorder:
 
     def _write(self, ended):
         snapshot = self._torch.cuda.memory._snapshot()
-        _share_frames(snapshot)
+        entries = sum(len(trace) for trace in snapshot["device_traces"])
         failure = _failure(self._torch)
         facts = {
             "ended": failure["kind"] if failure else ended,
@@ -113,11 +121,20 @@ class Recorder:
             "values_read": self._control.fakecuda_reads(),
             "not_modelled": _not_modelled(self._control),
         }
+        if not entries:  # a launcher that asked for the device, a worker that compiles
+            status.tell(self._options, "nothing", **facts)
+            return
+        self._claim()
+        _share_frames(snapshot)
         snapshot["torch_version"] = facts["torch"]  # no snapshot of PyTorch's own says it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
         _save(snapshot, self._path)
-        entries = sum(len(trace) for trace in snapshot["device_traces"])
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)
+
+
+def _keep_the_history(*_, **__):
+    """For the script, which may have its own way of recording: there is one history, and to start or stop it again
+    would shorten or empty it. Snapshots that the script takes are complete."""
 
 
 @contextlib.contextmanager
@@ -149,7 +166,7 @@ def _failure(torch):
 
 
 def _claim(options):
-    """The first process that uses CUDA gets the name that was asked for; others add their process number."""
+    """The first process to ask gets the name that was asked for; others add their process number."""
     try:
         os.close(os.open(options.status_file + ".owner", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return options.output

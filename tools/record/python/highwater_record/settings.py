@@ -19,7 +19,7 @@ class Settings:
 
 
 def from_environment(environment=os.environ):
-    get = lambda name, fallback="": environment.get("HIGHWATER_RECORD_" + name, fallback)  # noqa: E731
+    get = lambda name, fallback="": environment.get("HIGHWATER_RECORD_" + name) or fallback  # noqa: E731
     return Settings(
         status_file=get("STATUS"),
         output=get("OUTPUT"),

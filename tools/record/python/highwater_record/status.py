@@ -4,7 +4,7 @@ import os
 
 
 def tell(options, event, **facts):
-    """event: "refused", "loaded", "started", "written", "stopped", "waiting" ...; facts: JSON values."""
+    """event: "refused", "loaded", "started", "written", "nothing", "waiting"; facts: JSON values."""
     line = json.dumps({"event": event, "process": os.getpid(), **facts})
     descriptor = os.open(options.status_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
