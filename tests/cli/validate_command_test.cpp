@@ -244,6 +244,20 @@ TEST_CASE("validate: a probe is replayed, not simulated", "[cli][validate]") {
   CHECK(probe.at("fidelity").at("alloc_addresses_matched").to_number<std::uint64_t>() > 0);
 }
 
+TEST_CASE("validate: what PyTorch can do and the generator cannot is said, and replayed",
+          "[cli][validate]") {
+  const test::TempDir folder;
+  boost::json::value description = made_description("x");
+  description.at("case").at("dist") = {
+      {"kind", "fsdp2"}, {"world", 8}, {"reshard", 2}, {"backend", "fake"}};
+  write_case(folder, "x", description);
+  const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
+  const auto& left_out = root.at("unsupported").at(0);
+  CHECK_THAT(std::string(left_out.at("reason").as_string()),
+             Contains("number of ranks to reshard"));
+  CHECK(left_out.at("fidelity").is_object());
+}
+
 TEST_CASE("validate: a replay that decides otherwise is shown with its peak", "[cli][validate]") {
   CaseValidation validation;
   validation.id = "x";

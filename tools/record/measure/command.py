@@ -2,6 +2,7 @@
 
   record   runs cases and writes X.json, X.pickle.xz and index.json
   bundle   turns such a folder into one of traces/recorded: compact, with its index
+  device   says what this machine has
   matrix   writes the list of cases anew
 
 What programs of other frameworks need is record_main(): the same options with a train() of their own.
@@ -13,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import bundle, halves, matrix, processes
+from . import bundle, environment, halves, matrix, processes
 from .batch import Batch, Limits
 from .case_fields import DEFAULTS, CaseError, complete, shrunk
 from .environment import MissingError
@@ -111,7 +112,7 @@ def list_cases(cases, index):
         print(f"{case['id']:{width}s}  {part_of(case) or '-':5s}  {halves.half_of(case):8s}  {outcome}")
 
 
-def dry_run(cases, todo, options):
+def dry_run(cases, todo, options, script):
     for case in todo:
         how = "fresh" if needs_fresh(case, options) else "forked"
         print(f"would run ({how}): {case['id']}")
@@ -120,7 +121,7 @@ def dry_run(cases, todo, options):
     try:
         processes.preload(todo)
         if options.device == "cuda":
-            found = processes.describe_device()
+            found = processes.describe_device(script)
             print(f"this machine can: torch {found['torch']}, CUDA {found['cuda']}, {found['gpu']['name']}")
     except MissingError as error:
         print(f"this machine cannot: {error}")
@@ -146,12 +147,12 @@ def run_worker(case, program, defaults, options):
 
 def make_launcher(options, program, defaults, script, forks):
     def launch(case, work):
-        log, environment = work / f"{case['id']}.log", processes.case_environment(case)
+        log, variables = work / f"{case['id']}.log", processes.case_environment(case)
         if forks and not needs_fresh(case, options):
-            return processes.Forked(lambda: run_worker(case, program, defaults, options), log, environment)
+            return processes.Forked(lambda: run_worker(case, program, defaults, options), log, variables)
         case_path = work / f"{case['id']}.case.json"
         case_path.write_text(json.dumps(case))
-        return processes.Fresh(script, case_path, worker_arguments(options), log, environment)
+        return processes.Fresh(script, case_path, worker_arguments(options), log, variables)
 
     return launch
 
@@ -165,15 +166,19 @@ def record(options, program, defaults, script, forks):
         return 0
     todo = [case for case in cases if not index.is_done(case["id"], options.retry_failed)]
     if options.dry_run:
-        return dry_run(cases, todo, options)
+        return dry_run(cases, todo, options, script)
     Path(options.out).mkdir(parents=True, exist_ok=True)
     index.adopt(cases)
     todo = [case for case in todo if not index.is_done(case["id"], options.retry_failed)]
     options.reads_driver = options.fake_device or options.jobs == 1
+    if options.device == "cuda":
+        index.about = processes.describe_device(script)
     if forks:
         processes.preload(todo)
-    if options.device == "cuda":
-        index.about = processes.describe_device()
+        problem = processes.problem_of_forks() if options.device == "cuda" else None
+        if problem:
+            print(f"every case starts Python anew, for a fork cannot use the device: {problem}", flush=True)
+            options.fresh = True
     limits = Limits(60 * options.batch_minutes, options.timeout, options.jobs)
     batch = Batch(options.out, index, limits, make_launcher(options, program, defaults, script, forks),
                   report=lambda line: print(line, flush=True))
@@ -196,6 +201,7 @@ def make_parser(description, is_whole):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_record_options(commands.add_parser("record", help="run cases and record them"), LISTS if is_whole else ())
+    commands.add_parser("device", help="versions and device of this machine, as JSON")
     one = commands.add_parser("worker", help="run one case (what record starts)")
     one.add_argument("case", help="file with the case")
     one.add_argument("--out", required=True)
@@ -213,10 +219,13 @@ def run_command(options, program, defaults, script, forks):
             return bundle.run(options)
         if options.command == "matrix":
             return matrix.run(options)
+        if options.command == "device":
+            print(json.dumps(environment.describe(environment.import_torch())))
+            return 0
         if options.command == "worker":
             work(options, program, defaults)
         return record(options, program, defaults, script, forks)
-    except (CaseError, MissingError, bundle.BundleError) as error:
+    except (CaseError, MissingError, bundle.BundleError, matrix.MatrixError) as error:
         print(f"measure: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:

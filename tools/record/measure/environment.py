@@ -14,7 +14,7 @@ def import_torch():
     """@raises MissingError"""
     try:
         import torch
-    except ImportError as error:
+    except (ImportError, OSError, ValueError) as error:  # the last two: CUDA libraries that it needs are not there
         raise MissingError(
             f"PyTorch cannot be imported by {sys.executable} ({error}): run this with the Python that has it, or "
             "install it (pip install torch transformers). --list and --dry-run work without.") from None
@@ -69,6 +69,12 @@ def gpu_properties(torch):
             "capability": [properties.major, properties.minor],
             "multi_processor_count": properties.multi_processor_count,
             "mem_get_info_start": list(torch.cuda.mem_get_info())}
+
+
+def describe(torch):
+    """Versions and device. @raises MissingError"""
+    require_device(torch)
+    return {**versions(torch), "gpu": gpu_properties(torch)}
 
 
 class Nvml:

@@ -31,7 +31,7 @@ AXES = {"model": list(MODELS), "precision": ["fp32", "bf16", "amp-bf16"], "atten
 SIZES = {"small": {"batch": 1, "seq": 128}, "medium": {"batch": 4, "seq": 512}}
 LARGE_SEQ = 1024
 NEARLY_16 = "15.5GiB"  # of the allocator: context and kernels take the rest
-ABOVE_80 = ("84GiB", 80 * 2**30)
+ABOVE_80 = ("92GiB", 80 * 2**30)
 STATE_BYTES = {"adamw-foreach": 18, "adamw-fused": 16, "sgd": 8}  # of a parameter in fp32; half of it in bf16
 
 SETTINGS = {"expandable": "expandable_segments:True", "split64": "max_split_size_mb:64",
@@ -39,6 +39,10 @@ SETTINGS = {"expandable": "expandable_segments:True", "split64": "max_split_size
             "gc60": "garbage_collection_threshold:0.6",
             "roundmap": "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]"}
 VARYING = {"seed": 3, "low": 64, "high": 512}
+
+
+class MatrixError(Exception):
+    """The list cannot be written; the message says why."""
 
 
 def has_attention(row):
@@ -67,18 +71,22 @@ def name_of(row):
 
 
 def largest_batch(program, row, capacity):
-    """(batch, bytes reserved at the peak); as the program simulates it. @raises RuntimeError"""
+    """(batch, bytes reserved at the peak); as the program simulates it. @raises MatrixError"""
     optimizer, _, impl = row["optimizer"].partition("-")
-    done = subprocess.run(
-        [program, "simulate", "--model", row["model"], "--seq", str(LARGE_SEQ), "--precision", row["precision"],
-         "--attention", row["attention"], "--checkpoint", {"none": "none"}.get(row["checkpoint"], "full"),
-         "--optimizer", optimizer, "--optimizer-impl", impl or "foreach", "--capacity", capacity, "--find-batch",
-         "--format", "json"], capture_output=True, text=True)
+    command = [
+        program, "simulate", "--model", row["model"], "--seq", str(LARGE_SEQ), "--precision", row["precision"],
+        "--attention", row["attention"], "--checkpoint", "none" if row["checkpoint"] == "none" else "full",
+        "--optimizer", optimizer, "--optimizer-impl", impl or "foreach", "--capacity", capacity, "--find-batch",
+        "--format", "json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise MatrixError(f"{program} cannot be run: {error.strerror}; build it and give --highwater") from None
     if done.returncode != 0:
-        raise RuntimeError(f"{name_of(row)}: {done.stderr.strip()}")
+        raise MatrixError(f"{name_of(row)}: {done.stderr.strip()}")
     search = json.loads(done.stdout)["find_batch"]
     if not search["largest"]:
-        raise RuntimeError(f"{name_of(row)}: not even one sequence fits in {capacity}")
+        raise MatrixError(f"{name_of(row)}: not even one sequence fits in {capacity}")
     reserved = next(t["peak_reserved_bytes"] for t in search["trials"] if t["batch"] == search["largest"])
     return search["largest"], reserved
 
@@ -104,7 +112,7 @@ def large(program, rows, capacity, least=0):
     for row in rows:
         batch, reserved = largest_batch(program, row, capacity)
         if reserved < least:
-            raise RuntimeError(f"{name_of(row)}: the largest batch in {capacity} takes {reserved} bytes only")
+            raise MatrixError(f"{name_of(row)}: the largest batch in {capacity} takes {reserved} bytes only")
         yield {"id": f"{name_of(row)}-b{batch}s{LARGE_SEQ}", **fields_of(row), "batch": batch, "seq": LARGE_SEQ}
 
 

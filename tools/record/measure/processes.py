@@ -95,27 +95,31 @@ def preload(cases):
                 getattr(transformers, name)
 
 
-def describe_device():
-    """Versions and device of this machine, as a child sees them. @raises MissingError with its message"""
+def describe_device(script):
+    """Versions and device of this machine, as a fresh process sees them. @raises MissingError"""
+    from .environment import MissingError
+    done = subprocess.run([sys.executable, str(script), "device"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise MissingError(done.stderr.strip().removeprefix("measure: ") or "the process that asked for the device died")
+    return json.loads(done.stdout)
+
+
+def problem_of_forks():
+    """Why a fork of this process cannot use the device: something that was loaded has touched it. None if it can."""
     from . import environment
-    torch = environment.import_torch()
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read)
         try:
-            environment.require_device(torch)
-            answer = {**environment.versions(torch), "gpu": environment.gpu_properties(torch)}
+            environment.require_device(environment.import_torch())
+            answer = "works"
         except BaseException as error:
-            answer = {"missing": str(error)}
-        with os.fdopen(write, "w") as pipe:
-            json.dump(answer, pipe)
+            answer = str(error)
+        os.write(write, answer.encode())
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
-        text = pipe.read()
+        answer = pipe.read()
     os.waitpid(pid, 0)
-    answer = json.loads(text or '{"missing": "the process that asked for the device died"}')
-    if "missing" in answer:
-        raise environment.MissingError(answer["missing"])
-    return answer
+    return None if answer == "works" else answer or "it died"
