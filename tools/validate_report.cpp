@@ -336,7 +336,8 @@ TextTable replay_table(const std::vector<CaseValidation>& cases) {
 std::vector<TextTable> error_tables(const std::vector<CaseValidation>& cases) {
   std::vector<TextTable> tables{error_table(cases, "Errors over all steps of all cases")};
   for (const CaseHalf half : {CaseHalf::tuning, CaseHalf::held_out}) {
-    if (const auto of_half = cases_of(cases, half); !of_half.empty()) {
+    const auto of_half = cases_of(cases, half);
+    if (summarise_errors(of_half, &Usage::reserved).count > 0) {
       tables.push_back(error_table(of_half, fmt::format("Errors of the {} half", to_string(half))));
     }
   }
