@@ -46,8 +46,15 @@ std::string device_text(const RecordRequest& request) {
                                         to_iec(request.gpu.total_memory));
 }
 
+bool ended_well(const RecordOutcome& outcome) {
+  return std::ranges::none_of(outcome.snapshots, [](const WrittenSnapshot& snapshot) {
+    return snapshot.ended == "error" || snapshot.ended == "crash";
+  });
+}
+
 /// The answer: whether the run fits, judged by the device that needed most.
-std::string headline(const std::vector<DeviceReplay>& replays, const RecordRequest& request) {
+std::string headline(const RecordOutcome& outcome, const std::vector<DeviceReplay>& replays,
+                     const RecordRequest& request) {
   const auto fullest = std::ranges::max_element(
       replays, {}, [](const DeviceReplay& replay) { return replay.result.peak.reserved; });
   if (fullest == replays.end()) {
@@ -58,13 +65,14 @@ std::string headline(const std::vector<DeviceReplay>& replays, const RecordReque
     return fmt::format("OUT OF MEMORY in {}: peak reserved {}", device_text(request), to_iec(peak));
   }
   const Bytes room = memory_for_allocator(request);
-  return fmt::format("FITS in {}: peak reserved {}, {} to spare", device_text(request),
+  return fmt::format("{}FITS in {}: peak reserved {}, {} to spare",
+                     ended_well(outcome) ? "" : "As far as it ran: ", device_text(request),
                      to_iec(peak), to_iec(room - std::min(room, peak)));
 }
 
 void tell(const RecordOutcome& outcome, const std::vector<DeviceReplay>& replays,
           const RecordRequest& request, std::ostream& out) {
-  out << printable(headline(replays, request)) << "\n";
+  out << printable(headline(outcome, replays, request)) << "\n";
   for (const WrittenSnapshot& snapshot : outcome.snapshots) {
     out << printable(summary(snapshot)) << "\n";
   }
@@ -84,12 +92,6 @@ void tell_next(const std::string& path, std::ostream& out) {
   for (const auto& [name, what] : kNext) {
     out << printable(fmt::format("  highwater {:<8} {}   {}", name, path, what)) << "\n";
   }
-}
-
-bool ended_well(const RecordOutcome& outcome) {
-  return std::ranges::none_of(outcome.snapshots, [](const WrittenSnapshot& snapshot) {
-    return snapshot.ended == "error" || snapshot.ended == "crash";
-  });
 }
 
 }  // namespace

@@ -110,8 +110,11 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
 std::vector<std::string> record_notes(const RecordOutcome& outcome) {
   std::vector<std::string> notes;
   for (const WrittenSnapshot& snapshot : outcome.snapshots) {
-    if (!snapshot.error.empty()) {
-      notes.push_back(fmt::format("{}: the script ended with {}", snapshot.path, snapshot.error));
+    if (snapshot.ended == "crash") {
+      notes.push_back(fmt::format("the command crashed: it {}; its history was saved before",
+                                  how_it_ended(outcome.end)));
+    } else if (snapshot.ended == "error") {
+      notes.push_back("the script ended with " + snapshot.error);
     }
     if (snapshot.ended == "error" && snapshot.values_read != 0) {
       notes.push_back(fmt::format(

@@ -90,6 +90,16 @@ json::object usage_json(const Usage& usage) {
   return object;
 }
 
+json::value outside_json(const StepValidation& step) {
+  if (!step.outside) {
+    return nullptr;
+  }
+  const auto error = outside_error(step);
+  return {{"recorded_bytes", step.outside->recorded.count()},
+          {"simulated_bytes", step.outside->simulated.count()},
+          {"error", error ? json::value(*error) : json::value(nullptr)}};
+}
+
 json::object step_json(const StepValidation& step) {
   json::object object{{"step", step.step}, {"recorded", usage_json(step.recorded)}};
   object["simulated"] = step.simulated ? json::value(usage_json(*step.simulated)) : nullptr;
@@ -98,10 +108,15 @@ json::object step_json(const StepValidation& step) {
     const auto error = error_of(step, entry.figure);
     errors[entry.name] = error ? json::value(*error) : nullptr;
   }
+  object["outside"] = outside_json(step);
   return object;
 }
 
-json::object fidelity_json(const Fidelity& fidelity) {
+json::value fidelity_json(const CaseValidation& validation) {
+  if (!validation.fidelity) {
+    return nullptr;
+  }
+  const Fidelity& fidelity = *validation.fidelity;
   json::object object{{"segment_events_recorded", fidelity.segment_events_recorded},
                       {"segment_events_matched", fidelity.segment_events_matched},
                       {"alloc_addresses_compared", fidelity.alloc_addresses_compared},
@@ -111,6 +126,7 @@ json::object fidelity_json(const Fidelity& fidelity) {
                       {"initial_blocks_doubtful", fidelity.initial_blocks_doubtful},
                       {"resyncs", fidelity.resyncs},
                       {"peak_reserved_recorded_bytes", fidelity.peak_reserved_recorded.count()},
+                      {"peak_reserved_replayed_bytes", validation.peak_reserved_replayed.count()},
                       {"first_divergence", nullptr}};
   if (fidelity.first_divergence) {
     object["first_divergence"] = {
@@ -145,8 +161,8 @@ json::object case_json(const CaseValidation& validation) {
       {"id", valid_utf8(validation.id)},
       {"path", valid_utf8(validation.path)},
       {"status", status_word(validation.status)},
-      {"fidelity",
-       validation.fidelity ? json::value(fidelity_json(*validation.fidelity)) : nullptr},
+      {"half", to_string(validation.half)},
+      {"fidelity", fidelity_json(validation)},
       {"ends_alike", validation.ends_alike()},
       {"oom",
        {{"recorded", oom_json(validation.recorded_oom, validation.recorded_oom_step)},
@@ -163,9 +179,9 @@ json::object case_json(const CaseValidation& validation) {
 json::object unsupported_json(const CaseValidation& validation) {
   return {{"id", valid_utf8(validation.id)},
           {"path", valid_utf8(validation.path)},
+          {"half", to_string(validation.half)},
           {"reason", valid_utf8(validation.unsupported_reason)},
-          {"fidelity",
-           validation.fidelity ? json::value(fidelity_json(*validation.fidelity)) : nullptr}};
+          {"fidelity", fidelity_json(validation)}};
 }
 
 /// How many cases fulfil a condition.
@@ -192,6 +208,64 @@ std::uint64_t count_equal(const std::vector<CaseValidation>& cases) {
   });
 }
 
+bool has_outside(const std::vector<CaseValidation>& cases) {
+  return summarise_outside_errors(cases).count > 0;
+}
+
+TextTable error_table(const std::vector<CaseValidation>& cases, std::string title) {
+  TextTable table;
+  table.title = std::move(title);
+  table.columns = {"peak", "steps", "median", "p95", "worst", "bias"};
+  table.right_aligned = {false, true, true, true, true, true};
+  const auto add = [&](std::string_view name, const ErrorSummary& summary) {
+    std::vector<std::string> row{std::string(name), std::to_string(summary.count)};
+    std::ranges::move(error_cells(summary, 3), std::back_inserter(row));
+    table.rows.push_back(std::move(row));
+  };
+  for (const NamedFigure& entry : kFigures) {
+    add(entry.name, summarise_errors(cases, entry.figure));
+  }
+  if (has_outside(cases)) {
+    add("outside", summarise_outside_errors(cases));
+  }
+  return table;
+}
+
+json::object summary_json(const std::vector<CaseValidation>& cases) {
+  const std::uint64_t simulated = count_cases(cases, &CaseValidation::is_simulated);
+  json::object summary{{"cases", simulated},
+                       {"unsupported", cases.size() - simulated},
+                       {"fidelity_perfect", count_perfect(cases)},
+                       {"requests_equal_from_step_1", count_equal(cases)},
+                       {"ends_otherwise", count_mismatched_ends(cases)}};
+  for (const NamedFigure& entry : kFigures) {
+    summary[fmt::format("peak_{}", entry.name)] = error_json(summarise_errors(cases, entry.figure));
+  }
+  summary["outside"] = has_outside(cases) ? json::value(error_json(summarise_outside_errors(cases)))
+                                          : json::value(nullptr);
+  return summary;
+}
+
+/// The halves that have cases.
+json::object halves_json(const std::vector<CaseValidation>& cases) {
+  json::object halves;
+  for (const CaseHalf half : {CaseHalf::tuning, CaseHalf::held_out}) {
+    if (const auto of_half = cases_of(cases, half); !of_half.empty()) {
+      halves[to_string(half)] = summary_json(of_half);
+    }
+  }
+  return halves;
+}
+
+/// Replayed / recorded - 1.
+double replay_error(const CaseValidation& validation) {
+  const Bytes recorded = validation.fidelity->peak_reserved_recorded;
+  return recorded == Bytes{}
+             ? 0
+             : relative_error(static_cast<double>(validation.peak_reserved_replayed.count()),
+                              recorded);
+}
+
 }  // namespace
 
 TextTable case_table(const std::vector<CaseValidation>& cases) {
@@ -200,6 +274,11 @@ TextTable case_table(const std::vector<CaseValidation>& cases) {
   table.columns = {"case",     "steps", "requested", "allocated", "active",
                    "reserved", "ends",  "addresses", "requests"};
   table.right_aligned = {false, true, true, true, true, true, false, true, false};
+  const bool shows_outside = has_outside(cases);
+  if (shows_outside) {
+    table.columns.emplace_back("outside");
+    table.right_aligned.push_back(true);
+  }
   for (const CaseValidation* validation : simulated_worst_first(cases)) {
     std::vector<std::string> row{validation->id, std::to_string(validation->steps.size())};
     for (const NamedFigure& entry : kFigures) {
@@ -208,6 +287,9 @@ TextTable case_table(const std::vector<CaseValidation>& cases) {
     row.push_back(ending(*validation));
     row.push_back(fidelity_text(*validation));
     row.push_back(requests_text(validation->sequence));
+    if (shows_outside) {
+      row.push_back(percent(worst_outside_error(*validation)));
+    }
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -227,18 +309,39 @@ TextTable unsupported_table(const std::vector<CaseValidation>& cases) {
   return table;
 }
 
-TextTable error_table(const std::vector<CaseValidation>& cases) {
+TextTable replay_table(const std::vector<CaseValidation>& cases) {
   TextTable table;
-  table.title = "Errors over all steps of all cases";
-  table.columns = {"peak", "steps", "median", "p95", "worst", "bias"};
-  table.right_aligned = {false, true, true, true, true, true};
-  for (const NamedFigure& entry : kFigures) {
-    const ErrorSummary summary = summarise_errors(cases, entry.figure);
-    std::vector<std::string> row{std::string(entry.name), std::to_string(summary.count)};
-    std::ranges::move(error_cells(summary, 3), std::back_inserter(row));
-    table.rows.push_back(std::move(row));
+  table.title = "Replays that decide otherwise than the recording";
+  table.columns = {"case",           "addresses",     "segment events",
+                   "final segments", "peak reserved", "first"};
+  table.right_aligned = {false, true, true, true, true, false};
+  const auto share = [](std::uint64_t matched, std::uint64_t compared) {
+    return fmt::format("{} of {}", matched, compared);
+  };
+  for (const CaseValidation& validation : cases) {
+    if (!validation.fidelity || validation.fidelity->is_perfect()) {
+      continue;
+    }
+    const Fidelity& fidelity = *validation.fidelity;
+    table.rows.push_back(
+        {validation.id, share(fidelity.alloc_addresses_matched, fidelity.alloc_addresses_compared),
+         share(fidelity.segment_events_matched, fidelity.segment_events_recorded),
+         share(fidelity.final_segments_matched, fidelity.final_segments_compared),
+         percent(replay_error(validation)),
+         fidelity.first_divergence ? fidelity.first_divergence->description : "-"});
   }
   return table;
+}
+
+std::vector<TextTable> error_tables(const std::vector<CaseValidation>& cases) {
+  std::vector<TextTable> tables{error_table(cases, "Errors over all steps of all cases")};
+  for (const CaseHalf half : {CaseHalf::tuning, CaseHalf::held_out}) {
+    const auto of_half = cases_of(cases, half);
+    if (summarise_errors(of_half, &Usage::reserved).count > 0) {
+      tables.push_back(error_table(of_half, fmt::format("Errors of the {} half", to_string(half))));
+    }
+  }
+  return tables;
 }
 
 std::vector<std::string> validation_notes(const std::vector<CaseValidation>& cases) {
@@ -269,14 +372,8 @@ json::object validation_json(const std::vector<CaseValidation>& cases) {
       unsupported.push_back(unsupported_json(validation));
     }
   }
-  json::object summary{{"cases", simulated.size()},
-                       {"unsupported", unsupported.size()},
-                       {"fidelity_perfect", count_perfect(cases)},
-                       {"requests_equal_from_step_1", count_equal(cases)},
-                       {"ends_otherwise", count_mismatched_ends(cases)}};
-  for (const NamedFigure& entry : kFigures) {
-    summary[fmt::format("peak_{}", entry.name)] = error_json(summarise_errors(cases, entry.figure));
-  }
+  json::object summary = summary_json(cases);
+  summary["halves"] = halves_json(cases);
   summary["estimates"] = recorded_estimate_summary_json(cases);
   root["unsupported"] = std::move(unsupported);
   root["summary"] = std::move(summary);

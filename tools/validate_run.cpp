@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <mutex>
 
 #include "sim/parallel.hpp"
 #include "tools/diff_report.hpp"
 #include "traces/error.hpp"
 #include "workloads/generate.hpp"
+#include "workloads/outside_memory.hpp"
 
 namespace highwater {
 namespace {
@@ -31,6 +33,21 @@ void compare_steps(const RecordedCase& recorded, const PhasePeaks& simulated,
   result.simulated_oom = simulated.out_of_memory;
   if (simulated.out_of_memory && !simulated.steps.empty()) {
     result.simulated_oom_step = simulated.steps.back().step;
+  }
+}
+
+/// The process group that does nothing has no communicators, which outside_memory() would count.
+Bytes simulated_outside(const TrainingPlan& plan) {
+  const bool has_network = plan.parallel.backend == CommBackend::nccl;
+  return outside_memory(plan.gpu, plan.versions.torch, has_network ? plan.parallel : Parallelism{})
+      .total();
+}
+
+void compare_outside(const RecordedCase& recorded, CaseValidation& result) {
+  for (std::size_t i = 0; i < recorded.steps.size(); ++i) {
+    if (const auto outside = recorded.steps[i].outside) {
+      result.steps[i].outside = OutsideValidation{*outside, simulated_outside(*recorded.plan)};
+    }
   }
 }
 
@@ -81,6 +98,7 @@ void simulate(const CaseFiles& files, const RecordedCase& recorded,
   const PhasedReplay replayed =
       replay_with_phases(trace, replay_options(recorded, files.description));
   compare_steps(recorded, replayed.peaks, result);
+  compare_outside(recorded, result);
   compare_with_forms(*recorded.plan, result);
   result.sequence = compare_requests(compared_trace(recording, &recorded), compared_trace(trace));
 }
@@ -93,12 +111,37 @@ void validate(const CaseFiles& files, CaseValidation& result) {
   result.recorded_oom_step = recorded.oom_step;
   result.unsupported_reason = recorded.unsupported_reason;
   const auto recording = load_recording(files.recording, StackMode::skip);
-  result.fidelity = replay_as_recorded(*recording->device, recording->derived, recording->settings,
-                                       *recording->version)
-                        .fidelity;
+  const FidelityReplay replay = replay_as_recorded(*recording->device, recording->derived,
+                                                   recording->settings, *recording->version);
+  result.fidelity = replay.fidelity;
+  result.peak_reserved_replayed = replay.result.peak.reserved;
   if (recorded.plan) {
     simulate(files, recorded, *recording, result);
   }
+}
+
+/// `error` of a step: absent where there is none to tell.
+template <class Error>
+double worst_of(const CaseValidation& validation, Error error) {
+  double worst = 0;
+  for (const StepValidation& step : validation.steps) {
+    const double of_step = error(step).value_or(0);
+    worst = std::abs(of_step) > std::abs(worst) ? of_step : worst;
+  }
+  return worst;
+}
+
+template <class Error>
+ErrorSummary summarise(const std::vector<CaseValidation>& cases, Error error) {
+  std::vector<double> errors;
+  for (const CaseValidation& validation : cases) {
+    for (const StepValidation& step : validation.steps) {
+      if (const auto of_step = error(step)) {
+        errors.push_back(*of_step);
+      }
+    }
+  }
+  return summarise_errors(std::move(errors));
 }
 
 std::string file_stem(const std::string& description) {
@@ -116,25 +159,35 @@ std::optional<double> error_of(const StepValidation& step, UsageFigure figure) {
   return static_cast<double>(((*step.simulated).*figure).count()) / recorded - 1;
 }
 
-double worst_error(const CaseValidation& validation, UsageFigure figure) {
-  double worst = 0;
-  for (const StepValidation& step : validation.steps) {
-    const double error = error_of(step, figure).value_or(0);
-    worst = std::abs(error) > std::abs(worst) ? error : worst;
+std::optional<double> outside_error(const StepValidation& step) {
+  if (!step.outside || step.outside->recorded == Bytes{}) {
+    return std::nullopt;
   }
-  return worst;
+  return relative_error(static_cast<double>(step.outside->simulated.count()),
+                        step.outside->recorded);
+}
+
+double worst_error(const CaseValidation& validation, UsageFigure figure) {
+  return worst_of(validation, [&](const StepValidation& step) { return error_of(step, figure); });
+}
+
+double worst_outside_error(const CaseValidation& validation) {
+  return worst_of(validation, outside_error);
 }
 
 ErrorSummary summarise_errors(const std::vector<CaseValidation>& cases, UsageFigure figure) {
-  std::vector<double> errors;
-  for (const CaseValidation& validation : cases) {
-    for (const StepValidation& step : validation.steps) {
-      if (const auto error = error_of(step, figure)) {
-        errors.push_back(*error);
-      }
-    }
-  }
-  return summarise_errors(std::move(errors));
+  return summarise(cases, [&](const StepValidation& step) { return error_of(step, figure); });
+}
+
+ErrorSummary summarise_outside_errors(const std::vector<CaseValidation>& cases) {
+  return summarise(cases, outside_error);
+}
+
+std::vector<CaseValidation> cases_of(const std::vector<CaseValidation>& cases, CaseHalf half) {
+  std::vector<CaseValidation> chosen;
+  std::ranges::copy_if(cases, std::back_inserter(chosen),
+                       [&](const CaseValidation& validation) { return validation.half == half; });
+  return chosen;
 }
 
 CaseValidation validate_case(const CaseFiles& files) {
@@ -154,10 +207,12 @@ CaseValidation validate_case(const CaseFiles& files) {
 std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
                                            const std::function<void(std::size_t)>& progress) {
   std::vector<CaseValidation> results(files.size());
+  const RecordedIndexes indexes(files);
   std::size_t done = 0;
   std::mutex progress_lock;
   for_each_index(files.size(), [&](std::size_t i) {
     results[i] = validate_case(files[i]);
+    results[i].half = indexes.half_of(files[i]);
     const std::lock_guard lock(progress_lock);
     progress(++done);
   });

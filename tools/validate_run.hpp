@@ -15,15 +15,23 @@
 #include "sim/replay_result.hpp"
 #include "tools/error_summary.hpp"
 #include "tools/recorded_estimates.hpp"
+#include "tools/recorded_index.hpp"
 #include "tools/recorded_run.hpp"
 
 namespace highwater {
+
+/// Memory outside the allocator, as the driver counts it on a real device.
+struct OutsideValidation {
+  Bytes recorded;
+  Bytes simulated;  ///< outside_memory()
+};
 
 /// The peaks of one completed step. `simulated` is absent when the simulation did not get there.
 struct StepValidation {
   std::uint64_t step = 0;
   Usage recorded;
   std::optional<Usage> simulated;
+  std::optional<OutsideValidation> outside = std::nullopt;  ///< absent: not recorded
 };
 
 /// How the requests of the simulation compare with the recorded ones.
@@ -40,7 +48,9 @@ struct CaseValidation {
   std::string id;
   std::string path;  ///< of the description
   CaseStatus status = CaseStatus::ok;
+  CaseHalf half = CaseHalf::unmarked;
   std::optional<Fidelity> fidelity;
+  Bytes peak_reserved_replayed;  ///< of the recorded requests, beside fidelity's recorded one
   std::vector<StepValidation> steps;
   bool recorded_oom = false;
   bool simulated_oom = false;
@@ -64,16 +74,25 @@ using UsageFigure = Bytes Usage::*;
 /// simulated / recorded - 1; absent without a simulated figure or with nothing recorded.
 std::optional<double> error_of(const StepValidation& step, UsageFigure figure);
 
+/// simulated / recorded - 1; absent without a figure of the driver's.
+std::optional<double> outside_error(const StepValidation& step);
+
 /// The error of largest magnitude over the steps of a case, 0 for none.
 double worst_error(const CaseValidation& validation, UsageFigure figure);
+double worst_outside_error(const CaseValidation& validation);
 
 /// Of all (case, step).
 ErrorSummary summarise_errors(const std::vector<CaseValidation>& cases, UsageFigure figure);
+ErrorSummary summarise_outside_errors(const std::vector<CaseValidation>& cases);
+
+/// The cases of one half.
+std::vector<CaseValidation> cases_of(const std::vector<CaseValidation>& cases, CaseHalf half);
 
 /// Never throws for a damaged file: the reason is then in `unsupported_reason`.
 CaseValidation validate_case(const CaseFiles& files);
 
 /// All cases in order, on all cores; `progress` is told how many are done, one call at a time.
+/// Their halves are those of the index in each folder. @throws InputError for a damaged index
 std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
                                            const std::function<void(std::size_t)>& progress);
 

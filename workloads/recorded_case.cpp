@@ -54,6 +54,9 @@ RecordedMarker read_marker(const Field& field) {
   const Field stats = field.at("stats");
   marker.current = usage(stats, "current");
   marker.peak = usage(stats, "peak");
+  if (const auto used = field.find("device_used")) {
+    marker.device_used = Bytes{used->count()};
+  }
   return marker;
 }
 
@@ -70,6 +73,16 @@ RecordedGpu read_gpu(const Field& field) {
   return gpu;
 }
 
+/// What the driver counts beyond the allocator: context, loaded kernels, other processes. A device
+/// that is simulated has nothing there.
+std::optional<Bytes> outside_at(const RecordedMarker& marker, const RecordedCase& recorded) {
+  if (!marker.device_used || recorded.is_simulated_device ||
+      *marker.device_used < marker.current.reserved) {
+    return std::nullopt;
+  }
+  return *marker.device_used - marker.current.reserved;
+}
+
 /// Completed steps, and the one in which the memory ran out.
 void read_steps(RecordedCase& recorded) {
   std::optional<std::uint64_t> begun;
@@ -77,7 +90,7 @@ void read_steps(RecordedCase& recorded) {
     if (marker.phase == "step_begin") {
       begun = marker.step;
     } else if (marker.phase == "step_end" && marker.step) {
-      recorded.steps.push_back({*marker.step, marker.peak});
+      recorded.steps.push_back({*marker.step, marker.peak, outside_at(marker, recorded)});
     }
   }
   if (recorded.status == CaseStatus::out_of_memory) {
@@ -177,6 +190,8 @@ RecordedCase read_recorded_case(std::string_view text, const std::string& source
     recorded.transformers = release_of(transformers->text());
   }
   recorded.gpu = read_gpu(root.at("gpu"));
+  const auto fake = root.find("fake_device");
+  recorded.is_simulated_device = fake && fake->boolean();
   read_limits(fields, recorded);
   recorded.sequence_lengths = read_lengths(root);
   for (const Field& marker : root.at("markers").elements()) {

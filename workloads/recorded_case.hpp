@@ -36,7 +36,8 @@ struct RecordedMarker {
   std::optional<std::uint64_t> micro;
   std::optional<std::uint64_t> trace_index;  ///< entries of the trace before it
   RecordedUsage current;
-  RecordedUsage peak;  ///< since the last step_begin
+  RecordedUsage peak;                ///< since the last step_begin
+  std::optional<Bytes> device_used;  ///< of the whole device as its driver counts, by all processes
 };
 
 /// Entries of the trace from `begin` to the next phase's, named as generated traces name phases:
@@ -53,6 +54,7 @@ struct RecordedPhase {
 struct RecordedStep {
   std::uint64_t step = 0;
   RecordedUsage peak;
+  std::optional<Bytes> outside;  ///< used on the device but not reserved, at the step's end
 };
 
 struct RecordedGpu {
@@ -70,6 +72,7 @@ struct RecordedCase {
   std::string transformers;  ///< "5.12"
   std::string alloc_conf;    ///< PYTORCH_CUDA_ALLOC_CONF
   RecordedGpu gpu;
+  bool is_simulated_device = false;       ///< its driver's figures are made up
   std::optional<double> memory_fraction;  ///< set_per_process_memory_fraction
   std::vector<std::int64_t> sequence_lengths;
   std::vector<RecordedMarker> markers;

@@ -105,9 +105,13 @@ std::optional<DType> read_mixed(const Field& dist, std::string_view key) {
   return word(*field, kMixedDTypes);
 }
 
-// A truth value, or "but-last".
+// A truth value, or "but-last". A number, the ranks among which parameters stay gathered in parts,
+// is valid in PyTorch.
 Reshard read_reshard(const Field& dist) {
   const auto field = dist.find("reshard");
+  if (field && field->value().is_number()) {
+    throw Unsupported{"fully_shard with a number of ranks to reshard over is not supported yet"};
+  }
   if (field && field->value().is_string()) {
     return Reshard::but_last;
   }

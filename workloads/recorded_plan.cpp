@@ -86,7 +86,7 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> kModes{{
 }};
 
 /// Every field that a case may have; those not read below do not reach the allocator of one GPU.
-constexpr std::array<std::string_view, 40> kCaseFields{
+constexpr std::array<std::string_view, 39> kCaseFields{
     "id",           "model",       "note",           "tags",
     "batch",        "seq",         "precision",      "attention",
     "sdpa_backend", "checkpoint",  "optimizer",      "impl",
@@ -96,7 +96,7 @@ constexpr std::array<std::string_view, 40> kCaseFields{
     "dropout",      "init",        "lora",           "mode",
     "dist",         "rig",         "alloc_conf",     "memory_limit_mib",
     "experts",      "overrides",   "stacks",         "empty_cache_every_step",
-    "teardown",     "offload"};
+    "teardown",     "offload",     "probe"};
 
 constexpr std::array<std::string_view, 5> kRigFields{"profile", "capacity", "event_lag",
                                                      "event_queries", "devices"};
@@ -236,6 +236,14 @@ void require_truth(const Field& root) {
   }
 }
 
+/// A probe records single operations, for facts; there is no plan that would make them.
+void require_training(const Field& root) {
+  const auto probe = root.at("case").find("probe");
+  if (probe && !probe->is_null()) {
+    throw Unsupported{fmt::format("a probe ({}), no training", probe->at("kind").text())};
+  }
+}
+
 bool is_megatron(const Field& root) {
   return root.at("case").at("dist").at("kind").text() == "megatron";
 }
@@ -244,6 +252,7 @@ bool is_megatron(const Field& root) {
 
 TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const std::string& source) {
   const Field fields = root.at("case");
+  require_training(root);
   if (is_megatron(root)) {
     return read_megatron_plan(root, recorded);
   }

@@ -101,6 +101,18 @@ TEST_CASE("record: a script that fails leaves its recording, and exit code 3") {
   CHECK_THAT(result.out, Contains("it read 5 values from the device before"));
 }
 
+TEST_CASE("record: a crash leaves its recording, and exit code 3") {
+  const TempDir folder;
+  const std::string snapshot = make_snapshot(folder);
+  const CommandRun result =
+      record(folder, tell(kLoaded) + tell(kStarted) + "cp " + snapshot +
+                         " \"$HIGHWATER_RECORD_OUTPUT\"\n" +
+                         tell(written(folder / "out.pickle", "crash")) + "kill -SEGV $$\n");
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK(result.out.starts_with("As far as it ran: FITS in a100-80"));
+  CHECK_THAT(result.out, Contains("crashed: it was killed by signal 11"));
+}
+
 TEST_CASE("record: running out of memory is a result") {
   const TempDir folder;
   const std::string snapshot = make_snapshot(folder);

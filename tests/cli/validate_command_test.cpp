@@ -6,7 +6,10 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "tools/input.hpp"
+#include "tools/validate_report.hpp"
 #include "tools/validate_run.hpp"
+#include "workloads/outside_memory.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -14,6 +17,41 @@ using Catch::Contains;
 namespace {
 
 const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake";
+
+constexpr std::uint64_t kMadeOutside = 600'000'000;
+
+/// A bundled recording of a simulated device under another name, as if of a real one: with figures
+/// of the driver that are made up.
+boost::json::value made_description(const std::string& id) {
+  const std::string path = kRecorded + "/gpt2-fp32-sdpa.json.xz";
+  boost::json::value root = boost::json::parse(read_text_file(path));
+  root.at("case").at("id") = id;
+  root.at("fake_device") = false;
+  for (auto& marker : root.at("markers").as_array()) {
+    const auto& stats = marker.at("stats").as_object();
+    const auto* reserved = stats.if_contains("reserved_bytes.all.current");
+    marker.as_object()["device_used"] =
+        kMadeOutside + (reserved == nullptr ? 0 : reserved->to_number<std::uint64_t>());
+  }
+  return root;
+}
+
+void write_case(const test::TempDir& folder, const std::string& id,
+                const boost::json::value& description) {
+  std::ofstream(folder / (id + ".json")) << description;
+  std::filesystem::copy_file(kRecorded + "/gpt2-fp32-sdpa.hwt.xz", folder / (id + ".hwt.xz"));
+}
+
+void write_index(const test::TempDir& folder, const std::string& cases) {
+  std::ofstream(folder / "index.json")
+      << R"({"schema": "highwater.recorded-index/1", "cases": [)" << cases << "]}";
+}
+
+CommandRun validate(const test::TempDir& folder, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"validate", "--recorded", folder.path().string()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
 
 }  // namespace
 
@@ -130,4 +168,110 @@ TEST_CASE("validate: closed forms are held against recorded peaks beside the sim
   CHECK(summary->at("simulation_error_vs_recorded").at("worst").as_double() < 0.01);
   CHECK_THAT(run({"validate", "--recorded", kRecorded, "--only", "gpt2-bf16-sdpa"}).out,
              Contains("Closed forms against the recorded peak"));
+}
+
+TEST_CASE("validate: memory outside the allocator is held against the driver's figure",
+          "[cli][validate]") {
+  const test::TempDir folder;
+  write_case(folder, "x", made_description("x"));
+  const CommandRun result = validate(folder, {"--format", "json"});
+  CAPTURE(result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  const auto root = boost::json::parse(result.out);
+  const double estimated =
+      static_cast<double>(outside_memory(*find_gpu("a100-80"), "2.6").total().count());
+  const double error = estimated / static_cast<double>(kMadeOutside) - 1;
+  const auto& step = root.at("cases").at(0).at("steps").at(2);
+  CHECK(step.at("outside").at("recorded_bytes").to_number<std::uint64_t>() == kMadeOutside);
+  CHECK(step.at("outside").at("error").as_double() == Approx(error));
+  CHECK(root.at("summary").at("outside").at("count").as_int64() == 3);
+  CHECK(root.at("summary").at("outside").at("bias").as_double() == Approx(error));
+  CHECK_THAT(validate(folder).out, Contains("outside"));
+}
+
+TEST_CASE("validate: what a simulated device says about memory outside is no truth",
+          "[cli][validate]") {
+  const test::TempDir folder;
+  boost::json::value description = made_description("x");
+  description.at("fake_device") = true;
+  write_case(folder, "x", description);
+  const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
+  CHECK(root.at("summary").at("outside").is_null());
+  CHECK_THAT(validate(folder).out, !Contains("outside"));
+}
+
+TEST_CASE("validate: halves that an index marks are reported apart, held-out ones limit nothing",
+          "[cli][validate]") {
+  const test::TempDir folder;
+  write_case(folder, "x", made_description("x"));
+  boost::json::value wrong = made_description("y");  // a plan that needs more than was recorded
+  wrong.at("case").at("keep_logits") = true;
+  write_case(folder, "y", wrong);
+  CHECK(validate(folder, {"--max-error", "0.001"}).code == ExitCode::exceeded);
+  CHECK_THAT(validate(folder).out, !Contains("Errors of the"));
+
+  write_index(folder, R"({"id": "x", "half": "tuning"}, {"id": "y", "half": "held-out"})");
+  CHECK(validate(folder, {"--max-error", "0.001"}).code == ExitCode::ok);
+  const CommandRun result = validate(folder);
+  CHECK_THAT(result.out,
+             Contains("Errors of the tuning half") && Contains("Errors of the held-out half"));
+  const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
+  const auto& halves = root.at("summary").at("halves");
+  CHECK(halves.at("tuning").at("peak_allocated").at("worst").as_double() < 0.001);
+  CHECK(halves.at("held-out").at("peak_allocated").at("worst").as_double() > 0.001);
+  CHECK(root.at("cases").at(1).at("half").as_string() == "held-out");
+}
+
+TEST_CASE("validate: a damaged index is refused", "[cli][validate]") {
+  const test::TempDir folder;
+  write_case(folder, "x", made_description("x"));
+  write_index(folder, R"({"id": "x", "half": "left"})");
+  const CommandRun half = validate(folder);
+  CHECK(half.code == ExitCode::bad_input);
+  CHECK_THAT(half.err, Contains("cases[0].half") && Contains("none of the halves"));
+  std::ofstream(folder / "index.json") << R"({"schema": "other", "cases": []})";
+  CHECK_THAT(validate(folder).err, Contains("highwater.recorded-index/1"));
+}
+
+TEST_CASE("validate: a probe is replayed, not simulated", "[cli][validate]") {
+  const test::TempDir folder;
+  boost::json::value description = made_description("x");
+  description.at("case").as_object()["probe"] = {{"kind", "matmul"}};
+  write_case(folder, "x", description);
+  const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
+  const auto& probe = root.at("unsupported").at(0);
+  CHECK(probe.at("reason").as_string() == "a probe (matmul), no training");
+  CHECK(probe.at("fidelity").at("alloc_addresses_matched").to_number<std::uint64_t>() > 0);
+}
+
+TEST_CASE("validate: what PyTorch can do and the generator cannot is said, and replayed",
+          "[cli][validate]") {
+  const test::TempDir folder;
+  boost::json::value description = made_description("x");
+  description.at("case").at("dist") = {
+      {"kind", "fsdp2"}, {"world", 8}, {"reshard", 2}, {"backend", "fake"}};
+  write_case(folder, "x", description);
+  const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
+  const auto& left_out = root.at("unsupported").at(0);
+  CHECK_THAT(std::string(left_out.at("reason").as_string()),
+             Contains("number of ranks to reshard"));
+  CHECK(left_out.at("fidelity").is_object());
+}
+
+TEST_CASE("validate: a replay that decides otherwise is shown with its peak", "[cli][validate]") {
+  CaseValidation validation;
+  validation.id = "x";
+  validation.fidelity = Fidelity{.segment_events_recorded = 4,
+                                 .segment_events_matched = 3,
+                                 .alloc_addresses_compared = 10,
+                                 .alloc_addresses_matched = 9,
+                                 .peak_reserved_recorded = Bytes{1000},
+                                 .first_divergence = Divergence{7, "another block"}};
+  validation.peak_reserved_replayed = Bytes{1100};
+  CaseValidation perfect;
+  perfect.fidelity = Fidelity{};
+  const TextTable table = replay_table({validation, perfect});
+  REQUIRE(table.rows.size() == 1);
+  CHECK(table.rows[0] ==
+        std::vector<std::string>{"x", "9 of 10", "3 of 4", "0 of 0", "+10.00 %", "another block"});
 }

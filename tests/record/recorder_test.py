@@ -12,7 +12,8 @@ import unittest
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "record" / "python"
 sys.path.insert(0, str(PACKAGE))
 
-from highwater_record import answers_text, distributed, launchers, libraries, recorder, settings, status  # noqa: E402
+from highwater_record import (  # noqa: E402
+    answers_text, distributed, launchers, libraries, recorder, settings, splits, status)
 
 
 class Folder(unittest.TestCase):
@@ -200,26 +201,33 @@ class Libraries(unittest.TestCase):
 
 
 class Groups(unittest.TestCase):
-    def setUp(self):
-        self.c10d = c10d = types.SimpleNamespace()
-        c10d.started, c10d.made = [], []
-        c10d.GroupMember = types.SimpleNamespace(WORLD=types.SimpleNamespace(bound_device_id=3), NON_GROUP_MEMBER="none")
+    def test_a_given_store_is_replaced(self):
+        started = []
 
         def init_process_group(backend=None, timeout=None, store=None, device_id=None):
-            c10d.started.append((backend, store, device_id))
+            started.append((backend, store, device_id))
 
-        c10d.init_process_group = init_process_group
-        c10d.split_group = lambda *args: self.fail("a group was split")
-        c10d.get_rank = lambda group: 5
-        c10d.get_global_rank = lambda group, rank: rank + 100
-        c10d.new_group = lambda ranks, **_: c10d.made.append(ranks)
+        c10d = types.SimpleNamespace(init_process_group=init_process_group)
+        distributed._adapt_start(c10d, lambda: "absent")
+        c10d.init_process_group("nccl", store="the script's", device_id=3)
+        c10d.init_process_group("nccl")
+        self.assertEqual(started, [("nccl", "absent", 3), ("nccl", None, None)])
 
-    def test_a_given_store_is_replaced_and_the_device_unbound(self):
-        distributed._adapt_start(self.c10d, lambda: "absent")
-        self.c10d.init_process_group("nccl", store="the script's", device_id=3)
-        self.c10d.init_process_group("nccl")
-        self.assertEqual(self.c10d.started, [("nccl", "absent", 3), ("nccl", None, None)])
-        self.assertIsNone(self.c10d.GroupMember.WORLD.bound_device_id)
+    def test_a_group_is_announced_while_it_is_made(self):
+        announced = []
+        control = types.SimpleNamespace(fakecuda_announce_split=lambda *place: announced.append(place))
+        group = type("ProcessGroup", (), {"rank": lambda self: 5, "split_group": lambda self, ranks: list(announced)})
+        c10d = types.SimpleNamespace(ProcessGroup=group,
+                                     _new_process_group_helper=lambda size, rank, name: list(announced))
+        kept, libraries.control = libraries.control, lambda options: control
+        try:
+            splits.announce(c10d, None)
+            self.assertEqual(c10d._new_process_group_helper(8, 3, "name"), [(3, 8)])
+            self.assertEqual(announced.pop(), (0, 0))
+            self.assertEqual(group().split_group([4, 5]), [(3, 8), (1, 2)])
+            self.assertEqual(announced.pop(), (0, 0))
+        finally:
+            libraries.control = kept
 
     def test_a_checkpoint_of_one_share_is_accepted_by_either_kind_of_validation(self):
         def of_2_6(plan, metadata) -> bool:
@@ -232,12 +240,6 @@ class Groups(unittest.TestCase):
             planner = types.SimpleNamespace(_validate_global_plan=validate)
             distributed.accept_partial_plan(planner)
             self.assertEqual(planner._validate_global_plan([], None), accepted)
-
-    def test_split_group_makes_the_group_of_this_rank(self):
-        distributed._make_groups_instead_of_splitting(self.c10d)
-        self.c10d.split_group(split_ranks=[[0, 1], [4, 5]])
-        self.assertEqual(self.c10d.made, [[104, 105]])
-        self.assertEqual(self.c10d.split_group(split_ranks=[[0, 1]]), "none")
 
 
 class Answers(unittest.TestCase):

@@ -60,3 +60,19 @@ TEST_CASE("snapshot: the keys of entries, settings and blocks date the writer",
   CAPTURE(found.oldest, found.newest, version.oldest, version.newest);
   CHECK(found == version);
 }
+
+TEST_CASE("snapshot: the recorder's own word about the release counts more than the keys",
+          "[traces][snapshot]") {
+  const PyValue recorded = snapshot_of_entries({sample_entry()})
+                               .with("highwater", PyValue::dict({{"gpu", "h100-80"}}));
+  const auto [text, version] = GENERATE_COPY(table<std::string, WriterVersion>({
+      {"2.15.0+cu132", {"2.15", "2.15"}},
+      {"2.6.0", {"2.6", "2.6"}},
+      {"2.7", {"2.7", "2.7"}},
+      {"of my own", {"2.2", "2.2"}},
+  }));
+  const Recording recording = read_value(recorded.with("torch_version", text));
+  CAPTURE(text, recording.writer.oldest, recording.writer.newest);
+  CHECK(recording.writer == version);
+  CHECK(recording.unknown_keys.empty());
+}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Records Megatron-Core's GPTModel with its DDP and optimizers on the fake device.
 
-  megatron.py --cases cases.json --out DIR [--only ID,...] [--stacks none|all]
+  megatron_record.py record --cases cases.json --out DIR [options of tools/record/measure record]
 
-Output has the format of record.py's (X.json, X.pickle.xz), whose recorder does the work. A case:
+Output has the format of measure's (X.json, X.pickle.xz), whose recorder does the work. A case:
   id, layers, hidden, heads, kv_heads, ffn, vocab, seq, batch, grad_accum, steps
   style       gpt (learned positions, LayerNorm, biases, gelu) | llama (rope, RMSNorm, swiglu)
   dropout, tied, tp, dp, sp, dist_opt, overlap, fp32_grads, bucket_size, recompute (none|selective|full),
@@ -11,22 +11,22 @@ Output has the format of record.py's (X.json, X.pickle.xz), whose recorder does 
   grad_clip   0: none
 """
 
-import argparse
 import contextlib
-import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
-import record
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+from measure.command import record_main  # noqa: E402
+from measure.process_group import start_group  # noqa: E402
 
 DEFAULTS = {"layers": 2, "hidden": 256, "heads": 8, "kv_heads": None, "ffn": None, "vocab": 1000, "seq": 128,
             "batch": 2, "grad_accum": 1, "steps": 3, "style": "gpt", "dropout": 0.0, "tied": True, "tp": 1, "dp": 2,
             "sp": False, "dist_opt": False, "overlap": False, "param_overlap": False, "fp32_grads": True,
             "bucket_size": None,
             "recompute": "none", "grad_clip": 1.0, "precision": "bf16", "adam": "fused",
-            "attention": "unfused", "wgrad_fusion": True, "stacks": None, "experts": 0, "topk": 2, "capacity": None, "ep": 1, "shared": 0}
+            "attention": "unfused", "wgrad_fusion": True, "stacks": None, "experts": 0, "topk": 2, "capacity": None,
+            "ep": 1, "shared": 0, "dist": {"kind": "megatron"}, "memory_limit_mib": None}
 
 
 def patch_rank0(torch):
@@ -286,7 +286,7 @@ def forward_step(torch, chunk, tokens, labels):
 def train(torch, case, rec, report):
     from megatron.core import parallel_state, tensor_parallel
     from megatron.core.distributed import finalize_model_grads
-    record.start_group(torch, "nccl", case["dp"] * case["tp"])
+    start_group(torch, "nccl", case["dp"] * case["tp"])
     patch_rank0(torch)
     parallel_state.initialize_model_parallel(tensor_model_parallel_size=case["tp"], expert_model_parallel_size=case["ep"], create_gloo_process_groups=False)
     tensor_parallel.model_parallel_cuda_manual_seed(1)
@@ -372,10 +372,8 @@ def even_routing(torch, case):
     torch.Tensor.masked_select = lambda values, mask: MaskedSelect.apply(values, mask)
 
 
-def worker(case_file, out, stacks):
-    case = json.loads(Path(case_file).read_text())
-    record.train = lambda torch, models, case, device, tiny, fake, rec, report: train(torch, case, rec, report)
-    import torch
+def record_case(run):
+    torch, case = run.torch, run.case
     install_kernels(torch)
     import megatron.core.optimizer as mcore_optimizer
     patch_norm(torch)
@@ -388,41 +386,9 @@ def worker(case_file, out, stacks):
         adam = make_fused_adam(torch)
         torch.optim.AdamW = adam
         mcore_optimizer.Adam = adam
-    record.DEFAULTS.clear()
-    case.update({"memory_limit_mib": None})
-    report = record.run_case(case, "cuda", case["stacks"] or stacks, False, True, Path(out))
-    print(json.dumps({"status": report["status"], "error": (report.get("error") or "").strip()[-300:]}))
-    sys.stdout.flush()
-    os._exit(0)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases")
-    parser.add_argument("--out", default="truth")
-    parser.add_argument("--only")
-    parser.add_argument("--stacks", default="all")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    Path(args.out).mkdir(parents=True, exist_ok=True)
-    if args.worker:
-        worker(args.worker, args.out, args.stacks)
-    for case in json.loads(Path(args.cases).read_text()):
-        if args.only and case["id"] not in args.only.split(","):
-            continue
-        unknown = set(case) - set(DEFAULTS) - {"id"}
-        if unknown:
-            raise SystemExit(f"{case['id']}: unknown keys {sorted(unknown)}")
-        case_file = Path(args.out) / f".{case['id']}.case.json"
-        case_file.write_text(json.dumps({**DEFAULTS, **case, "dist": {"kind": "megatron"}}))
-        done = subprocess.run([sys.executable, __file__, "--worker", str(case_file), "--out", args.out, "--stacks",
-                               args.stacks], env={**os.environ, "TORCHDYNAMO_DISABLE": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "1"},
-                              capture_output=True, text=True, timeout=900)
-        case_file.unlink()
-        lines = [line for line in done.stdout.splitlines() if line.startswith('{"status"')]
-        answer = json.loads(lines[-1]) if lines else {"status": "died", "error": done.stderr[-2000:]}
-        print(answer["status"], case["id"], answer["error"], flush=True)
+    train(torch, case, run.recorder, run.report)
 
 
 if __name__ == "__main__":
-    main()
+    os.environ.update({"TORCHDYNAMO_DISABLE": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "1"})
+    sys.exit(record_main(record_case, Path(__file__).resolve(), __doc__, DEFAULTS))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records training under DeepSpeed's engine, as record.py does for PyTorch's own wrappers.
+"""Records training under DeepSpeed's engine, as tools/record/measure does for PyTorch's own wrappers.
 
-  record_deepspeed.py --cases cases.json --out DIR [options of record.py]
+  record_deepspeed.py record --cases cases.json --out DIR [options of measure record]
 
-Cases have the fields of record.py; "dist" is
+Cases have the fields of measure; "dist" is
   {"kind": "deepspeed", "world": N, "stage": 1|2|3,
    "zero": {...}, further members of DeepSpeed's "zero_optimization" (numbers are elements),
    "engine": {...}, further members of the configuration}
@@ -21,9 +21,13 @@ import sys
 import types
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, os.environ.get("RIG_RECORD", str(HERE)))
-import record  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+from measure import models, optimizers, process_group  # noqa: E402
+from measure.case_fields import sequence_lengths  # noqa: E402
+from measure.command import record_main  # noqa: E402
+from measure.plain_decoder import PlainDecoder  # noqa: E402
+from measure.recorder import block_labels  # noqa: E402
+from measure.training import causal_loss, model_dtype, note_tensors  # noqa: E402
 
 
 def stub_compiled_operators():
@@ -71,7 +75,7 @@ def configuration(case):
 def start(torch, world):
     for name, value in (("RANK", 0), ("LOCAL_RANK", 0), ("WORLD_SIZE", world), ("LOCAL_SIZE", world)):
         os.environ[name] = str(value)
-    record.start_group(torch, "nccl", world)
+    process_group.start_group(torch, "nccl", world)
     fake_nvcc()
     import deepspeed
     stub_compiled_operators()
@@ -79,7 +83,7 @@ def start(torch, world):
     return deepspeed
 
 
-def make_model(torch, models, case, deepspeed, config, dtype, tiny, device):
+def make_model(case, deepspeed, config, dtype, tiny, device):
     """With "zero_init" every module's parameters are partitioned as soon as it is built."""
     if case["dist"].get("zero_init"):
         with deepspeed.zero.Init(config_dict_or_path=config):
@@ -88,33 +92,31 @@ def make_model(torch, models, case, deepspeed, config, dtype, tiny, device):
     return models.build(case, where, dtype, tiny)
 
 
-def train(torch, models, case, device, tiny, fake_device, rec, report):
+def train(run):
+    torch, case, device, rec, report = run.torch, run.case, run.device, run.recorder, run.report
     dist = case["dist"]
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
+    dtype = model_dtype(torch, case)
     deepspeed = start(torch, dist["world"])
     config = configuration(case)
     report["backend"], report["deepspeed"], report["deepspeed_config"] = "nccl", deepspeed.__version__, config
     rec.mark("group")
-    model, report["model"] = make_model(torch, models, case, deepspeed, config, dtype, tiny, device)
+    model, report["model"] = make_model(case, deepspeed, config, dtype, run.tiny, device)
     rec.mark("model")
     models.set_recompute(model, case["checkpoint"])
     model.train()
     shape_of = {name: list(getattr(p, "ds_shape", p.shape)) for name, p in model.named_parameters()}
-    optimizer = None if case["impl"] == "deepspeed" else record.make_optimizer(torch, case, model)
+    optimizer = None if case["impl"] == "deepspeed" else optimizers.make_optimizer(torch, case, model)
     runner, optimizer, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=config,
                                                    dist_init_required=False)
     rec.mark("wrap")
-    report["parameters"] = [[n, shape_of[n], str(p.dtype).removeprefix("torch."), list(p.shape)]
-                            for n, p in model.named_parameters()]
-    report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in model.named_buffers()]
-    if "transformers" in sys.modules:
-        report["transformers"] = sys.modules["transformers"].__version__
-    rec.label(record.block_labels(model, optimizer.optimizer))
-    lengths = record.sequence_lengths(case)
+    note_tensors(run, model.named_parameters(), model.named_buffers())
+    report["parameters"] = [[name, shape_of[name], *more] for name, _, *more in report["parameters"]]
+    rec.label(block_labels(model, optimizer.optimizer))
+    lengths = sequence_lengths(case)
     report["sequence_lengths"] = lengths
     vocab = getattr(model, "vocab", None) or model.config.vocab_size
     generator = torch.Generator().manual_seed(1)
-    own_loss = case["loss"] != "hf" or isinstance(model, models.PlainDecoder)
+    own_loss = case["loss"] != "hf" or isinstance(model, PlainDecoder)
     accum, batch = case["grad_accum"], case["batch"]
     for step in range(case["steps"]):
         rec.reset_peaks()
@@ -128,12 +130,12 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
                 if case["attention_mask"] else {}
             rec.mark("data", step, micro, shape=list(shape))
             rec.label((("input", tokens), ("input", labels), *(("input", t) for t in extra.values())))
-            if isinstance(model, models.PlainDecoder):
+            if isinstance(model, PlainDecoder):
                 outputs = runner(tokens)
-                loss = record.causal_loss(torch, outputs, labels, case["loss"])
+                loss = causal_loss(torch, outputs, labels, case["loss"])
             elif own_loss:
                 outputs = runner(tokens, **extra).logits
-                loss = record.causal_loss(torch, outputs, labels, case["loss"])
+                loss = causal_loss(torch, outputs, labels, case["loss"])
             elif case["keep_logits"]:
                 outputs = runner(input_ids=tokens, labels=labels, **extra)
                 loss = outputs.loss
@@ -144,10 +146,10 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
             rec.mark("forward", step, micro)
             runner.backward(loss)
             rec.mark("backward", step, micro)
-            rec.label(record.block_labels(model, optimizer.optimizer))
+            rec.label(block_labels(model, optimizer.optimizer))
             runner.step()  # does nothing but count before the last micro-batch
         rec.mark("optimizer_step", step)
-        rec.label(record.block_labels(model, optimizer.optimizer))
+        rec.label(block_labels(model, optimizer.optimizer))
         if case["empty_cache_every_step"] and rec.live:
             torch.cuda.empty_cache()
             rec.mark("empty_cache", step)
@@ -162,6 +164,4 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
 
 
 if __name__ == "__main__":
-    record.train = train
-    record.__file__ = str(Path(__file__).resolve())  # of the workers
-    sys.exit(record.main())
+    sys.exit(record_main(train, Path(__file__).resolve(), __doc__))

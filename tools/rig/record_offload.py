@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Records training with PyTorch's own offloading to host memory, as record.py does without.
+"""Records training with PyTorch's own offloading to host memory, as tools/record/measure does without.
 
-  record_offload.py --cases cases.json --out DIR [options of record.py]
+  record_offload.py record --cases cases.json --out DIR [options of measure record]
 
-Cases have the fields of record.py and "offload":
+Cases have the fields of measure and "offload":
   "params"       fully_shard(offload_policy=CPUOffloadPolicy()), FullyShardedDataParallel(
                  cpu_offload=CPUOffload(offload_params=True))
   "activations"  torch.autograd.graph.save_on_cpu(pin_memory=True) around forward and loss
@@ -18,17 +18,12 @@ import os
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, os.environ.get("RIG_RECORD", str(HERE)))
-import record  # noqa: E402
-
-record.DEFAULTS["offload"] = "none"
-
-
-def start_group(torch, backend, world):
-    import torch.testing._internal.distributed.fake_pg  # noqa: F401  (registers the backend "fake")
-    torch.distributed.init_process_group("cpu:fake,cuda:nccl", rank=0, world_size=world,
-                                         store=torch.distributed.HashStore())
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+from measure import wrappers  # noqa: E402
+from measure.case_fields import DEFAULTS  # noqa: E402
+from measure.command import record_main  # noqa: E402
+from measure.process_group import world_of  # noqa: E402
+from measure.training import Training  # noqa: E402
 
 
 def offload_parameters(torch):
@@ -48,36 +43,42 @@ def saving_on_host(torch, function):
     return call
 
 
-def empty_on_host(module, to_empty, device):
-    """Parameters belong on the host; what computes with buffers is on the device."""
-    to_empty(device="cpu")
-    for part in module.modules():
-        for name, buffer in part.named_buffers(recurse=False):
-            part._buffers[name] = buffer.to(device)
+class OffloadedTraining(Training):
+    def start_group(self):
+        import torch.testing._internal.distributed.fake_pg  # noqa: F401  (registers the backend "fake")
+        self.torch.distributed.init_process_group("cpu:fake,cuda:nccl", rank=0, world_size=world_of(self.dist),
+                                                  store=self.torch.distributed.HashStore())
+        self.dist["backend"] = self.run.report["backend"] = "nccl"
+        self.rec.mark("group")
+
+    def wrap(self):
+        if self.case["offload"] == "params":
+            offload_parameters(self.torch)
+        runner = super().wrap()
+        if self.case["offload"] == "activations":
+            runner.forward = saving_on_host(self.torch, runner.forward)
+            self.causal_loss = saving_on_host(self.torch, self.causal_loss)
+        return runner
+
+    def materialise(self):
+        if self.case["offload"] != "params":
+            super().materialise()
+            return
+        # Parameters belong on the host; what computes with buffers is on the device.
+        self.runner.to_empty(device="cpu")
+        for part in self.runner.modules():
+            for name, buffer in part.named_buffers(recurse=False):
+                part._buffers[name] = buffer.to(self.run.device)
+        wrappers.refill(self.torch, self.runner)
 
 
-def wrap_model(torch, case, *more):
-    if case["offload"] == "params":
-        offload_parameters(torch)
-    runner = wrap_without(torch, case, *more)
-    if case["offload"] == "params" and case["init"] == "meta":
-        runner.to_empty = functools.partial(empty_on_host, runner, runner.to_empty)
-    if case["offload"] == "activations":
-        runner.forward = saving_on_host(torch, runner.forward)
-        record.causal_loss = saving_on_host(torch, record.causal_loss)
-    return runner
-
-
-def train(torch, models, case, device, tiny, fake_device, rec, report):
-    train_without(torch, models, case, device, tiny, fake_device, rec, report)
+def train(run):
+    OffloadedTraining(run)()
     log = os.environ.get("FAKE_CUDA_LOG")
     if log:
         with open(log) as lines:
-            report["pinned_blocks"] = [int(line.split()[2]) for line in lines if line.startswith("cudaHostAlloc")]
+            run.report["pinned_blocks"] = [int(line.split()[2]) for line in lines if line.startswith("cudaHostAlloc")]
 
 
 if __name__ == "__main__":
-    wrap_without, train_without = record.wrap_model, record.train
-    record.wrap_model, record.train, record.start_group = wrap_model, train, start_group
-    record.__file__ = str(Path(__file__).resolve())  # of the workers
-    sys.exit(record.main())
+    sys.exit(record_main(train, Path(__file__).resolve(), __doc__, {**DEFAULTS, "offload": "none"}))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Records one rank of a pipeline of torch.distributed.pipelining, or one device of a model split naively.
 
-  record_pipeline.py --cases cases.json --out DIR [options of record.py, whose folder RIG_RECORD names]
+  record_pipeline.py record --cases cases.json --out DIR [options of measure record]
 
-A case is one of record.py's; its "dist" is
+A case is one of tools/record/measure; its "dist" is
   {"kind": "pp", "pp": N, "rank": R, "schedule": "gpipe" | "1f1b" | "interleaved", "chunks": C,
-   "data": "ddp" | "fsdp2", "dp": D, "tp": T, and what record.py knows for these kinds}
+   "data": "ddp" | "fsdp2", "dp": D, "tp": T, and what measure knows for these kinds}
 and its "grad_accum" the number of micro-batches of "batch" sequences each. Ranks are counted along tp, then dp, then pp
 (torchtitan's mesh). fully_shard keeps gathered parameters after forward unless "reshard" is true (torchtitan's
 apply_fsdp under pp). The other ranks do not exist: what is received has no values. "init" is meta (as torchtitan does
@@ -14,13 +14,18 @@ it) or cpu.
 
 import contextlib
 import copy
-import json
-import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, os.environ.get("RIG_RECORD", str(Path(__file__).resolve().parents[2] / "rig" / "record")))
-import record  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+from measure import models, optimizers  # noqa: E402
+from measure.case_fields import sequence_lengths  # noqa: E402
+from measure.command import record_main  # noqa: E402
+from measure.plain_decoder import PlainDecoder  # noqa: E402
+from measure.recorder import block_labels  # noqa: E402
+from measure.tensor_parallel import tensor_parallel_plan  # noqa: E402
+from measure.training import causal_loss, model_dtype, note_tensors  # noqa: E402
+from measure.wrappers import dtype_of, refill  # noqa: E402
 
 
 kept = []  # a store that only C++ refers to forgets its Python methods
@@ -90,7 +95,7 @@ def split_points(layers, stages):
     return points
 
 
-def make_stage_class(torch, models):
+def make_stage_class(torch):
     nn = torch.nn
 
     class PlainStage(nn.Module):
@@ -172,7 +177,7 @@ def make_stage_class(torch, models):
             return self.head(states) if self.head else states
 
     def stage_class(model):
-        if isinstance(model, models.PlainDecoder):
+        if isinstance(model, PlainDecoder):
             return PlainStage
         return Gpt2Stage if hasattr(model, "transformer") else HfStage
 
@@ -186,12 +191,12 @@ def make_mesh(torch, dist):
     return init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
 
 
-def parallelize(torch, models, dist, whole, part, mesh):
+def parallelize(dist, whole, part, mesh):
     """torchtitan's parallelize_llama without its data parallelism. A stage has the names of `whole`."""
     from torch.distributed.tensor.parallel import parallelize_module
     if dist.get("tp", 1) == 1:
         return
-    plan, block_plan = models.tensor_parallel_plan(whole, dist.get("sequence_parallel", False),
+    plan, block_plan = tensor_parallel_plan(whole, dist.get("sequence_parallel", False),
                                                    dist.get("loss_parallel", False))
     parallelize_module(part, mesh["tp"], plan)
     for block in part.layers:
@@ -203,8 +208,8 @@ def parallelize(torch, models, dist, whole, part, mesh):
 def shard(torch, dist, part, mesh):
     """torchtitan's apply_fsdp of a stage."""
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-    dtypes = {None: None, "bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
-    policy = MixedPrecisionPolicy(param_dtype=dtypes[dist.get("mp")], reduce_dtype=dtypes[dist.get("reduce")])
+    policy = MixedPrecisionPolicy(param_dtype=dtype_of(torch, dist.get("mp")),
+                                  reduce_dtype=dtype_of(torch, dist.get("reduce")))
     options = dict(mesh=mesh["dp"], mp_policy=policy, reshard_after_forward=dist.get("reshard", False))
     for block in blocks_of_stage(part):
         fully_shard(block, **options)
@@ -224,23 +229,23 @@ def replicate(torch, dist, part, mesh):
                                    gradient_as_bucket_view=dist.get("bucket_view", False))
 
 
-def build_stages(torch, models, case, whole, mesh):
+def build_stages(torch, case, whole, mesh):
     from torch.distributed.pipelining import PipelineStage
     dist = case["dist"]
     data = dist.get("data", "none")
     own = dist["rank"] // (dist.get("dp", 1) * dist.get("tp", 1))
     count = dist["pp"] * (dist.get("chunks", 2) if dist["schedule"] == "interleaved" else 1)
     points = [0, *split_points(len(models.blocks_of(whole)), count), len(models.blocks_of(whole))]
-    stage_class = make_stage_class(torch, models)(whole)
+    stage_class = make_stage_class(torch)(whole)
     stages = []
     for index in range(own, count, dist["pp"]):
         part = stage_class(copy.deepcopy(whole), index == 0, index == count - 1, points[index], points[index + 1])
-        parallelize(torch, models, dist, whole, part, mesh)
+        parallelize(dist, whole, part, mesh)
         if data == "fsdp2":
             shard(torch, dist, part, mesh)
         if case["init"] == "meta":
             part.to_empty(device="cuda")
-            record.refill(torch, part, "cuda")
+            refill(torch, part)
         else:
             part.to("cuda")
         part.train()
@@ -261,7 +266,7 @@ def loss_function(torch, case, whole):
     if case["loss"] == "hf" and hasattr(whole, "loss_function"):
         size, function = whole.config.vocab_size, whole.loss_function
         return lambda logits, labels: function(logits=logits, labels=labels, vocab_size=size)
-    return lambda logits, labels: record.causal_loss(torch, logits, labels, case["loss"])
+    return lambda logits, labels: causal_loss(torch, logits, labels, case["loss"])
 
 
 def loss_context(dist):
@@ -293,37 +298,35 @@ class Phases:
             setattr(stage, f"{name}_one_chunk", run)
 
 
-def train(torch, models, case, device, tiny, fake_device, rec, report):
+def train(run):
+    torch, case, device, rec, report = run.torch, run.case, run.device, run.recorder, run.report
     dist = case["dist"]
     if dist["schedule"] == "naive":
-        return train_naive(torch, models, case, rec, report)
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
+        return train_naive(run)
+    dtype = model_dtype(torch, case)
     start_group(torch, dist["rank"], dist["pp"] * dist.get("dp", 1) * dist.get("tp", 1))
     mesh = make_mesh(torch, dist)
     rec.mark("group")
-    whole, report["model"] = models.build(case, case["init"], dtype, tiny)
+    whole, report["model"] = models.build(case, case["init"], dtype, run.tiny)
     models.set_recompute(whole, case["checkpoint"])
-    stages = build_stages(torch, models, case, whole, mesh)
+    stages = build_stages(torch, case, whole, mesh)
     parts = torch.nn.ModuleList(stage.submod for stage in stages)
     width = case_width(whole)
     shape = (case["batch"], case["seq"] // (dist.get("tp", 1) if dist.get("sequence_parallel") else 1), width)
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(dist.get("mp"), dtype)
+    dtype = dtype_of(torch, dist.get("mp")) or dtype
     patch_shapes(torch, (torch.empty(shape, dtype=dtype, device="meta"),))
     rec.mark("model")
     phases = Phases(rec)
     for stage in stages:
         phases.watch(stage)
     schedule = make_schedule(torch, case, stages, loss_function(torch, case, whole))
-    report["parameters"] = [[n, list(p.shape), str(p.dtype).removeprefix("torch."), list(p.shape)]
-                            for n, p in parts.named_parameters()]
-    report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in parts.named_buffers()]
-    if "transformers" in sys.modules:
-        report["transformers"] = sys.modules["transformers"].__version__
+    note_tensors(run, parts.named_parameters(), parts.named_buffers())
+    report["parameters"] = [[name, shape, dtype, shape] for name, shape, dtype, _ in report["parameters"]]
     is_mixed = dist.get("tp", 1) > 1 and dist.get("data", "none") == "none"
-    optimizer = record.make_optimizer(torch, {**case, "dist": {**dist, "kind": "tp"}} if is_mixed else case, parts)
+    optimizer = optimizers.make_optimizer(torch, {**case, "dist": {**dist, "kind": "tp"}} if is_mixed else case, parts)
     rec.mark("optimizer")
-    rec.label(record.block_labels(parts, optimizer))
-    report["sequence_lengths"] = record.sequence_lengths(case)
+    rec.label(block_labels(parts, optimizer))
+    report["sequence_lengths"] = sequence_lengths(case)
     generator = torch.Generator().manual_seed(1)
     first, last = any(s.is_first for s in stages), any(s.is_last for s in stages)
     for step in range(case["steps"]):
@@ -348,13 +351,13 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
                 schedule.step()
         loss = torch.mean(torch.stack(losses)) if last else torch.tensor([-1.0])
         phases.end()
-        rec.label(record.block_labels(parts, optimizer))
+        rec.label(block_labels(parts, optimizer))
         if case["grad_clip"]:
             torch.nn.utils.clip_grad_norm_(parts.parameters(), case["grad_clip"])
             rec.mark("clip", step)
         optimizer.step()
         rec.mark("optimizer_step", step)
-        rec.label(record.block_labels(parts, optimizer))
+        rec.label(block_labels(parts, optimizer))
         if case["zero_grad_at"] == "end":
             optimizer.zero_grad(set_to_none=case["set_to_none"])
             rec.mark("zero_grad", step)
@@ -366,7 +369,7 @@ def train(torch, models, case, device, tiny, fake_device, rec, report):
 def device_map_of(case, whole):
     """Blocks in even shares; what comes before on the first device, what follows on the last, a tied head on the
     embedding's (accelerate keeps tied parameters on one device)."""
-    count = len(models_blocks(whole))
+    count = len(models.blocks_of(whole))
     points = [0, *split_points(count, case["dist"]["pp"]), count]
     at = {"model.embed_tokens": 0, "model.rotary_emb": 0}
     for device in range(case["dist"]["pp"]):
@@ -376,35 +379,26 @@ def device_map_of(case, whole):
     return at
 
 
-def models_blocks(whole):
-    import models
-    return models.blocks_of(whole)
-
-
-def train_naive(torch, models, case, rec, report):
+def train_naive(run):
     """One process, one model whose blocks accelerate's dispatch_model spreads over the devices."""
     import accelerate
+    torch, case, rec, report = run.torch, run.case, run.recorder, run.report
     device = case["dist"]["rank"]
     torch.cuda.set_device(device)
     torch.cuda.memory._record_memory_history(enabled="all", max_entries=2_000_000, context="alloc",
                                              stacks=report["stacks"])
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(case["precision"], torch.float32)
-    model, report["model"] = models.build(case, "cpu", dtype)
+    model, report["model"] = models.build(case, "cpu", model_dtype(torch, case))
     models.set_recompute(model, case["checkpoint"])
     model.train()
     model = accelerate.dispatch_model(model, device_map_of(case, model), skip_keys="past_key_values")
     rec.mark("model")
     own = [p for p in model.parameters() if p.device.index == device]
-    report["parameters"] = [[n, list(p.shape), str(p.dtype).removeprefix("torch."), list(p.shape)]
-                            for n, p in model.named_parameters() if p.device.index == device]
-    report["buffers"] = [[n, list(b.shape), str(b.dtype).removeprefix("torch.")] for n, b in model.named_buffers()
-                         if b.device.index == device]
-    if "transformers" in sys.modules:
-        report["transformers"] = sys.modules["transformers"].__version__
-    optimizer = record.make_optimizer(torch, case, model)
+    note_tensors(run, ((n, p) for n, p in model.named_parameters() if p.device.index == device),
+                 ((n, b) for n, b in model.named_buffers() if b.device.index == device))
+    optimizer = optimizers.make_optimizer(torch, case, model)
     rec.mark("optimizer")
     rec.label([("parameter", p) for p in own])
-    report["sequence_lengths"] = record.sequence_lengths(case)
+    report["sequence_lengths"] = sequence_lengths(case)
     generator = torch.Generator().manual_seed(1)
     for step in range(case["steps"]):
         rec.reset_peaks()
@@ -450,6 +444,4 @@ def case_width(whole):
 
 
 if __name__ == "__main__":
-    record.train = train
-    record.__file__ = __file__  # of the worker that record.py starts
-    record.main()
+    sys.exit(record_main(train, Path(__file__).resolve(), __doc__))

@@ -14,6 +14,7 @@ struct Top {
   std::optional<PickleValue> device_traces;
   std::optional<PickleValue> settings;
   std::optional<PickleValue> annotations;
+  std::optional<PickleValue> torch_version;
 };
 
 Top split_dict(SnapshotStore& store, PickleValue dict) {
@@ -33,6 +34,11 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
       case Word::external_annotations:
         top.annotations = items[i + 1];
         break;
+      case Word::torch_version:
+        top.torch_version = items[i + 1];
+        break;
+      case Word::highwater:  // how it was recorded: for people
+        break;
       default:
         store.count_unknown_key(KeyOwner::top, items[i]);
     }
@@ -43,7 +49,9 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
 // torch.cuda.memory_snapshot() gives the bare list of segments.
 Top split(SnapshotStore& store, PickleValue value) {
   if (value.is(PickleKind::list) || value.is(PickleKind::new_list)) {
-    return {.segments = value, .device_traces = {}, .settings = {}, .annotations = {}};
+    Top top;
+    top.segments = value;
+    return top;
   }
   if (!value.is(PickleKind::dict) && !value.is(PickleKind::new_dict)) {
     throw FieldProblem{"", "this pickle holds " + store.describe(value) +
@@ -83,6 +91,25 @@ WriterKeys keys_of_writer(const SnapshotStore& store, const Top& top, KeySet set
           .settings = settings};
 }
 
+/// "2.15" of "2.15.0+cu132", where `highwater record` has written it.
+std::optional<std::string> stated_release(const SnapshotStore& store, const Top& top) {
+  if (!top.torch_version) {
+    return std::nullopt;
+  }
+  const std::string_view text = store.texts[store.text(Word::torch_version, *top.torch_version)];
+  const std::size_t minor = text.find('.');
+  const std::size_t end =
+      minor == text.npos ? minor : text.find_first_not_of("0123456789", minor + 1);
+  return minor == text.npos ? std::nullopt : std::optional(std::string(text.substr(0, end)));
+}
+
+WriterVersion writer_of(const SnapshotStore& store, const Top& top, KeySet settings) {
+  if (const auto release = stated_release(store, top)) {
+    return {.oldest = *release, .newest = *release};
+  }
+  return writer_version(keys_of_writer(store, top, settings));
+}
+
 }  // namespace
 
 Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64_t bytes_read) {
@@ -109,7 +136,7 @@ Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64
       recording.devices.push_back(std::move(device));
     }
   }
-  recording.writer = writer_version(keys_of_writer(store, top, settings_keys));
+  recording.writer = writer_of(store, top, settings_keys);
   recording.unknown_keys = name_unknown_keys(store);
   recording.tables = std::move(store.stacks.tables());
   return recording;

@@ -4,7 +4,8 @@
 // first and number fewer than 64: the keys of a dict make one bit set, from which its shape and the
 // release that wrote it are told.
 // Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp
-// and torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11.
+// and torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are
+// this project's own (tools/record/python).
 #pragma once
 
 #include <array>
@@ -51,6 +52,8 @@ enum class Word : std::uint8_t {
   device_traces,
   allocator_settings,
   external_annotations,
+  torch_version,
+  highwater,
   // allocator_settings
   cuda_conf,
   conf,
@@ -123,6 +126,8 @@ constexpr std::array<std::string_view, kWordCount> kWords{
     "device_traces",
     "allocator_settings",
     "external_annotations",
+    "torch_version",
+    "highwater",
     "PYTORCH_CUDA_ALLOC_CONF",
     "PYTORCH_ALLOC_CONF",
     "max_split_size",

@@ -18,7 +18,7 @@ void fakecuda_answer(const void* bytes, size_t n);
 /* Drops the answers that were not used. */
 void fakecuda_forget_answers(void);
 
-/* Kernels launched so far, by the runtime and by the driver. */
+/* Launches so far: kernels of the runtime and of the driver, computations and collectives of the libraries. */
 unsigned long long fakecuda_launches(void);
 
 /* Copies of at most 64 bytes from the device to the host that delivered zeros because nobody knows the
@@ -29,6 +29,10 @@ unsigned long long fakecuda_reads(void);
  * Writes at most n bytes including the final zero into text (which may be null if n is 0) and returns
  * the length of the whole, without the final zero. */
 size_t fakecuda_unmodelled(char* text, size_t n);
+
+/* The next ncclCommSplit of this thread makes a communicator of `size` ranks in which this process is `rank`:
+ * its own arguments do not tell how many ranks share a colour. Size 0 takes an announcement back. */
+void fakecuda_announce_split(int rank, int size);
 
 /* From now on a fatal signal runs this Python statement, which the caller keeps, in the interpreter of this
  * process before it ends the process: what was recorded is saved from a crash. */

@@ -18,6 +18,7 @@ enum Error : int {
   kSuccess = 0,
   kErrorInvalidValue = 1,
   kErrorMemoryAllocation = 2,
+  kErrorNoDevice = 100,
   kErrorInvalidDevice = 101,
   kErrorMissingConfiguration = 52,
   kErrorInvalidResourceHandle = 400,

@@ -37,6 +37,18 @@ void launch_kernel(const void* kernel, Extent3 grid, Extent3 block) {
   }
 }
 
+void launch_collective(const char* name) {
+  ++launched;
+  if (logs_kernels()) {
+    log_line("library %s\n", name);
+  }
+}
+
+void launch_computation(const char* name) {
+  forget_all_contents();
+  launch_collective(name);
+}
+
 void name_kernel(const void* kernel, const char* name) {
   if (logs_kernels()) {  // thousands of kernels are registered at start-up
     const auto hold = hold_state();

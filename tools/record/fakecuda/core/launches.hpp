@@ -1,4 +1,4 @@
-// Kernel launches: counted, logged, and otherwise nothing.
+// Launches: counted, logged, and otherwise nothing. Events wait for them (see streams.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,17 @@ struct Extent3 {
 /// A kernel was launched; it may have changed any device memory. `kernel` is what the log calls it.
 void launch_kernel(const void* kernel, Extent3 grid, Extent3 block);
 
+/// A library's computation (cublasSgemm, ...) was launched: like a kernel.
+void launch_computation(const char* name);
+
+/// A collective was launched: it takes its place among the launches, and what it does to memory its
+/// library knows.
+void launch_collective(const char* name);
+
 /// The name under which a kernel's host stub or handle appears in the log.
 void name_kernel(const void* kernel, const char* name);
 
-/// All launches so far.
+/// All launches so far: kernels, computations and collectives.
 std::uint64_t launch_count();
 
 }  // namespace highwater::fakecuda

@@ -1,5 +1,9 @@
 #include "tools/record/fakecuda/core/settings.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
 #include "tools/record/fakecuda/core/environment.hpp"
 
 namespace highwater::fakecuda {
@@ -13,10 +17,25 @@ AddressOrder address_order() {
   return text == "bump" ? AddressOrder::bump : AddressOrder::first_fit;
 }
 
+// CUDA_VISIBLE_DEVICES: all fake devices are equal, so that only the length of the list counts. An
+// empty list, or one that begins with -1, hides all of them.
+int visible_devices(int devices) {
+  const char* const list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) {
+    return devices;
+  }
+  const std::string_view text = list;
+  if (text.empty() || text.starts_with("-1")) {
+    return 0;
+  }
+  const auto commas = std::count(text.begin(), text.end(), ',');
+  return std::min(devices, 1 + static_cast<int>(commas));
+}
+
 Settings read_settings() {
   Settings read;
   read.gpu = gpu_profile(environment_text("FAKE_CUDA_GPU").value_or(""));
-  read.devices = environment_number("FAKE_CUDA_DEVICES", 1, 1, kMaxDevices);
+  read.devices = visible_devices(environment_number("FAKE_CUDA_DEVICES", 1, 1, kMaxDevices));
   read.capacity = environment_size("FAKE_CUDA_CAPACITY", read.gpu.memory);
   read.context = environment_size("FAKE_CUDA_CONTEXT", 0);
   read.order = address_order();

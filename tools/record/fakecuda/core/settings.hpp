@@ -18,7 +18,7 @@ enum class AddressOrder {
 
 struct Settings {
   GpuProfile gpu;              ///< FAKE_CUDA_GPU
-  int devices = 1;             ///< FAKE_CUDA_DEVICES
+  int devices = 1;             ///< FAKE_CUDA_DEVICES, those that CUDA_VISIBLE_DEVICES leaves
   std::uint64_t capacity = 0;  ///< FAKE_CUDA_CAPACITY: bytes, default: the GPU's memory
   std::uint64_t context = 0;   ///< FAKE_CUDA_CONTEXT: bytes taken before the first allocation
   AddressOrder order = AddressOrder::bump;  ///< FAKE_CUDA_ADDRESS

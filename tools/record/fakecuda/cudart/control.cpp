@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tools/record/fakecuda/api.hpp"
+#include "tools/record/fakecuda/core/announced_split.hpp"
 #include "tools/record/fakecuda/core/answers.hpp"
 #include "tools/record/fakecuda/core/crash.hpp"
 #include "tools/record/fakecuda/core/launches.hpp"
@@ -36,6 +37,10 @@ FAKECUDA_API std::size_t fakecuda_unmodelled(char* text, std::size_t n) {
     text[copied] = '\0';
   }
   return lines.size();
+}
+
+FAKECUDA_API void fakecuda_announce_split(int rank, int size) {
+  announce_split(size > 0 ? std::optional(Place{rank, size}) : std::nullopt);
 }
 
 FAKECUDA_API void fakecuda_on_crash(const char* statement) {

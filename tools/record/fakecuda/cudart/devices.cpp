@@ -23,7 +23,7 @@ FAKECUDA_API abi::Error cudaDriverGetVersion(int* version) {
 
 FAKECUDA_API abi::Error cudaGetDeviceCount(int* count) {
   *count = settings().devices;
-  return abi::kSuccess;
+  return *count > 0 ? abi::kSuccess : fail(abi::kErrorNoDevice);
 }
 
 FAKECUDA_API abi::Error cudaGetDevice(int* device) {

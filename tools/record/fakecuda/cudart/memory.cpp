@@ -46,6 +46,14 @@ FAKECUDA_API abi::Error cudaMalloc(std::uint64_t* address, std::size_t size) {
   return abi::kSuccess;
 }
 
+// Rows begin at multiples of 512 bytes, as on current GPUs.
+FAKECUDA_API abi::Error cudaMallocPitch(std::uint64_t* address, std::size_t* pitch,
+                                        std::size_t width, std::size_t height) {
+  constexpr std::size_t kPitch = 512;
+  *pitch = (width + kPitch - 1) / kPitch * kPitch;
+  return cudaMalloc(address, *pitch * height);
+}
+
 FAKECUDA_API abi::Error cudaFree(std::uint64_t address) {
   if (address == 0) {
     make_active(current_device());  // the idiom that creates the context

@@ -55,6 +55,12 @@ FAKECUDA_API abi::Result cuDeviceGetUuid(char* uuid, int device) {
   return cuDeviceGetUuid_v2(uuid, device);
 }
 
+FAKECUDA_API abi::Result cuDeviceGetPCIBusId(char* text, int size, int device) {
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:%02x:00.0",
+                static_cast<unsigned>(1 + device));
+  return abi::kResultSuccess;
+}
+
 FAKECUDA_API abi::Result cuDeviceTotalMem_v2(std::size_t* bytes, int) {
   *bytes = settings().capacity;
   return abi::kResultSuccess;

@@ -117,6 +117,34 @@ FAKECUDA_API abi::Result cuMemHostAlloc(void** address, std::size_t size, unsign
   return cuMemAllocHost_v2(address, size);
 }
 
+FAKECUDA_API abi::Result cuMemAllocManaged(void** address, std::size_t size, unsigned) {
+  *address = allocate_host(size, HostMemory::managed);
+  return *address == nullptr ? abi::kResultOutOfMemory : abi::kResultSuccess;
+}
+
+FAKECUDA_API abi::Result cuMemAllocAsync(abi::DevicePointer* address, std::size_t size,
+                                         abi::Handle) {
+  return cuMemAlloc_v2(address, size);
+}
+
+FAKECUDA_API abi::Result cuMemFreeAsync(abi::DevicePointer address, abi::Handle) {
+  return deallocate(address) ? abi::kResultSuccess : abi::kResultInvalidValue;
+}
+
+FAKECUDA_API abi::Result cuMemHostRegister_v2(void* address, std::size_t size, unsigned) {
+  register_host(address, size);
+  return abi::kResultSuccess;
+}
+
+FAKECUDA_API abi::Result cuMemHostUnregister(void* address) {
+  return unregister_host(address) ? abi::kResultSuccess : abi::kResultInvalidValue;
+}
+
+FAKECUDA_API abi::Result cuMemHostGetDevicePointer_v2(void** device, void* host, unsigned) {
+  *device = host;
+  return abi::kResultSuccess;
+}
+
 FAKECUDA_API abi::Result cuMemFreeHost(void* address) {
   return free_host(address) ? abi::kResultSuccess : abi::kResultInvalidValue;
 }

@@ -1,27 +1,39 @@
 // Modules of kernels compiled at run time (nvrtc, Triton): any image loads, any function is found.
-#include <cstring>
+#include <cstddef>
+#include <deque>
 
 #include "tools/record/fakecuda/abi/driver.hpp"
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/attributes.hpp"
 #include "tools/record/fakecuda/core/launches.hpp"
+#include "tools/record/fakecuda/core/lock.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
 
 namespace highwater::fakecuda {
 namespace {
 
-// One object per handle that was given out. Never deleted: a kernel may be launched after its
-// module was unloaded by an exiting program.
-struct Module {
-  int unused = 0;
-};
+/// There is nothing to know of a module.
+struct Module {};
 
 struct Function {
   const Module* module;
 };
 
+Module* the_module() {
+  static Module module;
+  return &module;
+}
+
+// Kept for ever: a kernel may be launched after its module was unloaded by an exiting program.
+Function* new_function(const Module* module) {
+  static auto* const functions = new std::deque<Function>;
+  const auto hold = hold_state();
+  functions->push_back({module});
+  return &functions->back();
+}
+
 abi::Result load(Module** module) {
-  *module = new Module;
+  *module = the_module();
   return abi::kResultSuccess;
 }
 
@@ -50,7 +62,7 @@ FAKECUDA_API abi::Result cuLibraryLoadData(Module** library, const void*, int*, 
 
 FAKECUDA_API abi::Result cuModuleGetFunction(Function** function, const Module* module,
                                              const char* name) {
-  *function = new Function{module};
+  *function = new_function(module);
   name_kernel(*function, name);
   return abi::kResultSuccess;
 }

@@ -19,6 +19,13 @@ abi::Result with_stream(abi::Handle handle, Action action) {
   return abi::kResultSuccess;
 }
 
+template <class T>
+void put(T* to, T value) {
+  if (to != nullptr) {
+    *to = value;
+  }
+}
+
 }  // namespace
 
 FAKECUDA_API abi::Result cuStreamCreateWithPriority(abi::Handle* stream, unsigned flags,
@@ -51,6 +58,27 @@ FAKECUDA_API abi::Result cuStreamGetCtx(abi::Handle handle, abi::Handle* context
 FAKECUDA_API abi::Result cuStreamIsCapturing(abi::Handle handle, int* status) {
   return with_stream(handle,
                      [&](const Stream& stream) { *status = capture_of(stream) != 0 ? 1 : 0; });
+}
+
+FAKECUDA_API abi::Result cuStreamGetCaptureInfo_v2(abi::Handle handle, int* status,
+                                                   std::uint64_t* id, void** graph,
+                                                   const void** dependencies, std::size_t* count) {
+  return with_stream(handle, [&](const Stream& stream) {
+    const std::uint64_t capture = capture_of(stream);
+    *status = capture != 0 ? 1 : 0;
+    put<std::uint64_t>(id, capture);
+    put<void*>(graph, nullptr);
+    put<const void*>(dependencies, nullptr);
+    put<std::size_t>(count, 0);
+  });
+}
+
+FAKECUDA_API abi::Result cuStreamGetCaptureInfo_v3(abi::Handle handle, int* status,
+                                                   std::uint64_t* id, void** graph,
+                                                   const void** dependencies, const void** edges,
+                                                   std::size_t* count) {
+  put<const void*>(edges, nullptr);
+  return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
 }
 
 FAKECUDA_API abi::Result cuStreamWaitEvent(abi::Handle handle, const Event* event, unsigned) {

@@ -5,7 +5,9 @@
 
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/contents.hpp"
+#include "tools/record/fakecuda/core/launches.hpp"
 #include "tools/record/fakecuda/nccl/communicators.hpp"
+#include "tools/record/fakecuda/nccl/grouped_broadcasts.hpp"
 
 namespace highwater::fakecuda {
 namespace {
@@ -29,6 +31,7 @@ int computed(std::uint64_t to, std::size_t count, int type) {
 
 FAKECUDA_API int ncclAllGather(std::uint64_t from, std::uint64_t to, std::size_t count, int type,
                                const Communicator* communicator, std::uint64_t) {
+  launch_collective("ncclAllGather");
   const std::size_t size = bytes_of(count, type);
   for (int rank = 0; rank < communicator->size; ++rank) {
     move_contents(to + static_cast<std::uint64_t>(rank) * size, from, size);
@@ -37,51 +40,61 @@ FAKECUDA_API int ncclAllGather(std::uint64_t from, std::uint64_t to, std::size_t
 }
 
 FAKECUDA_API int ncclBroadcast(std::uint64_t from, std::uint64_t to, std::size_t count, int type,
-                               int, const Communicator*, std::uint64_t) {
-  move_contents(to, from, bytes_of(count, type));
+                               int root, const Communicator* communicator, std::uint64_t) {
+  launch_collective("ncclBroadcast");
+  broadcast({from, to, bytes_of(count, type), root == communicator->rank});
   return kSuccess;
 }
 
 FAKECUDA_API int ncclBcast(std::uint64_t, std::size_t, int, int, const Communicator*,
                            std::uint64_t) {
+  launch_collective("ncclBcast");
   return kSuccess;
 }
 
 FAKECUDA_API int ncclAllReduce(std::uint64_t, std::uint64_t to, std::size_t count, int type, int,
                                const Communicator*, std::uint64_t) {
+  launch_collective("ncclAllReduce");
   return computed(to, count, type);
 }
 
 FAKECUDA_API int ncclReduce(std::uint64_t, std::uint64_t to, std::size_t count, int type, int, int,
                             const Communicator*, std::uint64_t) {
+  launch_collective("ncclReduce");
   return computed(to, count, type);
 }
 
 FAKECUDA_API int ncclReduceScatter(std::uint64_t, std::uint64_t to, std::size_t count, int type,
                                    int, const Communicator*, std::uint64_t) {
+  launch_collective("ncclReduceScatter");
   return computed(to, count, type);
 }
 
 FAKECUDA_API int ncclSend(std::uint64_t, std::size_t, int, int, const Communicator*,
                           std::uint64_t) {
+  launch_collective("ncclSend");
   return kSuccess;
 }
 
 FAKECUDA_API int ncclRecv(std::uint64_t to, std::size_t count, int type, int, const Communicator*,
                           std::uint64_t) {
+  launch_collective("ncclRecv");
   return computed(to, count, type);
 }
 
 FAKECUDA_API int ncclAlltoAll(std::uint64_t, std::uint64_t to, std::size_t count, int type,
                               const Communicator* communicator, std::uint64_t) {
+  launch_collective("ncclAlltoAll");
   return computed(to, count * static_cast<std::size_t>(communicator->size), type);
 }
 
 FAKECUDA_API int ncclGroupStart() {
+  start_group();
   return kSuccess;
 }
 
 FAKECUDA_API int ncclGroupEnd() {
+  end_group();
   return kSuccess;
 }
 

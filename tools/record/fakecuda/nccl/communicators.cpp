@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tools/record/fakecuda/api.hpp"
+#include "tools/record/fakecuda/core/announced_split.hpp"
 #include "tools/record/fakecuda/core/current_device.hpp"
 #include "tools/record/fakecuda/core/device_memory.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
@@ -62,14 +63,15 @@ FAKECUDA_API int ncclCommInitAll(Communicator** communicators, int count, const 
   return kSuccess;
 }
 
-// How many ranks share the color only the other ranks know: the parent's size is taken.
+// How many ranks share the color only the other ranks know, and PyTorch, which may have told.
 FAKECUDA_API int ncclCommSplit(const Communicator* parent, int color, int,
                                Communicator** communicator, const void*) {
   if (color == kNoColor) {
     *communicator = nullptr;
     return kSuccess;
   }
-  return make(communicator, parent->size, parent->rank, parent->device);
+  const Place place = take_announced_split().value_or(Place{parent->rank, parent->size});
+  return make(communicator, place.size, place.rank, parent->device);
 }
 
 FAKECUDA_API int ncclCommShrink(const Communicator* parent, const int*, int excluded,

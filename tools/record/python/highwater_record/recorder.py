@@ -126,6 +126,7 @@ class Recorder:
             return
         self._claim()
         _share_frames(snapshot)
+        snapshot["torch_version"] = facts["torch"]  # no snapshot of PyTorch's own says it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
         _save(snapshot, self._path)
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)

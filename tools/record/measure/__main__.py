@@ -1,0 +1,12 @@
+"""python3 tools/record/measure COMMAND: see command.py."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[0] = str(HERE.parent)  # the folder itself is there when it is run: its modules belong to the package
+
+from measure import command  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(command.main())

@@ -1,0 +1,20 @@
+"""Rank 0 of a group whose other ranks do not exist."""
+
+
+def start_group(torch, backend, world, rank=0):
+    """Backend "nccl": on a simulated device only. "fake": collectives that do nothing, on any device."""
+    if backend == "nccl":
+        torch.distributed.init_process_group("nccl", rank=rank, world_size=world, store=torch.distributed.HashStore())
+    else:
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+        torch.distributed.init_process_group("fake", rank=rank, world_size=world, store=FakeStore())
+
+
+def default_backend(fake_device):
+    """A simulated device has an NCCL that waits for no one; a real one waits for the ranks that are missing."""
+    return "nccl" if fake_device else "fake"
+
+
+def world_of(dist):
+    """Number of ranks of a case's "dist"."""
+    return dist.get("world") or dist["dp"] * dist["tp"]

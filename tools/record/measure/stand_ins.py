@@ -1,0 +1,46 @@
+"""What a device that computes nothing, or no device, needs to run the same programs."""
+
+import contextlib
+
+
+def patch_for_fake_device():
+    """A device whose copies to the host give zeros answers every data-dependent question with 'no'.
+
+    The checks below are then run for their allocations, and their usual answer is given.
+    """
+    try:
+        from transformers import masking_utils
+    except ImportError:
+        return
+    packed = masking_utils.find_packed_sequence_indices
+    ignore = masking_utils._ignore_causal_mask_sdpa
+
+    def find_packed_sequence_indices(position_ids):
+        packed(position_ids)
+
+    def ignore_causal_mask_sdpa(padding_mask, *args, **kwargs):
+        ignore(padding_mask, *args, **kwargs)
+        return ignore(None, *args, **kwargs)
+
+    masking_utils.find_packed_sequence_indices = find_packed_sequence_indices
+    masking_utils._ignore_causal_mask_sdpa = ignore_causal_mask_sdpa
+
+
+def patch_for_cpu(torch):
+    """What the CPU's stream class lacks for fully_shard; the self-test only."""
+    event = type("Event", (), {"wait": lambda *a: None, "record": lambda *a: None, "synchronize": lambda *a: None,
+                               "query": lambda *a: True})
+    for name, value in (("record_event", lambda self, event_=None: event()), ("wait_event", lambda self, event_: None)):
+        if not hasattr(torch.cpu.Stream, name):
+            setattr(torch.cpu.Stream, name, value)
+    import torch.distributed.fsdp  # noqa: F401  (registers the operator)
+    copy_out = torch.ops.fsdp.split_with_sizes_copy
+
+    def split_with_sizes_copy(source, sizes, dim=0, *, out):
+        # On CUDA one kernel writes all outputs and leaves their versions alone.
+        with contextlib.ExitStack() as stack:
+            for tensor in out:
+                stack.enter_context(torch.autograd._unsafe_preserve_version_counter(tensor))
+            copy_out(source, sizes, dim=dim, out=out)
+
+    torch.ops.fsdp.split_with_sizes_copy = split_with_sizes_copy
