@@ -1,7 +1,9 @@
 // Collectives finish at once, as if every rank had sent what this one sends: gathers and broadcasts
 // move what is known, sums are not formed.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/contents.hpp"
@@ -26,6 +28,36 @@ int computed(std::uint64_t to, std::size_t count, int type) {
   return kSuccess;
 }
 
+struct Broadcast {
+  std::uint64_t from, to;
+  std::size_t size;
+  bool is_mine;  ///< this rank is the root
+};
+
+/// The calls between ncclGroupStart() and ncclGroupEnd().
+struct Group {
+  int depth = 0;
+  std::vector<Broadcast> broadcasts;
+};
+
+// Leaked with its thread, for calls of an exiting process.
+Group& group() {
+  thread_local auto* const made = new Group;
+  return *made;
+}
+
+// PyTorch gathers into separate tensors by one broadcast from each rank: the others send what this
+// one does.
+void finish_broadcasts(const std::vector<Broadcast>& broadcasts) {
+  const auto mine = std::find_if(broadcasts.begin(), broadcasts.end(),
+                                 [](const Broadcast& broadcast) { return broadcast.is_mine; });
+  for (const Broadcast& broadcast : broadcasts) {
+    if (mine != broadcasts.end() && !broadcast.is_mine && broadcast.size == mine->size) {
+      move_contents(broadcast.to, mine->from, mine->size);
+    }
+  }
+}
+
 }  // namespace
 
 FAKECUDA_API int ncclAllGather(std::uint64_t from, std::uint64_t to, std::size_t count, int type,
@@ -39,9 +71,13 @@ FAKECUDA_API int ncclAllGather(std::uint64_t from, std::uint64_t to, std::size_t
 }
 
 FAKECUDA_API int ncclBroadcast(std::uint64_t from, std::uint64_t to, std::size_t count, int type,
-                               int, const Communicator*, std::uint64_t) {
+                               int root, const Communicator* communicator, std::uint64_t) {
   launch_collective("ncclBroadcast");
-  move_contents(to, from, bytes_of(count, type));
+  const std::size_t size = bytes_of(count, type);
+  move_contents(to, from, size);
+  if (group().depth > 0) {
+    group().broadcasts.push_back({from, to, size, root == communicator->rank});
+  }
   return kSuccess;
 }
 
@@ -88,10 +124,15 @@ FAKECUDA_API int ncclAlltoAll(std::uint64_t, std::uint64_t to, std::size_t count
 }
 
 FAKECUDA_API int ncclGroupStart() {
+  ++group().depth;
   return kSuccess;
 }
 
 FAKECUDA_API int ncclGroupEnd() {
+  if (--group().depth == 0) {
+    finish_broadcasts(group().broadcasts);
+    group().broadcasts.clear();
+  }
   return kSuccess;
 }
 
