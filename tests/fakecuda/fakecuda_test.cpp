@@ -256,7 +256,9 @@ TEST_CASE("fakecuda: an LSTM's weights have cuDNN's layout", "[fakecuda][librari
 
 TEST_CASE("fakecuda: a communicator knows its rank; gathers move what is known",
           "[fakecuda][libraries]") {
-  check("nccl", "", "init 0\nrank 3 of 8\nfrom the last rank 4\n");
+  check("nccl", "",
+        "init 0\nrank 3 of 8\nfrom the last rank 4\n"
+        "from the root of a grouped broadcast 4\n");
 }
 
 TEST_CASE("fakecuda: calls without a model are listed, computations are not",

@@ -82,6 +82,13 @@ void nccl() {
   ncclAllGather(address, address + 1024, 1, kInt32, communicator, 0);
   cudaMemcpy(&read, pointer(address + 1024 + 4 * 7), sizeof read, 2);
   say("from the last rank %d", read);
+  const std::uint64_t others = address + 4096;
+  ncclGroupStart();
+  ncclBroadcast(others, others, 1, kInt32, 5, communicator, 0);
+  ncclBroadcast(address, address, 1, kInt32, rank, communicator, 0);
+  ncclGroupEnd();
+  cudaMemcpy(&read, pointer(others), sizeof read, 2);
+  say("from the root of a grouped broadcast %d", read);
   ncclCommDestroy(communicator);
 }
 
