@@ -20,7 +20,7 @@ constexpr VersionPreset next(VersionPreset preset, std::string_view name, std::s
 
 constexpr std::array<VersionPreset, 7> make_presets() {
   constexpr VersionPreset v2_6{.name = "2.6",
-                               .basis = "exact: confirmed by vectors recorded from 2.6 and 2.7"};
+                               .basis = "exact: confirmed by vectors recorded from the release"};
   VersionPreset v2_8 = next(v2_6, "2.8", "exact: confirmed by vectors recorded from 2.8 and 2.9");
   v2_8.empty_cache = EmptyCacheInSession::skips_default_pools;
   VersionPreset v2_10 = next(v2_8, "2.10", "exact: confirmed by vectors recorded from the release");
