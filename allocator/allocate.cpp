@@ -70,7 +70,7 @@ CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId st
   if (size > kLargestRequest) [[unlikely]] {
     return {AllocationStatus::out_of_memory, BlockId::none()};
   }
-  if (sessions_.empty()) {
+  if (!is_held_back()) {
     process_events();
   }
   Request request = make_request(size, stream);
@@ -133,7 +133,7 @@ BlockId CachingAllocator::climb_ladder(Request& request) {
   if (!block.has_value() && release_oversize(request)) {
     block = new_segment(request, Attempt::first);
   }
-  if (!block.has_value() && sessions_.empty()) {
+  if (!block.has_value() && !is_held_back()) {
     release_all_cached();
     block = new_segment(request, Attempt::retry);
   }
@@ -179,13 +179,14 @@ BlockId CachingAllocator::new_fixed_segment(const Request& request) {
   block.size = size;
   block.stream = request.stream;
   block.home = request.cache;
+  ranks_.add({block.address, block.size});
   stats_.increase(Stat::segment, block.kind(), 1);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_segments.change(1);
   }
   account_new_memory(block, block.size);
   decide(RecordedAction::segment_alloc, block.address, block.size, block.stream);
-  return blocks_.add(block);
+  return add_block(block);
 }
 
 bool CachingAllocator::splits(const Request& request, Bytes remaining) const {
@@ -223,6 +224,7 @@ BlockId CachingAllocator::hand_out(const Request& request, BlockId id) {
 /// Cuts `id` behind its first `size` bytes, caches the rest and returns it.
 BlockId CachingAllocator::split(BlockId id, Bytes size) {
   const BlockId rest_id = blocks_.add_copy(id);
+  ages_.split(id, rest_id);
   Block& rest = blocks_[rest_id];
   rest.address = rest.address + size;
   rest.size -= size;

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "allocator/block.hpp"
+#include "allocator/block_ranks.hpp"
 #include "allocator/decision.hpp"
 #include "allocator/device.hpp"
 #include "allocator/memory_map.hpp"
@@ -173,12 +174,31 @@ class CachingAllocator {
     Block& block = blocks_[id];
     block.gc_base = block.home->pool->search_count;
     block.requested = Bytes{0};
-    block.home->free.insert({block.size.count(), block.address.value(), id});
+    block.home->free.insert({block.size.count(), rank(id), id});
   }
 
   void uncache(BlockId id) {
     const Block& block = blocks_[id];
-    block.home->free.erase({block.size.count(), block.address.value(), id});
+    block.home->free.erase({block.size.count(), rank(id), id});
+  }
+
+  /// What a free list orders blocks of one size by.
+  [[nodiscard]] std::uint64_t rank(BlockId id) const {
+    switch (version_->ties) {
+      case TieOrder::by_address:
+        break;
+      case TieOrder::by_block_age:
+        return ages_.of(id);
+      case TieOrder::by_segment_age:
+        return ranks_.of(blocks_[id].address);
+    }
+    return blocks_[id].address.value();
+  }
+
+  BlockId add_block(const Block& block) {
+    const BlockId id = blocks_.add(block);
+    ages_.add(id);
+    return id;
   }
 
   [[gnu::noinline]] void record_events(BlockId id);
@@ -220,6 +240,12 @@ class CachingAllocator {
   // pools.cpp
   [[nodiscard]] Pool& pool_for(Bytes rounded);
   [[nodiscard]] bool is_no_split(const Pool& pool) const;
+
+  /// An open pool makes the allocator hold back as during a graph capture: no wait for events, no
+  /// release of cached memory.
+  [[nodiscard]] bool is_held_back() const {
+    return !sessions_.empty() && version_->open_pool == OpenPool::holds_back;
+  }
 
   // map.cpp
   void append_ranges(BlockId first, MemoryMap& map) const;
@@ -273,6 +299,8 @@ class CachingAllocator {
   std::vector<PoolId> freeable_;                          ///< in the order of their release
   std::vector<PoolId> sessions_;                          ///< open pools, oldest first
   std::vector<ExpandableSegment> expandable_;
+  SegmentRanks ranks_;
+  BlockAges ages_;
   StreamEvents events_;
   std::map<BlockId, StreamUses> uses_;  ///< other streams that use a block
   std::vector<BlockId> deferred_;       ///< freed during a session, with uses

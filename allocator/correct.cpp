@@ -49,9 +49,10 @@ void CachingAllocator::add_segment(AddressRange segment, StreamId stream, PoolKi
   block.size = segment.size;
   block.stream = stream;
   block.home = &default_pools_.of(kind).of(stream);
+  ranks_.add(segment);
   stats_.increase(Stat::segment, kind, 1);
   account_new_memory(block, block.size);
-  cache(blocks_.add(block));
+  cache(add_block(block));
 }
 
 bool CachingAllocator::drop_segment(Address address) {

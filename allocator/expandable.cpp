@@ -83,11 +83,12 @@ BlockId CachingAllocator::reserve_segment(const Request& request) {
   block.home = request.cache;
   block.expandable = ExpandableId{expandable_.size()};
   expandable_.push_back({{block.address, size}, page});
+  ranks_.add({block.address, size});
   return add_unmapped(block);
 }
 
 BlockId CachingAllocator::add_unmapped(const Block& block) {
-  const BlockId id = blocks_.add(block);
+  const BlockId id = add_block(block);
   blocks_[id].mapped = false;
   blocks_.link(id);
   block.home->unmapped.emplace(block.address, id);
@@ -143,7 +144,7 @@ void CachingAllocator::unmap_block(BlockId id) {
     Block rim = block;
     rim.size = range.begin - block.address;
     rim.next = id;
-    const BlockId rim_id = blocks_.add(rim);
+    const BlockId rim_id = add_block(rim);
     blocks_.link(rim_id);
     cache(rim_id);
   }
@@ -152,7 +153,7 @@ void CachingAllocator::unmap_block(BlockId id) {
     rim.address = range.end();
     rim.size = block.end() - range.end();
     rim.prev = id;
-    const BlockId rim_id = blocks_.add(rim);
+    const BlockId rim_id = add_block(rim);
     blocks_.link(rim_id);
     cache(rim_id);
   }
@@ -168,6 +169,7 @@ void CachingAllocator::unmap_block(BlockId id) {
 void CachingAllocator::release_reservation(BlockId id) {
   const Block block = blocks_[id];
   block.home->unmapped.erase(block.address);
+  ranks_.remove(block.address);
   device_->unreserve({block.address, block.size});
   blocks_.remove(id);
 }

@@ -31,7 +31,7 @@ void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
   }
   block.state = BlockState::active_pending_free;
   stats_.request_free(block.kind(), block.size);
-  if (sessions_.empty()) {
+  if (!is_held_back()) {
     record_events(id);
   } else {
     deferred_.push_back(id);
@@ -46,7 +46,7 @@ void CachingAllocator::record_stream(BlockId id, StreamId stream) {
   block.has_stream_uses = true;
   StreamUses& uses = uses_[id];
   insert_sorted(uses.streams, stream);
-  if (!sessions_.empty()) {
+  if (is_held_back()) {
     insert_sorted(uses.in_session, stream);
   }
 }

@@ -1,4 +1,5 @@
-// The free blocks of one pool on one stream, ordered by (size, address).
+// The free blocks of one pool on one stream, ordered by (size, rank): the rank is the address, or
+// what the release orders blocks of one size by instead.
 //
 // PyTorch keeps them in a std::set; the order is the same here, the structure is not. Sizes fall
 // into classes (exact below 16 KiB, then 32 per power of two), a bitmap finds the next class that
@@ -32,22 +33,20 @@ using BlockId = Id<struct BlockTag>;  ///< a block in the BlockStore
 /// A free block as the list orders it.
 struct FreeEntry {
   std::uint64_t size = 0;
-  std::uint64_t address = 0;
+  std::uint64_t rank = 0;
   BlockId block;
 
   std::strong_ordering operator<=>(const FreeEntry& other) const {
     const auto by_size = size <=> other.size;
-    return by_size != 0 ? by_size : address <=> other.address;
+    return by_size != 0 ? by_size : rank <=> other.rank;
   }
 
-  bool operator==(const FreeEntry& other) const {
-    return size == other.size && address == other.address;
-  }
+  bool operator==(const FreeEntry& other) const { return size == other.size && rank == other.rank; }
 
   /// The order as one comparison without a branch: what the hot searches use.
   [[nodiscard]] bool before(const FreeEntry& other) const {
     __extension__ using Wide = unsigned __int128;
-    return ((Wide{size} << 64) | address) < ((Wide{other.size} << 64) | other.address);
+    return ((Wide{size} << 64) | rank) < ((Wide{other.size} << 64) | other.rank);
   }
 };
 
@@ -71,7 +70,7 @@ class SizeClass {
     }
     // Member by member: a copy of the whole would be read back wider than it was just written.
     sorted_[i].size = entry.size;
-    sorted_[i].address = entry.address;
+    sorted_[i].rank = entry.rank;
     sorted_[i].block = entry.block;
   }
 
@@ -133,7 +132,7 @@ class FreeList {
     mark(c, classes_[c].empty());
   }
 
-  /// Best fit: the smallest block of `size` or more, the lowest address among equals.
+  /// Best fit: the smallest block of `size` or more, the lowest rank among equals.
   [[nodiscard]] const FreeEntry* lower_bound(Bytes size) const {
     const std::size_t c = class_of(size.count());
     const FreeEntry* const here = classes_[c].lower_bound({size.count(), 0, BlockId::none()});
@@ -143,7 +142,7 @@ class FreeList {
   /// The entry that follows or precedes `entry` (which need not be in the list).
   [[nodiscard]] const FreeEntry* next(const FreeEntry& entry) const {
     const std::size_t c = class_of(entry.size);
-    const FreeEntry after{entry.size, entry.address + 1, BlockId::none()};
+    const FreeEntry after{entry.size, entry.rank + 1, BlockId::none()};
     const FreeEntry* const here = classes_[c].lower_bound(after);
     return here != nullptr ? here : first_from(c + 1);
   }

@@ -72,6 +72,7 @@ std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
       Block prototype;
       prototype.stream = segment.stream;
       prototype.home = &pool_of(segment.owner, segment.kind).of(segment.stream);
+      ranks_.add(segment.range());
       restore_range(segment, prototype, BlockId::none(), handles);
       stats_.increase(Stat::segment, segment.kind, 1);
       ++i;
@@ -109,7 +110,7 @@ BlockId CachingAllocator::restore_range(const MapSegment& segment, Block prototy
     block.address = source.address;
     block.size = source.size;
     block.prev = previous;
-    previous = blocks_.add(block);
+    previous = add_block(block);
     blocks_.link(previous);
     const bool active = source.state != BlockState::inactive;
     handles.push_back(active ? previous : BlockId::none());
@@ -141,6 +142,7 @@ void CachingAllocator::restore_reservation(std::span<const MapSegment> ranges,
   prototype.home = &pool_of(first.owner, first.kind).of(first.stream);
   prototype.expandable = ExpandableId{expandable_.size()};
   expandable_.push_back({first.reservation, expandable_page(first.kind, settings_)});
+  ranks_.add(first.reservation);
   BlockId previous;
   Address reached = first.reservation.begin;
   const auto fill_gap = [&](Address until) {

@@ -10,11 +10,12 @@
 namespace highwater {
 
 bool CachingAllocator::empty_cache() {
-  if (sessions_.empty()) {
+  if (!is_held_back()) {
     release_all_cached();
     return true;
   }
   if (version_->empty_cache == EmptyCacheInSession::refused) {
+    ++stats_.counters.num_sync_all_streams;  // counted before the assert
     return false;
   }
   release_freeable_pools();
@@ -80,6 +81,7 @@ void CachingAllocator::release_pool_blocks(Pool& pool) {
 void CachingAllocator::release_fixed(BlockId id) {
   const Block block = blocks_[id];
   uncache(id);
+  ranks_.remove(block.address);
   blocks_.remove(id);
   device_->free({block.address, block.size});
   stats_.decrease(Stat::segment, block.kind(), 1);

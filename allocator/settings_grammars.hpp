@@ -11,6 +11,6 @@ namespace highwater::detail {
 void apply_strict(std::string_view conf, Settings& settings);
 
 /// Applies `conf` in the grammar of the later releases. @throws SettingsError
-void apply_tolerant(std::string_view conf, Settings& settings);
+void apply_tolerant(std::string_view conf, const VersionPreset& version, Settings& settings);
 
 }  // namespace highwater::detail

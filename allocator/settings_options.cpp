@@ -10,47 +10,29 @@
 namespace highwater {
 namespace {
 
-constexpr std::array<std::string_view, 12> kStrictOptions{
-    "max_split_size_mb",
-    "max_non_split_rounding_mb",
-    "garbage_collection_threshold",
-    "roundup_power2_divisions",
-    "expandable_segments",
-    "release_lock_on_cudamalloc",
-    "release_lock_on_hipmalloc",
-    "backend",
-    "pinned_use_cuda_host_register",
-    "pinned_use_hip_host_register",
-    "pinned_num_register_threads",
-    "pinned_use_background_threads",
-};
-
-constexpr std::array<std::string_view, 16> kTolerantOptions{
-    "max_split_size_mb",
-    "max_non_split_rounding_mb",
-    "garbage_collection_threshold",
-    "roundup_power2_divisions",
-    "expandable_segments",
-    "large_segment_size_mb",
-    "per_process_memory_fraction",
-    "graph_capture_record_stream_reuse",
-    "release_lock_on_cudamalloc",
-    "release_lock_on_hipmalloc",
-    "backend",
-    "pinned_use_cuda_host_register",
-    "pinned_use_hip_host_register",
-    "pinned_num_register_threads",
-    "pinned_reserve_segment_size_mb",
-    "pinned_use_background_threads",
-};
-
-constexpr std::array<std::string_view, 6> kLaterOptions{
-    "throw_on_cudamalloc_oom",
-    "expandable_segments_reserve",
-    "expandable_segments_reserve_by_class",
-    "pinned_free_catch_all",
-    "pinned_max_round_threshold_mb",
-    "pinned_max_cached_size_mb",
+constexpr std::array kOptions{
+    OptionRelease{"max_split_size_mb"},
+    OptionRelease{"max_non_split_rounding_mb"},
+    OptionRelease{"garbage_collection_threshold"},
+    OptionRelease{"roundup_power2_divisions"},
+    OptionRelease{"expandable_segments"},
+    OptionRelease{"large_segment_size_mb", "2.11"},
+    OptionRelease{"per_process_memory_fraction", "2.10"},
+    OptionRelease{"graph_capture_record_stream_reuse", "2.10"},
+    OptionRelease{"release_lock_on_cudamalloc"},
+    OptionRelease{"release_lock_on_hipmalloc"},
+    OptionRelease{"backend"},
+    OptionRelease{"pinned_use_cuda_host_register"},
+    OptionRelease{"pinned_use_hip_host_register"},
+    OptionRelease{"pinned_num_register_threads"},
+    OptionRelease{"pinned_reserve_segment_size_mb", "2.10"},
+    OptionRelease{"pinned_use_background_threads"},
+    OptionRelease{"pinned_free_catch_all", "2.12", OptionEffect::none},
+    OptionRelease{"pinned_max_round_threshold_mb", "2.13", OptionEffect::none},
+    OptionRelease{"pinned_max_cached_size_mb", "2.13", OptionEffect::none},
+    OptionRelease{"throw_on_cudamalloc_oom", "2.12", OptionEffect::not_modelled},
+    OptionRelease{"expandable_segments_reserve", "2.15", OptionEffect::not_modelled},
+    OptionRelease{"expandable_segments_reserve_by_class", "2.15", OptionEffect::not_modelled},
 };
 
 /// Lower case, and only what precedes a '=' that was written for a ':'.
@@ -61,11 +43,10 @@ std::string normalized(std::string_view key) {
   return lower;
 }
 
-/// The preset whose grammar has `key` when that of `version` has not.
-std::optional<std::string_view> preset_knowing(std::string_view key, const VersionPreset& version) {
+/// The first preset that knows `key`.
+std::optional<std::string_view> preset_knowing(std::string_view key) {
   for (const VersionPreset& preset : version_presets()) {
-    if (preset.grammar != version.grammar &&
-        std::ranges::count(option_names(preset.grammar), key) != 0) {
+    if (find_option(key, preset) != nullptr) {
       return preset.name;
     }
   }
@@ -79,15 +60,19 @@ std::size_t tolerated_distance(std::string_view key) {
 
 }  // namespace
 
-std::span<const std::string_view> option_names(SettingsGrammar grammar) {
-  if (grammar == SettingsGrammar::strict) {
-    return kStrictOptions;
+std::vector<std::string_view> option_names(const VersionPreset& version) {
+  std::vector<std::string_view> names;
+  for (const OptionRelease& option : kOptions) {
+    if (is_since(version, option.since)) {
+      names.push_back(option.name);
+    }
   }
-  return kTolerantOptions;
+  return names;
 }
 
-std::span<const std::string_view> later_option_names() {
-  return kLaterOptions;
+const OptionRelease* find_option(std::string_view name, const VersionPreset& version) {
+  const auto* const found = std::ranges::find(kOptions, name, &OptionRelease::name);
+  return found != kOptions.end() && is_since(version, found->since) ? found : nullptr;
 }
 
 std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version) {
@@ -96,7 +81,7 @@ std::optional<std::string> nearest_option(std::string_view key, const VersionPre
   if (wanted.empty() || wanted.size() > kLongestKey) {
     return std::nullopt;
   }
-  const auto names = option_names(version.grammar);
+  const std::vector<std::string_view> names = option_names(version);
   const auto distance = [&](std::string_view name) { return edit_distance(wanted, name); };
   const auto best = std::ranges::min_element(names, {}, distance);
   if (distance(*best) > tolerated_distance(wanted)) {
@@ -110,7 +95,7 @@ std::string suggestion(const SettingsError& error, const VersionPreset& version)
   if (unknown == nullptr) {
     return "";
   }
-  if (const auto preset = preset_knowing(unknown->key(), version)) {
+  if (const auto preset = preset_knowing(unknown->key())) {
     return "; known to --torch " + std::string(*preset);
   }
   const auto nearest = nearest_option(unknown->key(), version);

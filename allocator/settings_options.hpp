@@ -6,9 +6,9 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "allocator/version.hpp"
 #include "traces/error.hpp"
@@ -27,11 +27,23 @@ class UnknownOptionError : public SettingsError {
   std::string key_;
 };
 
-/// The options that `grammar` knows, aliases included.
-std::span<const std::string_view> option_names(SettingsGrammar grammar);
+enum class OptionEffect {
+  modelled,
+  none,         ///< concerns host memory only: its value is skipped
+  not_modelled  ///< changes what the allocator decides: refused
+};
 
-/// Options of releases after the newest preset.
-std::span<const std::string_view> later_option_names();
+struct OptionRelease {
+  std::string_view name;
+  std::string_view since = "2.6";  ///< the first preset that knows it
+  OptionEffect effect = OptionEffect::modelled;
+};
+
+/// The options that the release knows, aliases included.
+std::vector<std::string_view> option_names(const VersionPreset& version);
+
+/// The option called `name`; nullptr when the release has none of that name.
+const OptionRelease* find_option(std::string_view name, const VersionPreset& version);
 
 /// The known option that `key` is probably a misspelling of.
 std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version);

@@ -86,7 +86,7 @@ void apply_settings(std::string_view conf, const VersionPreset& version, Setting
   if (version.grammar == SettingsGrammar::strict) {
     detail::apply_strict(conf, settings);
   } else {
-    detail::apply_tolerant(conf, settings);
+    detail::apply_tolerant(conf, version, settings);
   }
 }
 

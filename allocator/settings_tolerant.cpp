@@ -1,11 +1,12 @@
-// The grammar of the later releases: common options first, then those of CUDA, in two passes over
-// the same tokens.
+// The grammar of 2.10 and later: the options of CUDA first, then the common ones, in two passes
+// over the same tokens.
 //
 // What should be a ':' or ',' only has to exist, it is never compared, so odd punctuation shifts
 // what is taken for a key instead of being refused. large_segment_size_mb is looked for before
 // everything else because it is the lower bound of the split limits.
 // Source: c10/core/AllocatorConfig.{h,cpp} and c10/cuda/CUDAAllocatorConfig.{h,cpp} between PyTorch
-// 2.10 and 2.12, by reading only.
+// 2.10 and 2.12; confirmed by what the releases answer: conf_cases.tsv in
+// tests/data/conformance/releases.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -28,14 +29,14 @@ constexpr std::uint64_t kMaxRegisterThreads = 128;
 
 class TolerantParser {
  public:
-  TolerantParser(std::string_view conf, Settings& settings)
-      : tokens_(tokens_of(conf, DroppedSpace::all)), settings_(&settings) {}
+  TolerantParser(std::string_view conf, const VersionPreset& version, Settings& settings)
+      : tokens_(tokens_of(conf, DroppedSpace::all)), version_(&version), settings_(&settings) {}
 
   void parse() {
     parse_large_segment_sizes();
     settings_->max_non_split_rounding_size = settings_->large_segment_size;
-    parse_options(kCommonOptions, "Accelerator");
-    parse_options(kCudaOptions, "CUDA");
+    parse_options(kCudaOptions);
+    parse_options(kCommonOptions);
   }
 
  private:
@@ -72,8 +73,8 @@ class TolerantParser {
   }
 
   void parse_large_segment_sizes();
-  void parse_options(std::span<const Option> options, std::string_view part);
-  void check_is_known(std::string_view part) const;
+  void parse_options(std::span<const Option> options);
+  void check_is_known() const;
   void skip_value();
 
   void parse_max_split_size() { settings_->max_split_size = split_limit(); }
@@ -97,6 +98,7 @@ class TolerantParser {
   static const std::array<Option, 9> kCudaOptions;
 
   std::vector<std::string> tokens_;
+  const VersionPreset* version_;
   Settings* settings_;
   std::string option_;              ///< the option being read
   bool Settings::*flag_ = nullptr;  ///< its flag, if it is one
@@ -146,7 +148,7 @@ void TolerantParser::parse_large_segment_sizes() {
   }
 }
 
-void TolerantParser::parse_options(std::span<const Option> options, std::string_view part) {
+void TolerantParser::parse_options(std::span<const Option> options) {
   for (i_ = 0; i_ < tokens_.size(); ++i_) {
     option_ = tokens_[i_];
     const auto found = std::ranges::find(options, option_, &Option::name);
@@ -154,7 +156,7 @@ void TolerantParser::parse_options(std::span<const Option> options, std::string_
       flag_ = found->flag;
       (this->*found->parse)();
     } else {
-      check_is_known(part);
+      check_is_known();
       skip_value();
     }
     if (i_ + 1 < tokens_.size()) {
@@ -163,20 +165,15 @@ void TolerantParser::parse_options(std::span<const Option> options, std::string_
   }
 }
 
-/// The passes skip one another's options; only what neither knows is refused.
-void TolerantParser::check_is_known(std::string_view part) const {
-  const auto is_among = [&](std::span<const std::string_view> names) {
-    return std::ranges::find(names, option_) != names.end();
-  };
-  if (is_among(later_option_names())) {
+/// The passes skip one another's options; only what neither knows is refused, by the first.
+void TolerantParser::check_is_known() const {
+  const OptionRelease* const option = find_option(option_, *version_);
+  if (option == nullptr) {
     throw UnknownOptionError(
-        fmt::format("{} came later than the newest version preset, which is {}", option_,
-                    version_presets().back().name),
-        option_);
+        fmt::format("Unrecognized key '{}' in CUDA allocator config.", option_), option_);
   }
-  if (!is_among(option_names(SettingsGrammar::tolerant))) {
-    throw UnknownOptionError(
-        fmt::format("Unrecognized key '{}' in {} allocator config.", option_, part), option_);
+  if (option->effect == OptionEffect::not_modelled) {
+    throw SettingsError(fmt::format("{} is not modelled; leave it out", option_));
   }
 }
 
@@ -286,8 +283,8 @@ void TolerantParser::parse_memory_fraction() {
 
 }  // namespace
 
-void apply_tolerant(std::string_view conf, Settings& settings) {
-  TolerantParser(conf, settings).parse();
+void apply_tolerant(std::string_view conf, const VersionPreset& version, Settings& settings) {
+  TolerantParser(conf, version, settings).parse();
 }
 
 }  // namespace highwater::detail

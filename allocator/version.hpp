@@ -1,7 +1,8 @@
 // PyTorch releases as data: each behaviour that differs between releases is a field of a preset.
 //
-// "2.6" is exact (confirmed by the conformance vectors, which the release itself produced). "2.11"
-// was made by reading a source between 2.10 and 2.12 and has no vectors of its own.
+// A preset is named by the first release that behaves so and holds until the next one. All are
+// confirmed by vectors that the releases themselves produced: tests/data/conformance for 2.6, its
+// folder releases/ for what came later.
 #pragma once
 
 #include <span>
@@ -11,42 +12,77 @@ namespace highwater {
 
 /// When a memory fraction limits the process (setMemoryFraction).
 enum class FractionRule {
-  any_value,  ///< 2.6: every call sets a limit, also 1.0
-  below_one,  ///< later: 1.0 means no limit
+  any_value,  ///< until 2.9: every call sets a limit, also 1.0
+  below_one,  ///< 2.10: 1.0 means no limit
 };
 
 /// Which open pool session serves a stream that several accept.
-enum class SessionOrder { oldest_first, newest_first };
+enum class SessionOrder {
+  oldest_first,  ///< until 2.9
+  newest_first,  ///< 2.10
+};
 
-/// What empty_cache does while a pool session is open.
+/// What empty_cache does while the allocator is held back (see OpenPool).
 enum class EmptyCacheInSession {
-  refused,             ///< 2.6: internal assert, nothing is released
-  skips_default_pools  ///< later: only freeable private pools are released
+  refused,             ///< until 2.7: internal assert, nothing is released
+  skips_default_pools  ///< 2.8: only freeable private pools are released
+};
+
+/// Which free block is taken among those of one size.
+enum class TieOrder {
+  by_address,  ///< until 2.11: the lowest address
+  /// 2.12: the block that came into being first; of a block that is split, the front part is the
+  /// new one (pull request 178362)
+  by_block_age,
+  /// 2.13: that of the oldest segment or reservation, in it the lowest address (pull request
+  /// 183591)
+  by_segment_age,
+};
+
+/// What an open pool means for everything else. A trace does not tell a torch.cuda.MemPool from the
+/// pool of a graph capture.
+enum class OpenPool {
+  holds_back,  ///< until 2.12: as a graph capture: no events are looked at, no cache is released
+  /// 2.13: only a capture holds back (pull request 181830); a pool that is open is not taken for
+  /// one.
+  changes_nothing,
 };
 
 /// Which grammar reads PYTORCH_CUDA_ALLOC_CONF.
 enum class SettingsGrammar {
-  strict,    ///< 2.6: CUDAAllocatorConfig.cpp
-  tolerant,  ///< later: AllocatorConfig.cpp plus the CUDA-only options
+  strict,    ///< until 2.9: CUDAAllocatorConfig.cpp
+  tolerant,  ///< 2.10: AllocatorConfig.cpp plus the CUDA-only options
 };
 
 struct VersionPreset {
-  std::string_view name;
+  std::string_view name;   ///< the first release that behaves so
   std::string_view basis;  ///< how far it can be trusted, one phrase for --help and the trust line
   FractionRule fraction = FractionRule::any_value;
   SessionOrder sessions = SessionOrder::oldest_first;
   EmptyCacheInSession empty_cache = EmptyCacheInSession::refused;
+  TieOrder ties = TieOrder::by_address;
+  OpenPool open_pool = OpenPool::holds_back;
   SettingsGrammar grammar = SettingsGrammar::strict;
 };
+
+/// Whether the preset's release is `release` ("major.minor") or a later one.
+bool is_since(const VersionPreset& version, std::string_view release);
+
+/// The newest release whose behaviour was recorded.
+inline constexpr std::string_view kNewestRelease = "2.15";
+
+/// Whether the release "major.minor" is among those that the presets were recorded from.
+bool was_recorded(std::string_view release);
 
 /// All presets, oldest first.
 std::span<const VersionPreset> version_presets();
 
-/// The preset called `name`. @throws UsageError for a name that does not exist, listing those that
-/// do.
+/// The preset of the release `name` ("2.6" to kNewestRelease): of that name, or the last one before
+/// it. @throws UsageError for anything else, listing the presets.
 const VersionPreset& version_preset(std::string_view name);
 
-/// The preset nearest to a release "major.minor", or the oldest when `release` is empty.
+/// The preset of a release "major.minor": as version_preset, but the oldest for earlier releases
+/// (and for none, ""), the newest for later ones.
 const VersionPreset& nearest_preset(std::string_view release);
 
 }  // namespace highwater

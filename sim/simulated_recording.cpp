@@ -175,7 +175,13 @@ RecordedSettings recorded_settings(const Settings& settings) {
 }
 
 WriterVersion writer_of(const VersionPreset& version) {
-  return version.name == "2.6" ? WriterVersion{"2.5", "2.7"} : WriterVersion{"2.10", "2.11"};
+  if (is_since(version, "2.13")) {
+    return {"2.13", ""};
+  }
+  if (is_since(version, "2.12")) {
+    return {"2.12", "2.12"};
+  }
+  return is_since(version, "2.10") ? WriterVersion{"2.10", "2.11"} : WriterVersion{"2.5", "2.7"};
 }
 
 }  // namespace highwater

@@ -113,6 +113,25 @@ Outcome run_vector(const fs::path& folder, const std::string& name, const Versio
   }
 }
 
+/// Whether `actual` is the line `expected`, or says the same in every field that `expected` has: a
+/// release does not tell all that it made of a string.
+bool agrees(const std::string& expected, const std::string& actual) {
+  const std::size_t values = expected.find("\tok\t");
+  if (values == std::string::npos || actual.find("\tok\t") != values) {
+    return expected == actual;
+  }
+  const std::string fields = ";" + actual.substr(values + 4) + ";";
+  std::size_t begin = values + 4;
+  while (begin < expected.size()) {
+    const std::size_t end = std::min(expected.find(';', begin), expected.size());
+    if (fields.find(";" + expected.substr(begin, end - begin) + ";") == std::string::npos) {
+      return false;
+    }
+    begin = end + 1;
+  }
+  return true;
+}
+
 /// One outcome per line of conf_cases.tsv.
 std::vector<Outcome> run_settings_cases(const fs::path& folder, const VersionPreset& version) {
   std::vector<Outcome> outcomes;
@@ -121,7 +140,7 @@ std::vector<Outcome> run_settings_cases(const fs::path& folder, const VersionPre
     const std::string conf = line.substr(0, line.find('\t'));
     const std::string actual = conf_case_line(conf, version);
     outcomes.push_back(
-        {conf, actual == line ? "" : fmt::format("expected '{}', got '{}'", line, actual)});
+        {conf, agrees(line, actual) ? "" : fmt::format("expected '{}', got '{}'", line, actual)});
   }
   return outcomes;
 }
@@ -192,7 +211,7 @@ fs::path folder_of(const po::variables_map& values) {
 ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out) {
   OptionParser parser(command("conformance"));
   parser.add()("torch", po::value<std::string>()->default_value("2.6")->value_name("V"),
-               "version preset; the vectors in this project are of 2.6");
+               "version preset: the release that the vectors were recorded from");
   parser.add_format();
   parser.positional("dir", -1);
   const po::variables_map values = parser.parse(arguments);

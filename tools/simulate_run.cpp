@@ -80,10 +80,10 @@ std::vector<Holder> holders_at(const RequestTrace& trace, std::size_t event) {
   return holders;
 }
 
-/// The preset of the release, or the nearest with a note that says so.
+/// The preset of the release; a note says when none was recorded from it.
 const VersionPreset& allocator_version(const std::string& release, DeviceReplay& replay) {
   const VersionPreset& preset = nearest_preset(release);
-  if (preset.name != release) {
+  if (!was_recorded(release)) {
     replay.notes.push_back(fmt::format(
         "the allocator is modelled as in PyTorch {}, the nearest to {}", preset.name, release));
   }

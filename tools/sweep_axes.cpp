@@ -37,7 +37,7 @@ std::vector<std::string> plan_options() {
 std::vector<std::string> settings_options() {
   std::vector<std::string> names;
   for (const VersionPreset& preset : version_presets()) {
-    for (const std::string_view name : option_names(preset.grammar)) {
+    for (const std::string_view name : option_names(preset)) {
       names.emplace_back(name);
     }
   }

@@ -182,6 +182,17 @@ TEST_CASE("allocator: empty_cache in a session is refused by 2.6 and limited in 
   CHECK(under_test.picture() == "[free:20M]");
 }
 
+TEST_CASE("allocator: an open pool holds the release of cached memory back until 2.12",
+          "[allocator][sequence]") {
+  const auto torch = GENERATE("2.12", "2.13");
+  const bool holds_back = std::string(torch) == "2.12";
+  AllocatorUnderTest under_test({.capacity = 40_MiB, .torch = torch});
+  under_test.alloc("a", 30_MiB);
+  under_test.free("a");
+  REQUIRE(under_test.model().begin_pool({1, 0}) == PoolCall::ok);
+  CHECK(under_test.runs_out(20_MiB) == holds_back);
+}
+
 TEST_CASE("allocator: with two open sessions 2.6 serves the older, 2.11 the newer",
           "[allocator][sequence]") {
   const auto [torch, owner] =

@@ -47,6 +47,21 @@ TEST_CASE("conformance: the later preset decides the same where the settings mea
   CHECK(result.out == "78 passed, 0 failed\n");
 }
 
+TEST_CASE("conformance: every preset decides as the release that its vectors were recorded from",
+          "[cli][conformance]") {
+  const auto [release, answer] = GENERATE(table<std::string, std::string>({
+      {"2.6", "7 passed, 0 failed\n"},
+      {"2.8", "3 passed, 0 failed\n"},
+      {"2.10", "4 passed, 0 failed\n"},
+      {"2.11", "settings: 130 agree, 0 differ\n3 passed, 0 failed\n"},
+      {"2.12", "5 passed, 0 failed\n"},
+      {"2.13", "4 passed, 0 failed\n"},
+      {"2.15", "settings: 120 agree, 0 differ\n13 passed, 0 failed\n"},
+  }));
+  const fs::path folder = kVectors / "releases" / release;
+  CHECK(run({"conformance", folder.string(), "--torch", release}).out == answer);
+}
+
 TEST_CASE("conformance: a wrong line is found and shown", "[cli][conformance]") {
   const test::TempDir folder;
   copy_vector("h03_split_small", folder.path());

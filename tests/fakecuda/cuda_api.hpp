@@ -110,6 +110,11 @@ int ncclCommDestroy(void* communicator);
 int ncclAllGather(std::uint64_t from, std::uint64_t to, std::size_t count, int type,
                   void* communicator, abi::Handle stream);
 
+int ncclBroadcast(std::uint64_t from, std::uint64_t to, std::size_t count, int type, int root,
+                  void* communicator, abi::Handle stream);
+int ncclGroupStart();
+int ncclGroupEnd();
+
 int nvmlInit_v2();
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device);
 int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* total_free_used);

@@ -13,7 +13,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "record" / "py
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    answers_text, distributed, launchers, libraries, recorder, settings, splits, status)
+    answers_text, distributed, launchers, libraries, recorder, required_releases, settings, splits, status)
 
 
 class Folder(unittest.TestCase):
@@ -83,6 +83,18 @@ class WhichTorch(Folder):
             hip: Optional[str] = None
             """)
         self.assertEqual(libraries._build(str(self.folder / "torch")), ("2.15.0+cu132", "13.2", None))
+
+    def test_the_fake_libraries_are_of_the_releases_that_a_wheel_wants(self):
+        self.write("torch/version.py", "")
+        self.write("torch-2.6.0.dist-info/METADATA", """\
+            Requires-Dist: nvidia-cudnn-cu12 (==9.1.0.70) ; platform_system == "Linux"
+            Requires-Dist: nvidia-nccl-cu12==2.21.5; platform_system == "Linux"
+            Requires-Dist: nvidia-nvtx-cu12==12.4.127
+            """)
+        environment = {"FAKE_NCCL_VERSION": "1"}
+        required_releases.announce(str(self.folder / "torch"), environment)
+        self.assertEqual(environment, {"FAKE_NCCL_VERSION": "1", "FAKE_CUDNN_VERSION": "90100"})
+        required_releases.announce(str(self.folder / "elsewhere" / "torch"), environment)
 
     def test_a_script_without_torch_runs_as_ever(self):
         run = self.run_python("print('done')", torch_version="")

@@ -19,12 +19,13 @@ Recording written_by(const std::string& oldest, const std::string& newest) {
 
 }  // namespace
 
-TEST_CASE("recorded_settings: the preset nearest to the newest possible writer is taken",
+TEST_CASE("recorded_settings: the preset of the newest possible writer is taken",
           "[sim][recorded_settings]") {
   CHECK(preset_of(written_by("2.3", "2.4")).name == "2.6");
   CHECK(preset_of(written_by("2.5", "2.7")).name == "2.6");
-  CHECK(preset_of(written_by("2.9", "2.9")).name == "2.11");
-  CHECK(preset_of(written_by("2.12", "")).name == "2.11");
+  CHECK(preset_of(written_by("2.9", "2.9")).name == "2.8");
+  CHECK(preset_of(written_by("2.12", "2.12")).name == "2.12");
+  CHECK(preset_of(written_by("2.13", "")).name == "2.13");
 }
 
 TEST_CASE("recorded_settings: a settings string that only another preset knows decides",

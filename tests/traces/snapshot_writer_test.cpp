@@ -176,7 +176,8 @@ TEST_CASE("snapshot writer: the keys tell the release that the recording names",
           "[traces][snapshot]") {
   for (const WriterVersion& writer :
        {WriterVersion{"2.3", "2.4"}, WriterVersion{"2.5", "2.7"}, WriterVersion{"2.8", "2.8"},
-        WriterVersion{"2.9", "2.9"}, WriterVersion{"2.10", "2.11"}, WriterVersion{"2.12", ""}}) {
+        WriterVersion{"2.9", "2.9"}, WriterVersion{"2.10", "2.11"}, WriterVersion{"2.12", "2.12"},
+        WriterVersion{"2.13", ""}}) {
     RecordingBuilder builder;
     builder.alloc(512, 512_B);
     Recording recording = builder.take();

@@ -73,6 +73,8 @@ void set(SnapshotStore& store, RecordedSettings& settings, PickleValue key, Pick
     case Word::release_lock_on_cudamalloc:
     case Word::pinned_use_cuda_host_register:
     case Word::graph_capture_record_stream_reuse:
+    case Word::max_cached_size:
+    case Word::max_round_threshold:
       return;
     default:
       store.count_unknown_key(KeyOwner::settings, key);

@@ -65,6 +65,8 @@ enum class Word : std::uint8_t {
   pinned_use_cuda_host_register,
   roundup_power2_divisions,
   graph_capture_record_stream_reuse,
+  max_cached_size,
+  max_round_threshold,
   // external_annotations
   stage,
   // values, in the order of RecordedAction
@@ -138,6 +140,8 @@ constexpr std::array<std::string_view, kWordCount> kWords{
     "pinned_use_cuda_host_register",
     "roundup_power2_divisions",
     "graph_capture_record_stream_reuse",
+    "max_cached_size",
+    "max_round_threshold",
     "stage",
     "alloc",
     "free_requested",

@@ -339,6 +339,12 @@ class SnapshotWriter {
     if (parsed(recording_->writer.oldest) >= std::pair{2, 9}) {
       boolean(dict, Word::graph_capture_record_stream_reuse, false);
     }
+    if (parsed(recording_->writer.oldest) >= std::pair{2, 13}) {
+      for (const Word limit : {Word::max_cached_size, Word::max_round_threshold}) {
+        next_key(dict, limit);
+        out_.integer(-1);
+      }
+    }
     dict.finish();
   }
 

@@ -33,6 +33,14 @@ WriterVersion with_compile_context(const WriterKeys& keys) {
   return {"2.8", "2.9"};
 }
 
+// Entries name their pools since 2.12; the settings of pinned memory are shown since 2.13.
+WriterVersion with_pool_ids(const WriterKeys& keys) {
+  if (keys.settings.has(Word::max_cached_size)) {
+    return {"2.13", ""};
+  }
+  return {"2.12", keys.has_settings ? "2.12" : ""};
+}
+
 WriterVersion with_annotations(const WriterKeys& keys) {
   if (has_stream_reuse(keys)) {
     return {"2.9", ""};
@@ -47,7 +55,7 @@ WriterVersion writer_version(const WriterKeys& keys) {
     return {"1.13", "2.0"};
   }
   if (keys.entry.has(Word::pool_id) || keys.entry.has(Word::internal_metadata)) {
-    return {"2.12", ""};
+    return with_pool_ids(keys);
   }
   if (keys.entry.has(Word::user_metadata) || keys.entry.has(Word::compile_context)) {
     return with_compile_context(keys);

@@ -8,6 +8,7 @@ namespace highwater::oracle {
 
 bool NaiveAllocator::empty_cache() {
   if (!sessions_.empty() && version_->empty_cache == EmptyCacheInSession::refused) {
+    ++stats_.counters.num_sync_all_streams;
     return false;
   }
   release_cached();

@@ -165,8 +165,7 @@ def of_jobs():
     both = {"kind": "fsdp2+tp", **mixed, "sequence_parallel": True}
     for dp, tp in ((2, 4), (8, 8)):
         yield case(f"plain-1b-fsdp2x{dp}-tp{tp}-sp", "plain-1b", {**both, "dp": dp, "tp": tp}, init="meta", seq=2048)
-    yield case("plain-160m-fsdp2x2-tp4-nosp", "plain-160m", {**both, "dp": 2, "tp": 4, "sequence_parallel": False},
-               init="meta")
+    # Without sequence parallelism the two do not go together in PyTorch 2.6 (DTensors of different meshes).
 
 
 def of_settings():

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-from . import status
+from . import required_releases, status
 
 OLDEST = (2, 4)
 NEWEST = (2, 15)  # tested; later releases are tried, with a word of warning
@@ -32,6 +32,7 @@ def load(options):
         status.tell(options, "refused", release=release, cuda=cuda, place=place, reason=problem)
         print(f"highwater record: {place}: {problem}", file=sys.stderr)
         raise SystemExit(3)
+    required_releases.announce(place)
     for name in sorted(os.listdir(folder), key=_place_in_order):
         ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
     os.environ.setdefault("TRITON_LIBCUDA_PATH", folder)  # Triton links its launchers with the driver
