@@ -49,6 +49,8 @@ void take(const json::object& line, RecordOutcome& outcome) {
     outcome.torch_tested = line.at("tested").as_bool();
   } else if (event == "started") {
     outcome.cuda_used = true;
+  } else if (event == "nothing") {
+    outcome.nothing_allocated = true;
   } else if (event == "waiting") {
     outcome.waiting_at = text_of(line, "where");
   } else if (event == "written") {
@@ -100,6 +102,9 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
         "the command {} and never used CUDA; check that it trains on device 'cuda' (a fake one is "
         "there: torch.cuda.is_available() is True)",
         ended);
+  }
+  if (outcome.nothing_allocated) {
+    return fmt::format("the command {} and allocated nothing on the device", ended);
   }
   return fmt::format(
       "the command {} before its snapshot could be written; if the host ran out of memory, make "

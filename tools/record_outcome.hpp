@@ -28,12 +28,13 @@ struct WrittenSnapshot {
 struct RecordOutcome {
   ProcessEnd end;
   std::vector<WrittenSnapshot> snapshots;  ///< in the order in which they were written
-  std::string refusal;       ///< why a PyTorch cannot run on the fake device, or empty
-  bool torch_seen = false;   ///< a process imported torch with the fake libraries
-  bool cuda_used = false;    ///< one initialised CUDA
-  bool torch_tested = true;  ///< its release is one that was tested
-  std::string torch;         ///< its release
-  std::string waiting_at;    ///< where the script seems to wait for a value, or empty
+  std::string refusal;             ///< why a PyTorch cannot run on the fake device, or empty
+  bool torch_seen = false;         ///< a process imported torch with the fake libraries
+  bool cuda_used = false;          ///< one initialised CUDA
+  bool nothing_allocated = false;  ///< one that had initialised CUDA ended without an allocation
+  bool torch_tested = true;        ///< its release is one that was tested
+  std::string torch;               ///< its release
+  std::string waiting_at;          ///< where the script seems to wait for a value, or empty
 };
 
 /// From the lines that the recorder appended to `status`, a file that may be missing.

@@ -135,6 +135,13 @@ TEST_CASE("record: why there is no recording") {
     CHECK(result.code == ExitCode::bad_input);
     CHECK_THAT(result.err, Contains("never used CUDA"));
   }
+  SECTION("CUDA without allocations") {
+    const CommandRun result =
+        record(folder, tell(kLoaded) + tell(kStarted) +
+                           tell(R"({"event": "nothing", "ended": "error"})") + "exit 1\n");
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK_THAT(result.err, Contains("ended with status 1 and allocated nothing on the device"));
+  }
   SECTION("a build that cannot work") {
     const CommandRun result =
         record(folder, tell(R"({"event": "refused", "place": "/p/torch", "reason": "no CUDA"})"));

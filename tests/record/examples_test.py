@@ -31,8 +31,9 @@ RUNS = {
     "sys.exit": (["-c", ALLOCATE + "import sys; sys.exit(5)"], {}, {"ended": "exit", "error": None}),
     "os._exit": (["-c", ALLOCATE + "import os; os._exit(5)"], {}, {"ended": "exit", "error": None}),
     "out of memory": (["-c", ALLOCATE + "torch.empty(1 << 40, device='cuda')"], {}, {"ended": "oom"}),
-    "Ctrl-C": (["-c", ALLOCATE + "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)"], {},
-               {"ended": "interrupted"}),
+    # Started in the background of a shell, Python ignores SIGINT: hence the handler.
+    "Ctrl-C": (["-c", ALLOCATE + "import os, signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+                "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)"], {}, {"ended": "interrupted"}),
     "SIGTERM": (["-c", ALLOCATE + "import os, signal, time; os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)"], {},
                 {"ended": "terminated"}),
     "segmentation fault": (["-c", ALLOCATE + "import ctypes; ctypes.string_at(0)"], {}, {"ended": "crash"}),
