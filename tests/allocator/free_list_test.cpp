@@ -1,4 +1,4 @@
-// Rules: the free list orders by (size, address) exactly as a std::set would, in every size class
+// Rules: the free list orders by (size, rank) exactly as a std::set would, in every size class
 // and beyond the size at which a class turns into a tree.
 #include "allocator/free_list.hpp"
 
@@ -11,8 +11,8 @@ using namespace highwater::literals;
 
 namespace {
 
-FreeEntry entry(std::uint64_t size, std::uint64_t address) {
-  return {size, address, BlockId{static_cast<std::uint32_t>(address / 512)}};
+FreeEntry entry(std::uint64_t size, std::uint64_t rank) {
+  return {size, rank, BlockId{static_cast<std::uint32_t>(rank / 512)}};
 }
 
 bool same(const FreeEntry* found, std::set<FreeEntry>::const_iterator expected,
@@ -22,28 +22,28 @@ bool same(const FreeEntry* found, std::set<FreeEntry>::const_iterator expected,
 
 }  // namespace
 
-TEST_CASE("free_list: best fit is the smallest block that fits, then the lowest address",
+TEST_CASE("free_list: best fit is the smallest block that fits, then the lowest rank",
           "[allocator][free_list]") {
   FreeList list;
   list.insert(entry(4096, 9216));
   list.insert(entry(4096, 1024));
   list.insert(entry(8192, 512));
-  CHECK(list.lower_bound(512_B)->address == 1024);
-  CHECK(list.lower_bound(4_KiB)->address == 1024);
-  CHECK(list.lower_bound(Bytes{4608})->address == 512);
+  CHECK(list.lower_bound(512_B)->rank == 1024);
+  CHECK(list.lower_bound(4_KiB)->rank == 1024);
+  CHECK(list.lower_bound(Bytes{4608})->rank == 512);
   CHECK(list.lower_bound(Bytes{8704}) == nullptr);
   list.erase(entry(4096, 1024));
-  CHECK(list.lower_bound(512_B)->address == 9216);
+  CHECK(list.lower_bound(512_B)->rank == 9216);
 }
 
 TEST_CASE("free_list: order holds within a class of unequal sizes", "[allocator][free_list]") {
   FreeList list;  // 64 MiB and 64 MiB + 512 share a class
   list.insert(entry((64ULL << 20) + 512, 512));
   list.insert(entry(64ULL << 20, 1024));
-  CHECK(list.first()->address == 1024);
-  CHECK(list.next(*list.first())->address == 512);
-  CHECK(list.last()->address == 512);
-  CHECK(list.previous(*list.last())->address == 1024);
+  CHECK(list.first()->rank == 1024);
+  CHECK(list.next(*list.first())->rank == 512);
+  CHECK(list.last()->rank == 512);
+  CHECK(list.previous(*list.last())->rank == 1024);
   CHECK(list.previous(*list.first()) == nullptr);
   CHECK(list.next(*list.last()) == nullptr);
 }
