@@ -128,6 +128,8 @@ def main():
     parser.add_argument("--python", default=os.environ.get("HIGHWATER_TORCH_PYTHON") or sys.executable)
     parser.add_argument("--only", default=",".join(CASES))
     arguments = parser.parse_args()
+    # Cases run in folders of their own.
+    arguments.libraries, arguments.shared = arguments.libraries.resolve(), arguments.shared.resolve()
     reason = missing(arguments)
     if reason is not None:
         print(f"skipped: {reason}")
