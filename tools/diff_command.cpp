@@ -128,13 +128,17 @@ std::string name_of(const DiffSideRequest& side) {
   if (side.memory.memory_limit) {
     add("a limit of ", to_iec(*side.memory.memory_limit));
   }
+  if (side.torch) {
+    add("PyTorch ", *side.torch);
+  }
   return recording_of(side.path) + under;
 }
 
 PeakDiff compare_peaks(const DiffRequest& request) {
   PeakDiff diff;
   const auto subject = [&](const DiffSideRequest& side) {
-    return peak_subject(recording_of(side.path), side.memory, request.device, diff.notes);
+    return peak_subject({recording_of(side.path), side.memory, side.torch, request.device},
+                        diff.notes);
   };
   diff.first = subject(request.first);
   diff.second = subject(*request.second);

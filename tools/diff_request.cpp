@@ -1,5 +1,7 @@
 #include "tools/diff_request.hpp"
 
+#include <utility>
+
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
@@ -20,6 +22,7 @@ void add_side_options(OptionParser& parser, const std::string& side, const std::
                   file == "B" ? " (without a second file: A again)" : ""));
   add("capacity", "SIZE", fmt::format("with so much memory for the allocator of {}", file));
   add("memory-limit", "SIZE", fmt::format("with so much for the process of {}", file));
+  add("torch", "V", fmt::format("replay {} by the allocator of this PyTorch release", file));
 }
 
 OptionParser option_parser() {
@@ -59,12 +62,13 @@ std::size_t count_option(const po::variables_map& values, const std::string& nam
   return static_cast<std::size_t>(number);
 }
 
-MemoryRequest read_side_options(const po::variables_map& values, const std::string& side) {
-  MemoryRequest memory;
-  memory.alloc_conf = text_option(values, "alloc-conf-" + side);
-  memory.capacity = size_option(values, "capacity-" + side);
-  memory.memory_limit = size_option(values, "memory-limit-" + side);
-  return memory;
+DiffSideRequest read_side_options(const po::variables_map& values, const std::string& path,
+                                  const std::string& side) {
+  DiffSideRequest request{path, {}, text_option(values, "torch-" + side)};
+  request.memory.alloc_conf = text_option(values, "alloc-conf-" + side);
+  request.memory.capacity = size_option(values, "capacity-" + side);
+  request.memory.memory_limit = size_option(values, "memory-limit-" + side);
+  return request;
 }
 
 void read_sides(const po::variables_map& values, DiffRequest& request) {
@@ -74,11 +78,10 @@ void read_sides(const po::variables_map& values, DiffRequest& request) {
         "diff takes two traces, or one recorded case X.json, which is compared with its "
         "simulation; see highwater diff --help");
   }
-  request.first = {files.front(), read_side_options(values, "a")};
-  const MemoryRequest second = read_side_options(values, "b");
-  if (files.size() == 2 || request.first.has_settings() || second.alloc_conf ||
-      second.has_limit()) {
-    request.second = {files.back(), second};
+  request.first = read_side_options(values, files.front(), "a");
+  DiffSideRequest second = read_side_options(values, files.back(), "b");
+  if (files.size() == 2 || request.first.has_settings() || second.has_settings()) {
+    request.second = std::move(second);
   }
 }
 
@@ -99,7 +102,7 @@ void read_view(const po::variables_map& values, DiffRequest& request) {
   if (request.shows_peak && !request.second) {
     throw UsageError(
         fmt::format("--view {} needs a second file, or settings for the same one "
-                    "(--alloc-conf-b, --capacity-b)",
+                    "(--alloc-conf-b, --capacity-b, --torch-b)",
                     view));
   }
   if (has_settings && !request.shows_peak) {

@@ -16,8 +16,12 @@ namespace highwater {
 struct DiffSideRequest {
   std::string path;
   MemoryRequest memory;
+  std::optional<std::string> torch;  ///< the release whose allocator serves it
 
-  [[nodiscard]] bool has_settings() const { return memory.alloc_conf || memory.has_limit(); }
+  /// Whether it is replayed otherwise than it ran.
+  [[nodiscard]] bool has_settings() const {
+    return memory.alloc_conf || memory.has_limit() || torch;
+  }
 };
 
 struct DiffRequest {

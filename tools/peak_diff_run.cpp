@@ -49,15 +49,15 @@ PeakSide side_of(const PeakSubject& subject) {
 
 }  // namespace
 
-PeakSubject peak_subject(const std::string& path, const MemoryRequest& memory,
-                         std::optional<int> device, std::vector<std::string>& notes) {
-  SubjectRequest request;
-  request.file = path;
-  request.memory = memory;
-  request.device = device;
-  request.watchable = true;
+PeakSubject peak_subject(const PeakRequest& request, std::vector<std::string>& notes) {
+  SubjectRequest subject;
+  subject.file = request.path;
+  subject.memory = request.memory;
+  subject.served_by = request.torch;
+  subject.device = request.device;
+  subject.watchable = true;
   PeakSubject result;
-  result.subject = heaviest(read_subjects(request), path, notes);
+  result.subject = heaviest(read_subjects(subject), request.path, notes);
   result.peak =
       compose_peak(*result.subject.trace, result.subject.watch, peak_reserved(result.subject));
   return result;

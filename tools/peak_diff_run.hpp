@@ -25,10 +25,16 @@ struct PeakDiff {
   std::vector<std::string> notes;  ///< what a reader of the numbers should know
 };
 
-/// The device asked for, else the one that reserves most.
+/// A file, and what it is replayed under if not as it ran.
+struct PeakRequest {
+  std::string path;
+  MemoryRequest memory;
+  std::optional<std::string> torch;  ///< the release whose allocator serves it
+  std::optional<int> device;         ///< else the one that reserves most
+};
+
 /// @throws InputError, UsageError
-PeakSubject peak_subject(const std::string& path, const MemoryRequest& memory,
-                         std::optional<int> device, std::vector<std::string>& notes);
+PeakSubject peak_subject(const PeakRequest& request, std::vector<std::string>& notes);
 
 PeakChange change_between(const PeakSubject& first, const PeakSubject& second);
 

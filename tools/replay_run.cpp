@@ -111,6 +111,13 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   if (is_as_recorded(request)) {
     replay.result = std::move(as_recorded.result);
     replay.fidelity = as_recorded.fidelity;
+    if (replay.version != &preset_of(recording)) {
+      replay.notes.push_back(fmt::format(
+          "the recording is followed by the model of another release, {}: its figures are the "
+          "recording's wherever the two decide otherwise, and its fidelity says how often; what "
+          "that release would have done, sweep --set torch={} and diff --torch-b {} tell",
+          replay.version->name, replay.version->name, replay.version->name));
+    }
   } else {
     ReplayOptions options = options_of(replay, AddressPolicy::never_reuse);
     options.decisions = request.decisions;

@@ -103,6 +103,20 @@ Subject subject_of(const std::shared_ptr<const Recording>& recording, const Reco
   return subject;
 }
 
+/// The same requests under the same settings and limits, decided by another release.
+void serve_by(const VersionPreset& version, Subject& subject) {
+  if (subject.replay.fidelity && subject.as_recorded) {
+    subject.options = *subject.as_recorded;
+  }
+  subject.options.version = &version;
+  subject.replay.version = &version;
+  subject.replay.fidelity.reset();
+  subject.replay.capacity = subject.options.capacity;
+  subject.replay.memory_limit = subject.options.memory_limit;
+  subject.replay.result = replay(*subject.trace, subject.options);
+  subject.watch = nullptr;
+}
+
 std::vector<Subject> file_subjects(const SubjectRequest& request) {
   const std::string& name = *request.file;
   const auto file = std::make_shared<TraceFile>(read_trace_file(name, StackMode::keep));
@@ -233,6 +247,9 @@ std::vector<Subject> read_subjects(const SubjectRequest& request) {
     }
   }
   for (Subject& subject : subjects) {
+    if (request.served_by) {
+      serve_by(version_preset(*request.served_by), subject);
+    }
     if (request.watchable && !subject.watch) {
       subject.watch = [trace = subject.trace, options = subject.options](StateObserver& observer) {
         replay_watched(*trace, options, observer);

@@ -59,7 +59,9 @@ struct SubjectRequest {
   PlannedRun plan;
   MemoryRequest memory;
   std::optional<int> device;
-  std::optional<std::string> torch;
+  std::optional<std::string> torch;  ///< by which a recording is followed
+  /// The release whose allocator serves the requests instead of the recorded one.
+  std::optional<std::string> served_by;
   const Gpu* gpu = nullptr;  ///< of a FILE: the GPU that it has to run on, if --gpu names one
   bool watchable = false;    ///< keep what Subject::watch needs: of a recording all of it
 };

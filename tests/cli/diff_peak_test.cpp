@@ -105,6 +105,20 @@ TEST_CASE("diff: one file under other settings", "[cli][diff]") {
              Contains("Peak reserved 22.00 MiB -> 2.00 MiB: -20.00 MiB (-90.9 %)"));
 }
 
+TEST_CASE("diff: one file by the allocators of two releases", "[cli][diff]") {
+  // 2.12 takes the free block that came into being first among equals, 2.6 the one with the lowest
+  // address (allocator/version.hpp).
+  const std::string file = kRecorded + "long-llama-1b-default.hwt.xz";
+  const auto report = json_of({file, "--torch-b", "2.12"});
+  CHECK(report.at("second").as_string() == file + " under PyTorch 2.12");
+  const boost::json::object& peak = report.at("peak").as_object();
+  check_sums(peak);
+  CHECK(peak.at("change").at("total_bytes").as_int64() != 0);
+  CHECK_THAT(std::string(peak.at("second").at("trust").as_string()),
+             Contains("PyTorch 2.12 model"));
+  CHECK(run({"diff", file, "--torch-b", "1.7"}).code == ExitCode::usage);
+}
+
 TEST_CASE("diff: the settings of a recording that followed it", "[cli][diff]") {
   const std::string file = kRecorded + "gpt2-fp32-varlen-capacity2700.hwt.xz";
   const auto peak =
