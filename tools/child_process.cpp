@@ -30,10 +30,8 @@ class SignalsForChild {
     ignore.sa_handler = SIG_IGN;
     sigaction(SIGINT, &ignore, &interrupt_);
     sigaction(SIGQUIT, &ignore, &quit_);
-    struct sigaction forward = {};
-    forward.sa_handler = pass_on;
-    sigaction(SIGTERM, &forward, &terminate_);
-    sigaction(SIGHUP, &forward, &hang_up_);
+    forward(SIGTERM, terminate_);
+    forward(SIGHUP, hang_up_);
   }
 
   SignalsForChild(const SignalsForChild&) = delete;
@@ -48,6 +46,16 @@ class SignalsForChild {
   }
 
  private:
+  /// A signal that is ignored stays so, for us and the child: nohup asks for it.
+  static void forward(int signal, struct sigaction& before) {
+    struct sigaction forwarded = {};
+    forwarded.sa_handler = pass_on;
+    sigaction(signal, &forwarded, &before);
+    if (before.sa_handler == SIG_IGN) {
+      sigaction(signal, &before, nullptr);
+    }
+  }
+
   struct sigaction interrupt_ = {};
   struct sigaction quit_ = {};
   struct sigaction terminate_ = {};

@@ -1,8 +1,10 @@
 // highwater record: the run of the user's command, and the report on what it left.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iostream>
 #include <ostream>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@
 #include "tools/replay_output.hpp"
 #include "tools/safe_text.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/byte_sink.hpp"
 
 namespace highwater {
 namespace {
@@ -34,6 +37,21 @@ RecordOutcome run_and_watch(const RecordRequest& request) {
   return read_record_outcome(status, end);
 }
 
+/// Found out now, not after the run. The recorder replaces the name, which a device or pipe must
+/// not suffer.
+void require_output(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const fs::file_status status = fs::status(path, none);
+  if (path == "-" || (fs::exists(status) && fs::is_other(status))) {
+    throw UsageError("--output " + path + ": a regular file is needed");
+  }
+  if (path.ends_with(".gz") || path.ends_with(".zst")) {
+    throw UsageError("--output " + path + ": plain or .xz is written here");
+  }
+  open_sink(path);  // and given up: nothing is left, an older file stays
+}
+
 std::string summary(const WrittenSnapshot& snapshot) {
   return fmt::format("{}: {} entries, {} optimizer step{}, {} kernel launches; PyTorch {}",
                      snapshot.path, snapshot.entries, snapshot.steps,
@@ -46,15 +64,9 @@ std::string device_text(const RecordRequest& request) {
                                         to_iec(request.gpu.total_memory));
 }
 
-bool ended_well(const RecordOutcome& outcome) {
-  return std::ranges::none_of(outcome.snapshots, [](const WrittenSnapshot& snapshot) {
-    return snapshot.ended == "error" || snapshot.ended == "crash";
-  });
-}
-
-/// The answer: whether the run fits, judged by the device that needed most.
-std::string headline(const RecordOutcome& outcome, const std::vector<DeviceReplay>& replays,
-                     const RecordRequest& request) {
+/// The answer: whether the run fits, judged by the device that needed most. `ended`: how.
+std::string headline(const RecordOutcome& outcome, const std::string& ended,
+                     const std::vector<DeviceReplay>& replays, const RecordRequest& request) {
   const auto fullest = std::ranges::max_element(
       replays, {}, [](const DeviceReplay& replay) { return replay.result.peak.reserved; });
   if (fullest == replays.end()) {
@@ -62,17 +74,19 @@ std::string headline(const RecordOutcome& outcome, const std::vector<DeviceRepla
   }
   const Bytes peak = fullest->result.peak.reserved;
   if (fullest->result.counts.ooms != 0) {
-    return fmt::format("OUT OF MEMORY in {}: peak reserved {}", device_text(request), to_iec(peak));
+    return fmt::format("OUT OF MEMORY in {}: peak reserved {}{}", device_text(request),
+                       to_iec(peak), ended == "oom" ? "" : "; the script went on");
   }
   const Bytes room = memory_for_allocator(request);
   return fmt::format("{}FITS in {}: peak reserved {}, {} to spare",
-                     ended_well(outcome) ? "" : "As far as it ran: ", device_text(request),
+                     ended_early(outcome) ? "As far as it ran: " : "", device_text(request),
                      to_iec(peak), to_iec(room - std::min(room, peak)));
 }
 
-void tell(const RecordOutcome& outcome, const std::vector<DeviceReplay>& replays,
-          const RecordRequest& request, std::ostream& out) {
-  out << printable(headline(outcome, replays, request)) << "\n";
+void tell(const RecordOutcome& outcome, const std::string& ended,
+          const std::vector<DeviceReplay>& replays, const RecordRequest& request,
+          std::ostream& out) {
+  out << printable(headline(outcome, ended, replays, request)) << "\n";
   for (const WrittenSnapshot& snapshot : outcome.snapshots) {
     out << printable(summary(snapshot)) << "\n";
   }
@@ -98,20 +112,21 @@ void tell_next(const std::string& path, std::ostream& out) {
 
 ExitCode run_record(const Arguments& arguments, std::ostream& out) {
   const RecordRequest request = read_record_request(arguments);
+  require_output(request.output);
   const RecordOutcome outcome = run_and_watch(request);
   if (outcome.snapshots.empty()) {
     throw InputError(request.command.front(), "", why_nothing_recorded(outcome), "");
   }
-  const std::string& snapshot = outcome.snapshots.front().path;
+  const WrittenSnapshot& main = main_snapshot(outcome, std::filesystem::absolute(request.output));
   const auto replays =
-      run_replays(read_trace_file(snapshot, StackMode::skip), snapshot, ReplayRequest{});
+      run_replays(read_trace_file(main.path, StackMode::skip), main.path, ReplayRequest{});
   const bool for_people = request.format == OutputFormat::table;
-  tell(outcome, replays, request, for_people ? out : std::cerr);
+  tell(outcome, main.ended, replays, request, for_people ? out : std::cerr);
   write_replays(replays, request.format, false, out);
   if (for_people) {
-    tell_next(snapshot, out);
+    tell_next(main.path, out);
   }
-  return ended_well(outcome) ? ExitCode::ok : ExitCode::bad_input;
+  return command_failed(outcome) ? ExitCode::bad_input : ExitCode::ok;
 }
 
 }  // namespace highwater

@@ -27,8 +27,23 @@ void write(const std::filesystem::path& path, std::string_view content) {
   }
 }
 
+/// Absolute, since the command may change its directory.
+std::filesystem::path temporary_folder() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) {
+    throw InputError("temporary folder", "", error.message(),
+                     "set TMPDIR to a folder that exists and has some free megabytes");
+  }
+  return std::filesystem::absolute(folder);
+}
+
 std::filesystem::path make_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "highwater-record-XXXXXX").string();
+  std::string name = (temporary_folder() / "highwater-record-XXXXXX").string();
+  if (name.find(':') != std::string::npos) {  // which separates the folders on PYTHONPATH
+    throw InputError(name, "", "a colon in its name hides it from Python",
+                     "set TMPDIR to a folder without one");
+  }
   if (mkdtemp(name.data()) == nullptr) {
     throw cannot_write(name);
   }

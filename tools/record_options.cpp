@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
 #include "tools/commands.hpp"
 #include "tools/memory_options.hpp"
+#include "tools/parse_text.hpp"
 #include "tools/record_request.hpp"
 #include "traces/error.hpp"
 
@@ -18,18 +21,17 @@ namespace po = boost::program_options;
 OptionParser option_parser() {
   OptionParser parser(command("record"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  const auto count = [](const char* name) { return po::value<std::uint32_t>()->value_name(name); };
   parser.add()("gpu", text("NAME"), "the device that the script sees; default: a100-80")(
       "capacity", text("SIZE"), "memory for the allocator, in place of the GPU's own")(
-      "world", count("N"), "ranks of a distributed script; one of them runs")(
-      "rank", count("R"), "which; default: 0")("steps", count("N"),
-                                               "end script and recording after N optimizer steps")(
+      "world", text("N"), "ranks of a distributed script; one of them runs")(
+      "rank", text("R"), "which; default: 0")("steps", text("N"),
+                                              "end script and recording after N optimizer steps")(
       "output", text("FILE"), "the snapshot; default: record.pickle; .xz behind it compresses")(
       "stacks", text("none|python|all"), "call stacks of allocations; default: python")(
       "answers", text("NAME=VALUE,..."),
       "values that the script reads from the device, in place of zeros: nonzero=COUNT or, below "
       "1, the share that nonzero and masks find; item=VALUE for item() and the like")(
-      "event-lag", po::value<std::uint64_t>()->value_name("N"),
+      "event-lag", text("N"),
       "kernel launches that the device is behind the host: blocks used on several streams come "
       "back later; default: 0");
   parser.add_format();
@@ -68,7 +70,7 @@ bool is_answer(std::string_view part) {
   const std::string value(part.substr(equals + 1));
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
-  return !value.empty() && *end == '\0' && (name == "item" || number >= 0);
+  return !value.empty() && *end == '\0' && std::isfinite(number) && (name == "item" || number >= 0);
 }
 
 std::string answers_option(const std::string& value) {
@@ -82,9 +84,19 @@ std::string answers_option(const std::string& value) {
   return value;
 }
 
+/// Boost would read -1 as the largest number.
 template <class Number>
 Number number_option(const po::variables_map& values, const char* option, Number otherwise) {
-  return values.contains(option) ? values[option].as<Number>() : otherwise;
+  const auto text = text_option(values, option);
+  if (!text) {
+    return otherwise;
+  }
+  const auto number = parse_number<Number>(*text);
+  if (!number) {
+    throw UsageError(fmt::format("--{} {}: a whole number from 0 to {} was expected", option, *text,
+                                 std::numeric_limits<Number>::max()));
+  }
+  return *number;
 }
 
 void require_rank_in_world(const RecordRequest& request) {
@@ -111,13 +123,17 @@ RecordRequest read_options(const po::variables_map& values) {
       request.answers = answers_option(*answers);
     }
   });
-  request.world = number_option(values, "world", request.world);
-  request.rank = number_option(values, "rank", request.rank);
-  request.steps = number_option(values, "steps", request.steps);
-  request.event_lag = number_option(values, "event-lag", request.event_lag);
+  collect_problems(problems, [&] {
+    request.world = number_option(values, "world", request.world);
+    request.rank = number_option(values, "rank", request.rank);
+    require_rank_in_world(request);
+  });
+  collect_problems(problems,
+                   [&] { request.steps = number_option(values, "steps", request.steps); });
+  collect_problems(
+      problems, [&] { request.event_lag = number_option(values, "event-lag", request.event_lag); });
   request.output = text_option(values, "output").value_or(request.output);
   request.format = output_format(values);
-  collect_problems(problems, [&] { require_rank_in_world(request); });
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }

@@ -1,5 +1,6 @@
 #include "tools/record_outcome.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include <boost/json.hpp>
@@ -63,6 +64,18 @@ std::string how_it_ended(ProcessEnd end) {
                          : fmt::format("ended with status {}", end.status);
 }
 
+bool any_ended(const RecordOutcome& outcome, std::initializer_list<std::string_view> ways) {
+  return std::ranges::any_of(outcome.snapshots, [&](const WrittenSnapshot& snapshot) {
+    return std::ranges::find(ways, snapshot.ended) != ways.end();
+  });
+}
+
+/// A status or signal that comes from none of the ends that the snapshots tell of.
+bool ended_unexplained(const RecordOutcome& outcome) {
+  return (outcome.end.status != 0 || outcome.end.signal != 0) &&
+         !any_ended(outcome, {"oom", "interrupted", "terminated", "error", "crash"});
+}
+
 std::string list_of(const std::map<std::string, std::uint64_t>& calls) {
   std::string text;
   for (const auto& [name, count] : calls) {
@@ -86,6 +99,21 @@ RecordOutcome read_record_outcome(const std::filesystem::path& status, ProcessEn
   return outcome;
 }
 
+const WrittenSnapshot& main_snapshot(const RecordOutcome& outcome,
+                                     const std::filesystem::path& asked_for) {
+  const auto found =
+      std::ranges::find(outcome.snapshots, asked_for.string(), &WrittenSnapshot::path);
+  return found != outcome.snapshots.end() ? *found : outcome.snapshots.front();
+}
+
+bool command_failed(const RecordOutcome& outcome) {
+  return any_ended(outcome, {"error", "crash"}) || ended_unexplained(outcome);
+}
+
+bool ended_early(const RecordOutcome& outcome) {
+  return command_failed(outcome) || any_ended(outcome, {"interrupted", "terminated"});
+}
+
 std::string why_nothing_recorded(const RecordOutcome& outcome) {
   if (!outcome.refusal.empty()) {
     return outcome.refusal;
@@ -96,6 +124,9 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
         "the command {} and imported no torch; check that it runs Python without -I, -E or -S, "
         "and that its Python has a CUDA build of PyTorch 2.4 or later",
         ended);
+  }
+  if (!outcome.cuda_used && (outcome.end.status != 0 || outcome.end.signal != 0)) {
+    return fmt::format("the command {} before it used CUDA; its own message says why", ended);
   }
   if (!outcome.cuda_used) {
     return fmt::format(
@@ -120,12 +151,14 @@ std::vector<std::string> record_notes(const RecordOutcome& outcome) {
                                   how_it_ended(outcome.end)));
     } else if (snapshot.ended == "error") {
       notes.push_back("the script ended with " + snapshot.error);
+    } else if (snapshot.ended == "interrupted" || snapshot.ended == "terminated") {
+      notes.push_back(fmt::format("the script was {}; more steps may need more", snapshot.ended));
     }
     if (snapshot.ended == "error" && snapshot.values_read != 0) {
       notes.push_back(fmt::format(
-          "it read {} values from the device before; on the fake device they are zeros, which some "
-          "scripts do not expect (--answers gives others)",
-          snapshot.values_read));
+          "it read {} value{} from the device before; on the fake device values are zeros, which "
+          "some scripts do not expect (--answers gives others)",
+          snapshot.values_read, snapshot.values_read == 1 ? "" : "s"));
     }
     if (!snapshot.not_modelled.empty()) {
       notes.push_back(
@@ -133,6 +166,9 @@ std::vector<std::string> record_notes(const RecordOutcome& outcome) {
           "ask for is missing: " +
           list_of(snapshot.not_modelled));
     }
+  }
+  if (ended_unexplained(outcome)) {
+    notes.push_back("the command " + how_it_ended(outcome.end));
   }
   if (!outcome.torch_tested) {
     notes.push_back(

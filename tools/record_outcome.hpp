@@ -40,6 +40,18 @@ struct RecordOutcome {
 /// From the lines that the recorder appended to `status`, a file that may be missing.
 RecordOutcome read_record_outcome(const std::filesystem::path& status, ProcessEnd end);
 
+/// The snapshot that got the name that was asked for, or the first to be written.
+/// @pre outcome.snapshots is not empty
+const WrittenSnapshot& main_snapshot(const RecordOutcome& outcome,
+                                     const std::filesystem::path& asked_for);
+
+/// Whether the command failed: by an exception, a crash, or an end that no snapshot explains. To be
+/// out of memory, interrupted or terminated is no failure.
+bool command_failed(const RecordOutcome& outcome);
+
+/// Whether the command was stopped, or failed, before the end that it or --steps sets.
+bool ended_early(const RecordOutcome& outcome);
+
 /// Why there is no snapshot, and what to try. @pre outcome.snapshots is empty
 std::string why_nothing_recorded(const RecordOutcome& outcome);
 

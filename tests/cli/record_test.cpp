@@ -1,6 +1,7 @@
 // highwater record without a PyTorch: a shell script plays the recorded process, and tells what the
 // recorder would tell.
 #include <csignal>
+#include <cstdlib>
 
 #include <catch2/catch.hpp>
 
@@ -123,6 +124,60 @@ TEST_CASE("record: running out of memory is a result") {
   CHECK(result.code == ExitCode::ok);
 }
 
+TEST_CASE("record: a run that was stopped is no failure, and no full answer") {
+  const TempDir folder;
+  const std::string snapshot = make_snapshot(folder);
+  const std::string ended = GENERATE(as<std::string>{}, "interrupted", "terminated");
+  const CommandRun result =
+      record(folder, "cp " + snapshot + " \"$HIGHWATER_RECORD_OUTPUT\"\n" +
+                         tell(written(folder / "out.pickle", ended)) + "kill -TERM $$\n");
+  CHECK(result.code == ExitCode::ok);
+  CHECK(result.out.starts_with("As far as it ran: FITS"));
+  CHECK_THAT(result.out, Contains("note: the script was " + ended));
+}
+
+TEST_CASE("record: a status that no exception explains is a failure") {
+  const TempDir folder;
+  const std::string snapshot = make_snapshot(folder);
+  const CommandRun result =
+      record(folder, "cp " + snapshot + " \"$HIGHWATER_RECORD_OUTPUT\"\n" +
+                         tell(written(folder / "out.pickle", "exit")) + "exit 2\n");
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK(result.out.starts_with("As far as it ran: FITS"));
+  CHECK_THAT(result.out, Contains("note: the command ended with status 2"));
+}
+
+TEST_CASE("record: of several snapshots, the one with the name that was asked for is reported") {
+  const TempDir folder;
+  const std::string snapshot = make_snapshot(folder);
+  const CommandRun result = record(folder, "cp " + snapshot + " \"$HIGHWATER_RECORD_OUTPUT\"\n" +
+                                               tell(written(folder / "out-7.pickle", "exit")) +
+                                               tell(written(folder / "out.pickle", "exit")));
+  const std::string out = folder / "out.pickle";
+  CHECK(result.code == ExitCode::ok);
+  CHECK_THAT(result.out, Contains("highwater explain  " + out));
+}
+
+TEST_CASE("record: an output that cannot be written is refused before the command runs") {
+  const TempDir folder;
+  std::filesystem::create_directory(folder / "folder");
+  const std::string ran = folder / "ran";
+  for (const auto& [output, complaint] : std::vector<std::pair<std::string, std::string>>{
+           {folder / "folder", "is a directory"},
+           {folder / "missing/out.pickle", "cannot be created"},
+           {"/dev/null", "a regular file is needed"},
+           {"-", "a regular file is needed"},
+           {folder / "out.pickle.gz", "plain or .xz"}}) {
+    const CommandRun result = run({"record", "--output", output, "--", "touch", ran});
+    INFO(output << ": " << result.err);
+    CHECK(result.code == ExitCode::usage);
+    CHECK_THAT(result.err, Contains(complaint));
+    CHECK_FALSE(std::filesystem::exists(ran));
+  }
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  CHECK_FALSE(std::filesystem::exists(folder / "out.pickle.gz"));
+}
+
 TEST_CASE("record: why there is no recording") {
   const TempDir folder;
   SECTION("no torch") {
@@ -141,6 +196,11 @@ TEST_CASE("record: why there is no recording") {
                            tell(R"({"event": "nothing", "ended": "error"})") + "exit 1\n");
     CHECK(result.code == ExitCode::bad_input);
     CHECK_THAT(result.err, Contains("ended with status 1 and allocated nothing on the device"));
+  }
+  SECTION("a mistake before any CUDA call") {
+    const CommandRun result = record(folder, tell(kLoaded) + "exit 1\n");
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK_THAT(result.err, Contains("ended with status 1 before it used CUDA"));
   }
   SECTION("a build that cannot work") {
     const CommandRun result =
@@ -172,6 +232,10 @@ TEST_CASE("record: mistakes on the command line are named together") {
            {"record --answers nonzero -- true", "nonzero=COUNT"},
            {"record --answers item=1,loss=2 -- true", "nonzero=COUNT"},
            {"record --answers nonzero=-1 -- true", "nonzero=COUNT"},
+           {"record --answers nonzero=inf -- true", "nonzero=COUNT"},
+           {"record --steps -1 -- true", "--steps -1: a whole number"},
+           {"record --event-lag 1.5 -- true", "--event-lag 1.5: a whole number"},
+           {"record --world 99999999999 -- true", "from 0 to 4294967295"},
            {"record --capacity 80XB -- true", "80XB"}}) {
     const CommandRun result = run_line(line);
     INFO(line << ": " << result.err);
@@ -243,6 +307,32 @@ TEST_CASE("record: the binary carries the recorder and the libraries for two CUD
                            "ELF"));
   }
   CHECK_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_CASE("record: a temporary folder that cannot serve is named") {
+  const TempDir folder;
+  std::filesystem::create_directory(folder / "a:b");
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  for (const auto& [place, complaint] : std::vector<std::pair<std::string, std::string>>{
+           {folder / "missing", "set TMPDIR"}, {folder / "a:b", "a folder without one"}}) {
+    setenv("TMPDIR", place.c_str(), 1);
+    const CommandRun result = record(folder, "exit 0\n");
+    before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
+    INFO(place << ": " << result.err);
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK_THAT(result.err, Contains(complaint));
+  }
+}
+
+TEST_CASE("child process: a hang-up that nohup has us ignore is the child's to ignore, too") {
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  const ProcessEnd end =
+      run_command_line({"sh", "-c", "kill -HUP $PPID $$; exit 5"}, {{"PATH", "/usr/bin:/bin"}},
+                       ChildOutput::to_error_output);
+  std::signal(SIGHUP, before);
+  CHECK(end.signal == 0);
+  CHECK(end.status == 5);
 }
 
 TEST_CASE("child process: status, signal and environment") {

@@ -36,6 +36,8 @@ RUNS = {
                 "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)"], {}, {"ended": "interrupted"}),
     "SIGTERM": (["-c", ALLOCATE + "import os, signal, time; os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)"], {},
                 {"ended": "terminated"}),
+    "SIGHUP": (["-c", ALLOCATE + "import os, signal, time; os.kill(os.getpid(), signal.SIGHUP); time.sleep(9)"], {},
+               {"ended": "terminated"}),
     "segmentation fault": (["-c", ALLOCATE + "import ctypes; ctypes.string_at(0)"], {}, {"ended": "crash"}),
     "its own history": (["-c", "import torch\nfrom torch.cuda import memory\nmemory._record_memory_history()\n"
                          "x = torch.zeros(4, device='cuda'); memory._record_memory_history(enabled=None)"], {},

@@ -272,12 +272,20 @@ class CommandLine(Folder):
 
     def test_damaged_lists_are_refused(self):
         path = self.folder / "cases.json"
-        for text, message in (("[", "is no JSON"), ('[{"id": "x", "bad": 1}]', "unknown fields"),
+        for text, message in (("[", "is no JSON"), ("{}", "a list of objects"), ("[1]", "a list of objects"),
+                              ('[{"id": "x", "bad": 1}]', "unknown fields"),
                               ('[{"id": "x", "model": "gpt2"}, {"id": "x", "model": "gpt2"}]', "two cases")):
             path.write_text(text)
             code, _, err = self.run_command("record", "--list", "--cases", path, "--out", self.folder)
             self.assertEqual(code, 3)
             self.assertIn(message, err)
+
+    def test_a_folder_that_cannot_be_made_is_named(self):
+        blocked = self.folder / "file"
+        blocked.write_text("")
+        code, _, err = self.run_command("record", "--device", "cpu", "--out", blocked / "out")
+        self.assertEqual(code, 3)
+        self.assertIn("choose another folder", err)
 
     @unittest.skipIf(importlib.util.find_spec("torch"), "torch is here")
     def test_without_torch_it_says_so(self):

@@ -1,4 +1,6 @@
 """The Python side of `highwater record`, as far as it goes without torch: a stand-in package plays torch's part."""
+import contextlib
+import io
 import json
 import os
 import pathlib
@@ -186,6 +188,18 @@ class Output(Folder):
             self.assertEqual(self.events()[-1]["event"], event)
         self.assertEqual(self.events()[-1]["output"], str(self.folder / "run.pickle"))
 
+    def test_an_allocator_without_a_history_is_refused(self):
+        options = self.options()
+        torch = StandInTorch([])
+        recorder._require_history(torch, options)
+        self.assertEqual(self.events(), [])
+        torch.cuda.memory.get_allocator_backend = lambda: "cudaMallocAsync"
+        with self.assertRaises(SystemExit) as refused, contextlib.redirect_stderr(io.StringIO()):
+            recorder._require_history(torch, options)
+        self.assertEqual(refused.exception.code, 3)
+        self.assertEqual(self.events()[-1]["event"], "refused")
+        self.assertIn("cudaMallocAsync", self.events()[-1]["reason"])
+
 
 class StandInTorch:
     __version__ = "2.6.0"
@@ -193,7 +207,7 @@ class StandInTorch:
 
     def __init__(self, entries):
         snapshot = {"device_traces": [entries], "segments": []}
-        memory = types.SimpleNamespace(_snapshot=lambda: snapshot)
+        memory = types.SimpleNamespace(_snapshot=lambda: snapshot, get_allocator_backend=lambda: "native")
         self.cuda = types.SimpleNamespace(memory=memory, OutOfMemoryError=MemoryError)
 
 

@@ -64,8 +64,8 @@ TEST_CASE("snapshot: the keys of entries, settings and blocks date the writer",
 
 TEST_CASE("snapshot: the recorder's own word about the release counts more than the keys",
           "[traces][snapshot]") {
-  const PyValue recorded = snapshot_of_entries({sample_entry()})
-                               .with("highwater", PyValue::dict({{"gpu", "h100-80"}}));
+  const PyValue recorded =
+      snapshot_of_entries({sample_entry()}).with("highwater", PyValue::dict({{"gpu", "h100-80"}}));
   const auto [text, version] = GENERATE_COPY(table<std::string, WriterVersion>({
       {"2.15.0+cu132", {"2.15", "2.15"}},
       {"2.6.0", {"2.6", "2.6"}},

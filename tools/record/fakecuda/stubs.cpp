@@ -4,13 +4,14 @@
 //
 // Every line of a list is one function; N, ... are numbers of parameters, counted from 0 without
 // those that are floating-point numbers (which are passed in registers of their own):
-//   PLAIN(name)            nothing to be done, and nobody could see it
-//   WORK(name)             a computation on the device: it takes its place among the kernel
-//   launches HANDLE(name, N)        writes an object's address to *parameter N STUB(name) has no
-//   model: does nothing, reports success and is counted OBJECT(name, N)        has no model: writes
-//   a new object's address and is counted ZERO_32(name, N...)    has no model: the ints there
-//   become 0 (a size of which nothing is needed); counted ZERO_64(name, N...)    the same for
-//   size_t and int64_t
+//  - PLAIN(name): nothing to be done, and nobody could see it
+//  - WORK(name): a computation on the device: it takes its place among the kernel launches
+//  - HANDLE(name, N): writes an object's address to *parameter N
+//  - STUB(name): has no model: does nothing, reports success and is counted
+//  - OBJECT(name, N): has no model: writes a new object's address and is counted
+//  - ZERO_32(name, N...): has no model: the ints there become 0 (a size of which nothing is
+//    needed); counted
+//  - ZERO_64(name, N...): the same for size_t and int64_t
 #include <atomic>
 #include <cstdarg>
 #include <cstdint>

@@ -60,12 +60,20 @@ def add_record_options(parser, lists):
                         help="begin no case that may not end within M minutes from now (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="seconds for a case (default: %(default)s)")
     parser.add_argument("--retry-failed", action="store_true", help="run cases again that died, failed or took too long")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N",
                         help="cases at a time; with more than one on a real device the driver's figures are left out, "
                              "as they are of all processes together")
     parser.add_argument("--fresh", action="store_true",
                         help="start Python anew for every case instead of forking one that has loaded torch")
     add_worker_options(parser)
+
+
+def positive(text):
+    """A type of argparse."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
 
 
 def wanted(case, only, parts):
@@ -84,6 +92,8 @@ def read_cases(options, defaults):
             raise CaseError(f"{path} cannot be read: {error.strerror}") from None
         except ValueError as error:
             raise CaseError(f"{path} is no JSON: {error}") from None
+        if not isinstance(listed, list) or not all(isinstance(case, dict) for case in listed):
+            raise CaseError(f"{path}: a list of objects, one for each case, was expected")
         for case in listed:
             complete(case, defaults)
             if case["id"] in seen:
@@ -167,7 +177,10 @@ def record(options, program, defaults, script, forks):
     todo = [case for case in cases if not index.is_done(case["id"], options.retry_failed)]
     if options.dry_run:
         return dry_run(cases, todo, options, script)
-    Path(options.out).mkdir(parents=True, exist_ok=True)
+    try:
+        Path(options.out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MissingError(f"{options.out} cannot be made: {error.strerror}; choose another folder with --out") from None
     index.adopt(cases)
     todo = [case for case in todo if not index.is_done(case["id"], options.retry_failed)]
     options.reads_driver = options.fake_device or options.jobs == 1

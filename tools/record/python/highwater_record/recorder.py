@@ -32,6 +32,7 @@ class Recorder:
 
     def _start(self):
         torch, options = self._torch, self._options
+        _require_history(torch, options)
         context = {"context": None} if options.stacks == "none" else {"context": "alloc", "stacks": options.stacks}
         self._start_history(enabled="all", max_entries=options.max_entries, **context)
         self._owner = os.getpid()
@@ -59,9 +60,10 @@ class Recorder:
             leave_at_once(code)
 
         os._exit = _exit
-        if threading.current_thread() is threading.main_thread() and \
-                signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._on_terminate)
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is signal.SIG_DFL:  # not the script's own, nor ignored (nohup)
+                    signal.signal(number, self._on_terminate)
         self._control.fakecuda_on_crash(_CRASH_STATEMENT)
         global _crashing
         _crashing = self
@@ -130,6 +132,18 @@ class Recorder:
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
         _save(snapshot, self._path)
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)
+
+
+def _require_history(torch, options):
+    """@raises SystemExit(3) where the script's allocator keeps no history (cudaMallocAsync, pluggable ones)."""
+    backend = torch.cuda.memory.get_allocator_backend()
+    if backend == "native":
+        return
+    reason = f"only the native allocator keeps a history to record, and this script uses {backend}; " \
+             "take backend: out of PYTORCH_CUDA_ALLOC_CONF, or the other allocator out of the script"
+    status.tell(options, "refused", place="torch", reason=reason)
+    print(f"highwater record: {reason}", file=sys.stderr)
+    raise SystemExit(3)
 
 
 def _keep_the_history(*_, **__):

@@ -15,7 +15,7 @@ class Settings:
     rank: int
     answers: str              # "nonzero=0.25,item=1"; see answers.py
     patience: float           # seconds without an optimizer step before values read in a loop are suspected
-    described: str            # JSON object that goes into the snapshot as it is (device, command)
+    described: str            # JSON object that goes into the snapshot as it is (device, ranks)
 
 
 def from_environment(environment=os.environ):
