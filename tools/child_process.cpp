@@ -62,10 +62,33 @@ class SignalsForChild {
   struct sigaction hang_up_ = {};
 };
 
+/// While it lives, a signal that has to be passed on waits: there is no child yet.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() {
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+
+  ~SignalsHeldBack() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  /// The mask as it was, and as the child gets it.
+  [[nodiscard]] const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_ = {};
+};
+
 /// Attributes and file actions of posix_spawn.
 class SpawnPlan {
  public:
-  explicit SpawnPlan(ChildOutput output) {
+  SpawnPlan(ChildOutput output, const sigset_t& mask) {
     posix_spawnattr_init(&attributes_);
     posix_spawn_file_actions_init(&actions_);
     // What we ignore would stay ignored in the child.
@@ -74,7 +97,8 @@ class SpawnPlan {
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGQUIT);
     posix_spawnattr_setsigdefault(&attributes_, &defaults);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes_, &mask);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     if (output == ChildOutput::to_error_output) {
       posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
     }
@@ -107,6 +131,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
+/// Starts the child, which the signals reach from its first moment on. @throws InputError
+void start(const std::string& program, std::vector<std::string>& arguments,
+           std::vector<std::string>& variables, ChildOutput output) {
+  const SignalsHeldBack held;
+  const SpawnPlan plan(output, held.before());
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, program.c_str(), plan.actions(), plan.attributes(),
+                                 pointers(arguments).data(), pointers(variables).data());
+  if (error != 0) {
+    throw InputError(program, "", std::string("cannot be run: ") + std::strerror(error),
+                     "give the command as in a shell, e.g. -- python3 train.py");
+  }
+  g_child = child;
+}
+
 ProcessEnd wait_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) == -1 && errno == EINTR) {
@@ -128,16 +167,8 @@ ProcessEnd run_command_line(const std::vector<std::string>& command,
     variables.push_back(name + "=" + value);
   }
   const SignalsForChild signals;
-  const SpawnPlan plan(output);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, command.front().c_str(), plan.actions(), plan.attributes(),
-                                 pointers(arguments).data(), pointers(variables).data());
-  if (error != 0) {
-    throw InputError(command.front(), "", std::string("cannot be run: ") + std::strerror(error),
-                     "give the command as in a shell, e.g. -- python3 train.py");
-  }
-  g_child = child;
-  return wait_for(child);
+  start(command.front(), arguments, variables, output);
+  return wait_for(g_child);
 }
 
 }  // namespace highwater
