@@ -83,6 +83,10 @@ int cublasGetStream_v2(void* handle, abi::Handle* stream);
 int cublasSgemm_v2();
 int cusolverDnSgetrf_bufferSize(void* handle, int m, int n, float* matrix, int lda, int* size);
 
+int cudnnBackendCreateDescriptor(int type, void** descriptor);
+int cudnnBackendDestroyDescriptor(void* descriptor);
+int cudnnBackendGetAttribute(void* descriptor, int name, int type, std::int64_t asked,
+                             std::int64_t* count, void* out);
 int cudnnCreateRNNDescriptor(void** rnn);
 int cudnnDestroyRNNDescriptor(void* rnn);
 int cudnnSetRNNDescriptor_v8(void* rnn, int algorithm, int mode, int bias, int direction,

@@ -254,6 +254,12 @@ TEST_CASE("fakecuda: an LSTM's weights have cuDNN's layout", "[fakecuda][librari
   check("cudnn", "", "weights 23680\nstate matrix of layer 1: 20 x 20 at 16000, bias at 23360\n");
 }
 
+TEST_CASE("fakecuda: cuDNN tells what a configuration needs before its plan is built",
+          "[fakecuda][libraries]") {
+  check("cudnn_graph", "FAKE_CUDNN_WORKSPACE=4K",
+        "1 workspace 4096\n1 shared memory 0, behind it -1\n");
+}
+
 TEST_CASE("fakecuda: a communicator knows its rank; gathers move what is known",
           "[fakecuda][libraries]") {
   check("nccl", "", R"(init 0

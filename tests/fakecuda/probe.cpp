@@ -29,6 +29,7 @@ constexpr Scenario kScenarios[] = {
     {"entry_points", entry_points},
     {"cublas", cublas},
     {"cudnn", cudnn},
+    {"cudnn_graph", cudnn_graph},
     {"nccl", nccl},
     {"nvml", nvml},
     {"unmodelled", unmodelled},

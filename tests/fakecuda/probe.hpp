@@ -37,6 +37,7 @@ void driver_launch();
 void entry_points();
 void cublas();
 void cudnn();
+void cudnn_graph();
 void nccl();
 void nvml();
 void unmodelled();

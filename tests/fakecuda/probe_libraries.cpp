@@ -65,6 +65,21 @@ void cudnn() {
   cudnnDestroyRNNDescriptor(rnn);
 }
 
+// What cuDNN's frontend asks of an engine's configuration before it builds a plan.
+void cudnn_graph() {
+  constexpr int kEngineConfig = 3, kWorkspaceSize = 303, kSharedMemory = 304;
+  constexpr int kInt64 = 3, kInt32 = 23;
+  void* config = nullptr;
+  std::int64_t count = 0, workspace = -1;
+  std::int32_t shared[] = {-1, -1};
+  cudnnBackendCreateDescriptor(kEngineConfig, &config);
+  cudnnBackendGetAttribute(config, kWorkspaceSize, kInt64, 1, &count, &workspace);
+  say("%d workspace %lld", static_cast<int>(count), static_cast<long long>(workspace));
+  cudnnBackendGetAttribute(config, kSharedMemory, kInt32, 1, &count, shared);
+  say("%d shared memory %d, behind it %d", static_cast<int>(count), shared[0], shared[1]);
+  cudnnBackendDestroyDescriptor(config);
+}
+
 void nccl() {
   NcclUniqueId id;
   void* communicator = nullptr;

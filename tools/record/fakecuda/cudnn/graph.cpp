@@ -18,6 +18,8 @@ namespace {
 // cudnnBackendAttributeName_t
 constexpr int kHeuristicResults = 202;
 constexpr int kConfigEngine = 300;
+constexpr int kConfigWorkspaceSize = 303;
+constexpr int kConfigSharedMemory = 304;
 constexpr int kPlanWorkspaceSize = 402;
 constexpr int kPlanJson = 405;
 constexpr int kEngineGlobalIndex = 1301;
@@ -50,7 +52,8 @@ struct BackendDescriptor {
   std::map<int, Attribute> attributes;
 };
 
-std::int64_t put_number(std::int64_t asked, void* out, std::int64_t value) {
+template <typename Number>
+std::int64_t put_number(std::int64_t asked, void* out, Number value) {
   if (asked > 0 && out != nullptr) {
     std::memcpy(out, &value, sizeof value);
   }
@@ -70,7 +73,7 @@ std::int64_t put_stored(const BackendDescriptor& descriptor, int name, int type,
                         void* out) {
   const auto found = descriptor.attributes.find(name);
   if (found == descriptor.attributes.end()) {
-    return name == kEngineGlobalIndex ? put_number(asked, out, 0) : 0;
+    return name == kEngineGlobalIndex ? put_number(asked, out, std::int64_t{0}) : 0;
   }
   const std::int64_t taken = std::min(found->second.count, asked);
   if (out != nullptr && taken > 0) {
@@ -86,6 +89,9 @@ std::int64_t put_attribute(const BackendDescriptor& descriptor, int name, int ty
     case kHeuristicResults:
     case kConfigEngine:
       return 1;  // the caller made the descriptors; an empty one will do
+    case kConfigSharedMemory:
+      return put_number(asked, out, std::int32_t{0});
+    case kConfigWorkspaceSize:  // a caller drops a configuration whose needs it cannot tell
     case kPlanWorkspaceSize:
       return put_number(asked, out, static_cast<std::int64_t>(settings().cudnn_workspace));
     case kPlanJson:
