@@ -103,7 +103,7 @@ std::vector<Refusal> refusals() {
          p.checkpoint = {CheckpointKind::every_n, 0, false};
        },
        "every-N"},
-      {"gpt2", [](Plan p) { p.versions.torch = "2.12"; }, "torch: releases 2.0 to 2.11"},
+      {"gpt2", [](Plan p) { p.versions.torch = "2.16"; }, "torch: releases 2.0 to 2.15"},
       {"gpt2",
        [](Plan p) {
          p.seq = {128, 1025};

@@ -240,18 +240,24 @@ void PowerSgdHook::orthogonalize_all(const std::vector<Factors>& factors, Tensor
   }
 }
 
-// torch.bmm(..., out=...) of each pair. cuBLAS has a workspace per thread and stream; that of the
-// main stream is there since the backward's first product.
+// torch.bmm(..., out=...) of each pair. Where cuBLAS keeps a workspace per thread and stream, that
+// of the main stream is there since the backward's first product.
 void PowerSgdHook::multiply(const std::vector<Factors>& factors) {
+  const std::string version = fmt::format("{}.{}", runtime_.torch.major, runtime_.torch.minor);
+  const CublasWorkspace workspace = cublas_workspace(runtime_.gpu, version);
+  const OpScope op(runtime_, "bmm", 0);
+  if (workspace.life == WorkspaceLife::per_call) {
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      runtime_.allocate(workspace.bytes);
+    }
+    return;
+  }
   if (factors.empty() ||
       std::ranges::find(with_workspace_, runtime_.stream) != with_workspace_.end()) {
     return;
   }
   with_workspace_.push_back(runtime_.stream);
-  const OpScope op(runtime_, "bmm", 0);
-  const std::string version = fmt::format("{}.{}", runtime_.torch.major, runtime_.torch.minor);
-  const auto bytes = cublas_workspace_bytes(runtime_.gpu, version);
-  runtime_.workspaces.push_back(eager::empty(runtime_, {bytes}, DType::uint8));
+  runtime_.workspaces.push_back(eager::empty(runtime_, {workspace.bytes}, DType::uint8));
   runtime_.categorize(runtime_.workspaces.back(), Category::workspace);
 }
 

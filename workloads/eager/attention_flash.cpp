@@ -1,6 +1,7 @@
 // Flash attention: results keep the layouts of the operands; head dimensions that are no multiple
 // of 8 are padded by operators that autograd records (native/transformers/attention.cpp,
-// cuda/flash_attn/flash_api.cpp of PyTorch 2.6).
+// cuda/flash_attn/flash_api.cpp of PyTorch 2.6; what 2.14 and 2.15 do otherwise was seen in
+// recordings).
 #include "workloads/eager/attention_kernels.hpp"
 #include "workloads/eager/output_cache.hpp"
 #include "workloads/eager/runtime.hpp"
@@ -41,6 +42,22 @@ TensorList flash_backward_kernel(Node& node, TensorList& grads) {
   return out;
 }
 
+// mha_fwd of 2.14: the generator's state (two uint64) and an unused scalar lie on the device, with
+// dropout in a second tensor that takes the first one's place. 2.6 has them on the host. Which
+// release between brought it was not seen: those before 2.14 are taken to be as 2.6.
+TensorList generator_state(Runtime& runtime, double dropout) {
+  constexpr std::int64_t kWord = 8;
+  if (runtime.torch < Release{2, 14}) {
+    return {};
+  }
+  Tensor state = empty(runtime, {2 * kWord}, DType::uint8);
+  const Tensor unused = empty(runtime, {kWord}, DType::uint8);
+  if (dropout > 0) {
+    state = empty(runtime, {2 * kWord}, DType::uint8);
+  }
+  return {state, unused};
+}
+
 TensorList flash_forward_kernel(const Operands& in, double dropout) {
   Runtime& runtime = in.query.runtime();
   const auto blocks = flash_forward(runtime.gpu, shape_of(in), dropout);
@@ -50,7 +67,11 @@ TensorList flash_forward_kernel(const Operands& in, double dropout) {
   const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
   const auto split_logsumexp = runtime.allocate(blocks.split_logsumexp);
   const auto split_output = runtime.allocate(blocks.split_output);
-  return {output, logsumexp};
+  TensorList results{output, logsumexp};
+  for (const Tensor& state : generator_state(runtime, dropout)) {
+    results.push_back(state);
+  }
+  return results;
 }
 
 Tensor flash_kernel(const Operands& in, double dropout) {
@@ -70,6 +91,9 @@ Tensor flash_kernel(const Operands& in, double dropout) {
   if (node) {
     node->save_output(logsumexp);
     node->save_output(output);
+    for (std::size_t i = 2; i < results.size(); ++i) {
+      node->save_output(results[i]);
+    }
   }
   return output;
 }

@@ -16,15 +16,30 @@ std::string torch_version(const Runtime& runtime) {
   return std::to_string(runtime.torch.major) + "." + std::to_string(runtime.torch.minor);
 }
 
-// One per thread and stream, at its first product; kept for the life of the process.
-void use_cublas_workspace(Runtime& runtime) {
-  if (runtime.has_cublas_workspace()) {
-    return;
+// The workspace of a product in cuBLAS: a block while the result lives, or, in releases that keep
+// it, one for the life of the process, made at the thread's first product.
+[[nodiscard]] Ref<Storage> use_cublas(Runtime& runtime) {
+  const CublasWorkspace workspace = cublas_workspace(runtime.gpu, torch_version(runtime));
+  if (workspace.life == WorkspaceLife::per_call) {
+    return runtime.allocate(workspace.bytes);
   }
-  runtime.has_cublas_workspace() = true;
-  const auto bytes = cublas_workspace_bytes(runtime.gpu, torch_version(runtime));
-  runtime.workspaces.push_back(empty(runtime, {bytes}, DType::uint8));
-  runtime.categorize(runtime.workspaces.back(), Category::workspace);
+  if (!runtime.has_cublas_workspace()) {
+    runtime.has_cublas_workspace() = true;
+    runtime.workspaces.push_back(empty(runtime, {workspace.bytes}, DType::uint8));
+    runtime.categorize(runtime.workspaces.back(), Category::workspace);
+  }
+  return {};
+}
+
+// The same of a product in cuBLASLt. Its handle is cuBLAS's, which comes with a workspace where
+// that is kept.
+[[nodiscard]] Ref<Storage> use_cublaslt(Runtime& runtime) {
+  const std::string version = torch_version(runtime);
+  Ref<Storage> scratch = runtime.allocate(cublaslt_workspace(version).bytes);
+  if (cublas_workspace(runtime.gpu, version).life == WorkspaceLife::persistent) {
+    [[maybe_unused]] const auto kept = use_cublas(runtime);
+  }
+  return scratch;
 }
 
 // Blas.cpp: prepare_matrix_for_cublas; what is neither row- nor column-major is copied.
@@ -67,7 +82,7 @@ Tensor product(const char* op, const Tensor& self, const Tensor& other, const Di
   Tensor result = empty(runtime, sizes, self.dtype());
   const Tensor left = prepared(self);
   const Tensor right = prepared(other);
-  use_cublas_workspace(runtime);
+  const auto workspace = use_cublas(runtime);
   return result;
 }
 
@@ -89,12 +104,7 @@ Tensor addmm_product(const Tensor& own_bias, const Tensor& mat1, const Tensor& m
                        .bias_dims = static_cast<int>(bias.dim()),
                        .bias_size = bias.numel(),
                        .bias_contiguous = bias.is_contiguous()};
-  if (addmm_uses_cublaslt(call)) {
-    const auto scratch = runtime.allocate(cublaslt_workspace(torch_version(runtime)).bytes);
-    use_cublas_workspace(runtime);
-  } else {
-    use_cublas_workspace(runtime);
-  }
+  const auto workspace = addmm_uses_cublaslt(call) ? use_cublaslt(runtime) : use_cublas(runtime);
   return result;
 }
 

@@ -233,10 +233,14 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int6
   Dims strides = self.strides();
   shape[at] = (std::max<std::int64_t>(clip(end) - clip(start), 0) + step - 1) / step;
   strides[at] *= step;
+  // 2.6 fills a zeroed tensor even where the slice is the whole, 2.14 passes the gradient on (both
+  // seen in recordings; releases between are taken to be as 2.6).
+  const bool passes_on = shape[at] == size && self.runtime().torch >= Release{2, 14};
   return differentiable_view(
       "SliceBackward0", self, shape, strides,
-      [own = self.sizes(), at](Node&, TensorList& grads) {
-        return TensorList{zeros_for("slice_backward", grads[0], own, at)};
+      [own = self.sizes(), at, passes_on](Node&, TensorList& grads) {
+        return passes_on ? TensorList{grads[0]}
+                         : TensorList{zeros_for("slice_backward", grads[0], own, at)};
       },
       clip(start) * self.strides()[at]);
 }

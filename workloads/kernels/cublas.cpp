@@ -7,6 +7,7 @@ namespace highwater {
 namespace {
 
 constexpr std::int64_t kKib = 1024;
+constexpr int kPerCallRelease = 2015;  ///< as version_number: no workspace is kept from here on
 
 /// "2.6" or "2.6.0+cu124" as major * 1000 + minor.
 int version_number(std::string_view torch) {
@@ -22,19 +23,23 @@ int version_number(std::string_view torch) {
 
 }  // namespace
 
-std::int64_t cublas_workspace_bytes(const Gpu& gpu, std::string_view torch) {
-  if (version_number(torch) < 2000) {
-    return 4096 * kKib;
+CublasWorkspace cublas_workspace(const Gpu& gpu, std::string_view torch) {
+  const int version = version_number(torch);
+  if (version < 2000) {
+    return {WorkspaceLife::persistent, 4096 * kKib};
   }
-  return (gpu.major == 9 ? 32768 : 8320) * kKib;  // :4096:8, or :4096:2:16:8
+  return {version >= kPerCallRelease ? WorkspaceLife::per_call : WorkspaceLife::persistent,
+          (gpu.major == 9 ? 32768 : 8320) * kKib};  // :4096:8, or :4096:2:16:8
 }
 
-CublasLt cublaslt_workspace(std::string_view torch) {
+CublasWorkspace cublaslt_workspace(std::string_view torch) {
+  constexpr std::int64_t kBytes = 1024 * kKib;
   const int version = version_number(torch);
-  if (version >= 2011) {
-    return {LtWorkspace::shared, 0};
+  if (version < 2009 || version >= kPerCallRelease) {
+    return {WorkspaceLife::per_call, kBytes};
   }
-  return {version >= 2009 ? LtWorkspace::persistent : LtWorkspace::per_call, 1024 * kKib};
+  return version >= 2011 ? CublasWorkspace{WorkspaceLife::shared, 0}
+                         : CublasWorkspace{WorkspaceLife::persistent, kBytes};
 }
 
 bool addmm_uses_cublaslt(const AddmmCall& call) {

@@ -1,12 +1,16 @@
 // Workspaces of matrix products.
 //
-// cuBLAS: one block per (handle, stream), requested at the handle's first product on that stream,
-// after the product's output (and copies of operands), and kept. The autograd thread has a handle
-// of its own. cuBLASLt runs addmm with a bias vector and has a workspace of its own; its handle is
-// the cuBLAS one, so a thread's first addmm requests both: output, Lt workspace, cuBLAS workspace,
-// and frees the Lt workspace.
+// cuBLAS, up to 2.14: one block per (handle, stream), requested at the handle's first product on
+// that stream, after the product's output (and copies of operands), and kept. The autograd thread
+// has a handle of its own. cuBLASLt runs addmm with a bias vector and has a workspace of its own;
+// its handle is the cuBLAS one, so a thread's first addmm requests both: output, Lt workspace,
+// cuBLAS workspace, and frees the Lt workspace.
+// From 2.15 on each product requests the workspace of the library that runs it, after its output,
+// and frees it when it returns (getCurrentCUDABlasHandleWithWorkspace), unless the environment has
+// TORCH_CUBLAS_WORKSPACE_CACHE=1.
 // Facts: ATen/cuda/CublasHandlePool.cpp, CUDABlas.cpp, native/cuda/Blas.cpp; by version: PyTorch
-// pull requests 91564 (2.0), 156495 (2.9), 168175 (2.11). 2.6 was seen in recordings.
+// pull requests 91564 (2.0), 156495 (2.9), 168175 (2.11), 194311 (2.15: in its wheel, not in that
+// of 2.14). 2.6 and 2.15 were seen in recordings.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +21,23 @@
 
 namespace highwater {
 
-/// Bytes of the workspace of one (handle, stream). `torch` is a version such as "2.6".
-std::int64_t cublas_workspace_bytes(const Gpu& gpu, std::string_view torch);
-
-/// How long a cuBLASLt workspace lives.
-enum class LtWorkspace : std::uint8_t {
+/// How long a workspace lives.
+enum class WorkspaceLife : std::uint8_t {
   per_call,    ///< around each product: freed when it returns
-  persistent,  ///< one per (handle, stream), requested at its first Lt product and kept
-  shared       ///< the cuBLAS workspace itself: no block
+  persistent,  ///< one per (handle, stream), requested at its first product and kept
+  shared       ///< cuBLASLt's only: the cuBLAS workspace itself, no block
 };
 
-struct CublasLt {
-  LtWorkspace kind = LtWorkspace::per_call;
+struct CublasWorkspace {
+  WorkspaceLife life = WorkspaceLife::per_call;
   std::int64_t bytes = 0;  ///< 0 if shared
 };
 
-/// The cuBLASLt workspace of a version.
-CublasLt cublaslt_workspace(std::string_view torch);
+/// cuBLAS's workspace. `torch` is a version such as "2.6".
+CublasWorkspace cublas_workspace(const Gpu& gpu, std::string_view torch);
+
+/// cuBLASLt's workspace.
+CublasWorkspace cublaslt_workspace(std::string_view torch);
 
 /// addmm(bias, a [m,k], b [k,n]) as PyTorch sees it; linear with a bias becomes one if its input
 /// has two dimensions, or is contiguous with three.
