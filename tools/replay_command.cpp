@@ -29,8 +29,8 @@ OptionParser option_parser() {
   add_memory_options(parser, "unlimited, or failures where they were recorded");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device of the file")(
       "torch", text("V"),
-      "version preset: 2.6 (exact) or 2.11 (by reading); default: nearest to the file's")(
-      "decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
+      "follow the file by the allocator of this PyTorch release, 2.6 to 2.15; default: the file's "
+      "own")("decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
       "timeline", "with --format json: memory over time, with exact extremes")(
       "fail-on-oom", "exit with 1 when an allocation failed")(
       "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
