@@ -155,7 +155,9 @@ void measure_generation(const char* model) {
   plan.steps = 10;
   RequestTrace trace;
   const double generating = seconds_of([&] { trace = generate(plan); });
-  const double replaying = seconds_of([&] { replay(trace, {}); });
+  ReplayOptions options;
+  options.version = &version_preset("2.6");
+  const double replaying = seconds_of([&] { replay(trace, options); });
   std::cout << fmt::format("{:<37} {:>9} {:>9.1f} {:>9.1f} {:>6.1f}x\n", model, trace.events.size(),
                            static_cast<double>(trace.events.size()) / generating / 1e6,
                            static_cast<double>(trace.events.size()) / replaying / 1e6,
