@@ -31,10 +31,10 @@
 #include "allocator/memory_map.hpp"
 #include "allocator/out_of_memory.hpp"
 #include "allocator/pool.hpp"
-#include "allocator/settings.hpp"
+#include "allocator/settings/settings.hpp"
+#include "allocator/settings/version.hpp"
 #include "allocator/statistics.hpp"
 #include "allocator/stream_events.hpp"
-#include "allocator/version.hpp"
 
 namespace highwater {
 

@@ -22,7 +22,7 @@
 #include <set>
 #include <vector>
 
-#include "allocator/constants.hpp"
+#include "allocator/settings/constants.hpp"
 #include "traces/ids.hpp"
 #include "traces/units.hpp"
 

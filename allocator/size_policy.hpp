@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "allocator/constants.hpp"
-#include "allocator/settings.hpp"
+#include "allocator/settings/constants.hpp"
+#include "allocator/settings/settings.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {

@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "tools/program.hpp"
+#include "tools/commands/program.hpp"
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);

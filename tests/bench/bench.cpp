@@ -15,11 +15,11 @@
 
 #include "allocator/caching_allocator.hpp"
 #include "allocator/simulated_device.hpp"
-#include "sim/replay.hpp"
+#include "sim/replay/replay.hpp"
 #include "tests/bench/workloads.hpp"
 #include "tests/support/oracle/naive_allocator.hpp"
-#include "workloads/generate.hpp"
-#include "workloads/models/presets.hpp"
+#include "workloads/plan/model/presets.hpp"
+#include "workloads/training/generate.hpp"
 
 namespace {
 

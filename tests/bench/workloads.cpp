@@ -4,9 +4,9 @@
 #include <random>
 #include <variant>
 
-#include "sim/derivation.hpp"
-#include "traces/formats/binary_trace.hpp"
-#include "traces/formats/byte_source.hpp"
+#include "sim/recordings/derivation.hpp"
+#include "traces/formats/binary/binary_trace.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 namespace highwater::bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "allocator/settings.hpp"
-#include "allocator/settings_options.hpp"
+#include "allocator/settings/settings.hpp"
+#include "allocator/settings/settings_options.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "traces/error.hpp"
-#include "traces/formats/torch_snapshot.hpp"
+#include "traces/formats/snapshot/torch_snapshot.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace highwater;

@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
-#include "sim/drift.hpp"
-#include "sim/oom_explanation.hpp"
+#include "sim/oom/oom_explanation.hpp"
+#include "sim/steps/drift.hpp"
 #include "tests/support/format_io.hpp"
 
 using namespace highwater;

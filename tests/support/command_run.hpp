@@ -5,7 +5,7 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/program.hpp"
+#include "tools/commands/program.hpp"
 
 namespace highwater {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "traces/error.hpp"
-#include "traces/formats/binary_trace.hpp"
-#include "traces/formats/byte_sink.hpp"
-#include "traces/formats/byte_source.hpp"
-#include "traces/formats/text_trace.hpp"
+#include "traces/formats/binary/binary_trace.hpp"
+#include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/text/text_trace.hpp"
 
 namespace highwater::test {
 

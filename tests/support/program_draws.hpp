@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "allocator/settings.hpp"
+#include "allocator/settings/settings.hpp"
 #include "tests/support/program.hpp"
 
 namespace highwater::program {

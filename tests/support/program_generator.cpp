@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/settings.hpp"
+#include "allocator/settings/settings.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/program_draws.hpp"
 

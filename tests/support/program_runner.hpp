@@ -11,8 +11,8 @@
 
 #include "allocator/caching_allocator.hpp"
 #include "allocator/decision.hpp"
+#include "allocator/settings/version.hpp"
 #include "allocator/simulated_device.hpp"
-#include "allocator/version.hpp"
 #include "tests/support/program.hpp"
 
 namespace highwater::program {

@@ -9,7 +9,7 @@
 #include "tests/support/pickle_builder.hpp"
 #include "tests/support/snapshot_samples.hpp"
 #include "traces/error.hpp"
-#include "traces/formats/torch_snapshot.hpp"
+#include "traces/formats/snapshot/torch_snapshot.hpp"
 
 namespace highwater::test {
 

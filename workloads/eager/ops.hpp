@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -40,6 +41,8 @@ Tensor permute(const Tensor& self, const Dims& order);
 Tensor expand(const Tensor& self, const Dims& sizes);
 Tensor unsqueeze(const Tensor& self, std::int64_t dim);
 Tensor squeeze(const Tensor& self, std::int64_t dim);
+/// The open end of a slice, as in self[start:].
+inline constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 /// self[..., start:end, ...] along `dim`; `end` is clipped to the size.
 Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t end,
              std::int64_t step = 1);

@@ -13,12 +13,12 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "traces/request_trace.hpp"
+#include "workloads/eager/host_memory.hpp"
 #include "workloads/eager/node.hpp"
 #include "workloads/eager/stream_events.hpp"
 #include "workloads/eager/tensor.hpp"
-#include "workloads/gpu.hpp"
-#include "workloads/host_memory.hpp"
 #include "workloads/kernels/attention.hpp"
+#include "workloads/plan/gpu.hpp"
 
 namespace highwater::eager {
 

@@ -9,9 +9,9 @@
 #include <boost/container/small_vector.hpp>
 
 #include "traces/event.hpp"
-#include "workloads/dtype.hpp"
 #include "workloads/eager/dims.hpp"
 #include "workloads/eager/ref.hpp"
+#include "workloads/plan/dtype.hpp"
 
 namespace highwater::eager {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/estimates/formula.hpp"
+#include "workloads/estimates/terms/formula.hpp"
 
 namespace highwater {
 

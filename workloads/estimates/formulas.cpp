@@ -2,19 +2,19 @@
 #include <algorithm>
 #include <array>
 
-#include "workloads/estimates/accelerate.hpp"
-#include "workloads/estimates/deepspeed_activations.hpp"
-#include "workloads/estimates/deepspeed_zero2.hpp"
-#include "workloads/estimates/deepspeed_zero3.hpp"
-#include "workloads/estimates/dnnmem.hpp"
-#include "workloads/estimates/formula.hpp"
-#include "workloads/estimates/four_n.hpp"
-#include "workloads/estimates/korthikanti.hpp"
-#include "workloads/estimates/llmem.hpp"
-#include "workloads/estimates/llmem_code.hpp"
-#include "workloads/estimates/megatron.hpp"
-#include "workloads/estimates/nemo.hpp"
-#include "workloads/estimates/zero_paper.hpp"
+#include "workloads/estimates/forms/accelerate.hpp"
+#include "workloads/estimates/forms/deepspeed_activations.hpp"
+#include "workloads/estimates/forms/deepspeed_zero2.hpp"
+#include "workloads/estimates/forms/deepspeed_zero3.hpp"
+#include "workloads/estimates/forms/dnnmem.hpp"
+#include "workloads/estimates/forms/four_n.hpp"
+#include "workloads/estimates/forms/korthikanti.hpp"
+#include "workloads/estimates/forms/megatron.hpp"
+#include "workloads/estimates/forms/nemo.hpp"
+#include "workloads/estimates/forms/zero_paper.hpp"
+#include "workloads/estimates/llmem/llmem.hpp"
+#include "workloads/estimates/llmem/llmem_code.hpp"
+#include "workloads/estimates/terms/formula.hpp"
 
 namespace highwater {
 namespace {

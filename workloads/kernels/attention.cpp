@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workloads/kernels/division.hpp"
+
 namespace highwater {
 namespace {
 
 constexpr std::int64_t kFloat = 4;
 
-std::int64_t div_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 std::int64_t round_up(std::int64_t a, std::int64_t b) {
-  return div_up(a, b) * b;
+  return divide_up(a, b) * b;
 }
 
 int capability(const Gpu& gpu) {
@@ -83,7 +81,7 @@ std::int64_t flash_splits(std::int64_t blocks, std::int64_t slots, std::int64_t 
   }
   const std::int64_t most = std::min({kMaxSplits, slots, key_blocks});
   const auto eligible = [&](std::int64_t splits) {
-    return splits == 1 || div_up(key_blocks, splits) != div_up(key_blocks, splits - 1);
+    return splits == 1 || divide_up(key_blocks, splits) != divide_up(key_blocks, splits - 1);
   };
   const auto efficiency = [&](std::int64_t splits) {
     const float waves = static_cast<float>(blocks * splits) / static_cast<float>(slots);
@@ -134,9 +132,10 @@ std::int64_t backward_workspace(const BackwardKernel& kernel, const AttentionSha
   constexpr std::int64_t kLockBytes = 16;
   const std::int64_t tile = kLockBytes + kFloat * kernel.block_i * kernel.block_j;
   const std::int64_t heads = s.batch * s.heads;
-  std::int64_t bytes = div_up(s.q_len, kernel.block_i) * div_up(s.head_dim, kernel.block_j) * tile;
+  std::int64_t bytes =
+      divide_up(s.q_len, kernel.block_i) * divide_up(s.head_dim, kernel.block_j) * tile;
   if (low && !kernel.output_in_registers) {
-    std::int64_t splits = div_up(s.kv_len, kernel.block_j);
+    std::int64_t splits = divide_up(s.kv_len, kernel.block_j);
     if (heads >= 256 && s.kv_len <= 2 * kernel.block_j) {
       splits = 1;
     }
@@ -175,8 +174,8 @@ FlashForward flash_forward(const Gpu& gpu, const AttentionShape& shape, double d
   }
   const std::int64_t key_block = padded <= 64 ? 256 : (padded <= 128 ? 128 : 64);
   const std::int64_t splits =
-      flash_splits(shape.batch * shape.heads * div_up(shape.q_len, 64),
-                   2 * std::int64_t{gpu.multiprocessors}, div_up(shape.kv_len, key_block));
+      flash_splits(shape.batch * shape.heads * divide_up(shape.q_len, 64),
+                   2 * std::int64_t{gpu.multiprocessors}, divide_up(shape.kv_len, key_block));
   if (splits > 1) {
     found.split_logsumexp = splits * rows * kFloat;
     found.split_output = splits * rows * flash_rounded_head_dim(padded) * kFloat;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workloads/kernels/division.hpp"
+
 namespace highwater {
 
 namespace {
@@ -10,10 +12,6 @@ namespace {
 constexpr std::int64_t kBlockThreads = 128;
 constexpr std::int64_t kBytesPerBlock = kBlockThreads * 16;
 constexpr std::int64_t kEntry = 8;  // int64
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::int64_t blocks_for(std::span<const std::int64_t> bytes, std::int64_t per_block) {
   std::int64_t blocks = 0;

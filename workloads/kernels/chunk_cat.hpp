@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "workloads/gpu.hpp"
+#include "workloads/plan/gpu.hpp"
 
 namespace highwater {
 

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "workloads/dtype.hpp"
-#include "workloads/gpu.hpp"
+#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/gpu.hpp"
 
 namespace highwater {
 

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/kernels/division.hpp"
+
 namespace highwater {
 namespace {
 
 constexpr std::int64_t kIndex = 8;  ///< int64
 
-std::int64_t div_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// CUB places the parts of its storage at multiples of 256 and asks for 255 bytes more.
 std::int64_t align(std::int64_t bytes) {
-  return div_up(bytes, 256) * 256;
+  return divide_up(bytes, 256) * 256;
 }
 
 constexpr std::int64_t kAlignmentSlack = 255;
@@ -39,7 +37,7 @@ Tiles tiles(const Gpu& gpu) {
 /// Storage of a scan: one state per tile, and 32 in front of the first.
 std::int64_t scan_storage(std::int64_t count, std::int64_t tile, std::int64_t state_bytes) {
   constexpr std::int64_t kPadding = 32;
-  return align(state_bytes * (kPadding + div_up(count, tile))) + kAlignmentSlack;
+  return align(state_bytes * (kPadding + divide_up(count, tile))) + kAlignmentSlack;
 }
 
 std::int64_t scan_int64_storage(std::int64_t count) {
@@ -85,8 +83,8 @@ std::int64_t sort_pairs_scratch(const Gpu& gpu, std::int64_t count, int bits) {
     return 1;
   }
   const std::int64_t buffers = 2 * align(kIndex * count);
-  const std::int64_t histograms = div_up(bits, kDigitBits) * kDigits * 8;
-  const std::int64_t lookback = div_up(count, tiles(gpu).sort) * kDigits * 4;
+  const std::int64_t histograms = divide_up(bits, kDigitBits) * kDigits * 8;
+  const std::int64_t lookback = divide_up(count, tiles(gpu).sort) * kDigits * 4;
   const std::int64_t counters = 256;
   return buffers + histograms + lookback + counters + kAlignmentSlack;
 }

@@ -9,9 +9,9 @@
 
 #include <cstdint>
 
-#include "workloads/dtype.hpp"
-#include "workloads/gpu.hpp"
 #include "workloads/kernels/scratch.hpp"
+#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/gpu.hpp"
 
 namespace highwater {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "workloads/dtype.hpp"
+#include "workloads/plan/dtype.hpp"
 
 namespace highwater {
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "workloads/kernels/division.hpp"
+
 namespace highwater {
 namespace {
 
@@ -14,10 +16,6 @@ constexpr std::int64_t kMaxThreads = 512;
 constexpr std::int64_t kMinValuesPerThread = 16;
 constexpr std::int64_t kMaxValuesPerThread = 256;
 constexpr std::int64_t kSemaphore = 4;
-
-std::int64_t div_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::int64_t last_pow2(std::int64_t n) {
   std::int64_t power = 1;
@@ -184,9 +182,11 @@ struct Launch {
   bool width_reduces = false;
   std::int64_t blocks_per_output = 1;
 
-  [[nodiscard]] std::int64_t values_per_thread() const { return div_up(inputs, step_input); }
+  [[nodiscard]] std::int64_t values_per_thread() const { return divide_up(inputs, step_input); }
 
-  [[nodiscard]] std::int64_t grid() const { return div_up(outputs / output_vector, step_output); }
+  [[nodiscard]] std::int64_t grid() const {
+    return divide_up(outputs / output_vector, step_output);
+  }
 
   void set_block(std::int64_t dim0, std::int64_t dim1) {
     const std::int64_t threads = kMaxThreads / output_vector;
@@ -255,8 +255,8 @@ void split_work(Launch& launch, const Gpu& gpu) {
   const std::int64_t values = launch.values_per_thread();
   if (values >= kMaxValuesPerThread && launch.grid() <= target) {
     launch.blocks_per_output =
-        std::max(std::min(div_up(target, launch.grid()), div_up(values, kMinValuesPerThread)),
-                 div_up(values, kMaxValuesPerThread));
+        std::max(std::min(divide_up(target, launch.grid()), divide_up(values, kMinValuesPerThread)),
+                 divide_up(values, kMaxValuesPerThread));
   }
 }
 

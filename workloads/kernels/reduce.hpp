@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "workloads/dtype.hpp"
-#include "workloads/gpu.hpp"
+#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/gpu.hpp"
 
 namespace highwater {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "workloads/megatron/language_model_embedding.hpp"
-#include "workloads/megatron/layers.hpp"
-#include "workloads/megatron/shared.hpp"
+#include "workloads/megatron/layers/layers.hpp"
+#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/megatron/transformer_block.hpp"
 
 namespace highwater::megatron {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "workloads/megatron/config.hpp"
 #include "workloads/models/language_model.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
 
 namespace highwater::megatron {
 

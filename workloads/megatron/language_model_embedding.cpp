@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workloads/megatron/norm.hpp"
+#include "workloads/megatron/layers/norm.hpp"
 
 namespace highwater::megatron {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "workloads/megatron/layers.hpp"
-#include "workloads/megatron/shared.hpp"
+#include "workloads/megatron/layers/layers.hpp"
+#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/nn/layers.hpp"
 
 namespace highwater::megatron {

@@ -4,7 +4,7 @@
 // the last micro-batch's backward, those of sequence parallelism afterwards).
 #pragma once
 
-#include "workloads/megatron/apex_adam.hpp"
+#include "workloads/megatron/data_parallel/apex_adam.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater::megatron {

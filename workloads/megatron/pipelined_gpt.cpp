@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/dist/stage_layers.hpp"
+#include "workloads/plan/pipeline/stage_layers.hpp"
 
 namespace highwater::megatron {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "workloads/megatron/optimizer.hpp"
+#include "workloads/megatron/data_parallel/optimizer.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater::megatron {

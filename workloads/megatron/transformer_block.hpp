@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "workloads/megatron/gpt_model.hpp"
-#include "workloads/megatron/norm.hpp"
-#include "workloads/megatron/shared.hpp"
+#include "workloads/megatron/layers/norm.hpp"
+#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/megatron/transformer_layer.hpp"
 
 namespace highwater::megatron {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "workloads/megatron/fused_ops.hpp"
-#include "workloads/megatron/layers.hpp"
+#include "workloads/megatron/layers/fused_ops.hpp"
+#include "workloads/megatron/layers/layers.hpp"
 
 namespace highwater::megatron {
 namespace {

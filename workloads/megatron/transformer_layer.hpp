@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <memory>
 
-#include "workloads/megatron/moe_layer.hpp"
-#include "workloads/megatron/norm.hpp"
-#include "workloads/megatron/self_attention.hpp"
-#include "workloads/megatron/shared.hpp"
+#include "workloads/megatron/attention/self_attention.hpp"
+#include "workloads/megatron/layers/norm.hpp"
+#include "workloads/megatron/layers/shared.hpp"
+#include "workloads/megatron/moe/moe_layer.hpp"
 
 namespace highwater::megatron {
 

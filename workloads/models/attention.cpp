@@ -1,6 +1,5 @@
 #include "workloads/models/attention.hpp"
 
-#include <limits>
 #include <utility>
 
 #include "workloads/nn/checkpoint.hpp"
@@ -8,11 +7,7 @@
 
 namespace highwater::models {
 
-namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
+namespace {}  // namespace
 
 // hidden_states[:, :, None, :, :]: each `:` is a slice of its own.
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t groups) {
@@ -20,9 +15,9 @@ Tensor repeat_kv(const Tensor& hidden_states, std::int64_t groups) {
     return hidden_states;
   }
   const eager::Dims sizes = hidden_states.sizes();
-  Tensor spread = eager::slice(eager::slice(hidden_states, 0, 0, kEnd), 1, 0, kEnd);
+  Tensor spread = eager::slice(eager::slice(hidden_states, 0, 0, eager::kEnd), 1, 0, eager::kEnd);
   spread = eager::unsqueeze(spread, 2);
-  spread = eager::slice(eager::slice(spread, 3, 0, kEnd), 4, 0, kEnd);
+  spread = eager::slice(eager::slice(spread, 3, 0, eager::kEnd), 4, 0, eager::kEnd);
   spread = eager::expand(spread, {sizes[0], sizes[1], groups, sizes[2], sizes[3]});
   return eager::reshape(spread, {sizes[0], sizes[1] * groups, sizes[2], sizes[3]});
 }

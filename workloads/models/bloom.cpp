@@ -2,7 +2,6 @@
 // attention only, a GELU that is an autograd function written in Python.
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
@@ -14,8 +13,6 @@
 namespace highwater::models {
 
 namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 // a op b on Python's stack: both operands go when the result is there, the left one first.
 Tensor multiply(Tensor left, Tensor right) {
@@ -150,7 +147,7 @@ class BloomAttention : public Module {
         eager::view(fused_qkv, {fused_qkv.size(0), fused_qkv.size(1), config_.n_head, 3,
                                 config_.hidden_size / config_.n_head});
     const auto part = [&parts](std::int64_t i) {
-      return eager::transpose(eager::slice(eager::select(parts, 3, i), -1, 0, kEnd), 1, 2);
+      return eager::transpose(eager::slice(eager::select(parts, 3, i), -1, 0, eager::kEnd), 1, 2);
     };
     Tensor query = part(0);
     Tensor key = part(1);

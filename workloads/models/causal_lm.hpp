@@ -3,9 +3,9 @@
 
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/language_model.hpp"
+#include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
-#include "workloads/pipelining/device_copies.hpp"
-#include "workloads/pipelining/model_split.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 

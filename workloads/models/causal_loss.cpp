@@ -2,22 +2,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
-#include "workloads/version_profile.hpp"
+#include "workloads/plan/version_profile.hpp"
 
 namespace highwater::models {
 
-namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
+namespace {}  // namespace
 
 Tensor slice_for_head(const Tensor& hidden_states) {
-  const Tensor batch = eager::slice(hidden_states, 0, 0, kEnd);
-  const Tensor positions = eager::slice(batch, 1, 0, kEnd);
-  return eager::slice(positions, 2, 0, kEnd);
+  const Tensor batch = eager::slice(hidden_states, 0, 0, eager::kEnd);
+  const Tensor positions = eager::slice(batch, 1, 0, eager::kEnd);
+  return eager::slice(positions, 2, 0, eager::kEnd);
 }
 
 namespace {
@@ -31,11 +26,11 @@ class DTensorLoss : eager::Scoped<bool> {
 
 // logits[..., :-1, :].contiguous()
 Tensor shifted_logits(const Tensor& logits) {
-  return eager::contiguous(eager::slice(eager::slice(logits, -2, 0, -1), -1, 0, kEnd));
+  return eager::contiguous(eager::slice(eager::slice(logits, -2, 0, -1), -1, 0, eager::kEnd));
 }
 
 Tensor shifted_labels(const Tensor& labels) {
-  return eager::contiguous(eager::slice(labels, -1, 1, kEnd));
+  return eager::contiguous(eager::slice(labels, -1, 1, eager::kEnd));
 }
 
 Tensor rows(const Tensor& logits) {
@@ -309,7 +304,8 @@ Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan) {
 }
 
 Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored) {
-  labels = eager::cat(std::initializer_list<Tensor>{eager::slice(labels, -1, 1, kEnd), ignored}, 1);
+  labels = eager::cat(
+      std::initializer_list<Tensor>{eager::slice(labels, -1, 1, eager::kEnd), ignored}, 1);
   Tensor loss = sum_of_chunks(logit_chunks, labels);
   while (!logit_chunks.empty()) {
     logit_chunks.pop_back();

@@ -7,8 +7,8 @@
 
 #include "workloads/models/attention.hpp"
 #include "workloads/models/language_model.hpp"
-#include "workloads/models/model_spec.hpp"
 #include "workloads/models/rotary.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater::models {
 

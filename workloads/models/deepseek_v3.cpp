@@ -1,6 +1,5 @@
 // DeepSeek-V3 (transformers 5.12, models/deepseek_v3/modeling_deepseek_v3.py): latent attention,
 // the first blocks dense, the others a mixture of routed and shared experts.
-#include <limits>
 #include <utility>
 
 #include "workloads/models/decoder.hpp"
@@ -13,11 +12,9 @@ namespace highwater::models {
 
 namespace {
 
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-
 // Where every second element starts with an even or an odd one.
 Tensor every_second(const Tensor& x, std::int64_t start) {
-  return eager::slice(x, -1, start, kEnd, 2);
+  return eager::slice(x, -1, start, eager::kEnd, 2);
 }
 
 // cat([a * cos - b * sin, b * cos + a * sin])

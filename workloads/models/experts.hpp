@@ -2,8 +2,8 @@
 // to run them (integrations/moe.py and the modelling files).
 #pragma once
 
-#include "workloads/models/model_spec.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater::models {
 

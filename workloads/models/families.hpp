@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "workloads/models/language_model.hpp"
-#include "workloads/models/model_spec.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater::models {
 

@@ -1,13 +1,12 @@
 #include "workloads/models/gptj_decoder.hpp"
 
-#include <limits>
 #include <utility>
 
 namespace highwater::models {
 
 PartlyRotated::PartlyRotated(const Tensor& states, std::int64_t rotary_dim)
     : rotated(slice_of_heads(states, 0, rotary_dim)),
-      rest(slice_of_heads(states, rotary_dim, std::numeric_limits<std::int64_t>::max())) {}
+      rest(slice_of_heads(states, rotary_dim, eager::kEnd)) {}
 
 Tensor PartlyRotated::joined() const {
   return eager::cat(std::initializer_list<Tensor>{rotated, rest}, -1);

@@ -7,10 +7,10 @@
 #include "workloads/models/decoder.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/models/rms_norm.hpp"
+#include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
-#include "workloads/pipelining/device_copies.hpp"
-#include "workloads/pipelining/model_split.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 

@@ -11,7 +11,7 @@ namespace highwater::models {
 namespace {
 
 /// What MixtralTopKRouter returns.
-struct Routing {
+struct MixtralRouting {
   Tensor logits;
   Tensor scores;
   Tensor indices;
@@ -25,11 +25,11 @@ class MixtralRouter : public Module {
     weight_ = make_parameter("weight", {config.num_local_experts, config.hidden_size});
   }
 
-  Routing operator()(const Tensor& hidden_states) const {
+  MixtralRouting operator()(const Tensor& hidden_states) const {
     const nn::InModule scope(*this);
     eager::TensorList results =
         call_with(eager::TensorList{hidden_states}, [this](const eager::TensorList& in) {
-          Routing routing = route(in[0]);
+          MixtralRouting routing = route(in[0]);
           return eager::TensorList{std::move(routing.logits), std::move(routing.scores),
                                    std::move(routing.indices)};
         });
@@ -37,9 +37,9 @@ class MixtralRouter : public Module {
   }
 
  private:
-  [[nodiscard]] Routing route(const Tensor& hidden_states) const {
+  [[nodiscard]] MixtralRouting route(const Tensor& hidden_states) const {
     const Tensor states = eager::reshape(hidden_states, {-1, width_});
-    Routing routing;
+    MixtralRouting routing;
     routing.logits = eager::linear(states, weight_, {});
     Tensor probabilities;
     {
@@ -80,7 +80,7 @@ class MixtralBlock : public FeedForward {
   [[nodiscard]] Tensor mixture(const Tensor& hidden_states) const {
     const Dims sizes = hidden_states.sizes();
     Tensor states = eager::view(hidden_states, {-1, sizes.back()});
-    Routing routing = gate_(states);
+    MixtralRouting routing = gate_(states);
     states = experts_(states, routing.indices, routing.scores);
     states = eager::reshape(states, sizes);
     eager::end_of_frame(routing.logits, routing.scores, routing.indices);

@@ -1,6 +1,5 @@
 // OPT (transformers 5.12, models/opt/modeling_opt.py); opt-350m norms after its sublayers and has
 // narrower word embeddings, which are projected.
-#include <limits>
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
@@ -12,8 +11,6 @@
 namespace highwater::models {
 
 namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 BartAttentionConfig attention_of(const OptConfig& config) {
   return {.hidden_size = config.hidden_size,
@@ -149,7 +146,7 @@ class OptDecoder : public Module {
     const Tensor shifted = eager::add(product, -1.0);
     product.reset();
     const Tensor ids = eager::to_dtype(shifted, DType::int64);
-    return eager::slice(eager::slice(ids, 0, 0, kEnd), 1, 0, kEnd);
+    return eager::slice(eager::slice(ids, 0, 0, eager::kEnd), 1, 0, eager::kEnd);
   }
 
   // The layers' keyword arguments, position_ids among them, live as long as a checkpoint; what is

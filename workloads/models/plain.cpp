@@ -1,6 +1,5 @@
 // The decoder of the recordings' family `plain`: LLaMA in torchtitan's style with real-valued
 // rotation; rope tables are made in each forward, heads are repeated, the loss is the caller's.
-#include <limits>
 #include <utility>
 
 #include "workloads/models/attention.hpp"
@@ -8,13 +7,11 @@
 #include "workloads/models/families.hpp"
 #include "workloads/models/rms_norm.hpp"
 #include "workloads/nn/layers.hpp"
-#include "workloads/pipelining/model_split.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 
 namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t head_dim_of(const PlainConfig& config) {
   return config.dim / config.heads;
@@ -99,7 +96,7 @@ class PlainAttention : public Module {
       return x;
     }
     const Dims sizes = x.sizes();
-    Tensor spread = eager::slice(eager::slice(x, 0, 0, kEnd), 1, 0, kEnd);
+    Tensor spread = eager::slice(eager::slice(x, 0, 0, eager::kEnd), 1, 0, eager::kEnd);
     spread = eager::unsqueeze(spread, 2);
     spread = eager::expand(spread, {sizes[0], sizes[1], groups_, sizes[2], sizes[3]});
     return eager::reshape(spread, {sizes[0], sizes[1] * groups_, sizes[2], sizes[3]});

@@ -1,14 +1,10 @@
 #include "workloads/models/rotary.hpp"
 
-#include <limits>
-
 #include "workloads/eager/autocast.hpp"
 
 namespace highwater::models {
 
 namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 Tensor scaled(Tensor wave) {
   return eager::mul(wave, 1.0);
@@ -104,11 +100,11 @@ CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) 
   const nn::InModule scope(*this);
   eager::Scoped<bool> no_autocast(runtime().autocast.enabled, false);
   Tensor frequencies =
-      eager::unsqueeze(eager::slice(eager::unsqueeze(inv_freq_, 0), 1, 0, kEnd), 2);
+      eager::unsqueeze(eager::slice(eager::unsqueeze(inv_freq_, 0), 1, 0, eager::kEnd), 2);
   frequencies =
       eager::expand(eager::to_dtype(frequencies, DType::fp32), {position_ids.size(0), -1, 1});
-  Tensor positions =
-      eager::slice(eager::unsqueeze(eager::slice(position_ids, 0, 0, kEnd), 1), 2, 0, kEnd);
+  Tensor positions = eager::slice(
+      eager::unsqueeze(eager::slice(position_ids, 0, 0, eager::kEnd), 1), 2, 0, eager::kEnd);
   positions = eager::to_dtype(positions, DType::fp32);
   Tensor angles = eager::transpose(eager::matmul(frequencies, positions), 1, 2);
   Tensor both = eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);
@@ -122,7 +118,7 @@ CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) 
 Tensor rotate_half(const Tensor& x) {
   const auto half = x.size(-1) / 2;
   const Tensor first = eager::slice(x, -1, 0, half);
-  const Tensor second = eager::slice(x, -1, half, kEnd);
+  const Tensor second = eager::slice(x, -1, half, eager::kEnd);
   Tensor negative = eager::neg(second);
   Tensor result = eager::cat(std::initializer_list<Tensor>{negative, first}, -1);
   return result;

@@ -1,8 +1,8 @@
 // Rotary position embeddings as transformers' LlamaRotaryEmbedding makes and applies them.
 #pragma once
 
-#include "workloads/models/model_spec.hpp"
 #include "workloads/nn/module.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater::models {
 

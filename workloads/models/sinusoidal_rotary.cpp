@@ -1,12 +1,8 @@
 #include "workloads/models/sinusoidal_rotary.hpp"
 
-#include <limits>
-
 namespace highwater::models {
 
 namespace {
-
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 Tensor made(const nn::ModelContext& context, const eager::Dims& sizes, DType dtype) {
   return eager::empty_on(context.runtime, context.place, sizes, dtype);
@@ -33,8 +29,8 @@ Tensor doubled(const Tensor& table) {
 }
 
 Tensor rotate_every_two(const Tensor& x) {
-  const Tensor even = slice_of_heads(x, 0, kEnd, 2);
-  const Tensor odd = slice_of_heads(x, 1, kEnd, 2);
+  const Tensor even = slice_of_heads(x, 0, eager::kEnd, 2);
+  const Tensor odd = slice_of_heads(x, 1, eager::kEnd, 2);
   const Tensor negative = eager::neg(odd);
   const Tensor pairs = eager::stack(std::initializer_list<Tensor>{negative, even}, -1);
   return eager::flatten(pairs, -2, -1);
@@ -79,7 +75,7 @@ Tensor slice_of_heads(const Tensor& states, std::int64_t start, std::int64_t end
                       std::int64_t step) {
   Tensor part = states;
   for (const std::int64_t dim : {0, 1, 2}) {
-    part = eager::slice(part, dim, 0, kEnd);
+    part = eager::slice(part, dim, 0, eager::kEnd);
   }
   const bool is_whole = start == 0 && end == part.size(3) && step == 1;
   return is_whole ? part : eager::slice(part, 3, start, end, step);

@@ -2,22 +2,19 @@
 // rotation from a buffer of frequencies, repeated key heads, an untied head; the loss is the
 // caller's.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/families.hpp"
 #include "workloads/nn/layers.hpp"
-#include "workloads/pipelining/model_split.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 
 namespace {
 
-constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t head_dim_of(const PlainConfig& config) {
+std::int64_t head_width_of(const PlainConfig& config) {
   return config.dim / config.heads;
 }
 
@@ -92,7 +89,7 @@ class TitanAttention : public Module {
  public:
   TitanAttention(Module* parent, const PlainConfig& config)
       : Module(parent, "attention"),
-        head_dim_(head_dim_of(config)),
+        head_dim_(head_width_of(config)),
         groups_(config.heads / config.kv_heads),
         wq_(this, "wq", config.dim, config.heads * head_dim_, nn::Bias::none),
         wk_(this, "wk", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
@@ -134,8 +131,9 @@ class TitanAttention : public Module {
       return x;
     }
     const Dims sizes = x.sizes();
-    Tensor spread = eager::slice(eager::slice(eager::slice(x, 0, 0, kEnd), 1, 0, kEnd), 2, 0, kEnd);
-    spread = eager::slice(eager::unsqueeze(spread, 3), 4, 0, kEnd);
+    Tensor spread = eager::slice(
+        eager::slice(eager::slice(x, 0, 0, eager::kEnd), 1, 0, eager::kEnd), 2, 0, eager::kEnd);
+    spread = eager::slice(eager::unsqueeze(spread, 3), 4, 0, eager::kEnd);
     spread = eager::expand(spread, {sizes[0], sizes[1], sizes[2], groups_, sizes[3]});
     return eager::reshape(spread, {sizes[0], sizes[1], sizes[2] * groups_, sizes[3]});
   }
@@ -260,7 +258,7 @@ class Titan : public LanguageModel {
 
   Tensor make_frequencies(const PlainConfig& config) {
     Tensor table = eager::empty_on(runtime(), context().place,
-                                   {longest_sequence(context().plan), head_dim_of(config) / 2},
+                                   {longest_sequence(context().plan), head_width_of(config) / 2},
                                    DType::complex64);
     register_buffer("freqs_cis", table);
     return table;

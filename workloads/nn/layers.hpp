@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "workloads/models/model_spec.hpp"
 #include "workloads/nn/module.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater::nn {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "traces/error.hpp"
-#include "workloads/models/lora_targets.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/lora_targets.hpp"
 
 namespace highwater::nn {
 

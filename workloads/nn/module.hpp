@@ -15,8 +15,8 @@
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/nn/forward_hooks.hpp"
-#include "workloads/nn/model_part.hpp"
-#include "workloads/training_plan.hpp"
+#include "workloads/plan/pipeline/model_part.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 

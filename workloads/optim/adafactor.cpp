@@ -103,7 +103,7 @@ void apply_update(const Resharding* resharding, const Slot& slot, const Tensor& 
 
 // _single_tensor_adafactor. `update` is the same tensor as `var_estimate`, so the last parameter's
 // is let go only when `update` is rebound.
-void update_one_by_one(const Resharding* resharding, const Slots& slots) {
+void adafactor_one_by_one(const Resharding* resharding, const Slots& slots) {
   Tensor row_mean;
   Tensor col_mean;
   Tensor grad_squared;
@@ -167,7 +167,7 @@ TensorVector estimate_vectors(const Slots& slots) {
 }
 
 // _multi_tensor_adafactor
-void update_lists(const Slots& slots) {
+void adafactor_lists(const Slots& slots) {
   TensorVector updates;
   for (const auto& group : by_dtype_and_rank(slots)) {
     for (const Slot* slot : group) {
@@ -189,9 +189,9 @@ void adafactor(const Update& update, const Slots& slots) {
     }
   }
   if (update.path == Path::foreach) {
-    update_lists(slots);
+    adafactor_lists(slots);
   } else {
-    update_one_by_one(update.resharding, slots);
+    adafactor_one_by_one(update.resharding, slots);
   }
 }
 

@@ -13,7 +13,7 @@ TensorVector numerators(const Slots& slots) {
 }
 
 // _multi_tensor_adagrad: the numerators reuse the copies that weight decay made.
-void update_lists(const Update& update, const Slots& slots) {
+void adagrad_lists(const Update& update, const Slots& slots) {
   TensorVector std;
   TensorVector numerator;
   for (const auto& group : by_dtype(slots)) {
@@ -31,7 +31,7 @@ void update_lists(const Update& update, const Slots& slots) {
 }
 
 // _single_tensor_adagrad
-void update_one_by_one(const Update& update, const Slots& slots) {
+void adagrad_one_by_one(const Update& update, const Slots& slots) {
   Tensor grad;
   Tensor std;
   for (const Slot* slot : slots) {
@@ -54,9 +54,9 @@ void adagrad_init(Slot& slot) {
 
 void adagrad(const Update& update, const Slots& slots) {
   if (update.path == Path::loop) {
-    update_one_by_one(update, slots);
+    adagrad_one_by_one(update, slots);
   } else {
-    update_lists(update, slots);
+    adagrad_lists(update, slots);
   }
 }
 

@@ -28,7 +28,7 @@ void init_state(const Update& update, Slot& slot) {
 
 // _multi_tensor_adam(w): the list of denominators is one more copy of the parameters; it outlives
 // its dtype's turn and is let go when the next one is ready, or at the end.
-void update_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
+void adam_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
   TensorVector exp_avg_sq_sqrt;
   for (const auto& group : by_dtype(slots)) {
     {
@@ -53,7 +53,7 @@ void update_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
 }
 
 // _single_tensor_adam(w): denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps)
-void update_one_by_one(const Slots& slots, bool adds_decay) {
+void adam_one_by_one(const Slots& slots, bool adds_decay) {
   Tensor grad;
   Tensor denom;
   for (const Slot* slot : slots) {
@@ -78,9 +78,9 @@ void step(const Update& update, const Slots& slots, bool adds_decay, bool multip
     }
   }
   if (update.path == Path::foreach) {
-    update_lists(slots, adds_decay, multiplies_decay);
+    adam_lists(slots, adds_decay, multiplies_decay);
   } else if (update.path == Path::loop) {
-    update_one_by_one(slots, adds_decay);
+    adam_one_by_one(slots, adds_decay);
   } else {
     for (const auto& group : by_dtype(slots)) {
       redistribute_grads(group, 1);

@@ -21,7 +21,7 @@
 
 #include "workloads/eager/node.hpp"
 #include "workloads/optim/algorithms.hpp"
-#include "workloads/training_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

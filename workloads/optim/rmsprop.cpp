@@ -7,7 +7,7 @@ namespace highwater::optim {
 namespace {
 
 // _multi_tensor_rmsprop
-void update_lists(const Update& update, const Slots& slots) {
+void rmsprop_lists(const Update& update, const Slots& slots) {
   TensorVector grouped_grads;
   TensorVector avg;
   for (const auto& group : by_dtype(slots)) {
@@ -24,7 +24,7 @@ void update_lists(const Update& update, const Slots& slots) {
 }
 
 // _single_tensor_rmsprop
-void update_one_by_one(const Update& update, const Slots& slots) {
+void rmsprop_one_by_one(const Update& update, const Slots& slots) {
   Tensor grad;
   Tensor avg;
   for (const Slot* slot : slots) {
@@ -48,9 +48,9 @@ void rmsprop(const Update& update, const Slots& slots) {
     }
   }
   if (update.path == Path::loop) {
-    update_one_by_one(update, slots);
+    rmsprop_one_by_one(update, slots);
   } else {
-    update_lists(update, slots);
+    rmsprop_lists(update, slots);
   }
 }
 

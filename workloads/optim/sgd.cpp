@@ -10,7 +10,7 @@ namespace {
 
 // _multi_tensor_sgd. With momentum the gradients' variable is rebound to the buffers, which lets
 // go of the copies that weight decay made.
-void update_lists(const Update& update, const Slots& slots) {
+void sgd_lists(const Update& update, const Slots& slots) {
   TensorVector device_grads;
   for (const auto& group : by_dtype(slots)) {
     device_grads.clear();
@@ -33,7 +33,7 @@ void update_lists(const Update& update, const Slots& slots) {
 }
 
 // _single_tensor_sgd
-void update_one_by_one(const Update& update, const Slots& slots) {
+void sgd_one_by_one(const Update& update, const Slots& slots) {
   Tensor grad;
   for (Slot* slot : slots) {
     grad.reset();
@@ -67,9 +67,9 @@ void init_fused(const Slots& slots) {
 void sgd(const Update& update, const Slots& slots) {
   switch (update.path) {
     case Path::foreach:
-      return update_lists(update, slots);
+      return sgd_lists(update, slots);
     case Path::loop:
-      return update_one_by_one(update, slots);
+      return sgd_one_by_one(update, slots);
     case Path::fused:
       return update.momentum ? init_fused(slots) : void();
   }

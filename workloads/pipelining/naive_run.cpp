@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/pipelining/device_copies.hpp"
+#include "workloads/nn/device_copies.hpp"
 
 namespace highwater::pipelining {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/pipelining/schedules.hpp"
+#include "workloads/plan/pipeline/schedules.hpp"
 
 namespace highwater::pipelining {
 namespace {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/dist/pipeline_schedule.hpp"
 #include "workloads/pipelining/stage.hpp"
+#include "workloads/plan/pipeline/pipeline_schedule.hpp"
 
 namespace highwater::pipelining {
 

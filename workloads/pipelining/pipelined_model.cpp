@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/pipelining/model_split.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::pipelining {
 namespace {

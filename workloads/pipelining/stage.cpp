@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/pipelining/model_split.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::pipelining {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "workloads/dist/process_group.hpp"
+#include "workloads/distributed/process_group.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater::pipelining {

@@ -22,8 +22,8 @@
 #include "allocator/decision.hpp"
 #include "allocator/device.hpp"
 #include "allocator/memory_map.hpp"
-#include "allocator/settings.hpp"
-#include "allocator/version.hpp"
+#include "allocator/settings/settings.hpp"
+#include "allocator/settings/version.hpp"
 #include "tests/support/oracle/naive_block.hpp"
 #include "tests/support/oracle/naive_statistics.hpp"
 

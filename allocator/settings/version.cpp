@@ -1,0 +1,93 @@
+#include "allocator/settings/version.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <string>
+
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+/// `preset` as the next release has it: a copy, to be changed where that release differs.
+constexpr VersionPreset next(VersionPreset preset, std::string_view name, std::string_view basis) {
+  preset.name = name;
+  preset.basis = basis;
+  return preset;
+}
+
+constexpr std::array<VersionPreset, 7> make_presets() {
+  constexpr VersionPreset v2_6{.name = "2.6",
+                               .basis = "exact: confirmed by vectors recorded from the release"};
+  VersionPreset v2_8 = next(v2_6, "2.8", "exact: confirmed by vectors recorded from 2.8 and 2.9");
+  v2_8.empty_cache = EmptyCacheInSession::skips_default_pools;
+  VersionPreset v2_10 = next(v2_8, "2.10", "exact: confirmed by vectors recorded from the release");
+  v2_10.fraction = FractionRule::below_one;
+  v2_10.sessions = SessionOrder::newest_first;
+  v2_10.grammar = SettingsGrammar::tolerant;
+  const VersionPreset v2_11 =
+      next(v2_10, "2.11", "exact: confirmed by vectors recorded from the release");
+  VersionPreset v2_12 =
+      next(v2_11, "2.12", "exact: confirmed by vectors recorded from the release");
+  v2_12.ties = TieOrder::by_block_age;
+  VersionPreset v2_13 =
+      next(v2_12, "2.13", "exact: confirmed by vectors recorded from 2.13 and 2.14");
+  v2_13.ties = TieOrder::by_segment_age;
+  v2_13.open_pool = OpenPool::changes_nothing;
+  const VersionPreset v2_15 =
+      next(v2_13, "2.15", "exact: confirmed by vectors recorded from the release");
+  return {v2_6, v2_8, v2_10, v2_11, v2_12, v2_13, v2_15};
+}
+
+constexpr std::array<VersionPreset, 7> kPresets = make_presets();
+
+/// "2.11" -> 2011; so that releases compare as numbers.
+int release_number(std::string_view release) {
+  int major = 0;
+  int minor = 0;
+  const char* const end = release.data() + release.size();
+  const auto parsed = std::from_chars(release.data(), end, major);
+  if (parsed.ptr != end) {
+    std::from_chars(parsed.ptr + 1, end, minor);
+  }
+  return major * 1000 + minor;
+}
+
+}  // namespace
+
+std::span<const VersionPreset> version_presets() {
+  return kPresets;
+}
+
+bool was_recorded(std::string_view release) {
+  const int number = release_number(release);
+  return number >= release_number(kPresets.front().name) &&
+         number <= release_number(kNewestRelease);
+}
+
+bool is_since(const VersionPreset& version, std::string_view release) {
+  return release_number(version.name) >= release_number(release);
+}
+
+const VersionPreset& version_preset(std::string_view name) {
+  if (!was_recorded(name)) {
+    std::string known;
+    for (const VersionPreset& preset : kPresets) {
+      known.append(known.empty() ? "" : ", ").append(preset.name);
+    }
+    throw UsageError("--torch " + std::string(name) + ": no such version preset; known: " + known +
+                     " (each until the next, the last until " + std::string(kNewestRelease) + ")");
+  }
+  return nearest_preset(name);
+}
+
+const VersionPreset& nearest_preset(std::string_view release) {
+  const int wanted = release_number(release);
+  const auto later = std::ranges::find_if(
+      kPresets, [&](const VersionPreset& preset) { return release_number(preset.name) > wanted; });
+  return later == kPresets.begin() ? kPresets.front() : *std::prev(later);
+}
+
+}  // namespace highwater

@@ -1,0 +1,15 @@
+// Packing in order of time: what an allocator without segments would do that places each block by
+// best fit when it is asked for; backward in time the same from the end. O(n log n).
+#pragma once
+
+#include <span>
+
+#include "sim/packing/packing.hpp"
+
+namespace highwater {
+
+enum class TimeOrder : std::uint8_t { forward, backward };
+
+Packing pack_in_time(std::span<const PackingBlock> blocks, TimeOrder order);
+
+}  // namespace highwater

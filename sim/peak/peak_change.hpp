@@ -1,0 +1,63 @@
+// Why the peak of one run differs from that of another, to the byte.
+//
+// Both peaks are taken apart at their own moments (peak_composition.hpp) and set side by side three
+// times: by call site, by category and by kind of segment. In each list every byte of both peaks
+// is counted once, so the changes sum to the change of the peak, and so does each part by itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/peak/peak_composition.hpp"
+
+namespace highwater {
+
+/// How a call site is called, and how it would be called wherever its line had moved to.
+struct SiteName {
+  std::string name;          ///< "train.py:42 forward"
+  std::string without_line;  ///< "train.py forward"; empty: only the name itself can match
+};
+
+/// One side.
+struct PeakSide {
+  const PeakComposition* peak = nullptr;
+  const RequestTrace* trace = nullptr;
+  std::function<SiteName(StackId)> site;
+};
+
+/// What has one name on both sides; all 0 where a side has nothing of that name.
+struct PeakRow {
+  std::string name;
+  std::string second_name;  ///< if the line moved; else empty
+  std::uint64_t first_count = 0;
+  std::uint64_t second_count = 0;
+  ReservedParts first;
+  ReservedParts second;
+  bool is_remainder = false;  ///< held by nobody: listed after the others
+
+  [[nodiscard]] std::int64_t change() const;
+};
+
+/// Rows with something on either side, the largest change first, remainders last.
+using PeakRows = std::vector<PeakRow>;
+
+struct PeakChange {
+  PeakRow total;        ///< the two peaks
+  PeakRows sites;       ///< blocks by who asked for them; free memory as remainders
+  PeakRows categories;  ///< the same by what they are for; one "unknown" row for recordings
+  PeakRows segments;    ///< by class, pool and stream; counts are segments
+};
+
+/// Sites match by name. Where only one side's trace has a name at all, sites match by the name
+/// without line, provided that it names one site on each side: the function has moved in its file.
+PeakChange change_of_peak(const PeakSide& first, const PeakSide& second);
+
+/// The sum of `rows`, [begin, end).
+PeakRow sum_of(const PeakRows& rows, std::size_t begin, std::size_t end);
+
+/// second - first. @pre both below 2^63
+std::int64_t difference(Bytes first, Bytes second);
+
+}  // namespace highwater

@@ -1,0 +1,537 @@
+#include "sim/recordings/derivation.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <fmt/format.h>
+
+#include "allocator/size_policy.hpp"
+#include "sim/recordings/initial_state.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+/// What lives at an address while the entries are walked.
+struct Live {
+  AllocationId id;
+  StreamId waiting_on;  ///< the synthetic stream of a deferred free, none while in use
+};
+
+/// Streams that stand for "the other streams" of one deferred free each; reused when done.
+class SyntheticStreams {
+ public:
+  explicit SyntheticStreams(std::size_t first) : next_(first) {}
+
+  StreamId take() {
+    if (unused_.empty()) {
+      return StreamId{next_++};
+    }
+    const StreamId stream = unused_.back();
+    unused_.pop_back();
+    return stream;
+  }
+
+  void give_back(StreamId stream) { unused_.push_back(stream); }
+
+  [[nodiscard]] std::size_t end() const { return next_; }
+
+ private:
+  std::size_t next_;
+  std::vector<StreamId> unused_;
+};
+
+bool releases_memory(RecordedAction action) {
+  return action == RecordedAction::segment_free || action == RecordedAction::segment_unmap;
+}
+
+class Derivation {
+ public:
+  Derivation(const RecordedDevice& device, const Settings& settings)
+      : device_(&device), settings_(&settings), synthetic_(device.stream_handles.size()) {
+    find_private_ranges();
+  }
+
+  DerivedTrace run() {
+    emit_frees_of_older_pending();
+    for (std::size_t i = 0; i < device_->entries.size(); ++i) {
+      i = walk(i);
+    }
+    settle_releases();
+    close_session();
+    finish_trace();
+    return std::move(trace_);
+  }
+
+ private:
+  struct PrivateRange {
+    AddressRange range;
+    PoolId owner;
+  };
+
+  /// Memory entries since the last operation, which belong to the next one.
+  struct Pending {
+    bool releases = false;
+    bool unmaps = false;  ///< pages among what was released
+    bool gains = false;
+    bool maps = false;              ///< pages among what was gained
+    std::vector<StreamId> first;    ///< synthetic streams completed before any memory entry
+    std::vector<StreamId> between;  ///< those completed after one
+
+    [[nodiscard]] bool completes() const { return !first.empty() || !between.empty(); }
+  };
+
+  void find_private_ranges() {
+    for (const RecordedSegment& segment : device_->segments) {
+      if (!segment.pool.is_default()) {
+        private_ranges_.push_back({segment.range(), segment.pool});
+      }
+    }
+  }
+
+  /// Handles the entry at `i`; returns the index of the last entry it used.
+  std::size_t walk(std::size_t i) {
+    const RecordedEntry& entry = device_->entries[i];
+    consumed_ = i + 1;
+    switch (entry.action) {
+      case RecordedAction::alloc:
+      case RecordedAction::oom:
+        allocation(entry);
+        break;
+      case RecordedAction::free_requested:
+        return requested_free(i);
+      case RecordedAction::free_completed:
+        completed_free(entry);
+        break;
+      case RecordedAction::segment_alloc:
+      case RecordedAction::segment_map:
+        pending_.gains = true;
+        pending_.maps |= entry.action == RecordedAction::segment_map;
+        break;
+      case RecordedAction::segment_free:
+      case RecordedAction::segment_unmap:
+        if (pending_.gains && !pending_.maps) {
+          settle_releases();  // cannot be: kept apart so that a strange file stays readable
+        }
+        pending_.releases = true;  // pages may have been mapped before the device had no more
+        pending_.unmaps |= entry.action == RecordedAction::segment_unmap;
+        break;
+      case RecordedAction::snapshot:
+        break;
+      case RecordedAction::ignored:
+        ++trace_.report.entries_dropped;
+        break;
+    }
+    return i;
+  }
+
+  void allocation(const RecordedEntry& entry) {
+    const bool failed = entry.action == RecordedAction::oom;
+    const std::vector<StreamId> waited_for = settle_before_allocation(entry);
+    switch_session(failed ? pool_of_failure(entry) : pool_at(entry));
+    trace_.report.failed_requests += failed ? 1U : 0U;
+    Event event;
+    event.kind = EventKind::alloc;
+    event.value = entry.size.count();
+    event.stream = StreamId{std::uint32_t{entry.stream}};
+    event.stack = entry.stack;
+    event.allocation = new_allocation(failed ? Address{} : entry.address);
+    if (!failed) {
+      release_live(entry.address);
+      live_[entry.address.value()] = {event.allocation, StreamId::none()};
+    }
+    emit(event, consumed_);
+    for (const StreamId stream : waited_for) {
+      emit_done(stream);  // nothing new here, but under other settings nobody may have waited
+    }
+    pending_ = {};
+  }
+
+  /// An oom entry has no address that would tell its pool. While a session is open nothing is
+  /// released before the failure; so where something was, none was open.
+  [[nodiscard]] PoolId pool_of_failure(const RecordedEntry& entry) const {
+    if (entry.pool != 0) {
+      return device_->pools[entry.pool];
+    }
+    return pending_.releases ? PoolId{} : session_;
+  }
+
+  /// What was released and completed before an allocation: by it, or by an empty_cache before it?
+  /// Returned are the streams that the allocation waited for; the others were done before it.
+  std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
+    const bool failed = entry.action == RecordedAction::oom;
+    if (pending_.releases && !pending_.gains && !failed && !leaves_rim(entry)) {
+      settle_releases();  // memory is released to get some of it back
+      return {};
+    }
+    if (pending_.releases) {
+      trace_.possible_empty_caches.push_back(trace_.requests.events.size());
+    }
+    std::vector<StreamId> waited_for;
+    std::vector<StreamId> done_before = std::exchange(pending_.first, {});
+    std::vector<StreamId>& later = pending_.between.empty() ? done_before : pending_.between;
+    if (waiting_ == 0 && waited_for_all(entry)) {
+      waited_for.swap(later);
+    }
+    for (const auto& streams : {done_before, pending_.between}) {
+      for (const StreamId stream : streams) {
+        emit_done(stream);
+      }
+    }
+    return waited_for;
+  }
+
+  /// Unmapping leaves the rims of a free block, and one of them can be enough for an allocation
+  /// that was refused the whole block (by max_split_size) or did not find it free yet.
+  [[nodiscard]] bool leaves_rim(const RecordedEntry& entry) const {
+    for (std::size_t i = emitted_; i < consumed_; ++i) {
+      const RecordedEntry& released = device_->entries[i];
+      if (released.action == RecordedAction::segment_unmap && released.stream == entry.stream &&
+          entry.address < released.address &&
+          released.address - entry.address < settings_->large_segment_size) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether the streams were waited for after the search in the cache had failed, when all cached
+  /// memory is released. Otherwise their events were found complete before that search.
+  [[nodiscard]] bool waited_for_all(const RecordedEntry& entry) const {
+    if (!pending_.between.empty() || pending_.unmaps || entry.action == RecordedAction::oom) {
+      return true;  // after memory was taken or released; or the last resort
+    }
+    return pending_.releases && released_only_by_waiting(entry);
+  }
+
+  /// Garbage collection and the release of oversize blocks do not wait for other streams. They do
+  /// not account for segments of the small pool, for segments below max_split_size without garbage
+  /// collection, and for segments that the search would have found, had they been free by then.
+  [[nodiscard]] bool released_only_by_waiting(const RecordedEntry& entry) const {
+    const bool collects = settings_->garbage_collection_threshold > 0;
+    const Bytes rounded = round_size(entry.size, *settings_);
+    for (std::size_t i = emitted_; i < consumed_; ++i) {
+      const RecordedEntry& released = device_->entries[i];
+      if (released.action != RecordedAction::segment_free) {
+        continue;
+      }
+      const bool is_oversize =
+          released.size >= settings_->max_split_size && released.stream == entry.stream;
+      if (released.size == kSmallBuffer || (!collects && !is_oversize) ||
+          (released.stream == entry.stream && serves(released.size, rounded))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether a free segment of the large pool of this size is handed out for a request.
+  [[nodiscard]] bool serves(Bytes segment, Bytes rounded) const {
+    if (pool_kind(rounded) != PoolKind::large || segment < rounded) {
+      return false;
+    }
+    return rounded < settings_->max_split_size
+               ? segment < settings_->max_split_size
+               : segment < rounded + settings_->max_non_split_rounding_size;
+  }
+
+  /// An empty_cache if memory was released, or completions were seen, without an allocation.
+  void settle_releases() {
+    if (pending_.releases || pending_.completes()) {
+      close_session();
+      emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
+    }
+    pending_ = {};
+  }
+
+  [[nodiscard]] std::size_t last_memory_entry_end() const {
+    std::size_t end = consumed_;
+    while (end > emitted_ && !releases_memory(device_->entries[end - 1].action)) {
+      --end;
+    }
+    return std::max(end, emitted_);
+  }
+
+  std::size_t requested_free(std::size_t i) {
+    settle_releases();
+    const RecordedEntry& entry = device_->entries[i];
+    const AllocationId id = live_or_older(entry);
+    const bool completes = i + 1 < device_->entries.size() &&
+                           device_->entries[i + 1].action == RecordedAction::free_completed &&
+                           device_->entries[i + 1].address == entry.address;
+    if (completes) {
+      live_.erase(entry.address.value());
+      consumed_ = i + 2;
+      emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+      return i + 1;
+    }
+    defer_free(id, entry);
+    return i;
+  }
+
+  void defer_free(AllocationId id, const RecordedEntry& entry) {
+    const StreamId stream = synthetic_.take();
+    ++trace_.report.deferred_frees;
+    ++waiting_;
+    live_[entry.address.value()].waiting_on = stream;
+    emit({.allocation = id, .stream = stream, .kind = EventKind::record_stream}, emitted_);
+    emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+  }
+
+  void completed_free(const RecordedEntry& entry) {
+    const auto found = live_.find(entry.address.value());
+    if (found != live_.end() && found->second.waiting_on.has_value()) {
+      const bool before_any = !pending_.releases && !pending_.gains;
+      (before_any ? pending_.first : pending_.between).push_back(found->second.waiting_on);
+      synthetic_.give_back(found->second.waiting_on);
+      --waiting_;
+      live_.erase(found);
+      return;
+    }
+    // Its free_requested was overwritten in the ring buffer, or such entries were not recorded.
+    trace_.report.truncated |= emitted_ == 0 || found == live_.end();
+    settle_releases();
+    const AllocationId id = live_or_older(entry);
+    live_.erase(entry.address.value());
+    emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+  }
+
+  /// The allocation at the entry's address; one that is older than the recording if none is known.
+  AllocationId live_or_older(const RecordedEntry& entry) {
+    const auto found = live_.find(entry.address.value());
+    if (found != live_.end()) {
+      return found->second.id;
+    }
+    const AllocationId id = new_allocation(entry.address);
+    older_.push_back({entry.address, entry.size, std::nullopt, id, StackId::none()});
+    live_[entry.address.value()] = {id, StreamId::none()};
+    return id;
+  }
+
+  /// An allocation at an address that is still live: its free was not recorded.
+  void release_live(Address address) {
+    const auto found = live_.find(address.value());
+    if (found == live_.end()) {
+      return;
+    }
+    ++trace_.report.implicit_frees;
+    if (found->second.waiting_on.has_value()) {
+      emit_done(found->second.waiting_on);
+      synthetic_.give_back(found->second.waiting_on);
+      --waiting_;
+    } else {
+      emit({.allocation = found->second.id, .kind = EventKind::free}, emitted_);
+    }
+    live_.erase(found);
+  }
+
+  AllocationId new_allocation(Address address) {
+    trace_.addresses.push_back(address);
+    return AllocationId{trace_.addresses.size() - 1};
+  }
+
+  void emit_done(StreamId stream) {
+    emit({.stream = stream, .kind = EventKind::stream_done}, emitted_);
+  }
+
+  void emit(const Event& event, std::size_t entries_until) {
+    emitted_ = entries_until;
+    trace_.requests.events.push_back(event);
+    trace_.entry_ends.push_back(static_cast<std::uint32_t>(entries_until));
+  }
+
+  [[nodiscard]] PoolId pool_at(const RecordedEntry& entry) const {
+    if (entry.pool != 0) {
+      return device_->pools[entry.pool];
+    }
+    for (const PrivateRange& candidate : private_ranges_) {
+      if (candidate.range.contains(entry.address)) {
+        return candidate.owner;
+      }
+    }
+    return PoolId{};
+  }
+
+  void switch_session(PoolId pool) {
+    if (pool == session_) {
+      return;
+    }
+    close_session();
+    if (!pool.is_default()) {
+      session_ = pool;
+      emit({.kind = EventKind::pool_begin, .pool = trace_.requests.index_of(pool)}, emitted_);
+    }
+  }
+
+  void close_session() {
+    if (!session_.is_default()) {
+      emit({.kind = EventKind::pool_end, .pool = trace_.requests.index_of(session_)}, emitted_);
+      session_ = PoolId{};
+    }
+  }
+
+  /// Blocks that waited for other streams when the recording began: their free_completed has no
+  /// free_requested, or the final state still has them waiting and no entry mentions them.
+  void emit_frees_of_older_pending() {
+    boost::unordered_flat_set<std::uint64_t> mentioned;
+    const bool tells_requests = has_free_requests();
+    for (std::size_t i = 0; i < device_->entries.size(); ++i) {
+      const RecordedEntry& entry = device_->entries[i];
+      const bool completes = entry.action == RecordedAction::free_completed;
+      if (!completes && entry.action != RecordedAction::alloc &&
+          entry.action != RecordedAction::free_requested) {
+        continue;
+      }
+      const bool is_new = mentioned.insert(entry.address.value()).second;
+      if (completes && is_new && tells_requests && i != 0) {  // the first one's may be cut off
+        defer_older({entry.address, entry.size, std::nullopt, {}, StackId::none()});
+      }
+    }
+    for (const RecordedSegment& segment : device_->segments) {
+      for (const RecordedBlock& block : segment.blocks) {
+        if (block.state == BlockState::active_pending_free &&
+            !mentioned.contains(block.address.value())) {
+          defer_older({block.address, block.requested, block.size, {}, block.stack});
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_free_requests() const {
+    for (const RecordedEntry& entry : device_->entries) {
+      if (entry.action == RecordedAction::free_requested) {
+        return true;
+      }
+    }
+    return false;  // they were not recorded (skip_actions)
+  }
+
+  void defer_older(OlderBlock block) {
+    block.id = new_allocation(block.address);
+    older_.push_back(block);
+    live_[block.address.value()] = {block.id, StreamId::none()};
+    defer_free(block.id, {.address = block.address, .size = block.requested});
+  }
+
+  void finish_trace() {
+    find_untouched();
+    trace_.report.entries_read = device_->entries.size();
+    trace_.report.initial_blocks = older_.size();
+    InitialState state = rebuild_initial_state(*device_, std::move(older_), *settings_);
+    trace_.initial = std::move(state.map);
+    trace_.initial_ids = std::move(state.ids);
+    trace_.initial_stacks = std::move(state.stacks);
+    trace_.report.initial_blocks_doubtful = state.doubtful;
+    if (!state.misplaced.empty()) {
+      trace_.report.entries_dropped += state.misplaced.size();
+      trace_.report.problems.push_back(
+          fmt::format("{} blocks older than the recording lie in no segment of that time, or "
+                      "overlap others; left out",
+                      state.misplaced.size()));
+    }
+    note_implicit_frees();
+    note_truncation();
+    trace_.requests.allocation_count = trace_.addresses.size();
+    trace_.requests.header.settings = to_conf(*settings_);
+    fill_stream_handles();
+  }
+
+  /// Final active blocks that are older than the recording, and exact sizes of the others.
+  void find_untouched() {
+    std::uint64_t contradicted = 0;
+    boost::unordered_flat_map<std::uint64_t, const RecordedBlock*> active;
+    for (const RecordedSegment& segment : device_->segments) {
+      for (const RecordedBlock& block : segment.blocks) {
+        if (block.state != BlockState::inactive) {
+          active[block.address.value()] = &block;
+        }
+      }
+    }
+    for (OlderBlock& block : older_) {
+      const auto live = live_.find(block.address.value());
+      if (live != live_.end() && live->second.id == block.id &&
+          active.contains(block.address.value())) {
+        block.size = active[block.address.value()]->size;
+        block.stack = active[block.address.value()]->stack;
+      }
+    }
+    for (const RecordedSegment& segment : device_->segments) {
+      for (const RecordedBlock& block : segment.blocks) {
+        if (block.state != BlockState::inactive && !live_.contains(block.address.value())) {
+          older_.push_back({block.address, block.requested, block.size,
+                            new_allocation(block.address), block.stack});
+        }
+      }
+    }
+    for (const auto& [address, live] : live_) {
+      contradicted += active.contains(address) ? 0U : 1U;
+    }
+    if (contradicted != 0) {
+      trace_.report.problems.push_back(
+          fmt::format("{} blocks are live after the last entry but not active in the final "
+                      "segments: the entries and the segments are not of the same moment",
+                      contradicted));
+    }
+  }
+
+  void note_implicit_frees() {
+    if (trace_.report.implicit_frees != 0) {
+      trace_.report.problems.push_back(
+          fmt::format("{} allocations at addresses that were still live: entries are missing in "
+                      "the middle",
+                      trace_.report.implicit_frees));
+    }
+  }
+
+  /// A ring buffer that was overwritten shows by its round length; a recording that began late
+  /// shows by older blocks. Either way the start of the story is missing.
+  void note_truncation() {
+    const std::size_t n = device_->entries.size();
+    trace_.report.truncated |= n >= 1000 && n % 1000 == 0;
+    trace_.report.truncated |=
+        trace_.report.initial_blocks != 0 || !trace_.initial.segments.empty();
+  }
+
+  void fill_stream_handles() {
+    std::vector<std::uint64_t> handles = device_->stream_handles;
+    while (handles.size() < synthetic_.end()) {
+      handles.push_back(handles.empty() ? 0 : handles.back() + 1);
+    }
+    if (handles.empty()) {
+      handles.push_back(0);
+    }
+    trace_.requests.stream_handles = std::move(handles);
+  }
+
+  const RecordedDevice* device_;
+  const Settings* settings_;
+  SyntheticStreams synthetic_;
+  std::vector<PrivateRange> private_ranges_;
+  boost::unordered_flat_map<std::uint64_t, Live> live_;
+  std::vector<OlderBlock> older_;
+  Pending pending_;
+  PoolId session_;
+  std::size_t waiting_ = 0;   ///< deferred frees that have not completed
+  std::size_t consumed_ = 0;  ///< entries looked at
+  std::size_t emitted_ = 0;   ///< entries that events account for
+  DerivedTrace trace_;
+};
+
+}  // namespace
+
+DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& device,
+                             const Settings& settings) {
+  if (device.entries.size() >= std::numeric_limits<std::uint32_t>::max()) {
+    throw InputError("", fmt::format("device_traces[{}]", device.index),
+                     "more than 4294967294 entries", "split the recording");
+  }
+  DerivedTrace trace = Derivation(device, settings).run();
+  trace.requests.tables = recording.tables;
+  return trace;
+}
+
+}  // namespace highwater

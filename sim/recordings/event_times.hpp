@@ -1,0 +1,46 @@
+// When the events of a trace happened, as far as anybody knows.
+//
+// A recording of PyTorch 2.2 or later has a time for each entry; requests derived from it take the
+// time of the last entry that they account for. Everything else counts events: one microsecond
+// each, from a fixed moment on, so that two runs write the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/recordings/derivation.hpp"
+
+namespace highwater {
+
+class EventTimes {
+ public:
+  /// Event i happens i microseconds after kOrigin.
+  EventTimes() = default;
+
+  /// `times` of events 0, 1, ... in microseconds; made non-decreasing.
+  explicit EventTimes(std::vector<std::int64_t> times);
+
+  [[nodiscard]] std::int64_t of(std::size_t event) const {
+    if (times_.empty()) {
+      return kOrigin + static_cast<std::int64_t>(event);
+    }
+    return event < times_.size() ? times_[event] : times_.back();
+  }
+
+  [[nodiscard]] bool are_recorded() const { return !times_.empty(); }
+
+  /// 2020-09-13 12:26:40 UTC, a round number of microseconds.
+  static constexpr std::int64_t kOrigin = 1'600'000'000'000'000;
+
+ private:
+  std::vector<std::int64_t> times_;
+};
+
+/// The times of the events of `trace`, which is `derived.requests` or made from it by
+/// with_baseline: events that were put in take the time of the one before. Counted where `device`
+/// has an entry without a time.
+EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
+                    const RecordedDevice& device);
+
+}  // namespace highwater

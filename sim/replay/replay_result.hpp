@@ -1,0 +1,63 @@
+// What a replay found, as data. Printing is someone else's job (tools/).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "allocator/memory_map.hpp"
+#include "allocator/out_of_memory.hpp"
+#include "allocator/statistics.hpp"
+#include "sim/replay/decision_log.hpp"
+#include "sim/replay/fragmentation.hpp"
+#include "sim/replay/timeline.hpp"
+#include "traces/units.hpp"
+
+namespace highwater {
+
+/// The four curves that describe an allocator from outside, at one moment or as peaks.
+struct Usage {
+  Bytes requested;  ///< asked for by the program, over active blocks
+  Bytes allocated;  ///< blocks handed out
+  Bytes active;     ///< the same plus blocks that wait for other streams
+  Bytes reserved;   ///< taken from the device
+
+  bool operator==(const Usage&) const = default;
+};
+
+struct ReplayCounts {
+  std::uint64_t allocs = 0;        ///< allocation requests
+  std::uint64_t frees = 0;         ///< free requests
+  std::uint64_t device_alloc = 0;  ///< segments allocated and ranges mapped
+  std::uint64_t device_free = 0;   ///< segments freed and ranges unmapped
+  std::uint64_t segment_map = 0;
+  std::uint64_t segment_unmap = 0;
+  std::uint64_t alloc_retries = 0;
+  std::uint64_t ooms = 0;
+};
+
+/// One failed allocation of the replay.
+struct OomRecord {
+  std::uint64_t operation = 0;
+  OutOfMemory account;
+};
+
+struct ReplayResult {
+  Usage peak;              ///< highest values of the whole run, each at its own moment
+  Usage at_peak_reserved;  ///< after the operation that first reached the highest reserved
+  Usage final;
+  ReplayCounts counts;
+  Fragmentation fragmentation;
+  Statistics statistics;
+  MemoryMap map;                ///< the state after the last event
+  std::vector<OomRecord> ooms;  ///< the first kMaxOomRecords in full
+  Timeline timeline;
+  std::vector<NumberedDecision> decisions;  ///< if they were to be kept
+  std::uint64_t operations = 0;
+  std::uint64_t refused_empty_caches = 0;
+
+  static constexpr std::size_t kMaxOomRecords = 16;
+};
+
+}  // namespace highwater

@@ -1,0 +1,38 @@
+// Watches an allocator after every operation: exact peaks, the moment of the highest reserved, and
+// the timeline.
+#pragma once
+
+#include "allocator/caching_allocator.hpp"
+#include "sim/replay/replay_result.hpp"
+#include "sim/replay/timeline.hpp"
+
+namespace highwater {
+
+class UsageTracker {
+ public:
+  /// The state right now is the first one; `allocator` must outlive the tracker.
+  explicit UsageTracker(const CachingAllocator& allocator);
+
+  /// To be called after every operation.
+  void observe();
+  /// To be called before the statistics' peaks are reset, which would lose them.
+  void before_reset();
+
+  /// Fills the peaks and the timeline of `result`.
+  void finish(ReplayResult& result);
+
+ private:
+  [[nodiscard]] Bytes peak(Stat stat) const;
+  void raise_peaks();
+
+  const CachingAllocator* allocator_;
+  Usage peak_;
+  Usage at_peak_reserved_;
+  Bytes highest_reserved_;
+  Timeline timeline_;
+};
+
+/// The current values of the four curves.
+Usage usage_of(const Statistics& statistics);
+
+}  // namespace highwater

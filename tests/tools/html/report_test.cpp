@@ -1,0 +1,99 @@
+// Command line: `report`: the page's data agrees with the replay and stays data whatever is in it.
+// How the page behaves is tested in a browser (tests/report).
+#include <filesystem>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
+#include "tools/html/report_page.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace {
+
+const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake/";
+
+std::string page_of(Arguments arguments) {
+  arguments.insert(arguments.begin(), "report");
+  arguments.insert(arguments.end(), {"--output", "-"});
+  const CommandRun result = run(arguments);
+  CAPTURE(result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  return result.out;
+}
+
+boost::json::object data_in(const std::string& page) {
+  const std::string_view before = R"(<script type="application/json" id="report-data">)";
+  const std::size_t begin = page.find(before) + before.size();
+  return boost::json::parse(page.substr(begin, page.find("</script>", begin) - begin)).as_object();
+}
+
+std::int64_t sum(const boost::json::array& list, std::string_view key) {
+  std::int64_t total = 0;
+  for (const auto& part : list) {
+    total += part.at(key).to_number<std::int64_t>();
+  }
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("report: text inside the data cannot end the script it stands in", "[cli][report]") {
+  const std::string hostile =
+      "</script><script>alert(1)</script><!-- & \xE2\x80\xA8 \xE2\x80\xA9 \"";
+  const boost::json::object data{{"site", hostile}};
+  const std::string json = page_json(data);
+  CHECK_THAT(json, !Contains("<") && !Contains(">") && !Contains("&"));
+  CHECK_THAT(json, !Contains("\xE2\x80\xA8") && !Contains("\xE2\x80\xA9"));
+  CHECK(boost::json::parse(json).at("site").as_string() == hostile);
+  CHECK_THAT(report_page(data), !Contains("<script>alert"));
+}
+
+TEST_CASE("report: what looks like a placeholder in the data stays as it is", "[cli][report]") {
+  const boost::json::object data{{"title", "{{nonce}} {{data}} {{file d3.js}}"}};
+  CHECK(data_in(report_page(data)).at("title").as_string() == "{{nonce}} {{data}} {{file d3.js}}");
+}
+
+TEST_CASE("report: the figures are those of replay", "[cli][report]") {
+  const std::string file = kRecorded + "gpt2-fp32-varlen-expandable-limit2700.hwt.xz";
+  const auto data = data_in(page_of({file}));
+  const auto replay = json_of("replay " + file).at("devices").at(0).as_object();
+  for (const std::string key : {"requested", "allocated", "active", "reserved"}) {
+    CHECK(data.at("peaks").at(key) == replay.at("peak").at(key + "_bytes"));
+  }
+  CHECK(data.at("ooms") == replay.at("ooms"));
+  CHECK(data.at("operations") == replay.at("events").at("replayed"));
+}
+
+TEST_CASE("report: the maps add up to the curves", "[cli][report]") {
+  const auto data = data_in(page_of(words("--model gpt2 --seq 64 --steps 2")));
+  REQUIRE(data.at("moments").as_array().size() >= 3);
+  for (const auto& moment : data.at("moments").as_array()) {
+    const auto& map = moment.at("map");
+    const auto& rows = map.at("rows").as_array();
+    const auto& rests = map.at("rests").as_array();
+    const auto& usage = moment.at("usage");
+    CHECK(sum(rows, "size") + sum(rests, "size") == usage.at("reserved").to_number<std::int64_t>());
+    CHECK(sum(rows, "active") + sum(rests, "active") ==
+          usage.at("allocated").to_number<std::int64_t>());
+  }
+}
+
+TEST_CASE("report: the same input gives the same bytes", "[cli][report]") {
+  const Arguments plan = words("--model gpt2 --seq 64 --steps 2 --capacity 1GiB");
+  CHECK(page_of(plan) == page_of(plan));
+}
+
+TEST_CASE("report: wrong use is refused, and nothing is written", "[cli][report]") {
+  const test::TempDir folder;
+  const std::string output = (folder.path() / "report.html").string();
+  CHECK(run({"report", "--output", output}).code == ExitCode::usage);
+  CHECK(run({"report", kRecorded + "none.pickle", "--output", output}).code == ExitCode::bad_input);
+  CHECK(run({"report", kRecorded + "gpt2-fp32-varlen-expandable-limit2700.hwt.xz", "--alloc-conf",
+             "nonsense:1", "--output", output})
+            .code == ExitCode::usage);
+  CHECK_FALSE(std::filesystem::exists(output));
+}

@@ -1,0 +1,104 @@
+"""The examples of tools/record/examples and ways to end a script, run under the recorder with a real PyTorch.
+
+examples_test.py LIBRARIES [--python PYTHON] [--only NAME,...]
+
+LIBRARIES: folder with cuda12/ and cuda13/. Without a PyTorch for CUDA in PYTHON the test is skipped (exit status 4).
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "tools" / "record" / "examples"
+SKIPPED = 4
+LAUNCHER = ["-m", "torch.distributed.run", "--nproc-per-node", "8"]
+DISTRIBUTED = {"HIGHWATER_RECORD_WORLD_SIZE": "8", "WORLD_SIZE": "8", "RANK": "0", "LOCAL_RANK": "0",
+               "LOCAL_WORLD_SIZE": "8", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "FAKE_CUDA_DEVICES": "8"}
+THREE_STEPS = {"HIGHWATER_RECORD_STEPS": "3"}
+ALLOCATE = "import torch\nx = torch.zeros(4, device='cuda')\n"
+
+# name: (arguments of Python, environment, what the status says of the end)
+RUNS = {
+    "plain loop": ([str(EXAMPLES / "loop.py")], THREE_STEPS, {"ended": "steps", "steps": 3}),
+    "Trainer": ([str(EXAMPLES / "trainer.py")], THREE_STEPS, {"ended": "steps", "steps": 3}),
+    "DDP": (LAUNCHER + [str(EXAMPLES / "ddp.py")], THREE_STEPS, {"ended": "steps", "steps": 3}),
+    "FSDP2": ([str(EXAMPLES / "fsdp2.py")], {**THREE_STEPS, **DISTRIBUTED}, {"ended": "steps", "steps": 3}),
+    "exception": (["-c", ALLOCATE + "raise ValueError('why')"], {}, {"ended": "error", "error": "ValueError: why"}),
+    "sys.exit": (["-c", ALLOCATE + "import sys; sys.exit(5)"], {}, {"ended": "exit", "error": None}),
+    "os._exit": (["-c", ALLOCATE + "import os; os._exit(5)"], {}, {"ended": "exit", "error": None}),
+    "out of memory": (["-c", ALLOCATE + "torch.empty(1 << 40, device='cuda')"], {}, {"ended": "oom"}),
+    # Started in the background of a shell, Python ignores SIGINT: hence the handler.
+    "Ctrl-C": (["-c", ALLOCATE + "import os, signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+                "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)"], {}, {"ended": "interrupted"}),
+    "SIGTERM": (["-c", ALLOCATE + "import os, signal, time; os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)"], {},
+                {"ended": "terminated"}),
+    "SIGHUP": (["-c", ALLOCATE + "import os, signal, time; os.kill(os.getpid(), signal.SIGHUP); time.sleep(9)"], {},
+               {"ended": "terminated"}),
+    "segmentation fault": (["-c", ALLOCATE + "import ctypes; ctypes.string_at(0)"], {}, {"ended": "crash"}),
+    "its own history": (["-c", "import torch\nfrom torch.cuda import memory\nmemory._record_memory_history()\n"
+                         "x = torch.zeros(4, device='cuda'); memory._record_memory_history(enabled=None)"], {},
+                        {"ended": "exit", "entries": 2}),
+    "forked child": (["-c", ALLOCATE + "import os\nif os.fork() == 0: os._exit(0)\nos.wait()"], {},
+                     {"ended": "exit", "entries": 2}),
+}
+
+
+def run(arguments, name, folder):
+    """The events of the status file."""
+    python_arguments, settings, _ = RUNS[name]
+    environment = {
+        **os.environ, "PYTHONPATH": str(ROOT / "tools/record/python"), "PYTHONDONTWRITEBYTECODE": "1",
+        "HF_HUB_OFFLINE": "1", "HIGHWATER_RECORD_STATUS": str(folder / "status"),
+        "HIGHWATER_RECORD_OUTPUT": str(folder / "run.pickle"),
+        "HIGHWATER_RECORD_LIBRARIES": str(arguments.libraries.resolve()), **settings,
+    }
+    done = subprocess.run([arguments.python, *python_arguments], env=environment, cwd=folder, capture_output=True,
+                          text=True, check=False)
+    status = folder / "status"
+    events = [json.loads(line) for line in status.read_text().splitlines()] if status.exists() else []
+    return events, done.stderr
+
+
+def problem(arguments, name):
+    """What is wrong with a run, or None."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        events, errors = run(arguments, name, folder)
+        written = [event for event in events if event["event"] == "written"]
+        if len(written) != 1 or not (folder / "run.pickle").exists():
+            return f"{len(written)} snapshots written\n{errors[-2000:]}"
+        return next((f"{fact} is {written[0][fact]!r}, not {value!r}" for fact, value in RUNS[name][2].items()
+                     if written[0][fact] != value), None)
+
+
+def importable(arguments, module):
+    probe = f"import importlib.util as u, sys; sys.exit(u.find_spec('{module}') is None)"
+    return subprocess.run([arguments.python, "-c", probe], check=False, capture_output=True).returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", type=pathlib.Path)
+    parser.add_argument("--python", default=os.environ.get("HIGHWATER_TORCH_PYTHON") or sys.executable)
+    parser.add_argument("--only", default=",".join(RUNS))
+    arguments = parser.parse_args()
+    if not importable(arguments, "torch"):
+        print(f"skipped: {arguments.python} has no PyTorch; HIGHWATER_TORCH_PYTHON names one that has")
+        return SKIPPED
+    failed = 0
+    for name in arguments.only.split(","):
+        if name == "Trainer" and not (importable(arguments, "transformers") and importable(arguments, "accelerate")):
+            print("Trainer: skipped, transformers or accelerate is not installed")
+            continue
+        found = problem(arguments, name)
+        failed += found is not None
+        print(f"{name}: {found or 'ok'}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

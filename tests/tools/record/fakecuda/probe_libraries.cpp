@@ -1,0 +1,143 @@
+// The libraries above the runtime.
+#include <string>
+
+#include "tests/tools/record/fakecuda/cuda_api.hpp"
+#include "tests/tools/record/fakecuda/probe.hpp"
+
+namespace highwater::fakecuda_probe {
+namespace {
+
+int find(const char* name, void** function) {
+  int status = -1;
+  cudaGetDriverEntryPointByVersion(name, function, FAKECUDA_MAJOR * 1000, 0, &status);
+  return status;
+}
+
+}  // namespace
+
+void entry_points() {
+  void* found = nullptr;
+  say("cuMemCreate %d", find("cuMemCreate", &found));
+  say("the linked one %d", found == reinterpret_cast<void*>(&cuMemCreate));
+  say("cuMemGetAddressRange %d", find("cuMemGetAddressRange", &found));
+  say("cuNoSuchFunction %d", find("cuNoSuchFunction", &found));
+  say("null %d", found == nullptr);
+}
+
+void cublas() {
+  void* handle = nullptr;
+  abi::Handle stream = 0;
+  std::uint64_t address = 0;
+  const int value = 9;
+  int read = -1;
+  cublasCreate_v2(&handle);
+  cublasSetStream_v2(handle, 0x10000);
+  cublasGetStream_v2(handle, &stream);
+  say("stream %llx", static_cast<unsigned long long>(stream));
+  cudaMalloc(&address, kMiB);
+  cudaMemcpy(pointer(address), &value, sizeof value, 1);
+  say("gemm %d", cublasSgemm_v2());
+  cudaMemcpy(&read, pointer(address), sizeof read, 2);
+  say("known before, now %d", read);
+  say("launches %llu", fakecuda_launches());
+  cublasDestroy_v2(handle);
+}
+
+// An LSTM of two layers, 10 inputs and 20 hidden units.
+void cudnn() {
+  constexpr int kLstm = 2, kDoubleBias = 2, kOneDirection = 0, kFloat = 0;
+  void *rnn = nullptr, *matrix = nullptr;
+  cudnnCreateRNNDescriptor(&rnn);
+  cudnnSetRNNDescriptor_v8(rnn, 0, kLstm, kDoubleBias, kOneDirection, 0, kFloat, kFloat, 0, 10, 20,
+                           20, 2, nullptr, 0);
+  std::size_t bytes = 0;
+  cudnnGetRNNWeightSpaceSize(nullptr, rnn, &bytes);
+  say("weights %zu", bytes);
+  cudnnCreateTensorDescriptor(&matrix);
+  std::uint64_t matrix_at = 0, bias_at = 0;
+  cudnnGetRNNWeightParams(nullptr, rnn, 1, bytes, 0x1000, 4, matrix, &matrix_at, nullptr, &bias_at);
+  int type = 0, dimensions = 0, size[3] = {}, stride[3] = {};
+  cudnnGetTensorNdDescriptor(matrix, 3, &type, &dimensions, size, stride);
+  say("state matrix of layer 1: %d x %d at %llu, bias at %llu", size[1], size[2],
+      static_cast<unsigned long long>(matrix_at - 0x1000),
+      static_cast<unsigned long long>(bias_at - 0x1000));
+  cudnnDestroyTensorDescriptor(matrix);
+  cudnnDestroyRNNDescriptor(rnn);
+}
+
+// What cuDNN's frontend asks of an engine's configuration before it builds a plan.
+void cudnn_graph() {
+  constexpr int kEngineConfig = 3, kWorkspaceSize = 303, kSharedMemory = 304;
+  constexpr int kInt64 = 3, kInt32 = 23;
+  void* config = nullptr;
+  std::int64_t count = 0, workspace = -1;
+  std::int32_t shared[] = {-1, -1};
+  cudnnBackendCreateDescriptor(kEngineConfig, &config);
+  cudnnBackendGetAttribute(config, kWorkspaceSize, kInt64, 1, &count, &workspace);
+  say("%d workspace %lld", static_cast<int>(count), static_cast<long long>(workspace));
+  cudnnBackendGetAttribute(config, kSharedMemory, kInt32, 1, &count, shared);
+  say("%d shared memory %d, behind it %d", static_cast<int>(count), shared[0], shared[1]);
+  cudnnBackendDestroyDescriptor(config);
+}
+
+void nccl() {
+  NcclUniqueId id;
+  void* communicator = nullptr;
+  int size = 0, rank = 0, read = -1;
+  std::uint64_t address = 0;
+  const int value = 4;
+  ncclGetUniqueId(&id);
+  say("init %d", ncclCommInitRank(&communicator, 8, id, 3));
+  ncclCommCount(communicator, &size);
+  ncclCommUserRank(communicator, &rank);
+  say("rank %d of %d", rank, size);
+  cudaMalloc(&address, kMiB);
+  cudaMemcpy(pointer(address), &value, sizeof value, 1);
+  constexpr int kInt32 = 2;
+  ncclAllGather(address, address + 1024, 1, kInt32, communicator, 0);
+  cudaMemcpy(&read, pointer(address + 1024 + 4 * 7), sizeof read, 2);
+  say("from the last rank %d", read);
+  // A gather made of broadcasts: the others send what this rank sends, also those before it.
+  cudaMemcpy(pointer(address), &value, sizeof value, 1);
+  ncclGroupStart();
+  for (int root = 0; root < 8; ++root) {
+    const std::uint64_t output = address + 2048 + 4 * static_cast<std::uint64_t>(root);
+    ncclBroadcast(root == rank ? address : output, output, 1, kInt32, root, communicator, 0);
+  }
+  ncclGroupEnd();
+  int gathered[2] = {};
+  cudaMemcpy(&gathered[0], pointer(address + 2048), sizeof read, 2);
+  cudaMemcpy(&gathered[1], pointer(address + 2048 + 4 * 7), sizeof read, 2);
+  say("from the first %d and the last %d", gathered[0], gathered[1]);
+  void* part = nullptr;
+  fakecuda_announce_split(1, 4);
+  ncclCommSplit(communicator, 0, 0, &part, nullptr);
+  ncclCommCount(part, &size);
+  ncclCommUserRank(part, &rank);
+  say("announced: rank %d of %d", rank, size);
+  ncclCommDestroy(part);
+  ncclCommSplit(communicator, 0, 0, &part, nullptr);
+  ncclCommCount(part, &size);
+  say("not announced: %d ranks", size);
+  ncclCommDestroy(part);
+  ncclCommDestroy(communicator);
+}
+
+void unmodelled() {
+  void* context = nullptr;
+  int size = -1;
+  cublasSgemm_v2();
+  cuTensorMapEncodeTiled();
+  cuGreenCtxCreate(&context, nullptr, 0, 0);
+  cusolverDnSgetrf_bufferSize(nullptr, 1, 1, nullptr, 1, &size);
+  cusolverDnSgetrf_bufferSize(nullptr, 1, 1, nullptr, 1, &size);
+  say("size %d context %d", size, context != nullptr);
+  std::string text(fakecuda_unmodelled(nullptr, 0) + 1, '\0');
+  say("length %zu", fakecuda_unmodelled(text.data(), text.size()));
+  std::printf("%s", text.c_str());
+  char start[6];
+  fakecuda_unmodelled(start, sizeof start);
+  say("%s", start);
+}
+
+}  // namespace highwater::fakecuda_probe

@@ -1,0 +1,282 @@
+"""The Python side of `highwater record`, as far as it goes without torch: a stand-in package plays torch's part."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import types
+import unittest
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "record" / "python"
+sys.path.insert(0, str(PACKAGE))
+
+from highwater_record import (  # noqa: E402
+    answers_text, distributed, launchers, libraries, recorder, required_releases, settings, splits, status)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self._temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self._temporary.cleanup)
+        self.folder = pathlib.Path(self._temporary.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    def options(self, **environment):
+        values = {"HIGHWATER_RECORD_STATUS": str(self.folder / "status"), **environment}
+        return settings.from_environment(values)
+
+    def events(self):
+        path = self.folder / "status"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def run_python(self, script, *, torch_version, extra_path=()):
+        """A Python process under the recorder, with a package that calls itself torch."""
+        self.write("site/torch/version.py", torch_version)
+        self.write("site/torch/__init__.py", "print('torch runs')")
+        self.write("script.py", script)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(PACKAGE), *map(str, extra_path), str(self.folder / "site")]),
+            "HIGHWATER_RECORD_STATUS": str(self.folder / "status"),
+            "HIGHWATER_RECORD_LIBRARIES": str(self.folder / "libraries"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return subprocess.run([sys.executable, str(self.folder / "script.py")], env=environment, text=True,
+                              capture_output=True, check=False)
+
+
+class WhichTorch(Folder):
+    def test_a_build_without_cuda_is_refused_before_it_runs(self):
+        run = self.run_python("import torch", torch_version="""
+            __version__ = '2.6.0+cpu'
+            cuda: Optional[str] = None
+            hip: Optional[str] = None
+            """)
+        self.assertEqual(run.returncode, 3)
+        self.assertIn("built without CUDA", run.stderr)
+        self.assertNotIn("torch runs", run.stdout)
+        self.assertEqual([event["event"] for event in self.events()], ["refused"])
+
+    def test_rocm_old_releases_and_other_cuda_versions_are_refused_with_a_reason(self):
+        for version, reason in (
+                ("__version__ = '2.6.0+rocm6.2'\ncuda = None\nhip = '6.2'", "ROCm"),
+                ("__version__ = '2.1.0+cu121'\ncuda = '12.1'\nhip = None", "too old"),
+                ("__version__ = '2.6.0+cu118'\ncuda = '11.8'\nhip = None", "CUDA 11.8")):
+            run = self.run_python("import torch", torch_version=version)
+            self.assertEqual(run.returncode, 3, version)
+            self.assertIn(reason, run.stderr)
+
+    def test_the_build_is_read_as_pytorch_writes_it(self):
+        self.write("torch/version.py", """
+            from typing import Optional
+            __all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip']
+            __version__ = '2.15.0+cu132'
+            debug = False
+            cuda: Optional[str] = '13.2'
+            hip: Optional[str] = None
+            """)
+        self.assertEqual(libraries._build(str(self.folder / "torch")), ("2.15.0+cu132", "13.2", None))
+
+    def test_the_fake_libraries_are_of_the_releases_that_a_wheel_wants(self):
+        self.write("torch/version.py", "")
+        self.write("torch-2.6.0.dist-info/METADATA", """\
+            Requires-Dist: nvidia-cudnn-cu12 (==9.1.0.70) ; platform_system == "Linux"
+            Requires-Dist: nvidia-nccl-cu12==2.21.5; platform_system == "Linux"
+            Requires-Dist: nvidia-nvtx-cu12==12.4.127
+            """)
+        environment = {"FAKE_NCCL_VERSION": "1"}
+        required_releases.announce(str(self.folder / "torch"), environment)
+        self.assertEqual(environment, {"FAKE_NCCL_VERSION": "1", "FAKE_CUDNN_VERSION": "90100"})
+        required_releases.announce(str(self.folder / "elsewhere" / "torch"), environment)
+
+    def test_a_script_without_torch_runs_as_ever(self):
+        run = self.run_python("print('done')", torch_version="")
+        self.assertEqual((run.returncode, run.stdout), (0, "done\n"))
+        self.assertEqual(self.events(), [])
+
+
+class Start(Folder):
+    def test_a_sitecustomize_that_is_stood_in_front_of_runs_too(self):
+        self.write("own/sitecustomize.py", "print('own sitecustomize')")
+        run = self.run_python("import sitecustomize\nprint(sitecustomize.__file__)", torch_version="",
+                              extra_path=[self.folder / "own"])
+        self.assertEqual(run.stdout.splitlines(), ["own sitecustomize", str(self.folder / "own/sitecustomize.py")])
+
+    def test_functions_run_before_and_after_an_import_once(self):
+        self.write("site/module.py", "print('import')")
+        run = self.run_python("""
+            from highwater_record import after_import
+            after_import.before("module", lambda: print("before"))
+            after_import.after("module", lambda module: print("after", module.__name__))
+            import module
+            import importlib
+            importlib.reload(module)
+            """, torch_version="")
+        self.assertEqual(run.stdout.splitlines(), ["before", "import", "after module", "import"], run.stderr)
+
+
+class Launchers(Folder):
+    def test_a_launcher_becomes_the_one_rank(self):
+        options = self.options(HIGHWATER_RECORD_RANK="9")
+        environment = {}
+        launchers.become_rank(options, 16, environment)
+        self.assertEqual((environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"],
+                          environment["GROUP_RANK"], environment["FAKE_CUDA_DEVICES"]), ("9", "16", "1", "1", "8"))
+
+    def test_the_users_world_counts_more_than_the_launchers(self):
+        environment = {}
+        launchers.become_rank(self.options(HIGHWATER_RECORD_WORLD_SIZE="64"), 8, environment)
+        self.assertEqual(environment["WORLD_SIZE"], "64")
+
+    def test_spawn_runs_the_function_here(self):
+        module = type(sys)("spawn")
+        launchers.spawn_one_rank(module, self.options())
+        calls = []
+        saved = dict(os.environ)
+        try:
+            module.spawn(lambda rank, word: calls.append((rank, word, os.environ["WORLD_SIZE"])), ("a",), nprocs=4)
+        finally:
+            os.environ.clear()
+            os.environ.update(saved)
+        self.assertEqual(calls, [(0, "a", "4")])
+
+
+class Output(Folder):
+    def test_the_first_process_gets_the_name(self):
+        options = self.options(HIGHWATER_RECORD_OUTPUT="run.pickle")
+        self.assertEqual(recorder._claim(options), "run.pickle")
+        self.assertEqual(recorder._claim(options), f"run-{os.getpid()}.pickle")
+
+    def test_equal_stacks_become_one_list(self):
+        frame = {"filename": "a.py", "line": 1, "name": "f"}
+        snapshot = {"device_traces": [[{"frames": [frame]}, {"frames": [frame]}]],
+                    "segments": [{"frames": [], "blocks": [{"frames": [frame]}]}]}
+        recorder._share_frames(snapshot)
+        first, second = snapshot["device_traces"][0]
+        self.assertIs(first["frames"], second["frames"])
+        self.assertIs(first["frames"], snapshot["segments"][0]["blocks"][0]["frames"])
+
+    def test_a_name_never_stands_for_half_a_file(self):
+        path = self.folder / "run.pickle"
+        with self.assertRaises(Exception):
+            recorder._save({"not picklable": lambda: None}, str(path))
+        self.assertFalse(path.exists())
+
+    def test_what_happened_is_kept_line_by_line(self):
+        options = self.options()
+        status.tell(options, "loaded", release="2.6.0")
+        status.tell(options, "started")
+        self.assertEqual([(e["event"], e.get("release")) for e in self.events()], [("loaded", "2.6.0"), ("started", None)])
+
+
+    def test_a_process_that_allocated_nothing_leaves_the_name_to_others(self):
+        options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
+        for entries, event in (([], "nothing"), ([{"action": "alloc", "frames": []}], "written")):
+            recording = recorder.Recorder(StandInTorch(entries), options)
+            recording._owner = os.getpid()
+            recording._control = StandInControl()
+            recording.write("exit")
+            self.assertEqual(self.events()[-1]["event"], event)
+        self.assertEqual(self.events()[-1]["output"], str(self.folder / "run.pickle"))
+
+    def test_an_allocator_without_a_history_is_refused(self):
+        options = self.options()
+        torch = StandInTorch([])
+        recorder._require_history(torch, options)
+        self.assertEqual(self.events(), [])
+        torch.cuda.memory.get_allocator_backend = lambda: "cudaMallocAsync"
+        with self.assertRaises(SystemExit) as refused, contextlib.redirect_stderr(io.StringIO()):
+            recorder._require_history(torch, options)
+        self.assertEqual(refused.exception.code, 3)
+        self.assertEqual(self.events()[-1]["event"], "refused")
+        self.assertIn("cudaMallocAsync", self.events()[-1]["reason"])
+
+
+class StandInTorch:
+    __version__ = "2.6.0"
+    version = types.SimpleNamespace(cuda="12.4")
+
+    def __init__(self, entries):
+        snapshot = {"device_traces": [entries], "segments": []}
+        memory = types.SimpleNamespace(_snapshot=lambda: snapshot, get_allocator_backend=lambda: "native")
+        self.cuda = types.SimpleNamespace(memory=memory, OutOfMemoryError=MemoryError)
+
+
+class StandInControl:
+    fakecuda_launches = fakecuda_reads = staticmethod(lambda: 0)
+    fakecuda_unmodelled = staticmethod(lambda text, size: 0)
+
+
+class Libraries(unittest.TestCase):
+    def test_what_others_need_is_loaded_first(self):
+        names = ["libcublas.so.12", "libcuda.so.1", "libcudart.so.12", "libfakecuda.so.1", "libnccl.so.2"]
+        self.assertEqual(sorted(names, key=libraries._place_in_order),
+                         ["libfakecuda.so.1", "libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libnccl.so.2"])
+
+    def test_an_empty_variable_is_none(self):
+        self.assertEqual(settings.from_environment({"HIGHWATER_RECORD_WORLD_SIZE": ""}).world_size, 0)
+
+
+class Groups(unittest.TestCase):
+    def test_a_given_store_is_replaced(self):
+        started = []
+
+        def init_process_group(backend=None, timeout=None, store=None, device_id=None):
+            started.append((backend, store, device_id))
+
+        c10d = types.SimpleNamespace(init_process_group=init_process_group)
+        distributed._adapt_start(c10d, lambda: "absent")
+        c10d.init_process_group("nccl", store="the script's", device_id=3)
+        c10d.init_process_group("nccl")
+        self.assertEqual(started, [("nccl", "absent", 3), ("nccl", None, None)])
+
+    def test_a_group_is_announced_while_it_is_made(self):
+        announced = []
+        control = types.SimpleNamespace(fakecuda_announce_split=lambda *place: announced.append(place))
+        group = type("ProcessGroup", (), {"rank": lambda self: 5, "split_group": lambda self, ranks: list(announced)})
+        c10d = types.SimpleNamespace(ProcessGroup=group,
+                                     _new_process_group_helper=lambda size, rank, name: list(announced))
+        kept, libraries.control = libraries.control, lambda options: control
+        try:
+            splits.announce(c10d, None)
+            self.assertEqual(c10d._new_process_group_helper(8, 3, "name"), [(3, 8)])
+            self.assertEqual(announced.pop(), (0, 0))
+            self.assertEqual(group().split_group([4, 5]), [(3, 8), (1, 2)])
+            self.assertEqual(announced.pop(), (0, 0))
+        finally:
+            libraries.control = kept
+
+    def test_a_checkpoint_of_one_share_is_accepted_by_either_kind_of_validation(self):
+        def of_2_6(plan, metadata) -> bool:
+            return False
+
+        def of_2_15(plan, metadata) -> list:
+            return ["shards are missing"]
+
+        for validate, accepted in ((of_2_6, True), (of_2_15, [])):
+            planner = types.SimpleNamespace(_validate_global_plan=validate)
+            distributed.accept_partial_plan(planner)
+            self.assertEqual(planner._validate_global_plan([], None), accepted)
+
+
+class Answers(unittest.TestCase):
+    def test_answers_are_read(self):
+        self.assertEqual(answers_text.parse("nonzero=0.25,item=3"), {"nonzero": 0.25, "item": 3.0})
+
+    def test_mistakes_are_named(self):
+        for text in ("nonzero", "loss=1", "item=x"):
+            with self.assertRaises(ValueError, msg=text):
+                answers_text.parse(text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+// Simulation against recorded truth: cases described by their plans alone, compared with what real
+// PyTorch asked for and peaked at.
+#include <cstdlib>
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+#include "tools/studies/validation/validate_run.hpp"
+
+using namespace highwater;
+
+namespace {
+
+const std::string kBundled = HIGHWATER_SOURCE "/traces/recorded/fake";
+const std::string kShared = HIGHWATER_SHARED_DATA "/truth";
+
+// Autocast frees its cache of weights in the order of a hash table of addresses.
+bool is_autocast(const CaseValidation& validation) {
+  return validation.id.find("amp") != std::string::npos;
+}
+
+void check_requests(const CaseValidation& validation) {
+  const auto& sequence = validation.sequence;
+  INFO("first difference in " << sequence.first_difference);
+  CHECK((is_autocast(validation) ? sequence.equal_from_step_1_any_free_order
+                                 : sequence.equal_from_step_1));
+}
+
+void check_peaks(const CaseValidation& validation, double tolerance) {
+  CHECK(worst_error(validation, &Usage::requested) <= tolerance);
+  CHECK(worst_error(validation, &Usage::allocated) <= tolerance);
+  CHECK(worst_error(validation, &Usage::reserved) <= tolerance);
+  CHECK(validation.ends_alike());
+}
+
+// Every seventh recording, all of them on demand.
+std::vector<CaseFiles> chosen(std::vector<CaseFiles> files) {
+  if (std::getenv("HIGHWATER_ALL_RECORDINGS") != nullptr) {
+    return files;
+  }
+  std::vector<CaseFiles> some;
+  for (std::size_t i = 0; i < files.size(); i += 7) {
+    some.push_back(files[i]);
+  }
+  return some;
+}
+
+}  // namespace
+
+TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth]") {
+  const auto cases = validate_cases(find_cases(kBundled), [](std::size_t) {});
+  REQUIRE(cases.size() >= 20);
+  for (const auto& validation : cases) {
+    CAPTURE(validation.id, validation.unsupported_reason);
+    CHECK(validation.is_simulated());
+    check_requests(validation);
+    check_peaks(validation, 1e-12);
+  }
+}
+
+TEST_CASE("truth: the plainest cases are equal from the first request on", "[cli][truth]") {
+  for (const std::string id : {"gpt2-fp32-sdpa", "gpt2-bf16-sdpa", "gpt2-fp32-eager",
+                               "llama-160m-fp32", "llama-160m-bf16-eager"}) {
+    const auto files = case_files(kBundled + "/" + id + ".json.xz");
+    REQUIRE(files.has_value());
+    CAPTURE(id);
+    CHECK(validate_case(*files).sequence.equal);
+  }
+}
+
+TEST_CASE("truth: recordings are met within 5 % of reserved at worst", "[cli][truth]") {
+  if (!std::filesystem::exists(kShared)) {
+    WARN("skipped: shared data absent");
+    return;
+  }
+  std::vector<CaseValidation> simulated;
+  for (auto& validation : validate_cases(chosen(find_cases(kShared)), [](std::size_t) {})) {
+    if (validation.is_simulated()) {
+      simulated.push_back(std::move(validation));
+    }
+  }
+  REQUIRE(simulated.size() >= 40);
+  for (const auto figure : {&Usage::allocated, &Usage::reserved}) {
+    const ErrorSummary errors = summarise_errors(simulated, figure);
+    CHECK(errors.median <= 0.0001);
+    CHECK(errors.p95 <= 0.001);
+    CHECK(errors.worst <= 0.05);
+  }
+}

@@ -1,0 +1,82 @@
+// Rules: an output file appears complete or not at all.
+#include "traces/formats/bytes/byte_sink.hpp"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/format_io.hpp"
+#include "tests/support/temp_dir.hpp"
+
+using namespace highwater;
+using namespace highwater::test;
+
+TEST_CASE("byte_sink: a file appears only with commit", "[traces][formats]") {
+  const TempDir dir;
+  const auto sink = open_sink(dir / "out");
+  sink->write(to_bytes("content"));
+  CHECK_FALSE(std::filesystem::exists(dir / "out"));
+  sink->commit();
+  CHECK(read_file(dir / "out") == "content");
+  CHECK(dir.file_count() == 1);
+}
+
+TEST_CASE("byte_sink: without commit nothing remains and the old file stays", "[traces][formats]") {
+  const auto name = GENERATE(as<std::string>{}, "out", "out.gz", "out.xz", "out.zst");
+  const TempDir dir;
+  write_file(dir / name, "old");
+  {
+    const auto sink = open_sink(dir / name);
+    sink->write(to_bytes(std::string(200000, 'x')));
+  }
+  CHECK(read_file(dir / name) == "old");
+  CHECK(dir.file_count() == 1);
+}
+
+TEST_CASE("byte_sink: commit replaces an older file", "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "out", "a longer old content");
+  const auto sink = open_sink(dir / "out");
+  sink->write(to_bytes("new"));
+  sink->commit();
+  CHECK(read_file(dir / "out") == "new");
+}
+
+TEST_CASE("byte_sink: a write-protected file is not replaced", "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "out", "precious");
+  ::chmod((dir / "out").c_str(), 0444);
+  CHECK_THROWS_WITH(open_sink(dir / "out"), Catch::Contains("is write-protected; choose another"));
+  CHECK(read_file(dir / "out") == "precious");
+}
+
+TEST_CASE("byte_sink: the ending of the name chooses the compression", "[traces][formats]") {
+  const auto [name, magic] =
+      GENERATE(table<std::string, std::string>({{"a.gz", "\x1f\x8b"},
+                                                {"a.xz",
+                                                 "\xfd"
+                                                 "7zXZ"},
+                                                {"a.zst", "\x28\xb5\x2f\xfd"},
+                                                {"a.t", "x"}}));
+  const TempDir dir;
+  const auto sink = open_sink(dir / name);
+  sink->write(to_bytes("x"));
+  sink->commit();
+  CHECK(read_file(dir / name).substr(0, magic.size()) == magic);
+}
+
+TEST_CASE("byte_sink: devices are written, not replaced", "[traces][formats]") {
+  const auto sink = open_sink("/dev/null");
+  sink->write(to_bytes("x"));
+  sink->commit();
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  CHECK_THROWS_WITH(open_sink("/dev/full")->write(to_bytes("x")),
+                    Catch::Contains("/dev/full: cannot be written: "));
+}
+
+TEST_CASE("byte_sink: a target where no file can be is a usage error", "[traces][formats]") {
+  const TempDir dir;
+  CHECK_THROWS_AS(open_sink(dir / "no/such/folder/out"), UsageError);
+  CHECK_THROWS_WITH(open_sink("/tmp"), "/tmp: is a directory; name a file inside it");
+  CHECK_THROWS_WITH(open_sink(""), Catch::Contains("path of the output is empty"));
+}

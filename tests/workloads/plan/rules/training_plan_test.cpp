@@ -1,0 +1,288 @@
+// The rules of a plan: what PyTorch refuses is refused, with a remedy, and all of it at once.
+#include "workloads/plan/training_plan.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <catch2/catch.hpp>
+
+#include "workloads/plan/model/presets.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace {
+
+TrainingPlan plan_of(std::string_view model) {
+  TrainingPlan plan;
+  plan.model = model_preset(model);
+  plan.seq = {128};
+  if (!supports_sdpa(plan)) {
+    plan.attention = Attention::eager;
+  }
+  return plan;
+}
+
+struct Refusal {
+  std::string_view model;
+  std::function<void(TrainingPlan&)> change;
+  std::string_view message;
+};
+
+std::vector<Refusal> refusals() {
+  using Plan = TrainingPlan&;
+  return {
+      {"gpt2", [](Plan p) { p.batch = 0; }, "batch 0: at least one sequence"},
+      {"gpt2", [](Plan p) { p.versions.transformers = "4.28"; }, "transformers: releases 4.29"},
+      {"gpt2", [](Plan p) { p.steps = 1'000'000; }, "more than 50 million requests"},
+      {"gpt2", [](Plan p) { p.seq = {}; }, "seq: every length must be at least 1"},
+      {"gpt2",
+       [](Plan p) {
+         p.seq = {128, 0};
+       },
+       "seq: every length must be at least 1"},
+      {"gpt2", [](Plan p) { p.steps = 0; }, "steps 0"},
+      {"gpt2", [](Plan p) { p.grad_accum = 0; }, "grad-accum 0"},
+      {"gpt2", [](Plan p) { p.parallel = {.dp = 2, .ddp = {.bucket_cap_mb = 0}}; },
+       "bucket-cap-mb"},
+      {"gpt2", [](Plan p) { p.parallel.event_lag = -1; }, "event-lag"},
+      {"gpt2", [](Plan p) { p.parallel.ddp.bucket_view = true; }, "DistributedDataParallel"},
+      {"gpt2", [](Plan p) { p.parallel.no_sync = true; }, "one rank has nothing to synchronize"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel.dp = 2;
+         p.optimizer.in_backward = true;
+       },
+       "before its gradient was summed"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 2, .ddp = {.static_graph = true}, .no_sync = true};
+         p.grad_accum = 2;
+       },
+       "cannot learn the graph"},
+      {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; },
+       "these are options of FSDP"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.parallel.fsdp.strategy = ShardingStrategy::hybrid_shard;
+       },
+       "give dp-replicate a number above 1"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.parallel.fsdp.replicas = 2;
+       },
+       "only hybrid_shard has copies"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.parallel.fsdp.use_orig_params = false;
+         p.lora.rank = 4;
+       },
+       "trained as a whole or not at all"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.precision = Precision::bf16;
+         p.lora.rank = 4;
+       },
+       "a flat parameter has one type"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.init = ModelInit::meta;
+       },
+       "reset_parameters"},
+      {"gpt2", [](Plan p) { p.optimizer.param_groups = 3; }, "param-groups"},
+      {"gpt2", [](Plan p) { p.dropout = 1.5; }, "dropout"},
+      {"gpt2", [](Plan p) { p.grad_clip = 0.0; }, "grad-clip"},
+      {"gpt2", [](Plan p) { p.lora.rank = -1; }, "lora: the rank"},
+      {"gpt2",
+       [](Plan p) {
+         p.checkpoint = {CheckpointKind::every_n, 0, false};
+       },
+       "every-N"},
+      {"gpt2", [](Plan p) { p.versions.torch = "2.16"; }, "torch: releases 2.0 to 2.15"},
+      {"gpt2",
+       [](Plan p) {
+         p.seq = {128, 1025};
+       },
+       "seq 1025: gpt2 learned 1024 positions and PyTorch fails beyond them; give at most 1024"},
+      {"opt-125m", [](Plan p) { p.seq = {2049}; }, "learned 2048 positions"},
+      {"gpt2", [](Plan p) { p.model_code = ModelCode::torchtitan; }, "has no gpt2 model"},
+      {"gpt2", [](Plan p) { p.experts = Experts::even; }, "no mixture of experts"},
+      {"llama-3-8b",
+       [](Plan p) {
+         p.batch = 1'000'000;
+         p.seq = {1'000'000};
+       },
+       "more than 4 PiB"},
+      {"bloom-560m", [](Plan p) { p.attention = Attention::sdpa; },
+       "only eager attention for bloom"},
+      {"gpt2", [](Plan p) { p.attention = Attention::sdpa_flash; }, "bf16 and fp16 only"},
+      {"gpt2", [](Plan p) { p.attention = Attention::sdpa_cudnn; }, "bf16 and fp16 only"},
+      {"gpt2",
+       [](Plan p) {
+         p.attention = Attention::sdpa_flash;
+         p.precision = Precision::fp16;
+         p.gpu = *find_gpu("v100-16");
+       },
+       "needs compute capability 8.0, v100-16 has 7.0"},
+      {"gpt2",
+       [](Plan p) {
+         p.attention = Attention::sdpa_efficient;
+         p.precision = Precision::amp_bf16;
+         p.gpu = *find_gpu("v100-16");
+       },
+       "bf16 needs compute capability 8.0"},
+      {"gpt2", [](Plan p) { p.checkpoint.reentrant = true; }, "nothing is checkpointed"},
+      {"gpt2",
+       [](Plan p) {
+         p.checkpoint = {CheckpointKind::selective_op, 1, true};
+       },
+       "nonreentrant implementation only"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer = {OptimizerKind::adafactor, OptimizerImpl::fused};
+       },
+       "fused CUDA kernels for adam, adamw and sgd only"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer = {OptimizerKind::adagrad, OptimizerImpl::fused};
+       },
+       "fused CUDA kernels"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer = {OptimizerKind::rmsprop, OptimizerImpl::fused};
+       },
+       "fused CUDA kernels"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer = {OptimizerKind::adamw_8bit, OptimizerImpl::foreach};
+       },
+       "one implementation"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer = {OptimizerKind::sgd, OptimizerImpl::fused};
+         p.versions.torch = "2.2";
+       },
+       "from PyTorch 2.3 on"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::adafactor;
+         p.versions.torch = "2.4";
+       },
+       "from 2.5 on"},
+      {"gpt2", [](Plan p) { p.optimizer.master_weights = true; }, "fp32 themselves"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::none;
+         p.optimizer.in_backward = true;
+       },
+       "there is no optimizer"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.in_backward = true;
+         p.grad_clip = 1.0;
+       },
+       "optimizer-in-backward with grad-clip"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.in_backward = true;
+         p.grad_accum = 2;
+       },
+       "optimizer-in-backward with grad-accum 2"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.in_backward = true;
+         p.precision = Precision::amp_fp16;
+       },
+       "GradScaler"},
+      {"gpt2",
+       [](Plan p) {
+         p.training = false;
+         p.grad_clip = 1.0;
+       },
+       "mode eval"},
+      {"gpt2",
+       [](Plan p) {
+         p.loss.kind = LossKind::fused;
+         p.keep_logits = true;
+       },
+       "makes no logits"},
+      {"gpt2", [](Plan p) { p.lora.dropout = 0.1; }, "there is no LoRA"},
+      {"gpt2",
+       [](Plan p) {
+         p.lora.rank = 8;
+         p.optimizer.param_groups = 2;
+       },
+       "second group would be empty"},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("plan: every model trains with nothing but its name and short sequences", "[plan]") {
+  for (const ModelSpec& model : model_presets()) {
+    CAPTURE(model.name);
+    CHECK(plan_problems(plan_of(model.name)) == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("plan: each refused combination is named with what to do instead", "[plan]") {
+  for (const Refusal& refusal : refusals()) {
+    TrainingPlan plan = plan_of(refusal.model);
+    refusal.change(plan);
+    CAPTURE(refusal.message);
+    const auto problems = plan_problems(plan);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems.front(), Contains(std::string(refusal.message)));
+    CHECK(problems.front().find('{') == std::string::npos);
+  }
+}
+
+TEST_CASE("plan: the borders of the rules lie where PyTorch has them", "[plan]") {
+  const auto is_fine = [](std::string_view model,
+                          const std::function<void(TrainingPlan&)>& change) {
+    TrainingPlan plan = plan_of(model);
+    change(plan);
+    const auto problems = plan_problems(plan);
+    CAPTURE(problems);
+    return problems.empty();
+  };
+  CHECK(is_fine("gpt2", [](TrainingPlan& p) { p.seq = {1024}; }));
+  CHECK(is_fine("llama-3-8b", [](TrainingPlan& p) { p.seq = {1'000'000}; }));  // rotary: no table
+  CHECK(is_fine("llama-3.1-405b", [](TrainingPlan& p) { p.seq = {131072}; }));
+  CHECK(is_fine("gpt2", [](TrainingPlan& p) {
+    p.checkpoint = {CheckpointKind::every_n, 12, false};
+  }));
+  CHECK(is_fine("gpt2", [](TrainingPlan& p) {
+    p.attention = Attention::sdpa_flash;
+    p.precision = Precision::amp_bf16;  // autocast casts queries, keys and values
+  }));
+  CHECK(is_fine("llama-3-8b", [](TrainingPlan& p) { p.model_code = ModelCode::torchtitan; }));
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::sgd_momentum,
+                                   OptimizerKind::adam, OptimizerKind::adamw}) {
+    CHECK(is_fine("gpt2", [&](TrainingPlan& p) { p.optimizer = {kind, OptimizerImpl::fused}; }));
+  }
+}
+
+TEST_CASE("plan: all problems come at once, the model's own included", "[plan]") {
+  TrainingPlan plan = plan_of("gpt2");
+  std::get<Gpt2Config>(plan.model.config).n_head = 7;
+  plan.batch = 0;
+  plan.optimizer = {OptimizerKind::rmsprop, OptimizerImpl::fused};
+  plan.attention = Attention::sdpa_flash;
+  const auto problems = plan_problems(plan);
+  CHECK(problems.size() == 4);
+  CHECK(problems == plan_problems(plan));
+}
+
+TEST_CASE("plan: sequence lengths are used in turn", "[plan]") {
+  TrainingPlan plan;
+  plan.seq = {16, 12, 20};
+  for (std::int64_t i = 0; i < 9; ++i) {
+    CHECK(sequence_length(plan, i) == plan.seq[static_cast<std::size_t>(i % 3)]);
+  }
+}

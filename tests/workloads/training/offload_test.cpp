@@ -1,0 +1,196 @@
+// What is kept in host memory: the pinned allocator's rounding by hand, and both FSDPs' shards.
+//
+// The small LLaMA has blocks of 147,712 parameters (projections 128x128, 64x128 twice, 128x128,
+// 256x128 twice, 128x256; two norms of 128) and 131,200 outside of them (two tables of 512x128, a
+// norm).
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/trace_blocks.hpp"
+#include "workloads/eager/host_memory.hpp"
+
+using namespace highwater;
+using namespace highwater::distributed_runs;
+
+namespace {
+
+TrainingPlan offloaded(DataParallel kind, int ranks) {
+  TrainingPlan plan;
+  plan.model = small_llama();
+  plan.batch = 2;
+  plan.seq = {64};
+  plan.parallel.dp = ranks;
+  plan.parallel.dp_kind = kind;
+  plan.parallel.offload = Offload::params;
+  return plan;
+}
+
+HostBuffers buffers_of(const TrainingPlan& plan, const std::string& what) {
+  for (const HostBuffers& each : generate_run(plan).host.buffers) {
+    if (each.what == what) {
+      return each;
+    }
+  }
+  return {};
+}
+
+bool has_problem(const TrainingPlan& plan, const std::string& text) {
+  return std::ranges::any_of(plan_problems(plan), [&](const std::string& problem) {
+    return problem.find(text) != std::string::npos;
+  });
+}
+
+/// ZeRO-3 prefetches by what the steps before have shown.
+void check_steady(TrainingPlan plan) {
+  plan.steps = 5;
+  const RequestTrace trace = generate(plan);
+  CHECK(requests_of(trace, 3) == requests_of(trace, 4));
+}
+
+}  // namespace
+
+TEST_CASE("host memory: pinned requests take the next power of two", "[workloads][offload]") {
+  CHECK(pinned_size(0) == 0);
+  CHECK(pinned_size(1) == 1);
+  CHECK(pinned_size(4096) == 4096);
+  CHECK(pinned_size(4097) == 8192);
+  HostMemory host;
+  host.allocate(100, true, "a");   // 128
+  host.allocate(100, false, "b");  // as asked for
+  const HostAccount account = host.account();
+  CHECK(account.requested() == 200);
+  CHECK(account.pinned() == 128);
+  CHECK(account.pageable() == 100);
+  CHECK(account.taken() == 228);
+}
+
+TEST_CASE("host memory: a freed pinned block serves requests of its size only",
+          "[workloads][offload]") {
+  HostMemory host;
+  const HostBlock first = host.allocate(100, true, "a");  // 128
+  host.free(first);
+  host.allocate(65, true, "a");  // rounds to 128, too
+  host.allocate(64, true, "a");  // to 64
+  CHECK(host.pinned_blocks() == std::vector<std::int64_t>{128, 64});
+  const HostBlock large = host.allocate(1000, true, "b");  // 1024
+  host.free(large);
+  const HostBlock page = host.allocate(5000, false, "c");
+  host.free(page);
+  const HostAccount account = host.account();  // before the last free: 1024 wait for a user
+  CHECK(account.cached == 1024);
+  CHECK(account.taken() == 128 + 64 + 1024 + 5000);
+}
+
+// 7 ranks, rows rounded up, 4 bytes: 128x128 has 19 rows, 9,728 bytes, 16,384 pinned; 64x128 10,
+// 5,120 and 8,192; 256x128 37, 18,944 and 32,768; 128x256 19, 19,456 and 32,768; a norm 76 and 128;
+// a table 74, 37,888 and 65,536.
+TEST_CASE("offload: FSDP2 pins each parameter's shard and gradient", "[workloads][offload]") {
+  constexpr std::int64_t kBlock = 2 * 9728 + 2 * 5120 + 2 * 18944 + 19456 + 2 * 76;
+  constexpr std::int64_t kBlockPinned = 2 * 16384 + 2 * 8192 + 3 * 32768 + 2 * 128;
+  constexpr std::int64_t kAll = 2 * kBlock + 2 * 37888 + 76;
+  constexpr std::int64_t kAllPinned = 2 * kBlockPinned + 2 * 65536 + 128;
+  const TrainingPlan plan = offloaded(DataParallel::fsdp2, 7);
+  CHECK(buffers_of(plan, "parameter") == HostBuffers{"parameter", true, kAll, kAllPinned, 21});
+  CHECK(buffers_of(plan, "gradient") == HostBuffers{"gradient", true, kAll, kAllPinned, 21});
+  CHECK(buffers_of(plan, "optimizer_state") ==
+        HostBuffers{"optimizer_state", false, 2 * kAll, 2 * kAll, 42});
+  check_steady(plan);
+}
+
+// Flat parameters of 147,712 and 131,200 elements on 8 ranks: 73,856 and 65,600 bytes, each
+// 131,072 if pinned.
+TEST_CASE("offload: FSDP1 pins each flat parameter's shard and gradient", "[workloads][offload]") {
+  constexpr std::int64_t kAll = 2 * 73856 + 65600;
+  const TrainingPlan plan = offloaded(DataParallel::fsdp1, 8);
+  CHECK(buffers_of(plan, "gradient") ==
+        HostBuffers{"gradient", true, kAll, std::int64_t{3} * 131072, 3});
+  const auto pinned = generate_run(plan).pinned_blocks;
+  CHECK(pinned == std::vector<std::int64_t>(6, 131072));
+  check_steady(plan);
+}
+
+TEST_CASE("offload: nothing of FSDP's states stays on the GPU", "[workloads][offload]") {
+  for (const auto kind : {DataParallel::fsdp1, DataParallel::fsdp2}) {
+    const auto blocks = blocks_of(offloaded(kind, 8));
+    CHECK(bytes_of(blocks, Category::optimizer_state) == 0);
+    CHECK(bytes_of(blocks, Category::parameter) == 0);
+    CHECK(bytes_of(blocks, Category::gradient) == 0);
+  }
+}
+
+TEST_CASE("offload: saved tensors wait on the host", "[workloads][offload]") {
+  TrainingPlan plan;
+  plan.model = small_gpt2();
+  plan.batch = 2;
+  plan.seq = {64};
+  const auto plain = blocks_of(plan);
+  plan.parallel.offload = Offload::activations;
+  const auto saved = blocks_of(plan);
+  const auto in_forward = [](const std::vector<TraceBlock>& blocks) {
+    return std::ranges::count_if(blocks, [](const TraceBlock& block) {
+      return block.category == Category::activation && block.phase == "forward";
+    });
+  };
+  CHECK(in_forward(saved) <= 3);  // the model's outputs
+  CHECK(in_forward(plain) > 10 * in_forward(saved));
+  CHECK(buffers_of(plan, "activation").is_pinned);
+  check_steady(plan);
+  plan.checkpoint.kind = CheckpointKind::full;
+  for (const bool reentrant : {false, true}) {
+    plan.checkpoint.reentrant = reentrant;
+    check_steady(plan);
+  }
+}
+
+TEST_CASE("offload: DeepSpeed's host buffers are in the account", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero2, 8);
+  plan.parallel.offload = Offload::optimizer;
+  plan.precision = Precision::bf16;
+  constexpr std::int64_t kPart = (2 * 147712 + 131200) / 8 * 4;
+  CHECK(buffers_of(plan, "fp32 parameters") ==
+        HostBuffers{"fp32 parameters", true, kPart, 262144, 1});
+  CHECK(buffers_of(plan, "fp32 gradients") ==
+        HostBuffers{"fp32 gradients", false, kPart, kPart, 1});
+}
+
+// 426,624 elements in partitions of 53,328: fp32 copies, gradients and both moments on the host;
+// the 16-bit gradients of all partitions lie there, too.
+TEST_CASE("offload: ZeRO-3's optimizer leaves 16-bit parameters on the GPU",
+          "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero3, 8);
+  plan.parallel.offload = Offload::optimizer;
+  plan.precision = Precision::bf16;
+  constexpr std::int64_t kPart = (2 * 147712 + 131200) / 8;
+  CHECK(buffers_of(plan, "optimizer_state").requested == 3 * 4 * kPart + 4);  // and the step
+  CHECK(buffers_of(plan, "gradient").requested == (4 + 2) * kPart);
+  CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 0);
+  check_steady(plan);
+}
+
+TEST_CASE("offload: without it the host's account is empty", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::fsdp2, 8);
+  plan.parallel.offload = Offload::none;
+  const GeneratedRun run = generate_run(plan);
+  CHECK(run.host == HostAccount{});
+  CHECK(run.pinned_blocks.empty());
+}
+
+TEST_CASE("offload: what no framework offers is refused", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::fsdp2, 8);
+  CHECK(plan_problems(plan).empty());
+  CHECK(generator_gaps(plan).empty());
+  plan.parallel.offload = Offload::optimizer;
+  CHECK(has_problem(plan, "offload optimizer with FSDP"));
+  plan.parallel.offload = Offload::params;
+  plan.parallel.dp_kind = DataParallel::ddp;
+  CHECK(generator_gaps(plan).size() == 1);  // closed forms may know it
+  plan.parallel.offload = Offload::activations;
+  CHECK(plan_problems(plan).empty());
+  CHECK(generator_gaps(plan).empty());
+  plan.training = false;
+  CHECK(has_problem(plan, "nothing is saved for backward"));
+}

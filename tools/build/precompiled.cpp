@@ -1,0 +1,1 @@
+// Compiles precompiled.hpp for all rooms.

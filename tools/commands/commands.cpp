@@ -1,0 +1,139 @@
+#include "tools/commands/commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "allocator/settings/version.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+constexpr auto kCommands = std::to_array<Command>({
+    {"simulate", "--model NAME|FILE [options]",
+     "Simulates training of a model: peak memory, what it is made of, whether it fits on a GPU.",
+     "highwater simulate --model llama-3-8b --batch 1 --seq 4096 --precision bf16 --gpu h100-80",
+     run_simulate},
+    {"generate", "--model NAME|FILE --output TRACE [options]",
+     "Writes the allocation requests of a training plan as a trace, for replay and other tools.",
+     "highwater generate --model gpt2 --batch 4 --output gpt2.hwt.zst", run_generate},
+    {"estimate", "--model NAME|FILE [options]",
+     "Evaluates the published closed-form estimates for a plan, term by term, without simulating.",
+     "highwater estimate --model t5-3b --gpus-per-node 8 --nodes 1 --formula deepspeed-zero3",
+     run_estimate},
+    {"plan", "--model NAME|FILE --gpu NAME [--gpus N] [options]",
+     "Finds the strategy and the largest batch that fit: LLMem's Algorithm 1, and by simulation.",
+     "highwater plan --model opt-1.3b --seq 512 --precision fp16 --gpu v100-16 --gpus 4", run_plan},
+    {"replay", "FILE [options]",
+     "Replays a memory snapshot or trace through the allocator model, under any settings.",
+     "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",
+     run_replay},
+    {"record", "[options] -- COMMAND",
+     "Runs a training script with its own PyTorch on a fake GPU and records what it allocates.",
+     "highwater record --gpu h100-80 --steps 3 -- python3 train.py --batch-size 8", run_record},
+    {"explain", "FILE | --model NAME|FILE [options]",
+     "Says why a run is out of memory and what would have helped, each answer replayed.",
+     "highwater explain snapshot.pickle", run_explain},
+    {"advise", "FILE | --model NAME|FILE [options]",
+     "Finds the allocator settings that serve a file or a plan best, by replaying them.",
+     "highwater advise snapshot.pickle", run_advise},
+    {"sweep", "FILE | --model NAME|FILE [options] [--set KEY=V1,V2,...]...",
+     "Replays a file or a plan under every combination of settings, limits and plan options.",
+     "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
+     run_sweep_command},
+    {"report", "FILE | --model NAME [options]",
+     "Writes one self-contained HTML page about a run: memory over time, segment maps, who holds "
+     "it.",
+     "highwater report snapshot.pickle --output report.html", run_report},
+    {"models", "[NAME|FILE] [options]",
+     "Lists the models known by name, or shows what one of them consists of.",
+     "highwater models llama-3-8b", run_models},
+    {"info", "FILE... [options]",
+     "Shows what is in a file: devices, events, settings, peaks, truncation, top sites.",
+     "highwater info snapshot.pickle", run_info},
+    {"diff", "A B | CASE.json [options]",
+     "Compares the peaks and requests of two runs, or a recorded case with its own simulation.",
+     "highwater diff recorded/gpt2-fp32-sdpa.json --step 1 --phase forward", run_diff},
+    {"validate", "[GRID | --recorded DIR | --reference FILE] [options]",
+     "Sets closed forms, simulation and measured truth side by side: over a grid of plans, over "
+     "recordings, or against published figures.",
+     "highwater validate --recorded recorded --only 'gpt2-*'", run_validate},
+    {"export", "[FILE | --model NAME|FILE] --output PATH [options]",
+     "Writes a run, under any settings, for other tools: memory snapshot, Chrome trace, CSV, "
+     "stacks.",
+     "highwater export snapshot.pickle --alloc-conf expandable_segments:True --output other.pickle",
+     run_export},
+    {"redact", "IN OUT [options]",
+     "Takes names, paths and dates out of a snapshot or trace, and keeps its structure.",
+     "highwater redact snapshot.pickle shareable.pickle", run_redact},
+    {"scan", "FOLDER [options]",
+     "Sets all snapshots of a job side by side: peaks by rank, outliers, imbalance.",
+     "highwater scan snapshots/", run_scan},
+    {"convert", "IN OUT [options]",
+     "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",
+     "highwater convert snapshot.pickle snapshot.hwt.zst", run_convert},
+    {"conformance", "DIR [options]",
+     "Replays conformance vectors and compares every decision with the recorded ones.",
+     "highwater conformance tests/data/conformance", run_conformance_command},
+});
+
+std::string overview() {
+  std::string text =
+      "Highwater simulates the PyTorch CUDA caching allocator.\n\n"
+      "Usage: highwater COMMAND [options]\n\nCommands:\n";
+  for (const Command& entry : kCommands) {
+    text += fmt::format("  {:<12} {}\n", entry.name, entry.description);
+  }
+  text += "\nVersion presets (--torch):\n";
+  for (const VersionPreset& preset : version_presets()) {
+    text += fmt::format("  {:<12} {}\n", preset.name, preset.basis);
+  }
+  text +=
+      "\nExit codes: 0 fine, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad input,\n"
+      "4 internal error.\n'highwater COMMAND --help' shows a command's options.\n";
+  return text;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& entry : kCommands) {
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+const Command& command(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &Command::name);
+  if (found == kCommands.end()) {
+    const auto meant = nearest_word(name, command_names());
+    throw UsageError(
+        fmt::format("'{}': no such command; {}", name,
+                    meant ? "did you mean '" + *meant + "'?" : "see highwater --help"));
+  }
+  return *found;
+}
+
+ExitCode run_command(const Arguments& arguments, std::ostream& out) {
+  if (arguments.empty()) {
+    throw UsageError("a command is missing; see highwater --help");
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    throw HelpRequested{overview()};
+  }
+  if (name == "--version") {
+    throw HelpRequested{"highwater " HIGHWATER_VERSION "\n"};
+  }
+  return command(name).run({arguments.begin() + 1, arguments.end()}, out);
+}
+
+}  // namespace highwater

@@ -1,0 +1,38 @@
+// The table of commands.
+#pragma once
+
+#include <span>
+
+#include "tools/options/command_line.hpp"
+
+namespace highwater {
+
+std::span<const Command> commands();
+
+/// Runs `arguments[0]` with the rest. @throws UsageError for an unknown command.
+ExitCode run_command(const Arguments& arguments, std::ostream& out);
+
+ExitCode run_simulate(const Arguments& arguments, std::ostream& out);
+ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
+ExitCode run_generate(const Arguments& arguments, std::ostream& out);
+ExitCode run_plan(const Arguments& arguments, std::ostream& out);
+ExitCode run_replay(const Arguments& arguments, std::ostream& out);
+ExitCode run_explain(const Arguments& arguments, std::ostream& out);
+ExitCode run_advise(const Arguments& arguments, std::ostream& out);
+ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out);
+ExitCode run_report(const Arguments& arguments, std::ostream& out);
+ExitCode run_models(const Arguments& arguments, std::ostream& out);
+ExitCode run_info(const Arguments& arguments, std::ostream& out);
+ExitCode run_export(const Arguments& arguments, std::ostream& out);
+ExitCode run_record(const Arguments& arguments, std::ostream& out);
+ExitCode run_redact(const Arguments& arguments, std::ostream& out);
+ExitCode run_scan(const Arguments& arguments, std::ostream& out);
+ExitCode run_convert(const Arguments& arguments, std::ostream& out);
+ExitCode run_diff(const Arguments& arguments, std::ostream& out);
+ExitCode run_validate(const Arguments& arguments, std::ostream& out);
+ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out);
+
+/// The entry of `name` in the table; for the commands' own option parsers.
+const Command& command(std::string_view name);
+
+}  // namespace highwater

@@ -1,0 +1,215 @@
+// highwater diff: what changes the peak between two runs, and their requests one by one; or a
+// recorded case against its simulation.
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/files/input.hpp"
+#include "tools/options/diff_request.hpp"
+#include "tools/reports/diff_report.hpp"
+#include "tools/reports/peak_diff_report.hpp"
+#include "tools/studies/validation/recorded_run.hpp"
+#include "tools/text/metrics.hpp"
+#include "traces/error.hpp"
+#include "workloads/training/generate.hpp"
+
+namespace highwater {
+namespace {
+
+/// One side, read or simulated; the comparison refers into it.
+struct DiffSide {
+  std::string name;
+  std::optional<RecordedCase> described;
+  std::unique_ptr<DerivedRecording> recorded;
+  std::optional<RequestTrace> requests;
+
+  [[nodiscard]] const RequestTrace& trace() const {
+    return requests ? *requests : recorded->derived.requests;
+  }
+
+  [[nodiscard]] ComparedTrace compared() const {
+    return requests ? compared_trace(*requests)
+                    : compared_trace(*recorded, described ? &*described : nullptr);
+  }
+};
+
+void require_no_lone_description(const std::string& path) {
+  if (is_description(path) && std::filesystem::exists(path)) {
+    throw InputError(path, "", "the recording beside it (.pickle.xz) is missing",
+                     "a recorded case is a pair X.json, X.pickle.xz");
+  }
+}
+
+DiffSide read_side(const std::string& path) {
+  DiffSide side;
+  side.name = path;
+  if (const auto files = case_files(path)) {
+    side.name = files->recording;
+    side.described = load_case(files->description);
+    side.recorded = load_recording(files->recording, StackMode::keep);
+    return side;
+  }
+  require_no_lone_description(path);
+  TraceFile file = read_trace_file(path, StackMode::keep);  // explains what does not exist
+  if (auto* requests = std::get_if<RequestTrace>(&file)) {
+    side.requests = std::move(*requests);
+  } else {
+    side.recorded = std::make_unique<DerivedRecording>(std::move(std::get<Recording>(file)), path);
+  }
+  return side;
+}
+
+DiffSide simulated_side(const DiffSide& recorded) {
+  if (!recorded.described) {
+    throw UsageError(fmt::format(
+        "'{}' has no description X.json beside it to simulate it from; give a second trace",
+        recorded.name));
+  }
+  if (!recorded.described->plan) {
+    throw InputError(recorded.name, "case",
+                     "cannot be simulated: " + recorded.described->unsupported_reason,
+                     "give a second trace to compare with");
+  }
+  DiffSide side;
+  side.name = recorded.described->id + ", simulated from its description";
+  side.requests = generate(*recorded.described->plan);
+  return side;
+}
+
+std::vector<std::string> notes(const DiffSide& first) {
+  std::vector<std::string> notes;
+  if (first.described && first.described->status == CaseStatus::out_of_memory) {
+    notes.emplace_back(
+        "the recorded program ran out of memory; compared up to the request that failed");
+  }
+  if (first.recorded != nullptr && !first.described) {
+    notes.emplace_back("no description beside the recording: its phases are not known");
+  }
+  return notes;
+}
+
+/// A filter that selects nothing is a mistake, not equality.
+void require_selection(const TraceDiff& diff, const DiffView& view) {
+  const auto is_selected = [&](const PhaseDiff& phase) {
+    return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
+  };
+  const bool is_filtered = view.step || view.phase;
+  if (is_filtered && std::ranges::none_of(diff.phases, is_selected)) {
+    throw UsageError("no phase matches --step and --phase; without them diff lists all");
+  }
+}
+
+/// Of a case the recording, which can be named by its description, too.
+std::string recording_of(const std::string& path) {
+  const auto files = case_files(path);
+  if (!files) {
+    require_no_lone_description(path);
+  }
+  return files ? files->recording : path;
+}
+
+/// The name of a side, with what it is replayed under if that is not its own.
+std::string name_of(const DiffSideRequest& side) {
+  std::string under;
+  const auto add = [&](const char* what, const std::string& value) {
+    under += (under.empty() ? " under " : ", ") + std::string(what) + value;
+  };
+  if (side.memory.alloc_conf) {
+    add("", side.memory.alloc_conf->empty() ? "default settings" : *side.memory.alloc_conf);
+  }
+  if (side.memory.capacity) {
+    add("capacity ", to_iec(*side.memory.capacity));
+  }
+  if (side.memory.memory_limit) {
+    add("a limit of ", to_iec(*side.memory.memory_limit));
+  }
+  if (side.torch) {
+    add("PyTorch ", *side.torch);
+  }
+  return recording_of(side.path) + under;
+}
+
+PeakDiff compare_peaks(const DiffRequest& request) {
+  PeakDiff diff;
+  const auto subject = [&](const DiffSideRequest& side) {
+    return peak_subject({recording_of(side.path), side.memory, side.torch, request.device},
+                        diff.notes);
+  };
+  diff.first = subject(request.first);
+  diff.second = subject(*request.second);
+  diff.change = change_between(diff.first, diff.second);
+  note_older_blocks(diff);
+  return diff;
+}
+
+/// The alignment with the sides it refers into.
+struct RequestDiff {
+  explicit RequestDiff(const DiffRequest& request)
+      : first(read_side(request.first.path)),
+        second(request.second ? read_side(request.second->path) : simulated_side(first)),
+        diff(diff_traces(first.compared(), second.compared(), request.options)) {
+    require_selection(diff, request.view);
+  }
+
+  DiffSide first;
+  DiffSide second;
+  TraceDiff diff;
+};
+
+/// Both views, as far as they are asked for, under one heading.
+DiffSubject subject_of(const DiffRequest& request, const std::optional<PeakDiff>& peaks,
+                       const std::optional<RequestDiff>& requests) {
+  DiffSubject subject;
+  subject.first_name = name_of(request.first);
+  subject.second_name = request.second ? name_of(*request.second) : "";
+  if (requests) {
+    subject.first = &requests->first.trace();
+    subject.second = &requests->second.trace();
+    subject.notes = notes(requests->first);
+  }
+  if (requests && !peaks) {
+    subject.first_name = requests->first.name;
+    subject.second_name = requests->second.name;
+  }
+  if (peaks) {
+    subject.notes.insert(subject.notes.end(), peaks->notes.begin(), peaks->notes.end());
+  }
+  return subject;
+}
+
+}  // namespace
+
+ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
+  const DiffRequest request = read_diff_request(arguments);
+  std::optional<RequestDiff> requests;
+  if (request.shows_requests) {
+    requests.emplace(request);
+  }
+  std::optional<PeakDiff> peaks;
+  if (request.shows_peak) {
+    peaks = compare_peaks(request);
+  }
+  const DiffSubject subject = subject_of(request, peaks, requests);
+  if (request.format == OutputFormat::json) {
+    boost::json::object root = diff_json(subject);
+    if (peaks) {
+      root["peak"] = peak_diff_json(*peaks);
+    }
+    if (requests) {
+      add_requests_json(requests->diff, subject, request.view, root);
+    }
+    root["notes"] = words_json(subject.notes);
+    out << root << "\n";
+    return ExitCode::ok;
+  }
+  out << diff_header(subject) << (peaks ? peak_diff_text(*peaks, request.top) : "")
+      << (requests ? requests_text(requests->diff, subject, request.view) : "");
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,180 @@
+// highwater export: a run in the formats of other tools.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ostream>
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/files/trace_output.hpp"
+#include "tools/reports/export_csv.hpp"
+#include "tools/reports/export_perfetto.hpp"
+#include "tools/reports/replay_report.hpp"
+#include "tools/studies/observed_run.hpp"
+#include "tools/text/safe_text.hpp"
+#include "traces/error.hpp"
+#include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/snapshot/snapshot_writer.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+enum class ExportFormat { snapshot, perfetto, csv, folded };
+
+struct FormatName {
+  std::string_view name;
+  ExportFormat format;
+  std::array<std::string_view, 2> endings;
+};
+
+constexpr std::array<FormatName, 4> kFormats{{
+    {"snapshot", ExportFormat::snapshot, {".pickle", ".pkl"}},
+    {"perfetto", ExportFormat::perfetto, {".json", ".perfetto"}},
+    {"csv", ExportFormat::csv, {".csv", ".csv"}},
+    {"folded", ExportFormat::folded, {".folded", ".txt"}},
+}};
+
+struct ExportCommand {
+  SubjectRequest subject;
+  ExportFormat format = ExportFormat::snapshot;
+  std::string output;
+  LiveMoment moment;
+};
+
+OptionParser export_options() {
+  OptionParser parser(command("export"));
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("to", text("FORMAT"),
+               "snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, "
+               "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
+               "default: by the ending of --output")(
+      "output", text("PATH"),
+      "the file to write; .gz, .xz or .zst at the end compresses it, - is standard output")(
+      "at", text("MOMENT"),
+      "folded: live bytes at the peak (default), at the end, or after operation number N as csv "
+      "counts them");
+  add_subject_options(parser);
+  return parser;
+}
+
+ExportFormat format_by_ending(const std::string& output) {
+  const std::string name = without_compression(output);
+  for (const FormatName& known : kFormats) {
+    if (name.ends_with(known.endings[0]) || name.ends_with(known.endings[1])) {
+      return known.format;
+    }
+  }
+  throw UsageError(fmt::format(
+      "--output {}: the ending tells no format; say --to snapshot, perfetto, csv or folded",
+      output));
+}
+
+ExportFormat read_format(const po::variables_map& values, const std::string& output) {
+  const auto name = text_option(values, "to");
+  if (!name) {
+    return format_by_ending(output);
+  }
+  const auto* const found = std::ranges::find(kFormats, *name, &FormatName::name);
+  if (found == kFormats.end()) {
+    throw UsageError(
+        fmt::format("--to {}: no such format; it is snapshot, perfetto, csv or folded", *name));
+  }
+  return found->format;
+}
+
+LiveMoment read_moment(const std::string& text) {
+  if (text == "peak" || text == "end") {
+    return {text == "peak" ? LiveMoment::Kind::peak : LiveMoment::Kind::end, 0};
+  }
+  LiveMoment moment{LiveMoment::Kind::operation, 0};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, moment.operation);
+  if (error != std::errc{} || stop != end) {
+    throw UsageError(
+        fmt::format("--at {}: neither peak nor end nor the number of an operation", text));
+  }
+  return moment;
+}
+
+ExportCommand parse_export(const Arguments& arguments) {
+  const po::variables_map values = export_options().parse(arguments);
+  ExportCommand result;
+  std::vector<std::string> problems;
+  collect_problems(problems, [&] {
+    const auto output = text_option(values, "output");
+    if (!output) {
+      throw UsageError("say where to with --output PATH ('-' is standard output)");
+    }
+    result.output = *output;
+    result.format = read_format(values, result.output);
+  });
+  collect_problems(problems, [&] {
+    result.moment = read_moment(text_option(values, "at").value_or("peak"));
+    if (values.contains("at") && result.format != ExportFormat::folded) {
+      throw UsageError("--at belongs to --to folded; leave it out");
+    }
+  });
+  result.subject = read_subject_options(values, std::move(problems));
+  return result;
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string write_snapshot(const ObservedRuns& runs, ByteSink& sink) {
+  const Recording simulated = runs.recording ? Recording{} : record_runs(runs);
+  const Recording& recording = runs.recording ? *runs.recording : simulated;
+  std::size_t entries = 0;
+  std::size_t segments = 0;
+  for (const RecordedDevice& device : recording.devices) {
+    entries += device.entries.size();
+    segments += device.segments.size();
+  }
+  write_torch_snapshot(recording, sink);
+  return fmt::format("{}, {}{}", (entries == 1 ? "1 entry" : fmt::format("{} entries", entries)),
+                     counted(segments, "segment"), runs.recording ? ", as recorded" : "");
+}
+
+/// Returns what was written, in words.
+std::string write_as(const ExportCommand& command, const ObservedRuns& runs, ByteSink& sink) {
+  switch (command.format) {
+    case ExportFormat::snapshot:
+      return write_snapshot(runs, sink);
+    case ExportFormat::perfetto:
+      write_chrome_trace(runs, sink);
+      return "a Chrome trace; open it in ui.perfetto.dev";
+    case ExportFormat::csv:
+      write_operations_csv(runs, sink);
+      return "a row per operation";
+    case ExportFormat::folded:
+      return fmt::format("{} live", to_iec(write_folded_stacks(runs, command.moment, sink)));
+  }
+  return "";
+}
+
+}  // namespace
+
+ExitCode run_export(const Arguments& arguments, std::ostream& out) {
+  const ExportCommand command = parse_export(arguments);
+  const ObservedRuns runs = observe_runs(command.subject);
+  const auto sink = open_sink(command.output);
+  const std::string written = write_as(command, runs, *sink);
+  if (command.output == "-") {
+    return ExitCode::ok;  // nothing may be mixed with it
+  }
+  out << printable(fmt::format("{}: {}", command.output, written)) << "\n";
+  for (const ObservedRun& run : runs.runs) {
+    for (const std::string& note : replay_notes(run.replay)) {
+      out << "note: " << printable(note) << "\n";
+    }
+  }
+  out << printable(runs.trust) << "\n";
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,130 @@
+// highwater generate: a plan's requests as a trace file.
+#include <ostream>
+#include <span>
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/files/trace_output.hpp"
+#include "tools/options/plan_options.hpp"
+#include "tools/options/plan_words.hpp"
+#include "tools/studies/replay_run.hpp"
+#include "tools/studies/simulate_run.hpp"
+#include "tools/text/safe_text.hpp"
+#include "traces/formats/bytes/byte_sink.hpp"
+#include "workloads/graph/compute_graph.hpp"
+#include "workloads/graph/graphviz.hpp"
+#include "workloads/graph/liveness.hpp"
+#include "workloads/training/generate.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+struct GenerateCommand {
+  PlannedRun run;
+  std::string output;
+  std::optional<std::string> graph;
+  std::string graph_module;
+  std::string alloc_conf;
+  std::optional<Bytes> capacity;
+};
+
+OptionParser generate_options() {
+  OptionParser parser(command("generate"));
+  add_plan_options(parser);
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("output,o", text("TRACE"), "the file to write: .trace or .hwt, plain or compressed")(
+      "alloc-conf", text("S"), "settings to write into the trace's header")(
+      "capacity", text("SIZE"),
+      "memory of the device to write into the trace's header; with --gpu, what that leaves to the "
+      "allocator. A replay of the trace goes on after running out, simulate stops")(
+      "graph", text("FILE"),
+      "also write the compute graph of the first forward and backward, for Graphviz (.dot)")(
+      "graph-module", text("PATH"), "only this module's part of it, e.g. model.layers.0");
+  return parser;
+}
+
+GenerateCommand parse_generate(const Arguments& arguments) {
+  const po::variables_map values = generate_options().parse(arguments);
+  GenerateCommand result;
+  std::vector<std::string> problems;
+  try {
+    result.output = text_option(values, "output").value_or("");
+    if (result.output.empty()) {
+      problems.emplace_back("--output is missing; name the trace to write, e.g. plan.hwt.zst");
+    } else {
+      trace_format(result.output);
+    }
+  } catch (const UsageError& error) {
+    problems.push_back(fmt::format("--output {}", error.what()));
+  }
+  try {
+    result.capacity = size_option(values, "capacity");
+    result.alloc_conf = text_option(values, "alloc-conf").value_or("");
+    settings_from_command_line(result.alloc_conf,
+                               nearest_preset(text_option(values, "torch").value_or("2.6")));
+  } catch (const UsageError& error) {
+    problems.emplace_back(error.what());
+  }
+  result.graph = text_option(values, "graph");
+  result.graph_module = text_option(values, "graph-module").value_or("");
+  if (!result.graph && !result.graph_module.empty()) {
+    problems.emplace_back("--graph-module needs --graph; name the file to write");
+  }
+  if (result.graph == result.output) {
+    problems.emplace_back("--graph and --output name the same file; give two");
+  }
+  result.run = read_plan(values, std::move(problems));
+  return result;
+}
+
+void write_graph(const GeneratedGraph& generated, const GenerateCommand& command,
+                 std::ostream& out) {
+  const ComputeGraph graph(generated.recording, generated.trace);
+  const OperatorRange range = first_micro_batch(graph, generated.trace);
+  const std::string text = graphviz(graph, {.range = range, .module = command.graph_module});
+  if (text.find("shape=box") == std::string::npos) {
+    throw UsageError(fmt::format(
+        "--graph-module {}: no operator is there; give a module's path, e.g. model.layers.0",
+        command.graph_module));
+  }
+  const auto sink = open_sink(*command.graph);
+  sink->write(std::as_bytes(std::span(text)));
+  sink->commit();
+  const LivenessPeaks peaks = liveness_peaks(graph, generated.trace, range);
+  out << fmt::format(
+      "{}: {} operators of the first forward and backward\n"
+      "  their peak of requested bytes: {}; if every block died at its last use: {}\n",
+      *command.graph, range.last.value() - range.first.value(), to_iec(peaks.actual),
+      to_iec(peaks.graph_lower_bound));
+}
+
+RequestTrace generate_trace(const GenerateCommand& command, std::ostream& out) {
+  if (!command.graph) {
+    return generate(command.run.plan);
+  }
+  GeneratedGraph generated = generate_with_graph(command.run.plan);
+  write_graph(generated, command, out);
+  return std::move(generated.trace);
+}
+
+}  // namespace
+
+ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
+  const GenerateCommand command = parse_generate(arguments);
+  RequestTrace trace = generate_trace(command, out);
+  trace.header.settings = command.alloc_conf;
+  trace.header.capacity = command.capacity;
+  if (!command.capacity && command.run.gpu_named) {
+    trace.header.capacity = memory_for_allocator(command.run.plan.gpu, command.run.plan);
+  }
+  write_trace_file(trace, command.output);
+  out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),
+                     trace.events.size(), trace.allocation_count, plan_summary(command.run.plan));
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

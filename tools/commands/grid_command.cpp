@@ -1,0 +1,92 @@
+#include "tools/commands/grid_command.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include <boost/json.hpp>
+
+#include "tools/files/input.hpp"
+#include "tools/reports/validation/grid_report.hpp"
+#include "tools/studies/validation/grid_default.hpp"
+#include "tools/text/progress_line.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+std::string source_name(const GridRequest& request) {
+  if (!request.file) {
+    return "the default grid";
+  }
+  return *request.file == "-" ? "standard input" : *request.file;
+}
+
+GridPlans read_plans(const GridRequest& request) {
+  const std::string source = source_name(request);
+  const std::string text =
+      request.file ? read_text_file(*request.file) : std::string(default_grid());
+  GridPlans plans = grid_plans(read_grid(text, source), source);
+  if (request.only) {
+    keep_matching(plans, *request.only);
+  }
+  if (plans.points.empty() && plans.skipped.empty()) {
+    throw InputError(source, "", "no plan matches '" + request.only.value_or("") + "'",
+                     "patterns are of the words of a plan, as in 'model=gpt2 batch=4'");
+  }
+  if (plans.points.empty()) {
+    throw InputError(
+        source, plans.skipped.front().label,
+        "no plan of the grid can be simulated: " + plans.skipped.front().reasons.front(),
+        "change the plans");
+  }
+  return plans;
+}
+
+/// A limit that nothing can be held against is a mistake.
+void check_limit(const GridRequest& request, const GridPlans& plans) {
+  const auto is_measured = [](const GridPoint& point) { return point.measured.has_value(); };
+  if (request.max_error && std::ranges::none_of(plans.points, is_measured)) {
+    throw UsageError(
+        "--max-error: no plan of the grid has been measured, and closed forms are not held to a "
+        "limit; give cases with measured, or --recorded DIR");
+  }
+}
+
+bool exceeds(const GridRun& run, double limit) {
+  return std::ranges::any_of(run.results, [&](const GridResult& result) {
+    return std::abs(result.error_of_simulation().value_or(0)) > limit;
+  });
+}
+
+GridRun run(GridPlans plans) {
+  const ProgressLine progress(plans.points.size(), "plans");
+  return run_grid(std::move(plans), [&](std::size_t done) { progress.show(done); });
+}
+
+void write(const GridRun& grid, OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    out << grid_json(grid) << "\n";
+  } else if (format == OutputFormat::csv) {
+    out << format_csv(point_table(grid));
+  } else {
+    out << grid_text(grid, format);
+  }
+}
+
+}  // namespace
+
+ExitCode validate_grid(const GridRequest& request, std::ostream& out) {
+  GridPlans plans = read_plans(request);
+  check_limit(request, plans);
+  const GridRun grid = run(std::move(plans));
+  write(grid, request.format, out);
+  return request.max_error && exceeds(grid, *request.max_error) ? ExitCode::exceeded : ExitCode::ok;
+}
+
+ExitCode print_default_grid(std::ostream& out) {
+  out << default_grid();
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,146 @@
+// highwater plan: which strategy and which batch fit.
+#include <ostream>
+
+#include <boost/json.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/reports/llmem_tables.hpp"
+#include "tools/reports/plan_report.hpp"
+#include "tools/text/parse_text.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr std::int64_t kMostGpus = 1 << 20;
+
+OptionParser plan_options() {
+  OptionParser parser(command("plan"));
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("gpus", text("N"), "GPUs to spread the job over; default 1")(
+      "capacity", text("SIZE"), "all of one GPU's memory; default: that of --gpu")(
+      "alloc-conf", text("S"), "settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation")(
+      "llmem-base", text("SIZE"),
+      "LLMem's m_base, memory in use before training; default 1100 MiB")(
+      "formulas-only", "leave the simulations out: LLMem's Algorithm 1 alone")(
+      "published", "compute the LLMem paper's Tables 2 and 3 anew, beside what it prints");
+  add_plan_options(parser);
+  parser.add_format();
+  return parser;
+}
+
+struct PlanCommand {
+  PlanRequest request;
+  OutputFormat format = OutputFormat::table;
+};
+
+int read_gpus(const po::variables_map& values, std::vector<std::string>& problems) {
+  const auto given = text_option(values, "gpus");
+  if (!given) {
+    return 1;
+  }
+  const auto number = parse_number<std::int64_t>(*given);
+  if (!number || *number < 1 || *number > kMostGpus) {
+    problems.push_back(fmt::format("--gpus {}: give a number from 1 to {}", *given, kMostGpus));
+    return 1;
+  }
+  return static_cast<int>(*number);
+}
+
+/// The plan's parallel sizes are what is searched for; only --tp says something, the group's size.
+void read_groups(const po::variables_map& values, PlanCommand& result,
+                 std::vector<std::string>& problems) {
+  PlanRequest& request = result.request;
+  Parallelism& parallel = request.run.plan.parallel;
+  request.tp = values.contains("tp") ? parallel.tp : usual_tensor_parallel_group(request.gpus);
+  if (request.gpus % request.tp != 0) {
+    problems.push_back(fmt::format("--tp {}: {} GPUs do not make groups of it; give a divisor",
+                                   request.tp, request.gpus));
+  }
+  for (const char* chosen : {"framework", "dp", "dp-kind", "tp-kind", "sp", "pp", "pp-schedule",
+                             "pp-chunks", "cp", "ep", "offload", "batch"}) {
+    if (values.contains(chosen)) {
+      problems.push_back(fmt::format(
+          "--{}: plan chooses strategy and batch; leave it out, or ask simulate or estimate",
+          chosen));
+    }
+  }
+  parallel = {};
+}
+
+void read_sizes(const po::variables_map& values, PlanCommand& result,
+                std::vector<std::string>& problems) {
+  PlanRequest& request = result.request;
+  try {
+    result.format = output_format(values);
+    request.base = size_option(values, "llmem-base").value_or(kLlmemBase);
+    request.device = size_option(values, "capacity").value_or(request.run.plan.gpu.total_memory);
+    request.memory.alloc_conf = text_option(values, "alloc-conf");
+  } catch (const UsageError& error) {
+    problems.emplace_back(error.what());
+  }
+  if (!values.contains("gpu") && !values.contains("capacity")) {
+    problems.emplace_back("plan needs a device to fit in; give --gpu or --capacity");
+  }
+}
+
+PlanCommand parse_plan(const po::variables_map& values) {
+  PlanCommand result;
+  std::vector<std::string> problems;
+  result.request.gpus = read_gpus(values, problems);
+  result.request.run = read_plan_options(values, problems);
+  result.request.model = text_option(values, "model").value_or("");
+  read_groups(values, result, problems);
+  read_sizes(values, result, problems);
+  result.request.simulates = !values.contains("formulas-only");
+  if (problems.empty()) {
+    problems = plan_problems(result.request.run.plan);
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return result;
+}
+
+void write_published(OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    out << llmem_tables_json() << "\n";
+    return;
+  }
+  for (const TextTable& table : {llmem_table2_anew(), llmem_table3_anew()}) {
+    out << (format == OutputFormat::csv        ? format_csv(table)
+            : format == OutputFormat::markdown ? format_markdown(table)
+                                               : format_aligned(table))
+        << "\n";
+  }
+  if (format != OutputFormat::csv) {
+    for (const std::string& note : llmem_mismatches()) {
+      out << note << "\n";
+    }
+  }
+}
+
+}  // namespace
+
+ExitCode run_plan(const Arguments& arguments, std::ostream& out) {
+  const po::variables_map values = plan_options().parse(arguments);
+  if (values.contains("published")) {
+    write_published(output_format(values), out);
+    return ExitCode::ok;
+  }
+  const PlanCommand command = parse_plan(values);
+  const PlanResult result = search_plan(command.request);
+  if (command.format == OutputFormat::json) {
+    out << plan_search_json(command.request, result) << "\n";
+  } else if (command.format == OutputFormat::csv) {
+    out << format_csv(plan_table(result));
+  } else {
+    out << plan_text(command.request, result, command.format);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

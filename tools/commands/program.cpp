@@ -1,0 +1,48 @@
+#include "tools/commands/program.hpp"
+
+#include <exception>
+#include <new>
+#include <ostream>
+
+#include "tools/commands/commands.hpp"
+#include "tools/text/safe_text.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+
+ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const auto report = [&](std::string_view what, ExitCode code) {
+    err << "highwater: " << printable(what) << "\n";
+    return code;
+  };
+  const auto finish = [&](ExitCode code) {
+    out.flush();
+    return out ? code
+               : report(
+                     "standard output: could not be written; "
+                     "is the disk full, or did the reader of the pipe end?",
+                     ExitCode::internal);
+  };
+  try {
+    return finish(run_command(arguments, out));
+  } catch (const HelpRequested& help) {
+    out << help.text;
+    return finish(ExitCode::ok);
+  } catch (const UsageErrors& errors) {
+    for (const std::string& problem : errors.problems()) {
+      report(problem, ExitCode::usage);
+    }
+    return ExitCode::usage;
+  } catch (const UsageError& error) {
+    return report(error.what(), ExitCode::usage);
+  } catch (const Error& error) {
+    return report(error.what(), ExitCode::bad_input);
+  } catch (const std::bad_alloc&) {
+    return report("out of host memory; close other programs or use a machine with more",
+                  ExitCode::internal);
+  } catch (const std::exception& error) {
+    return report(std::string("internal error: ") + error.what(), ExitCode::internal);
+  }
+}
+
+}  // namespace highwater

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/options/memory_options.hpp"
+#include "tools/record/record_request.hpp"
+#include "tools/text/parse_text.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+OptionParser record_options() {
+  OptionParser parser(command("record"));
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("gpu", text("NAME"), "the device that the script sees; default: a100-80")(
+      "capacity", text("SIZE"), "memory for the allocator, in place of the GPU's own")(
+      "world", text("N"), "ranks of a distributed script; one of them runs")(
+      "rank", text("R"), "which; default: 0")("steps", text("N"),
+                                              "end script and recording after N optimizer steps")(
+      "output", text("FILE"), "the snapshot; default: record.pickle; .xz behind it compresses")(
+      "stacks", text("none|python|all"), "call stacks of allocations; default: python")(
+      "answers", text("NAME=VALUE,..."),
+      "values that the script reads from the device, in place of zeros: nonzero=COUNT or, below "
+      "1, the share that nonzero and masks find; item=VALUE for item() and the like")(
+      "event-lag", text("N"),
+      "kernel launches that the device is behind the host: blocks used on several streams come "
+      "back later; default: 0");
+  parser.add_format();
+  return parser;
+}
+
+Gpu gpu_option(const std::string& name) {
+  const Gpu* const gpu = find_gpu(name);
+  if (gpu == nullptr) {
+    std::vector<std::string> known;
+    for (const Gpu& each : known_gpus()) {
+      known.emplace_back(each.name);
+    }
+    const auto meant = nearest_word(name, known);
+    throw UsageError(fmt::format(
+        "--gpu {}: unknown GPU; {}", name,
+        meant ? "did you mean " + *meant + "?" : fmt::format("known: {}", fmt::join(known, ", "))));
+  }
+  return *gpu;
+}
+
+std::string stacks_option(const std::string& value) {
+  constexpr std::array<std::string_view, 3> kKinds{"none", "python", "all"};
+  if (std::ranges::find(kKinds, value) == kKinds.end()) {
+    throw UsageError("--stacks " + value + ": none, python or all was expected");
+  }
+  return value;
+}
+
+bool is_answer(std::string_view part) {
+  const std::size_t equals = part.find('=');
+  const std::string_view name = part.substr(0, equals);
+  if (equals == std::string_view::npos || (name != "nonzero" && name != "item")) {
+    return false;
+  }
+  const std::string value(part.substr(equals + 1));
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  return !value.empty() && *end == '\0' && std::isfinite(number) && (name == "item" || number >= 0);
+}
+
+std::string answers_option(const std::string& value) {
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find(',', begin), value.size());
+    if (!is_answer(std::string_view(value).substr(begin, end - begin))) {
+      throw UsageError("--answers " + value + ": nonzero=COUNT and item=VALUE are known");
+    }
+    begin = end + 1;
+  }
+  return value;
+}
+
+/// Boost would read -1 as the largest number.
+template <class Number>
+Number number_option(const po::variables_map& values, const char* option, Number otherwise) {
+  const auto text = text_option(values, option);
+  if (!text) {
+    return otherwise;
+  }
+  const auto number = parse_number<Number>(*text);
+  if (!number) {
+    throw UsageError(fmt::format("--{} {}: a whole number from 0 to {} was expected", option, *text,
+                                 std::numeric_limits<Number>::max()));
+  }
+  return *number;
+}
+
+void require_rank_in_world(const RecordRequest& request) {
+  if (request.rank != 0 && request.rank >= request.world) {
+    throw UsageError(fmt::format("--rank {}: there are {} ranks (--world)", request.rank,
+                                 std::max(request.world, 1U)));
+  }
+}
+
+RecordRequest read_options(const po::variables_map& values) {
+  RecordRequest request;
+  std::vector<std::string> problems;
+  collect_problems(problems, [&] {
+    if (const auto name = text_option(values, "gpu")) {
+      request.gpu = gpu_option(*name);
+    }
+  });
+  collect_problems(problems, [&] { request.capacity = size_option(values, "capacity"); });
+  collect_problems(problems, [&] {
+    request.stacks = stacks_option(text_option(values, "stacks").value_or(request.stacks));
+  });
+  collect_problems(problems, [&] {
+    if (const auto answers = text_option(values, "answers")) {
+      request.answers = answers_option(*answers);
+    }
+  });
+  collect_problems(problems, [&] {
+    request.world = number_option(values, "world", request.world);
+    request.rank = number_option(values, "rank", request.rank);
+    require_rank_in_world(request);
+  });
+  collect_problems(problems,
+                   [&] { request.steps = number_option(values, "steps", request.steps); });
+  collect_problems(
+      problems, [&] { request.event_lag = number_option(values, "event-lag", request.event_lag); });
+  request.output = text_option(values, "output").value_or(request.output);
+  request.format = output_format(values);
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return request;
+}
+
+}  // namespace
+
+RecordRequest read_record_request(const Arguments& arguments) {
+  const auto separator = std::ranges::find(arguments, "--");
+  RecordRequest request = read_options(record_options().parse({arguments.begin(), separator}));
+  if (separator == arguments.end() || separator + 1 == arguments.end()) {
+    throw UsageError(
+        "a command is missing; e.g. highwater record --gpu h100-80 -- python3 train.py");
+  }
+  request.command.assign(separator + 1, arguments.end());
+  return request;
+}
+
+}  // namespace highwater

@@ -1,0 +1,103 @@
+// highwater replay: options, the run, the report.
+#include <ostream>
+
+#include <boost/program_options/value_semantic.hpp>
+
+#include "sim/replay/trace_driver.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/reports/replay_output.hpp"
+#include "tools/studies/replay_run.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+struct ReplayCommand {
+  std::string file;
+  ReplayRequest request;
+  OutputFormat format = OutputFormat::table;
+  bool with_timeline = false;
+  bool fail_on_oom = false;
+  std::optional<Bytes> max_reserved;
+};
+
+OptionParser replay_options() {
+  OptionParser parser(command("replay"));
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  add_memory_options(parser, "unlimited, or failures where they were recorded");
+  parser.add()("device", po::value<int>()->value_name("N"), "only this device of the file")(
+      "torch", text("V"),
+      "follow the file by the allocator of this PyTorch release, 2.6 to 2.15; default: the file's "
+      "own")("decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
+      "timeline", "with --format json: memory over time, with exact extremes")(
+      "fail-on-oom", "exit with 1 when an allocation failed")(
+      "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
+  parser.add_format();
+  parser.positional("file", -1);
+  return parser;
+}
+
+ReplayCommand parse_replay(const Arguments& arguments) {
+  const po::variables_map values = replay_options().parse(arguments);
+  ReplayCommand result;
+  if (!values.contains("file") || values["file"].as<Arguments>().size() != 1) {
+    throw UsageError(
+        "replay takes exactly one FILE ('-' is standard input); see highwater replay --help");
+  }
+  result.file = values["file"].as<Arguments>().front();
+  std::vector<std::string> problems;
+  result.request.memory = read_memory_options(values, problems);
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  result.request.torch = text_option(values, "torch");
+  if (values.contains("device")) {
+    result.request.device = values["device"].as<int>();
+  }
+  result.request.decisions =
+      values.contains("decisions") ? DecisionDetail::keep : DecisionDetail::none;
+  result.format = output_format(values);
+  result.fail_on_oom = values.contains("fail-on-oom");
+  result.max_reserved = size_option(values, "max-reserved");
+  result.with_timeline = values.contains("timeline");
+  if (result.with_timeline && result.format != OutputFormat::json) {
+    throw UsageError("--timeline goes with --format json");
+  }
+  if (result.format == OutputFormat::csv && values.contains("decisions")) {
+    throw UsageError("--decisions goes with --format table, markdown or json, not csv");
+  }
+  return result;
+}
+
+bool exceeds_budget(const ReplayCommand& command, const DeviceReplay& replay) {
+  return (command.fail_on_oom && replay.result.counts.ooms != 0) ||
+         (command.max_reserved && replay.result.peak.reserved > *command.max_reserved);
+}
+
+/// The simulation knows no file names; a message to the user needs one.
+std::vector<DeviceReplay> replays_of(const TraceFile& file, const ReplayCommand& command) {
+  try {
+    return run_replays(file, command.file, command.request);
+  } catch (const OperationError& error) {
+    throw error.in(command.file);
+  }
+}
+
+}  // namespace
+
+ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
+  const ReplayCommand command = parse_replay(arguments);
+  const TraceFile file = read_trace_file(command.file, StackMode::skip);
+  const std::vector<DeviceReplay> replays = replays_of(file, command);
+  write_replays(replays, command.format, command.with_timeline, out);
+  for (const DeviceReplay& replay : replays) {
+    if (exceeds_budget(command, replay)) {
+      return ExitCode::exceeded;
+    }
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,49 @@
+// highwater report: one HTML file about a run, to open in a browser and to send to somebody.
+#include <ostream>
+#include <span>
+
+#include <boost/json.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/html/report_data.hpp"
+#include "tools/html/report_page.hpp"
+#include "tools/html/report_run.hpp"
+#include "tools/text/safe_text.hpp"
+#include "traces/formats/bytes/byte_sink.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+OptionParser report_options() {
+  OptionParser parser(command("report"));
+  parser.add()("output,o", po::value<std::string>()->value_name("HTML"),
+               "the file to write; default: report.html; - is standard output");
+  add_subject_options(parser);
+  return parser;
+}
+
+}  // namespace
+
+ExitCode run_report(const Arguments& arguments, std::ostream& out) {
+  const po::variables_map values = report_options().parse(arguments);
+  const std::string path = text_option(values, "output").value_or("report.html");
+  const ReportRun run = run_for_report(read_subject_options(values));
+  const std::string page = report_page(report_json(run));
+  if (path == "-") {
+    out << page;
+    return ExitCode::ok;
+  }
+  const auto sink = open_sink(path);
+  sink->write(std::as_bytes(std::span(page)));
+  sink->commit();
+  out << fmt::format("{}\nwrote {} ({:.1f} MB)\n{}\n", printable(run.verdict), printable(path),
+                     static_cast<double>(page.size()) / 1e6,
+                     printable(run.explained.subject.trust()));
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,154 @@
+// highwater simulate: a plan's peaks, what they are made of, and whether it fits.
+#include <cmath>
+#include <ostream>
+
+#include <boost/json.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/options/formula_option.hpp"
+#include "tools/reports/simulate_report.hpp"
+#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/simulate_run.hpp"
+#include "tools/text/parse_text.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+struct SimulateCommand {
+  PlannedRun run;
+  MemoryRequest memory;
+  OutputFormat format = OutputFormat::table;
+  bool find_batch = false;
+  RankChoice ranks;
+  std::vector<const Formula*> bridges;  ///< closed forms whose difference is taken apart
+  bool fail_on_oom = false;
+  std::optional<Bytes> max_reserved;
+};
+
+OptionParser simulate_options() {
+  OptionParser parser(command("simulate"));
+  add_plan_options(parser);
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  add_memory_options(parser, "what --gpu leaves it, else unlimited");
+  parser.add()(
+      "bridge", text("NAME[,NAME]"),
+      "take the difference to these closed forms apart, part by part; all for all of them")(
+      "find-batch", "search the largest batch that fits and report on it")(
+      "rank", text("R|all|representative"),
+      "whose memory: one rank's, every rank's, or of each kind of ranks that differ (default); the "
+      "report is about the worst")("fail-on-oom", "exit with 1 when memory ran out")(
+      "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
+  parser.add_format();
+  return parser;
+}
+
+/// Settings that PyTorch would refuse are a mistake of the command line.
+void check_settings(const po::variables_map& values, const MemoryRequest& memory) {
+  if (memory.alloc_conf) {
+    const std::string release = text_option(values, "torch").value_or("2.6");
+    settings_from_command_line(*memory.alloc_conf, nearest_preset(release));
+  }
+}
+
+RankChoice read_ranks(const po::variables_map& values, std::vector<std::string>& problems) {
+  const std::string given = text_option(values, "rank").value_or("representative");
+  if (given == "representative") {
+    return {};
+  }
+  if (given == "all") {
+    return {RankChoice::Kind::all};
+  }
+  const auto rank = parse_number<int>(given);
+  if (!rank || *rank < 0) {
+    problems.push_back(
+        fmt::format("--rank {}: give a rank from 0 up, all or representative", given));
+  }
+  return {RankChoice::Kind::one, rank.value_or(0)};
+}
+
+void require_rank(const RankChoice& choice, const Parallelism& parallel) {
+  if (choice.kind == RankChoice::Kind::one && choice.rank >= parallel.gpus()) {
+    throw UsageError(fmt::format("--rank {}: the job's ranks are 0 to {}; give one of them",
+                                 choice.rank, parallel.gpus() - 1));
+  }
+}
+
+void check_together(const po::variables_map& values, std::vector<std::string>& problems) {
+  const bool has_memory = values.contains("gpu") || values.contains("capacity");
+  if (values.contains("memory-fraction") && !has_memory) {
+    problems.emplace_back(
+        "--memory-fraction is a share of a device's memory; give --gpu or "
+        "--capacity too");
+  }
+  if (values.contains("find-batch") && values.contains("batch")) {
+    problems.emplace_back("--find-batch chooses the batch; leave --batch out");
+  }
+  if (values.contains("find-batch") && !has_memory && !values.contains("memory-limit")) {
+    problems.emplace_back(
+        "--find-batch needs a limit to fit in; give --gpu, --capacity or "
+        "--memory-limit");
+  }
+}
+
+SimulateCommand parse_simulate(const Arguments& arguments) {
+  const po::variables_map values = simulate_options().parse(arguments);
+  SimulateCommand result;
+  std::vector<std::string> problems;
+  result.memory = read_memory_options(values, problems);
+  collect_problems(problems, [&] { check_settings(values, result.memory); });
+  collect_problems(problems, [&] { result.max_reserved = size_option(values, "max-reserved"); });
+  collect_problems(problems, [&] { result.format = output_format(values); });
+  check_together(values, problems);
+  if (values.contains("bridge")) {
+    result.bridges = formula_option(values, problems, "bridge");
+  }
+  result.ranks = read_ranks(values, problems);
+  result.run = read_plan(values, std::move(problems));
+  require_rank(result.ranks, result.run.plan.parallel);
+  result.find_batch = values.contains("find-batch");
+  result.fail_on_oom = values.contains("fail-on-oom");
+  return result;
+}
+
+void write(const SimulationReport& report, OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    out << simulation_json(report) << "\n";
+  } else if (format == OutputFormat::csv) {
+    TextTable table;
+    table.columns = {"metric", "value"};
+    for (const Metric& metric : simulation_metrics(report).metrics) {
+      table.rows.push_back({metric.key, to_exact_text(metric.value)});
+    }
+    out << format_csv(table);
+  } else {
+    out << simulation_text(report, format);
+  }
+}
+
+}  // namespace
+
+ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
+  const SimulateCommand command = parse_simulate(arguments);
+  SimulationReport report;
+  PlannedRun run = command.run;
+  if (command.find_batch) {
+    report.batches = find_largest_batch(run, command.memory, command.ranks);
+    run.plan.batch = report.batches->largest.value_or(1);
+  }
+  report.ranks = survey_ranks(run, command.memory, command.ranks);
+  run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
+  report.simulation = simulate(run, command.memory);
+  report.estimates = compare_estimates(report.simulation);
+  report.bridges = command.bridges;
+  write(report, command.format, out);
+  const Simulation& simulation = report.simulation;
+  const bool is_over =
+      command.max_reserved && simulation.replay.result.peak.reserved > *command.max_reserved;
+  return is_over || (command.fail_on_oom && !simulation.fits()) ? ExitCode::exceeded : ExitCode::ok;
+}
+
+}  // namespace highwater

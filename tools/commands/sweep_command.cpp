@@ -1,0 +1,173 @@
+// highwater sweep: one file or plan under the cross product of settings, limits and plan options.
+#include <algorithm>
+#include <ostream>
+
+#include <boost/json.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/reports/sweep_report.hpp"
+#include "tools/studies/sweep_run.hpp"
+#include "tools/text/safe_text.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+/// `json_lines`: one object per run and line.
+enum class SweepFormat : std::uint8_t { table, json, json_lines, csv, markdown };
+
+struct SweepCommand {
+  SubjectRequest subject;
+  std::vector<SweepAxis> axes;  ///< none: the subject's own
+  SweepFormat format = SweepFormat::table;
+  std::size_t top = 0;       ///< rows of tables for people
+  Arguments plan_arguments;  ///< the command line without --set and --format
+};
+
+OptionParser sweep_options() {
+  OptionParser parser(command("sweep"));
+  add_subject_options(parser);
+  parser.add()("set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
+               "values to try, set on top of the file's or plan's own; repeatable: cross product. "
+               "KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, "
+               "memory-limit, fraction, torch, or an option of the plan (batch, checkpoint, ...); "
+               "auto: values chosen from the trace. Without --set: the allocator options that can "
+               "change something, all auto")(
+      "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
+      "table and markdown: best rows shown")(
+      "format", po::value<std::string>()->default_value("table")->value_name("F"),
+      "table (best first), json (input order), jsonl (one run per line), csv or markdown");
+  return parser;
+}
+
+SweepFormat sweep_format(const po::variables_map& values) {
+  const auto& name = values["format"].as<std::string>();
+  if (name == "jsonl") {
+    return SweepFormat::json_lines;
+  }
+  switch (output_format(values)) {
+    case OutputFormat::table:
+      return SweepFormat::table;
+    case OutputFormat::json:
+      return SweepFormat::json;
+    case OutputFormat::csv:
+      return SweepFormat::csv;
+    case OutputFormat::markdown:
+      return SweepFormat::markdown;
+  }
+  return SweepFormat::table;
+}
+
+SweepCommand parse_sweep(const Arguments& arguments) {
+  const po::variables_map values = sweep_options().parse(arguments);
+  SweepCommand result;
+  std::vector<std::string> problems;
+  const Arguments sets = values.contains("set") ? values["set"].as<Arguments>() : Arguments{};
+  result.axes = read_axes(sets, !values.contains("file"), problems);
+  collect_problems(problems, [&] { result.format = sweep_format(values); });
+  const auto top = values["top"].as<std::int64_t>();
+  if (top < 1) {
+    problems.push_back(fmt::format("--top {}: write 1 or more", top));
+  }
+  result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
+  result.subject = read_subject_options(values, std::move(problems));
+  result.plan_arguments = arguments;
+  return result;
+}
+
+/// `arguments` without every occurrence of `option`, "--option value" and "--option=value" alike.
+Arguments without(const Arguments& arguments, const std::string& option) {
+  Arguments rest;
+  const std::string name = "--" + option;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == name) {
+      const bool has_value = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--");
+      i += has_value ? 1 : 0;
+    } else if (!arguments[i].starts_with(name + "=")) {
+      rest.push_back(arguments[i]);
+    }
+  }
+  return rest;
+}
+
+/// The plan of the command line with some options set anew.
+PlanMaker plan_maker(const SweepCommand& command) {
+  return [&command](const std::vector<std::pair<std::string, std::string>>& options) {
+    Arguments arguments = command.plan_arguments;
+    for (const auto& [option, value] : options) {
+      arguments = without(arguments, option);
+      arguments.push_back(fmt::format("--{}={}", option, value));
+    }
+    const SubjectRequest request = read_subject_options(sweep_options().parse(arguments));
+    return subject_of(request.plan, request.memory);
+  };
+}
+
+std::vector<Sweep> run_sweeps(const SweepCommand& command) {
+  std::vector<Sweep> sweeps;
+  for (Subject& subject : read_subjects(command.subject)) {
+    std::vector<SweepAxis> axes = command.axes.empty() ? default_axes(subject) : command.axes;
+    expand_auto(subject, axes);
+    sweeps.push_back(run_sweep(std::move(subject), std::move(axes), plan_maker(command)));
+  }
+  return sweeps;
+}
+
+void write_lines(const std::vector<Sweep>& sweeps, std::ostream& out) {
+  for (const Sweep& sweep : sweeps) {
+    for (const SweepRun& run : sweep.runs) {
+      boost::json::object line{{"schema", "highwater.sweep/1"}};
+      for (auto& [key, value] : sweep_run_json(run)) {
+        line[key] = std::move(value);
+      }
+      out << line << "\n";
+    }
+  }
+}
+
+void write_for_people(const Sweep& sweep, const SweepCommand& command, std::ostream& out) {
+  const TextTable table = sweep_table(sweep, false, command.top);
+  out << (command.format == SweepFormat::markdown ? format_markdown(table) : format_aligned(table))
+      << "\n"
+      << sweep_conclusion(sweep) << "\n"
+      << printable(sweep.subject.trust()) << "\n";
+}
+
+void write(const std::vector<Sweep>& sweeps, const SweepCommand& command, std::ostream& out) {
+  const SweepFormat format = command.format;
+  if (format == SweepFormat::json) {
+    out << sweep_json(sweeps) << "\n";
+    return;
+  }
+  if (format == SweepFormat::json_lines) {
+    write_lines(sweeps, out);
+    return;
+  }
+  for (const Sweep& sweep : sweeps) {
+    if (format == SweepFormat::csv) {
+      out << format_csv(sweep_table(sweep, true));
+    } else {
+      write_for_people(sweep, command, out);
+    }
+  }
+}
+
+}  // namespace
+
+ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out) {
+  const SweepCommand command = parse_sweep(arguments);
+  const std::vector<Sweep> sweeps = run_sweeps(command);
+  const bool is_for_people =
+      command.format == SweepFormat::table || command.format == SweepFormat::markdown;
+  if (sweeps.empty() && is_for_people) {
+    out << "The file holds no device with memory or events.\n";
+    return ExitCode::ok;
+  }
+  write(sweeps, command, out);
+  return ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,217 @@
+// highwater validate: a grid of plans by closed forms and simulation; --recorded DIR, simulation
+// against recordings; --reference FILE, closed forms against published figures.
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include <boost/json.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/commands/commands.hpp"
+#include "tools/commands/grid_command.hpp"
+#include "tools/files/input.hpp"
+#include "tools/reports/validation/recorded_estimates_report.hpp"
+#include "tools/reports/validation/reference_report.hpp"
+#include "tools/reports/validation/validate_report.hpp"
+#include "tools/studies/validation/reference_run.hpp"
+#include "tools/studies/validation/validate_run.hpp"
+#include "tools/text/name_pattern.hpp"
+#include "tools/text/progress_line.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+struct ValidateCommand {
+  std::optional<std::string> folder;     ///< of recorded cases
+  std::optional<std::string> reference;  ///< file of reference cases
+  std::optional<std::string> grid;       ///< file; absent: the default one
+  bool prints_grid = false;
+  std::optional<std::string> only;
+  std::optional<double> max_error;
+  OutputFormat format = OutputFormat::table;
+};
+
+OptionParser validate_options() {
+  OptionParser parser(command("validate"));
+  parser.positional("grid", 1);
+  parser.add()("print-grid", "print the grid that is run when none is given, as a grid file")(
+      "recorded", po::value<std::string>()->value_name("DIR"),
+      "folder searched for recorded cases: pairs X.json, X.pickle.xz")(
+      "reference", po::value<std::string>()->value_name("FILE"),
+      "file of reference cases: recompute what publications print; the exit code is 1 if a case "
+      "fails")(
+      "only", po::value<std::string>()->value_name("PATTERN"),
+      "only cases or plans whose name matches: words with * and ?, or a part of the name (a plan's "
+      "is 'model=gpt2 batch=4 ...'); several with ,")(
+      "max-error", po::value<double>()->value_name("X"),
+      "exit with 1 when the simulation's error of peak allocated or reserved, or of what a grid's "
+      "case has measured, is above this fraction, or a run ends otherwise than recorded; cases "
+      "that "
+      "an index.json beside them holds out do not count");
+  parser.add_format();
+  return parser;
+}
+
+void check_one_task(const ValidateCommand& command) {
+  const int tasks = int{command.folder.has_value()} + int{command.reference.has_value()} +
+                    int{command.grid.has_value()} + int{command.prints_grid};
+  if (tasks > 1) {
+    throw UsageError(
+        "a grid file, --print-grid, --recorded DIR and --reference FILE are different things to "
+        "do; give one of them");
+  }
+}
+
+ValidateCommand parse_validate(const Arguments& arguments) {
+  const po::variables_map values = validate_options().parse(arguments);
+  ValidateCommand result;
+  result.folder = text_option(values, "recorded");
+  result.reference = text_option(values, "reference");
+  result.prints_grid = values.contains("print-grid");
+  if (values.contains("grid")) {
+    result.grid = values["grid"].as<Arguments>().front();
+  }
+  check_one_task(result);
+  result.only = text_option(values, "only");
+  if (values.contains("max-error")) {
+    if (result.reference) {
+      throw UsageError(
+          "--max-error is for --recorded; reference cases have tolerances of their own");
+    }
+    result.max_error = values["max-error"].as<double>();
+    if (!(*result.max_error >= 0)) {
+      throw UsageError(
+          fmt::format("--max-error {}: write a fraction of 0 or more", *result.max_error));
+    }
+  }
+  result.format = output_format(values);
+  return result;
+}
+
+/// The name of a case without folder and ending.
+std::string_view case_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind(".json"));
+}
+
+std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
+  std::vector<CaseFiles> files = find_cases(*command.folder);
+  if (command.only) {
+    std::erase_if(files, [&](const CaseFiles& candidate) {
+      return !matches_any(case_name(candidate.description), *command.only);
+    });
+  }
+  if (files.empty()) {
+    throw InputError(*command.folder, "",
+                     command.only ? "no recorded case matches '" + *command.only + "'"
+                                  : "no recorded case in it",
+                     "a recorded case is a pair X.json, X.pickle.xz");
+  }
+  return files;
+}
+
+std::vector<CaseValidation> run(const std::vector<CaseFiles>& files) {
+  const ProgressLine progress(files.size(), "cases");
+  return validate_cases(files, [&](std::size_t done) { progress.show(done); });
+}
+
+void write_tables(const std::vector<TextTable>& tables, OutputFormat format, std::ostream& out) {
+  for (const TextTable& table : tables) {
+    if (!table.rows.empty()) {
+      out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table))
+          << "\n";
+    }
+  }
+}
+
+void write(const std::vector<CaseValidation>& cases, OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    out << validation_json(cases) << "\n";
+    return;
+  }
+  if (format == OutputFormat::csv) {
+    out << format_csv(case_table(cases));
+    return;
+  }
+  write_tables({case_table(cases), replay_table(cases), unsupported_table(cases)}, format, out);
+  write_tables(error_tables(cases), format, out);
+  write_tables({recorded_estimate_table(cases)}, format, out);
+  for (const std::string& note : validation_notes(cases)) {
+    out << note << "\n";
+  }
+}
+
+void write(const std::vector<ReferenceResult>& results, OutputFormat format, std::ostream& out) {
+  if (format == OutputFormat::json) {
+    out << reference_json(results) << "\n";
+    return;
+  }
+  if (format == OutputFormat::csv) {
+    out << format_csv(reference_value_table(results));
+    return;
+  }
+  write_tables({reference_table(results), observation_table(results), known_mismatch_table(results),
+                reference_failure_table(results)},
+               format, out);
+  out << reference_summary(results) << "\n";
+}
+
+// A check that could simulate nothing has not passed. What is held out is only reported.
+bool exceeds(const std::vector<CaseValidation>& cases, double limit) {
+  if (std::ranges::none_of(cases, &CaseValidation::is_simulated)) {
+    return true;
+  }
+  for (const CaseValidation& validation : cases) {
+    const bool is_off = std::abs(worst_error(validation, &Usage::allocated)) > limit ||
+                        std::abs(worst_error(validation, &Usage::reserved)) > limit;
+    if (validation.half != CaseHalf::held_out && validation.is_simulated() &&
+        (is_off || !validation.ends_alike())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+ExitCode validate_reference(const ValidateCommand& command, std::ostream& out) {
+  const std::string& path = *command.reference;
+  const ReferenceFile file = read_reference_cases(read_text_file(path), path);
+  std::vector<ReferenceResult> results = run_reference(file);
+  if (command.only) {
+    std::erase_if(results, [&](const ReferenceResult& result) {
+      return !matches_any(result.reference->id, *command.only);
+    });
+  }
+  if (results.empty()) {
+    throw InputError(path, "cases",
+                     command.only ? "no reference case matches '" + *command.only + "'"
+                                  : "no reference case in it",
+                     "give the reference tables");
+  }
+  write(results, command.format, out);
+  return count_results(results, ReferenceVerdict::failed) > 0 ? ExitCode::exceeded : ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode run_validate(const Arguments& arguments, std::ostream& out) {
+  const ValidateCommand command = parse_validate(arguments);
+  if (command.prints_grid) {
+    return print_default_grid(out);
+  }
+  if (command.reference) {
+    return validate_reference(command, out);
+  }
+  if (!command.folder) {
+    return validate_grid({command.grid, command.only, command.max_error, command.format}, out);
+  }
+  const std::vector<CaseValidation> cases = run(wanted_cases(command));
+  write(cases, command.format, out);
+  return command.max_error && exceeds(cases, *command.max_error) ? ExitCode::exceeded
+                                                                 : ExitCode::ok;
+}
+
+}  // namespace highwater

@@ -1,0 +1,30 @@
+// What the HTML report shows: all that `explain` says about a subject, and its history.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/peak/memory_history.hpp"
+#include "tools/studies/explain_run.hpp"
+
+namespace highwater {
+
+enum class RunOutcome : std::uint8_t { fits, out_of_memory, unlimited };
+
+struct ReportRun {
+  Explanation explained;  ///< the subject is in it
+  std::string title;      ///< the file's name, or the plan in one line
+  std::string verdict;    ///< one sentence
+  RunOutcome outcome = RunOutcome::unlimited;
+  std::vector<StackId> stacks;     ///< by AllocationId: who asked for it
+  std::optional<Bytes> available;  ///< what the allocator could take, if it is limited
+  MemoryHistory history;
+  std::vector<std::string> notes;  ///< besides those of the replay
+};
+
+/// About the device that the request names, else the one with the highest reserved memory.
+/// @throws InputError, UsageError
+ReportRun run_for_report(SubjectRequest request);
+
+}  // namespace highwater

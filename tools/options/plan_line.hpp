@@ -1,0 +1,28 @@
+// A plan as a command line of `simulate`: only the options that its framework's defaults do not
+// give.
+//
+// The line is read back while it is made, so what reading one option does to another (the framework
+// to all, dp-kind to init, ...) is taken from there and not written twice.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "traces/units.hpp"
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+
+/// What a line says beside the plan's own axes.
+struct LineOptions {
+  std::string model;              ///< a name or a file, as it was asked for
+  bool is_gpu_named = false;      ///< the run has to fit on the plan's GPU
+  std::optional<Bytes> capacity;  ///< what the allocator can have, if not what the GPU leaves
+  std::optional<std::string> alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF
+};
+
+/// "highwater simulate --model gpt2 ...", quoted for a shell.
+/// @pre the model can be read again, and plan_problems(plan) is empty
+std::string simulate_line(const TrainingPlan& plan, const LineOptions& options);
+
+}  // namespace highwater

@@ -1,0 +1,128 @@
+// The words of a plan's axes, as options and as reports have them: one table per axis, read in both
+// directions.
+//
+// They are the words of the recordings' case files, with dashes (design, section 6).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+
+template <class Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+
+// In the order of --help. The first word of a value is the one printed.
+inline constexpr std::array kModelCodes{Word{"hf", ModelCode::hf},
+                                        Word{"torchtitan", ModelCode::torchtitan},
+                                        Word{"megatron", ModelCode::megatron}};
+inline constexpr std::array kFrameworks{
+    Word{"torch", Framework::torch}, Word{"deepspeed", Framework::deepspeed},
+    Word{"megatron", Framework::megatron}, Word{"nemo", Framework::nemo},
+    Word{"colossalai-gemini", Framework::colossalai_gemini}};
+inline constexpr std::array kPrecisions{
+    Word{"fp32", Precision::fp32}, Word{"bf16", Precision::bf16}, Word{"fp16", Precision::fp16},
+    Word{"amp-bf16", Precision::amp_bf16}, Word{"amp-fp16", Precision::amp_fp16}};
+inline constexpr std::array kAttentions{
+    Word{"eager", Attention::eager},           Word{"sdpa", Attention::sdpa},
+    Word{"sdpa-flash", Attention::sdpa_flash}, Word{"sdpa-efficient", Attention::sdpa_efficient},
+    Word{"sdpa-math", Attention::sdpa_math},   Word{"sdpa-cudnn", Attention::sdpa_cudnn}};
+inline constexpr std::array kCheckpoints{
+    Word{"none", CheckpointKind::none},
+    Word{"full", CheckpointKind::full},
+    Word{"every-N", CheckpointKind::every_n},
+    Word{"selective-op", CheckpointKind::selective_op},
+    Word{"selective-attention", CheckpointKind::selective_attention},
+    Word{"selective", CheckpointKind::selective_op}};
+inline constexpr std::array kCheckpointImpls{Word{"nonreentrant", false}, Word{"reentrant", true}};
+inline constexpr std::array kOptimizers{Word{"none", OptimizerKind::none},
+                                        Word{"sgd", OptimizerKind::sgd},
+                                        Word{"sgd-momentum", OptimizerKind::sgd_momentum},
+                                        Word{"adam", OptimizerKind::adam},
+                                        Word{"adamw", OptimizerKind::adamw},
+                                        Word{"rmsprop", OptimizerKind::rmsprop},
+                                        Word{"adagrad", OptimizerKind::adagrad},
+                                        Word{"adafactor", OptimizerKind::adafactor},
+                                        Word{"adamw-8bit", OptimizerKind::adamw_8bit},
+                                        Word{"adam-8bit", OptimizerKind::adamw_8bit}};
+inline constexpr std::array kOptimizerImpls{
+    Word{"default", OptimizerImpl::standard}, Word{"foreach", OptimizerImpl::foreach},
+    Word{"fused", OptimizerImpl::fused}, Word{"loop", OptimizerImpl::loop}};
+inline constexpr std::array kLosses{
+    Word{"hf", LossKind::hf}, Word{"shift", LossKind::shift}, Word{"flat", LossKind::flat},
+    Word{"chunked-N", LossKind::chunked}, Word{"fused", LossKind::fused}};
+inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu", ModelInit::cpu},
+                                   Word{"meta", ModelInit::meta},
+                                   Word{"pretrained-half", ModelInit::pretrained_half}};
+inline constexpr std::array kZeroGradAt{Word{"end", ZeroGradAt::end},
+                                        Word{"start", ZeroGradAt::start}};
+inline constexpr std::array kDataSources{Word{"to", DataSource::to},
+                                         Word{"device", DataSource::device}};
+inline constexpr std::array kExperts{Word{"eager", Experts::eager}, Word{"even", Experts::even},
+                                     Word{"batched_mm", Experts::batched_mm},
+                                     Word{"batched-mm", Experts::batched_mm}};
+inline constexpr std::array kDataParallels{
+    Word{"ddp", DataParallel::ddp},     Word{"zero1", DataParallel::zero1},
+    Word{"zero2", DataParallel::zero2}, Word{"zero3", DataParallel::zero3},
+    Word{"fsdp1", DataParallel::fsdp1}, Word{"fsdp2", DataParallel::fsdp2}};
+inline constexpr std::array kTensorParallels{Word{"megatron", TensorParallel::megatron},
+                                             Word{"colossalai", TensorParallel::colossalai},
+                                             Word{"dtensor", TensorParallel::dtensor}};
+inline constexpr std::array kContextParallels{Word{"ring", ContextParallel::ring},
+                                              Word{"ulysses", ContextParallel::ulysses}};
+inline constexpr std::array kSchedules{Word{"naive", PipelineSchedule::naive},
+                                       Word{"gpipe", PipelineSchedule::gpipe},
+                                       Word{"1f1b", PipelineSchedule::one_f_one_b},
+                                       Word{"interleaved", PipelineSchedule::interleaved}};
+inline constexpr std::array kOffloads{Word{"none", Offload::none},
+                                      Word{"optimizer", Offload::optimizer},
+                                      Word{"params", Offload::params}, Word{"both", Offload::both},
+                                      Word{"activations", Offload::activations}};
+inline constexpr std::array kMixedDTypes{
+    Word{"none", std::optional<DType>{}}, Word{"bf16", std::optional{DType::bf16}},
+    Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
+inline constexpr std::array kReshards{Word{"always", Reshard::always},
+                                      Word{"never", Reshard::never},
+                                      Word{"but-last", Reshard::but_last}};
+inline constexpr std::array kShardingStrategies{
+    Word{"full_shard", ShardingStrategy::full_shard},
+    Word{"shard_grad_op", ShardingStrategy::shard_grad_op},
+    Word{"no_shard", ShardingStrategy::no_shard},
+    Word{"hybrid_shard", ShardingStrategy::hybrid_shard}};
+inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
+                                          Word{"fake", CommBackend::fake}};
+inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};
+inline constexpr std::array kYesNo{Word{"true", true}, Word{"false", false}, Word{"yes", true},
+                                   Word{"no", false},  Word{"1", true},      Word{"0", false}};
+
+template <class Value, std::size_t N>
+std::string_view word_of(const std::array<Word<Value>, N>& words, Value value) {
+  return std::ranges::find(words, value, &Word<Value>::value)->word;
+}
+
+/// "none", "full", "every-2", ...
+std::string checkpoint_word(const Checkpoint& checkpoint);
+
+/// Option names (without dashes in front) and their values, one per axis: given back as options,
+/// they make the same plan.
+std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& plan);
+
+/// The same with numbers as numbers, lists as lists and underscores in the keys.
+boost::json::object plan_json(const TrainingPlan& plan);
+
+/// One line for people: the model and every axis that is not at its default.
+std::string plan_summary(const TrainingPlan& plan);
+
+}  // namespace highwater

@@ -1,0 +1,27 @@
+// The environment variables under which a command's PyTorch finds the fake device and is recorded.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "tools/record/record_request.hpp"
+
+namespace highwater {
+
+/// What the fake device leaves to the allocator: a GPU's memory less what a process takes on it
+/// besides (workloads/outside_memory.hpp), or the capacity that was asked for.
+Bytes memory_for_allocator(const RecordRequest& request);
+
+using Environment = std::map<std::string, std::string>;
+
+/// This process's own environment.
+Environment current_environment();
+
+/// `base` with what the fake device (tools/record/fakecuda) and the recorder (tools/record/python)
+/// read, and without what would hide the device. `files` is where both were unpacked; the recorder
+/// appends what happens to `status`.
+Environment record_environment(const RecordRequest& request, const std::filesystem::path& files,
+                               const std::filesystem::path& status, Environment base);
+
+}  // namespace highwater

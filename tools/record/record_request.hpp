@@ -1,0 +1,32 @@
+// What `highwater record` is asked to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tools/options/command_line.hpp"
+#include "traces/units.hpp"
+#include "workloads/plan/gpu.hpp"
+
+namespace highwater {
+
+struct RecordRequest {
+  Gpu gpu = default_gpu();
+  std::optional<Bytes> capacity;  ///< all of it for the allocator; replaces the GPU's own
+  std::uint32_t world = 0;        ///< ranks of a distributed run; 0: as the script says
+  std::uint32_t rank = 0;         ///< the one that runs
+  std::uint32_t steps = 0;        ///< the recording ends after so many optimizer steps; 0: never
+  std::uint64_t event_lag = 0;    ///< kernel launches that the device is behind the host
+  std::string output = "record.pickle";
+  std::string stacks = "python";  ///< none, python, all
+  std::string answers;            ///< "nonzero=0.25,item=1"
+  Arguments command;              ///< program and arguments
+  OutputFormat format = OutputFormat::table;
+};
+
+/// From the arguments of the command line: ours are in front of "--", the command behind it.
+/// @throws UsageErrors
+RecordRequest read_record_request(const Arguments& arguments);
+
+}  // namespace highwater

@@ -1,0 +1,19 @@
+// Closed forms beside a simulation as text and as JSON: the part of `simulate` that they fill.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/studies/compared_estimates.hpp"
+#include "tools/text/metrics.hpp"
+
+namespace highwater {
+
+/// Forms beside the simulated peak, those that apply.
+TextTable comparison_table(const EstimateComparison& comparison);
+
+/// One form's bridge, line by line with the largest details, drawn as bars.
+TextTable bridge_table(const ComparedEstimate& compared);
+
+boost::json::array comparison_json(const EstimateComparison& comparison);
+
+}  // namespace highwater

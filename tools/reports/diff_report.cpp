@@ -1,0 +1,402 @@
+#include "tools/reports/diff_report.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/text/metrics.hpp"
+#include "tools/text/request_label.hpp"
+#include "tools/text/safe_text.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+std::int64_t change(Bytes first, Bytes second) {
+  return static_cast<std::int64_t>(second.count()) - static_cast<std::int64_t>(first.count());
+}
+
+std::string signed_size(std::int64_t bytes) {
+  return bytes == 0 ? "=" : to_iec_signed(bytes);
+}
+
+/// One side of the comparison: its requests and how to name them.
+struct Party {
+  const std::vector<ComparedRequest>* requests;
+  const RequestTrace* trace;
+
+  [[nodiscard]] const ComparedRequest& request(std::uint32_t index) const {
+    return (*requests)[index];
+  }
+
+  [[nodiscard]] std::string own_label(std::uint32_t index) const {
+    const Event& event = trace->events[request(index).event];
+    return request_label(trace->tables, event.stack);
+  }
+
+  /// Of a free: what had allocated the block, and what frees it if that is known.
+  [[nodiscard]] std::string label(std::uint32_t index) const {
+    if (request(index).is_alloc) {
+      return own_label(index);
+    }
+    const std::string freed = allocation_label(request(index).ordinal);
+    const std::string own = own_label(index);
+    const bool says_more = !own.empty() && own != freed;  // recorders give the allocation's stack
+    return (freed.empty() ? "" : "of " + freed) + (says_more ? "  in " + own : "");
+  }
+
+  [[nodiscard]] std::string allocation_label(std::uint32_t ordinal) const {
+    const auto found = std::ranges::find_if(*requests, [&](const ComparedRequest& candidate) {
+      return candidate.is_alloc && candidate.ordinal == ordinal;
+    });
+    return found == requests->end()
+               ? ""
+               : own_label(static_cast<std::uint32_t>(found - requests->begin()));
+  }
+};
+
+class DiffPrinter {
+ public:
+  DiffPrinter(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view)
+      : diff_(&diff),
+        first_{&diff.first, subject.first},
+        second_{&diff.second, subject.second},
+        subject_(&subject),
+        view_(&view) {}
+
+  std::string text() {
+    add_phase_table();
+    add_hunks();
+    add_sizes();
+    add_origins();
+    add_verdict();
+    return std::move(out_);
+  }
+
+  void add_to(json::object& root) const {
+    root["equal"] = diff_->is_equal_from(std::nullopt);
+    root["equal_from_step_1"] = diff_->is_equal_from(1);
+    json::array& phases = root["phases"].emplace_array();
+    std::size_t hunks_left = view_->max_hunks;
+    for (const PhaseDiff& phase : diff_->phases) {
+      if (shows(*view_, phase)) {
+        phases.push_back(phase_object(phase, hunks_left));
+      }
+    }
+    json::array& list = root["origins"].emplace_array();
+    for (const Origin& origin : origins()) {
+      list.push_back({{"side", origin.sign == '-' ? "first" : "second"},
+                      {"times", origin.times},
+                      {"bytes", origin.bytes.count()},
+                      {"label", valid_utf8(origin.label)}});
+    }
+  }
+
+ private:
+  /// In a long run, phases in which nothing differs would hide the others.
+  [[nodiscard]] bool is_listed(const PhaseDiff& phase) const {
+    constexpr std::size_t kManyPhases = 40;
+    return shows(*view_, phase) && (diff_->phases.size() <= kManyPhases || view_->step ||
+                                    view_->phase || !phase.is_equal());
+  }
+
+  void add_phase_table() {
+    TextTable table;
+    table.columns = {"phase", "-", "+", "only -", "only +", "peak +", "vs -", "end +", "vs -"};
+    table.right_aligned = {false, true, true, true, true, true, true, true, true};
+    std::size_t left_out = 0;
+    for (const PhaseDiff& phase : diff_->phases) {
+      if (!is_listed(phase)) {
+        left_out += shows(*view_, phase) ? 1U : 0U;
+        continue;
+      }
+      const auto count = [](std::uint64_t lines) {
+        return lines == 0 ? std::string("=") : std::to_string(lines);
+      };
+      table.rows.push_back(
+          {phase_label(phase), std::to_string(phase.first.requests),
+           std::to_string(phase.second.requests), count(phase.only_first), count(phase.only_second),
+           to_iec(phase.second.peak), signed_size(change(phase.first.peak, phase.second.peak)),
+           to_iec(phase.second.end), signed_size(change(phase.first.end, phase.second.end))});
+    }
+    out_ += table.rows.empty() ? "" : "\n" + format_aligned(table);
+    out_ += left_out == 0 ? "" : fmt::format("  ... and {} equal phases\n", left_out);
+  }
+
+  void add_hunks() {
+    std::size_t shown = 0;
+    std::size_t hidden = 0;
+    for (const PhaseDiff& phase : diff_->phases) {
+      if (!shows(*view_, phase)) {
+        continue;
+      }
+      for (const Hunk& hunk : hunks_of(phase, view_->context)) {
+        if (shown < view_->max_hunks) {
+          out_ += shown == 0 ? "\nFirst change:\n" : "\n";
+          add_hunk(phase, hunk);
+          ++shown;
+        } else {
+          ++hidden;
+        }
+      }
+    }
+    if (hidden != 0) {
+      out_ += fmt::format("\n... and {} more hunks (--max-hunks, --step, --phase)\n", hidden);
+    }
+  }
+
+  void add_hunk(const PhaseDiff& phase, const Hunk& hunk) {
+    out_ += fmt::format("@@ {}, lines {}-{} of {} @@\n", phase_label(phase), hunk.begin + 1,
+                        hunk.end, phase.lines.size());
+    const std::size_t end = std::min(hunk.end, hunk.begin + view_->max_lines);
+    for (std::size_t i = hunk.begin; i < end; ++i) {
+      out_ += line_text(phase.lines[i]) + "\n";
+    }
+    if (end != hunk.end) {
+      out_ += fmt::format("  ... {} lines more in this hunk\n", hunk.end - end);
+    }
+  }
+
+  [[nodiscard]] static std::string ordinals(const ComparedRequest* a, const ComparedRequest* b) {
+    if (a != nullptr && b != nullptr && a->ordinal != b->ordinal) {
+      return fmt::format("#{}/{}", a->ordinal, b->ordinal);
+    }
+    return fmt::format("#{}", a != nullptr ? a->ordinal : b->ordinal);
+  }
+
+  [[nodiscard]] std::string line_text(const DiffLine& line) const {
+    const ComparedRequest* a = line.first ? &first_.request(*line.first) : nullptr;
+    const ComparedRequest* b = line.second ? &second_.request(*line.second) : nullptr;
+    const ComparedRequest& any = a != nullptr ? *a : *b;
+    const char sign = line.is_common() ? ' ' : a != nullptr ? '-' : '+';
+    const std::string stream = any.stream == 0 ? "" : fmt::format(" stream {}", any.stream);
+    return fmt::format("{} {:<5} {:<12} {:>13} {:>11}{}  {}", sign, any.is_alloc ? "alloc" : "free",
+                       ordinals(a, b), any.bytes.count(), to_iec(any.bytes), stream,
+                       printable(line_label(line)));
+  }
+
+  /// A common line names both sides, where both are known.
+  [[nodiscard]] std::string line_label(const DiffLine& line) const {
+    const std::string a = line.first ? first_.label(*line.first) : "";
+    const std::string b = line.second ? second_.label(*line.second) : "";
+    return a.empty() ? b : b.empty() || a == b ? a : a + "  |  " + b;
+  }
+
+  void add_sizes() {
+    std::size_t shown = 0;
+    std::size_t left_out = 0;
+    for (const PhaseDiff& phase : diff_->phases) {
+      if (!shows(*view_, phase) || phase.sizes.empty()) {
+        continue;
+      }
+      if (shown < view_->max_size_phases) {
+        add_sizes(phase);
+        ++shown;
+      } else {
+        ++left_out;
+      }
+    }
+    out_ += left_out == 0 ? "" : fmt::format("\n... and sizes in {} phases more\n", left_out);
+  }
+
+  void add_sizes(const PhaseDiff& phase) {
+    TextTable table;
+    table.title = "Sizes asked for, " + phase_label(phase);
+    table.columns = {"bytes", "size", "times -", "times +", "change"};
+    table.right_aligned = {true, true, true, true, true};
+    for (const SizeDifference& size : phase.sizes) {
+      if (table.rows.size() == view_->max_sizes) {
+        break;
+      }
+      table.rows.push_back({std::to_string(size.bytes.count()), to_iec(size.bytes),
+                            std::to_string(size.first), std::to_string(size.second),
+                            signed_size(size.excess())});
+    }
+    out_ += "\n" + format_aligned(table);
+    if (phase.sizes.size() > table.rows.size()) {
+      out_ += fmt::format("  ... and {} sizes more\n", phase.sizes.size() - table.rows.size());
+    }
+  }
+
+  struct Origin {
+    char sign = ' ';
+    std::string label;
+    std::uint64_t times = 0;
+    Bytes bytes;
+  };
+
+  /// Allocations of one side alone by where they come from, most bytes first.
+  [[nodiscard]] std::vector<Origin> origins() const {
+    std::map<std::pair<char, std::string>, Origin> found;
+    for (const PhaseDiff& phase : diff_->phases) {
+      if (!shows(*view_, phase)) {
+        continue;
+      }
+      for (const DiffLine& line : phase.lines) {
+        if (line.is_common()) {
+          continue;
+        }
+        const Party& party = line.first ? first_ : second_;
+        const std::uint32_t index = line.first ? *line.first : *line.second;
+        if (party.request(index).is_alloc) {
+          const char sign = line.first ? '-' : '+';
+          const std::string label = party.own_label(index);
+          Origin& origin = found[{sign, label}];
+          origin = {sign, label, origin.times + 1, origin.bytes + party.request(index).bytes};
+        }
+      }
+    }
+    std::vector<Origin> sorted;
+    for (auto& [key, origin] : found) {
+      sorted.push_back(std::move(origin));
+    }
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, &Origin::bytes);
+    return sorted;
+  }
+
+  void add_origins() {
+    const std::vector<Origin> found = origins();
+    TextTable table;
+    table.title = "Allocations of one side alone, by origin";
+    table.columns = {"", "times", "size", "origin"};
+    table.right_aligned = {false, true, true, false};
+    for (const Origin& origin : found) {
+      if (table.rows.size() == view_->max_origins) {
+        break;
+      }
+      table.rows.push_back({std::string(1, origin.sign), std::to_string(origin.times),
+                            to_iec(origin.bytes),
+                            origin.label.empty() ? "(not recorded)" : origin.label});
+    }
+    if (!table.rows.empty()) {
+      out_ += "\n" + format_aligned(table);
+    }
+    if (found.size() > table.rows.size()) {
+      out_ += fmt::format("  ... and {} origins more\n", found.size() - table.rows.size());
+    }
+  }
+
+  void add_verdict() {
+    std::uint64_t only_first = 0;
+    std::uint64_t only_second = 0;
+    for (const PhaseDiff& phase : diff_->phases) {
+      only_first += phase.only_first;
+      only_second += phase.only_second;
+    }
+    if (only_first == 0 && only_second == 0) {
+      out_ += fmt::format("\nequal: all {} requests\n", diff_->first.size());
+      return;
+    }
+    out_ += fmt::format("\n{} of {} requests only in -, {} of {} only in +; from step 1 on {}\n",
+                        only_first, diff_->first.size(), only_second, diff_->second.size(),
+                        diff_->is_equal_from(1) ? "equal" : "different");
+  }
+
+  static json::object load_object(const PhaseLoad& load) {
+    return {{"requests", load.requests},
+            {"peak_bytes", load.peak.count()},
+            {"end_bytes", load.end.count()}};
+  }
+
+  [[nodiscard]] json::object line_object(const DiffLine& line) const {
+    const ComparedRequest& any =
+        line.first ? first_.request(*line.first) : second_.request(*line.second);
+    json::object object{{"side", line.is_common() ? "both"
+                                 : line.first     ? "first"
+                                                  : "second"},
+                        {"kind", any.is_alloc ? "alloc" : "free"},
+                        {"bytes", any.bytes.count()},
+                        {"stream", any.stream}};
+    if (line.first) {
+      object["first_allocation"] = first_.request(*line.first).ordinal;
+      object["first_label"] = valid_utf8(first_.label(*line.first));
+    }
+    if (line.second) {
+      object["second_allocation"] = second_.request(*line.second).ordinal;
+      object["second_label"] = valid_utf8(second_.label(*line.second));
+    }
+    return object;
+  }
+
+  [[nodiscard]] json::object phase_object(const PhaseDiff& phase, std::size_t& hunks_left) const {
+    json::object object{{"step", phase.step ? json::value(*phase.step) : json::value(nullptr)},
+                        {"phase", valid_utf8(phase.phase)},
+                        {"occurrence", phase.occurrence},
+                        {"equal", phase.is_equal()},
+                        {"only_first", phase.only_first},
+                        {"only_second", phase.only_second},
+                        {"first", load_object(phase.first)},
+                        {"second", load_object(phase.second)}};
+    json::array& hunks = object["hunks"].emplace_array();
+    for (const Hunk& hunk : hunks_of(phase, view_->context)) {
+      if (hunks_left == 0) {
+        break;
+      }
+      --hunks_left;
+      json::array lines;
+      for (std::size_t i = hunk.begin; i < hunk.end; ++i) {
+        lines.push_back(line_object(phase.lines[i]));
+      }
+      hunks.push_back({{"begin", hunk.begin}, {"lines", std::move(lines)}});
+    }
+    json::array& sizes = object["sizes"].emplace_array();
+    for (const SizeDifference& size : phase.sizes) {
+      sizes.push_back(
+          {{"bytes", size.bytes.count()}, {"first", size.first}, {"second", size.second}});
+    }
+    return object;
+  }
+
+  const TraceDiff* diff_;
+  Party first_;
+  Party second_;
+  const DiffSubject* subject_;
+  const DiffView* view_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string phase_label(const PhaseDiff& phase) {
+  if (!phase.step) {
+    return phase.phase;
+  }
+  const bool repeats =
+      phase.phase == "data" || phase.phase == "forward" || phase.phase == "backward";
+  return fmt::format("step {} {}{}", *phase.step, phase.phase,
+                     repeats || phase.occurrence != 0 ? fmt::format(" {}", phase.occurrence) : "");
+}
+
+bool shows(const DiffView& view, const PhaseDiff& phase) {
+  return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
+}
+
+std::string diff_header(const DiffSubject& subject) {
+  std::string text =
+      fmt::format("- {}\n+ {}\n", printable(subject.first_name), printable(subject.second_name));
+  for (const std::string& note : subject.notes) {
+    text += "note: " + printable(note) + "\n";
+  }
+  return text;
+}
+
+json::object diff_json(const DiffSubject& subject) {
+  return {{"schema", "highwater.diff/1"},
+          {"first", valid_utf8(subject.first_name)},
+          {"second", valid_utf8(subject.second_name)}};
+}
+
+std::string requests_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view) {
+  return DiffPrinter(diff, subject, view).text();
+}
+
+void add_requests_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view,
+                       json::object& root) {
+  DiffPrinter(diff, subject, view).add_to(root);
+}
+
+}  // namespace highwater

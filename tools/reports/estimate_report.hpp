@@ -1,0 +1,31 @@
+// Closed forms as text and as JSON: the answers, their terms, and where they come from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/options/command_line.hpp"
+#include "tools/text/metrics.hpp"
+#include "workloads/estimates/evaluate.hpp"
+
+namespace highwater {
+
+struct EstimateReport {
+  EstimateInputs inputs;
+  std::vector<FormulaOutcome> outcomes;
+  bool has_details = false;  ///< terms and tables of each form; else one line per form
+  bool has_sources = false;  ///< --explain
+};
+
+std::string estimate_text(const EstimateReport& report, OutputFormat format);
+boost::json::object estimate_json(const EstimateReport& report);
+/// One row per term, and one per form with the term "total".
+TextTable estimate_table(const EstimateReport& report);
+
+/// A form's description, its answer and its terms; what `estimate` and `simulate` have in common.
+boost::json::object outcome_json(const FormulaOutcome& outcome);
+boost::json::array refusals_json(const std::vector<FormulaOutcome>& outcomes);
+
+}  // namespace highwater

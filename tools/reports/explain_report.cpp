@@ -1,0 +1,343 @@
+#include "tools/reports/explain_report.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "allocator/settings/settings_change.hpp"
+#include "tools/reports/explain_words.hpp"
+#include "tools/reports/replay_report.hpp"
+#include "tools/text/safe_text.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+json::array sites_json(const std::vector<SiteBytes>& sites) {
+  json::array list;
+  for (const SiteBytes& site : sites) {
+    list.push_back(
+        {{"site", valid_utf8(site.site)}, {"bytes", site.bytes.count()}, {"blocks", site.blocks}});
+  }
+  return list;
+}
+
+json::object bar_json(const ReplayBar& bar) {
+  return {{"reserved_bytes", bar.reserved.count()}, {"ran_out", bar.ran_out}};
+}
+
+json::object bounds_json(const FourBars& bars) {
+  return {{"live_bytes", bars.bound.live.count()},
+          {"live_rounded_bytes", bars.bound.live_rounded.count()},
+          {"packed_bytes", bars.bound.packed.count()},
+          {"packing_gap", bars.bound.gap()},
+          {"expandable", bar_json(bars.expandable)},
+          {"default", bar_json(bars.standard)},
+          {"own", bar_json(bars.own)},
+          {"most_to_win_bytes", bars.most_to_win().count()}};
+}
+
+json::object growth_json(const Growth& growth) {
+  return {{"bytes_per_step", growth.per_step}, {"low", growth.low}, {"high", growth.high}};
+}
+
+json::array leaks_json(const Explanation& e) {
+  json::array list;
+  for (const LeakSite& leak : e.drift.leaks) {
+    list.push_back({{"site", valid_utf8(e.subject.site(leak.stack))},
+                    {"bytes", leak.bytes.count()},
+                    {"blocks", leak.blocks},
+                    {"steps", leak.steps},
+                    {"bytes_per_step", leak.bytes_per_step}});
+  }
+  return list;
+}
+
+json::array pending_json(const Explanation& e) {
+  json::array list;
+  for (const PendingFree& block : e.drift.pending) {
+    list.push_back({{"site", valid_utf8(e.subject.site(block.stack))},
+                    {"bytes", block.size.count()},
+                    {"freed_at_operation", block.operation},
+                    {"age_operations", block.age}});
+  }
+  return list;
+}
+
+json::value forecast_json(const Explanation& e) {
+  const auto forecast = e.limit ? e.drift.forecast(*e.limit) : std::nullopt;
+  if (!forecast) {
+    return nullptr;
+  }
+  return json::object{{"limit_bytes", forecast->limit.count()},
+                      {"steps", forecast->steps},
+                      {"earliest", forecast->earliest},
+                      {"latest", forecast->latest}};
+}
+
+json::object drift_json(const Explanation& e) {
+  return {{"verdict", to_string(e.drift.verdict)},
+          {"steps", e.drift.steps.size()},
+          {"steps_from", to_string(e.steps.source)},
+          {"confidence", e.steps.confidence},
+          {"reserved", growth_json(e.drift.reserved)},
+          {"allocated_peak", growth_json(e.drift.peak)},
+          {"allocated_end", growth_json(e.drift.end)},
+          {"forecast", forecast_json(e)},
+          {"leaks", leaks_json(e)},
+          {"pending_frees", pending_json(e)},
+          {"pending_bytes", e.drift.pending_bytes.count()}};
+}
+
+json::object counterfactual_json(const Explanation& e, const Counterfactual& trial) {
+  json::object object{{"kind", to_string(trial.kind)},
+                      {"serves", trial.serves},
+                      {"survives", trial.survives},
+                      {"text", valid_utf8(counterfactual_text(e, trial))}};
+  if (trial.kind == Counterfactual::Kind::settings) {
+    object["conf"] = to_conf(trial.settings);
+  } else if (trial.kind == Counterfactual::Kind::more_memory) {
+    object["bytes"] = trial.bytes.count();
+  } else if (trial.kind == Counterfactual::Kind::freed_blocks) {
+    object["blocks"] = trial.freed.blocks.size();
+    object["bytes"] = trial.freed.bytes.count();
+    object["sites"] = sites_json(freed_sites(e.subject, trial.freed));
+  }
+  if (trial.peak) {
+    object["peak_reserved_bytes"] = trial.peak->reserved.count();
+  }
+  return object;
+}
+
+json::object oom_part(const Explanation& e) {
+  const OomExplanation& oom = *e.oom;
+  json::object account = oom_json({oom.state.operation, oom.state.account}, e.subject.replay);
+  account["event"] = oom.state.event;
+  account["site"] = valid_utf8(e.subject.site(oom.state.stack));
+  account["step"] = oom.state.step ? json::value(*oom.state.step) : nullptr;
+  account["phase"] = valid_utf8(oom.state.phase);
+  account["limit_bytes"] = oom.limit.count();
+  account["free"] = {{"same_place_bytes", oom.free_same_place.count()},
+                     {"other_streams_bytes", oom.free_other_stream.count()},
+                     {"other_pools_bytes", oom.free_other_pool.count()},
+                     {"private_pools_bytes", oom.free_private.count()},
+                     {"pending_bytes", oom.pending.count()}};
+  return account;
+}
+
+/// C++ frames spell out every type of their parameters; JSON has them in full.
+std::string shortened(const std::string& site) {
+  constexpr std::size_t kWidest = 80;
+  return site.size() <= kWidest ? site : site.substr(0, kWidest - 3) + "...";
+}
+
+TextTable site_table(std::string title, const std::vector<SiteBytes>& sites, std::size_t top) {
+  TextTable table;
+  table.title = std::move(title);
+  table.columns = {"site", "bytes", "blocks", "share"};
+  table.right_aligned = {false, true, true, true};
+  Bytes all;
+  Bytes rest;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    all += sites[i].bytes;
+    rest += i < top ? Bytes{} : sites[i].bytes;
+  }
+  const auto share = [&](Bytes bytes) {
+    return fmt::format("{:.1f} %",
+                       100.0 * static_cast<double>(bytes.count()) /
+                           static_cast<double>(std::max<std::uint64_t>(all.count(), 1)));
+  };
+  for (std::size_t i = 0; i < std::min(top, sites.size()); ++i) {
+    table.rows.push_back({shortened(sites[i].site), to_iec(sites[i].bytes),
+                          fmt::format("{}", sites[i].blocks), share(sites[i].bytes)});
+  }
+  if (sites.size() > top) {
+    table.rows.push_back(
+        {fmt::format("... {} more", sites.size() - top), to_iec(rest), "", share(rest)});
+  }
+  return table;
+}
+
+TextTable pool_table(const Explanation& e) {
+  TextTable table;
+  table.title = "Pools and streams at that moment";
+  table.columns = {"pool", "stream", "reserved", "allocated", "waiting", "free", "largest free"};
+  table.right_aligned = {false, true, true, true, true, true, true};
+  for (const PoolAccount& pool : e.oom->state.account.pools) {
+    const std::string owner = pool.owner.is_default()
+                                  ? ""
+                                  : fmt::format(" ({}, {})", pool.owner.capture, pool.owner.user);
+    table.rows.push_back({(pool.kind == PoolKind::small ? "small" : "large") + owner,
+                          fmt::format("{}", e.subject.replay.stream_handles[pool.stream.index()]),
+                          to_iec(pool.reserved), to_iec(pool.allocated), to_iec(pool.pending_free),
+                          to_iec(pool.free), to_iec(pool.largest_free_block)});
+  }
+  return table;
+}
+
+TextTable bars_table(const FourBars& bars) {
+  TextTable table;
+  table.title = "What any allocator could do with these requests";
+  table.columns = {"bar", "memory", ""};
+  table.right_aligned = {false, true, false};
+  const auto outcome = [](const ReplayBar& bar) {
+    return std::string(bar.ran_out ? "runs out of memory" : "");
+  };
+  table.rows = {
+      {"most bytes alive at once", to_iec(bars.bound.live), "no allocator needs less"},
+      {"packed offline", to_iec(bars.bound.packed),
+       fmt::format("at most {:.1f} % above the best packing", 100 * bars.bound.gap())},
+      {"expandable segments", to_iec(bars.expandable.reserved), outcome(bars.expandable)},
+      {"default settings", to_iec(bars.standard.reserved), outcome(bars.standard)},
+      {"these settings", to_iec(bars.own.reserved), outcome(bars.own)},
+  };
+  return table;
+}
+
+class TextReport {
+ public:
+  explicit TextReport(OutputFormat format) : is_markdown_(format == OutputFormat::markdown) {}
+
+  void line(const std::string& text) { text_ += printable(text) + "\n"; }
+
+  void table(const TextTable& table) {
+    if (!table.rows.empty()) {
+      text_ += "\n" + (is_markdown_ ? format_markdown(table) : format_aligned(table));
+    }
+  }
+
+  void items(const std::string& title, const std::vector<std::string>& lines) {
+    if (lines.empty()) {
+      return;
+    }
+    text_ += "\n" + title + "\n";
+    for (const std::string& text : lines) {
+      text_ += (is_markdown_ ? "- " : "  ") + printable(text) + "\n";
+    }
+  }
+
+  [[nodiscard]] std::string take() && { return std::move(text_); }
+
+ private:
+  bool is_markdown_;
+  std::string text_;
+};
+
+/// The options that a string of settings names, without their values.
+std::vector<std::string> option_words(const Settings& settings) {
+  std::vector<std::string> options = split_options(to_conf(settings));
+  for (std::string& option : options) {
+    option = option.substr(0, option.find(':'));
+  }
+  return options;
+}
+
+/// Whether an earlier counterfactual, and so a better one, sets the same options.
+bool is_repeated(const OomExplanation& oom, const Counterfactual& trial) {
+  for (const Counterfactual& earlier : oom.counterfactuals) {
+    if (&earlier == &trial) {
+      return false;
+    }
+    if (earlier.kind == Counterfactual::Kind::settings && trial.kind == earlier.kind &&
+        option_words(earlier.settings) == option_words(trial.settings)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Of several values of an option that help, people see the best; JSON has all.
+void add_oom(TextReport& report, const Explanation& e) {
+  report.items("Evidence", oom_evidence(e));
+  report.table(pool_table(e));
+  std::vector<std::string> served;
+  std::vector<std::string> rest;
+  for (const Counterfactual& trial : e.oom->counterfactuals) {
+    if (!is_repeated(*e.oom, trial)) {
+      (trial.serves ? served : rest).push_back(counterfactual_text(e, trial));
+    }
+  }
+  report.items("What would have helped (each replayed)", served);
+  report.items("What would not", rest);
+}
+
+}  // namespace
+
+json::object explanation_json(const Explanation& e) {
+  json::object object{{"subject", valid_utf8(e.subject.name)},
+                      {"device", e.subject.replay.device},
+                      {"verdict", valid_utf8(explain_verdict(e))},
+                      {"cause", e.oom ? json::value(to_string(e.oom->cause)) : nullptr},
+                      {"reproduced", e.is_reproduced ? json::value(*e.is_reproduced) : nullptr}};
+  json::array trials;
+  if (e.oom) {
+    for (const Counterfactual& trial : e.oom->counterfactuals) {
+      trials.push_back(counterfactual_json(e, trial));
+    }
+  }
+  object["counterfactuals"] = std::move(trials);
+  object["oom"] = e.oom ? json::value(oom_part(e)) : json::value(nullptr);
+  object["peak_reserved_bytes"] = e.subject.replay.result.peak.reserved.count();
+  object["peak_allocated_bytes"] = e.subject.replay.result.peak.allocated.count();
+  object["holders"] = sites_json(e.holders);
+  object["pinned"] = sites_json(e.pinned);
+  object["pinned_bytes"] = e.blame.pinned.count();
+  object["pinned_byte_operations"] = e.blame.byte_operations;
+  object["bounds"] = bounds_json(e.bars);
+  object["drift"] = drift_json(e);
+  object["settings"] = to_conf(e.subject.options.settings);
+  object["notes"] = words_json(explain_notes(e));
+  object["trust"] = valid_utf8(e.subject.trust());
+  return object;
+}
+
+std::string explanation_text(const Explanation& e, OutputFormat format, std::size_t top) {
+  TextReport report(format);
+  report.line(fmt::format("{}, device {}", e.subject.name, e.subject.replay.device));
+  report.line(explain_verdict(e));
+  if (e.oom) {
+    add_oom(report, e);
+  }
+  report.table(site_table(
+      e.oom ? "Who held the memory then" : "Who holds the memory at the highest requested bytes",
+      e.holders, top));
+  report.table(
+      site_table(fmt::format("Free memory pinned by live blocks ({} of it {})",
+                             to_iec(e.blame.pinned), e.oom ? "then" : "at the peak of reserved"),
+                 e.pinned, top));
+  report.table(bars_table(e.bars));
+  report.items("From step to step", drift_lines(e, top));
+  report.items("Notes", explain_notes(e));
+  report.line("");
+  report.line(e.subject.trust());
+  return std::move(report).take();
+}
+
+MetricList explanation_metrics(const Explanation& e) {
+  MetricList list;
+  list.add("verdict", "", explain_verdict(e));
+  list.add("cause", "", e.oom ? MetricValue(std::string(to_string(e.oom->cause))) : MetricValue());
+  list.add("peak_reserved_bytes", "", e.subject.replay.result.peak.reserved);
+  list.add("peak_allocated_bytes", "", e.subject.replay.result.peak.allocated);
+  if (e.oom) {
+    list.add("oom.requested_bytes", "", e.oom->state.account.requested);
+    list.add("oom.limit_bytes", "", e.oom->limit);
+    std::size_t number = 0;
+    for (const Counterfactual& trial : e.oom->counterfactuals) {
+      list.add(fmt::format("counterfactuals.{}", number++), "", counterfactual_text(e, trial));
+    }
+  }
+  list.add("pinned_bytes", "", e.blame.pinned);
+  list.add("bounds.live_bytes", "", e.bars.bound.live);
+  list.add("bounds.packed_bytes", "", e.bars.bound.packed);
+  list.add("bounds.expandable.reserved_bytes", "", e.bars.expandable.reserved);
+  list.add("bounds.default.reserved_bytes", "", e.bars.standard.reserved);
+  list.add("drift.verdict", "", std::string(to_string(e.drift.verdict)));
+  list.add("trust", "", e.subject.trust());
+  return list;
+}
+
+}  // namespace highwater

@@ -1,0 +1,33 @@
+// The sentences of `explain`: verdict, evidence, counterfactuals, drift.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/studies/explain_run.hpp"
+
+namespace highwater {
+
+/// "settings", "more_memory", "freed_blocks", ...: the words of JSON.
+std::string_view to_string(Counterfactual::Kind kind);
+
+/// One sentence: out of memory or not, and why.
+std::string explain_verdict(const Explanation& explanation);
+
+/// "would have succeeded with expandable_segments:True, ..."
+std::string counterfactual_text(const Explanation& explanation, const Counterfactual& trial);
+
+/// Where it happened, and the sum of what was there against what was asked.
+std::vector<std::string> oom_evidence(const Explanation& explanation);
+
+/// Growth from step to step, forecast, leaks and pending frees; `top` of each.
+std::vector<std::string> drift_lines(const Explanation& explanation, std::size_t top);
+
+/// Those of the replay, and how far a replay of the requests alone is from what was recorded.
+std::vector<std::string> explain_notes(const Explanation& explanation);
+
+/// The blocks of a counterfactual by place, largest first.
+std::vector<SiteBytes> freed_sites(const Subject& subject, const FreedBlocks& freed);
+
+}  // namespace highwater

@@ -1,0 +1,23 @@
+// The ranks of a job beside each other: as a table, a sentence, and JSON.
+#pragma once
+
+#include <string>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/studies/rank_survey.hpp"
+#include "tools/text/metrics.hpp"
+
+namespace highwater {
+
+/// One row per class of ranks, one for neighbours whose figures are the same; no rows if all ranks
+/// are alike.
+TextTable rank_table(const RankSurvey& survey);
+
+/// Which rank is the worst, why, and how uneven the job is.
+std::string rank_sentence(const RankSurvey& survey);
+
+/// `[{rank, ranks, place, what, peak, fits, is_worst}]`.
+boost::json::array ranks_json(const RankSurvey& survey);
+
+}  // namespace highwater

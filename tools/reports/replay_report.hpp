@@ -1,0 +1,42 @@
+// The report of `replay`: metrics, out-of-memory accounts, decisions, and the trust line.
+#pragma once
+
+#include <string>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/studies/replay_run.hpp"
+#include "tools/text/metrics.hpp"
+
+namespace highwater {
+
+/// Every number of the replay of one device, under its JSON key.
+MetricList replay_metrics(const DeviceReplay& replay);
+
+/// The four figures that a peak has.
+boost::json::object usage_json(const Usage& usage);
+
+/// One object of the list `devices`: the metrics plus lists (ooms, notes, decisions). `ooms` holds
+/// the first failures only: `ooms_listed` of `counts.ooms`.
+boost::json::object replay_json(const DeviceReplay& replay);
+
+/// One failed allocation: what was asked, what there was, and the account of every pool.
+boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay);
+
+/// Memory over time: per bucket of operations the lowest and highest value of each curve, in bytes.
+boost::json::object timeline_json(const Timeline& timeline);
+
+/// What a reader of the numbers should know, one line each.
+std::vector<std::string> replay_notes(const DeviceReplay& replay);
+
+/// One line that says how far the numbers can be trusted: version and settings modelled, events
+/// read and dropped, truncation, fidelity.
+std::string trust_line(const DeviceReplay& replay);
+
+/// The account of each failed allocation, for people.
+std::string describe_ooms(const DeviceReplay& replay);
+
+/// "OP ACTION ADDRESS SIZE STREAM" lines, as in the conformance vectors.
+std::string decision_lines(const DeviceReplay& replay);
+
+}  // namespace highwater

@@ -1,0 +1,197 @@
+// The report of `simulate` as data: JSON, and the same flattened for CSV.
+#include <algorithm>
+
+#include <boost/json.hpp>
+
+#include "tools/options/plan_words.hpp"
+#include "tools/reports/comparison_report.hpp"
+#include "tools/reports/estimate_report.hpp"
+#include "tools/reports/host_report.hpp"
+#include "tools/reports/rank_report.hpp"
+#include "tools/reports/replay_report.hpp"
+#include "tools/reports/simulate_report.hpp"
+#include "tools/text/safe_text.hpp"
+#include "workloads/plan/model/parameter_count.hpp"
+#include "workloads/training/parameters.hpp"
+
+namespace highwater {
+namespace {
+
+boost::json::object breakdown_json(const CategoryBytes& bytes) {
+  boost::json::object object;
+  for (const auto& [name, part] : parts_of(bytes)) {
+    object[name] = part.count();
+  }
+  return object;
+}
+
+boost::json::object parts_json(const PeakParts& parts) {
+  boost::json::object object;
+  for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
+    std::string key(to_string(static_cast<MemoryPart>(i)));
+    std::ranges::replace(key, ' ', '_');
+    object[key] = parts.bytes[i].count();
+  }
+  return object;
+}
+
+boost::json::value step_or_null(const std::optional<std::uint64_t>& step) {
+  return step ? boost::json::value(*step) : boost::json::value(nullptr);
+}
+
+boost::json::object site_json(const Site& site) {
+  return {{"operator", valid_utf8(site.op)},
+          {"autograd", valid_utf8(site.autograd)},
+          {"module", valid_utf8(site.module)}};
+}
+
+boost::json::array steps_json(const Simulation& simulation) {
+  boost::json::array steps;
+  for (const StepPeak& step : simulation.peaks.steps) {
+    steps.push_back(
+        {{"step", step.step}, {"peak", usage_json(step.peak)}, {"complete", step.complete}});
+  }
+  return steps;
+}
+
+boost::json::array phases_json(const Simulation& simulation) {
+  boost::json::array phases;
+  for (const PhasePeak& phase : simulation.peaks.phases) {
+    phases.push_back({{"step", step_or_null(phase.step)},
+                      {"phase", valid_utf8(phase.phase)},
+                      {"peak", usage_json(phase.peak)},
+                      {"end", usage_json(phase.end)}});
+  }
+  return phases;
+}
+
+boost::json::array holders_json(const Simulation& simulation) {
+  boost::json::array holders;
+  for (std::size_t i = 0; i < std::min(kHoldersShown, simulation.holders.size()); ++i) {
+    const Holder& holder = simulation.holders[i];
+    boost::json::object object = site_json(holder.site);
+    object["requested_bytes"] = holder.bytes.count();
+    object["blocks"] = holder.blocks;
+    holders.push_back(std::move(object));
+  }
+  return holders;
+}
+
+boost::json::value failure_json(const Simulation& simulation) {
+  if (!simulation.failure) {
+    return nullptr;
+  }
+  boost::json::object object = site_json(simulation.failure_site);
+  object["step"] = step_or_null(simulation.failure->step);
+  object["phase"] = valid_utf8(simulation.failure->phase);
+  return object;
+}
+
+boost::json::value bytes_or_null(std::optional<Bytes> bytes) {
+  return bytes ? boost::json::value(bytes->count()) : boost::json::value(nullptr);
+}
+
+boost::json::object outside_json(const OutsideMemory& outside) {
+  boost::json::array communicators;
+  for (const dist::Communicator& each : outside.communicators) {
+    communicators.push_back(
+        {{"axis", each.axis}, {"ranks", each.ranks}, {"bytes", each.memory.count()}});
+  }
+  return {{"bytes", outside.total().count()},
+          {"context_bytes", outside.context.count()},
+          {"source", outside.source},
+          {"communicators", std::move(communicators)}};
+}
+
+MetricValue metric_of(const boost::json::value& value) {
+  switch (value.kind()) {
+    case boost::json::kind::int64:
+      return value.get_int64();
+    case boost::json::kind::uint64:
+      return value.get_uint64();
+    case boost::json::kind::double_:
+      return value.get_double();
+    case boost::json::kind::bool_:
+      return value.get_bool();
+    case boost::json::kind::string:
+      return std::string(value.get_string());
+    default:
+      return {};
+  }
+}
+
+void flatten(const std::string& key, const boost::json::value& value, MetricList& list) {
+  const std::string prefix = key.empty() ? "" : key + ".";
+  if (const auto* object = value.if_object()) {
+    for (const auto& [name, member] : *object) {
+      flatten(prefix + std::string(name), member, list);
+    }
+  } else if (const auto* array = value.if_array()) {
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      flatten(prefix + std::to_string(i), (*array)[i], list);
+    }
+  } else {
+    list.add(key, "", metric_of(value));
+  }
+}
+
+}  // namespace
+
+boost::json::object simulation_json(const SimulationReport& report) {
+  const Simulation& simulation = report.simulation;
+  boost::json::object root{{"schema", "highwater.simulate/1"}};
+  const auto& model = simulation.plan.model;
+  root["model"] = {{"name", valid_utf8(model.name)},
+                   {"family", family_name(model)},
+                   {"parameters", parameter_count(model.config).trainable()},
+                   {"trainable", trainable_elements(simulation.plan)},
+                   {"source", valid_utf8(model.source)}};
+  root["plan"] = plan_json(simulation.plan);
+  root["fits"] = simulation.available ? boost::json::value(simulation.fits()) : nullptr;
+  root["verdict"] = valid_utf8(verdict(simulation));
+  for (auto& [key, value] : replay_json(simulation.replay)) {
+    root[key] = std::move(value);
+  }
+  root["available_bytes"] = bytes_or_null(simulation.available);
+  root["outside_allocator"] = outside_json(simulation.outside);
+  if (!simulation.host.buffers.empty()) {
+    root["host_memory"] = host_json(simulation.host);
+  }
+  const auto& steps = simulation.peaks.steps;
+  const auto steady = simulation.steady_peak();
+  root["first_step_peak"] =
+      steps.empty() ? boost::json::value(nullptr) : usage_json(steps.front().peak);
+  root["steady_peak"] = steady ? boost::json::value(usage_json(*steady)) : nullptr;
+  root["steps"] = steps_json(simulation);
+  root["phases"] = phases_json(simulation);
+  root["breakdown_at_peak"] = breakdown_json(simulation.peaks.run.at_peak);
+  root["peak_moment"] = {{"step", step_or_null(simulation.at_peak.step)},
+                         {"phase", valid_utf8(simulation.at_peak.phase)}};
+  root["holders_at_peak"] = holders_json(simulation);
+  root["out_of_memory"] = failure_json(simulation);
+  if (report.batches) {
+    root["find_batch"] = batch_search_json(*report.batches);
+  }
+  boost::json::array gpus;
+  for (const Gpu* gpu : gpus_that_hold(simulation)) {
+    gpus.emplace_back(gpu->name);
+  }
+  root["gpus_that_hold"] = simulation.fits() ? boost::json::value(std::move(gpus)) : nullptr;
+  root["parts_at_peak"] = parts_json(simulation.parts);
+  root["estimates"] = comparison_json(report.estimates);
+  root["estimates_compared_with_complete_run"] = report.estimates.is_complete;
+  root["estimates_not_applicable"] = refusals_json(report.estimates.refused);
+  root["rank"] = simulation.plan.parallel.rank;
+  root["ranks"] = ranks_json(report.ranks);
+  root["rank_classes"] = report.ranks.classes;
+  root["trust"] = valid_utf8(simulation_trust_line(simulation));
+  return root;
+}
+
+MetricList simulation_metrics(const SimulationReport& report) {
+  MetricList list;
+  flatten("", simulation_json(report), list);
+  return list;
+}
+
+}  // namespace highwater

@@ -1,0 +1,46 @@
+// The report of `simulate`: the answer first, then peaks, what they are made of, and who holds it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/rank_survey.hpp"
+#include "tools/studies/simulate_run.hpp"
+#include "tools/text/metrics.hpp"
+
+namespace highwater {
+
+struct SimulationReport {
+  Simulation simulation;  ///< of the worst rank
+  RankSurvey ranks;
+  std::optional<BatchSearch> batches;  ///< --find-batch
+  EstimateComparison estimates;
+  std::vector<const Formula*> bridges;  ///< closed forms whose difference is shown part by part
+};
+
+/// One object: the keys of a device of `replay` at top level and what a plan adds.
+boost::json::object simulation_json(const SimulationReport& report);
+
+/// Every number under its JSON key, lists numbered: what CSV shows.
+MetricList simulation_metrics(const SimulationReport& report);
+
+/// For people, as aligned columns or as Markdown.
+std::string simulation_text(const SimulationReport& report, OutputFormat format);
+
+/// Version, settings, events, and whose requests these are.
+std::string simulation_trust_line(const Simulation& simulation);
+
+/// Categories and their bytes, also those of 0, rounding last; they sum to the allocated bytes.
+std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes);
+
+/// How many holders of the peak a report lists.
+inline constexpr std::size_t kHoldersShown = 8;
+
+/// One sentence: whether the plan fits, on what, and what is left or missing.
+std::string verdict(const Simulation& simulation);
+
+}  // namespace highwater

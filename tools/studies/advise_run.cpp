@@ -1,0 +1,89 @@
+#include "tools/studies/advise_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "tools/text/progress_line.hpp"
+
+namespace highwater {
+namespace {
+
+std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? std::nullopt
+                    : std::optional(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+bool is_low(const std::optional<double>& share) {
+  return share && *share < kLeastFidelity;
+}
+
+std::string percent(const std::optional<double>& share) {
+  return fmt::format("{:.0f} %", 100 * share.value_or(1));
+}
+
+std::optional<std::string> why_not(const Subject& subject, const Trustworthiness& trust) {
+  if (subject.replay.result.counts.allocs == 0) {
+    return "there are no allocation requests: record the history "
+           "(torch.cuda.memory._record_memory_history) before the snapshot is taken";
+  }
+  if (is_low(trust.addresses) || is_low(trust.segment_events)) {
+    return fmt::format(
+        "the model gives {} of the recorded addresses and {} of the segment events: the file is "
+        "not what this model of the allocator does",
+        percent(trust.addresses), percent(trust.segment_events));
+  }
+  if (is_low(trust.final_segments)) {
+    return fmt::format(
+        "after the recorded entries the model has {} of the segments that the file lists: entries "
+        "are missing, or the two are not of the same run",
+        percent(trust.final_segments));
+  }
+  if (trust.peak_error > kMostPeakError) {
+    return fmt::format(
+        "a replay of the requests under the recorded settings misses the recorded peak by {:.0f} "
+        "%, mostly since blocks older than the recording lie elsewhere: record from the start",
+        100 * trust.peak_error);
+  }
+  return std::nullopt;
+}
+
+Trustworthiness trustworthiness(const Subject& subject) {
+  Trustworthiness trust;
+  if (subject.fidelity) {
+    const Fidelity& f = *subject.fidelity;
+    trust.addresses = share(f.alloc_addresses_matched, f.alloc_addresses_compared);
+    trust.segment_events = share(f.segment_events_matched, f.segment_events_recorded);
+    trust.final_segments = share(f.final_segments_matched, f.final_segments_compared);
+    const auto recorded = static_cast<double>(f.peak_reserved_recorded.count());
+    const auto replayed =
+        static_cast<double>(replay(*subject.trace, *subject.as_recorded).peak.reserved.count());
+    trust.peak_error = recorded > 0 ? std::abs(replayed / recorded - 1) : 0;
+  }
+  trust.why_not = why_not(subject, trust);
+  return trust;
+}
+
+Bytes noise_of(const Subject& subject, const Trustworthiness& trust) {
+  const double peak = static_cast<double>(subject.replay.result.peak.reserved.count());
+  return Bytes{static_cast<std::uint64_t>(peak * std::max(kLeastGain, 2 * trust.peak_error))};
+}
+
+}  // namespace
+
+AdviceReport advise(Subject subject) {
+  AdviceReport report;
+  report.trust = trustworthiness(subject);
+  report.steps = steps_of(subject).steps.size();
+  if (!report.trust.why_not) {
+    const ProgressLine progress("settings");
+    report.advice =
+        search_settings(*subject.trace, subject.options, noise_of(subject, report.trust),
+                        [&](std::size_t tried, std::size_t known) { progress.show(tried, known); });
+  }
+  report.subject = std::move(subject);
+  return report;
+}
+
+}  // namespace highwater

@@ -1,0 +1,44 @@
+// The peak view of `diff`: both sides replayed, and their peaks taken apart.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/peak/peak_change.hpp"
+#include "tools/options/memory_options.hpp"
+#include "tools/studies/subject.hpp"
+
+namespace highwater {
+
+/// One side: what it did and what it reserved at its peak.
+struct PeakSubject {
+  Subject subject;
+  PeakComposition peak;
+};
+
+struct PeakDiff {
+  PeakSubject first;
+  PeakSubject second;
+  PeakChange change;
+  std::vector<std::string> notes;  ///< what a reader of the numbers should know
+};
+
+/// A file, and what it is replayed under if not as it ran.
+struct PeakRequest {
+  std::string path;
+  MemoryRequest memory;
+  std::optional<std::string> torch;  ///< the release whose allocator serves it
+  std::optional<int> device;         ///< else the one that reserves most
+};
+
+/// @throws InputError, UsageError
+PeakSubject peak_subject(const PeakRequest& request, std::vector<std::string>& notes);
+
+PeakChange change_between(const PeakSubject& first, const PeakSubject& second);
+
+/// Tells when the device calls of the two sides do not count the same.
+void note_older_blocks(PeakDiff& diff);
+
+}  // namespace highwater

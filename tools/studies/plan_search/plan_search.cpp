@@ -1,0 +1,61 @@
+#include "tools/studies/plan_search/plan_search.hpp"
+
+#include <utility>
+
+#include "workloads/estimates/llmem/llmem_plan.hpp"
+
+namespace highwater {
+namespace {
+
+/// The plan that LLMem's questions are about, whatever strategy it will choose.
+EstimateInputs inputs_of(const PlanRequest& request) {
+  EstimateInputs inputs = estimate_inputs(request.run.plan);
+  inputs.base = request.base;
+  return inputs;
+}
+
+}  // namespace
+
+int usual_tensor_parallel_group(int gpus) {
+  return gpus >= 4 && gpus % 2 == 0 ? 2 : 1;
+}
+
+std::vector<PlanSelection> llmem_selections(const EstimateInputs& inputs,
+                                            const LlmemCluster& cluster) {
+  const LlmemInventory inventory = llmem_inventory(inputs.plan.model, inputs.tensors);
+  const auto sl = static_cast<double>(inputs.seq);
+  const LlmemJob job{
+      .m_base = static_cast<double>(inputs.base.count()), .n = cluster.n, .tp_n = cluster.tp_n};
+  std::vector<PlanSelection> selections;
+  const auto add = [&](const std::string& name, const LlmemAccounting& accounting,
+                       const LlmemCluster& known) {
+    selections.push_back({name, known, llmem_select(accounting, known)});
+  };
+  LlmemCluster without_cdp = cluster;
+  without_cdp.has_cdp = false;  // the published code replicates nothing
+  add("as printed", llmem_accounting(inventory, sl, job), cluster);
+  if (cluster.has_groups()) {
+    add("DP+TP corrected", llmem_accounting(inventory, sl, job, LlmemGathered::corrected), cluster);
+  }
+  add("published code", llmem_code_accounting(inventory, sl, job), without_cdp);
+  return selections;
+}
+
+PlanResult search_plan(const PlanRequest& request) {
+  PlanResult result;
+  const EstimateInputs inputs = inputs_of(request);
+  result.cluster = {.capacity = static_cast<double>(request.device.count()),
+                    .n = request.gpus,
+                    .tp_n = request.tp};
+  result.refusal = llmem_refusal(inputs);
+  if (result.refusal.empty()) {
+    result.broken = llmem_broken_assumptions(inputs);
+    result.selections = llmem_selections(inputs, result.cluster);
+  }
+  if (request.simulates) {
+    result.simulated = search_strategies(request.run, request.memory, request.device, request.gpus);
+  }
+  return result;
+}
+
+}  // namespace highwater

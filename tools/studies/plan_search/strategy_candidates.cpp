@@ -1,0 +1,233 @@
+#include "tools/studies/plan_search/strategy_candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "workloads/plan/framework_profile.hpp"
+
+namespace highwater {
+namespace {
+
+/// Sizes of the axes; dp is what is left.
+struct Factors {
+  int dp = 1;
+  int tp = 1;
+  int pp = 1;
+};
+
+struct StrategyRow {
+  std::string_view name;
+  bool uses_dp = true;  ///< needs more than one data-parallel rank to be something of its own
+  bool uses_tp = false;
+  bool uses_pp = false;
+  void (*apply)(TrainingPlan&);
+  bool is_for_mixtures = false;
+  bool spans_machines = false;  ///< needs several whole machines of data-parallel ranks
+};
+
+// Sequence parallelism where the model's code lets PrepareModuleInput see its arguments.
+void use_dtensors(TrainingPlan& plan) {
+  plan.parallel.tp_kind = TensorParallel::dtensor;
+  plan.parallel.sequence_parallel = has_plain_names(plan);
+}
+
+// As torchtitan: no rank ever holds the whole model.
+void use_fsdp2(TrainingPlan& plan) {
+  plan.parallel.dp_kind = DataParallel::fsdp2;
+  plan.init = plan.init == ModelInit::device ? ModelInit::meta : plan.init;
+}
+
+// HSDP: sharded within a machine, a copy on each.
+void use_hybrid_shards(TrainingPlan& plan) {
+  use_fsdp2(plan);
+  plan.parallel.fsdp.replicas = plan.parallel.dp / kRanksOfMachine;
+}
+
+// A program's own loop, at the base plan's precision.
+void use_framework(Framework framework, TrainingPlan& plan) {
+  const Precision precision = plan.precision;
+  apply_framework(framework, plan);
+  plan.precision = precision;
+}
+
+void use_megatron(TrainingPlan& plan) {
+  use_framework(Framework::megatron, plan);
+  plan.parallel.sequence_parallel = plan.parallel.tp > 1;
+}
+
+void use_distributed_optimizer(TrainingPlan& plan) {
+  use_megatron(plan);
+  plan.parallel.dp_kind = DataParallel::zero1;
+}
+
+// As many ranks as experts can be spread over evenly.
+void use_expert_parallel(TrainingPlan& plan) {
+  use_distributed_optimizer(plan);
+  plan.parallel.ep = std::gcd(plan.parallel.dp, static_cast<int>(shape_of(plan.model).experts));
+}
+
+// Sequences are cut instead of handed out.
+void use_context_parallel(TrainingPlan& plan) {
+  use_distributed_optimizer(plan);
+  plan.parallel.cp = std::exchange(plan.parallel.dp, 1);
+}
+
+void use_nemo(TrainingPlan& plan) {
+  use_framework(Framework::nemo, plan);
+  plan.parallel.sequence_parallel = plan.parallel.tp > 1;
+}
+
+void use_gemini(TrainingPlan& plan) {
+  use_framework(Framework::colossalai_gemini, plan);
+}
+
+// Axes by themselves are set before; a row sets what else is its own.
+constexpr std::array kStrategies{
+    StrategyRow{"one GPU", false, false, false, [](TrainingPlan&) {}},
+    StrategyRow{"DDP", true, false, false,
+                [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::ddp; }},
+    StrategyRow{"FSDP1", true, false, false,
+                [](TrainingPlan& plan) { plan.parallel.dp_kind = DataParallel::fsdp1; }},
+    StrategyRow{"FSDP2", true, false, false, use_fsdp2},
+    StrategyRow{"FSDP2, sharded within a machine (HSDP)", true, false, false, use_hybrid_shards,
+                false, true},
+    StrategyRow{"tensor parallel (DTensor)", false, true, false, use_dtensors},
+    StrategyRow{"FSDP2 + tensor parallel", true, true, false,
+                [](TrainingPlan& plan) {
+                  use_fsdp2(plan);
+                  use_dtensors(plan);
+                }},
+    StrategyRow{"DeepSpeed ZeRO-1", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero1;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-2", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero2;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-3", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero3;
+                }},
+    StrategyRow{"DeepSpeed ZeRO-2, optimizer on the host", true, false, false,
+                [](TrainingPlan& plan) {
+                  plan.framework = Framework::deepspeed;
+                  plan.parallel.dp_kind = DataParallel::zero2;
+                  plan.parallel.offload = Offload::optimizer;
+                }},
+    StrategyRow{"Megatron", false, true, true, use_megatron},
+    StrategyRow{"Megatron, distributed optimizer", true, true, true, use_distributed_optimizer},
+    StrategyRow{"Megatron, expert parallel", true, true, true, use_expert_parallel, true},
+    StrategyRow{"Megatron, context parallel", true, true, true, use_context_parallel},
+    StrategyRow{"NeMo, Apex's distributed Adam", true, true, true, use_nemo},
+    StrategyRow{"Colossal-AI Gemini", true, false, false, use_gemini},
+    StrategyRow{"Colossal-AI Gemini + tensor parallel", false, true, false, use_gemini},
+};
+
+std::vector<Factors> factorisations(int gpus) {
+  std::vector<Factors> all;
+  for (int tp = 1; tp <= std::min(gpus, kRanksOfMachine); ++tp) {
+    for (int pp = 1; pp <= gpus / tp; ++pp) {
+      if (gpus % (tp * pp) == 0) {
+        all.push_back({gpus / (tp * pp), tp, pp});
+      }
+    }
+  }
+  return all;
+}
+
+// A row is tried where it uses each axis that has more than one rank, and is not another row under
+// a second name.
+bool takes(const StrategyRow& row, const Factors& factors) {
+  const bool is_one = factors.dp * factors.tp * factors.pp == 1;
+  if (is_one || row.name == "one GPU") {
+    return is_one && row.name == "one GPU";
+  }
+  if (row.spans_machines && (factors.dp <= kRanksOfMachine || factors.dp % kRanksOfMachine != 0)) {
+    return false;
+  }
+  const bool splits_model = factors.tp > 1 || factors.pp > 1;
+  return (row.uses_dp ? factors.dp > 1 : splits_model) && (row.uses_tp || factors.tp == 1) &&
+         (row.uses_pp || factors.pp == 1) && (!row.uses_tp || row.uses_pp || factors.tp > 1);
+}
+
+TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& factors) {
+  plan.parallel.dp = factors.dp;
+  plan.parallel.tp = factors.tp;
+  plan.parallel.pp = factors.pp;
+  if (factors.pp > 1 && plan.grad_accum == 1) {
+    plan.grad_accum = kMicroBatchesPerStage * factors.pp;
+  }
+  row.apply(plan);
+  return plan;
+}
+
+// A framework's own choice gives way.
+std::vector<TrainingPlan> with_checkpoints(TrainingPlan plan, const TrainingPlan& base) {
+  if (base.checkpoint.kind != CheckpointKind::none || !base.training) {
+    plan.checkpoint.kind = base.checkpoint.kind;
+    plan.checkpoint.n = base.checkpoint.n;
+    return {plan};
+  }
+  std::vector<TrainingPlan> plans;
+  for (const CheckpointKind kind : {CheckpointKind::full, CheckpointKind::none,
+                                    CheckpointKind::every_n, selective_kind(plan.framework)}) {
+    TrainingPlan& each = plans.emplace_back(plan);
+    each.checkpoint.kind = kind;
+    each.checkpoint.n = kind == CheckpointKind::every_n ? 2 : 1;
+    each.checkpoint.reentrant = plan.checkpoint.reentrant && kind != CheckpointKind::none;
+  }
+  return plans;
+}
+
+// Selective recomputation is no strategy of its own: where a program has none, nobody misses it.
+bool is_optional(const TrainingPlan& plan) {
+  return plan.checkpoint.kind == CheckpointKind::selective_op ||
+         plan.checkpoint.kind == CheckpointKind::selective_attention;
+}
+
+std::vector<std::string> obstacles(const TrainingPlan& plan) {
+  auto problems = plan_problems(plan);
+  std::ranges::move(generator_gaps(plan), std::back_inserter(problems));
+  return problems;
+}
+
+}  // namespace
+
+Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
+  Candidates result;
+  std::set<std::string> reasons;
+  const bool is_mixture = shape_of(base.model).experts > 0;
+  for (const StrategyRow& row : kStrategies) {
+    if (row.is_for_mixtures && !is_mixture) {
+      continue;
+    }
+    for (const Factors& factors : factorisations(gpus)) {
+      if (!takes(row, factors)) {
+        continue;
+      }
+      std::vector<Candidate> runnable;
+      for (TrainingPlan& plan : with_checkpoints(applied(base, row, factors), base)) {
+        const auto problems = obstacles(plan);
+        if (problems.empty()) {
+          runnable.push_back({row.name, std::move(plan)});
+        } else if (!is_optional(plan) || base.checkpoint.kind != CheckpointKind::none) {
+          reasons.insert(std::string(row.name) + ": " + problems.front());
+        }
+      }
+      if (!runnable.empty()) {
+        result.runnable.push_back(std::move(runnable));
+      }
+    }
+  }
+  result.left_out.assign(reasons.begin(), reasons.end());
+  return result;
+}
+
+}  // namespace highwater

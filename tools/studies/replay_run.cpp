@@ -1,0 +1,195 @@
+#include "tools/studies/replay_run.hpp"
+
+#include <fmt/format.h>
+
+#include "allocator/settings/settings_options.hpp"
+#include "sim/recordings/baseline.hpp"
+#include "sim/recordings/recorded_settings.hpp"
+#include "tools/files/file_settings.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+void require_capacity_for_fraction(const DeviceReplay& replay) {
+  if ((replay.memory_fraction || replay.settings.per_process_memory_fraction) && !replay.capacity) {
+    throw UsageError(
+        "a memory fraction needs --capacity: it is a share of the device's memory; give that, or "
+        "the limit itself with --memory-limit");
+  }
+}
+
+/// Whether the question is what the recorded process itself did.
+bool is_as_recorded(const ReplayRequest& request) {
+  return !request.memory.alloc_conf && !request.memory.has_limit();
+}
+
+/// The recorded settings; a string that cannot be read matters only if nothing replaces it.
+Settings settings_unless_replaced(const std::string& name, const Recording& recording,
+                                  DeviceReplay& replay, const ReplayRequest& request) {
+  if (!request.memory.alloc_conf) {
+    return settings_from_file(name, recording, *replay.version);
+  }
+  try {
+    return settings_of(recording, *replay.version);
+  } catch (const SettingsError& error) {
+    replay.notes.push_back(
+        fmt::format("the file's own settings '{}' were not understood ({}); "
+                    "only their parsed fields were used to read it",
+                    recording.settings->conf, error.what()));
+    return settings_from_fields(recording);
+  }
+}
+
+}  // namespace
+
+ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses) {
+  ReplayOptions options;
+  options.settings = replay.settings;
+  options.version = replay.version;
+  options.capacity = replay.capacity;
+  options.memory_limit = replay.memory_limit;
+  options.fraction = replay.memory_fraction;
+  options.addresses = addresses;
+  return options;
+}
+
+DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
+                             const ReplayRequest& request) {
+  DeviceReplay replay;
+  replay.version = &version_preset(request.torch.value_or("2.6"));
+  if (request.memory.alloc_conf) {
+    replay.settings = settings_from_command_line(*request.memory.alloc_conf, *replay.version);
+  } else {
+    try {
+      replay.settings = parse_settings(trace.header.settings, *replay.version);
+    } catch (const SettingsError& error) {
+      throw InputError(name, "conf", fmt::format("'{}': {}", trace.header.settings, error.what()),
+                       "correct the line, or give the settings with --alloc-conf");
+    }
+  }
+  replay.capacity = request.memory.capacity ? request.memory.capacity : trace.header.capacity;
+  replay.memory_limit = request.memory.memory_limit;
+  replay.memory_fraction = request.memory.memory_limit || request.memory.memory_fraction
+                               ? request.memory.memory_fraction
+                               : trace.header.fraction;
+  require_capacity_for_fraction(replay);
+  ReplayOptions options = options_of(replay, trace.header.addresses);
+  options.decisions = request.decisions;
+  replay.result = highwater::replay(trace, options);
+  replay.events_read = trace.events.size();
+  replay.stream_handles = trace.stream_handles;
+  note_inactive_collection(replay);
+  return replay;
+}
+
+RequestTrace RecordedReplay::requests() const {
+  return with_baseline(derived, as_recorded.empty_caches);
+}
+
+RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
+                               const std::string& name, const ReplayRequest& request) {
+  RecordedReplay recorded_replay;
+  DeviceReplay& replay = recorded_replay.replay;
+  replay.device = device.index;
+  replay.version = request.torch ? &version_preset(*request.torch) : &preset_of(recording);
+  replay.torch_detected = to_string(recording.writer);
+  const Settings recorded = settings_unless_replaced(name, recording, replay, request);
+  replay.settings = request.memory.alloc_conf
+                        ? settings_from_command_line(*request.memory.alloc_conf, *replay.version)
+                        : recorded;
+  replay.capacity = request.memory.capacity;
+  replay.memory_limit = request.memory.memory_limit;
+  replay.memory_fraction = request.memory.memory_fraction;
+  require_capacity_for_fraction(replay);
+  recorded_replay.settings = recorded;
+  const DerivedTrace& derived = recorded_replay.derived =
+      derive_requests(recording, device, recorded);
+  FidelityReplay& as_recorded = recorded_replay.as_recorded =
+      replay_as_recorded(device, derived, recorded, *replay.version, request.decisions);
+  recorded_replay.limit = recorded_limit(as_recorded);
+  if (is_as_recorded(request)) {
+    replay.result = std::move(as_recorded.result);
+    replay.fidelity = as_recorded.fidelity;
+    if (replay.version != &preset_of(recording)) {
+      replay.notes.push_back(fmt::format(
+          "the recording is followed by the model of another release, {}: its figures are the "
+          "recording's wherever the two decide otherwise, and its fidelity says how often; what "
+          "that release would have done, sweep --set torch={} and diff --torch-b {} tell",
+          replay.version->name, replay.version->name, replay.version->name));
+    }
+  } else {
+    ReplayOptions options = options_of(replay, AddressPolicy::never_reuse);
+    options.decisions = request.decisions;
+    replay.result = highwater::replay(recorded_replay.requests(), options);
+    if (derived.report.failed_requests != 0) {
+      replay.notes.push_back(fmt::format(
+          "{} requests ran out of memory in the recording; each is asked again and freed at once, "
+          "since the recording does not tell what would have followed",
+          derived.report.failed_requests));
+    }
+    if (derived.report.initial_blocks != 0) {
+      replay.notes.push_back(fmt::format(
+          "{} blocks older than the recording are allocated first, in address order: where they "
+          "would lie under these settings is not known",
+          derived.report.initial_blocks));
+    }
+  }
+  replay.derivation = derived.report;
+  replay.events_read = derived.report.entries_read;
+  replay.events_dropped = derived.report.entries_dropped;
+  replay.truncated = derived.report.truncated;
+  replay.stream_handles = derived.requests.stream_handles;
+  for (const std::string& problem : derived.report.problems) {
+    replay.notes.push_back(problem);
+  }
+  if (replay.fidelity && replay.fidelity->corrections_stopped) {
+    replay.notes.emplace_back(
+        "the model differs from the recording too often to be put right each time; from there on "
+        "the fidelity counts differences that follow from earlier ones");
+  }
+  note_inactive_collection(replay);
+  return recorded_replay;
+}
+
+Settings settings_from_command_line(const std::string& conf, const VersionPreset& version) {
+  try {
+    return parse_settings(conf, version);
+  } catch (const SettingsError& error) {
+    throw UsageError(fmt::format("--alloc-conf '{}': {}{} (as PyTorch {} has it)", conf,
+                                 error.what(), suggestion(error, version), version.name));
+  }
+}
+
+void note_inactive_collection(DeviceReplay& replay) {
+  if (replay.settings.garbage_collection_threshold > 0 && !replay.memory_limit &&
+      !replay.memory_fraction && !replay.settings.per_process_memory_fraction && !replay.fidelity) {
+    replay.notes.emplace_back(
+        "garbage_collection_threshold acts only under a memory fraction, which no file records; "
+        "give --memory-limit or --memory-fraction to see it at work");
+  }
+}
+
+std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
+                                      const ReplayRequest& request) {
+  std::vector<DeviceReplay> replays;
+  if (const auto* trace = std::get_if<RequestTrace>(&file)) {
+    if (request.device.value_or(0) == 0) {
+      replays.push_back(replay_requests(*trace, name, request));
+    }
+  } else {
+    const auto& recording = std::get<Recording>(file);
+    for (const RecordedDevice& device : recording.devices) {
+      if (request.device.value_or(device.index) == device.index) {
+        replays.push_back(replay_recorded(recording, device, name, request).replay);
+      }
+    }
+  }
+  if (request.device && replays.empty()) {
+    throw UsageError(
+        fmt::format("--device {}: '{}' has nothing about that device", *request.device, name));
+  }
+  return replays;
+}
+
+}  // namespace highwater

@@ -1,0 +1,78 @@
+// Replays one file as the command line asks: which settings, which device, as recorded or not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/recordings/fidelity.hpp"
+#include "sim/recordings/recorded_limit.hpp"
+#include "sim/replay/replay.hpp"
+#include "tools/files/input.hpp"
+#include "tools/options/memory_options.hpp"
+
+namespace highwater {
+
+/// The options of `replay` that decide what is simulated.
+struct ReplayRequest {
+  MemoryRequest memory;
+  std::optional<std::string> torch;  ///< version preset
+  std::optional<int> device;         ///< only this one
+  DecisionDetail decisions = DecisionDetail::none;
+};
+
+/// The replay of one device.
+struct DeviceReplay {
+  int device = 0;
+  ReplayResult result;
+  std::optional<Fidelity> fidelity;            ///< recordings under their own settings only
+  std::optional<DerivationReport> derivation;  ///< recordings only
+  Settings settings;
+  const VersionPreset* version = nullptr;
+  std::optional<std::string> torch_detected;  ///< recordings only
+  std::optional<Bytes> capacity;
+  std::optional<Bytes> memory_limit;
+  std::optional<double> memory_fraction;
+  std::uint64_t events_read = 0;
+  std::uint64_t events_dropped = 0;
+  bool truncated = false;
+  std::vector<std::string> notes;             ///< what a reader of the numbers should know
+  std::vector<std::uint64_t> stream_handles;  ///< by StreamId
+};
+
+/// The settings of --alloc-conf. @throws UsageError with PyTorch's reason and a near name
+Settings settings_from_command_line(const std::string& conf, const VersionPreset& version);
+
+/// A recording replayed, with what further replays of it rest on.
+struct RecordedReplay {
+  DeviceReplay replay;
+  DerivedTrace derived;
+  FidelityReplay as_recorded;  ///< without its result, if `replay` has it
+  Settings settings;           ///< the recorded process's own
+  std::optional<RecordedLimit> limit;
+
+  /// The requests alone, for replays under other settings; older blocks come first.
+  [[nodiscard]] RequestTrace requests() const;
+};
+
+/// One device of a recording as `request` asks.
+/// @throws UsageError, InputError
+RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
+                               const std::string& name, const ReplayRequest& request);
+
+/// A request trace as `request` asks. @throws UsageError, InputError
+DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
+                             const ReplayRequest& request);
+
+/// The options under which `replay` ran.
+ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses);
+
+/// Tells in the notes when garbage_collection_threshold has nothing to act on.
+void note_inactive_collection(DeviceReplay& replay);
+
+/// One result per device that has anything, ascending.
+/// @throws UsageError for wrong options, InputError for wrong settings inside the file.
+std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
+                                      const ReplayRequest& request);
+
+}  // namespace highwater

@@ -1,0 +1,233 @@
+#include "tools/studies/simulate_run.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/peak/peak_profile.hpp"
+
+namespace highwater {
+namespace {
+
+/// Forwards to the phase peaks and keeps two moments: the highest allocated and the failure.
+class SimulationObserver : public ReplayObserver {
+ public:
+  explicit SimulationObserver(const RequestTrace& trace) : trace_(&trace), phases_(trace) {}
+
+  void on_event(const Event& event, AllocationStatus status,
+                const Statistics& statistics) override {
+    phases_.on_event(event, status, statistics);
+    follow_markers(event);
+    if (event.kind == EventKind::alloc) {
+      observe_allocation(event, status, statistics.current_bytes(Stat::allocated_bytes));
+    }
+    ++now_.event;
+  }
+
+  void finish(Simulation& simulation) {
+    simulation.peaks = phases_.finish();
+    simulation.at_peak = peak_;
+    simulation.failure = failure_;
+  }
+
+ private:
+  void follow_markers(const Event& event) {
+    if (event.kind == EventKind::step) {
+      now_.step = event.value;
+    } else if (event.kind == EventKind::phase) {
+      now_.phase = trace_->tables.strings[event.text()];
+    }
+  }
+
+  void observe_allocation(const Event& event, AllocationStatus status, Bytes allocated) {
+    const auto here = [&] {
+      Moment moment = now_;
+      moment.stack = event.stack;
+      return moment;
+    };
+    if (status == AllocationStatus::out_of_memory) {
+      failure_ = here();
+    } else if (allocated > highest_) {
+      highest_ = allocated;
+      peak_ = here();
+    }
+  }
+
+  const RequestTrace* trace_;
+  PhasePeakTracker phases_;
+  Moment now_;
+  Moment peak_;
+  Bytes highest_;
+  std::optional<Moment> failure_;
+};
+
+std::vector<Holder> holders_at(const RequestTrace& trace, std::size_t event) {
+  std::map<Site, Holder> by_site;
+  for (const SiteShare& share : profile_at(trace, event).sites) {
+    Site site = site_of(trace.tables, share.stack);
+    site.module = without_indices(site.module);
+    Holder& holder = by_site[site];
+    holder.site = site;
+    holder.bytes += share.bytes;
+    holder.blocks += share.blocks;
+  }
+  std::vector<Holder> holders;
+  for (auto& [site, holder] : by_site) {
+    holders.push_back(std::move(holder));
+  }
+  std::ranges::stable_sort(holders, std::ranges::greater{}, &Holder::bytes);
+  return holders;
+}
+
+/// The preset of the release; a note says when none was recorded from it.
+const VersionPreset& allocator_version(const std::string& release, DeviceReplay& replay) {
+  const VersionPreset& preset = nearest_preset(release);
+  if (!was_recorded(release)) {
+    replay.notes.push_back(fmt::format(
+        "the allocator is modelled as in PyTorch {}, the nearest to {}", preset.name, release));
+  }
+  return preset;
+}
+
+void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& simulation) {
+  const Gpu& gpu = run.plan.gpu;
+  DeviceReplay& replay = simulation.replay;
+  if (memory.capacity) {
+    replay.capacity = memory.capacity;
+    simulation.available = memory.capacity;
+  } else if (run.gpu_named) {
+    replay.capacity = gpu.total_memory;
+    simulation.available = memory_for_allocator(gpu, run.plan);
+  }
+  replay.memory_limit = memory.memory_limit;
+  replay.memory_fraction = memory.memory_fraction;
+}
+
+/// Fills in what the replay told. Returns the options under which it ran.
+ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
+  SimulationObserver observer(trace);
+  ReplayOptions options = replay_options(simulation);
+  options.observer = &observer;
+  DeviceReplay& replay = simulation.replay;
+  replay.result = highwater::replay(trace, options);
+  replay.events_read = trace.events.size();
+  replay.stream_handles = trace.stream_handles;
+  observer.finish(simulation);
+  if (options.memory_limit) {
+    simulation.available = simulation.available
+                               ? std::min(*simulation.available, *options.memory_limit)
+                               : options.memory_limit;
+  }
+  options.observer = nullptr;
+  return options;
+}
+
+/// A plan made ready to be replayed.
+Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation;
+  simulation.plan = run.plan;
+  simulation.is_gpu_named = run.gpu_named;
+  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch, run.plan.parallel);
+  DeviceReplay& replay = simulation.replay;
+  replay.version = &allocator_version(run.plan.versions.torch, replay);
+  if (memory.alloc_conf) {
+    replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
+  }
+  set_memory(run, memory, simulation);
+  return simulation;
+}
+
+Usage higher(const Usage& a, const Usage& b) {
+  return {std::max(a.requested, b.requested), std::max(a.allocated, b.allocated),
+          std::max(a.active, b.active), std::max(a.reserved, b.reserved)};
+}
+
+/// Kernels, and with them blocks, differ between GPUs, so the plan is simulated on each.
+bool runs_on(const Gpu& gpu, const Simulation& simulation) {
+  constexpr int kStepsToTry = 3;
+  Simulation trial;
+  trial.plan = simulation.plan;
+  trial.plan.gpu = gpu;
+  trial.plan.steps = std::min(trial.plan.steps, kStepsToTry);
+  if (!plan_problems(trial.plan).empty()) {
+    return false;
+  }
+  trial.replay.settings = simulation.replay.settings;
+  trial.replay.version = simulation.replay.version;
+  trial.available = memory_for_allocator(gpu, trial.plan);
+  replay_plan(generate(trial.plan), trial);
+  return trial.fits();
+}
+
+}  // namespace
+
+Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
+  const Bytes outside = outside_memory(gpu, plan.versions.torch, plan.parallel).total();
+  return gpu.total_memory - std::min(gpu.total_memory, outside);
+}
+
+std::optional<Usage> Simulation::steady_peak() const {
+  std::optional<Usage> steady;
+  for (const StepPeak& step : peaks.steps) {
+    if (step.step > 0 && step.complete) {
+      steady = higher(steady.value_or(Usage{}), step.peak);
+    }
+  }
+  return steady;
+}
+
+ReplayOptions replay_options(const Simulation& simulation) {
+  const DeviceReplay& replay = simulation.replay;
+  ReplayOptions options;
+  options.settings = replay.settings;
+  options.version = replay.version;
+  options.capacity = simulation.available;
+  options.memory_limit = replay.memory_limit;
+  if (replay.memory_fraction && replay.capacity) {
+    // A share of the device's memory, not of what the context leaves of it.
+    options.memory_limit = Bytes{static_cast<std::uint64_t>(
+        *replay.memory_fraction * static_cast<double>(replay.capacity->count()))};
+  }
+  options.after_oom = AfterOom::stop;
+  return options;
+}
+
+Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation = prepare(run, memory);
+  GeneratedRun generated = generate_run(run.plan);
+  simulation.trace = std::make_shared<RequestTrace>(std::move(generated.trace));
+  simulation.host = std::move(generated.host);
+  const RequestTrace& trace = *simulation.trace;
+  const ReplayOptions options = replay_plan(trace, simulation);
+  simulation.holders = holders_at(trace, simulation.at_peak.event);
+  simulation.parts = peak_parts(trace, options,
+                                {.event = simulation.at_peak.event,
+                                 .reserved = simulation.replay.result.peak.reserved,
+                                 .outside = simulation.outside.total()});
+  if (simulation.failure) {
+    simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
+  }
+  note_inactive_collection(simulation.replay);
+  return simulation;
+}
+
+Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation = prepare(run, memory);
+  replay_plan(generate(run.plan), simulation);
+  return simulation;
+}
+
+std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {
+  std::vector<const Gpu*> gpus;
+  for (const Gpu& gpu : known_gpus()) {
+    if (simulation.replay.result.peak.allocated <= memory_for_allocator(gpu, simulation.plan) &&
+        runs_on(gpu, simulation)) {
+      gpus.push_back(&gpu);
+    }
+  }
+  std::ranges::stable_sort(gpus, {}, &Gpu::total_memory);
+  return gpus;
+}
+
+}  // namespace highwater

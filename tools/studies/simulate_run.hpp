@@ -1,0 +1,74 @@
+// Simulates a plan: generates its requests, replays them on the GPU's memory, and finds what the
+// report tells: where the peak is, who holds it, where memory ran out.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/replay/phase_peaks.hpp"
+#include "tools/options/memory_options.hpp"
+#include "tools/options/plan_options.hpp"
+#include "tools/studies/peak_parts.hpp"
+#include "tools/studies/replay_run.hpp"
+#include "tools/text/site.hpp"
+#include "workloads/training/generate.hpp"
+#include "workloads/training/outside_memory.hpp"
+
+namespace highwater {
+
+/// What a GPU leaves to the allocator: all but what the process needs outside of it.
+Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
+
+/// A position in the run, as its markers and call sites tell it.
+struct Moment {
+  std::size_t event = 0;
+  std::optional<std::uint64_t> step;  ///< absent: before the first step
+  std::string phase = "init";
+  StackId stack;
+};
+
+/// Live bytes that one operator asked for in one place of the model; the same place of all layers
+/// is one holder ("layers.*").
+struct Holder {
+  Site site;
+  Bytes bytes;
+  std::uint64_t blocks = 0;
+};
+
+struct Simulation {
+  TrainingPlan plan;
+  std::shared_ptr<const RequestTrace> trace;
+  DeviceReplay replay;
+  PhasePeaks peaks;
+  Moment at_peak;                 ///< first moment of the highest allocated
+  std::vector<Holder> holders;    ///< at that moment, largest first; requested bytes
+  PeakParts parts;                ///< at that moment, with all that is outside of tensors
+  std::optional<Moment> failure;  ///< where memory ran out
+  Site failure_site;
+  OutsideMemory outside;
+  HostAccount host;                ///< what is offloaded
+  std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
+  bool is_gpu_named = false;
+
+  [[nodiscard]] bool fits() const { return !failure; }
+
+  /// Highest values over all steps but the first; absent when there are none.
+  [[nodiscard]] std::optional<Usage> steady_peak() const;
+};
+
+/// The options under which `simulation` was replayed.
+ReplayOptions replay_options(const Simulation& simulation);
+
+/// @throws UsageError for wrong settings
+Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
+
+/// The same without the account of the peak (holders, parts, the trace): much quicker.
+Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory);
+
+/// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at
+/// most. Smallest memory first.
+std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation);
+
+}  // namespace highwater

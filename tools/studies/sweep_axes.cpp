@@ -1,0 +1,227 @@
+#include "tools/studies/sweep_axes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "allocator/settings/settings_change.hpp"
+#include "allocator/settings/settings_options.hpp"
+#include "sim/settings/settings_candidates.hpp"
+#include "tools/commands/commands.hpp"
+#include "workloads/plan/gpu.hpp"
+
+namespace highwater {
+namespace {
+
+struct NamedKind {
+  std::string_view key;
+  AxisKind kind;
+};
+
+constexpr std::array kLimitKeys{
+    NamedKind{"capacity", AxisKind::capacity},
+    NamedKind{"memory-limit", AxisKind::memory_limit},
+    NamedKind{"memory_limit", AxisKind::memory_limit},
+    NamedKind{"fraction", AxisKind::memory_fraction},
+    NamedKind{"memory-fraction", AxisKind::memory_fraction},
+    NamedKind{"torch", AxisKind::torch},
+};
+
+std::vector<std::string> plan_options() {
+  OptionParser parser(command("generate"));
+  add_plan_options(parser);
+  return parser.option_names();
+}
+
+std::vector<std::string> settings_options() {
+  std::vector<std::string> names;
+  for (const VersionPreset& preset : version_presets()) {
+    for (const std::string_view name : option_names(preset)) {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
+  if (is_plan && key == "torch") {
+    return AxisKind::plan;  // the release decides the requests, too
+  }
+  const auto* const limit = std::ranges::find(kLimitKeys, key, &NamedKind::key);
+  if (limit != kLimitKeys.end()) {
+    return limit->kind;
+  }
+  if (std::ranges::count(settings_options(), key) != 0) {
+    return AxisKind::settings;
+  }
+  if (is_plan && std::ranges::count(plan_options(), key) != 0) {
+    return AxisKind::plan;
+  }
+  return std::nullopt;
+}
+
+std::string unknown_key(const std::string& key, bool is_plan) {
+  if (!is_plan && std::ranges::count(plan_options(), key) != 0) {
+    return fmt::format("--set {}: an option of a plan (--model); a FILE is what it is", key);
+  }
+  std::vector<std::string> known = settings_options();
+  for (const NamedKind& limit : kLimitKeys) {
+    known.emplace_back(limit.key);
+  }
+  if (is_plan) {
+    std::ranges::move(plan_options(), std::back_inserter(known));
+  }
+  const auto meant = nearest_word(key, known);
+  return fmt::format(
+      "--set {}: no such key; {}", key,
+      meant ? fmt::format("did you mean {}?", *meant)
+            : "give an option of PYTORCH_CUDA_ALLOC_CONF, capacity, memory-limit, fraction, torch, "
+              "or with --model an option of the plan");
+}
+
+/// What known GPUs leave the allocator of a plan, or their memory, around what the subject needs;
+/// smallest first.
+std::vector<std::string> gpu_capacities(const Subject& subject) {
+  const Bytes least = subject.replay.result.peak.allocated;
+  std::vector<Bytes> sizes;
+  for (const Gpu& gpu : known_gpus()) {
+    sizes.push_back(subject.simulation ? memory_for_allocator(gpu, subject.simulation->plan)
+                                       : gpu.total_memory);
+  }
+  std::ranges::sort(sizes);
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  // One that cannot hold what is live says nothing; those far above the peak say all the same.
+  std::erase_if(sizes, [&](Bytes size) { return size < least; });
+  sizes.resize(std::min<std::size_t>(sizes.size(), 4));
+  std::vector<std::string> values;
+  for (const Bytes size : sizes) {
+    values.push_back(fmt::format("{}", size.count()));
+  }
+  return values;
+}
+
+std::vector<std::string> automatic_values(const Subject& subject, const SweepAxis& axis) {
+  if (axis.kind == AxisKind::settings) {
+    return candidate_values(axis.key, *subject.trace, memory_bound(subject.options)).values;
+  }
+  std::vector<std::string> values;
+  if (axis.kind == AxisKind::capacity) {
+    values = gpu_capacities(subject);
+  } else if (axis.key == "torch") {
+    for (const VersionPreset& preset : version_presets()) {
+      values.emplace_back(preset.name);
+    }
+  }
+  return values;
+}
+
+Bytes size_value(const SweepAxis& axis, const std::string& value) {
+  const auto size = parse_bytes(value);
+  if (!size) {
+    throw UsageError(
+        fmt::format("--set {}={}: not a size; write bytes or 80GiB, 80GB, 512M", axis.key, value));
+  }
+  return *size;
+}
+
+double fraction_value(const SweepAxis& axis, const std::string& value) {
+  char* end = nullptr;
+  const double fraction = std::strtod(value.c_str(), &end);
+  if (value.empty() || *end != '\0' || !(fraction >= 0 && fraction <= 1)) {
+    throw UsageError(fmt::format("--set {}={}: not a number between 0 and 1", axis.key, value));
+  }
+  return fraction;
+}
+
+Bytes share_of_capacity(const SweepAxis& axis, const std::string& value, const SweepPoint& point) {
+  if (!point.shown.capacity) {
+    throw UsageError(fmt::format(
+        "--set {}: a share of the device's memory; give --capacity or --gpu too", axis.key));
+  }
+  const double share = fraction_value(axis, value);
+  return Bytes{
+      static_cast<std::uint64_t>(share * static_cast<double>(point.shown.capacity->count()))};
+}
+
+void apply_option(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
+  try {
+    point.options.settings =
+        with_option(point.options.settings, axis.key, value, *point.options.version);
+  } catch (const SettingsError& error) {
+    throw UsageError(fmt::format("--set {}={}: {}{} (as PyTorch {} has it)", axis.key, value,
+                                 error.what(), suggestion(error, *point.options.version),
+                                 point.options.version->name));
+  }
+}
+
+}  // namespace
+
+std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_plan,
+                                 std::vector<std::string>& problems) {
+  std::vector<SweepAxis> axes;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals + 1 == text.size()) {
+      problems.push_back(fmt::format("--set {}: write key=value,value,... or key=auto", text));
+      continue;
+    }
+    SweepAxis axis{text.substr(0, equals), {}, split_options(text.substr(equals + 1))};
+    if (const auto kind = kind_of(axis.key, is_plan)) {
+      axis.kind = *kind;
+      axes.push_back(std::move(axis));
+    } else {
+      problems.push_back(unknown_key(axis.key, is_plan));
+    }
+  }
+  return axes;
+}
+
+std::vector<SweepAxis> default_axes(const Subject& subject) {
+  std::vector<SweepAxis> axes;
+  for (OptionValues& values : candidate_values(*subject.trace, memory_bound(subject.options))) {
+    axes.push_back({std::move(values.option), AxisKind::settings, std::move(values.values)});
+  }
+  return axes;
+}
+
+void expand_auto(const Subject& subject, std::vector<SweepAxis>& axes) {
+  for (SweepAxis& axis : axes) {
+    if (axis.values != std::vector<std::string>{"auto"}) {
+      continue;
+    }
+    axis.values = automatic_values(subject, axis);
+    if (axis.values.empty()) {
+      throw UsageError(
+          fmt::format("--set {}=auto: there are no values to choose from; name them", axis.key));
+    }
+  }
+}
+
+void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
+  switch (axis.kind) {
+    case AxisKind::settings:
+      apply_option(axis, value, point);
+      break;
+    case AxisKind::capacity:
+      if (point.is_limit_shown) {
+        point.options.memory_limit.reset();
+      }
+      point.options.capacity = point.shown.capacity = size_value(axis, value);
+      break;
+    case AxisKind::memory_limit:
+      point.options.memory_limit = size_value(axis, value);
+      break;
+    case AxisKind::memory_fraction:
+      point.options.memory_limit = share_of_capacity(axis, value, point);
+      break;
+    case AxisKind::torch:
+      point.options.version = &version_preset(value);
+      break;
+    case AxisKind::plan:
+      break;
+  }
+}
+
+}  // namespace highwater

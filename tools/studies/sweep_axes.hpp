@@ -1,0 +1,53 @@
+// What `sweep --set key=v1,v2` varies: allocator options, limits, the version, or an option of the
+// plan; each value set on top of what the subject has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/studies/replay_run.hpp"
+#include "tools/studies/subject.hpp"
+
+namespace highwater {
+
+enum class AxisKind : std::uint8_t {
+  settings,         ///< an option of PYTORCH_CUDA_ALLOC_CONF
+  capacity,         ///< bytes of the device
+  memory_limit,     ///< bytes that the process may take
+  memory_fraction,  ///< the same as a share of the capacity
+  torch,            ///< version preset
+  plan,             ///< an option of `simulate`
+};
+
+struct SweepAxis {
+  std::string key;  ///< as given: "max_split_size_mb", "capacity", "batch"
+  AxisKind kind = AxisKind::settings;
+  std::vector<std::string> values;
+};
+
+/// Reads the texts of --set. A value list is split at commas outside of brackets. Unknown keys and
+/// empty lists are appended to `problems`; `is_plan` tells whether plan options can be varied.
+std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_plan,
+                                 std::vector<std::string>& problems);
+
+/// The axes that a sweep without --set varies: the allocator options that can change something.
+std::vector<SweepAxis> default_axes(const Subject& subject);
+
+/// Puts the values that fit `subject` in the place of "auto".
+/// @throws UsageError for a key for which there are none
+void expand_auto(const Subject& subject, std::vector<SweepAxis>& axes);
+
+/// One case of a sweep: what is replayed, and how reports name it.
+struct SweepPoint {
+  ReplayOptions options;
+  DeviceReplay shown;  ///< settings, version and limits; the result comes later
+  /// The memory limit is the one that a recorded failure shows: that of another device is another.
+  bool is_limit_shown = false;
+};
+
+/// Sets `value` of `axis`, which must not be of the plan. @throws UsageError for a wrong value
+void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point);
+
+}  // namespace highwater

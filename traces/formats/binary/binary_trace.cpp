@@ -1,0 +1,43 @@
+#include "traces/formats/binary/binary_trace.hpp"
+
+#include <algorithm>
+
+#include "traces/formats/binary/binary_recording.hpp"
+#include "traces/formats/binary/binary_requests.hpp"
+#include "traces/formats/binary/binary_stream.hpp"
+
+namespace highwater {
+
+bool looks_like_binary_trace(std::span<const std::byte> head) {
+  return head.size() >= binary::kMagic.size() &&
+         std::equal(binary::kMagic.begin(), binary::kMagic.end(), head.begin(),
+                    [](std::uint8_t a, std::byte b) { return std::byte{a} == b; });
+}
+
+std::variant<RequestTrace, Recording> read_binary_trace(ByteSource& source) {
+  BinaryReader in(source);
+  std::variant<RequestTrace, Recording> content;
+  if (in.kind() == BinaryKind::recording) {
+    content = get_recording(in);
+  } else {
+    content = get_requests(in);
+  }
+  in.finish();
+  return content;
+}
+
+void write_binary_trace(const RequestTrace& trace, ByteSink& sink) {
+  BinaryWriter out(sink, BinaryKind::request_trace);
+  put_requests(out, trace);
+  out.finish();
+  sink.commit();
+}
+
+void write_binary_trace(const Recording& recording, ByteSink& sink) {
+  BinaryWriter out(sink, BinaryKind::recording);
+  put_recording(out, recording);
+  out.finish();
+  sink.commit();
+}
+
+}  // namespace highwater

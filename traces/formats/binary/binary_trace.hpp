@@ -1,0 +1,31 @@
+// Highwater's own binary format: request traces and recordings, small and quick to read.
+//
+// A recording takes about a tenth of its pickle or less before any compression; the layers are
+// binary_stream (header, chunks, checksums), binary_tables (strings, stacks), and binary_requests
+// or binary_recording. What is read is exactly what was written, field by field, provided that ids
+// name what their tables have and that allocation ids stay below the number of events: a reader
+// refuses anything else, so that its callers can index tables without a check.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <variant>
+
+#include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
+#include "traces/recording.hpp"
+#include "traces/request_trace.hpp"
+
+namespace highwater {
+
+/// Whether `head`, the first bytes of a file, has the magic number of the format, in any version.
+bool looks_like_binary_trace(std::span<const std::byte> head);
+
+/// @throws InputError with the byte offset when the file is no such trace, damaged or truncated.
+std::variant<RequestTrace, Recording> read_binary_trace(ByteSource& source);
+
+/// Both write and commit.
+void write_binary_trace(const RequestTrace& trace, ByteSink& sink);
+void write_binary_trace(const Recording& recording, ByteSink& sink);
+
+}  // namespace highwater

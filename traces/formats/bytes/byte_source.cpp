@@ -1,0 +1,116 @@
+#include "traces/formats/bytes/byte_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include "traces/error.hpp"
+#include "traces/formats/bytes/compression.hpp"
+#include "traces/formats/bytes/peeked_source.hpp"
+
+namespace highwater {
+namespace {
+
+/// A file descriptor, read as it comes.
+class FileSource : public ByteSource {
+ public:
+  FileSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+
+  ~FileSource() override {
+    if (descriptor_ != STDIN_FILENO) {
+      ::close(descriptor_);
+    }
+  }
+
+  std::size_t read(std::span<std::byte> buffer) override {
+    for (;;) {
+      const ssize_t n = ::read(descriptor_, buffer.data(), buffer.size());
+      if (n >= 0) {
+        return static_cast<std::size_t>(n);
+      }
+      if (errno != EINTR) {
+        throw InputError(name_, "", "cannot be read: " + system_reason(errno),
+                         "check the file and the disk");
+      }
+    }
+  }
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  int descriptor_;
+  std::string name_;
+};
+
+class MemorySource : public ByteSource {
+ public:
+  MemorySource(std::span<const std::byte> bytes, std::string name)
+      : rest_(bytes), name_(std::move(name)) {}
+
+  std::size_t read(std::span<std::byte> buffer) override {
+    const std::size_t n = std::min(buffer.size(), rest_.size());
+    std::ranges::copy(rest_.first(n), buffer.begin());
+    rest_ = rest_.subspan(n);
+    return n;
+  }
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+ private:
+  std::span<const std::byte> rest_;
+  std::string name_;
+};
+
+[[noreturn]] void fail_to_open(const std::string& name, int error) {
+  switch (error) {
+    case ENOENT:
+      throw InputError(name, "", "does not exist", "check the path");
+    case EACCES:
+      throw InputError(name, "", "is not readable", "check its permissions");
+    default:
+      throw InputError(name, "", "cannot be opened: " + system_reason(error), "check the path");
+  }
+}
+
+void reject_directory(const FileSource& file, int descriptor) {
+  struct stat status {};
+
+  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+    throw InputError(file.name(), "", "is a directory", "name a snapshot or trace file inside it");
+  }
+}
+
+std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  if (name.empty()) {
+    throw InputError("", "", "the path of the input is empty",
+                     "name a file, or - for standard input");
+  }
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    fail_to_open(name, errno);
+  }
+  auto file = std::make_unique<FileSource>(descriptor, name);
+  reject_directory(*file, descriptor);
+  return file;
+}
+
+}  // namespace
+
+std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path) {
+  auto raw =
+      path == "-" ? std::make_unique<FileSource>(STDIN_FILENO, "standard input") : open_file(path);
+  auto peeked = std::make_unique<PeekedSource>(std::move(raw));
+  const Compression compression = compression_of(peeked->head());
+  return decompressed(std::move(peeked), compression);
+}
+
+std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std::string name) {
+  return std::make_unique<MemorySource>(bytes, std::move(name));
+}
+
+}  // namespace highwater

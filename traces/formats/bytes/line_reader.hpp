@@ -1,0 +1,41 @@
+// The lines of a byte source, without copying them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "traces/formats/bytes/byte_source.hpp"
+
+namespace highwater {
+
+class LineReader {
+ public:
+  /// A longer line is an error: it is a file of another kind, and must not fill the memory.
+  static constexpr std::size_t kLongestLine = std::size_t{16} << 20;
+
+  explicit LineReader(ByteSource& source) : source_(&source), buffer_(kBlock) {}
+
+  /// The next line without its end ("\n" or "\r\n"), valid until the next call; nothing at the end.
+  std::optional<std::string_view> next();
+
+  /// The number of the last line, from 1.
+  [[nodiscard]] std::size_t number() const { return number_; }
+
+ private:
+  static constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+  [[nodiscard]] std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
+
+  std::string_view take(std::size_t size, std::size_t terminator);
+  bool fill();
+
+  ByteSource* source_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t number_ = 0;
+};
+
+}  // namespace highwater

@@ -1,0 +1,109 @@
+// The opcodes of the PickleMachine that fill containers.
+#include "traces/formats/pickle/pickle_machine.hpp"
+#include "traces/formats/snapshot/snapshot_path.hpp"
+
+namespace highwater::detail {
+
+void PickleMachine::need(std::size_t n) {
+  const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+  if (stack_.size() < floor + n) [[unlikely]] {
+    fail_damaged("an opcode finds too few items on the stack");
+  }
+}
+
+std::size_t PickleMachine::pop_mark() {
+  if (marks_.empty()) [[unlikely]] {
+    fail_damaged("an opcode needs a mark where there is none");
+  }
+  const std::size_t first = marks_.back();
+  marks_.pop_back();
+  return first;
+}
+
+std::size_t PickleMachine::pop_mark_above_container() {
+  const std::size_t first = pop_mark();
+  const std::size_t floor = marks_.empty() ? 0 : marks_.back();
+  if (first <= floor) [[unlikely]] {
+    fail_damaged("there is no container below the mark");
+  }
+  return first;
+}
+
+void PickleMachine::append() {
+  need(2);
+  append_from(stack_.size() - 1);
+}
+
+void PickleMachine::appends() {
+  append_from(pop_mark_above_container());
+}
+
+void PickleMachine::append_from(std::size_t first) {
+  PickleValue& list = stack_[first - 1];
+  const std::span<const PickleValue> items{stack_.data() + first, stack_.size() - first};
+  try {
+    list = builder_.append(list, items, reader_.offset());
+  } catch (const FieldProblem& problem) {
+    fail_in_field(first - 1, problem);
+  }
+  stack_.resize(first);
+}
+
+void PickleMachine::set_item() {
+  need(3);
+  set_items_from(stack_.size() - 2);
+}
+
+void PickleMachine::set_items() {
+  set_items_from(pop_mark_above_container());
+}
+
+void PickleMachine::set_items_from(std::size_t first) {
+  PickleValue& dict = stack_[first - 1];
+  const std::span<const PickleValue> items{stack_.data() + first, stack_.size() - first};
+  if (items.size() % 2 != 0) {
+    fail_damaged("a dict gets a key without a value");
+  }
+  try {
+    dict = builder_.set_items(dict, items);
+  } catch (const FieldProblem& problem) {
+    set_unused_items(first, problem);
+  }
+  stack_.resize(first);
+}
+
+// A dict under an unknown key may look like one of ours and be something else. Finding out where
+// it is takes time, so only so many are looked at.
+void PickleMachine::set_unused_items(std::size_t first, const FieldProblem& problem) {
+  constexpr int kMaxLookalikes = 1000;
+  PickleValue& dict = stack_[first - 1];
+  if (lookalikes_++ == kMaxLookalikes ||
+      !is_unused_place(snapshot_path(stack_, marks_, first - 1, store_))) {
+    fail_in_field(first - 1, problem);
+  }
+  try {
+    dict = builder_.set_plain_items(dict, {stack_.data() + first, stack_.size() - first});
+  } catch (const FieldProblem& second_problem) {
+    fail_in_field(first - 1, second_problem);
+  }
+}
+
+void PickleMachine::list_from_mark() {
+  const std::size_t first = pop_mark();
+  stack_.insert(stack_.begin() + static_cast<std::ptrdiff_t>(first),
+                PickleValue{PickleKind::new_list});
+  append_from(first + 1);
+}
+
+void PickleMachine::dict_from_mark() {
+  const std::size_t first = pop_mark();
+  stack_.insert(stack_.begin() + static_cast<std::ptrdiff_t>(first),
+                PickleValue{PickleKind::new_dict});
+  set_items_from(first + 1);
+}
+
+void PickleMachine::tuple_from_mark() {
+  push_tuple(stack_.size() - pop_mark());
+}
+
+}  // namespace highwater::detail

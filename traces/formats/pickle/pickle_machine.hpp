@@ -1,0 +1,90 @@
+// A pickle machine for data: a stack, marks and a memo, and no way to execute anything.
+//
+// It reads protocols 2 to 5 as Python (3.8 on) and the TorchScript pickler in PyTorch write them.
+// The stack holds 8-byte references; contents go to the SnapshotBuilder as soon as a container is
+// filled. Nothing recurses on the input, every index is checked, and memory grows only with bytes
+// that were read: hostile bytes are read or refused, nothing else.
+// Limits: 1000 open containers (genuine files nest 9 deep), 1 MiB per string (the longest seen has
+// 2 KB), memo indexes below the number of bytes read, integers of 64 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/formats/bytes/byte_reader.hpp"
+#include "traces/formats/snapshot/snapshot_builder.hpp"
+#include "traces/formats/snapshot/snapshot_store.hpp"
+
+namespace highwater::detail {
+
+class PickleMachine {
+ public:
+  PickleMachine(ByteSource& source, SnapshotStore& store)
+      : reader_(source), store_(store), builder_(store) {}
+
+  /// Reads one pickle and returns its value; what follows it is left alone.
+  /// @throws InputError
+  PickleValue run();
+
+  [[nodiscard]] std::uint64_t bytes_read() const { return reader_.offset(); }
+
+ private:
+  static constexpr std::size_t kMaxOpenContainers = 1000;
+  static constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 20;
+
+  enum class Step { next, stop };
+
+  Step step();
+  Step step_rarely(std::uint8_t opcode);
+  PickleValue finish();
+
+  void push(PickleValue value) { stack_.push_back(value); }
+
+  void push_text(std::uint64_t n);
+  void push_integer(std::uint64_t n);
+  void push_tuple(std::size_t n);
+  void push_memo(std::uint64_t slot);
+  void push_mark();
+  void duplicate();
+  void pop();
+  void memoize(std::uint64_t slot);
+
+  void append();
+  void appends();
+  void append_from(std::size_t first);
+  void set_item();
+  void set_items();
+  void set_items_from(std::size_t first);
+  void set_unused_items(std::size_t first, const FieldProblem& problem);
+  void list_from_mark();
+  void dict_from_mark();
+  void tuple_from_mark();
+
+  /// Takes the last mark away; returns the index of the first item above it.
+  std::size_t pop_mark();
+  /// As pop_mark, and makes sure that a container lies below the mark.
+  std::size_t pop_mark_above_container();
+  /// Refuses the opcode unless `n` items lie above the last mark.
+  void need(std::size_t n);
+
+  void check_protocol(int protocol);
+  void check_start();
+
+  [[noreturn]] void fail(std::string_view problem, std::string_view remedy) const;
+  [[noreturn]] void fail_damaged(std::string_view problem) const;
+  [[noreturn]] void fail_in_field(std::size_t container, const FieldProblem& problem) const;
+  [[noreturn]] void fail_truncated(std::uint64_t end) const;
+
+  ByteReader reader_;
+  SnapshotStore& store_;
+  SnapshotBuilder builder_;
+  std::vector<PickleValue> stack_;
+  std::vector<std::size_t> marks_;  ///< stack sizes
+  std::uint64_t opcode_offset_ = 0;
+  int lookalikes_ = 0;
+};
+
+}  // namespace highwater::detail

@@ -1,0 +1,52 @@
+// What to say about opcodes that no memory snapshot contains.
+#include <algorithm>
+#include <array>
+
+#include "traces/formats/pickle/pickle_opcodes.hpp"
+
+namespace highwater::detail {
+namespace {
+
+struct Group {
+  std::string_view opcodes;
+  PickleRefusal refusal;
+};
+
+constexpr std::string_view kSaveAgain =
+    "write the snapshot again with torch.cuda.memory._dump_snapshot(file)";
+
+// In the order of pickletools: GLOBAL STACK_GLOBAL INST OBJ | NEWOBJ NEWOBJ_EX REDUCE BUILD |
+// PERSID BINPERSID EXT1 EXT2 EXT4, then byte strings, sets and the text forms of protocol 0.
+constexpr std::array<Group, 5> kGroups{{
+    {"c\x93io",
+     {"the pickle wants to import a class or function, and Highwater never executes what is in a "
+      "pickle; a memory snapshot holds only plain data",
+      kSaveAgain}},
+    {"\x81\x92Rb",
+     {"the pickle wants to run code (build an object), and Highwater never executes what is in a "
+      "pickle; a memory snapshot holds only plain data",
+      kSaveAgain}},
+    {"PQ\x82\x83\x84",
+     {"the pickle refers to objects outside the file (as torch.save does), and Highwater never "
+      "executes what is in a pickle; a memory snapshot holds only plain data",
+      kSaveAgain}},
+    {"CBTUS\x8e\x96\x97\x98\x8f\x90\x91",
+     {"the pickle holds byte strings or sets, which no memory snapshot contains", kSaveAgain}},
+    {"FILVgp",
+     {"the pickle uses the text opcodes of protocol 0 or 1, which Highwater does not read",
+      "load it in Python and write it with pickle.dump(snapshot, file, protocol=4)"}},
+}};
+
+}  // namespace
+
+PickleRefusal refusal_of(std::uint8_t opcode) {
+  const auto group = std::ranges::find_if(kGroups, [&](const Group& g) {
+    return g.opcodes.find(static_cast<char>(opcode)) != std::string_view::npos;
+  });
+  if (group != kGroups.end()) {
+    return group->refusal;
+  }
+  return {"there is no such pickle opcode: the file is damaged or not a pickle", kSaveAgain};
+}
+
+}  // namespace highwater::detail

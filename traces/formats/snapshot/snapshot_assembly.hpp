@@ -1,0 +1,62 @@
+// From the rows of a snapshot that was read to its end to a Recording.
+//
+// Entries move to the device whose list they are in, segments to the device they name. Everything
+// that cannot be judged before the whole file is known is checked here: required fields, blocks
+// that cover their segment, and lists that are shared so often that they would outgrow the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "traces/formats/snapshot/snapshot_store.hpp"
+#include "traces/recording.hpp"
+
+namespace highwater::detail {
+
+/// A field path and what is wrong there; the caller adds the name of the source.
+struct PathProblem {
+  std::string path;
+  std::string problem;
+};
+
+/// How much memory the parts of a recording may take. A few bytes of a pickle can name a list of
+/// any length again, so what they expand to is charged against the size of the file.
+class ExpansionBudget {
+ public:
+  explicit ExpansionBudget(std::uint64_t bytes_read) : left_(kSlack + bytes_read * kFactor) {}
+
+  /// @throws FieldProblem when it is used up
+  void spend(std::uint64_t bytes) {
+    if (bytes > left_) {
+      throw FieldProblem{"", "the same objects are repeated until they outgrow the file"};
+    }
+    left_ -= bytes;
+  }
+
+ private:
+  // A record of 32 to 100 bytes takes 20 bytes and more in a genuine file.
+  static constexpr std::uint64_t kFactor = 64;
+  static constexpr std::uint64_t kSlack = 1 << 16;
+
+  std::uint64_t left_;
+};
+
+using DeviceMap = std::map<int, RecordedDevice>;
+
+/// Moves the entries of `device_traces` to their devices. @throws PathProblem, FieldProblem
+void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionBudget& budget,
+                     DeviceMap& devices);
+
+/// Moves `segments` to their devices, sorted by address. @throws PathProblem, FieldProblem
+void assemble_segments(SnapshotStore& store, PickleValue segments, ExpansionBudget& budget,
+                       DeviceMap& devices);
+
+/// Renumbers streams and pools from the whole file's to each device's own, streams ascending.
+void renumber(const SnapshotStore& store, RecordedDevice& device);
+
+/// `top` is the outermost value of the pickle. @throws PathProblem, FieldProblem
+Recording assemble_snapshot(SnapshotStore& store, PickleValue top, std::uint64_t bytes_read);
+
+}  // namespace highwater::detail

@@ -1,0 +1,127 @@
+#include "traces/formats/snapshot/snapshot_builder.hpp"
+
+#include <algorithm>
+
+namespace highwater::detail {
+namespace {
+
+bool is_frame(PickleValue value) {
+  return value.is(PickleKind::frame);
+}
+
+bool is_named_by_memo(PickleValue value) {
+  return (value.is(PickleKind::new_list) || value.is(PickleKind::new_dict)) && value.payload() != 0;
+}
+
+KeySet keys_of(std::span<const PickleValue> items) {
+  KeySet keys;
+  for (std::size_t i = 0; i < items.size(); i += 2) {
+    keys.insert(TextPool::word_of(items[i]));
+  }
+  return keys;
+}
+
+}  // namespace
+
+PickleValue SnapshotBuilder::set_items(PickleValue dict, std::span<const PickleValue> items) {
+  const PickleValue now = store_.objects.current(dict);
+  if (items.empty()) {
+    return now;
+  }
+  if (now.is(PickleKind::new_dict) || now.is(PickleKind::dict)) {
+    return replace(dict, give_shape(now, keys_of(items), items));
+  }
+  set_fields(now, items);
+  return now;
+}
+
+PickleValue SnapshotBuilder::set_plain_items(PickleValue dict, std::span<const PickleValue> items) {
+  const PickleValue now = store_.objects.current(dict);
+  if (!now.is(PickleKind::new_dict) && !now.is(PickleKind::dict)) {
+    throw FieldProblem{"", "dict items are put into " + store_.describe(now)};
+  }
+  return replace(dict, add_plain(now, keys_of(items), items));
+}
+
+PickleValue SnapshotBuilder::add_plain(PickleValue dict, KeySet keys,
+                                       std::span<const PickleValue> items) {
+  const bool is_new = dict.is(PickleKind::new_dict);
+  return store_.objects.add(is_new ? store_.objects.make_dict(keys) : dict, items);
+}
+
+// Tells whoever names `container` by its memo slot what it became.
+PickleValue SnapshotBuilder::replace(PickleValue container, PickleValue filled) {
+  if (is_named_by_memo(container)) {
+    store_.objects.replace_memo(container.payload() - 1, filled);
+  }
+  return filled;
+}
+
+PickleValue SnapshotBuilder::give_shape(PickleValue dict, KeySet keys,
+                                        std::span<const PickleValue> items) {
+  const bool is_new = dict.is(PickleKind::new_dict);
+  if (!is_new) {
+    store_.objects.known_keys(dict).merge(keys);
+    keys = store_.objects.known_keys(dict);
+  }
+  const PickleValue record = make_record(keys);
+  if (record.is(PickleKind::absent)) {
+    return add_plain(dict, keys, items);
+  }
+  if (!is_new) {
+    set_fields(record, store_.objects.items_of(dict));
+    store_.objects.become(dict, record);
+  }
+  set_fields(record, items);
+  return record;
+}
+
+PickleValue SnapshotBuilder::make_record(KeySet keys) {
+  if (keys.has(Word::action)) {
+    return PickleValue{PickleKind::entry, store_.entries.push_back(kNewEntry)};
+  }
+  if (keys.has(Word::filename)) {
+    return store_.stacks.make_frame();
+  }
+  if (keys.has(Word::blocks) || keys.has(Word::total_size)) {
+    store_.segments.emplace_back();
+    return PickleValue{PickleKind::segment, store_.segments.size() - 1};
+  }
+  if (keys.has(Word::state) && keys.has(Word::size)) {
+    store_.blocks.emplace_back();
+    return PickleValue{PickleKind::block, store_.blocks.size() - 1};
+  }
+  return {};
+}
+
+PickleValue SnapshotBuilder::append(PickleValue list, std::span<const PickleValue> items,
+                                    std::uint64_t bytes_read) {
+  const PickleValue now = store_.objects.current(list);
+  if (!now.is(PickleKind::new_list) || items.empty()) {
+    return extend(now, items, bytes_read);
+  }
+  const PickleValue filled = std::ranges::all_of(items, is_frame)
+                                 ? store_.stacks.make_stack(items, store_.texts)
+                                 : store_.objects.make_list(items);
+  return replace(list, filled);
+}
+
+PickleValue SnapshotBuilder::extend(PickleValue list, std::span<const PickleValue> items,
+                                    std::uint64_t bytes_read) {
+  if (list.is(PickleKind::stack)) {
+    if (!std::ranges::all_of(items, is_frame)) {
+      throw FieldProblem{"", "a list of stack frames holds something else"};
+    }
+    store_.stacks.extend(list, items, store_.texts, bytes_read);
+    return list;
+  }
+  if (!list.is(PickleKind::list) && !list.is(PickleKind::new_list)) {
+    throw FieldProblem{"", "list items are put into " + store_.describe(list)};
+  }
+  for (const PickleValue item : items) {
+    store_.objects.append(list, item);
+  }
+  return list;
+}
+
+}  // namespace highwater::detail

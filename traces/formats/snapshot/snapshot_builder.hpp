@@ -1,0 +1,56 @@
+// Turns the dicts and lists of a snapshot into rows, each as soon as its contents are known.
+//
+// A dict is recognised by its keys: "action" makes a trace entry, "filename" a frame, "blocks" or
+// "total_size" a segment, "state" and "size" a block; any other stays a small dict. Fields that
+// Highwater has no use for are dropped at once. A dict that gets further items later (any writer
+// may do so) is updated in place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/snapshot/snapshot_store.hpp"
+
+namespace highwater::detail {
+
+class SnapshotBuilder {
+ public:
+  explicit SnapshotBuilder(SnapshotStore& store) : store_(store) {}
+
+  /// Puts `items` (keys and values in turn) into `dict`; returns what `dict` is from now on.
+  /// @throws FieldProblem
+  PickleValue set_items(PickleValue dict, std::span<const PickleValue> items);
+
+  /// As set_items for a dict in a place that Highwater does not know: it gets no shape, so nothing
+  /// in it can be wrong. @throws FieldProblem when it is no dict
+  PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items);
+
+  /// Puts `items` at the end of `list`; returns what `list` is from now on.
+  /// @throws FieldProblem
+  PickleValue append(PickleValue list, std::span<const PickleValue> items,
+                     std::uint64_t bytes_read);
+
+ private:
+  PickleValue extend(PickleValue list, std::span<const PickleValue> items,
+                     std::uint64_t bytes_read);
+  PickleValue add_plain(PickleValue dict, KeySet keys, std::span<const PickleValue> items);
+  PickleValue replace(PickleValue container, PickleValue filled);
+  PickleValue give_shape(PickleValue dict, KeySet keys, std::span<const PickleValue> items);
+  PickleValue make_record(KeySet keys);
+  void set_fields(PickleValue record, std::span<const PickleValue> items);
+  template <class Row>
+  void set_all(Row& row, std::span<const PickleValue> items);
+  void set(RecordedEntry& entry, PickleValue key, PickleValue value);
+  void set(SegmentRow& segment, PickleValue key, PickleValue value);
+  void set(BlockRow& block, PickleValue key, PickleValue value);
+  void set(FrameRow& frame, PickleValue key, PickleValue value);
+  RecordedAction action(PickleValue value);
+  std::uint8_t pool_number(PickleValue value);
+  [[nodiscard]] bool is_large(PickleValue value) const;
+  [[nodiscard]] BlockState block_state(PickleValue value) const;
+
+  SnapshotStore& store_;
+};
+
+}  // namespace highwater::detail

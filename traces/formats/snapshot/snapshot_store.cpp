@@ -1,0 +1,143 @@
+#include "traces/formats/snapshot/snapshot_store.hpp"
+
+#include <fmt/format.h>
+
+namespace highwater::detail {
+
+std::string SnapshotStore::describe(PickleValue value) const {
+  if (const auto number = objects.as_bits(value)) {
+    return value.is(PickleKind::wide_unsigned)
+               ? fmt::format("the number {}", *number)
+               : fmt::format("the number {}", static_cast<std::int64_t>(*number));
+  }
+  switch (value.kind()) {
+    case PickleKind::text:
+      return "a string";
+    case PickleKind::boolean:
+      return value.payload() != 0 ? "True" : "False";
+    case PickleKind::real:
+      return "a floating-point number";
+    case PickleKind::id_pair:
+      return "a tuple";
+    case PickleKind::list:
+    case PickleKind::new_list:
+      return "a list";
+    case PickleKind::stack:
+      return "a list of stack frames";
+    case PickleKind::entry:
+      return "a trace entry";
+    case PickleKind::segment:
+      return "a segment";
+    case PickleKind::block:
+      return "a block";
+    case PickleKind::frame:
+      return "a stack frame";
+    case PickleKind::dict:
+    case PickleKind::new_dict:
+      return "a dict";
+    default:
+      return "None";
+  }
+}
+
+void SnapshotStore::refuse(Word key, std::string_view expected, PickleValue found) const {
+  throw FieldProblem{std::string(kWords.at(static_cast<std::size_t>(key))),
+                     fmt::format("expected {}, found {}", expected, describe(found))};
+}
+
+std::uint64_t SnapshotStore::natural(Word key, PickleValue value) const {
+  const auto number = objects.as_signed(value);
+  if (!number || *number < 0) [[unlikely]] {
+    refuse(key, "a number from 0 to 2^63-1", value);
+  }
+  return static_cast<std::uint64_t>(*number);
+}
+
+std::int64_t SnapshotStore::integer(Word key, PickleValue value) const {
+  const auto number = objects.as_signed(value);
+  if (!number) [[unlikely]] {
+    refuse(key, "a signed 64-bit number", value);
+  }
+  return *number;
+}
+
+bool SnapshotStore::boolean(Word key, PickleValue value) const {
+  if (!value.is(PickleKind::boolean)) {
+    refuse(key, "True or False", value);
+  }
+  return value.payload() != 0;
+}
+
+PickleValue SnapshotStore::text(Word key, PickleValue value) const {
+  if (!value.is(PickleKind::text)) {
+    refuse(key, "a string", value);
+  }
+  return value;
+}
+
+PickleValue SnapshotStore::list(Word key, PickleValue value) const {
+  value = objects.current(value);
+  if (!value.is(PickleKind::list) && !value.is(PickleKind::new_list)) {
+    refuse(key, "a list", value);
+  }
+  return value;
+}
+
+StackId SnapshotStore::stack(Word key, PickleValue value) const {
+  value = objects.current(value);
+  if (value.is(PickleKind::stack)) [[likely]] {
+    return stacks.list_id(value);
+  }
+  const bool is_empty = value.is(PickleKind::new_list) ||
+                        (value.is(PickleKind::list) && objects.list_size(value) == 0);
+  if (!is_empty && !value.is(PickleKind::none)) {
+    refuse(key, "a list of stack frames", value);
+  }
+  return StackId{};
+}
+
+PoolId SnapshotStore::pool(Word key, PickleValue value) const {
+  const auto ids = objects.as_pair(objects.current(value));
+  if (!ids || (*ids)[0] < 0 || (*ids)[1] < 0) {
+    refuse(key, "a tuple of two numbers from 0", value);
+  }
+  return {static_cast<std::uint64_t>((*ids)[0]), static_cast<std::uint64_t>((*ids)[1])};
+}
+
+int SnapshotStore::device_index(PickleValue value) const {
+  const auto index = objects.as_signed(value);
+  if (!index || *index < 0 || *index >= static_cast<std::int64_t>(kMaxDevices)) {
+    refuse(Word::device, "a device index from 0 to 127", value);
+  }
+  return static_cast<int>(*index);
+}
+
+std::uint16_t SnapshotStore::stream(Word key, PickleValue value) {
+  const auto handle = objects.as_bits(value);
+  if (!handle) [[unlikely]] {
+    refuse(key, "a stream handle (a 64-bit number)", value);
+  }
+  return number_stream(*handle);
+}
+
+std::uint16_t SnapshotStore::default_stream() {
+  return number_stream(0);
+}
+
+std::uint16_t SnapshotStore::number_stream(std::uint64_t handle) {
+  const auto number = streams.number(handle);
+  if (!number) [[unlikely]] {
+    throw FieldProblem{"stream", "the file names more than 65535 streams, the most supported"};
+  }
+  return static_cast<std::uint16_t>(*number);
+}
+
+std::string SnapshotStore::other_action_name(std::uint8_t action) const {
+  if (action == kFurtherActions) {
+    return "(further names)";
+  }
+  const std::uint64_t text_id = other_actions.values()[action - kFirstOtherAction];
+  return std::string(texts[PickleValue{PickleKind::text, text_id}]);
+}
+
+}  // namespace highwater::detail

@@ -1,0 +1,68 @@
+#include "traces/formats/snapshot/stack_builder.hpp"
+
+#include <limits>
+
+namespace highwater::detail {
+
+PickleValue StackBuilder::make_frame() {
+  if (!keeps()) {
+    return PickleValue{PickleKind::frame};
+  }
+  frames_.emplace_back();
+  return PickleValue{PickleKind::frame, frames_.size() - 1};
+}
+
+FrameRow& StackBuilder::frame(PickleValue frame) {
+  FrameRow& row = frames_[static_cast<std::size_t>(frame.payload())];
+  if (row.interned.has_value()) {
+    throw FieldProblem{"", "a stack frame changes after a list of frames took it"};
+  }
+  return row;
+}
+
+PickleValue StackBuilder::make_stack(std::span<const PickleValue> frames, const TextPool& texts) {
+  if (!keeps()) {
+    return PickleValue{PickleKind::stack};
+  }
+  if (lists_.size() == std::numeric_limits<std::uint32_t>::max()) {
+    throw FieldProblem{"", "the file holds more than 2^32-1 call stacks"};
+  }
+  lists_.push_back(intern({}, frames, texts));
+  return PickleValue{PickleKind::stack, lists_.size() - 1};
+}
+
+void StackBuilder::extend(PickleValue stack, std::span<const PickleValue> frames,
+                          const TextPool& texts, std::uint64_t bytes_read) {
+  if (!keeps()) {
+    return;
+  }
+  StackId& list = lists_[static_cast<std::size_t>(stack.payload())];
+  const auto before = tables_.stacks.stack(list);
+  frames_copied_ += before.size();
+  if (frames_copied_ > bytes_read) {
+    throw FieldProblem{"", "the lists of stack frames are built in too many small steps"};
+  }
+  list = intern(before, frames, texts);
+}
+
+StackId StackBuilder::intern(std::span<const FrameId> before, std::span<const PickleValue> frames,
+                             const TextPool& texts) {
+  scratch_.assign(before.begin(), before.end());
+  for (const PickleValue frame : frames) {
+    FrameRow& row = frames_[static_cast<std::size_t>(frame.payload())];
+    scratch_.push_back(row.interned.has_value() ? row.interned : intern_frame(row, texts));
+  }
+  return tables_.stacks.intern_stack(scratch_);
+}
+
+FrameId StackBuilder::intern_frame(FrameRow& row, const TextPool& texts) {
+  row.interned = tables_.stacks.intern_frame(
+      {intern_text(row.file, texts), intern_text(row.function, texts), row.line});
+  return row.interned;
+}
+
+StringId StackBuilder::intern_text(PickleValue text, const TextPool& texts) {
+  return tables_.strings.intern(text.is(PickleKind::text) ? texts[text] : std::string_view{});
+}
+
+}  // namespace highwater::detail

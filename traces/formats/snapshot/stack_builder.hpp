@@ -1,0 +1,63 @@
+// Frames and lists of frames on their way into the stack table, or past it.
+//
+// With StackMode::skip nothing is stored at all. Else each list of frames (a traceback, shared by
+// identity among entries) is interned by content when its frames arrive, and is named by a number
+// until the end, since a list may still grow. A frame that a stack uses may change no more.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/snapshot/snapshot_records.hpp"
+#include "traces/formats/snapshot/text_pool.hpp"
+#include "traces/formats/snapshot/torch_snapshot.hpp"
+#include "traces/stack_table.hpp"
+
+namespace highwater::detail {
+
+class StackBuilder {
+ public:
+  explicit StackBuilder(StackMode mode) : mode_(mode) {}
+
+  [[nodiscard]] bool keeps() const { return mode_ == StackMode::keep; }
+
+  /// A new frame; its fields follow through frame().
+  PickleValue make_frame();
+  /// The frame to fill; only when keeps(). @throws FieldProblem when a stack uses it already
+  FrameRow& frame(PickleValue frame);
+
+  /// A new list of these frames.
+  PickleValue make_stack(std::span<const PickleValue> frames, const TextPool& texts);
+  /// `bytes_read` bounds the work for a list that grows in many small steps.
+  void extend(PickleValue stack, std::span<const PickleValue> frames, const TextPool& texts,
+              std::uint64_t bytes_read);
+
+  /// The number of the list `stack`, for records; none when stacks are skipped.
+  [[nodiscard]] StackId list_id(PickleValue stack) const {
+    return keeps() ? StackId{static_cast<std::uint32_t>(stack.payload())} : StackId{};
+  }
+
+  /// The stack that the list is.
+  [[nodiscard]] StackId interned(StackId list) const {
+    return list.has_value() ? lists_[list.index()] : StackId{};
+  }
+
+  [[nodiscard]] SideTables& tables() { return tables_; }
+
+ private:
+  StackId intern(std::span<const FrameId> before, std::span<const PickleValue> frames,
+                 const TextPool& texts);
+  FrameId intern_frame(FrameRow& row, const TextPool& texts);
+  StringId intern_text(PickleValue text, const TextPool& texts);
+
+  StackMode mode_;
+  std::vector<FrameRow> frames_;
+  std::vector<StackId> lists_;
+  std::vector<FrameId> scratch_;
+  std::uint64_t frames_copied_ = 0;
+  SideTables tables_;
+};
+
+}  // namespace highwater::detail

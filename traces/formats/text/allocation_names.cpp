@@ -1,0 +1,65 @@
+#include "traces/formats/text/allocation_names.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace highwater {
+namespace {
+
+/// The number that `name` writes in the usual way; "007" is a word, not a number.
+std::optional<std::uint64_t> as_number(std::string_view name) {
+  std::uint64_t number = 0;
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data(), end, number);
+  const bool has_leading_zero = name.size() > 1 && name.front() == '0';
+  if (parsed.ec != std::errc{} || parsed.ptr != end || has_leading_zero) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+/// Numbers below go into the array: its size stays within a small factor of the allocations.
+std::uint64_t array_limit(std::size_t count) {
+  return 4 * static_cast<std::uint64_t>(count) + 65536;
+}
+
+}  // namespace
+
+std::optional<AllocationId> AllocationNames::find(std::string_view name) const {
+  const auto number = as_number(name);
+  if (number && *number < by_number_.size() && by_number_[*number].has_value()) {
+    return by_number_[*number];
+  }
+  if (by_name_.empty()) {
+    return std::nullopt;
+  }
+  const auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+AllocationId AllocationNames::add(std::string_view name) {
+  const AllocationId id{count_};
+  const auto number = as_number(name);
+  if (number && *number < array_limit(count_)) {
+    if (*number >= by_number_.size()) {
+      by_number_.resize(std::max<std::size_t>(*number + 1, 2 * by_number_.size()));
+    }
+    by_number_[*number] = id;
+  } else {
+    by_name_.emplace(name, id);
+  }
+  if (!names_.empty() || number != count_) {
+    remember_name(name);
+  }
+  ++count_;
+  return id;
+}
+
+void AllocationNames::remember_name(std::string_view name) {
+  for (std::size_t i = names_.size(); i < count_; ++i) {
+    names_.push_back(std::to_string(i));  // so far, names and numbers were the same
+  }
+  names_.emplace_back(name);
+}
+
+}  // namespace highwater

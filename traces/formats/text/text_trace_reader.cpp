@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "traces/formats/text/stream_numbers.hpp"
+#include "traces/formats/text/text_definitions.hpp"
+#include "traces/formats/text/text_escape.hpp"
+#include "traces/formats/text/text_fields.hpp"
+#include "traces/formats/text/text_trace.hpp"
+
+namespace highwater {
+namespace {
+
+std::optional<Category> parse_category(std::string_view word) {
+  for (std::size_t i = 0; i < kCategoryCount; ++i) {
+    if (to_string(static_cast<Category>(i)) == word) {
+      return static_cast<Category>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+EventKind event_kind(Keyword keyword) {
+  constexpr auto kFirst = static_cast<unsigned>(Keyword::a);
+  static_assert(static_cast<unsigned>(Keyword::op) - kFirst ==
+                static_cast<unsigned>(EventKind::op));  // both lists are in the same order
+  return static_cast<EventKind>(static_cast<unsigned>(keyword) - kFirst);
+}
+
+class TextReader {
+ public:
+  explicit TextReader(ByteSource& source) : fields_(source), definitions_(fields_, trace_) {}
+
+  RequestTrace read() {
+    while (fields_.next_line()) {
+      read_line(fields_.row().keyword);
+    }
+    trace_.stream_handles = streams_.sort(trace_.events);
+    definitions_.finish();
+    return std::move(trace_);
+  }
+
+ private:
+  void read_line(Keyword keyword) {
+    if (keyword < Keyword::a) {
+      read_header_line(keyword);
+    } else if (keyword < Keyword::frame) {
+      Event event;
+      event.kind = event_kind(keyword);
+      read_event(event);
+      trace_.events.push_back(event);
+    } else if (keyword == Keyword::frame) {
+      definitions_.read_frame();
+    } else {
+      definitions_.read_stack();
+    }
+  }
+
+  void read_header_line(Keyword keyword) {
+    const auto bit = 1U << static_cast<unsigned>(keyword);
+    if (!trace_.events.empty()) {
+      fields_.fail(fmt::format("the header line '{}' stands after an operation or marker",
+                               fields_.row().word),
+                   "move it to the top; the settings of a running program change by setconf");
+    }
+    if ((headers_seen_ & bit) != 0) {
+      fields_.fail(fmt::format("a second line '{}'", fields_.row().word), "leave one of them");
+    }
+    headers_seen_ |= bit;
+    read_header(keyword, trace_.header);
+  }
+
+  void read_header(Keyword keyword, TraceHeader& header) {
+    switch (keyword) {
+      case Keyword::conf:
+        header.settings = unescaped(fields_.rest());
+        return;
+      case Keyword::device:
+        header.capacity = Bytes{fields_.number("BYTES")};
+        break;
+      case Keyword::fraction:
+        header.fraction = parse_number<double>(fields_.word());
+        fields_.require(header.fraction && *header.fraction >= 0 && std::isfinite(*header.fraction),
+                        "X, a number from 0 to 1,");
+        break;
+      default:
+        fields_.require(fields_.word() == "reuse", "the word 'reuse'");
+        header.addresses = AddressPolicy::lowest_fit;
+    }
+    fields_.expect_end();
+  }
+
+  void read_event(Event& event) {
+    switch (event.kind) {
+      case EventKind::set_settings:
+      case EventKind::phase:
+      case EventKind::op:
+        event.value = definitions_.text(fields_.rest()).value();
+        break;
+      case EventKind::step:
+        event.value = fields_.number("N");
+        fields_.expect_end();
+        break;
+      default:
+        read_operands(event);
+        read_end_of_operation(event);
+    }
+  }
+
+  void read_operands(Event& event) {
+    switch (event.kind) {
+      case EventKind::alloc:
+        event.allocation = definitions_.new_allocation();
+        event.value = fields_.number("SIZE");
+        event.stream = stream();
+        break;
+      case EventKind::free:
+        event.allocation = definitions_.known_allocation();
+        break;
+      case EventKind::record_stream:
+        event.allocation = definitions_.known_allocation();
+        event.stream = stream();
+        break;
+      case EventKind::stream_done:
+        event.stream = stream();
+        break;
+      case EventKind::pool_begin:
+      case EventKind::pool_end:
+      case EventKind::pool_release:
+        event.pool = pool();
+        break;
+      default:
+        break;
+    }
+  }
+
+  StreamId stream() { return streams_.id_of(fields_.number("STREAM")); }
+
+  PoolIndex pool() {
+    const std::string_view word = fields_.word();
+    const std::size_t comma = std::min(word.find(','), word.size());
+    const auto capture = parse_number<std::uint64_t>(word.substr(0, comma));
+    const auto user = comma == word.size() ? std::optional<std::uint64_t>(0)
+                                           : parse_number<std::uint64_t>(word.substr(comma + 1));
+    fields_.require(capture && user, "POOL, K or A,B,");
+    return definitions_.pool({*capture, *user});
+  }
+
+  /// [CATEGORY] [@STACK] and the end of the line.
+  void read_end_of_operation(Event& event) {
+    std::string_view word = fields_.word();
+    if (word.empty()) {
+      return;
+    }
+    if (word.front() != '@' && event.kind == EventKind::alloc) {
+      const auto category = parse_category(word);
+      fields_.require(category.has_value(), "a category such as 'activation', or @STACK,");
+      event.category = *category;
+      word = fields_.word();
+    }
+    if (!word.empty()) {
+      fields_.require(word.front() == '@', "the end of the line or @STACK");
+      event.stack = definitions_.stack(word.substr(1));
+      fields_.expect_end();
+    }
+  }
+
+  RequestTrace trace_;
+  TextFields fields_;
+  TextDefinitions definitions_;
+  StreamNumbers streams_;
+  unsigned headers_seen_ = 0;
+};
+
+}  // namespace
+
+bool looks_like_text_trace(std::span<const std::byte> head) {
+  std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const std::string_view first =
+        TextLine(line.substr(0, line.size() - (line.ends_with('\r') ? 1 : 0))).word();
+    if (!first.empty() && first.front() != '#') {
+      return find_keyword(first) != nullptr;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return !head.empty();
+}
+
+RequestTrace read_text_trace(ByteSource& source) {
+  return TextReader(source).read();
+}
+
+}  // namespace highwater

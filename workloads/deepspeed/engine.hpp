@@ -1,0 +1,43 @@
+// DeepSpeed's engine: what deepspeed.initialize() returns and a training script calls.
+//
+// Source: DeepSpeed 0.16.4, runtime/engine.py (DeepSpeedEngine). The engine divides the loss by the
+// number of micro-batches, keeps its mean for the log until the step, clips inside the step, and
+// drops gradients itself, so clip_gradients() and zero_grad() do nothing.
+#pragma once
+
+#include <memory>
+
+#include "workloads/deepspeed/zero_optimizer.hpp"
+#include "workloads/distributed/process_group.hpp"
+#include "workloads/strategy/strategy.hpp"
+
+namespace highwater::deepspeed {
+
+class Engine : public Strategy {
+ public:
+  /// `plan` and `model` must outlive the engine.
+  Engine(models::LanguageModel& model, const TrainingPlan& plan);
+
+  models::Outputs forward(models::Inputs inputs) override;
+  void backward(const eager::Tensor& loss) override;
+  void step() override;
+
+  void clip_gradients() override {}
+
+  void zero_grad() override {}
+
+  [[nodiscard]] bool divides_loss() const override { return true; }
+
+ private:
+  void broadcast_model();
+
+  models::LanguageModel& model_;
+  const TrainingPlan& plan_;
+  dist::ProcessGroup group_;
+  std::unique_ptr<ZeroOptimizer> optimizer_;
+  eager::Tensor losses_;       ///< mean of this step's losses so far
+  eager::Tensor global_norm_;  ///< of the last step: kept until the next one is through
+  int micro_steps_ = 0;
+};
+
+}  // namespace highwater::deepspeed

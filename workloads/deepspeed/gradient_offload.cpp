@@ -1,0 +1,46 @@
+#include "workloads/deepspeed/gradient_offload.hpp"
+
+#include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/tensor_data.hpp"
+
+namespace highwater::deepspeed {
+
+using eager::Tensor;
+
+GradientOffload::GradientOffload(eager::Runtime& runtime, std::int64_t largest_parameter,
+                                 DType dtype)
+    : runtime_(runtime) {
+  const eager::OpScope op(runtime, "zeros");
+  buffer_ = eager::empty(runtime, {largest_parameter}, dtype);
+  runtime.categorize(buffer_, Category::communication);
+}
+
+void GradientOffload::take(const Tensor& parameter, const PartitionSlice& slice, bool is_boundary) {
+  if (!is_boundary) {
+    return;
+  }
+  const Tensor gradient = parameter->grad;
+  const Tensor own = narrow_as(gradient, slice.offset, {slice.numel});
+  {
+    const Tensor wide = optim::make_like("to", own, kDouble);
+    norms_.push_back(optim::vector_norm(wide, {}, false));
+  }
+  has_inf_or_nan(gradient);
+  runtime_.synchronize();
+  const Tensor src_tensor = eager::to_dtype(own, DType::fp32);
+  parameter->grad.reset();
+}
+
+Tensor GradientOffload::number_to_reduce(DType dtype) const {
+  const eager::OpScope op(runtime_, "to");
+  return eager::empty(runtime_, {1}, dtype);
+}
+
+void GradientOffload::reset() {
+  for (Tensor& norm : norms_) {
+    norm.reset();
+  }
+  norms_.clear();
+}
+
+}  // namespace highwater::deepspeed

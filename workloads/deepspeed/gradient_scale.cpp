@@ -1,0 +1,93 @@
+#include "workloads/deepspeed/gradient_scale.hpp"
+
+#include "workloads/eager/ops.hpp"
+
+namespace highwater::deepspeed {
+
+using eager::Tensor;
+using optim::make_like;
+using optim::TensorVector;
+
+namespace {
+
+Tensor scalar(eager::Runtime& runtime, const char* op, DType dtype) {
+  const eager::OpScope scope(runtime, op);
+  return eager::empty(runtime, {}, dtype);
+}
+
+}  // namespace
+
+Tensor isinf(const Tensor& x) {
+  const Tensor absolute = make_like("abs", x);
+  return make_like("isinf", x, DType::boolean);
+}
+
+// torch.stack(all_norms).square().sum().float(), reduced over the ranks, to the power of 1/2.
+Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gradients) {
+  TensorVector all_norms;
+  for (const Tensor& gradient : gradients) {
+    const Tensor wide = make_like("to", gradient, kDouble);
+    all_norms.push_back(optim::vector_norm(wide, {}, false));
+  }
+  Tensor total_norm = eager::stack({all_norms.begin(), all_norms.end()}, 0);
+  total_norm = make_like("square", total_norm);
+  total_norm = eager::sum(total_norm, {}, false, kDouble);
+  total_norm = make_like("to", total_norm, DType::fp32);
+  group.all_reduce(total_norm).wait();
+  total_norm = make_like("pow", total_norm);
+  FiniteNorm locals(total_norm);
+  all_norms.clear();
+  eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
+  return total_norm;
+}
+
+// inf_or_nan * err + inf_or_nan.logical_not() * total_norm
+FiniteNorm::FiniteNorm(Tensor& total_norm)
+    : is_inf(isinf(total_norm)), is_nan(make_like("isnan", total_norm, DType::boolean)) {
+  inf_or_nan = make_like("logical_or", is_nan);
+  err = scalar(total_norm.runtime(), "tensor", DType::fp32);
+  Tensor flagged = scalar(total_norm.runtime(), "mul", DType::fp32);
+  Tensor is_finite = make_like("logical_not", inf_or_nan);
+  Tensor kept = make_like("mul", total_norm);
+  is_finite.reset();
+  Tensor sum = make_like("add", total_norm);
+  eager::end_of_frame(flagged, kept);
+  total_norm = std::move(sum);
+}
+
+Tensor norm_of_groups(const TensorVector& norm_groups) {
+  const Tensor stacked = eager::stack({norm_groups.begin(), norm_groups.end()}, 0);
+  return optim::vector_norm(stacked, {}, false);
+}
+
+Tensor has_inf_or_nan(const Tensor& x) {
+  Tensor wide = eager::to_dtype(x, DType::fp32);
+  Tensor nan = make_like("isnan", wide, DType::boolean);
+  Tensor inf = isinf(wide);
+  Tensor either = make_like("logical_or", nan);
+  Tensor number = make_like("to", either, DType::fp32);
+  Tensor most = eager::reduce_plain("max", number, {}, false, DType::fp32);
+  number.reset();
+  eager::end_of_frame(wide, nan, inf, either);
+  return most;
+}
+
+// clip = clamp((total_norm / loss_scale + 1e-6) / clip_grad, min=1); 1. / (clip * loss_scale)
+void unscale_and_clip(const Tensor& total_norm, bool clips) {
+  if (!clips) {
+    return;
+  }
+  Tensor clip = make_like("div", total_norm);
+  clip = make_like("add", clip);
+  clip = make_like("div", clip);
+  clip = make_like("clamp", clip);
+  Tensor combined_scale = make_like("mul", clip);
+  {
+    Tensor reciprocal = make_like("reciprocal", combined_scale);
+    const Tensor factor = make_like("mul", reciprocal);
+    reciprocal.reset();
+  }
+  eager::end_of_frame(combined_scale, clip);
+}
+
+}  // namespace highwater::deepspeed

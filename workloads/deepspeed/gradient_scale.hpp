@@ -1,0 +1,46 @@
+// What a ZeRO optimizer's step asks of the gradients before the update: their norm over all ranks,
+// whether fp16 overflowed, and the factor that unscales and clips them.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (get_grad_norm_direct,
+// scaled_global_norm, unscale_and_clip_grads, has_overflow) and stage3.py (the functions of the
+// same names). The norm converts each gradient to fp64, which is the largest block of many a step.
+#pragma once
+
+#include <span>
+
+#include "workloads/distributed/process_group.hpp"
+#include "workloads/optim/tensor_vector.hpp"
+
+namespace highwater::deepspeed {
+
+/// torch.float64 is not among the types of models; only its size matters here.
+inline constexpr DType kDouble = DType::int64;
+
+/// get_grad_norm_direct of stage 1 and 2: a scalar, summed over `group`.
+eager::Tensor flat_gradient_norm(dist::ProcessGroup& group,
+                                 std::span<const eager::Tensor> gradients);
+
+/// The tail that both stages share: -1 instead of infinity and NaN. `total_norm` is the caller's
+/// variable, bound again to the result; the caller's earlier locals die in between its own.
+struct FiniteNorm {
+  eager::Tensor is_inf;
+  eager::Tensor is_nan;
+  eager::Tensor inf_or_nan;
+  eager::Tensor err;
+
+  explicit FiniteNorm(eager::Tensor& total_norm);
+};
+
+/// torch.linalg.vector_norm(torch.stack(norm_groups)), which is then divided by the loss scale.
+eager::Tensor norm_of_groups(const optim::TensorVector& norm_groups);
+
+/// x.float() has an infinity or NaN: a scalar (_has_inf_or_nan of stage 1 and 2).
+eager::Tensor has_inf_or_nan(const eager::Tensor& x);
+
+/// tensor.isinf(), which compares a copy of the absolute values.
+eager::Tensor isinf(const eager::Tensor& x);
+
+/// grad.mul_(1. / combined_scale); the scale is a tensor only if gradients are clipped.
+void unscale_and_clip(const eager::Tensor& total_norm, bool clips);
+
+}  // namespace highwater::deepspeed

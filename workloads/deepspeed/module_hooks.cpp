@@ -1,0 +1,78 @@
+#include "workloads/deepspeed/module_hooks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace highwater::deepspeed {
+
+using eager::Tensor;
+using eager::TensorList;
+
+namespace {
+
+/// torch.autograd.Function whose forward is detach() and whose backward calls `on_gradient`.
+template <class OnGradient>
+void pass_through(Tensor& tensor, const char* name, OnGradient on_gradient) {
+  eager::Runtime& runtime = tensor.runtime();
+  const auto node = eager::begin_node(runtime, name, {tensor});
+  tensor = eager::alias(tensor);
+  eager::finish_node(node, tensor, [on_gradient](eager::Node&, TensorList& grads) {
+    on_gradient();
+    return std::exchange(grads, {});
+  });
+}
+
+}  // namespace
+
+void ModuleHooks::before(std::span<Tensor> arguments) {
+  for (Tensor& argument : arguments) {
+    if (argument.defined()) {
+      gradients_remaining_ += argument.requires_grad() ? 1 : 0;
+      pass_through(argument, "PostBackwardFunctionModuleBackward",
+                   [this] { on_gradient_of_argument(); });
+    }
+  }
+}
+
+void ModuleHooks::after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) {
+  for (Tensor& result : results) {
+    if (result.defined()) {
+      ++backwards_to_come_;
+      pass_through(result, "PreBackwardFunctionForModuleBackward",
+                   [this] { on_gradient_of_result(); });
+    }
+  }
+}
+
+// A recomputation returns, too, but its results are not what backward runs through.
+void ModuleHooks::leave() {
+  coordinator_.release(module_);
+  const eager::Runtime& runtime = module_.runtime();
+  if (runtime.grad_enabled && runtime.thread == eager::Thread::main) {
+    returned_.push_back(&module_);
+  }
+}
+
+void ModuleHooks::on_gradient_of_result() {
+  if (backwards_to_come_ == 0) {
+    return;
+  }
+  --backwards_to_come_;
+  const bool has_returned = std::ranges::find(returned_, &module_) != returned_.end();
+  while (has_returned && returned_.back() != &module_) {
+    coordinator_.fetch(*returned_.back());
+    returned_.pop_back();
+  }
+  if (has_returned) {
+    returned_.pop_back();
+  }
+  coordinator_.fetch(module_);
+}
+
+void ModuleHooks::on_gradient_of_argument() {
+  if (--gradients_remaining_ == 0) {
+    coordinator_.release(module_);
+  }
+}
+
+}  // namespace highwater::deepspeed

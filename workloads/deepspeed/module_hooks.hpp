@@ -1,0 +1,44 @@
+// What ZeRO-3 hangs around every module: fetch before and release after it, forward and backward.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/parameter_offload.py (_register_deepspeed_module).
+// Backward is reached through two identity functions in the graph: one behind the module's results,
+// which fetches, and one before its arguments, which releases when all of them have their
+// gradients. A module whose arguments want none (an embedding) is thus not released before the
+// step.
+//
+// Here only modules that run their forward through Module::call have the identity functions. The
+// others own no parameters, but each fetch is also an occasion to prefetch: in backward theirs
+// follow when the next module before them is reached, in the reverse order of their returns.
+#pragma once
+
+#include "workloads/deepspeed/parameter_coordinator.hpp"
+
+namespace highwater::deepspeed {
+
+class ModuleHooks : public nn::ForwardHooks {
+ public:
+  /// Modules in the order in which they returned in forward and were not reached in backward yet.
+  using Returned = std::vector<const nn::Module*>;
+
+  ModuleHooks(ParameterCoordinator& coordinator, Returned& returned, const nn::Module& module)
+      : coordinator_(coordinator), returned_(returned), module_(module) {}
+
+  void enter() override { coordinator_.fetch(module_); }
+
+  void leave() override;
+
+  void before(std::span<eager::Tensor> arguments) override;
+  void after(std::span<const eager::Tensor> arguments, std::span<eager::Tensor> results) override;
+
+ private:
+  void on_gradient_of_result();
+  void on_gradient_of_argument();
+
+  ParameterCoordinator& coordinator_;
+  Returned& returned_;
+  const nn::Module& module_;
+  int backwards_to_come_ = 0;    ///< applied_pre_backward_ref_cnt
+  int gradients_remaining_ = 0;  ///< ds_grads_remaining
+};
+
+}  // namespace highwater::deepspeed

@@ -1,0 +1,218 @@
+#include "workloads/deepspeed/parameter_coordinator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace highwater::deepspeed {
+
+using eager::Scoped;
+using eager::Tensor;
+
+ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const Zero& options,
+                                           Owned parameters_of)
+    : group_(group),
+      runtime_(group.runtime()),
+      options_(options),
+      parameters_of_(std::move(parameters_of)) {
+  stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
+}
+
+// _clean_inflight_param_registry.
+void ParameterCoordinator::wait_for_flying() {
+  for (auto& [parameter, gathering] : flying_) {
+    gathering->wait();
+    release(*parameter);
+  }
+  flying_.clear();
+}
+
+void ParameterCoordinator::begin_forward() {
+  wait_for_flying();
+  if (mode_ != Mode::complete) {
+    compare_over_ranks(order_.size());
+    if (mode_ == Mode::record) {
+      complete_trace();
+    } else {
+      mode_ = Mode::record;
+    }
+  }
+  queue_.assign(parameter_order_.begin(), parameter_order_.end());
+  fetched_for_.clear();
+  step_ = 0;
+}
+
+// construct_parameter_trace_from_module_trace.
+void ParameterCoordinator::complete_trace() {
+  for (std::size_t step = 0; step < order_.size(); ++step) {
+    for (PartitionedParameter* parameter : parameters_of_(*order_[step])) {
+      parameter_order_.push_back({parameter, static_cast<std::int64_t>(step)});
+    }
+  }
+  compare_over_ranks(parameter_order_.size());
+  compare_over_ranks(parameter_order_.size());
+  mode_ = Mode::complete;
+}
+
+// assert_ints_same_as_other_ranks: rank 0's numbers are broadcast and read by the host.
+void ParameterCoordinator::compare_over_ranks(std::size_t numbers) {
+  const eager::OpScope op(runtime_, "deepspeed::assert_ints_same_as_other_ranks");
+  const Tensor list = eager::empty(runtime_, {static_cast<std::int64_t>(numbers)}, DType::int64);
+  runtime_.categorize(list, Category::communication);
+  group_.broadcast(list).wait();
+  runtime_.synchronize();
+}
+
+// A module that comes out of turn makes the recorded order worthless until the next forward.
+void ParameterCoordinator::check_trace(const nn::Module& module) {
+  const auto step = static_cast<std::size_t>(step_);
+  if (mode_ == Mode::complete && (step >= order_.size() || order_[step] != &module)) {
+    mode_ = Mode::invalid;
+    order_.clear();
+    parameter_order_.clear();
+    fetched_for_.clear();
+    queue_.clear();
+    wait_for_flying();
+  }
+  if (mode_ == Mode::record) {
+    order_.push_back(&module);
+  }
+}
+
+void ParameterCoordinator::fetch(const nn::Module& module) {
+  const eager::NoGrad no_grad(runtime_);
+  check_trace(module);
+  const std::vector<PartitionedParameter*> needed = parameters_of_(module);
+  gather(needed);
+  for (PartitionedParameter* parameter : needed) {
+    const Scoped<StreamId> on_stream(runtime_.stream, stream_);
+    parameter->active.insert(&module);
+    wait_for(*parameter);
+  }
+  if (mode_ == Mode::complete) {
+    pop_from_queue(needed);
+    prefetch();
+  }
+  ++step_;
+}
+
+// __all_gather_params: of those that are not there and not on the way.
+void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters) {
+  std::erase_if(parameters, [](const PartitionedParameter* parameter) {
+    return parameter->status != ParameterStatus::partitioned;
+  });
+  if (parameters.empty()) {
+    return;
+  }
+  for (const PartitionedParameter* parameter : parameters) {
+    available_ += parameter->numel;
+  }
+  const Scoped<StreamId> on_stream(runtime_.stream, stream_);
+  const auto gathering = std::make_shared<Gather>(group_, parameters);
+  for (PartitionedParameter* parameter : parameters) {
+    flying_.emplace_back(parameter, gathering);
+  }
+}
+
+void ParameterCoordinator::wait_for(PartitionedParameter& parameter) {
+  const auto found =
+      std::ranges::find(flying_, &parameter, [](const auto& entry) { return entry.first; });
+  if (found != flying_.end()) {
+    const auto gathering = std::move(found->second);
+    flying_.erase(found);
+    gathering->wait();
+  }
+}
+
+std::int64_t ParameterCoordinator::last_fetched_for(const PartitionedParameter& parameter) const {
+  const auto found = fetched_for_.find(&parameter);
+  return found == fetched_for_.end() ? -1 : found->second;
+}
+
+// What the module needs itself is no longer to be prefetched.
+void ParameterCoordinator::pop_from_queue(const std::vector<PartitionedParameter*>& needed) {
+  const auto missing = std::ranges::count_if(needed, [this](const PartitionedParameter* parameter) {
+    return last_fetched_for(*parameter) < step_;
+  });
+  std::set<const PartitionedParameter*> popped;
+  while (!queue_.empty() && std::cmp_less(popped.size(), missing)) {
+    const InTrace next = queue_.front();
+    queue_.pop_front();
+    fetched_for_[next.parameter] = next.step;
+    popped.insert(next.parameter);
+  }
+}
+
+void ParameterCoordinator::prefetch() {
+  const std::int64_t limit =
+      std::min(options_.max_live_parameters - available_, options_.prefetch_bucket_size);
+  std::vector<PartitionedParameter*> chosen;
+  std::int64_t numel = 0;
+  while (!queue_.empty() && numel < limit) {
+    const InTrace next = queue_.front();
+    queue_.pop_front();
+    fetched_for_[next.parameter] = std::max(last_fetched_for(*next.parameter), next.step);
+    const bool is_new = std::ranges::find(chosen, next.parameter) == chosen.end();
+    if (next.parameter->status == ParameterStatus::partitioned && is_new) {
+      chosen.push_back(next.parameter);
+      numel += next.parameter->numel;
+    }
+  }
+  gather(std::move(chosen));
+}
+
+void ParameterCoordinator::release(const nn::Module& module) {
+  const bool is_complete = mode_ == Mode::complete;
+  const std::set<std::size_t> released = is_complete ? to_release(module) : std::set<std::size_t>{};
+  for (PartitionedParameter* parameter : parameters_of_(module)) {
+    parameter->active.erase(&module);
+    if (!is_complete || released.contains(parameter->id)) {
+      release(*parameter);
+    }
+  }
+}
+
+void ParameterCoordinator::release(PartitionedParameter& parameter) {
+  if (parameter.status == ParameterStatus::available && parameter.active.empty()) {
+    parameter.release();
+    available_ -= parameter.numel;
+  }
+}
+
+// __params_to_release, whose answers are kept for all later iterations (functools.lru_cache).
+std::set<std::size_t> ParameterCoordinator::to_release(const nn::Module& module) {
+  const auto [known, is_new] = known_releases_.try_emplace({&module, step_});
+  if (is_new) {
+    known->second = find_to_release(module);
+  }
+  return known->second;
+}
+
+std::set<std::size_t> ParameterCoordinator::find_to_release(const nn::Module& module) const {
+  std::set<std::size_t> released;
+  for (const PartitionedParameter* parameter : parameters_of_(module)) {
+    if (!parameter->persists && last_fetched_for(*parameter) <= step_) {
+      released.insert(parameter->id);
+    }
+  }
+  std::int64_t traversed = 0;
+  for (auto next = static_cast<std::size_t>(step_);
+       next < order_.size() && traversed < options_.max_reuse_distance; ++next) {
+    for (const PartitionedParameter* parameter : parameters_of_(*order_[next])) {
+      released.erase(parameter->id);
+      traversed += parameter->numel;
+    }
+  }
+  return released;
+}
+
+void ParameterCoordinator::release_all(
+    std::span<const std::unique_ptr<PartitionedParameter>> parameters) {
+  for (const auto& parameter : parameters) {
+    wait_for(*parameter);
+    parameter->active.clear();
+    release(*parameter);
+  }
+  available_ = 0;
+}
+
+}  // namespace highwater::deepspeed

@@ -1,0 +1,77 @@
+// ZeRO-3's coordinator: which parameters are gathered when, how far ahead, and when they go again.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/partitioned_param_coordinator.py
+// (PartitionedParameterCoordinator). The first forward and backward record the order of modules.
+// From the next forward on each call of a module also gathers the parameters that come next, up to
+// prefetch_bucket_size elements and never more than max_live_parameters, and a module's parameters
+// stay if they are needed again within max_reuse_distance elements.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "workloads/deepspeed/partitioned_parameter.hpp"
+#include "workloads/plan/zero_options.hpp"
+
+namespace highwater::deepspeed {
+
+class ParameterCoordinator {
+ public:
+  /// `parameters_of` names the parameters that a module itself owns.
+  using Owned = std::function<std::vector<PartitionedParameter*>(const nn::Module&)>;
+
+  ParameterCoordinator(dist::ProcessGroup& group, const Zero& options, Owned parameters_of);
+
+  /// reset_step: a forward of the whole model begins.
+  void begin_forward();
+
+  /// trace_prologue, record_module and fetch_sub_module: a module is about to be used.
+  void fetch(const nn::Module& module);
+
+  /// release_sub_module.
+  void release(const nn::Module& module);
+
+  /// release_and_reset_all: `parameters` are those of the model, in order.
+  void release_all(std::span<const std::unique_ptr<PartitionedParameter>> parameters);
+
+ private:
+  enum class Mode : std::uint8_t { invalid, record, complete };
+
+  struct InTrace {
+    PartitionedParameter* parameter = nullptr;
+    std::int64_t step = 0;  ///< of the module that uses it
+  };
+
+  void wait_for_flying();
+  void complete_trace();
+  void compare_over_ranks(std::size_t numbers);
+  void check_trace(const nn::Module& module);
+  void gather(std::vector<PartitionedParameter*> parameters);
+  void wait_for(PartitionedParameter& parameter);
+  void pop_from_queue(const std::vector<PartitionedParameter*>& needed);
+  void prefetch();
+  void release(PartitionedParameter& parameter);
+  [[nodiscard]] std::int64_t last_fetched_for(const PartitionedParameter& parameter) const;
+  std::set<std::size_t> to_release(const nn::Module& module);
+  std::set<std::size_t> find_to_release(const nn::Module& module) const;
+
+  dist::ProcessGroup& group_;
+  eager::Runtime& runtime_;
+  Zero options_;
+  Owned parameters_of_;
+  StreamId stream_;  ///< of all-gathers
+  Mode mode_ = Mode::invalid;
+  std::vector<const nn::Module*> order_;
+  std::vector<InTrace> parameter_order_;
+  std::deque<InTrace> queue_;
+  std::map<const PartitionedParameter*, std::int64_t> fetched_for_;
+  std::vector<std::pair<PartitionedParameter*, std::shared_ptr<Gather>>> flying_;
+  std::map<std::pair<const nn::Module*, std::int64_t>, std::set<std::size_t>> known_releases_;
+  std::int64_t step_ = 0;
+  std::int64_t available_ = 0;  ///< elements
+};
+
+}  // namespace highwater::deepspeed

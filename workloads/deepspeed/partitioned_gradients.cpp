@@ -1,0 +1,201 @@
+#include "workloads/deepspeed/partitioned_gradients.hpp"
+
+#include <algorithm>
+
+#include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/eager/host_copies.hpp"
+
+namespace highwater::deepspeed {
+
+using eager::Scoped;
+using eager::Tensor;
+using optim::TensorVector;
+
+namespace {
+
+// _constant_buffered_norm2.
+Tensor buffered_norm(const Tensor& input) {
+  constexpr std::int64_t kBufferSize = 250'000'000;
+  Tensor norm;
+  for (std::int64_t start = 0; start < input.numel(); start += kBufferSize) {
+    const std::int64_t length = std::min(kBufferSize, input.numel() - start);
+    Tensor wide = optim::make_like("to", narrow_as(input, start, {length}), kDouble);
+    Tensor root = optim::vector_norm(wide, {}, false);
+    wide.reset();
+    const Tensor square = optim::make_like("pow", root);
+    root.reset();
+    norm = norm.defined() ? norm : square;  // += is in place
+  }
+  return optim::make_like("pow", norm);
+}
+
+}  // namespace
+
+PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank,
+                                           DType dtype,
+                                           const std::vector<PartitionedParameter*>& parameters,
+                                           bool offloads)
+    : group_(group),
+      runtime_(group.runtime()),
+      options_(options),
+      rank_(rank),
+      offloads_(offloads) {
+  stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
+  if (options.contiguous_gradients) {
+    const eager::OpScope op(runtime_, "deepspeed::ipg_bucket");
+    bucket_ = eager::empty(runtime_, {options.reduce_bucket_size}, dtype);
+    runtime_.categorize(bucket_, Category::communication);
+  }
+  std::int64_t elements = 0;
+  for (const PartitionedParameter* parameter : parameters) {
+    offsets_[parameter] = elements;
+    elements += parameter->partition_numel;
+  }
+  const eager::OpScope op(runtime_, "zeros");
+  partitions_ = eager::empty_on(runtime_, offloads ? eager::Place::host : eager::Place::cuda,
+                                {elements}, dtype);
+  if (offloads && options.pin_memory) {
+    partitions_ = eager::pin_memory(partitions_);
+  }
+  runtime_.categorize(partitions_, Category::gradient);
+}
+
+void PartitionedGradients::add(PartitionedParameter& parameter) {
+  if (elements_ + parameter.numel > options_.reduce_bucket_size && elements_ > 0) {
+    reduce();
+  }
+  if (bucket_.defined() && elements_ + parameter.numel <= options_.reduce_bucket_size) {
+    const Tensor& gradient = parameter.tensor->grad;
+    runtime_.launch(1);
+    runtime_.record_stream(gradient, stream_);
+    set_data(gradient, narrow_as(bucket_, elements_, gradient.sizes()));
+  }
+  in_bucket_.push_back(&parameter);
+  elements_ += parameter.numel;
+}
+
+void PartitionedGradients::reduce() {
+  if (in_bucket_.empty()) {
+    return;
+  }
+  const eager::NoGrad no_grad(runtime_);
+  const Scoped<StreamId> on_stream(runtime_.stream, stream_);
+  average_and_scatter();
+  in_bucket_.clear();
+  elements_ = 0;
+}
+
+/// Elements that are missing from `rank`'s part to the common size.
+std::int64_t PartitionedGradients::padding(const PartitionedParameter& parameter, int rank) const {
+  const std::int64_t chunk = parameter.partition_numel;
+  return chunk - std::clamp<std::int64_t>(parameter.numel - rank * chunk, 0, chunk);
+}
+
+// With reduce_scatter off the bucket itself is reduced, and scaled into a copy (mul).
+void PartitionedGradients::average_and_scatter() {
+  const bool is_in_bucket = bucket_.defined() && elements_ <= options_.reduce_bucket_size;
+  if (is_in_bucket && !options_.reduce_scatter) {
+    group_.all_reduce(bucket_).wait();
+    const Tensor scaled = optim::make_like("mul", narrow_as(bucket_, 0, {elements_}));
+    TensorVector padded;
+    for (const PartitionedParameter* parameter : in_bucket_) {
+      if (padding(*parameter, rank_) > 0) {
+        const eager::OpScope op(runtime_, "zeros");
+        padded.push_back(
+            eager::empty(runtime_, {parameter->partition_numel}, parameter->tensor.dtype()));
+      }
+    }
+    release_gradients(true);
+    return;
+  }
+  std::ranges::sort(in_bucket_, {}, &PartitionedParameter::id);
+  const Tensor flat = reduce_scatter();
+  release_gradients(false);
+}
+
+// The parts of all gradients rank by rank, padded; the paddings go when the collective was called,
+// the copy when this rank's part was taken out of it.
+Tensor PartitionedGradients::reduce_scatter() {
+  const PartitionedParameter& first = *in_bucket_.front();
+  const DType dtype = first.tensor.dtype();
+  if (in_bucket_.size() == 1 && first.numel % group_.size() == 0) {
+    const Tensor flat = narrow_as(first.tensor->grad, 0, {first.numel});
+    group_.reduce_scatter_tensor(flat, flat);
+    return flat;
+  }
+  TensorVector paddings;
+  std::int64_t elements = 0;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    for (const PartitionedParameter* parameter : in_bucket_) {
+      elements += parameter->partition_numel;
+      if (const std::int64_t missing = padding(*parameter, rank); missing > 0) {
+        const eager::OpScope op(runtime_, "deepspeed::padding");
+        paddings.push_back(eager::empty(runtime_, {missing}, dtype));
+      }
+    }
+  }
+  const eager::OpScope op(runtime_, "cat");
+  Tensor flat = eager::empty(runtime_, {elements}, dtype);
+  runtime_.categorize(flat, Category::communication);
+  group_.reduce_scatter_tensor(flat, flat);
+  return flat;
+}
+
+// partition_grads: the parts are copied or added in place.
+void PartitionedGradients::release_gradients(bool is_padded) {
+  for (const PartitionedParameter* parameter : in_bucket_) {
+    const std::int64_t own = parameter->partition_numel - padding(*parameter, rank_);
+    if (own == 0) {
+      parameter->tensor->grad.reset();
+      continue;
+    }
+    if (offloads_) {
+      offload(*parameter, is_padded ? parameter->partition_numel : own);
+    }
+    runtime_.record_stream(parameter->tensor->grad, stream_);
+    parameter->tensor->grad.reset();
+  }
+  grad_buffer_.reset();
+}
+
+// The variable lets go of the partition before first, but in later micro-batches cuda_grad_buffer
+// holds it until it is bound again.
+void PartitionedGradients::offload(const PartitionedParameter& parameter, std::int64_t numel) {
+  if (micro_step_ == 0) {
+    grad_buffer_.reset();
+  }
+  {
+    const eager::OpScope op(runtime_, "to");
+    grad_buffer_ = eager::empty(runtime_, {numel}, partitions_.dtype());
+  }
+  if (is_boundary_) {
+    norms_.emplace_back(&parameter, buffered_norm(grad_buffer_));
+    const Tensor fp32 = eager::to_dtype(grad_buffer_, DType::fp32);
+    runtime_.synchronize();
+  }
+}
+
+Tensor PartitionedGradients::norm_of(const PartitionedParameter& parameter) const {
+  const auto found =
+      std::ranges::find(norms_, &parameter, &std::pair<const PartitionedParameter*, Tensor>::first);
+  return found == norms_.end() ? Tensor{} : found->second;
+}
+
+void PartitionedGradients::reset_norms() {
+  for (auto& [parameter, norm] : norms_) {
+    norm.reset();
+  }
+  norms_.clear();
+}
+
+void PartitionedGradients::finish() {
+  reduce();
+  runtime_.synchronize();
+}
+
+Tensor PartitionedGradients::partition_of(const PartitionedParameter& parameter) const {
+  return narrow_as(partitions_, offsets_.at(&parameter), {parameter.partition_numel});
+}
+
+}  // namespace highwater::deepspeed

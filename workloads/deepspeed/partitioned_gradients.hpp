@@ -1,0 +1,79 @@
+// ZeRO-3's gradients: whole ones in a bucket until it is full, then scattered, and this rank's
+// partitions kept in a buffer of their own.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/stage3.py (__add_grad_to_ipg_bucket, __avg_scatter_grads,
+// partition_grads) and runtime/comm/coalesced_collectives.py (reduce_scatter_coalesced). Both
+// buffers are made once and stay. A bucket is copied once more to be scattered, unless it holds a
+// single gradient that divides evenly. With offload_optimizer the partitions are on the host: each
+// comes to the GPU once more for its norm and goes back as fp32.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "workloads/deepspeed/partitioned_parameter.hpp"
+#include "workloads/optim/tensor_vector.hpp"
+#include "workloads/plan/zero_options.hpp"
+
+namespace highwater::deepspeed {
+
+class PartitionedGradients {
+ public:
+  /// `parameters` are the trainable ones, sub-group by sub-group.
+  PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank, DType dtype,
+                       const std::vector<PartitionedParameter*>& parameters, bool offloads = false);
+
+  /// A parameter's gradient is complete; reduces the bucket first if it would overflow.
+  void add(PartitionedParameter& parameter);
+
+  /// Reduces what the bucket holds, on the stream of reductions.
+  void reduce();
+
+  /// The host waits for all reductions.
+  void finish();
+
+  /// Which backward of a step runs: only at the boundary do norms and fp32 copies come about.
+  void set_micro_step(int micro_step, bool is_boundary) {
+    micro_step_ = micro_step;
+    is_boundary_ = is_boundary;
+  }
+
+  /// norm_for_param_grads of an offloaded gradient; undefined where this rank has no part.
+  [[nodiscard]] eager::Tensor norm_of(const PartitionedParameter& parameter) const;
+
+  /// reset_cpu_buffers.
+  void reset_norms();
+
+  /// This rank's part of the gradient.
+  [[nodiscard]] eager::Tensor partition_of(const PartitionedParameter& parameter) const;
+
+  [[nodiscard]] const eager::Tensor& buffer() const { return partitions_; }
+
+  [[nodiscard]] StreamId stream() const { return stream_; }
+
+ private:
+  void average_and_scatter();
+  eager::Tensor reduce_scatter();
+  void release_gradients(bool is_padded);
+  void offload(const PartitionedParameter& parameter, std::int64_t numel);
+  [[nodiscard]] std::int64_t padding(const PartitionedParameter& parameter, int rank) const;
+
+  dist::ProcessGroup& group_;
+  eager::Runtime& runtime_;
+  Zero options_;
+  int rank_;
+  StreamId stream_;
+  eager::Tensor bucket_;                                         ///< ipg_bucket_flat_buffer
+  eager::Tensor partitions_;                                     ///< grad_partitions_flat_buffer
+  std::map<const PartitionedParameter*, std::int64_t> offsets_;  ///< in `partitions_`
+  std::vector<PartitionedParameter*> in_bucket_;
+  std::int64_t elements_ = 0;
+  bool offloads_;
+  int micro_step_ = 0;
+  bool is_boundary_ = true;
+  eager::Tensor grad_buffer_;  ///< the variable of partition_grads: a partition on the GPU
+  std::vector<std::pair<const PartitionedParameter*, eager::Tensor>> norms_;
+};
+
+}  // namespace highwater::deepspeed

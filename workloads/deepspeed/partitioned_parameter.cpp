@@ -1,0 +1,137 @@
+#include "workloads/deepspeed/partitioned_parameter.hpp"
+
+#include <algorithm>
+
+#include "workloads/deepspeed/tensor_data.hpp"
+
+namespace highwater::deepspeed {
+
+using eager::Runtime;
+using eager::Tensor;
+
+namespace {
+
+Tensor empty(Runtime& runtime, const char* op, const eager::Dims& sizes, DType dtype) {
+  const eager::OpScope scope(runtime, op);
+  return eager::empty(runtime, sizes, dtype);
+}
+
+/// ds_tensor.to(device): a copy if the partition lives on the host.
+Tensor on_device(const PartitionedParameter& parameter) {
+  return parameter.is_on_host ? eager::to_cuda(parameter.partition) : parameter.partition;
+}
+
+}  // namespace
+
+void PartitionedParameter::split(int ranks) {
+  Runtime& runtime = tensor.runtime();
+  sizes = tensor.sizes();
+  numel = tensor.numel();
+  partition_numel = (numel + ranks - 1) / ranks;
+  const eager::OpScope op(runtime, "deepspeed::partition");
+  partition = eager::empty_on(runtime, is_on_host ? eager::Place::host : eager::Place::cuda,
+                              {partition_numel}, tensor.dtype());
+  runtime.categorize(partition, Category::parameter);
+  release();
+}
+
+void PartitionedParameter::release() {
+  Runtime& runtime = tensor.runtime();
+  runtime.record_stream(tensor, runtime.stream);
+  set_data(tensor, eager::empty(runtime, {0}, tensor.dtype()));
+  status = ParameterStatus::partitioned;
+}
+
+Gather::Gather(dist::ProcessGroup& group, std::vector<PartitionedParameter*> parameters)
+    : group_(group), parameters_(std::move(parameters)) {
+  std::ranges::sort(parameters_, {}, &PartitionedParameter::id);
+  for (PartitionedParameter* parameter : parameters_) {
+    parameter->status = ParameterStatus::in_flight;
+  }
+  parameters_.size() == 1 ? start_one() : start_several();
+}
+
+void Gather::start_one() {
+  PartitionedParameter& parameter = *parameters_.front();
+  Runtime& runtime = group_.runtime();
+  const Tensor buffer =
+      empty(runtime, "deepspeed::all_gather", {parameter.partition_numel * group_.size()},
+            parameter.tensor.dtype());
+  runtime.categorize(buffer, Category::parameter);
+  work_ = group_.all_gather_async(buffer, on_device(parameter));
+  set_data(parameter.tensor, narrow_as(buffer, 0, parameter.sizes));
+}
+
+// The partitions are concatenated in place: torch.cat(..., out=).
+void Gather::start_several() {
+  Runtime& runtime = group_.runtime();
+  std::int64_t elements = 0;
+  for (const PartitionedParameter* parameter : parameters_) {
+    elements += parameter->partition_numel;
+  }
+  flat_ = empty(runtime, "deepspeed::all_gather_coalesced", {elements * group_.size()},
+                parameters_.front()->tensor.dtype());
+  runtime.categorize(flat_, Category::communication);
+  {
+    std::vector<Tensor> inputs;
+    for (const PartitionedParameter* parameter : parameters_) {
+      inputs.push_back(on_device(*parameter));
+    }
+    runtime.launch(1);
+    while (!inputs.empty()) {
+      inputs.pop_back();
+    }
+  }
+  work_ = group_.all_gather_async(flat_, flat_);
+}
+
+void Gather::wait() {
+  if (is_complete_) {
+    return;
+  }
+  work_.wait();
+  for (PartitionedParameter* parameter : parameters_) {
+    if (flat_.defined()) {
+      const Tensor whole =
+          empty(group_.runtime(), "cat", {parameter->numel}, parameter->tensor.dtype());
+      group_.runtime().categorize(whole, Category::parameter);
+      set_data(parameter->tensor, narrow_as(whole, 0, parameter->sizes));
+    }
+    parameter->status = ParameterStatus::available;
+  }
+  is_complete_ = true;
+}
+
+void gather_now(dist::ProcessGroup& group, PartitionedParameter& parameter) {
+  Runtime& runtime = group.runtime();
+  const DType dtype = parameter.tensor.dtype();
+  const Tensor flat =
+      empty(runtime, "deepspeed::all_gather", {parameter.partition_numel * group.size()}, dtype);
+  group.all_gather_into_tensor(flat, flat);
+  const Tensor whole = empty(runtime, "deepspeed::all_gather", parameter.sizes, dtype);
+  set_data(parameter.tensor, whole);
+  parameter.status = ParameterStatus::available;
+}
+
+void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const> parameters) {
+  Runtime& runtime = group.runtime();
+  std::vector<Tensor> inputs;
+  for (const PartitionedParameter* parameter : parameters) {
+    inputs.push_back(on_device(*parameter));
+  }
+  std::vector<Tensor> gathered;
+  for (const PartitionedParameter* parameter : parameters) {
+    gathered.push_back(empty(runtime, "deepspeed::all_gather_coalesced",
+                             {parameter->partition_numel * group.size()},
+                             parameter->tensor.dtype()));
+    runtime.categorize(gathered.back(), Category::parameter);
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    group.all_gather_async(gathered[i], inputs[i]).wait();
+    set_data(parameters[i]->tensor, narrow_as(gathered[i], 0, parameters[i]->sizes));
+    parameters[i]->status = ParameterStatus::available;
+  }
+  runtime.synchronize();
+}
+
+}  // namespace highwater::deepspeed

@@ -1,0 +1,66 @@
+// A parameter that ZeRO-3 partitions over the ranks, and the gathering of several of them at once.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/partition_parameters.py (Init, _partition_param,
+// all_gather_coalesced, AllGatherHandle, AllGatherCoalescedHandle). One parameter alone is gathered
+// into the block that it lives in; several go through one flat block, from which each is copied
+// when the first of them is waited for. The flat block lives until every parameter was fetched.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "workloads/distributed/process_group.hpp"
+#include "workloads/nn/module.hpp"
+
+namespace highwater::deepspeed {
+
+enum class ParameterStatus : std::uint8_t { available, partitioned, in_flight };
+
+struct PartitionedParameter {
+  eager::Tensor tensor;    ///< the module's parameter; without data while it is partitioned
+  eager::Dims sizes;       ///< ds_shape
+  std::int64_t numel = 0;  ///< ds_numel
+  std::int64_t partition_numel = 0;  ///< elements per rank, the last rank's padded
+  eager::Tensor partition;           ///< ds_tensor
+  std::size_t id = 0;                ///< ds_id: its place among model.parameters()
+  bool persists = false;             ///< too small to be partitioned again before the step
+  bool is_on_host = false;           ///< offload_param
+  ParameterStatus status = ParameterStatus::available;
+  std::set<const nn::Module*> active;  ///< modules that are using it
+
+  /// param.partition() the first time: this rank's part gets a block of its own.
+  void split(int ranks);
+
+  /// free_param: the gathered data go when the current stream is through with them.
+  void release();
+};
+
+/// An all-gather under way.
+class Gather {
+ public:
+  /// Starts it on the current stream. `parameters` are partitioned; the order does not matter.
+  Gather(dist::ProcessGroup& group, std::vector<PartitionedParameter*> parameters);
+
+  /// Waits, on the current stream; the parameters are available then.
+  void wait();
+
+ private:
+  void start_one();
+  void start_several();
+
+  dist::ProcessGroup& group_;
+  std::vector<PartitionedParameter*> parameters_;
+  eager::Tensor flat_;
+  dist::Work work_;
+  bool is_complete_ = false;
+};
+
+/// param.all_gather() of one parameter, which blocks: a flat block first, then the parameter's.
+void gather_now(dist::ProcessGroup& group, PartitionedParameter& parameter);
+
+/// The same for several: one block each.
+void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const> parameters);
+
+}  // namespace highwater::deepspeed

@@ -1,0 +1,76 @@
+// ZeRO stages 1 and 2: 16-bit parameters in one flat buffer per group, fp32 copies and optimizer
+// states of this rank's part of it.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (DeepSpeedZeroOptimizer). Stage 2 reduces
+// gradients while backward runs and keeps those of its partition only; stage 1 does the same at the
+// end of the last backward of a step, from gradients that are all there.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "workloads/deepspeed/gradient_buckets.hpp"
+#include "workloads/deepspeed/gradient_offload.hpp"
+#include "workloads/deepspeed/zero_optimizer.hpp"
+#include "workloads/optim/optimizer.hpp"
+
+namespace highwater::deepspeed {
+
+class Stage1And2 : public ZeroOptimizer {
+ public:
+  /// `groups` are the optimizer's parameter groups, trainable parameters only.
+  Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
+             const std::vector<std::vector<eager::Tensor>>& groups);
+  ~Stage1And2() override;
+
+  void backward(const eager::Tensor& loss, bool is_boundary) override;
+  void reduce_gradients(bool is_boundary) override;
+  void step() override;
+
+  [[nodiscard]] const eager::Tensor& global_norm() const override { return global_norm_; }
+
+ private:
+  struct Group {
+    std::vector<eager::Tensor> parameters;     ///< bit16_groups
+    std::vector<std::size_t> flat_order;       ///< places in the flat buffer, first to last
+    std::unique_ptr<FlatPartition> partition;  ///< of parameters in that order
+    eager::Tensor flat;                        ///< bit16_groups_flat
+    eager::Tensor master;                      ///< single_partition_of_fp32_groups
+    optim::TensorVector averaged;              ///< averaged_gradients
+  };
+
+  void add_group(const std::vector<eager::Tensor>& parameters);
+  void flatten(Group& group);
+  void make_master(Group& group);
+  void place_parameters();
+  void initialize_states();
+  void hook_into_backward();
+  void on_gradient(std::size_t index);
+  void finish_backward();
+  optim::TensorVector own_gradients(const Group& group) const;
+  void make_offload();
+  void count_host_memory();
+  void offloaded_step();
+  void gather_parameters();
+  void check_overflow();
+  eager::Tensor norm_of_gradients();
+  void update(Group& group, const eager::Tensor& norm);
+
+  dist::ProcessGroup& group_;
+  eager::Runtime& runtime_;
+  const TrainingPlan& plan_;
+  int rank_;
+  DType dtype_;
+  bool partitions_gradients_;
+  bool overlaps_;
+  std::vector<Group> groups_;
+  GradientBuckets buckets_;
+  std::vector<eager::Tensor> parameters_;  ///< of all groups
+  std::optional<GradientOffload> offload_;
+  std::optional<OptimizerRun> optimizer_;
+  eager::Tensor global_norm_;  ///< _global_grad_norm
+  bool is_boundary_ = true;
+  std::vector<eager::Ref<eager::Node>> hooked_;  ///< AccumulateGrad nodes
+};
+
+}  // namespace highwater::deepspeed

@@ -1,0 +1,365 @@
+#include "workloads/deepspeed/stage_3.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/eager/host_copies.hpp"
+
+namespace highwater::deepspeed {
+
+using eager::Tensor;
+using optim::TensorVector;
+
+Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
+               const std::vector<std::vector<Tensor>>& groups, PartitionedParameters made)
+    : group_(group),
+      world_(group.runtime(), group.size(), plan.parallel.backend),
+      runtime_(group.runtime()),
+      model_(model),
+      plan_(plan),
+      zero_(plan.parallel.zero),
+      dtype_(groups.front().front().dtype()),
+      parameters_(std::move(made)),
+      offloads_(plan.parallel.offload == Offload::optimizer),
+      coordinator_(group, zero_,
+                   [this](const nn::Module& module) { return parameters_of(module); }) {
+  if (parameters_.empty()) {
+    split_parameters();
+  }
+  remember_parameters();
+  mark_persistent();
+  hang_hooks();
+  runtime_.counts_host_memory |= offloads_;
+  {
+    const eager::OpScope op(runtime_, "zeros");
+    inf_or_nan_tracker_ = eager::empty_on(runtime_, device(), {1}, DType::boolean);
+  }
+  make_sub_groups(groups);
+  world_.barrier();
+  defragment();
+  make_masters();
+  world_.barrier();
+  initialize_states();
+  world_.barrier();
+  Parameters trainable;
+  for (const SubGroup& sub_group : sub_groups_) {
+    trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
+  }
+  gradients_.emplace(group_, zero_, rank_place(plan.parallel).dp, dtype_, trainable, offloads_);
+  hook_into_backward();
+}
+
+Stage3::~Stage3() {
+  for (const auto& node : hooked_) {
+    node->post_hook = nullptr;
+  }
+}
+
+// Init(module): parameter by parameter, broadcast once more and cut.
+void Stage3::split_parameters() {
+  for (const nn::NamedTensor& named : nn::named_parameters(model_)) {
+    auto& parameter = *parameters_.emplace_back(std::make_unique<PartitionedParameter>());
+    parameter.tensor = named.tensor;
+    parameter.id = parameters_.size() - 1;
+    world_.broadcast(named.tensor).wait();
+    parameter.split(group_.size());
+  }
+}
+
+void Stage3::remember_parameters() {
+  for (const auto& parameter : parameters_) {
+    by_tensor_[parameter->tensor.get()] = parameter.get();
+  }
+}
+
+void Stage3::mark_persistent() {
+  std::int64_t total = 0;
+  for (const auto& parameter : parameters_) {
+    const bool has_room = parameter->numel <= zero_.model_persistence_threshold - total;
+    if (has_room && parameter->numel <= zero_.param_persistence_threshold) {
+      parameter->persists = true;
+      persistent_.push_back(parameter.get());
+      total += parameter->numel;
+    }
+  }
+}
+
+void Stage3::hang_hooks() {
+  const auto visit = [this](auto& self, nn::Module& module) -> void {
+    Parameters own;
+    for (const nn::NamedTensor& named : module.own_parameters()) {
+      const auto found = by_tensor_.find(named.tensor.get());
+      if (found != by_tensor_.end() && std::ranges::find(own, found->second) == own.end()) {
+        own.push_back(found->second);
+      }
+    }
+    std::ranges::sort(own, {}, &PartitionedParameter::id);
+    by_module_[&module] = std::move(own);
+    module.add_forward_hooks(std::make_shared<ModuleHooks>(coordinator_, returned_, module));
+    for (nn::Module* child : module.children()) {
+      self(self, *child);
+    }
+  };
+  visit(visit, model_);
+}
+
+Stage3::Parameters Stage3::parameters_of(const nn::Module& module) const {
+  return by_module_.at(&module);
+}
+
+// _create_fp16_sub_groups: a sub-group is full when it has come to sub_group_size.
+void Stage3::make_sub_groups(const std::vector<std::vector<Tensor>>& groups) {
+  for (const auto& group : groups) {
+    bool is_full = true;
+    for (const Tensor& tensor : group) {
+      if (is_full) {
+        sub_groups_.emplace_back();
+      }
+      SubGroup& sub_group = sub_groups_.back();
+      sub_group.parameters.push_back(by_tensor_.at(tensor.get()));
+      sub_group.numel += sub_group.parameters.back()->partition_numel;
+      is_full = sub_group.numel >= zero_.sub_group_size;
+    }
+  }
+}
+
+// All partitions go to the host and come back in one block.
+void Stage3::defragment() {
+  std::int64_t elements = 0;
+  for (const SubGroup& sub_group : sub_groups_) {
+    for (PartitionedParameter* parameter : sub_group.parameters) {
+      set_data(parameter->partition, eager::empty(runtime_, {0}, dtype_));
+      elements += parameter->partition_numel;
+    }
+  }
+  runtime_.empty_cache();
+  const eager::OpScope op(runtime_, "deepspeed::defragment");
+  partitions_ = eager::empty(runtime_, {elements}, dtype_);
+  runtime_.categorize(partitions_, Category::parameter);
+  std::int64_t offset = 0;
+  for (const SubGroup& sub_group : sub_groups_) {
+    for (PartitionedParameter* parameter : sub_group.parameters) {
+      set_data(parameter->partition, narrow_as(partitions_, offset, {parameter->partition_numel}));
+      offset += parameter->partition_numel;
+    }
+  }
+}
+
+void Stage3::make_masters() {
+  const eager::NoGrad no_grad(runtime_);
+  std::int64_t offset = 0;
+  for (SubGroup& sub_group : sub_groups_) {
+    const Tensor part = narrow_as(partitions_, offset, {sub_group.numel});
+    const Tensor copy = optim::make_like("clone", offloads_ ? eager::to_host(part, false) : part);
+    sub_group.master =
+        copy.dtype() == DType::fp32 ? copy : optim::make_like("to", copy, DType::fp32);
+    sub_group.master->requires_grad = true;
+    runtime_.categorize(sub_group.master, Category::optimizer_state);
+    offset += sub_group.numel;
+  }
+}
+
+// One fp32 gradient of the largest sub-group for a moment; states come with the first step.
+void Stage3::initialize_states() {
+  const auto largest = std::ranges::max_element(sub_groups_, {}, &SubGroup::numel);
+  if (offloads_) {
+    offload_states();
+  } else {
+    const eager::OpScope op(runtime_, "zeros");
+    eager::empty(runtime_, {largest->numel}, DType::fp32);
+  }
+  std::vector<std::vector<Tensor>> masters;
+  for (const SubGroup& sub_group : sub_groups_) {
+    masters.push_back({sub_group.master});
+  }
+  Optimizer choice = plan_.optimizer;
+  const bool is_adam = choice.kind == OptimizerKind::adam || choice.kind == OptimizerKind::adamw;
+  if (offloads_ && is_adam) {
+    choice.impl = OptimizerImpl::fused;  // DeepSpeedCPUAdam: zero_force_ds_cpu_optimizer
+  }
+  optimizer_.emplace(runtime_, choice, masters);
+}
+
+// Gradients on the host are made once and stay.
+void Stage3::offload_states() {
+  for (const SubGroup& sub_group : sub_groups_) {
+    Tensor gradient = optim::make_like("zeros", sub_group.master);
+    if (zero_.pin_memory) {
+      gradient = eager::pin_memory(gradient);
+    }
+    runtime_.categorize(gradient, Category::gradient);
+    sub_group.master->grad = gradient;
+  }
+}
+
+// create_reduce_and_remove_grad_hooks gathers each parameter to find its node.
+void Stage3::hook_into_backward() {
+  const eager::Scoped<bool> grad_mode(runtime_.grad_enabled, true);
+  for (const SubGroup& sub_group : sub_groups_) {
+    for (PartitionedParameter* parameter : sub_group.parameters) {
+      gather_now(group_, *parameter);
+      hooked_.push_back(eager::begin_node(runtime_, "", {parameter->tensor})->next_edges[0].node);
+      hooked_.back()->post_hook = [this, parameter](Tensor&) { gradients_->add(*parameter); };
+      parameter->release();
+    }
+  }
+}
+
+void Stage3::backward(const Tensor& loss, bool is_boundary) {
+  gradients_->set_micro_step(micro_step_, is_boundary);
+  const Tensor scaled_loss = eager::mul(eager::to_dtype(loss, DType::fp32), 1.0);
+  eager::backward(scaled_loss);
+  returned_.clear();
+}
+
+void Stage3::reduce_gradients(bool /*is_boundary*/) {
+  gradients_->finish();
+  ++micro_step_;
+}
+
+void Stage3::step() {
+  micro_step_ = 0;
+  coordinator_.release_all(parameters_);
+  if (offloads_) {
+    offloaded_step();
+    return;
+  }
+  if (dtype_ == DType::fp16) {
+    check_overflow();
+  }
+  TensorVector norm_groups;
+  for (const SubGroup& sub_group : sub_groups_) {
+    norm_groups.push_back(norm_of(sub_group));
+  }
+  Tensor norm = norm_of_groups(norm_groups);
+  global_norm_ = optim::make_like("div", norm);
+  for (std::size_t i = 0; i < sub_groups_.size(); ++i) {
+    update(i, norm);
+  }
+  gather_persistent();
+  norm_groups.clear();
+}
+
+// has_overflow: two passes over all gradients at once, on the stream of reductions.
+void Stage3::check_overflow() {
+  Tensor overflow_gpu;
+  {
+    const eager::Scoped<StreamId> on_stream(runtime_.stream, gradients_->stream());
+    for (const char* op : {"isinf", "isnan"}) {
+      const bool is_inf = std::string_view(op) == "isinf";
+      const Tensor& all = gradients_->buffer();
+      Tensor found = is_inf ? isinf(all) : optim::make_like(op, all, DType::boolean);
+      Tensor any = eager::reduce_plain("any", found, {}, false, DType::boolean);
+      found.reset();
+    }
+    Tensor copy = optim::make_like("clone", inf_or_nan_tracker_);
+    overflow_gpu = optim::make_like("to", copy, DType::uint8);
+  }
+  group_.all_reduce(overflow_gpu).wait();
+  runtime_.synchronize();
+}
+
+// The host looks at its gradients itself; ranks agree by way of the GPU.
+void Stage3::check_overflow_of_host() {
+  Tensor overflow_gpu;
+  {
+    const eager::Scoped<StreamId> on_stream(runtime_.stream, gradients_->stream());
+    const eager::OpScope op(runtime_, "to");
+    const Tensor copy = eager::empty(runtime_, {1}, DType::boolean);
+    overflow_gpu = optim::make_like("to", copy, DType::uint8);
+  }
+  group_.all_reduce(overflow_gpu).wait();
+  runtime_.synchronize();
+}
+
+// complete_grad_norm_calculation_for_cpu_offload: the norm goes to the host in the end.
+void Stage3::reduce_norm_of_host(const SubGroup& sub_group) {
+  Tensor total_norm;
+  for (const PartitionedParameter* parameter : sub_group.parameters) {
+    const Tensor norm = gradients_->norm_of(*parameter);
+    if (norm.defined()) {
+      const Tensor square = optim::make_like("pow", norm);
+      total_norm = total_norm.defined() ? total_norm : optim::make_like("add", square);
+    }
+  }
+  runtime_.synchronize();
+  Tensor total_norm_cuda;
+  {
+    const eager::OpScope op(runtime_, "FloatTensor");
+    total_norm_cuda = eager::empty(runtime_, {1}, DType::fp32);
+  }
+  group_.all_reduce(total_norm_cuda).wait();
+  total_norm = optim::make_like("pow", eager::select(total_norm_cuda, 0, 0));
+  FiniteNorm locals(total_norm);
+  runtime_.synchronize();
+  total_norm.reset();
+  total_norm_cuda.reset();
+  eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
+}
+
+// The host's optimizer; its fp32 copies are cast there and copied into the partitions (Copy.cu:
+// types are converted on the CPU).
+void Stage3::offloaded_step() {
+  if (dtype_ == DType::fp16) {
+    check_overflow_of_host();
+  }
+  for (const SubGroup& sub_group : sub_groups_) {
+    reduce_norm_of_host(sub_group);
+  }
+  optimizer_->step();
+  runtime_.synchronize();
+  gradients_->reset_norms();
+  gather_persistent();
+}
+
+// get_grad_norm_direct: everything up to the end is fp64 here.
+Tensor Stage3::norm_of(const SubGroup& sub_group) {
+  TensorVector grad_norms;
+  for (const PartitionedParameter* parameter : sub_group.parameters) {
+    const Tensor wide = optim::make_like("to", gradients_->partition_of(*parameter), kDouble);
+    grad_norms.push_back(optim::vector_norm(wide, {}, false));
+  }
+  Tensor total_norm_cuda = eager::stack({grad_norms.begin(), grad_norms.end()}, 0);
+  total_norm_cuda = optim::make_like("pow", total_norm_cuda);
+  total_norm_cuda = eager::sum(total_norm_cuda, {}, false, kDouble);
+  group_.all_reduce(total_norm_cuda).wait();
+  Tensor total_norm = optim::make_like("pow", total_norm_cuda);
+  FiniteNorm locals(total_norm);
+  total_norm_cuda.reset();
+  grad_norms.clear();
+  eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
+  return total_norm;
+}
+
+void Stage3::update(std::size_t index, const Tensor& norm) {
+  SubGroup& sub_group = sub_groups_[index];
+  {
+    std::vector<Tensor> averaged;
+    for (const PartitionedParameter* parameter : sub_group.parameters) {
+      averaged.push_back(gradients_->partition_of(*parameter));
+    }
+    const Tensor flat = flatten_dense(averaged);
+    sub_group.master->grad = eager::to_dtype(flat, DType::fp32);
+    runtime_.categorize(sub_group.master->grad, Category::gradient);
+  }
+  unscale_and_clip(norm, plan_.grad_clip.has_value());
+  optimizer_->step();
+  sub_group.master->grad.reset();
+}
+
+// persistent_parameters[0].all_gather(persistent_parameters)
+void Stage3::gather_persistent() {
+  Parameters gone;
+  std::ranges::copy_if(persistent_, std::back_inserter(gone), [](const auto* parameter) {
+    return parameter->status == ParameterStatus::partitioned;
+  });
+  if (gone.size() == 1) {
+    gather_now(group_, *gone.front());
+  } else if (!gone.empty()) {
+    gather_now(group_, gone);
+  }
+}
+
+}  // namespace highwater::deepspeed

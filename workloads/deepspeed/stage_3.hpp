@@ -1,0 +1,96 @@
+// ZeRO stage 3: every parameter partitioned over the ranks, gathered module by module.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/stage3.py (DeepSpeedZeroOptimizer_Stage3) and
+// parameter_offload.py (DeepSpeedZeRoOffload). The partitions of all parameters lie in one buffer;
+// fp32 copies and optimizer states are made and updated in sub-groups of parameters, with
+// offload_optimizer on the host.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "workloads/deepspeed/module_hooks.hpp"
+#include "workloads/deepspeed/parameter_coordinator.hpp"
+#include "workloads/deepspeed/partitioned_gradients.hpp"
+#include "workloads/deepspeed/zero_init.hpp"
+#include "workloads/deepspeed/zero_optimizer.hpp"
+#include "workloads/models/language_model.hpp"
+#include "workloads/optim/optimizer.hpp"
+
+namespace highwater::deepspeed {
+
+class Stage3 : public ZeroOptimizer {
+ public:
+  /// `made` are those that deepspeed.zero.Init() has partitioned already, or none.
+  Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
+         const std::vector<std::vector<eager::Tensor>>& groups, PartitionedParameters made);
+  ~Stage3() override;
+
+  void begin_forward() override { coordinator_.begin_forward(); }
+
+  void backward(const eager::Tensor& loss, bool is_boundary) override;
+  void reduce_gradients(bool is_boundary) override;
+  void step() override;
+
+  [[nodiscard]] const eager::Tensor& global_norm() const override { return global_norm_; }
+
+ private:
+  using Parameters = std::vector<PartitionedParameter*>;
+
+  /// Parameters that are updated together (fp16_groups).
+  struct SubGroup {
+    Parameters parameters;
+    std::int64_t numel = 0;  ///< of this rank's partitions
+    eager::Tensor master;    ///< fp32_partitioned_groups_flat
+  };
+
+  /// Where fp32 copies, gradients and states are (self.device).
+  [[nodiscard]] eager::Place device() const {
+    return offloads_ ? eager::Place::host : eager::Place::cuda;
+  }
+
+  void split_parameters();
+  void remember_parameters();
+  void mark_persistent();
+  void hang_hooks();
+  void make_sub_groups(const std::vector<std::vector<eager::Tensor>>& groups);
+  void defragment();
+  void make_masters();
+  void initialize_states();
+  void hook_into_backward();
+  [[nodiscard]] Parameters parameters_of(const nn::Module& module) const;
+  void offload_states();
+  void check_overflow();
+  void check_overflow_of_host();
+  void reduce_norm_of_host(const SubGroup& group);
+  void offloaded_step();
+  eager::Tensor norm_of(const SubGroup& group);
+  void update(std::size_t index, const eager::Tensor& norm);
+  void gather_persistent();
+
+  dist::ProcessGroup& group_;
+  dist::ProcessGroup world_;  ///< of collectives that name no group
+  eager::Runtime& runtime_;
+  models::LanguageModel& model_;
+  const TrainingPlan& plan_;
+  Zero zero_;
+  DType dtype_;
+  PartitionedParameters parameters_;
+  bool offloads_;  ///< offload_optimizer
+  int micro_step_ = 0;
+  std::map<const eager::TensorImpl*, PartitionedParameter*> by_tensor_;
+  std::map<const nn::Module*, Parameters> by_module_;
+  Parameters persistent_;
+  ParameterCoordinator coordinator_;
+  ModuleHooks::Returned returned_;
+  eager::Tensor inf_or_nan_tracker_;
+  std::vector<SubGroup> sub_groups_;
+  eager::Tensor partitions_;  ///< lp_param_buffer
+  std::optional<PartitionedGradients> gradients_;
+  std::optional<OptimizerRun> optimizer_;
+  eager::Tensor global_norm_;
+  std::vector<eager::Ref<eager::Node>> hooked_;
+};
+
+}  // namespace highwater::deepspeed

@@ -1,0 +1,78 @@
+#include "workloads/deepspeed/zero_init.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/unordered/unordered_flat_set.hpp>
+
+#include "workloads/deepspeed/tensor_data.hpp"
+
+namespace highwater::deepspeed {
+namespace {
+
+using eager::Tensor;
+
+class ZeroInit {
+ public:
+  explicit ZeroInit(dist::ProcessGroup& group) : group_(group) {}
+
+  PartitionedParameters partition(nn::Module& model) {
+    visit(model);
+    dropped_.clear();  // tie_weights() comes last
+    return std::move(made_);
+  }
+
+ private:
+  void visit(nn::Module& module) {
+    PartitionedParameters own;
+    for (const nn::NamedTensor& named : module.own_parameters()) {
+      own.push_back(made(named.tensor));
+    }
+    for (auto& parameter : own) {
+      group_.broadcast(parameter->tensor).wait();
+      parameter->split(group_.size());
+      keep(std::move(parameter));
+    }
+    for (nn::Module* child : module.children()) {
+      visit(*child);
+    }
+  }
+
+  // A tied parameter was one of its own until the model was whole.
+  std::unique_ptr<PartitionedParameter> made(const Tensor& tensor) {
+    auto parameter = std::make_unique<PartitionedParameter>();
+    const bool is_tied = !seen_.insert(tensor.get()).second;
+    parameter->tensor = is_tied ? eager::alias(tensor) : tensor;
+    const eager::Dims sizes = is_tied ? sizes_of(tensor) : tensor.sizes();
+    eager::Runtime& runtime = group_.runtime();
+    const eager::OpScope op(runtime, "empty", 0);
+    set_data(parameter->tensor, eager::empty(runtime, sizes, tensor.dtype()));
+    runtime.categorize(parameter->tensor, Category::parameter);
+    return parameter;
+  }
+
+  [[nodiscard]] eager::Dims sizes_of(const Tensor& partitioned) const {
+    const auto found = std::ranges::find(made_, partitioned.get(),
+                                         [](const auto& other) { return other->tensor.get(); });
+    return (*found)->sizes;
+  }
+
+  void keep(std::unique_ptr<PartitionedParameter> parameter) {
+    auto& list = seen_.contains(parameter->tensor.get()) ? made_ : dropped_;
+    parameter->id = made_.size();
+    list.push_back(std::move(parameter));
+  }
+
+  dist::ProcessGroup& group_;
+  PartitionedParameters made_;
+  PartitionedParameters dropped_;
+  boost::unordered_flat_set<const eager::TensorImpl*> seen_;
+};
+
+}  // namespace
+
+PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model) {
+  return ZeroInit(group).partition(model);
+}
+
+}  // namespace highwater::deepspeed

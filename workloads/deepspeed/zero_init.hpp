@@ -1,0 +1,22 @@
+// deepspeed.zero.Init(): every module's parameters are partitioned as soon as the module is made.
+//
+// Source: DeepSpeed 0.16.4, runtime/zero/partition_parameters.py (Init._post_init_method,
+// _zero_init_param). At no time is more than one module whole. A model comes here with its
+// parameters on the host and is gone through in the order in which its modules are made, so buffers
+// with their temporaries come before all parameters instead of between them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "workloads/deepspeed/partitioned_parameter.hpp"
+#include "workloads/models/language_model.hpp"
+
+namespace highwater::deepspeed {
+
+using PartitionedParameters = std::vector<std::unique_ptr<PartitionedParameter>>;
+
+/// In the order in which they are made.
+PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model);
+
+}  // namespace highwater::deepspeed

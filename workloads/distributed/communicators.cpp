@@ -1,0 +1,41 @@
+#include "workloads/distributed/communicators.hpp"
+
+#include <algorithm>
+
+namespace highwater::dist {
+namespace {
+
+using namespace literals;
+
+/// Ranks that a machine has; NCCL connects pairs in other machines through proxies on the host.
+constexpr int kRanksOfMachine = 8;
+
+constexpr Bytes kOfEachPeer{(4'340'000'000 - 1'060'000'000) / (kRanksOfMachine - 1)};
+
+enum class Pattern : std::uint8_t { ring, all_to_all };
+
+Bytes memory_of(int ranks, Pattern pattern) {
+  const Bytes ring = ranks == 2 ? 544_MiB : 688_MiB;
+  const auto peers = static_cast<std::uint64_t>(std::min(ranks, kRanksOfMachine) - 1);
+  return pattern == Pattern::all_to_all ? ring + kOfEachPeer * peers : ring;
+}
+
+}  // namespace
+
+std::vector<Communicator> communicators(const Parallelism& parallel) {
+  std::vector<Communicator> list;
+  const auto add = [&](std::string_view axis, int ranks, Pattern pattern) {
+    if (ranks > 1 && parallel.backend == CommBackend::nccl) {
+      list.push_back({axis, ranks, memory_of(ranks, pattern)});
+    }
+  };
+  add("data parallel", parallel.dp * parallel.cp, Pattern::ring);
+  add("tensor parallel", parallel.tp, Pattern::ring);
+  add("pipeline parallel", parallel.pp, Pattern::ring);
+  const bool exchanges_heads = parallel.megatron.cp_kind == ContextParallel::ulysses;
+  add("context parallel", parallel.cp, exchanges_heads ? Pattern::all_to_all : Pattern::ring);
+  add("expert parallel", parallel.ep, Pattern::all_to_all);
+  return list;
+}
+
+}  // namespace highwater::dist

@@ -1,0 +1,48 @@
+// FSDP2 over a model whose modules are tensor-parallel: fully_shard after parallelize_module, on a
+// mesh of two dimensions (dp, tp).
+//
+// fully_shard cuts each rank's local tensors once more; gradients come to the layout of tensor
+// parallelism before they are reduced (fsdp_param.cpp). Norms for clipping are parts of a sum over
+// both dimensions; those of parameters that tensor parallelism replicates are divided up for it.
+#pragma once
+
+#include <deque>
+
+#include "workloads/distributed/fsdp2/fully_shard.hpp"
+#include "workloads/distributed/tensor_parallel/tensor_parallel.hpp"
+
+namespace highwater::dist {
+
+class FsdpTensorParallel : public Wrapper {
+ public:
+  /// `model` and `plan` must outlive the wrapper. `is_first`: of the process's models.
+  FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan, bool is_first = true);
+
+  models::Outputs forward(models::Inputs inputs) override {
+    return fully_shard_.forward(std::move(inputs));
+  }
+
+  [[nodiscard]] std::vector<eager::Tensor> parameters() const override {
+    return fully_shard_.parameters();
+  }
+
+  [[nodiscard]] const optim::Resharding* resharding() const override {
+    return fully_shard_.resharding();
+  }
+
+  void clip(const std::vector<eager::Tensor>& parameters) override;
+
+  void set_gradient_sync(bool syncs) override { fully_shard_.set_gradient_sync(syncs); }
+
+  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override {
+    fully_shard_.stage_backward(chunk, is_last, backward);
+  }
+
+ private:
+  models::LanguageModel& model_;
+  TensorParallel tensor_parallel_;
+  FullyShard fully_shard_;
+  std::deque<eager::DTensorSpec> specs_;  ///< of shards
+};
+
+}  // namespace highwater::dist

@@ -1,0 +1,331 @@
+#include "workloads/distributed/fsdp2/fully_shard.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/nn/blocks.hpp"
+#include "workloads/optim/clip_grad.hpp"
+#include "workloads/optim/tensor_vector.hpp"
+#include "workloads/plan/offload.hpp"
+
+namespace highwater::dist {
+
+using eager::Runtime;
+using eager::Tensor;
+using eager::TensorList;
+
+namespace {
+
+FsdpContext context_of(Runtime& runtime, const Parallelism& plan) {
+  const int shards = plan.dp / plan.fsdp.replicas;
+  FsdpContext context{
+      .groups = {.shard = ProcessGroup(runtime, shards, plan.backend), .replicate = std::nullopt},
+      .precision = {.param = plan.fsdp.param_dtype, .reduce = plan.fsdp.reduce_dtype},
+      .streams = {},
+      .all_gather_state = {},
+      .reduce_scatter_state = {},
+      .post_forward_order = {},
+      .offload_to_cpu = offloads_params(plan)};
+  if (plan.fsdp.replicas > 1) {
+    context.groups.replicate.emplace(runtime, plan.fsdp.replicas, plan.backend);
+  }
+  return context;
+}
+
+// The second dimension of a mesh (replicas, shards) counts fastest.
+ShardPlace shard_place(const Parallelism& plan) {
+  const int shards = plan.dp / plan.fsdp.replicas;
+  return {.ranks = shards, .rank = rank_place(plan).dp % shards};
+}
+
+// _get_managed_modules and _get_managed_states: children come before their module; what has a
+// group already is left out.
+void collect(nn::Module& module, std::unordered_set<const void*>& seen,
+             std::vector<Tensor>& params) {
+  for (nn::Module* child : module.children()) {
+    collect(*child, seen, params);
+  }
+  for (const nn::NamedTensor& own : module.own_parameters()) {
+    if (own.tensor.defined() && seen.insert(own.tensor.get()).second) {
+      params.push_back(own.tensor);
+    }
+  }
+}
+
+class BlockHooks : public nn::ForwardHooks {
+ public:
+  explicit BlockHooks(FsdpState& state) : state_(state) {}
+
+  void before(std::span<Tensor> arguments) override { state_.pre_forward(arguments); }
+
+  void after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) override {
+    state_.post_forward(results);
+  }
+
+ private:
+  FsdpState& state_;
+};
+
+// FakeTensors, with which DTensor finds out shapes, make a tensor on the GPU when they first see it
+// (torch/_subclasses/fake_tensor.py): once without and once with an entry in their cache.
+void init_gpu_context(Runtime& runtime) {
+  const eager::OpScope op(runtime, "init_gpu_context");
+  eager::empty(runtime, {1}, DType::fp32);
+  eager::empty(runtime, {1}, DType::fp32);
+}
+
+bool wants_gradient(const Tensor& tensor) {
+  return tensor.defined() && tensor.requires_grad();
+}
+
+}  // namespace
+
+// In a recomputation the hooks of backward look after the parameters.
+void FsdpState::pre_forward(std::span<Tensor> arguments) {
+  if (phase_ == FsdpPhase::pre_backward) {
+    return;
+  }
+  phase_ = FsdpPhase::forward;
+  root_pre_forward();
+  cast_forward_inputs(arguments);
+  if (has_group()) {
+    group_.pre_forward();
+    register_post_backward_hook(arguments);
+  }
+}
+
+void FsdpState::root_pre_forward() {
+  lazy_init();
+  if (shared_.iteration_root == nullptr) {
+    shared_.iteration_root = this;
+  }
+}
+
+void FsdpState::lazy_init() {
+  if (shared_.is_initialized) {
+    return;
+  }
+  shared_.is_initialized = true;
+  group_.keep_after_forward();
+  Runtime& runtime = shared_.context.groups.shard.runtime();
+  shared_.context.streams = {.all_gather_copy_in = runtime.make_stream(),
+                             .reduce_scatter = runtime.make_stream(),
+                             .all_reduce = runtime.make_stream()};
+  for (const auto& state : shared_.states) {
+    for (FsdpParam& param : state->group().params()) {
+      param.reset_sharded_param();
+    }
+  }
+}
+
+void FsdpState::cast_forward_inputs(std::span<Tensor> arguments) const {
+  const auto& dtype = shared_.context.precision.param;
+  if (!dtype) {
+    return;
+  }
+  for (Tensor& argument : arguments) {
+    if (argument.defined() && is_floating_point(argument.dtype())) {
+      argument = eager::to_dtype(argument, *dtype);
+    }
+  }
+}
+
+// RegisterPostBackwardFunction: hands the arguments through. Its backward comes when the block's
+// is through.
+void FsdpState::register_post_backward_hook(std::span<Tensor> arguments) {
+  Runtime& runtime = shared_.context.groups.shard.runtime();
+  std::vector<Tensor*> places;
+  std::vector<Tensor> inputs;
+  for (Tensor& argument : arguments) {
+    if (wants_gradient(argument)) {
+      places.push_back(&argument);
+      inputs.push_back(argument);
+    }
+  }
+  const auto node = eager::begin_node(runtime, "RegisterPostBackwardFunctionBackward",
+                                      std::span<const Tensor>(inputs));
+  if (!node) {
+    return;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    *places[i] = eager::alias(inputs[i]);
+    node->add_output(*places[i]);
+  }
+  node->backward = [this](eager::Node&, TensorList& grads) {
+    group_.post_backward();
+    return std::exchange(grads, {});
+  };
+}
+
+void FsdpState::post_forward(std::span<Tensor> results) {
+  if (phase_ == FsdpPhase::pre_backward) {
+    return;
+  }
+  if (has_group()) {
+    group_.post_forward();
+  }
+  register_pre_backward_hook(results);
+  phase_ = FsdpPhase::idle;
+  if (shared_.iteration_root == this) {
+    shared_.context.all_gather_state.reset();
+    shared_.iteration_root = nullptr;
+  }
+}
+
+void FsdpState::register_pre_backward_hook(std::span<Tensor> results) {
+  if (!shared_.context.groups.shard.runtime().grad_enabled) {
+    return;
+  }
+  for (const Tensor& result : results) {
+    if (result.defined() && result->grad_fn) {
+      result->grad_fn->pre_hooks.emplace_back([this] { pre_backward(); });
+    }
+  }
+}
+
+void FsdpState::pre_backward() {
+  phase_ = FsdpPhase::pre_backward;
+  if (!shared_.is_callback_queued) {
+    shared_.is_callback_queued = true;
+    shared_.context.groups.shard.runtime().final_callbacks.emplace_back(
+        [this] { root_post_backward_final_callback(); });
+  }
+  if (has_group()) {
+    group_.pre_backward();
+  }
+}
+
+// Groups whose inputs needed no gradient, such as the root, are still gathered. Before the last
+// backward nobody waits for reductions, and what was gathered in which order is not forgotten.
+void FsdpState::root_post_backward_final_callback() {
+  for (const auto& state : shared_.states) {
+    if (state->group_.is_unsharded()) {
+      state->group_.post_backward();
+    }
+    state->phase_ = FsdpPhase::idle;
+    state->group_.set_idle();
+    if (shared_.context.is_last_backward) {
+      state->group_.finalize_backward();
+    }
+  }
+  if (shared_.context.is_last_backward) {
+    shared_.context.post_forward_order.clear();
+    shared_.context.reduce_scatter_state.reset();
+  }
+  shared_.is_callback_queued = false;
+}
+
+FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first)
+    : model_(model),
+      shared_{.context = context_of(model.runtime(), plan), .states = {}},
+      resharding_(shared_.context.groups.shard) {
+  model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
+  const ShardPlace place = shard_place(plan);
+  const std::vector<nn::Module*> blocks = nn::block_modules(model);
+  const bool is_on_meta = model.context().place == eager::Place::meta;
+  for (nn::Module* block : blocks) {
+    const bool is_last = block == blocks.back();
+    shard(*block, place,
+          plan.fsdp.reshard == Reshard::always ||
+              (plan.fsdp.reshard == Reshard::but_last && !is_last));
+  }
+  shard(model, place, true);
+  std::ranges::rotate(shared_.states, std::prev(shared_.states.end()));  // the root comes first
+  if (is_on_meta) {
+    if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
+      init_gpu_context(model.runtime());
+    }
+    to_empty(model);
+  }
+}
+
+void FullyShard::shard(nn::Module& module, ShardPlace place, bool reshards_after_forward) {
+  const nn::InModule scope(module);
+  std::vector<Tensor> params;
+  collect(module, managed_, params);
+  shared_.states.push_back(
+      std::make_unique<FsdpState>(shared_, params, place, reshards_after_forward));
+  group_of_.emplace(&module, &shared_.states.back()->group());
+  for (FsdpParam& param : shared_.states.back()->group().params()) {
+    param_of_.emplace(param.unsharded().get(), &param);
+    resharding_.add(param.sharded(), param.unsharded().size(0));
+  }
+  if (&module != &model_) {
+    module.add_forward_hooks(std::make_shared<BlockHooks>(*shared_.states.back()));
+  }
+}
+
+// Module._apply: children first, a module's parameters, then its buffers. A tied parameter gets its
+// block once for each module that has it. FSDPModule._apply pads what the group has then.
+void FullyShard::to_empty(nn::Module& module) {
+  for (nn::Module* child : module.children()) {
+    const nn::InModule scope(*child);
+    to_empty(*child);
+  }
+  for (const nn::NamedTensor& own : module.own_parameters()) {
+    if (own.tensor.defined()) {
+      param_of_.at(own.tensor.get())->to_empty();
+    }
+  }
+  nn::move_buffers_to_cuda(module);
+  if (const auto found = group_of_.find(&module); found != group_of_.end()) {
+    for (FsdpParam& param : found->second->params()) {
+      param.reset_sharded_param();
+    }
+  }
+}
+
+models::Outputs FullyShard::forward(models::Inputs inputs) {
+  FsdpState& root = *shared_.states.front();
+  root.pre_forward({&inputs.hidden_states, 1});
+  models::Outputs outputs = model_.forward(std::move(inputs));
+  std::vector<Tensor> results{outputs.loss, outputs.logits, outputs.hidden_states};
+  results.insert(results.end(), outputs.logit_chunks.begin(), outputs.logit_chunks.end());
+  results.push_back(outputs.encoder_states);
+  root.post_forward(results);
+  return outputs;
+}
+
+// run_post_backward in stage.py. The callback at the end of each backward finds that it was not the
+// last, so reductions are waited for in the next step only.
+void FullyShard::stage_backward(int /*chunk*/, bool is_last,
+                                const std::function<void()>& backward) {
+  shared_.context.set_last_backward(false);
+  backward();
+  if (!is_last) {
+    return;
+  }
+  shared_.context.set_last_backward(true);
+  for (const auto& state : shared_.states) {
+    if (state->has_group()) {
+      state->group().post_backward();
+    }
+  }
+}
+
+std::vector<Tensor> FullyShard::parameters() const {
+  std::vector<Tensor> shards;
+  for (const nn::NamedTensor& entry : nn::named_parameters(model_)) {
+    const Tensor& shard = param_of_.at(entry.tensor.get())->sharded();
+    if (shard.requires_grad()) {
+      shards.push_back(shard);
+    }
+  }
+  return shards;
+}
+
+void FullyShard::share_found_inf(const Tensor& found_inf) {
+  const Tensor largest = optim::make_like("clone", found_inf);
+  shared_.context.groups.shard.all_reduce(largest).wait();
+}
+
+// Gradients on the host are clipped there; sums over the ranks are another backend's.
+void FullyShard::clip(const std::vector<Tensor>& parameters) {
+  if (shared_.context.offload_to_cpu) {
+    return;
+  }
+  clip_grad_norm(model_.runtime(), parameters,
+                 [this](const Tensor& partial) { return resharding_.full_norm(partial); });
+}
+
+}  // namespace highwater::dist

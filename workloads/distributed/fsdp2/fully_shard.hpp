@@ -1,0 +1,96 @@
+// A model whose blocks and root were given to torch.distributed.fsdp.fully_shard (FSDP2).
+//
+// Mirrors FSDPState and fully_shard of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/
+// _fsdp_state.py, _fully_shard.py) as scripts apply it: each block of the model's longest list of
+// modules, then the model itself, which keeps its parameters between forward and backward. Over
+// several replicas it is HSDP: a mesh of two dimensions, sharded along the second one.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "workloads/distributed/fsdp2/fsdp_param_group.hpp"
+#include "workloads/distributed/tensor_parallel/dtensor.hpp"
+#include "workloads/strategy/wrapper.hpp"
+
+namespace highwater::dist {
+
+/// One module that fully_shard was applied to.
+class FsdpState {
+ public:
+  /// What all states of a model have in common.
+  struct Shared {
+    FsdpContext context;
+    std::vector<std::unique_ptr<FsdpState>> states;  ///< in the order of named_modules()
+    FsdpState* iteration_root = nullptr;
+    bool is_callback_queued = false;
+    bool is_initialized = false;
+  };
+
+  /// `shared` outlives the state. The root is the one that is called first.
+  FsdpState(Shared& shared, std::span<const eager::Tensor> params, ShardPlace place,
+            bool reshards_after_forward)
+      : shared_(shared), group_(shared.context, params, place, reshards_after_forward) {}
+
+  /// May replace `arguments`.
+  void pre_forward(std::span<eager::Tensor> arguments);
+  void post_forward(std::span<eager::Tensor> results);
+
+  [[nodiscard]] FsdpParamGroup& group() { return group_; }
+
+  /// Whether fully_shard found parameters that no child has: a stage's root may have none.
+  [[nodiscard]] bool has_group() { return !group_.params().empty(); }
+
+ private:
+  void root_pre_forward();
+  void lazy_init();
+  void cast_forward_inputs(std::span<eager::Tensor> arguments) const;
+  void register_post_backward_hook(std::span<eager::Tensor> arguments);
+  void register_pre_backward_hook(std::span<eager::Tensor> results);
+  void pre_backward();
+  void root_post_backward_final_callback();
+
+  Shared& shared_;
+  FsdpParamGroup group_;
+  FsdpPhase phase_ = FsdpPhase::idle;
+};
+
+class FullyShard : public Wrapper {
+ public:
+  /// `model` must outlive the wrapper. Its parameters are this rank's shards afterwards; a model on
+  /// meta gets its blocks (to_empty) after it was sharded. `is_first`: of the process's models.
+  FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first = true);
+
+  models::Outputs forward(models::Inputs inputs) override;
+
+  [[nodiscard]] std::vector<eager::Tensor> parameters() const override;
+
+  /// Norms of shards are summed over the ranks before they are used.
+  void clip(const std::vector<eager::Tensor>& parameters) override;
+
+  /// DTensor's found_inf_reduce_handler: the largest of all ranks, by a functional all-reduce.
+  void share_found_inf(const eager::Tensor& found_inf) override;
+
+  [[nodiscard]] const optim::Resharding* resharding() const override { return &resharding_; }
+
+  /// set_requires_gradient_sync().
+  void set_gradient_sync(bool syncs) override { shared_.context.reduces_gradients = syncs; }
+
+  /// Nothing is reduced or given back in `backward`; after the last one all groups are by hand.
+  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
+
+ private:
+  void shard(nn::Module& module, ShardPlace place, bool reshards_after_forward);
+  void to_empty(nn::Module& module);
+
+  models::LanguageModel& model_;
+  FsdpState::Shared shared_;
+  GroupResharding resharding_;
+  std::unordered_set<const void*> managed_;  ///< parameters that have a group
+  std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;
+  std::unordered_map<const nn::Module*, FsdpParamGroup*> group_of_;
+};
+
+}  // namespace highwater::dist

@@ -1,0 +1,68 @@
+// The styles of torch.distributed.tensor.parallel: what each makes of a module's parameters and
+// which layouts it gives to the module's input and output.
+//
+// Mirrors torch/distributed/tensor/parallel/style.py of PyTorch 2.6 on a mesh of one dimension.
+// Colwise cuts a linear layer's rows of output, rowwise those of input; a table is cut by rows.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "workloads/distributed/tensor_parallel/dtensor_functions.hpp"
+#include "workloads/eager/dtensor_spec.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::dist {
+
+/// Dimension of hidden states along which sequence parallelism cuts.
+inline constexpr std::int64_t kSequenceDim = 1;
+
+/// What a colwise linear layer is given.
+enum class ColwiseInput : std::uint8_t {
+  local,       ///< an ordinary tensor, the same on each rank
+  replicated,  ///< a DTensor of that layout
+  sequence     ///< a DTensor cut along the sequence
+};
+
+/// What a colwise linear layer gives back.
+enum class ColwiseOutput : std::uint8_t {
+  local,       ///< this rank's columns as an ordinary tensor
+  replicated,  ///< all columns
+  dtensor      ///< this rank's columns as a DTensor: for the loss
+};
+
+/// Applies styles to modules of one model; owns what the parameters know of their layout.
+class ParallelStyles {
+ public:
+  /// `tracks_random_state`: another model of the process has been cut already.
+  explicit ParallelStyles(DeviceMesh& mesh, bool tracks_random_state = false)
+      : mesh_(mesh), tracks_random_state_(tracks_random_state) {}
+
+  ParallelStyles(const ParallelStyles&) = delete;
+  ParallelStyles& operator=(const ParallelStyles&) = delete;
+
+  void colwise(nn::Linear& linear, ColwiseInput input, ColwiseOutput output);
+
+  /// `sequence`: the result is cut along the sequence instead of being the same on each rank.
+  void rowwise(nn::Linear& linear, bool sequence);
+  void rowwise(nn::Embedding& embedding, bool sequence);
+
+  /// SequenceParallel: a norm on a part of the sequence, its parameters replicated.
+  void sequence(nn::Module& norm);
+
+  /// PrepareModuleInput from Shard(1) to Replicate of the first argument.
+  void gather_input(nn::Module& module);
+
+ private:
+  eager::Tensor shard(const eager::Tensor& parameter, std::int64_t dim, eager::Placement gradient);
+  void replicate(const eager::Tensor& parameter, eager::Placement gradient);
+  const eager::DTensorSpec& make_spec(const eager::Tensor& whole, std::int64_t dim,
+                                      eager::Placement own, eager::Placement gradient);
+  void track_random_state();
+
+  DeviceMesh& mesh_;
+  bool tracks_random_state_;
+  std::deque<eager::DTensorSpec> specs_;
+};
+
+}  // namespace highwater::dist

@@ -1,0 +1,30 @@
+// How a plan reads in LLMem's terms: for the paper's formulas and the published code's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/estimates/llmem/llmem.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
+
+namespace highwater {
+
+/// What its formulas take for given.
+inline constexpr std::string_view kLlmemAssumptions =
+    "a dense decoder in fp16 with fp32 copies and Adam under Colossal-AI's Gemini (ZeRO-3), every "
+    "layer checkpointed, logits of the whole batch";
+
+/// Why LLMem says nothing about the plan, or "".
+std::string llmem_refusal(const EstimateInputs& inputs);
+
+/// Which assumptions of LLMem the plan breaks.
+std::vector<std::string> llmem_broken_assumptions(const EstimateInputs& inputs);
+
+/// @pre llmem_refusal(inputs) is empty
+LlmemMethod llmem_method(const EstimateInputs& inputs);
+
+LlmemBatch llmem_batch(const EstimateInputs& inputs);
+LlmemJob llmem_job(const EstimateInputs& inputs);
+
+}  // namespace highwater

@@ -1,0 +1,106 @@
+#include "workloads/estimates/terms/assumptions.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace highwater {
+namespace {
+
+std::string_view word(DataParallel kind) {
+  constexpr std::array<std::string_view, 6> kWords{"ddp",   "zero1", "zero2",
+                                                   "zero3", "fsdp1", "fsdp2"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+std::vector<std::string> broken(std::initializer_list<Assumption> assumptions) {
+  std::vector<std::string> sentences;
+  for (const Assumption& assumption : assumptions) {
+    if (!assumption.holds) {
+      sentences.push_back(assumption.sentence);
+    }
+  }
+  return sentences;
+}
+
+std::string refuse_without_training(const EstimateInputs& inputs) {
+  return inputs.plan.training ? "" : "it is about training; the plan computes forward only";
+}
+
+std::string refuse_encoders(const EstimateInputs& inputs) {
+  return inputs.shape.decoder_layers == 0 ? "" : "it is about decoders; the model has an encoder";
+}
+
+std::string refuse_mixtures(const EstimateInputs& inputs) {
+  return inputs.shape.experts == 0 ? ""
+                                   : "it is about dense blocks; the model is a mixture of experts";
+}
+
+std::string first_refusal(std::initializer_list<std::string> refusals) {
+  const auto* const first =
+      std::ranges::find_if(refusals, [](const std::string& refusal) { return !refusal.empty(); });
+  return first == refusals.end() ? "" : *first;
+}
+
+bool uses_adam(const EstimateInputs& inputs) {
+  const OptimizerKind kind = inputs.plan.optimizer.kind;
+  return kind == OptimizerKind::adam || kind == OptimizerKind::adamw;
+}
+
+bool trains_all(const EstimateInputs& inputs) {
+  return inputs.plan.lora.rank == 0;
+}
+
+bool has_half_weights(const EstimateInputs& inputs) {
+  return inputs.plan.precision == Precision::bf16 || inputs.plan.precision == Precision::fp16;
+}
+
+bool has_master_weights(const EstimateInputs& inputs) {
+  return has_half_weights(inputs) && inputs.plan.optimizer.master_weights;
+}
+
+bool has_half_activations(const EstimateInputs& inputs) {
+  return inputs.plan.precision != Precision::fp32;
+}
+
+bool keeps_scores(const EstimateInputs& inputs) {
+  return inputs.plan.attention == Attention::eager || inputs.plan.attention == Attention::sdpa_math;
+}
+
+bool drops_only_scores(const EstimateInputs& inputs) {
+  const CheckpointKind kind = inputs.plan.checkpoint.kind;
+  return kind == CheckpointKind::selective_attention ||
+         (kind == CheckpointKind::none && !keeps_scores(inputs));
+}
+
+bool keeps_logits_whole(const EstimateInputs& inputs) {
+  const LossKind loss = inputs.plan.loss.kind;
+  return loss != LossKind::chunked && loss != LossKind::fused;
+}
+
+bool keeps_gradients(const EstimateInputs& inputs) {
+  return !inputs.plan.optimizer.in_backward;
+}
+
+bool has_all_kv_heads(const EstimateInputs& inputs) {
+  return inputs.shape.kv_heads == inputs.shape.heads;
+}
+
+bool splits_the_model(const EstimateInputs& inputs) {
+  const Parallelism& parallel = inputs.plan.parallel;
+  return parallel.tp > 1 || parallel.pp > 1 || parallel.cp > 1 || parallel.ep > 1;
+}
+
+Assumption assumes_data_parallel(const EstimateInputs& inputs,
+                                 std::initializer_list<DataParallel> kinds,
+                                 std::string_view form_assumes) {
+  const DataParallel kind = inputs.plan.parallel.dp_kind;
+  return {
+      inputs.plan.parallel.dp == 1 || std::ranges::count(kinds, kind) > 0,
+      fmt::format("it assumes {}; the plan's data parallelism is {}", form_assumes, word(kind))};
+}
+
+}  // namespace highwater

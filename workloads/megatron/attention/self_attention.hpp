@@ -1,0 +1,36 @@
+// Self-attention of a layer, split by heads: one projection to queries, keys and values by group,
+// the core, one projection back. Source: core/transformer/attention.py of Megatron-Core 0.16.1.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/megatron/attention/core_attention.hpp"
+#include "workloads/megatron/layers/layers.hpp"
+#include "workloads/megatron/layers/shared.hpp"
+
+namespace highwater::megatron {
+
+/// Its result has no bias of its own added yet (skip_bias_add).
+class SelfAttention : public nn::Module {
+ public:
+  SelfAttention(nn::Module* parent, const Shared& shared);
+
+  WithBias operator()(Tensor hidden_states, const Tensor& frequencies) const;
+
+ private:
+  [[nodiscard]] QueryKeyValue split(const Tensor& hidden_states) const;
+
+  [[nodiscard]] Tensor run_core(const QueryKeyValue& states) const;
+
+  // recompute_granularity selective, recompute_modules core_attn.
+  [[nodiscard]] Tensor core_attention(const QueryKeyValue& states) const;
+
+  Shared shared_;
+  std::int64_t head_dim_;
+  std::int64_t groups_;
+  std::int64_t per_group_;
+  RowParallelLinear linear_proj_;
+  ColumnParallelLinear linear_qkv_;
+};
+
+}  // namespace highwater::megatron

@@ -1,0 +1,83 @@
+// Megatron-Core's DistributedDataParallel: gradients are added to one contiguous buffer as they
+// arrive, and reduced from there, all at once or bucket by bucket during the backward.
+//
+// Source: Megatron-Core 0.16.1, core/distributed/distributed_data_parallel.py,
+// param_and_grad_buffer.py and finalize_model_grads.py. Buckets are views, so when they are reduced
+// does not change what is allocated; it decides which collectives the blocks wait for.
+#pragma once
+
+#include <vector>
+
+#include "workloads/distributed/process_group.hpp"
+#include "workloads/eager/node.hpp"
+#include "workloads/megatron/data_parallel/param_and_grad_buffer.hpp"
+#include "workloads/nn/module.hpp"
+
+namespace highwater::megatron {
+
+using eager::Tensor;
+
+/// Those that require gradients: of all ranks alike, or those of experts spread over ranks.
+std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan);
+std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallelism& plan);
+
+class DistributedDataParallel {
+ public:
+  /// Makes the buffers of `parameters`, whose gradients `group` sums; with the distributed
+  /// optimizer the parameters move into one of them. Experts that are spread over ranks have
+  /// buffers of their own (expert_parallel_buffers), so one object for each kind.
+  DistributedDataParallel(std::vector<nn::NamedTensor> parameters, const Parallelism& plan,
+                          const GroupPlace& group);
+  DistributedDataParallel(const DistributedDataParallel&) = delete;
+  DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
+  ~DistributedDataParallel();
+
+  /// The gradients of the coming backward are the last of this step: buckets that are full are
+  /// reduced at once if the plan overlaps. Before the second step nobody knows when they are.
+  void expect_last_backward(bool is_last) { is_last_ = is_last; }
+
+  /// finish_grad_sync: what is not reduced yet is, and the main stream waits.
+  void finish_grad_sync();
+
+  /// start_param_sync: gathers all ranks' shards of the parameters into the buffer.
+  void gather_params();
+
+  void zero_grad_buffer();
+
+  [[nodiscard]] const std::vector<nn::NamedTensor>& named() const { return named_; }
+
+  [[nodiscard]] const BufferLayout& layout() const { return layout_; }
+
+  /// A view of [range) of the gradients.
+  [[nodiscard]] Tensor gradients(const Range& range) const { return view(grad_data_, range); }
+
+  [[nodiscard]] bool is_distributed() const { return rules_.is_distributed; }
+
+  /// This rank's part of a bucket.
+  [[nodiscard]] Range shard_of(const Range& bucket) const;
+
+ private:
+  static Tensor view(const Tensor& data, const Range& range);
+
+  void move_parameters();
+  void hook_into_backward();
+  void on_gradient(std::size_t param);
+  void reduce(std::size_t bucket);
+
+  std::vector<nn::NamedTensor> named_;
+  dist::ProcessGroup group_;
+  int place_;  ///< of this rank in the group
+  BufferRules rules_;
+  bool overlaps_;
+  BufferLayout layout_;
+  Tensor param_data_;
+  Tensor grad_data_;
+  std::vector<eager::Ref<eager::Node>> accumulators_;
+  std::vector<std::size_t> pending_;  ///< gradients that each bucket waits for
+  std::vector<dist::Work> works_;
+  std::vector<bool> is_reduced_;
+  bool is_last_ = true;
+  bool is_first_batch_ = true;
+};
+
+}  // namespace highwater::megatron

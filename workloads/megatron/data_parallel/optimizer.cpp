@@ -1,0 +1,138 @@
+#include "workloads/megatron/data_parallel/optimizer.hpp"
+
+#include <algorithm>
+
+namespace highwater::megatron {
+
+using eager::Tensor;
+
+// Groups: what decays, then biases and everything of one dimension (get_standard_config_overrides).
+MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision)
+    : ddp_(ddp),
+      runtime_(ddp.named().front().tensor.runtime()),
+      has_scaler_(precision == Precision::fp16) {
+  if (precision == Precision::fp32) {
+    make_slots(true);
+    make_slots(false);
+    scale_ = number(1, DType::fp32, Category::optimizer_state);
+    return;
+  }
+  if (has_scaler_) {  // DynamicGradScaler: scale, least scale, growth and backoff factors
+    scale_ = number(1, DType::fp32, Category::optimizer_state);
+    for (Tensor& factor : scaler_factors_) {
+      factor = number(1, DType::fp32, Category::optimizer_state);
+    }
+    found_inf_ = number(1, DType::fp32, Category::optimizer_state);
+    overflow_ = number(1, DType::int32, Category::optimizer_state);
+  } else {
+    scale_ = number(1, DType::fp32, Category::optimizer_state);
+  }
+  make_slots(true);
+  make_slots(false);
+}
+
+Tensor MixedPrecisionOptimizer::number(std::int64_t count, DType dtype, Category category) const {
+  Tensor tensor = eager::empty(runtime_, {count}, dtype);
+  runtime_.categorize(tensor, category);
+  return tensor;
+}
+
+// The part of a parameter's gradients that this rank updates (_build_model_gbuf_param_range_map).
+std::optional<Range> MixedPrecisionOptimizer::owned(std::size_t param) const {
+  const BufferLayout& layout = ddp_.layout();
+  const Range& whole = layout.params[param];
+  if (!ddp_.is_distributed()) {
+    return whole;
+  }
+  const Range shard = ddp_.shard_of(layout.buckets[layout.bucket[param]]);
+  const Range part{std::max(whole.start, shard.start), std::min(whole.end, shard.end)};
+  return part.size() > 0 ? std::optional(part) : std::nullopt;
+}
+
+// param.detach().clone().float(), of the shard if there are shards.
+void MixedPrecisionOptimizer::make_slots(bool matrices) {
+  const eager::NoGrad no_grad(runtime_);
+  const std::size_t count = ddp_.named().size();
+  for (std::size_t at = 0; at < count; ++at) {
+    // Shards come in the order of the buffer, from the last parameter to the first.
+    const std::size_t i = ddp_.is_distributed() ? count - 1 - at : at;
+    const Tensor& param = ddp_.named()[i].tensor;
+    const auto part = owned(i);
+    if ((param.dim() > 1) != matrices || !part) {
+      continue;
+    }
+    Tensor updated = param;
+    if (param.dtype() != DType::fp32) {
+      const Tensor copy = eager::empty(runtime_, {part->size()}, param.dtype());
+      updated = eager::to_dtype(copy, DType::fp32);
+      runtime_.categorize(updated, Category::optimizer_state);
+    }
+    slots_.push_back({*part, updated, {}, {}, {}});
+  }
+}
+
+Tensor MixedPrecisionOptimizer::scale(const Tensor& loss) const {
+  return eager::mul(loss, scale_);
+}
+
+// main_param.grad = model_param.main_grad.float().
+void MixedPrecisionOptimizer::prepare_grads() {
+  for (Slot& slot : slots_) {
+    slot.grad = eager::to_dtype(ddp_.gradients(slot.range), DType::fp32);
+    runtime_.categorize_transient(slot.grad, Category::gradient);
+  }
+  if (has_scaler_) {
+    unscale();
+  }
+}
+
+// _unscale_main_grads_and_check_for_nan: in place; inv_scale and found_inf > 0 are single numbers.
+void MixedPrecisionOptimizer::unscale() {
+  constexpr DType kDouble = DType::int64;  // eight bytes
+  Tensor wide = number(1, kDouble, Category::temporary);
+  Tensor reciprocal = number(1, kDouble, Category::temporary);
+  wide.reset();
+  const Tensor inverse = number(1, DType::fp32, Category::temporary);
+  reciprocal.reset();
+  runtime_.synchronize();
+}
+
+// get_grad_norm_fp32 with Apex's multi_tensor_l2norm: an overflow flag, 320 partial sums, a result,
+// its square. Gradients are clipped in place.
+void MixedPrecisionOptimizer::clip_grad_norm() {
+  constexpr std::int64_t kPartialSums = 320;
+  const eager::OpScope op(runtime_, "multi_tensor_l2norm");
+  Tensor flag = number(1, DType::int32, Category::temporary);
+  Tensor partial = number(kPartialSums, DType::fp32, Category::temporary);
+  Tensor norm = number(1, DType::fp32, Category::temporary);
+  partial.reset();
+  Tensor total = number(1, DType::fp32, Category::temporary);
+  runtime_.synchronize();
+  total.reset();
+  flag.reset();
+  norm.reset();
+}
+
+void MixedPrecisionOptimizer::step() {
+  for (Slot& slot : slots_) {
+    if (!slot.exp_avg.defined()) {
+      for (Tensor* moment : {&slot.exp_avg, &slot.exp_avg_sq}) {
+        const eager::OpScope op(runtime_, "zeros_like");
+        *moment = eager::empty_like(slot.parameter, DType::fp32);
+        runtime_.categorize(*moment, Category::optimizer_state);
+      }
+    }
+  }
+  runtime_.launch(1);
+  if (ddp_.is_distributed()) {
+    ddp_.gather_params();
+  }
+}
+
+void MixedPrecisionOptimizer::zero_grad() {
+  for (Slot& slot : slots_) {
+    slot.grad.reset();
+  }
+}
+
+}  // namespace highwater::megatron

@@ -1,0 +1,59 @@
+// Megatron-Core's mixed-precision optimizers around Adam: fp32 copies of all parameters
+// (Float16OptimizerWithFloat16Params), or of this rank's shard of each bucket
+// (DistributedOptimizer).
+//
+// Source: Megatron-Core 0.16.1, core/optimizer/{optimizer,distrib_optimizer,clip_grads}.py with
+// FusedAdam (Transformer Engine, Apex), which keeps two fp32 moments and needs nothing else.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "workloads/megatron/data_parallel/ddp.hpp"
+
+namespace highwater::megatron {
+
+class MixedPrecisionOptimizer {
+ public:
+  /// `ddp` must outlive the optimizer. `precision` is the model's: fp32 needs no copies.
+  MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision);
+
+  /// prepare_grads: gradients of the copies, views into the buffer if it is fp32.
+  void prepare_grads();
+
+  void clip_grad_norm();
+
+  /// The update, the copy back, and the gathering of other ranks' shards.
+  void step();
+
+  void zero_grad();
+
+  /// scale_loss.
+  [[nodiscard]] Tensor scale(const Tensor& loss) const;
+
+ private:
+  struct Slot {
+    Range range;       ///< of the gradients
+    Tensor parameter;  ///< what Adam updates: an fp32 copy, or the parameter
+    Tensor grad;
+    Tensor exp_avg;
+    Tensor exp_avg_sq;
+  };
+
+  void make_slots(bool matrices);
+  [[nodiscard]] std::optional<Range> owned(std::size_t param) const;
+  [[nodiscard]] Tensor number(std::int64_t count, DType dtype, Category category) const;
+  void unscale();
+
+  DistributedDataParallel& ddp_;
+  eager::Runtime& runtime_;
+  bool has_scaler_;
+  Tensor found_inf_;
+  Tensor overflow_;
+  Tensor scale_;
+  std::array<Tensor, 3> scaler_factors_;  ///< of fp16's loss scale
+  std::vector<Slot> slots_;
+};
+
+}  // namespace highwater::megatron

@@ -1,0 +1,50 @@
+// The contiguous buffers in which Megatron-Core's DDP holds all gradients and, for the distributed
+// optimizer, all parameters.
+//
+// Source: Megatron-Core 0.16.1, core/distributed/param_and_grad_buffer.py (_ParamAndGradBuffer) and
+// distributed_data_parallel.py.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/eager/tensor.hpp"
+#include "workloads/plan/parallelism.hpp"
+
+namespace highwater::megatron {
+
+/// Elements [start, end) of a buffer.
+struct Range {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t size() const { return end - start; }
+
+  bool operator==(const Range&) const = default;
+};
+
+/// What decides where a buffer's parameters lie.
+struct BufferRules {
+  std::int64_t ranks = 1;                   ///< of the data-parallel group
+  bool is_distributed = false;              ///< use_distributed_optimizer
+  std::optional<std::int64_t> bucket_size;  ///< elements; absent: one bucket
+};
+
+struct BufferLayout {
+  std::vector<Range> params;        ///< in the model's order
+  std::vector<std::size_t> bucket;  ///< of each parameter
+  std::vector<Range> buckets;
+  std::int64_t elements = 0;  ///< numel: with all padding
+};
+
+/// Lays parameters of `sizes` elements out from the last to the first. For the distributed
+/// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
+BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules);
+
+/// ddp_config.bucket_size: as given, else max(40e6, 1e6 dp cp); absent unless gradients are reduced
+/// during the backward, and behind the first stage of a pipeline.
+std::optional<std::int64_t> bucket_size(const Parallelism& plan);
+
+}  // namespace highwater::megatron

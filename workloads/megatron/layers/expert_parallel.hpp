@@ -1,0 +1,76 @@
+// The ranks over which a mixture's experts are spread, and how many tokens each of them gets.
+//
+// Source: Megatron-Core 0.16.1, core/transformer/moe/{token_dispatcher,moe_utils}.py and
+// core/tensor_parallel/mappings.py (_AllToAll). Which tokens choose which expert depends on data; a
+// plan states the busiest rank's share instead, and experts of one rank get the same number.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
+
+namespace highwater::megatron {
+
+/// Tokens of one rank on their way through the experts of one layer, each counted once for every
+/// expert that it chose.
+struct TokenCounts {
+  std::int64_t sent = 0;               ///< of this rank, to all ranks
+  std::vector<std::int64_t> received;  ///< for each expert of this rank, from all ranks
+
+  [[nodiscard]] std::int64_t all_received() const;
+
+  bool operator==(const TokenCounts&) const = default;
+};
+
+/// What routing depends on.
+struct Routing {
+  std::int64_t tokens = 0;  ///< of this rank
+  std::int64_t experts = 1;
+  std::int64_t top_k = 1;
+};
+
+/// Without a capacity: rank 0 of the group receives `imbalance` times the mean, but no expert more
+/// than all tokens, and the others share the rest.
+TokenCounts dropless_counts(const Routing& routing, const GroupPlace& group, double imbalance);
+
+/// Every expert takes `capacity` tokens from each rank.
+TokenCounts padded_counts(const Routing& routing, const GroupPlace& group, std::int64_t capacity);
+
+/// get_capacity: ceil(tokens * top_k / experts * factor).
+std::int64_t expert_capacity(const Routing& routing, double factor);
+
+class ExpertParallel {
+ public:
+  ExpertParallel(eager::Runtime& runtime, const Parallelism& plan);
+
+  [[nodiscard]] const GroupPlace& place() const { return place_; }
+
+  [[nodiscard]] int size() const { return place_.ranks; }
+
+  [[nodiscard]] std::optional<double> capacity_factor() const { return capacity_factor_; }
+
+  [[nodiscard]] TokenCounts counts(const Routing& routing) const;
+
+  /// Whether the routers' products have their workspace already.
+  [[nodiscard]] bool& has_workspace() { return has_workspace_; }
+
+  /// all_to_all of rows; the result has `rows` of them. Alone in the group the input itself.
+  eager::Tensor exchange(const eager::Tensor& input, std::int64_t rows);
+
+  /// From `per_expert`, its tokens for each expert, what this rank learns of all ranks' counts:
+  /// made and let go.
+  void gather_counts(int tensor_ranks, std::int64_t experts, eager::Tensor per_expert);
+
+ private:
+  eager::Tensor exchange_block(const eager::Tensor& input, std::int64_t rows);
+
+  dist::ProcessGroup group_;
+  GroupPlace place_;
+  std::optional<double> capacity_factor_;
+  double imbalance_;
+  bool has_workspace_ = false;
+};
+
+}  // namespace highwater::megatron

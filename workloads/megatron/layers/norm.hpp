@@ -1,0 +1,38 @@
+// Norms of Megatron-Core's layers, and where parameters of torch.nn's own layers are made.
+// Source: core/fusions/fused_layer_norm.py of 0.16.1.
+#pragma once
+
+#include <string>
+
+#include "workloads/megatron/layers/tensor_parallel.hpp"
+#include "workloads/nn/module.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
+
+namespace highwater::megatron {
+
+/// Makes parameters on the host in fp32, as torch.nn's layers are made inside GPTModel.
+class OnHost {
+ public:
+  explicit OnHost(nn::ModelContext& context);
+
+ private:
+  eager::Scoped<eager::Place> place_;
+  eager::Scoped<DType> dtype_;
+};
+
+/// FusedLayerNorm, or RMSNorm of Transformer Engine.
+class Norm : public nn::Module {
+ public:
+  Norm(nn::Module* parent, std::string name, const Config& config);
+
+  [[nodiscard]] nn::LayerKind layer_kind() const override { return nn::LayerKind::norm; }
+
+  Tensor operator()(Tensor x) const;
+
+ private:
+  bool rms_;
+  Tensor weight_;
+  Tensor bias_;
+};
+
+}  // namespace highwater::megatron

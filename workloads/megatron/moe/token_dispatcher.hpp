@@ -1,0 +1,61 @@
+// MoEAlltoAllTokenDispatcher: brings tokens to the ranks of their experts and back.
+//
+// Source: Megatron-Core 0.16.1, core/transformer/moe/{token_dispatcher,moe_utils}.py. As an object
+// it keeps the routing of its last forward (probabilities, map and order) until the next one.
+#pragma once
+
+#include "workloads/megatron/layers/expert_parallel.hpp"
+#include "workloads/megatron/layers/tensor_parallel.hpp"
+#include "workloads/megatron/moe/moe_router.hpp"
+
+namespace highwater::megatron {
+
+class TokenDispatcher {
+ public:
+  TokenDispatcher(const Config& config, TensorParallel& tp, ExpertParallel& experts)
+      : config_(config), tp_(tp), experts_(experts) {}
+
+  /// Rows for experts, and how much each counts.
+  struct Dispatched {
+    Tensor tokens;  ///< [rows, h]
+    Tensor probs;   ///< [rows] fp32
+  };
+
+  /// The copies of this rank's tokens in the order of their experts.
+  Dispatched preprocess(const Tensor& hidden_states, const RoutingResult& routed);
+
+  /// Rows of all ranks for this rank's experts.
+  Dispatched dispatch(const Dispatched& rows);
+
+  /// The same in the order of the experts; with tensor parallelism of all of its ranks.
+  Dispatched postprocess(Dispatched rows);
+
+  /// Back to the order in which the rows arrived.
+  Tensor combine_preprocess(Tensor rows);
+
+  Tensor combine(const Tensor& rows);
+
+  /// The sum of each token's rows, in the shape of the states.
+  Tensor combine_postprocess(const Tensor& rows);
+
+  /// Rows of each of this rank's experts after postprocess().
+  [[nodiscard]] std::vector<std::int64_t> rows_of_experts() const;
+
+ private:
+  Dispatched permute(const Tensor& tokens);
+  Dispatched permute_padded(const Tensor& tokens);
+  [[nodiscard]] Tensor sorted(const Tensor& rows, bool by_expert) const;
+  [[nodiscard]] Tensor sorted_chunks(const Tensor& rows) const;
+
+  [[nodiscard]] bool is_padded() const { return experts_.capacity_factor().has_value(); }
+
+  const Config& config_;
+  TensorParallel& tp_;
+  ExpertParallel& experts_;
+  TokenCounts counts_;
+  Dims hidden_shape_;
+  RoutingResult routed_;
+  Tensor order_;  ///< reversed_local_input_permutation_mapping
+};
+
+}  // namespace highwater::megatron

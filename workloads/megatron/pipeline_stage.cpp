@@ -1,0 +1,140 @@
+#include "workloads/megatron/pipeline_stage.hpp"
+
+#include <utility>
+
+namespace highwater {
+namespace {
+
+using dist::PipelineAction;
+using dist::PipelineStep;
+using eager::Tensor;
+
+dist::PipelineJob job_of(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  return {.stages = p.pp,
+          .stage = rank_place(p).pp,
+          .micro_batches = plan.grad_accum,
+          .chunks = model_chunks(p)};
+}
+
+// config.pipeline_dtype: that of the parameters.
+DType boundary_dtype(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+    case Precision::amp_bf16:
+      return DType::bf16;
+    case Precision::fp16:
+    case Precision::amp_fp16:
+      return DType::fp16;
+    case Precision::fp32:
+      break;
+  }
+  return DType::fp32;
+}
+
+}  // namespace
+
+PipelineStage::PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy,
+                             Loader load)
+    : runtime_(runtime),
+      plan_(plan),
+      strategy_(strategy),
+      load_(std::move(load)),
+      job_(job_of(plan)),
+      group_(runtime, plan.parallel.pp, plan.parallel.backend),
+      actions_(dist::pipeline_schedule(plan.parallel.schedule, job_)),
+      units_(static_cast<std::size_t>(job_.micro_batches * job_.chunks)) {}
+
+void PipelineStage::run(int step) {
+  first_micro_batch_ = std::int64_t{step} * plan_.grad_accum;
+  for (const PipelineAction& action : actions_) {
+    act(action);
+  }
+  sent_gradient_.reset();
+}
+
+void PipelineStage::act(const PipelineAction& action) {
+  InFlight& unit = unit_of(action);
+  switch (action.step) {
+    case PipelineStep::receive_input:
+      unit.input = receive(action.micro_batch);
+      unit.input->requires_grad = true;
+      break;
+    case PipelineStep::forward:
+      forward(action);
+      break;
+    case PipelineStep::release_output:
+      release_output(unit);
+      break;
+    case PipelineStep::receive_gradient:
+      unit.gradient = receive(action.micro_batch);
+      break;
+    case PipelineStep::backward:
+      backward(action);
+      break;
+  }
+}
+
+// forward_step. Inner stages get no batch (pretrain_gpt.py: get_batch).
+void PipelineStage::forward(const PipelineAction& action) {
+  InFlight& unit = unit_of(action);
+  models::Inputs inputs;
+  const BatchParts parts = needed_parts(action.chunk);
+  if (parts.tokens || parts.labels) {
+    inputs = load_(first_micro_batch_ + action.micro_batch, parts);
+  }
+  inputs.hidden_states = unit.input;
+  inputs.chunk = action.chunk;
+  runtime_.mark_phase("forward");
+  models::Outputs outputs = strategy_.forward(std::move(inputs));
+  unit.output = is_last_chunk(action.chunk)
+                    ? eager::div(outputs.loss, static_cast<double>(plan_.grad_accum))
+                    : outputs.hidden_states;
+}
+
+void PipelineStage::release_output(InFlight& unit) {
+  unit.output->storage = runtime_.allocate(item_size(unit.output.dtype()));
+}
+
+// backward_step: the gradient of the input is sent while the variable still holds it.
+void PipelineStage::backward(const PipelineAction& action) {
+  InFlight& unit = unit_of(action);
+  runtime_.mark_phase("backward");
+  strategy_.set_gradient_sync(action.micro_batch + 1 == plan_.grad_accum);
+  strategy_.backward_stage(unit.output, unit.gradient);
+  Tensor gradient = unit.input.defined() ? unit.input->grad : Tensor{};
+  sent_gradient_ = std::move(gradient);
+  if (sent_gradient_.defined()) {
+    group_.send(sent_gradient_).wait();
+  }
+  unit = {};
+}
+
+// _communicate: torch.empty of the stages' common shape, [s, b, h] or a part of the sequence.
+Tensor PipelineStage::receive(int micro_batch) {
+  const eager::OpScope op(runtime_, "recv", 0);
+  const Parallelism& p = plan_.parallel;
+  const std::int64_t parts = std::int64_t{p.cp} * (p.sequence_parallel ? p.tp : 1);
+  const std::int64_t length = sequence_length(plan_, first_micro_batch_ + micro_batch) / parts;
+  const Tensor buffer = eager::empty(runtime_, {length, plan_.batch, shape_of(plan_.model).hidden},
+                                     boundary_dtype(plan_.precision));
+  runtime_.categorize(buffer, Category::communication);
+  group_.receive(buffer).wait();
+  return buffer;
+}
+
+bool PipelineStage::is_last_chunk(int chunk) const {
+  return job_.stage == job_.stages - 1 && chunk == job_.chunks - 1;
+}
+
+// get_batch_on_this_tp_rank: tokens and positions for the first stage, labels and the loss mask for
+// the last one.
+BatchParts PipelineStage::needed_parts(int chunk) const {
+  return {.tokens = job_.stage == 0 && chunk == 0, .labels = is_last_chunk(chunk)};
+}
+
+PipelineStage::InFlight& PipelineStage::unit_of(const PipelineAction& action) {
+  return units_[static_cast<std::size_t>(action.chunk * plan_.grad_accum + action.micro_batch)];
+}
+
+}  // namespace highwater

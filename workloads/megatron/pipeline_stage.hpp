@@ -1,0 +1,67 @@
+// One stage of a pipeline: runs the schedule's actions of a training step.
+//
+// Mirrors Megatron-Core 0.16 (core/pipeline_parallel/schedules.py, p2p_communication.py). A
+// received tensor is a block of its own and the stage's input, a leaf; its gradient is sent back.
+// An output that was sent shrinks to one element (deallocate_output_tensor,
+// deallocate_pipeline_outputs as Megatron-LM's training sets it): its graph stays, its values are
+// not needed any more.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+#include "workloads/strategy/strategy.hpp"
+
+namespace highwater {
+
+/// What of a batch a rank needs.
+struct BatchParts {
+  bool tokens = true;
+  bool labels = true;
+
+  bool operator==(const BatchParts&) const = default;
+};
+
+class PipelineStage {
+ public:
+  /// Loads `parts` of the batch of micro-batch `index`, counted over all steps.
+  using Loader = std::function<models::Inputs(std::int64_t index, BatchParts parts)>;
+
+  /// All must outlive the stage.
+  PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy, Loader load);
+
+  /// Forwards and backwards of step number `step`.
+  void run(int step);
+
+ private:
+  /// A micro-batch in one model chunk between its forward and its backward.
+  struct InFlight {
+    eager::Tensor input;     ///< undefined on the pipeline's first chunk
+    eager::Tensor output;    ///< the loss on its last one
+    eager::Tensor gradient;  ///< of the output; undefined on the last chunk
+  };
+
+  void act(const dist::PipelineAction& action);
+  void forward(const dist::PipelineAction& action);
+  void release_output(InFlight& unit);
+  void backward(const dist::PipelineAction& action);
+  [[nodiscard]] eager::Tensor receive(int micro_batch);
+  [[nodiscard]] bool is_last_chunk(int chunk) const;
+  [[nodiscard]] BatchParts needed_parts(int chunk) const;
+  InFlight& unit_of(const dist::PipelineAction& action);
+
+  eager::Runtime& runtime_;
+  const TrainingPlan& plan_;
+  Strategy& strategy_;
+  Loader load_;
+  dist::PipelineJob job_;
+  dist::ProcessGroup group_;
+  std::vector<dist::PipelineAction> actions_;
+  std::vector<InFlight> units_;         ///< by chunk and micro-batch
+  eager::Tensor sent_gradient_;         ///< the variable input_tensor_grad, until the next backward
+  std::int64_t first_micro_batch_ = 0;  ///< of the step, counted over all steps
+};
+
+}  // namespace highwater

@@ -1,0 +1,23 @@
+// Models described by JSON: a Hugging Face config.json as it is, the `model` object of a recording,
+// or the project's own flat record (README of the folder).
+//
+// Absent and null fields get the family's default of transformers 5.12. All bad fields are reported
+// in one error; impossible combinations are model_problems()'s business.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <boost/json/fwd.hpp>
+
+#include "workloads/plan/model/model_spec.hpp"
+
+namespace highwater {
+
+/// @throws InputError if the file cannot be read or parsed, or describes no covered model
+ModelSpec read_model(const std::string& path);
+
+/// `source` names the file or recording in errors and in the spec. @throws InputError
+ModelSpec model_from_json(const boost::json::value& value, std::string_view source);
+
+}  // namespace highwater

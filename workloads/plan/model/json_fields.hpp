@@ -1,0 +1,77 @@
+// Typed reading of a JSON object's fields that collects every problem instead of stopping at the
+// first: a config with three mistakes gives one error that names the three.
+//
+// Not part of the public interface: Boost.JSON stays out of the other headers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "workloads/plan/model/model_spec.hpp"
+
+namespace highwater::detail {
+
+/// One object with its path, and the list to which problems go.
+class JsonFields {
+ public:
+  JsonFields(const boost::json::object& object, std::string path,
+             std::vector<std::string>& problems)
+      : object_(&object), path_(std::move(path)), problems_(&problems) {}
+
+  /// Sets `out` from the first of `keys` that is there and not null, else leaves it.
+  template <class T, class... Keys>
+  void read(T& out, Keys... keys) {
+    for (const std::string_view key : {std::string_view(keys)...}) {
+      if (const boost::json::value* const found = find(key)) {
+        assign(out, key, *found);
+        return;
+      }
+    }
+  }
+
+  /// As read(); absence is a problem.
+  template <class T>
+  void require(T& out, std::string_view key) {
+    if (find(key) == nullptr) {
+      add_problem(key, "is missing");
+      return;
+    }
+    read(out, key);
+  }
+
+  /// The field, unless it is absent or null.
+  [[nodiscard]] const boost::json::value* find(std::string_view key) const;
+
+  /// The field as an object, if it is there; of another type: a problem.
+  std::optional<JsonFields> child(std::string_view key);
+
+  /// The field as an array, or nullptr; of another type: a problem.
+  const boost::json::array* array(std::string_view key);
+
+  /// The text of `key`, or empty; of another type: a problem.
+  std::string text(std::string_view key);
+
+  void add_problem(std::string_view key, std::string_view problem);
+
+ private:
+  void assign(std::int64_t& out, std::string_view key, const boost::json::value& value);
+  void assign(double& out, std::string_view key, const boost::json::value& value);
+  void assign(bool& out, std::string_view key, const boost::json::value& value);
+  void assign(Activation& out, std::string_view key, const boost::json::value& value);
+
+  template <class T>
+  void assign(std::optional<T>& out, std::string_view key, const boost::json::value& value) {
+    assign(out.emplace(), key, value);
+  }
+
+  const boost::json::object* object_;
+  std::string path_;
+  std::vector<std::string>* problems_;
+};
+
+}  // namespace highwater::detail

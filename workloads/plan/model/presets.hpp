@@ -1,0 +1,24 @@
+// Models by name: every published size that the reference data and the recordings use, each with
+// the place its config is from.
+//
+// Names are those of the model cards in lower case; aliases and hub ids ("facebook/opt-125m") lead
+// to the same entries, in any case.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "workloads/plan/model/model_spec.hpp"
+
+namespace highwater {
+
+/// All presets, by family and size.
+std::span<const ModelSpec> model_presets();
+
+/// The preset called `name` (a name, an alias or a hub id), or nullptr.
+const ModelSpec* find_model_preset(std::string_view name);
+
+/// As find_model_preset. @throws UsageError with the nearest names
+const ModelSpec& model_preset(std::string_view name);
+
+}  // namespace highwater

@@ -1,0 +1,148 @@
+// How a job spreads over GPUs: one struct per axis, each with the defaults of the code it imitates.
+//
+// Numbers cite the file that sets them. An axis whose size is 1 changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "workloads/plan/ddp_options.hpp"
+#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/gemini_options.hpp"
+#include "workloads/plan/megatron_options.hpp"
+#include "workloads/plan/zero_options.hpp"
+
+namespace highwater {
+
+/// How replicas of the model share their states.
+enum class DataParallel : std::uint8_t { ddp, zero1, zero2, zero3, fsdp1, fsdp2 };
+
+/// Whose tensor parallelism: where activations are split, gathered and kept.
+enum class TensorParallel : std::uint8_t { megatron, colossalai, dtensor };
+
+/// Order of forwards and backwards on a stage; naive: one micro-batch at a time.
+enum class PipelineSchedule : std::uint8_t { naive, gpipe, one_f_one_b, interleaved };
+
+/// What lives in host memory.
+enum class Offload : std::uint8_t { none, optimizer, params, both, activations };
+
+/// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
+enum class CommBackend : std::uint8_t { nccl, fake };
+
+/// Which groups give their gathered parameters back after forward (reshard_after_forward).
+enum class Reshard : std::uint8_t { always, never, but_last };
+
+/// torch.distributed.fsdp.ShardingStrategy.
+enum class ShardingStrategy : std::uint8_t { full_shard, shard_grad_op, no_shard, hybrid_shard };
+
+/// Options of FullyShardedDataParallel (FSDP1) and fully_shard (FSDP2).
+struct Fsdp {
+  std::optional<DType> param_dtype;   ///< mixed precision: of gathered parameters and compute
+  std::optional<DType> reduce_dtype;  ///< of the reduced gradients; absent: that of the gradients
+  Reshard reshard = Reshard::always;  ///< FSDP2
+  ShardingStrategy strategy = ShardingStrategy::full_shard;  ///< FSDP1
+  bool use_orig_params = true;                               ///< FSDP1
+  bool limit_all_gathers = true;                             ///< FSDP1
+  bool forward_prefetch = false;                             ///< FSDP1
+  int replicas = 1;  ///< HSDP: of the dp ranks this many copies, each sharded over the rest
+
+  bool operator==(const Fsdp&) const = default;
+};
+
+/// How a job spreads over GPUs: dp * tp * pp * cp of them.
+struct Parallelism {
+  int dp = 1;
+  DataParallel dp_kind = DataParallel::ddp;
+  int tp = 1;
+  TensorParallel tp_kind = TensorParallel::megatron;
+  bool sequence_parallel = false;  ///< norms and dropouts are split along the sequence
+  bool loss_parallel = false;      ///< DTensor: logits stay split over the vocabulary
+  int pp = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int chunks = 2;  ///< of an interleaved schedule: model chunks per rank
+  int cp = 1;      ///< context parallel: parts of each sequence
+  int ep = 1;      ///< ranks over which experts are spread, a part of dp * cp
+  Offload offload = Offload::none;
+
+  Ddp ddp;
+  Fsdp fsdp;
+  Megatron megatron;
+  Apex apex;
+  Zero zero;  ///< DeepSpeed's zero_optimization
+  Gemini gemini;
+  bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
+
+  int rank = 0;  ///< whose memory is simulated, from 0; RankPlace says where it stands
+
+  CommBackend backend = CommBackend::nccl;
+  int event_lag = 0;      ///< kernel launches by which events of other streams complete late
+  int event_queries = 0;  ///< an event is found incomplete so many times
+
+  /// GPUs of the smallest job.
+  [[nodiscard]] int gpus() const { return dp * tp * pp * cp; }
+
+  bool operator==(const Parallelism&) const = default;
+};
+
+/// Whether the model is wrapped in FullyShardedDataParallel.
+constexpr bool is_fsdp1(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::fsdp1;
+}
+
+/// Whether the model is given to fully_shard, as DTensors that keep their identity in to_empty().
+constexpr bool is_fsdp2(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::fsdp2;
+}
+
+/// Model chunks of a rank: several in an interleaved pipeline, else one.
+constexpr int model_chunks(const Parallelism& p) {
+  return p.pp > 1 && p.schedule == PipelineSchedule::interleaved ? p.chunks : 1;
+}
+
+/// A rank's coordinates on the axes of a job.
+struct RankPlace {
+  int dp = 0;
+  int tp = 0;
+  int pp = 0;
+  int cp = 0;
+
+  bool operator==(const RankPlace&) const = default;
+};
+
+/// Ranks are counted along tp first, then cp, dp and pp (Megatron-Core, parallel_state.py: order
+/// "tp-cp-ep-dp-pp").
+/// @pre 0 <= p.rank < p.gpus()
+constexpr RankPlace rank_place(const Parallelism& p) {
+  return {.dp = p.rank / (p.tp * p.cp) % p.dp,
+          .tp = p.rank % p.tp,
+          .pp = p.rank / (p.tp * p.cp * p.dp),
+          .cp = p.rank / p.tp % p.cp};
+}
+
+/// A group of ranks and this rank's number in it.
+struct GroupPlace {
+  int ranks = 1;
+  int rank = 0;
+
+  bool operator==(const GroupPlace&) const = default;
+};
+
+/// Those that sum the same gradients: context-parallel ranks count as data-parallel ones, too
+/// (parallel_state.py: get_data_parallel_group(with_context_parallel=True)).
+constexpr GroupPlace data_group(const Parallelism& p) {
+  const int ranks = p.dp * p.cp;
+  return {.ranks = ranks, .rank = p.rank / p.tp % ranks};
+}
+
+/// Neighbours among which the experts are spread (get_expert_model_parallel_group).
+/// @pre ep divides dp * cp
+constexpr GroupPlace expert_group(const Parallelism& p) {
+  return {.ranks = p.ep, .rank = data_group(p).rank % p.ep};
+}
+
+/// Those with the same experts (get_expert_data_parallel_group).
+constexpr GroupPlace expert_data_group(const Parallelism& p) {
+  return {.ranks = p.dp * p.cp / p.ep, .rank = data_group(p).rank / p.ep};
+}
+
+}  // namespace highwater

@@ -1,0 +1,24 @@
+// The order in which one rank of torch.distributed.pipelining runs its stages.
+//
+// PyTorch 2.6, torch/distributed/pipelining/schedules.py: ScheduleGPipe, Schedule1F1B,
+// ScheduleInterleaved1F1B. The actions are dist::PipelineAction's; receive_input and
+// receive_gradient fill buffers that exist since the first step, release_output is the sending,
+// which lets go of nothing. An interleaved schedule receives when the neighbour sends; here the
+// receiving stands before its use, which is the same for buffers that never go.
+#pragma once
+
+#include <vector>
+
+#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+
+namespace highwater::pipelining {
+
+/// What rank `job.stage` does in one step.
+/// @pre 0 <= job.stage < job.stages; interleaved: job.micro_batches is a multiple of
+///      max(1, micro_batches / stages), the number of rounds
+std::vector<dist::PipelineAction> schedule(PipelineSchedule schedule, const dist::PipelineJob& job);
+
+/// Whether ScheduleInterleaved1F1B takes so many micro-batches over `stages` ranks.
+bool fits_rounds(int micro_batches, int stages);
+
+}  // namespace highwater::pipelining

@@ -1,0 +1,46 @@
+// DistributedDataParallel's communication hooks.
+#include <array>
+
+#include "workloads/plan/rules/tables.hpp"
+
+namespace highwater::plan_rules {
+namespace {
+
+bool uses_power_sgd(const Ddp& ddp) {
+  return ddp.comm_hook == DdpCommHook::powersgd;
+}
+
+constexpr std::array kDdpRules{
+    Rule{[](const Facts& f) {
+           const Ddp& ddp = f.plan->parallel.ddp;
+           return !uses_power_sgd(ddp) && ddp.power_sgd != PowerSgd{};
+         },
+         "powersgd-rank and the other options of PowerSGD: give --ddp-comm-hook powersgd too"},
+    Rule{[](const Facts& f) {
+           const PowerSgd& sgd = f.plan->parallel.ddp.power_sgd;
+           return sgd.rank < 1 || sgd.start_iter < 0 || !(sgd.min_compression_rate > 0);
+         },
+         "powersgd-rank, powersgd-start-iter, powersgd-min-rate: give a rank of at least 1, 0 or "
+         "more iterations and a rate above 0"},
+    Rule{[](const Facts& f) {
+           const Ddp& ddp = f.plan->parallel.ddp;
+           const PowerSgd& sgd = ddp.power_sgd;
+           return uses_power_sgd(ddp) && (sgd.error_feedback || sgd.warm_start) &&
+                  sgd.start_iter <= 1;
+         },
+         "powersgd-start-iter: buckets change after the first iteration, so error feedback and "
+         "warm start need 2 or more (powerSGD_hook.py); give that, or both as false"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.ddp.comm_hook != DdpCommHook::none && p.backend == CommBackend::fake;
+         },
+         "ddp-comm-hook with backend fake: its collectives have no result for a hook; give nccl"},
+};
+
+}  // namespace
+
+std::span<const Rule> ddp_rules() {
+  return kDdpRules;
+}
+
+}  // namespace highwater::plan_rules

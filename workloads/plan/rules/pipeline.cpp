@@ -1,0 +1,160 @@
+// Rules of pipelines outside of Megatron-Core: torch.distributed.pipelining and a model that one
+// process spreads over its GPUs; and what the generator lacks for them.
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "workloads/plan/pipeline/schedules.hpp"
+#include "workloads/plan/rules/tables.hpp"
+
+namespace highwater::plan_rules {
+namespace {
+
+bool is_torch_pipeline(const Facts& f) {
+  return f.plan->parallel.pp > 1 && !runs_megatron(f);
+}
+
+bool has_interleaved_schedule(const Parallelism& p) {
+  return p.schedule == PipelineSchedule::interleaved;
+}
+
+bool has_stages(const Facts& f) {
+  return std::holds_alternative<LlamaConfig>(f.plan->model.config) ||
+         std::holds_alternative<Gpt2Config>(f.plan->model.config) ||
+         std::holds_alternative<PlainConfig>(f.plan->model.config);
+}
+
+bool is_naive(const Facts& f) {
+  return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
+}
+
+// Whose blocks get no mask.
+bool is_plain_llama(const Facts& f) {
+  const auto* llama = std::get_if<LlamaConfig>(&f.plan->model.config);
+  return llama != nullptr && llama->family == LlamaFamily::llama &&
+         f.plan->model_code == ModelCode::hf && f.plan->attention != Attention::eager;
+}
+
+constexpr std::array kPipelineRules{
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_torch_pipeline(f) && has_interleaved_schedule(p) && f.plan->grad_accum > 0 &&
+                  !pipelining::fits_rounds(f.plan->grad_accum, p.pp);
+         },
+         "pp-schedule interleaved: micro-batches go through {pp} stages in rounds of equal size, "
+         "as many as --grad-accum has whole times {pp}; give a --grad-accum that the number of "
+         "rounds divides"},
+    Rule{[](const Facts& f) {
+           const std::vector<std::int64_t>& seq = f.plan->seq;
+           const bool varies = std::ranges::adjacent_find(seq, std::not_equal_to<>{}) != seq.end();
+           return is_torch_pipeline(f) && varies;
+         },
+         "pp: receive buffers are made once, for one shape; give one --seq"},
+    Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
+         "use-cache with pp: stages hand on hidden states and nothing else; leave one of them out"},
+    Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->parallel.no_sync; },
+         "no-sync with pp: a stage reduces gradients in the step's last micro-batch anyway; leave "
+         "it out"},
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
+                  f.plan->parallel.ddp.static_graph;
+         },
+         "static-graph with pp: stages call DistributedDataParallel in no_sync() only, so that it "
+         "never learns the graph; leave it out"},
+    Rule{
+        [](const Facts& f) {
+          const Parallelism& p = f.plan->parallel;
+          return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
+        },
+        "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are a "
+        "view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); give "
+        "--loss-parallel too"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_naive(f) && p.dp * p.tp > 1;
+         },
+         "pp-schedule naive with dp or tp: one process drives all of its GPUs; give gpipe, 1f1b or "
+         "interleaved, or leave dp and tp out"},
+};
+
+constexpr std::array kPipelineGaps{
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && f.plan->framework != Framework::torch;
+         },
+         "pp: the simulation has the pipelines of PyTorch and of Megatron-Core; give --framework "
+         "torch or megatron, or ask 'highwater estimate'"},
+    Rule{[](const Facts& f) { return is_torch_pipeline(f) && !has_stages(f); },
+         "pp: the simulation splits GPT-2, LLaMA-like models and torchtitan's into stages, others "
+         "only with --model-code megatron; give one of these, leave it out, or ask 'highwater "
+         "estimate'"},
+    Rule{[](const Facts& f) { return is_naive(f) && !is_plain_llama(f); },
+         "pp-schedule naive: the simulation spreads LLaMA models of transformers over GPUs, "
+         "with SDPA; give one of them, or gpipe, 1f1b or interleaved"},
+    Rule{[](const Facts& f) {
+           const TrainingPlan& plan = *f.plan;
+           return is_naive(f) && (plan.grad_clip || plan.loss.kind != LossKind::hf ||
+                                  plan.checkpoint.kind != CheckpointKind::none);
+         },
+         "pp-schedule naive with grad-clip, checkpoint or a loss outside of the model: not "
+         "supported yet by the simulation; leave them out"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_torch_pipeline(f) && p.dp > 1 && !is_ddp(p) && !is_fsdp2(p);
+         },
+         "pp with dp-kind fsdp1, zero1, zero2 or zero3: a stage of PyTorch 2.6 knows "
+         "DistributedDataParallel and fully_shard only; give dp-kind ddp or fsdp2"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_torch_pipeline(f) && is_fsdp2(p) && p.fsdp.replicas > 1;
+         },
+         "dp-replicate with pp: not supported yet by the simulation; leave one of them out"},
+    Rule{
+        [](const Facts& f) {
+          const Ddp& ddp = f.plan->parallel.ddp;
+          return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
+                 (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
+        },
+        "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; leave "
+        "them out"},
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
+                  !has_plain_names(*f.plan);
+         },
+         "pp with tp: the simulation cuts stages of torchtitan's models only; give --model-code "
+         "torchtitan, or megatron"},
+    Rule{[](const Facts& f) {
+           return is_torch_pipeline(f) && f.plan->parallel.offload != Offload::none;
+         },
+         "offload with pp: not supported yet by the simulation; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const Precision precision = f.plan->precision;
+           return is_torch_pipeline(f) &&
+                  (precision == Precision::amp_bf16 || precision == Precision::amp_fp16);
+         },
+         "precision {precision} with pp: a schedule's step would run forward and backward under "
+         "autocast, which the simulation does not know; give fp32 or bf16"},
+    Rule{[](const Facts& f) { return is_torch_pipeline(f) && !f.plan->training; },
+         "eval with pp: not supported yet by the simulation; leave one of them out"},
+    Rule{[](const Facts& f) {
+           const TrainingPlan& plan = *f.plan;
+           return is_torch_pipeline(f) &&
+                  (plan.lora.rank > 0 || plan.optimizer.in_backward || plan.attention_mask ||
+                   plan.keep_logits || plan.loss.kind == LossKind::fused ||
+                   plan.loss.kind == LossKind::chunked || plan.init == ModelInit::pretrained_half);
+         },
+         "pp with lora, optimizer-in-backward, attention-mask, keep-logits, a fused or chunked "
+         "loss or init pretrained-half: not supported yet by the simulation; leave one of them "
+         "out"},
+};
+
+}  // namespace
+
+std::span<const Rule> pipeline_rules() {
+  return kPipelineRules;
+}
+
+std::span<const Rule> pipeline_gaps() {
+  return kPipelineGaps;
+}
+
+}  // namespace highwater::plan_rules

@@ -1,0 +1,131 @@
+// What follows from a plan without running it: the rules it breaks (plan_rules/ has them by
+// subject), what the generator lacks for it, and small questions that several readers ask.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+namespace {
+
+using plan_rules::Facts;
+using plan_rules::Rule;
+
+std::int64_t longest_sequence(const TrainingPlan& plan) {
+  return plan.seq.empty() ? 0 : *std::ranges::max_element(plan.seq);
+}
+
+std::string_view precision_word(Precision precision) {
+  constexpr std::array<std::string_view, 5> kWords{"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16"};
+  return kWords[static_cast<std::size_t>(precision)];
+}
+
+std::string_view attention_word(Attention attention) {
+  constexpr std::array<std::string_view, 6> kWords{"eager",          "sdpa",      "sdpa-flash",
+                                                   "sdpa-efficient", "sdpa-math", "sdpa-cudnn"};
+  return kWords[static_cast<std::size_t>(attention)];
+}
+
+std::string fill_in(std::string_view message, const Facts& f) {
+  const TrainingPlan& plan = *f.plan;
+  return fmt::format(
+      fmt::runtime(message), fmt::arg("batch", plan.batch), fmt::arg("seq", f.longest),
+      fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
+      fmt::arg("n", plan.checkpoint.n), fmt::arg("model", plan.model.name),
+      fmt::arg("family", family_name(plan.model)), fmt::arg("layers", f.shape.layers),
+      fmt::arg("positions", f.shape.max_positions.value_or(0)),
+      fmt::arg("head_dim", f.shape.head_dim), fmt::arg("heads", f.shape.heads),
+      fmt::arg("experts", f.shape.experts), fmt::arg("dp", plan.parallel.dp),
+      fmt::arg("replicas", plan.parallel.fsdp.replicas), fmt::arg("tp", plan.parallel.tp),
+      fmt::arg("pp", plan.parallel.pp), fmt::arg("ep", plan.parallel.ep),
+      fmt::arg("cp", plan.parallel.cp), fmt::arg("gpu", plan.gpu.name),
+      fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
+      fmt::arg("precision", precision_word(plan.precision)),
+      fmt::arg("attention", attention_word(plan.attention)));
+}
+
+void check(std::span<const Rule> rules, const Facts& facts, std::vector<std::string>& problems) {
+  for (const Rule& rule : rules) {
+    if (rule.is_broken(facts)) {
+      problems.push_back(fill_in(rule.message, facts));
+    }
+  }
+}
+
+void append(std::vector<std::string> more, std::vector<std::string>& problems) {
+  std::ranges::move(more, std::back_inserter(problems));
+}
+
+}  // namespace
+
+std::vector<std::string> plan_problems(const TrainingPlan& plan) {
+  std::vector<std::string> problems = model_problems(plan.model);
+  // A shape that makes no sense would only breed errors that follow from it.
+  const bool model_is_sound = problems.empty();
+  const Facts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
+                    longest_sequence(plan)};
+  const auto* llama = std::get_if<LlamaConfig>(&plan.model.config);
+  if (model_is_sound && plan.model_code == ModelCode::torchtitan && llama != nullptr) {
+    append(to_plain_problems(*llama), problems);
+  }
+  check(plan_rules::range_rules(), facts, problems);
+  if (model_is_sound) {
+    check(plan_rules::model_rules(), facts, problems);
+  }
+  check(plan_rules::attention_rules(), facts, problems);
+  check(plan_rules::checkpoint_rules(), facts, problems);
+  check(plan_rules::optimizer_rules(), facts, problems);
+  check(plan_rules::loss_and_lora_rules(), facts, problems);
+  check(plan_rules::megatron_rules(), facts, problems);
+  check(plan_rules::parallel_rules(), facts, problems);
+  check(plan_rules::ddp_rules(), facts, problems);
+  check(plan_rules::pipeline_rules(), facts, problems);
+  check(plan_rules::dtensor_rules(), facts, problems);
+  check(plan_rules::fsdp_rules(), facts, problems);
+  check(plan_rules::fsdp1_rules(), facts, problems);
+  check(plan_rules::gemini_rules(), facts, problems);
+  check(plan_rules::offload_rules(), facts, problems);
+  if (plan_rules::sizes_are_sound(plan.parallel)) {
+    check(plan_rules::mixture_rules(), facts, problems);
+  }
+  return problems;
+}
+
+std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
+  std::vector<std::string> gaps;
+  const Facts facts{&plan, ModelShape{}, longest_sequence(plan)};
+  check(plan_rules::gap_rules(), facts, gaps);
+  check(plan_rules::pipeline_gaps(), facts, gaps);
+  return gaps;
+}
+
+bool uses_deepspeed(const TrainingPlan& plan) {
+  const DataParallel kind = plan.parallel.dp_kind;
+  const bool is_zero =
+      kind == DataParallel::zero1 || kind == DataParallel::zero2 || kind == DataParallel::zero3;
+  return is_zero && plan.parallel.dp > 1 && plan.model_code != ModelCode::megatron &&
+         plan.framework != Framework::colossalai_gemini;
+}
+
+bool has_plain_names(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::torchtitan ||
+         std::holds_alternative<PlainConfig>(plan.model.config);
+}
+
+bool supports_sdpa(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::torchtitan || plan_rules::has_sdpa(plan.model.config);
+}
+
+std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index) {
+  const auto count = static_cast<std::int64_t>(plan.seq.size());
+  return plan.seq[static_cast<std::size_t>(index % count)];
+}
+
+}  // namespace highwater

@@ -1,0 +1,93 @@
+#include "workloads/plan/rules/rule.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <variant>
+
+namespace highwater::plan_rules {
+namespace {
+
+DType compute_dtype(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return DType::fp32;
+    case Precision::bf16:
+    case Precision::amp_bf16:
+      return DType::bf16;
+    case Precision::fp16:
+    case Precision::amp_fp16:
+      return DType::fp16;
+  }
+  return DType::fp32;
+}
+
+int release_part(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool is_a_size(int size) {
+  return size >= 1 && size <= kMostGpus;
+}
+
+}  // namespace
+
+DType compute_dtype(const Facts& f) {
+  const Parallelism& p = f.plan->parallel;
+  const DType own = compute_dtype(f.plan->precision);
+  return is_sharded(p) && own == DType::fp32 ? p.fsdp.param_dtype.value_or(own) : own;
+}
+
+bool has_sdpa(const ModelConfig& config) {
+  return !std::holds_alternative<BloomConfig>(config) &&
+         !std::holds_alternative<GptNeoConfig>(config) &&
+         !std::holds_alternative<CodegenConfig>(config) &&
+         !std::holds_alternative<GptJConfig>(config) && !std::holds_alternative<T5Config>(config);
+}
+
+bool is_attention(const Facts& f, Attention attention) {
+  return f.plan->attention == attention;
+}
+
+bool is_any(OptimizerKind kind, std::initializer_list<OptimizerKind> kinds) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+bool is_before(std::string_view text, int major, int minor) {
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const int at_minor = dot < text.size() ? release_part(text.substr(dot + 1)) : 0;
+  return std::pair(release_part(text.substr(0, dot)), at_minor) < std::pair(major, minor);
+}
+
+bool torch_is_before(const Facts& f, int major, int minor) {
+  return is_before(f.plan->versions.torch, major, minor);
+}
+
+bool is_ddp(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::ddp;
+}
+
+bool runs_megatron(const Facts& f) {
+  return f.plan->model_code == ModelCode::megatron;
+}
+
+bool is_gemini(const Facts& f) {
+  return f.plan->framework == Framework::colossalai_gemini;
+}
+
+bool is_sharded(const Parallelism& p) {
+  return p.dp > 1 && (p.dp_kind == DataParallel::fsdp1 || p.dp_kind == DataParallel::fsdp2);
+}
+
+bool is_dtensor_parallel(const Parallelism& p) {
+  return p.tp > 1 && p.tp_kind == TensorParallel::dtensor;
+}
+
+bool sizes_are_sound(const Parallelism& p) {
+  return is_a_size(p.dp) && is_a_size(p.tp) && is_a_size(p.pp) && is_a_size(p.cp) &&
+         is_a_size(p.ep) && is_a_size(p.chunks);
+}
+
+}  // namespace highwater::plan_rules

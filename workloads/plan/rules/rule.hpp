@@ -1,0 +1,65 @@
+// One rule about a plan, and the questions that several rules ask.
+//
+// A rule says when PyTorch 2.6, transformers 5.12 or another modelled release would refuse the
+// combination, or when one option makes another meaningless. Rules see the plan only through Facts.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater::plan_rules {
+
+/// A plan and what several rules ask of it.
+struct Facts {
+  const TrainingPlan* plan;
+  ModelShape shape;
+  std::int64_t longest = 0;  ///< tokens of the longest sequence
+};
+
+/// One row: when it is broken, and what to say and do. The message can name facts in braces.
+struct Rule {
+  bool (*is_broken)(const Facts& f);
+  std::string_view message;
+};
+
+/// Ranks of a job above which no axis can be meant.
+inline constexpr int kMostGpus = 1 << 20;
+
+/// The dtype that attention and matmuls compute in; FSDP's own mixed precision included, which
+/// gathers parameters in another type.
+DType compute_dtype(const Facts& f);
+
+/// False for classes that have no SDPA path in transformers 5 (_supports_sdpa is false).
+bool has_sdpa(const ModelConfig& config);
+
+bool is_attention(const Facts& f, Attention attention);
+
+bool is_any(OptimizerKind kind, std::initializer_list<OptimizerKind> kinds);
+
+/// Whether the release `text`, "2.6", is older than `major`.`minor`.
+bool is_before(std::string_view text, int major, int minor);
+
+bool torch_is_before(const Facts& f, int major, int minor);
+
+/// DistributedDataParallel over more than one rank.
+bool is_ddp(const Parallelism& p);
+
+/// Megatron-Core's model code.
+bool runs_megatron(const Facts& f);
+
+/// ColossalAI's Gemini.
+bool is_gemini(const Facts& f);
+
+/// Either FSDP, over more than one rank.
+bool is_sharded(const Parallelism& p);
+
+/// Tensor parallelism by DTensors, over more than one rank.
+bool is_dtensor_parallel(const Parallelism& p);
+
+/// Every axis has from 1 to kMostGpus ranks or parts: quotients and products make sense.
+bool sizes_are_sound(const Parallelism& p);
+
+}  // namespace highwater::plan_rules

@@ -1,0 +1,174 @@
+// A training plan: every axis of a run in one plain struct, one member per axis.
+//
+// Axes are independent; the rules that cross them are rows of tables (plan_rules/). The
+// generator and the closed forms both read this struct and share nothing else.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traces/units.hpp"
+#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/gpu.hpp"
+#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/parallelism.hpp"
+
+namespace highwater {
+
+/// Whose Python code runs: transformers' classes, torchtitan's (DESIGN: family `plain`) or
+/// Megatron-Core's.
+enum class ModelCode : std::uint8_t { hf, torchtitan, megatron };
+
+/// Whose training loop, optimizer and defaults.
+enum class Framework : std::uint8_t { torch, deepspeed, megatron, nemo, colossalai_gemini };
+
+/// The dtype the model is made in, or fp32 with autocast (amp_*).
+enum class Precision : std::uint8_t { fp32, bf16, fp16, amp_bf16, amp_fp16 };
+
+/// Which attention runs; `sdpa` is PyTorch's own choice by dtype, mask and GPU.
+enum class Attention : std::uint8_t {
+  eager,
+  sdpa,
+  sdpa_flash,
+  sdpa_efficient,
+  sdpa_math,
+  sdpa_cudnn
+};
+
+enum class CheckpointKind : std::uint8_t {
+  none,
+  full,                ///< every block
+  every_n,             ///< block i where i mod n = n-1
+  selective_op,        ///< per operator: outputs of matmuls and attention are kept
+  selective_attention  ///< only the core attention is recomputed (Megatron's "selective")
+};
+
+struct Checkpoint {
+  CheckpointKind kind = CheckpointKind::none;
+  int n = 1;               ///< of every_n
+  bool reentrant = false;  ///< use_reentrant=True
+};
+
+enum class OptimizerKind : std::uint8_t {
+  none,
+  sgd,
+  sgd_momentum,
+  adam,
+  adamw,
+  rmsprop,
+  adagrad,
+  adafactor,
+  adamw_8bit
+};
+
+/// torch's choices; `standard` is what torch picks when neither flag is given.
+enum class OptimizerImpl : std::uint8_t { standard, foreach, fused, loop };
+
+struct Optimizer {
+  OptimizerKind kind = OptimizerKind::adamw;
+  OptimizerImpl impl = OptimizerImpl::standard;
+  int param_groups = 1;         ///< 2: norms and biases in a group of their own
+  bool master_weights = false;  ///< fp32 copies of low-precision parameters
+  bool in_backward = false;     ///< each parameter is updated when its gradient is ready
+};
+
+enum class LossKind : std::uint8_t {
+  hf,       ///< labels given to the model: transformers' own loss of the version profile
+  shift,    ///< cross entropy outside, logits sliced and made contiguous (the older HF way)
+  flat,     ///< cross entropy outside, without the shift
+  chunked,  ///< head and cross entropy over `chunks` parts of the sequence (torchtune)
+  fused     ///< head and loss in one function, no logits kept (Liger)
+};
+
+struct Loss {
+  LossKind kind = LossKind::hf;
+  int chunks = 8;  ///< of chunked
+};
+
+/// How the model gets onto the device.
+enum class ModelInit : std::uint8_t {
+  device,          ///< built under `with torch.device("cuda")`
+  cpu,             ///< built on the host, then .to("cuda")
+  meta,            ///< built on meta, then to_empty("cuda")
+  pretrained_half  ///< built in fp32 on the host, .to("cuda"), then .half() or .bfloat16()
+};
+
+enum class ZeroGradAt : std::uint8_t { start, end };
+
+/// How batches arrive: copied from the host, or made on the device.
+enum class DataSource : std::uint8_t { to, device };
+
+/// How a mixture's tokens are spread. Real routing depends on data; these do not.
+enum class Experts : std::uint8_t {
+  eager,      ///< transformers' loop over experts, tokens spread evenly
+  even,       ///< the recordings' loop with equal shares
+  batched_mm  ///< weights gathered per token
+};
+
+struct Lora {
+  int rank = 0;  ///< 0: no LoRA
+  double dropout = 0.0;
+  std::vector<std::string> targets;  ///< module name endings; empty: PEFT's default of the family
+};
+
+/// Versions whose behaviour the generator imitates.
+struct Versions {
+  std::string torch = "2.6";
+  std::string transformers = "5.12";
+};
+
+struct TrainingPlan {
+  ModelSpec model;
+  ModelCode model_code = ModelCode::hf;
+  Framework framework = Framework::torch;
+  std::int64_t batch = 1;               ///< sequences per micro-batch
+  std::vector<std::int64_t> seq{1024};  ///< tokens per sequence, one per micro-batch, repeated
+  int steps = 3;
+  int grad_accum = 1;
+  Precision precision = Precision::fp32;
+  Attention attention = Attention::sdpa;
+  Checkpoint checkpoint;
+  Optimizer optimizer;
+  std::optional<double> grad_clip;
+  bool set_to_none = true;
+  ZeroGradAt zero_grad_at = ZeroGradAt::end;
+  Loss loss;
+  bool keep_logits = false;       ///< the output object lives until the next forward has returned
+  bool use_cache = false;         ///< keys and values are returned by the model
+  bool attention_mask = false;    ///< a [batch, seq] mask is given to the model
+  std::optional<double> dropout;  ///< overrides the model's own probabilities
+  bool training = true;           ///< false: forward only, without gradients
+  DataSource data = DataSource::to;
+  ModelInit init = ModelInit::device;
+  Experts experts = Experts::eager;
+  Lora lora;
+  bool empty_cache_every_step = false;
+  Parallelism parallel;
+  Gpu gpu = default_gpu();
+  Versions versions;
+};
+
+/// Everything that is wrong with `plan`, one sentence each with the remedy; empty if it can run.
+std::vector<std::string> plan_problems(const TrainingPlan& plan);
+
+/// What of `plan` the generator cannot do yet, one sentence each; closed forms may still apply.
+std::vector<std::string> generator_gaps(const TrainingPlan& plan);
+
+/// Whether DeepSpeed's engine trains: ZeRO of data-parallel ranks, unless the framework brings its
+/// own.
+bool uses_deepspeed(const TrainingPlan& plan);
+
+/// Whether the decoder's modules are named and called as torchtitan's are (tok_embeddings, wq,
+/// ...).
+bool has_plain_names(const TrainingPlan& plan);
+
+/// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
+/// run eager when no attention is asked for.
+bool supports_sdpa(const TrainingPlan& plan);
+
+/// Tokens per sequence of micro-batch `index` (counted over all steps).
+std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index);
+
+}  // namespace highwater

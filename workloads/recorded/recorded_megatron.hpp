@@ -1,0 +1,13 @@
+// Recordings of Megatron-Core, whose recorder (tools/rig/megatron_record.py) has a vocabulary of
+// its own: one level of fields, with sizes instead of a model's configuration.
+#pragma once
+
+#include "workloads/json/json_field.hpp"
+#include "workloads/recorded/recorded_case.hpp"
+
+namespace highwater::recorded {
+
+/// @pre `root`'s case has dist.kind megatron. @throws Unsupported
+TrainingPlan read_megatron_plan(const RecordedField& root, const RecordedCase& recorded);
+
+}  // namespace highwater::recorded

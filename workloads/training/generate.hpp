@@ -1,0 +1,41 @@
+// A training plan becomes the request trace that real PyTorch would emit.
+#pragma once
+
+#include <vector>
+
+#include "traces/request_trace.hpp"
+#include "workloads/eager/host_memory.hpp"
+#include "workloads/graph/graph_recording.hpp"
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+
+/// Runs `plan` symbolically and returns every request to the allocator, with markers for step and
+/// phase (init, data, forward, loss, backward, clip, optimizer, zero_grad), the operator and module
+/// path of each block as its stack, and its category: `gradient` is what becomes a .grad, from
+/// birth; gradients of activations are `temporary`; all that autograd saves or an output holds is
+/// `activation`.
+/// @throws InputError if plan_problems(plan) or generator_gaps(plan) is not empty (all in one
+/// message).
+RequestTrace generate(const TrainingPlan& plan);
+
+/// A plan's requests and the host memory that it offloads to.
+struct GeneratedRun {
+  RequestTrace trace;
+  HostAccount host;
+  std::vector<std::int64_t> pinned_blocks;  ///< sizes asked of the driver, in order
+};
+
+/// The same as generate(), with the host memory.
+GeneratedRun generate_run(const TrainingPlan& plan);
+
+/// A plan's requests with the operators that made and used each block (graph/compute_graph.hpp).
+struct GeneratedGraph {
+  RequestTrace trace;
+  GraphRecording recording;
+};
+
+/// The same as generate(), with a record of all operators.
+GeneratedGraph generate_with_graph(const TrainingPlan& plan);
+
+}  // namespace highwater

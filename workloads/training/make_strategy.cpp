@@ -1,0 +1,83 @@
+#include "workloads/colossalai/gemini_strategy.hpp"
+#include "workloads/deepspeed/engine.hpp"
+#include "workloads/distributed/ddp/ddp.hpp"
+#include "workloads/distributed/fsdp1/fully_sharded_data_parallel.hpp"
+#include "workloads/distributed/fsdp2/fsdp_tensor_parallel.hpp"
+#include "workloads/distributed/fsdp2/fully_shard.hpp"
+#include "workloads/megatron/nemo_strategy.hpp"
+#include "workloads/megatron/strategy.hpp"
+#include "workloads/pipelining/wrapped_stages.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/strategy/strategy.hpp"
+#include "workloads/training/torch_strategy.hpp"
+
+namespace highwater {
+namespace {
+
+// Stages that DDP, fully_shard or parallelize_module are applied to, one after the other.
+bool wraps_stages(const Parallelism& p) {
+  return p.pp > 1 && !pipelining::is_naive(p) && p.dp * p.tp > 1;
+}
+
+std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& plan,
+                              bool is_first = true) {
+  if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
+    return std::make_unique<dist::FsdpTensorParallel>(model, plan, is_first);
+  }
+  if (plan.parallel.tp > 1) {
+    return std::make_unique<dist::TensorParallel>(model, plan, is_first);
+  }
+  if (is_fsdp2(plan.parallel)) {
+    return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
+  }
+  if (is_fsdp1(plan.parallel)) {
+    return std::make_unique<dist::FullyShardedDataParallel>(model, plan.parallel);
+  }
+  if (plan.parallel.dp > 1) {
+    return std::make_unique<dist::DistributedDataParallel>(model, plan.parallel);
+  }
+  return std::make_unique<BareModel>(model);
+}
+
+bool shards_meta(const TrainingPlan& plan) {
+  const bool wraps_meta = plan.parallel.tp > 1 || is_fsdp2(plan.parallel);
+  return wraps_meta && plan.init == ModelInit::meta;
+}
+
+std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const TrainingPlan& plan) {
+  if (!wraps_stages(plan.parallel)) {
+    return wrap(model, plan);
+  }
+  return std::make_unique<pipelining::WrappedStages>(
+      model, [&plan](models::LanguageModel& part, bool is_first) {
+        if (plan.init != ModelInit::device && !shards_meta(plan)) {
+          nn::move_to_cuda(part);
+        }
+        return wrap(part, plan, is_first);
+      });
+}
+
+}  // namespace
+
+bool brings_model_to_device(const TrainingPlan& plan) {
+  const bool is_megatron = plan.model_code == ModelCode::megatron;
+  return shards_meta(plan) || (!is_megatron && wraps_stages(plan.parallel));
+}
+
+std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
+  if (plan.framework == Framework::colossalai_gemini) {
+    return std::make_unique<dist::GeminiStrategy>(model, plan, plan.parallel.gemini);
+  }
+  if (plan.framework == Framework::nemo) {
+    return std::make_unique<megatron::NemoStrategy>(model, plan);
+  }
+  if (plan.model_code == ModelCode::megatron) {
+    return std::make_unique<megatron::MegatronStrategy>(model, plan);
+  }
+  if (uses_deepspeed(plan)) {
+    return std::make_unique<deepspeed::Engine>(model, plan);
+  }
+  return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));
+}
+
+}  // namespace highwater

@@ -1,0 +1,64 @@
+#include "workloads/training/outside_memory.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace highwater {
+namespace {
+
+using namespace literals;
+
+/// Major and minor of "2.6.0+cu124"; what cannot be read counts as the newest.
+std::pair<int, int> major_minor(std::string_view version) {
+  std::pair<int, int> result{99, 0};
+  const char* const end = version.data() + version.size();
+  const auto [after, error] = std::from_chars(version.data(), end, result.first);
+  if (error == std::errc{} && after != end && *after == '.') {
+    std::from_chars(after + 1, end, result.second);
+  }
+  return result;
+}
+
+/// A context's size and the measurement that tells it.
+struct Context {
+  Bytes bytes;
+  std::string_view source;
+};
+
+Context context_of(const Gpu& gpu, std::string_view torch_version) {
+  constexpr std::pair<int, int> kLazyLoading{1, 13};  // default with CUDA 11.7
+  if (major_minor(torch_version) < kLazyLoading) {
+    return {1343_MiB,
+            "all kernels loaded at start, as before torch 1.13: 1343 MiB measured after the first "
+            "tensor (Hugging Face documentation, model training anatomy)"};
+  }
+  if (gpu.major == 8 && gpu.minor == 9) {
+    return {426_MiB, "measured on an RTX 6000 Ada with torch 2.10 and CUDA 13.0: 426 MiB"};
+  }
+  if (gpu.major < 8) {
+    return {Bytes{287047680},
+            "kernels loaded when first used: 287,047,680 bytes measured "
+            "(github.com/pytorch/pytorch/pull/86509); no figure for this architecture"};
+  }
+  return {500_MiB,
+          "kernels loaded when first used: 300 to 500 MiB reported on A100 class GPUs, the upper "
+          "end taken; grows with the kernels used"};
+}
+
+}  // namespace
+
+Bytes OutsideMemory::total() const {
+  Bytes sum = context;
+  for (const dist::Communicator& communicator : communicators) {
+    sum += communicator.memory;
+  }
+  return sum;
+}
+
+OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version,
+                             const Parallelism& parallel) {
+  const Context context = context_of(gpu, torch_version);
+  return {context.bytes, context.source, dist::communicators(parallel)};
+}
+
+}  // namespace highwater

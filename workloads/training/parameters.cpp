@@ -1,0 +1,65 @@
+#include "workloads/training/parameters.hpp"
+
+#include "workloads/models/language_model.hpp"
+#include "workloads/nn/lora.hpp"
+
+namespace highwater {
+
+namespace {
+
+ParameterRole role_of(const nn::NamedTensor& parameter) {
+  const bool is_matrix = parameter.tensor.dim() == 2;
+  switch (parameter.layer) {
+    case nn::LayerKind::embedding:
+      return ParameterRole::embedding;
+    case nn::LayerKind::linear:
+      return is_matrix ? ParameterRole::linear_weight : ParameterRole::bias;
+    case nn::LayerKind::conv1d:
+      return is_matrix ? ParameterRole::conv1d_weight : ParameterRole::bias;
+    case nn::LayerKind::norm:
+      return ParameterRole::norm;
+    case nn::LayerKind::other:
+      return ParameterRole::other;
+  }
+  return ParameterRole::other;
+}
+
+/// Visits the parameters of the plan's model, built on the host, where nothing is allocated.
+template <class Visitor>
+void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
+  eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
+  nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
+  const auto model = models::build_model(context);
+  if (plan.lora.rank > 0) {
+    nn::apply_lora(*model);
+  }
+  for (const auto& parameter : nn::named_parameters(*model)) {
+    visit(parameter);
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> model_parameters(const ModelSpec& spec) {
+  TrainingPlan plan;
+  plan.model = spec;
+  std::vector<ParameterInfo> parameters;
+  visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
+    const auto& sizes = parameter.tensor.sizes();
+    parameters.push_back({parameter.name,
+                          {sizes.begin(), sizes.end()},
+                          parameter.tensor.numel(),
+                          role_of(parameter)});
+  });
+  return parameters;
+}
+
+std::int64_t trainable_elements(const TrainingPlan& plan) {
+  std::int64_t elements = 0;
+  visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
+    elements += parameter.tensor.requires_grad() ? parameter.tensor.numel() : 0;
+  });
+  return elements;
+}
+
+}  // namespace highwater

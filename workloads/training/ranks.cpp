@@ -1,0 +1,254 @@
+#include "workloads/training/ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+#include "workloads/plan/pipeline/schedules.hpp"
+#include "workloads/plan/pipeline/stage_layers.hpp"
+#include "workloads/training/parameters.hpp"
+
+namespace highwater {
+namespace {
+
+/// Coordinates along one axis that are alike.
+struct AxisClass {
+  int first = 0;
+  std::int64_t count = 0;
+  std::string what;
+  std::int64_t share = 0;
+};
+
+/// What a pipeline stage holds and does.
+struct StageSignature {
+  std::vector<std::int64_t> layers;
+  bool is_first = false;
+  bool is_last = false;
+  std::vector<dist::PipelineAction> actions;
+
+  bool operator==(const StageSignature&) const = default;
+};
+
+// Megatron-Core and PyTorch split and schedule in ways of their own.
+std::vector<std::int64_t> layers_of(const TrainingPlan& plan, int stage) {
+  const Parallelism& p = plan.parallel;
+  const std::int64_t layers = shape_of(plan.model).layers;
+  std::vector<std::int64_t> counts;
+  if (plan.model_code == ModelCode::megatron) {
+    for (const auto& range : dist::stage_layers(layers, p.pp, stage, model_chunks(p))) {
+      counts.push_back(range.count);
+    }
+  } else {
+    for (const auto& part : pipelining::parts_of_stage(layers, p.pp, stage, model_chunks(p))) {
+      counts.push_back(part.layers);
+    }
+  }
+  return counts;
+}
+
+StageSignature stage_signature(const TrainingPlan& plan, int stage) {
+  const Parallelism& p = plan.parallel;
+  const dist::PipelineJob job{
+      .stages = p.pp, .stage = stage, .micro_batches = plan.grad_accum, .chunks = model_chunks(p)};
+  return {.layers = layers_of(plan, stage),
+          .is_first = stage == 0,
+          .is_last = stage == p.pp - 1,
+          .actions = plan.model_code == ModelCode::megatron
+                         ? dist::pipeline_schedule(p.schedule, job)
+                         : pipelining::schedule(p.schedule, job)};
+}
+
+std::string stage_words(const Parallelism& p, int stage) {
+  return fmt::format("stage {} of {}{}", stage, p.pp,
+                     stage == 0          ? ", with the embedding"
+                     : stage == p.pp - 1 ? ", with the head"
+                                         : "");
+}
+
+std::vector<AxisClass> stage_classes(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  if (p.pp == 1) {
+    return {{.count = 1}};
+  }
+  std::vector<AxisClass> classes;
+  std::vector<StageSignature> signatures;
+  for (int stage = 0; stage < p.pp; ++stage) {
+    StageSignature signature = stage_signature(plan, stage);
+    const auto found = std::ranges::find(signatures, signature);
+    if (found != signatures.end()) {
+      ++classes[static_cast<std::size_t>(found - signatures.begin())].count;
+    } else {
+      signatures.push_back(std::move(signature));
+      classes.push_back({.first = stage, .count = 1, .what = stage_words(p, stage)});
+    }
+  }
+  return classes;
+}
+
+// torch.chunk: every rank but the last ones gets the rounded-up share.
+std::int64_t rows_of(std::int64_t rows, int ranks, int rank) {
+  const std::int64_t share = (rows + ranks - 1) / ranks;
+  return std::clamp<std::int64_t>(rows - share * rank, 0, share);
+}
+
+// Elements of the parameters that this rank's part of the flat list touches, as whole tensors:
+// ZeRO-1 and ZeRO-2 keep gradients of those.
+std::int64_t touched_by_partition(const std::vector<ParameterInfo>& parameters, int ranks,
+                                  int rank) {
+  std::int64_t total = 0;
+  for (const ParameterInfo& parameter : parameters) {
+    total += parameter.elements;
+  }
+  const std::int64_t share = (total + ranks - 1) / ranks;
+  const std::int64_t begin = share * rank;
+  std::int64_t offset = 0;
+  std::int64_t touched = 0;
+  for (const ParameterInfo& parameter : parameters) {
+    const bool overlaps = offset < begin + share && offset + parameter.elements > begin;
+    touched += overlaps ? parameter.elements : 0;
+    offset += parameter.elements;
+  }
+  return touched;
+}
+
+/// Numbers that tell the shards of one axis apart.
+using ShardSignature = std::vector<std::int64_t>;
+
+class Shards {
+ public:
+  explicit Shards(const TrainingPlan& plan) : plan_(plan) {
+    const Parallelism& p = plan.parallel;
+    if (p.dp * p.cp > 1 && p.dp_kind != DataParallel::ddp) {
+      parameters_ = model_parameters(plan.model);
+      for (const ParameterInfo& parameter : parameters_) {
+        first_sizes_.insert(parameter.sizes.empty() ? 1 : parameter.sizes.front());
+      }
+    }
+  }
+
+  /// Of place `rank` among dp * cp.
+  [[nodiscard]] ShardSignature of(int rank) const {
+    ShardSignature signature = states(rank);
+    const Parallelism& p = plan_.parallel;
+    const bool attends_in_a_ring = p.megatron.cp_kind == ContextParallel::ring;
+    signature.push_back(attends_in_a_ring ? rank % p.cp : 0);
+    signature.push_back(p.megatron.moe_imbalance > 1 && rank % p.ep == 0 ? 1 : 0);
+    return signature;
+  }
+
+ private:
+  [[nodiscard]] ShardSignature states(int rank) const {
+    const Parallelism& p = plan_.parallel;
+    switch (p.dp_kind) {
+      case DataParallel::fsdp2:
+        return rows(p.dp / p.fsdp.replicas, rank % (p.dp / p.fsdp.replicas));
+      case DataParallel::zero1:
+      case DataParallel::zero2:
+        return {touched_by_partition(parameters_, p.dp * p.cp, rank)};
+      case DataParallel::zero3:
+        return {rank == p.dp * p.cp - 1 ? 1 : 0};  // partitions are padded; the last one's tail is
+      case DataParallel::ddp:
+      case DataParallel::fsdp1:
+        return {};
+    }
+    return {};
+  }
+
+  [[nodiscard]] ShardSignature rows(int ranks, int rank) const {
+    ShardSignature signature;
+    for (const std::int64_t size : first_sizes_) {
+      signature.push_back(rows_of(size, ranks, rank));
+    }
+    return signature;
+  }
+
+  const TrainingPlan& plan_;
+  std::vector<ParameterInfo> parameters_;
+  std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
+};
+
+std::string shard_words(const Parallelism& p, int rank) {
+  std::vector<std::string> words;
+  if (p.dp_kind != DataParallel::ddp) {
+    words.push_back(fmt::format("shard {} of {}", rank, p.dp * p.cp));
+  }
+  if (p.cp > 1 && p.megatron.cp_kind == ContextParallel::ring) {
+    words.push_back(fmt::format("part {} of {} of each sequence", rank % p.cp, p.cp));
+  }
+  if (p.megatron.moe_imbalance > 1) {
+    words.emplace_back(rank % p.ep == 0 ? "with the busiest experts" : "with other experts");
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::vector<AxisClass> shard_classes(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  const Shards shards(plan);
+  std::vector<AxisClass> classes;
+  std::vector<ShardSignature> signatures;
+  for (int rank = 0; rank < p.dp * p.cp; ++rank) {
+    ShardSignature signature = shards.of(rank);
+    const auto found = std::ranges::find(signatures, signature);
+    if (found != signatures.end()) {
+      ++classes[static_cast<std::size_t>(found - signatures.begin())].count;
+    } else {
+      classes.push_back(
+          {.first = rank,
+           .count = 1,
+           .what = shard_words(p, rank),
+           .share = std::accumulate(signature.begin(), signature.end(), std::int64_t{0})});
+      signatures.push_back(std::move(signature));
+    }
+  }
+  if (classes.size() == 1) {
+    classes.front().what.clear();
+  }
+  return classes;
+}
+
+std::string joined(const std::string& a, const std::string& b) {
+  return a.empty() || b.empty() ? a + b : a + ", " + b;
+}
+
+}  // namespace
+
+std::vector<RankClass> rank_classes(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  const std::vector<AxisClass> shards = shard_classes(plan);
+  std::vector<RankClass> classes;
+  for (const AxisClass& stage : stage_classes(plan)) {
+    for (const AxisClass& shard : shards) {
+      const int rank = (stage.first * p.dp * p.cp + shard.first) * p.tp;
+      const std::int64_t ranks = stage.count * shard.count * p.tp;
+      classes.push_back(
+          {.rank = rank,
+           .ranks = ranks,
+           .place = {.dp = shard.first / p.cp, .pp = stage.first, .cp = shard.first % p.cp},
+           .share = shard.share,
+           .what = joined(stage.what, shard.what)});
+    }
+  }
+  std::ranges::sort(classes, {}, &RankClass::rank);
+  return classes;
+}
+
+std::vector<RankClass> representative_ranks(const std::vector<RankClass>& classes) {
+  std::vector<RankClass> chosen;
+  for (auto begin = classes.begin(); begin != classes.end();) {
+    const auto end = std::find_if(begin, classes.end(), [&](const RankClass& other) {
+      return other.place.pp != begin->place.pp;
+    });
+    const auto largest = std::ranges::max_element(begin, end, {}, &RankClass::share);
+    std::set<int> kept{begin->rank, std::prev(end)->rank, largest->rank};
+    std::copy_if(begin, end, std::back_inserter(chosen),
+                 [&](const RankClass& each) { return kept.contains(each.rank); });
+    begin = end;
+  }
+  return chosen;
+}
+
+}  // namespace highwater

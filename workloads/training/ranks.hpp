@@ -1,0 +1,34 @@
+// Which ranks of a job are alike.
+//
+// Ranks differ by what they hold and by what they are given to do: a pipeline stage has its layers,
+// its buffers and its number of micro-batches in flight; a shard of parameters whose rows do not
+// divide is smaller on the last ranks. Ranks with the same signature make the same requests, so one
+// of each class stands for all of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+
+/// Ranks that make the same requests.
+struct RankClass {
+  int rank = 0;            ///< the first of them
+  std::int64_t ranks = 0;  ///< how many
+  RankPlace place;         ///< of the first
+  std::int64_t share = 0;  ///< elements that tell shards apart by size; larger takes more memory
+  std::string what;  ///< "stage 0 of 4, with the embedding", "shard 7 of 8"; "" if all are alike
+};
+
+/// All classes of the job, in order of their first rank. Every rank is in exactly one.
+/// @pre plan_problems(plan) is empty
+std::vector<RankClass> rank_classes(const TrainingPlan& plan);
+
+/// Of each pipeline stage the first, the last and the largest shard: the extremes, where shards
+/// differ in hundreds of ways.
+std::vector<RankClass> representative_ranks(const std::vector<RankClass>& classes);
+
+}  // namespace highwater

@@ -1,0 +1,61 @@
+#include "workloads/training/torch_strategy.hpp"
+
+#include "workloads/optim/parameter_groups.hpp"
+
+namespace highwater {
+namespace {
+
+using eager::Tensor;
+
+bool scales_gradients(const TrainingPlan& plan) {
+  return plan.precision == Precision::amp_fp16 && plan.optimizer.kind != OptimizerKind::none;
+}
+
+}  // namespace
+
+TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
+                             std::unique_ptr<Wrapper> wrapper)
+    : plan_(plan),
+      wrapper_(std::move(wrapper)),
+      optimizer_(runtime, plan.optimizer, wrapper_->parameter_groups(plan.optimizer.param_groups),
+                 wrapper_->resharding()) {
+  if (scales_gradients(plan)) {
+    scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
+  }
+}
+
+void TorchStrategy::backward(const Tensor& loss) {
+  if (!scaler_) {
+    return eager::backward(loss);
+  }
+  const Tensor scaled =
+      scaler_->scale(loss);  // the caller's temporary outlives the root's gradient
+  eager::backward(scaled);
+}
+
+void TorchStrategy::backward_chunk(int chunk, bool is_last, const Tensor& output,
+                                   const Tensor& gradient) {
+  wrapper_->stage_backward(chunk, is_last, [&] { backward_stage(output, gradient); });
+}
+
+void TorchStrategy::clip_gradients() {
+  if (scaler_) {
+    scaler_->unscale();
+  }
+  wrapper_->clip_gradients();
+}
+
+void TorchStrategy::step() {
+  if (scaler_) {
+    scaler_->step(optimizer_);
+    scaler_->update();
+  } else {
+    optimizer_.step();
+  }
+}
+
+void TorchStrategy::zero_grad() {
+  optimizer_.zero_grad(plan_.set_to_none);
+}
+
+}  // namespace highwater
