@@ -1,4 +1,4 @@
-// Recordings of Megatron-Core, whose recorder (tools/rig/megatron_record.py) has a vocabulary of
+// Recordings of Megatron-Core, whose recorder (tools/python/frameworks/record_megatron.py) has a vocabulary of
 // its own: one level of fields, with sizes instead of a model's configuration.
 #pragma once
 

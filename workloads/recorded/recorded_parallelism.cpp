@@ -274,7 +274,7 @@ constexpr std::array<std::pair<std::string_view, PipelineSchedule>, 4> kPipeline
     {"interleaved", PipelineSchedule::interleaved},
 }};
 
-/// tools/rig/record_pipeline.py
+/// tools/python/frameworks/record_pipeline.py
 void read_pipeline(const Field& dist, Parallelism& parallel) {
   require_known(dist, kPipelineFields);
   parallel.pp = dist.at("pp").small_count();

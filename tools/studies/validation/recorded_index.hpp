@@ -1,4 +1,4 @@
-// index.json of a folder of recordings, as tools/record/measure writes it: which half of them a
+// index.json of a folder of recordings, as tools/python/measure writes it: which half of them a
 // model may be tuned with. Held-out cases are only reported.
 #pragma once
 

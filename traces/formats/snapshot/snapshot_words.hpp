@@ -5,7 +5,7 @@
 // release that wrote it are told.
 // Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp
 // and torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are
-// this project's own (tools/record/python).
+// this project's own (tools/python/recorder).
 #pragma once
 
 #include <array>

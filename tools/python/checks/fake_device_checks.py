@@ -1,6 +1,6 @@
 """Checks that were written for another fake device, run with a real PyTorch on these libraries.
 
-rig_checks.py LIBRARIES [RIG] [--python PYTHON] [--only NAME,...] [--output FOLDER]
+fake_device_checks.py LIBRARIES [RIG] [--python PYTHON] [--only NAME,...] [--output FOLDER]
 
 LIBRARIES: folder with cuda12/ and cuda13/. RIG: folder with checks/ and src/fakecuda.py. Without the rig, or a PyTorch
 for CUDA in PYTHON, the run is skipped (exit status 4). "self" is for PyTorch 2.6, transformers are needed by it and by

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records training under DeepSpeed's engine, as tools/record/measure does for PyTorch's own wrappers.
+"""Records training under DeepSpeed's engine, as tools/python/measure does for PyTorch's own wrappers.
 
   record_deepspeed.py record --cases cases.json --out DIR [options of measure record]
 
@@ -21,7 +21,7 @@ import sys
 import types
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measure import models, optimizers, process_group  # noqa: E402
 from measure.case_fields import sequence_lengths  # noqa: E402
 from measure.command import record_main  # noqa: E402

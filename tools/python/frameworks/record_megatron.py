@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records Megatron-Core's GPTModel with its DDP and optimizers on the fake device.
 
-  megatron_record.py record --cases cases.json --out DIR [options of tools/record/measure record]
+  record_megatron.py record --cases cases.json --out DIR [options of tools/python/measure record]
 
 Output has the format of measure's (X.json, X.pickle.xz), whose recorder does the work. A case:
   id, layers, hidden, heads, kv_heads, ffn, vocab, seq, batch, grad_accum, steps
@@ -16,7 +16,7 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measure.command import record_main  # noqa: E402
 from measure.process_group import start_group  # noqa: E402
 

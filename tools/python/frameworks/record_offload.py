@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records training with PyTorch's own offloading to host memory, as tools/record/measure does without.
+"""Records training with PyTorch's own offloading to host memory, as tools/python/measure does without.
 
   record_offload.py record --cases cases.json --out DIR [options of measure record]
 
@@ -18,7 +18,7 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measure import wrappers  # noqa: E402
 from measure.case_fields import DEFAULTS  # noqa: E402
 from measure.command import record_main  # noqa: E402

@@ -1,4 +1,4 @@
-"""The examples of tools/record/examples and ways to end a script, run under the recorder with a real PyTorch.
+"""The examples of tools/python/examples and ways to end a script, run under the recorder with a real PyTorch.
 
 examples_test.py LIBRARIES [--python PYTHON] [--only NAME,...]
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-EXAMPLES = ROOT / "tools" / "record" / "examples"
+EXAMPLES = ROOT / "tools" / "python" / "examples"
 SKIPPED = 4
 LAUNCHER = ["-m", "torch.distributed.run", "--nproc-per-node", "8"]
 DISTRIBUTED = {"HIGHWATER_RECORD_WORLD_SIZE": "8", "WORLD_SIZE": "8", "RANK": "0", "LOCAL_RANK": "0",
@@ -51,7 +51,7 @@ def run(arguments, name, folder):
     """The events of the status file."""
     python_arguments, settings, _ = RUNS[name]
     environment = {
-        **os.environ, "PYTHONPATH": str(ROOT / "tools/record/python"), "PYTHONDONTWRITEBYTECODE": "1",
+        **os.environ, "PYTHONPATH": str(ROOT / "tools/python/recorder"), "PYTHONDONTWRITEBYTECODE": "1",
         "HF_HUB_OFFLINE": "1", "HIGHWATER_RECORD_STATUS": str(folder / "status"),
         "HIGHWATER_RECORD_OUTPUT": str(folder / "run.pickle"),
         "HIGHWATER_RECORD_LIBRARIES": str(arguments.libraries.resolve()), **settings,

@@ -1,4 +1,4 @@
-"""tools/record/measure as far as it goes without torch: cases, halves, selection, index, batches, the command line."""
+"""tools/python/measure as far as it goes without torch: cases, halves, selection, index, batches, the command line."""
 import contextlib
 import importlib.util
 import io
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tools" / "record"))
+sys.path.insert(0, str(ROOT / "tools" / "python"))
 
 from measure import batch, bundle, case_fields, command, halves, history, index, matrix, presets  # noqa: E402
 from measure.covering import covering  # noqa: E402

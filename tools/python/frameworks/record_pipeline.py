@@ -3,7 +3,7 @@
 
   record_pipeline.py record --cases cases.json --out DIR [options of measure record]
 
-A case is one of tools/record/measure; its "dist" is
+A case is one of tools/python/measure; its "dist" is
   {"kind": "pp", "pp": N, "rank": R, "schedule": "gpipe" | "1f1b" | "interleaved", "chunks": C,
    "data": "ddp" | "fsdp2", "dp": D, "tp": T, and what measure knows for these kinds}
 and its "grad_accum" the number of micro-batches of "batch" sequences each. Ranks are counted along tp, then dp, then pp
@@ -17,7 +17,7 @@ import copy
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "record"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from measure import models, optimizers  # noqa: E402
 from measure.case_fields import sequence_lengths  # noqa: E402
 from measure.command import record_main  # noqa: E402

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "record" / "python"
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "recorder"
 SKIPPED = 4
 MULTIPROCESSORS = {"NVIDIA A100-SXM4-80GB": 108, "NVIDIA H100 80GB HBM3": 132, "Tesla V100-SXM2-16GB": 80}
 

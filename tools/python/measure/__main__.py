@@ -1,4 +1,4 @@
-"""python3 tools/record/measure COMMAND: see command.py."""
+"""python3 tools/python/measure COMMAND, or python3 -m measure COMMAND in tools/python: see command.py."""
 
 import sys
 from pathlib import Path

@@ -11,7 +11,7 @@ import textwrap
 import types
 import unittest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "record" / "python"
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "recorder"
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
