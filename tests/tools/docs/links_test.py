@@ -63,7 +63,7 @@ def alternatives(path):
             for other in alternatives(path[:match.start()] + word + path[match.end():])]
 
 
-PLACEHOLDER = re.compile(r"(^|/)[A-Z](\.|/|$)")  # as in recorded/X.json
+PLACEHOLDER = re.compile(r"(^|/)([A-Z]|NAME\w*)(\.|/|$)")  # as in recorded/X.json
 
 
 def exists(path):
