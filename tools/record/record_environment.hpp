@@ -18,9 +18,9 @@ using Environment = std::map<std::string, std::string>;
 /// This process's own environment.
 Environment current_environment();
 
-/// `base` with what the fake device (tools/record/fakecuda) and the recorder (tools/python/recorder)
-/// read, and without what would hide the device. `files` is where both were unpacked; the recorder
-/// appends what happens to `status`.
+/// `base` with what the fake device (tools/record/fakecuda) and the recorder
+/// (tools/python/recorder) read, and without what would hide the device. `files` is where both were
+/// unpacked; the recorder appends what happens to `status`.
 Environment record_environment(const RecordRequest& request, const std::filesystem::path& files,
                                const std::filesystem::path& status, Environment base);
 
