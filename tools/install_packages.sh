@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build ccache
+  g++ cmake ninja-build ccache python3
   libboost1.81-dev libboost-program-options1.81-dev libboost-json1.81-dev
   libboost-iostreams1.81-dev libfmt-dev
   catch2 clang-format-14

@@ -4,8 +4,8 @@
 #
 # defines the target highwater_workloads_nn from every source in workloads/nn. LINK names the rooms
 # that it may include, directly or through them, and libraries (Boost::json). The rooms and their
-# links are written to rooms.txt in the build folder for tools/check_rooms.py, on which every room
-# depends: a wrong include fails the build with its line.
+# links are written to rooms.txt in the build folder for check_rooms.py (tools/python/checks), on
+# which every room depends: a wrong include fails the build with its line.
 #
 # A room compiles as one translation unit with a shared precompiled header: nine tenths of a
 # source's compile time were the standard library's and Boost's headers. -DHIGHWATER_UNITY=OFF
@@ -88,7 +88,7 @@ function(highwater_write_rooms)
   list(JOIN rooms "\n" text)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/rooms.txt CONTENT "${text}\n" @ONLY)
   add_custom_command(TARGET highwater_check_rooms
-    COMMAND ${SYSTEM_PYTHON} ${PROJECT_SOURCE_DIR}/tools/check_rooms.py
+    COMMAND ${SYSTEM_PYTHON} ${PROJECT_SOURCE_DIR}/tools/python/checks/check_rooms.py
             ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/rooms.txt
     COMMENT "Checking that includes follow the links between rooms"
     VERBATIM)

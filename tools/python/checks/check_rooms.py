@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that includes follow the rooms: tools/check_rooms.py SOURCE_DIR ROOMS_FILE
+"""Checks that includes follow the rooms: tools/python/checks/check_rooms.py SOURCE_DIR ROOMS_FILE
 
 ROOMS_FILE has a line per room, written by CMake: "workloads/nn: workloads/eager ...", the rooms that
 it links. A source may include headers of its own room and of the rooms that it links, directly or
