@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 
 #include <catch2/catch.hpp>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "allocator/caching_allocator.hpp"
-#include "allocator/invariants.hpp"
+#include "tests/support/model_and_oracle.hpp"
 #include "tests/support/oracle/naive_allocator.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/program_runner.hpp"
@@ -120,83 +116,11 @@ constexpr std::array kProfiles{
             .version = "2.11"},
 };
 
-using ModelRunner = Runner<CachingAllocator>;
-using OracleRunner = Runner<oracle::NaiveAllocator>;
-
-/// "WHAT: model ..., oracle ..." for the first element that differs.
-template <class Range>
-std::optional<std::string> difference(std::string_view what, const Range& model,
-                                      const Range& oracle) {
-  const auto [m, o] = std::ranges::mismatch(model, oracle);
-  if (m == model.end() && o == oracle.end()) {
-    return std::nullopt;
-  }
-  const auto text = [](const Range& range, auto it) -> std::string {
-    if (it == range.end()) {
-      return "nothing";
-    }
-    if constexpr (std::is_same_v<typename Range::value_type, std::string>) {
-      return *it;
-    } else {
-      return to_string(*it);
-    }
-  };
-  return fmt::format("{}: model {}, oracle {}", what, text(model, m), text(oracle, o));
-}
-
-std::optional<std::string> broken_invariant(const ModelRunner& model) {
-  const auto findings =
-      check_invariants(model.allocator().memory_map(), model.allocator().statistics());
-  return findings.empty() ? std::nullopt : std::optional(findings.front());
-}
-
-std::optional<std::string> final_difference(const ModelRunner& model, const OracleRunner& oracle) {
-  if (auto found = difference("decisions", model.decisions(), oracle.decisions())) {
-    return found;
-  }
-  if (auto found = difference("statistics", lines_of_statistics(model.allocator().statistics()),
-                              lines_of_statistics(oracle.allocator().statistics()))) {
-    return found;
-  }
-  return difference("map", lines_of_map(model.allocator().memory_map()),
-                    lines_of_map(oracle.allocator().memory_map()));
-}
-
-/// What is wrong when model and oracle run `program`, nothing when all is well.
-std::optional<std::string> problem_of(const Program& program) {
-  ModelRunner model(program);
-  OracleRunner oracle(program);
-  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    const StepResult by_model = model.step(program.instructions[i]);
-    const StepResult by_oracle = oracle.step(program.instructions[i]);
-    if (by_model != by_oracle) {
-      return fmt::format("operation {}: model {}, oracle {}", i, to_string(by_model),
-                         to_string(by_oracle));
-    }
-    if (model.device().used() != oracle.device().used()) {
-      return fmt::format("operation {}: the devices are not equally full", i);
-    }
-    if (i % kInvariantsEvery == 0 || i + 1 == program.instructions.size()) {
-      if (auto broken = broken_invariant(model)) {
-        return fmt::format("operation {}: {}", i, *broken);
-      }
-    }
-  }
-  return final_difference(model, oracle);
-}
-
-std::string report(const Profile& profile, std::uint64_t seed, const Program& program) {
-  const Program shortest =
-      shrink(program, [](const Program& shorter) { return problem_of(shorter).has_value(); });
-  return fmt::format("profile {}, seed {}: {}\n{}", profile.name, seed,
-                     problem_of(shortest).value_or("gone"), to_trace(shortest));
-}
-
 TEST_CASE("properties: model and oracle agree on random programs", "[allocator][property]") {
   for (const Profile& profile : kProfiles) {
     for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
       const Program program = generate(profile, seed, kLength);
-      if (problem_of(program)) {
+      if (problem_of(program, kInvariantsEvery)) {
         FAIL_CHECK(report(profile, seed, program));
         break;
       }
@@ -222,8 +146,8 @@ TEST_CASE("properties: oversize release looks below an expandable candidate",
                           Free{2},
                           Free{3},
                           Alloc{4, mebibytes(25), stream}};
-  CHECK(problem_of(program) == std::nullopt);
-  OracleRunner oracle(program);
+  CHECK(problem_of(program, 1) == std::nullopt);
+  Runner<oracle::NaiveAllocator> oracle(program);
   for (const Instruction& instruction : program.instructions) {
     oracle.step(instruction);
   }

@@ -22,7 +22,7 @@ StreamId stream_id(int stream) {
 }  // namespace
 
 AllocatorUnderTest::AllocatorUnderTest(const Setup& setup)
-    : device_({setup.capacity, AddressPolicy::never_reuse}),
+    : device_({setup.capacity, AddressPolicy::never_reuse}, setup.fault),
       allocator_(device_, parse_settings(setup.conf, version_preset(setup.torch)),
                  version_preset(setup.torch)) {
   if (setup.fraction) {

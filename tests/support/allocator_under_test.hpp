@@ -13,7 +13,7 @@
 #include <string>
 
 #include "allocator/caching_allocator.hpp"
-#include "allocator/simulated_device.hpp"
+#include "tests/support/failing_device.hpp"
 
 namespace highwater {
 
@@ -24,6 +24,7 @@ class AllocatorUnderTest {
     std::optional<Bytes> capacity;
     std::optional<double> fraction;
     std::string torch = "2.6";
+    std::optional<DeviceFault> fault;
   };
 
   AllocatorUnderTest() : AllocatorUnderTest(Setup{}) {}
@@ -48,7 +49,7 @@ class AllocatorUnderTest {
   [[nodiscard]] std::string name_of(BlockId block) const;
   void check() const;
 
-  SimulatedDevice device_;
+  FailingDevice device_;
   CachingAllocator allocator_;
   std::map<std::string, BlockId> names_;
 };

@@ -155,6 +155,11 @@ std::string to_trace(const Program& program) {
   if (program.addresses == AddressPolicy::lowest_fit) {
     text += "addr reuse\n";
   }
+  if (program.fault) {
+    text += fmt::format("# {} calls of {} fail, from the {}. on\n", program.fault->count,
+                        program.fault->call == DeviceCall::map ? "map" : "allocate",
+                        program.fault->first);
+  }
   for (const Instruction& instruction : program.instructions) {
     text += line_of(instruction) + "\n";
   }

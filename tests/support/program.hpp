@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "tests/support/failing_device.hpp"
 #include "traces/ids.hpp"
 #include "traces/request_trace.hpp"
 #include "traces/units.hpp"
@@ -70,6 +71,7 @@ struct Program {
   Bytes capacity;
   std::optional<double> fraction;
   AddressPolicy addresses = AddressPolicy::never_reuse;
+  std::optional<DeviceFault> fault;
   std::vector<Instruction> instructions;
 };
 

@@ -12,7 +12,7 @@
 #include "allocator/caching_allocator.hpp"
 #include "allocator/decision.hpp"
 #include "allocator/settings/version.hpp"
-#include "allocator/simulated_device.hpp"
+#include "tests/support/failing_device.hpp"
 #include "tests/support/program.hpp"
 
 namespace highwater::program {
@@ -86,7 +86,7 @@ class Runner : private DecisionListener {
  public:
   explicit Runner(const Program& program)
       : version_(version_preset(program.version)),
-        device_({program.capacity, program.addresses}),
+        device_({program.capacity, program.addresses}, program.fault),
         allocator_(device_, parse_settings(program.conf, version_), version_) {
     allocator_.set_listener(this);
     if (program.fraction) {
@@ -100,7 +100,7 @@ class Runner : private DecisionListener {
 
   [[nodiscard]] const Allocator& allocator() const { return allocator_; }
 
-  [[nodiscard]] const SimulatedDevice& device() const { return device_; }
+  [[nodiscard]] const FailingDevice& device() const { return device_; }
 
   /// All decisions so far.
   [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
@@ -179,7 +179,7 @@ class Runner : private DecisionListener {
   }
 
   const VersionPreset& version_;
-  SimulatedDevice device_;
+  FailingDevice device_;
   Allocator allocator_;
   std::map<std::uint32_t, Handle> live_;
   std::vector<Decision> decisions_;
