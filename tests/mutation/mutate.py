@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Mutates allocator/ and says which mutants no test notices; see README.md beside it."""
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+import tomllib
+
+sys.dont_write_bytecode = True
+import mutants as cpp  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+FOLDER = "allocator"
+VECTORS = "tests/data/conformance"
+MOST_MEMORY = 4 << 30
+
+
+def main():
+    options = parse_options()
+    scratch = pathlib.Path(options.scratch).resolve()
+    if scratch.is_relative_to(ROOT):
+        sys.exit(f"--scratch {scratch}: inside the repository; name a folder outside it")
+    found = build_all(scratch)
+    judges = [Judge(name, command, scratch) for name, command in judge_commands(scratch)]
+    results = Results(scratch / "results.json", options.fresh)
+    wanted = select(found, options, results)
+    deadline = time.monotonic() + 60 * options.minutes
+    for i, mutant in enumerate(wanted):
+        if time.monotonic() > deadline:
+            print(f"\nStopped after {options.minutes} minutes; the same command goes on.")
+            break
+        print(f"\r{i + 1}/{len(wanted)} {mutant.file}:{mutant.line}", end="  ", flush=True)
+        results.add(mutant, verdict(mutant, judges))
+    print()
+    sys.exit(report([m for m in found if is_wanted(m, options)], results))
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", default=[], metavar="FILE",
+                        help="mutants of this file, such as allocator/free.cpp; may be repeated")
+    parser.add_argument("--sample", type=int, metavar="N", help="only N of the mutants, by chance")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the sample (1)")
+    parser.add_argument("--minutes", type=float, default=60, metavar="M",
+                        help="stop after so long (60); the next run goes on from there")
+    parser.add_argument("--again", action="store_true",
+                        help="run the mutants again that survived: after a test was added")
+    parser.add_argument("--fresh", action="store_true", help="forget the verdicts of earlier runs")
+    parser.add_argument("--scratch", default="/tmp/highwater-mutation", metavar="DIR",
+                        help="build folder and verdicts (/tmp/highwater-mutation)")
+    return parser.parse_args()
+
+
+# The build: one program with all mutants in it.
+
+def build_all(scratch):
+    tree = link_tree(scratch)
+    dropped = {}
+    while True:
+        found = write_sources(tree, dropped)
+        errors, messages = compile_errors(scratch)
+        if not messages:
+            break
+        if all(lines <= dropped.get(file, set()) for file, lines in errors.items()):
+            sys.exit(f"{messages}\nThe mutated tree in {tree} does not build; see mutants.py")
+        for file, lines in errors.items():
+            dropped.setdefault(file, set()).update(lines)
+    count = sum(len(lines) for lines in dropped.values())
+    print(f"{len(found)} mutants; {count} lines without, since they would not compile")
+    return found
+
+
+def link_tree(scratch):
+    """A source tree that is this one but for the folder that is mutated."""
+    tree = scratch / "tree"
+    tree.mkdir(parents=True, exist_ok=True)
+    for entry in ROOT.iterdir():
+        link = tree / entry.name
+        if entry.name not in (FOLDER, "build", ".git") and not link.is_symlink():
+            link.symlink_to(entry)
+    return tree
+
+
+def write_sources(tree, dropped):
+    found = []
+    for path in sorted((ROOT / FOLDER).rglob("*")):
+        name = str(path.relative_to(ROOT))
+        if path.suffix in (".cpp", ".hpp"):
+            mutants, text = cpp.mutants_of(name, path.read_text(), len(found) + 1,
+                                           frozenset(dropped.get(name, ())))
+            found += mutants
+            write_if_changed(tree / name, '#include "tests/mutation/switch.hpp"\n#line 1\n' + text)
+        elif path.is_file():
+            write_if_changed(tree / name, path.read_text())
+    return found
+
+
+def write_if_changed(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def compile_errors(scratch):
+    """The lines of mutated files that do not compile, by file, and the end of the messages."""
+    build = scratch / "build"
+    if not (build / "build.ninja").exists():
+        run(["cmake", "-S", scratch / "tree", "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
+             "-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS -fmax-errors=0"])
+    made = subprocess.run(
+        ["cmake", "--build", build, "-j1", "--", "-k", "0", "allocator_test", "conformance_vectors"],
+        capture_output=True, text=True)
+    if made.returncode == 0:
+        return {}, ""
+    errors = {}
+    pattern = rf"{re.escape(str(scratch / 'tree'))}/({FOLDER}/[\w/]+\.[ch]pp):(\d+):\d+:   required|" \
+              rf"({FOLDER}/[\w/]+\.[ch]pp):(\d+):\d+: error"
+    for match in re.finditer(pattern, made.stdout):
+        file, line = (match[1], match[2]) if match[1] else (match[3], match[4])
+        errors.setdefault(file, set()).add(int(line))
+    return errors, made.stdout[-4000:] + made.stderr
+
+
+def run(command):
+    made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode != 0:
+        sys.exit(made.stdout[-4000:] + made.stderr)
+
+
+# The judges: programs that fail when they notice a mutant.
+
+def judge_commands(scratch):
+    tests = scratch / "build/tests/allocator/allocator_test"
+    vectors = scratch / "build/tests/mutation/conformance_vectors"
+    folders = [ROOT / VECTORS, "2.6"]
+    for folder in sorted((ROOT / VECTORS / "releases").iterdir()):
+        folders += [folder, folder.name]
+    return [("tests", [tests, "~[property]", "--abort"]),
+            ("vectors", [vectors, *folders]),
+            ("properties", [tests, "[property]", "--abort"])]
+
+
+class Judge:
+    """Runs once without a mutant: to see that it passes, how long it takes and what it reaches."""
+
+    def __init__(self, name, command, scratch):
+        self.name, self.command, self.seconds = name, [str(part) for part in command], 60
+        reached = scratch / f"reached_{name}.txt"
+        begin = time.monotonic()
+        if self.fails({"HIGHWATER_REACHED": str(reached)}):
+            sys.exit(f"{' '.join(self.command)}: fails without any mutant")
+        self.seconds = int(3 * (time.monotonic() - begin)) + 2
+        self.reached = {int(line) for line in reached.read_text().split()}
+        print(f"{name}: {len(self.reached)} mutants reached, limit {self.seconds} s")
+
+    def notices(self, mutant):
+        return mutant.number in self.reached and \
+            self.fails({"HIGHWATER_MUTANT": str(mutant.number)})
+
+    def fails(self, environment):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        done = subprocess.run(self.command, env=os.environ | environment, preexec_fn=limit,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return done.returncode != 0
+
+
+def verdict(mutant, judges):
+    for judge in judges:
+        if judge.notices(mutant):
+            return judge.name
+    return "survived" if any(mutant.number in judge.reached for judge in judges) else "not reached"
+
+
+# Verdicts, kept between runs.
+
+LEFT = ("survived", "not reached")
+
+
+class Results:
+    def __init__(self, path, fresh):
+        self.path = path
+        self.verdicts = {}
+        if path.exists() and not fresh:
+            self.verdicts = {tuple(key): told for key, told in json.loads(path.read_text())}
+
+    def add(self, mutant, told):
+        self.verdicts[mutant.key] = told
+        self.path.write_text(json.dumps(list(self.verdicts.items())))
+
+    def of(self, mutant):
+        return self.verdicts.get(mutant.key)
+
+
+def is_wanted(mutant, options):
+    return not options.only or mutant.file in options.only
+
+
+def select(found, options, results):
+    known = equivalents()
+    wanted = [m for m in found if is_wanted(m, options) and m.key not in known and
+              (results.of(m) is None or (options.again and results.of(m) in LEFT))]
+    if options.sample is not None and options.sample < len(wanted):
+        chosen = set(random.Random(options.seed).sample(range(len(wanted)), options.sample))
+        wanted = [m for i, m in enumerate(wanted) if i in chosen]
+    return wanted
+
+
+def equivalents():
+    """(file, before, after) of the mutants that equivalent.toml explains."""
+    entries = tomllib.loads((HERE / "equivalent.toml").read_text())
+    return {(entry["file"], entry["before"], after): entry["reason"]
+            for entry in entries.get("equivalent", []) for after in entry["after"]}
+
+
+def report(found, results):
+    """Prints the survivors; 1 when there is one that is not explained."""
+    known = equivalents()
+    told = {m.key: results.of(m) for m in found if results.of(m) and m.key not in known}
+    survivors = [m for m in found if told.get(m.key) in LEFT]
+    for mutant in survivors:
+        print(f"{mutant.file}:{mutant.line}: {mutant.before} -> {mutant.after}"
+              f"{'  (not reached)' if told[mutant.key] == 'not reached' else ''}")
+    explained = sum(m.key in known for m in found)
+    unknown = len(found) - explained - sum(m.key in told for m in found)
+    print(f"{len(found)} mutants: {len(found) - explained - unknown - len(survivors)} noticed, "
+          f"{len(survivors)} survived, {explained} explained in equivalent.toml, {unknown} not run")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    main()
