@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import mutants as cpp  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+ROOT = HERE.parents[2]
 FOLDER = "allocator"
 VECTORS = "tests/data/conformance"
 MOST_MEMORY = 4 << 30
@@ -96,7 +96,7 @@ def write_sources(tree, dropped):
             mutants, text = cpp.mutants_of(name, path.read_text(), len(found) + 1,
                                            frozenset(dropped.get(name, ())))
             found += mutants
-            write_if_changed(tree / name, '#include "tests/mutation/switch.hpp"\n#line 1\n' + text)
+            write_if_changed(tree / name, '#include <switch.hpp>\n#line 1\n' + text)
         elif path.is_file():
             write_if_changed(tree / name, path.read_text())
     return found
@@ -113,7 +113,7 @@ def compile_errors(scratch):
     build = scratch / "build"
     if not (build / "build.ninja").exists():
         run(["cmake", "-S", scratch / "tree", "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
-             "-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS -fmax-errors=0"])
+             f"-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS -I{HERE}"])
     made = subprocess.run(
         ["cmake", "--build", build, "-j1", "--", "-k", "0", "allocator_test", "conformance_vectors"],
         capture_output=True, text=True)
@@ -138,7 +138,7 @@ def run(command):
 
 def judge_commands(scratch):
     tests = scratch / "build/tests/allocator/allocator_test"
-    vectors = scratch / "build/tests/mutation/conformance_vectors"
+    vectors = scratch / "build/tests/allocator/conformance_vectors"
     folders = [ROOT / VECTORS, "2.6"]
     for folder in sorted((ROOT / VECTORS / "releases").iterdir()):
         folders += [folder, folder.name]
