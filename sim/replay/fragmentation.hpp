@@ -1,4 +1,4 @@
-// Fragmentation in numbers, each with one definition (sim/README.md has the drawings).
+// Fragmentation in numbers, each with one definition (tools/docs/definitions.md draws them).
 #pragma once
 
 #include "allocator/memory_map.hpp"
