@@ -479,4 +479,14 @@ TraceDiff diff_traces(const ComparedTrace& first, const ComparedTrace& second,
   return Comparison(first, second, options).run();
 }
 
+std::string phase_label(const PhaseDiff& phase) {
+  if (!phase.step) {
+    return phase.phase;
+  }
+  const bool repeats =
+      phase.phase == "data" || phase.phase == "forward" || phase.phase == "backward";
+  return fmt::format("step {} {}{}", *phase.step, phase.phase,
+                     repeats || phase.occurrence != 0 ? fmt::format(" {}", phase.occurrence) : "");
+}
+
 }  // namespace highwater

@@ -119,4 +119,7 @@ struct DiffOptions {
 TraceDiff diff_traces(const ComparedTrace& first, const ComparedTrace& second,
                       const DiffOptions& options = {});
 
+/// "step 1 forward 0", "init".
+std::string phase_label(const PhaseDiff& phase);
+
 }  // namespace highwater

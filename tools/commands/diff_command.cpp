@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/commands/diff_request.hpp"
 #include "tools/files/input.hpp"
-#include "tools/options/diff_request.hpp"
 #include "tools/reports/diff_report.hpp"
 #include "tools/reports/peak_diff_report.hpp"
 #include "tools/studies/validation/recorded_run.hpp"

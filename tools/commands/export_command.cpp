@@ -9,6 +9,8 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/files/trace_output.hpp"
+#include "tools/options/memory_options.hpp"
+#include "tools/options/subject_options.hpp"
 #include "tools/reports/export_csv.hpp"
 #include "tools/reports/export_perfetto.hpp"
 #include "tools/reports/replay_report.hpp"

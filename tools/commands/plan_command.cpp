@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/options/plan_options.hpp"
 #include "tools/reports/llmem_tables.hpp"
 #include "tools/reports/plan_report.hpp"
 #include "tools/text/parse_text.hpp"

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/commands/record_options.hpp"
 #include "tools/files/input.hpp"
 #include "tools/record/child_process.hpp"
 #include "tools/record/record_environment.hpp"

@@ -1,3 +1,5 @@
+#include "tools/commands/record_options.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -5,6 +5,7 @@
 
 #include "sim/replay/trace_driver.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/options/memory_options.hpp"
 #include "tools/reports/replay_output.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "traces/error.hpp"

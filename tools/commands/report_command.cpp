@@ -10,6 +10,7 @@
 #include "tools/html/report_data.hpp"
 #include "tools/html/report_page.hpp"
 #include "tools/html/report_run.hpp"
+#include "tools/options/subject_options.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 

@@ -8,6 +8,8 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/options/formula_option.hpp"
+#include "tools/options/memory_options.hpp"
+#include "tools/options/plan_options.hpp"
 #include "tools/reports/simulate_report.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/simulate_run.hpp"

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/options/memory_options.hpp"
+#include "tools/options/subject_options.hpp"
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/sweep_run.hpp"
 #include "tools/text/safe_text.hpp"

@@ -15,9 +15,6 @@ namespace po = boost::program_options;
 
 }  // namespace
 
-UsageErrors::UsageErrors(std::vector<std::string> problems)
-    : UsageError(fmt::format("{}", fmt::join(problems, "; "))), problems_(std::move(problems)) {}
-
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known) {
   std::optional<std::string> nearest;

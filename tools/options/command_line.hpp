@@ -15,6 +15,8 @@
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/variables_map.hpp>
 
+#include "tools/text/output_format.hpp"
+#include "tools/text/usage_errors.hpp"
 #include "traces/error.hpp"
 #include "traces/units.hpp"
 
@@ -22,21 +24,8 @@ namespace highwater {
 
 using Arguments = std::vector<std::string>;
 
-enum class OutputFormat { table, json, csv, markdown };
-
 /// Exit codes of the program (design, section 5).
 enum class ExitCode : int { ok = 0, exceeded = 1, usage = 2, bad_input = 3, internal = 4 };
-
-/// Several mistakes on one command line: what() has them all, `problems` one by one. Exit code 2.
-class UsageErrors : public UsageError {
- public:
-  explicit UsageErrors(std::vector<std::string> problems);
-
-  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-
- private:
-  std::vector<std::string> problems_;
-};
 
 /// One command: `highwater NAME ...`.
 struct Command {

@@ -9,15 +9,10 @@
 #include <vector>
 
 #include "tools/options/command_line.hpp"
+#include "tools/studies/planned_run.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
-
-/// A plan as it was asked for.
-struct PlannedRun {
-  TrainingPlan plan;
-  bool gpu_named = false;  ///< --gpu was given: the run has to fit on it
-};
 
 /// Adds every plan option, --gpu and the version options included, to `parser`.
 void add_plan_options(OptionParser& parser);

@@ -5,6 +5,9 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
+#include "tools/options/memory_options.hpp"
+#include "tools/options/subject_options.hpp"
+
 namespace highwater {
 namespace {
 

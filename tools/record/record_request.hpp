@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "tools/options/command_line.hpp"
+#include "tools/text/output_format.hpp"
 #include "traces/units.hpp"
 #include "workloads/plan/gpu.hpp"
 
@@ -19,14 +20,10 @@ struct RecordRequest {
   std::uint32_t steps = 0;        ///< the recording ends after so many optimizer steps; 0: never
   std::uint64_t event_lag = 0;    ///< kernel launches that the device is behind the host
   std::string output = "record.pickle";
-  std::string stacks = "python";  ///< none, python, all
-  std::string answers;            ///< "nonzero=0.25,item=1"
-  Arguments command;              ///< program and arguments
+  std::string stacks = "python";     ///< none, python, all
+  std::string answers;               ///< "nonzero=0.25,item=1"
+  std::vector<std::string> command;  ///< program and arguments
   OutputFormat format = OutputFormat::table;
 };
-
-/// From the arguments of the command line: ours are in front of "--", the command behind it.
-/// @throws UsageErrors
-RecordRequest read_record_request(const Arguments& arguments);
 
 }  // namespace highwater

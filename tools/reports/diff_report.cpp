@@ -361,16 +361,6 @@ class DiffPrinter {
 
 }  // namespace
 
-std::string phase_label(const PhaseDiff& phase) {
-  if (!phase.step) {
-    return phase.phase;
-  }
-  const bool repeats =
-      phase.phase == "data" || phase.phase == "forward" || phase.phase == "backward";
-  return fmt::format("step {} {}{}", *phase.step, phase.phase,
-                     repeats || phase.occurrence != 0 ? fmt::format(" {}", phase.occurrence) : "");
-}
-
 bool shows(const DiffView& view, const PhaseDiff& phase) {
   return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
 }

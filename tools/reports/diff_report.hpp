@@ -52,7 +52,4 @@ std::string requests_text(const TraceDiff& diff, const DiffSubject& subject, con
 void add_requests_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view,
                        boost::json::object& root);
 
-/// "step 1 forward 0", "init".
-std::string phase_label(const PhaseDiff& phase);
-
 }  // namespace highwater

@@ -6,8 +6,8 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/options/command_line.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/output_format.hpp"
 #include "workloads/estimates/evaluate.hpp"
 
 namespace highwater {

@@ -5,9 +5,9 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/options/command_line.hpp"
 #include "tools/studies/explain_run.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/output_format.hpp"
 
 namespace highwater {
 

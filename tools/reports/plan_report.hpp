@@ -6,9 +6,9 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/options/command_line.hpp"
 #include "tools/studies/plan_search/plan_search.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/output_format.hpp"
 
 namespace highwater {
 

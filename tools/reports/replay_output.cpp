@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/studies/trust_line.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {

@@ -4,8 +4,8 @@
 #include <iosfwd>
 #include <vector>
 
-#include "tools/options/command_line.hpp"
 #include "tools/studies/replay_run.hpp"
+#include "tools/text/output_format.hpp"
 
 namespace highwater {
 

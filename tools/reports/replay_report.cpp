@@ -44,10 +44,6 @@ void add_fragmentation(MetricList& list, const Fragmentation& f) {
   list.add("fragmentation.final_dispersion", "dispersion of free memory at the end", f.dispersion);
 }
 
-std::string ratio(std::uint64_t matched, std::uint64_t compared) {
-  return fmt::format("{} of {}", matched, compared);
-}
-
 void add_fidelity(MetricList& list, const Fidelity& f) {
   list.add("fidelity.segment_events_recorded", "", f.segment_events_recorded);
   list.add("fidelity.segment_events_matched", "", f.segment_events_matched);
@@ -224,26 +220,6 @@ boost::json::object timeline_json(const Timeline& timeline) {
     object[kNames[c]] = {{"low", std::move(low)}, {"high", std::move(high)}};
   }
   return object;
-}
-
-std::string trust_line(const DeviceReplay& replay) {
-  std::string line =
-      fmt::format("trust: PyTorch {} model ({})", replay.version->name, replay.version->basis);
-  if (replay.torch_detected) {
-    line += fmt::format("; file written by {}", *replay.torch_detected);
-  }
-  const std::string conf = to_conf(replay.settings);
-  line += fmt::format("; settings {}", conf.empty() ? "default" : "'" + conf + "'");
-  line += fmt::format("; {} events read, {} dropped", replay.events_read, replay.events_dropped);
-  line += replay.truncated ? "; begins in mid-life (older state rebuilt)" : "; complete";
-  if (replay.fidelity) {
-    const Fidelity& f = *replay.fidelity;
-    line += fmt::format("; fidelity: {} addresses, {} segment events, {} final segments",
-                        ratio(f.alloc_addresses_matched, f.alloc_addresses_compared),
-                        ratio(f.segment_events_matched, f.segment_events_recorded),
-                        ratio(f.final_segments_matched, f.final_segments_compared));
-  }
-  return line;
 }
 
 std::string describe_ooms(const DeviceReplay& replay) {

@@ -29,10 +29,6 @@ boost::json::object timeline_json(const Timeline& timeline);
 /// What a reader of the numbers should know, one line each.
 std::vector<std::string> replay_notes(const DeviceReplay& replay);
 
-/// One line that says how far the numbers can be trusted: version and settings modelled, events
-/// read and dropped, truncation, fidelity.
-std::string trust_line(const DeviceReplay& replay);
-
 /// The account of each failed allocation, for people.
 std::string describe_ooms(const DeviceReplay& replay);
 

@@ -10,6 +10,7 @@
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/reports/simulate_report.hpp"
+#include "tools/studies/trust_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/training/parameters.hpp"

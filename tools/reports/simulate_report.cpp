@@ -10,6 +10,7 @@
 #include "tools/reports/host_report.hpp"
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"
+#include "tools/studies/trust_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/training/parameters.hpp"
@@ -287,12 +288,6 @@ std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes) 
   }
   parts.emplace_back("rounding", bytes.rounding);
   return parts;
-}
-
-std::string simulation_trust_line(const Simulation& simulation) {
-  return fmt::format("{}; requests generated as PyTorch {} and transformers {} make them on {}",
-                     trust_line(simulation.replay), simulation.plan.versions.torch,
-                     simulation.plan.versions.transformers, simulation.plan.gpu.name);
 }
 
 std::string verdict(const Simulation& simulation) {

@@ -11,6 +11,7 @@
 #include "tools/studies/rank_survey.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/output_format.hpp"
 
 namespace highwater {
 
@@ -30,9 +31,6 @@ MetricList simulation_metrics(const SimulationReport& report);
 
 /// For people, as aligned columns or as Markdown.
 std::string simulation_text(const SimulationReport& report, OutputFormat format);
-
-/// Version, settings, events, and whose requests these are.
-std::string simulation_trust_line(const Simulation& simulation);
 
 /// Categories and their bytes, also those of 0, rounding last; they sum to the allocated bytes.
 std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <iterator>
 
-#include "tools/studies/validation/error_summary.hpp"
+#include "tools/studies/error_summary.hpp"
 
 namespace highwater {
 namespace {

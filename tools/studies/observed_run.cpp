@@ -8,7 +8,7 @@
 #include "sim/recordings/simulated_recording.hpp"
 #include "sim/replay/trace_driver.hpp"
 #include "tools/files/input.hpp"
-#include "tools/reports/replay_report.hpp"
+#include "tools/studies/trust_line.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/peak/peak_change.hpp"
-#include "tools/options/memory_options.hpp"
+#include "tools/studies/memory_request.hpp"
 #include "tools/studies/subject.hpp"
 
 namespace highwater {

@@ -9,7 +9,7 @@
 #include "sim/recordings/recorded_limit.hpp"
 #include "sim/replay/replay.hpp"
 #include "tools/files/input.hpp"
-#include "tools/options/memory_options.hpp"
+#include "tools/studies/memory_request.hpp"
 
 namespace highwater {
 

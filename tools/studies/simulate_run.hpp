@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "sim/replay/phase_peaks.hpp"
-#include "tools/options/memory_options.hpp"
-#include "tools/options/plan_options.hpp"
+#include "tools/studies/memory_request.hpp"
 #include "tools/studies/peak_parts.hpp"
+#include "tools/studies/planned_run.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/text/site.hpp"
 #include "workloads/training/generate.hpp"

@@ -6,18 +6,14 @@
 #include <fmt/format.h>
 
 #include "sim/replay/trace_driver.hpp"
-#include "tools/commands/commands.hpp"
 #include "tools/files/input.hpp"
 #include "tools/options/plan_words.hpp"
-#include "tools/reports/replay_report.hpp"
-#include "tools/reports/simulate_report.hpp"
 #include "tools/studies/rank_survey.hpp"
+#include "tools/studies/trust_line.hpp"
 #include "tools/text/site_label.hpp"
 
 namespace highwater {
 namespace {
-
-namespace po = boost::program_options;
 
 Subject subject_of(RequestTrace trace, const std::string& name, const ReplayRequest& request) {
   Subject subject;
@@ -132,55 +128,6 @@ std::vector<Subject> file_subjects(const SubjectRequest& request) {
   return subjects;
 }
 
-/// Options of a plan say nothing about a file.
-void require_no_plan_options(const po::variables_map& values, std::vector<std::string>& problems) {
-  OptionParser plan_parser(command("generate"));
-  add_plan_options(plan_parser);
-  for (const std::string& option : plan_parser.option_names()) {
-    if (option != "torch" && option != "gpu" && option != "help" && values.contains(option) &&
-        !values[option].defaulted()) {
-      problems.push_back(
-          fmt::format("--{} belongs to a plan (--model), not to a FILE; leave it out", option));
-    }
-  }
-}
-
-std::optional<std::string> read_file_option(const po::variables_map& values,
-                                            std::vector<std::string>& problems) {
-  if (!values.contains("file")) {
-    return std::nullopt;
-  }
-  const auto& files = values["file"].as<Arguments>();
-  if (files.size() > 1) {
-    problems.emplace_back("give one FILE at a time ('-' is standard input)");
-  }
-  require_no_plan_options(values, problems);
-  return files.front();
-}
-
-const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::string>& problems) {
-  const auto name = text_option(values, "gpu");
-  const Gpu* gpu = name ? find_gpu(*name) : nullptr;
-  if (name && gpu == nullptr) {
-    problems.push_back(fmt::format("--gpu {}: unknown; see highwater simulate --help", *name));
-  }
-  return gpu;
-}
-
-void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
-                       std::vector<std::string>& problems) {
-  if (!values.contains("model")) {
-    problems.emplace_back("give a FILE (snapshot or trace), or a plan with --model");
-    throw UsageErrors(std::move(problems));
-  }
-  if (request.memory.memory_fraction && !values.contains("gpu") && !request.memory.capacity) {
-    problems.emplace_back(
-        "--memory-fraction is a share of a device's memory; give --gpu or --capacity too");
-  }
-  request.plan = read_plan(values, std::move(problems));
-  problems.clear();
-}
-
 }  // namespace
 
 ReplayRequest replay_request(const SubjectRequest& request) {
@@ -197,38 +144,6 @@ std::string Subject::site(StackId stack) const {
 
 std::string Subject::trust() const {
   return simulation ? simulation_trust_line(*simulation) : trust_line(replay);
-}
-
-void add_subject_options(OptionParser& parser) {
-  add_plan_options(parser);
-  add_memory_options(parser,
-                     "what --gpu leaves it; of a recording that ran out of memory, what "
-                     "its failure shows; else unlimited");
-  parser.add()("device", po::value<int>()->value_name("N"), "of a FILE: only this device");
-  parser.positional("file", -1);
-}
-
-SubjectRequest read_subject_options(const po::variables_map& values,
-                                    std::vector<std::string> problems) {
-  SubjectRequest request;
-  request.memory = read_memory_options(values, problems);
-  request.file = read_file_option(values, problems);
-  request.torch = text_option(values, "torch");
-  if (values.contains("device")) {
-    request.device = values["device"].as<int>();
-  }
-  if (request.file) {
-    request.gpu = read_gpu_of_file(values, problems);
-    if (request.gpu != nullptr && !request.memory.has_limit()) {
-      request.memory.capacity = memory_for_allocator(*request.gpu, TrainingPlan{});
-    }
-  } else {
-    read_plan_subject(values, request, problems);
-  }
-  if (!problems.empty()) {
-    throw UsageErrors(std::move(problems));
-  }
-  return request;
 }
 
 std::vector<Subject> read_subjects(const SubjectRequest& request) {

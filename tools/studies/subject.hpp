@@ -16,9 +16,8 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/state_observer.hpp"
 #include "sim/steps/periods.hpp"
-#include "tools/options/command_line.hpp"
-#include "tools/options/memory_options.hpp"
-#include "tools/options/plan_options.hpp"
+#include "tools/studies/memory_request.hpp"
+#include "tools/studies/planned_run.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "workloads/plan/gpu.hpp"
@@ -68,13 +67,6 @@ struct SubjectRequest {
 
 /// The part of `request` that replaying a file needs.
 ReplayRequest replay_request(const SubjectRequest& request);
-
-/// Adds the positional FILE, every plan option, the memory options and --device.
-void add_subject_options(OptionParser& parser);
-
-/// @throws UsageErrors with everything that is wrong, `problems` included
-SubjectRequest read_subject_options(const boost::program_options::variables_map& values,
-                                    std::vector<std::string> problems = {});
 
 /// One subject per device that has anything, or the plan's worst rank.
 /// @throws InputError, UsageError

@@ -9,6 +9,7 @@
 #include "allocator/settings/settings_options.hpp"
 #include "sim/settings/settings_candidates.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/options/plan_options.hpp"
 #include "workloads/plan/gpu.hpp"
 
 namespace highwater {

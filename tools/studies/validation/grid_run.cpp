@@ -6,7 +6,7 @@
 
 #include "sim/replay/parallel.hpp"
 #include "tools/studies/compared_estimates.hpp"
-#include "tools/studies/validation/error_summary.hpp"
+#include "tools/studies/error_summary.hpp"
 
 namespace highwater {
 namespace {

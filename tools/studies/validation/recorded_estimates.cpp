@@ -1,6 +1,6 @@
 #include "tools/studies/validation/recorded_estimates.hpp"
 
-#include "tools/studies/validation/error_summary.hpp"
+#include "tools/studies/error_summary.hpp"
 #include "workloads/estimates/evaluate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

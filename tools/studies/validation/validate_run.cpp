@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "sim/replay/parallel.hpp"
-#include "tools/reports/diff_report.hpp"
 #include "traces/error.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"

@@ -1,4 +1,4 @@
-#include "tools/studies/validation/error_summary.hpp"
+#include "tools/studies/error_summary.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/options/diff_request.hpp"
+#include "tools/commands/diff_request.hpp"
 
 #include <utility>
 

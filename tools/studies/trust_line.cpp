@@ -1,0 +1,42 @@
+#include "tools/studies/trust_line.hpp"
+
+#include <fmt/format.h>
+
+#include "allocator/settings/settings_describe.hpp"
+
+namespace highwater {
+namespace {
+
+std::string ratio(std::uint64_t matched, std::uint64_t compared) {
+  return fmt::format("{} of {}", matched, compared);
+}
+
+}  // namespace
+
+std::string trust_line(const DeviceReplay& replay) {
+  std::string line =
+      fmt::format("trust: PyTorch {} model ({})", replay.version->name, replay.version->basis);
+  if (replay.torch_detected) {
+    line += fmt::format("; file written by {}", *replay.torch_detected);
+  }
+  const std::string conf = to_conf(replay.settings);
+  line += fmt::format("; settings {}", conf.empty() ? "default" : "'" + conf + "'");
+  line += fmt::format("; {} events read, {} dropped", replay.events_read, replay.events_dropped);
+  line += replay.truncated ? "; begins in mid-life (older state rebuilt)" : "; complete";
+  if (replay.fidelity) {
+    const Fidelity& f = *replay.fidelity;
+    line += fmt::format("; fidelity: {} addresses, {} segment events, {} final segments",
+                        ratio(f.alloc_addresses_matched, f.alloc_addresses_compared),
+                        ratio(f.segment_events_matched, f.segment_events_recorded),
+                        ratio(f.final_segments_matched, f.final_segments_compared));
+  }
+  return line;
+}
+
+std::string simulation_trust_line(const Simulation& simulation) {
+  return fmt::format("{}; requests generated as PyTorch {} and transformers {} make them on {}",
+                     trust_line(simulation.replay), simulation.plan.versions.torch,
+                     simulation.plan.versions.transformers, simulation.plan.gpu.name);
+}
+
+}  // namespace highwater
