@@ -140,11 +140,11 @@ TEST_CASE("device failures: pages mapped before the failure stay until the cache
 namespace highwater::program {
 namespace {
 
-constexpr std::size_t kLength = 100;        // instructions of a program
-constexpr std::uint64_t kPrograms = 10;     // of each profile
+constexpr std::size_t kShortLength = 100;   // instructions of a program
+constexpr std::uint64_t kFewPrograms = 10;  // of each profile
 constexpr std::uint64_t kMostFailures = 3;  // in a row: beyond every attempt of one request
 
-constexpr std::array kProfiles{
+constexpr std::array kFailureProfiles{
     Profile{.name = "fixed", .streams = 2},
     Profile{.name = "split limit", .sizes = Sizes::large, .room = Room::tight, .max_split = true},
     Profile{.name = "garbage collection",
@@ -185,7 +185,7 @@ Course course_of(const Program& program, DeviceCall call) {
 /// Lets each call of `program` fail in turn, with or without some that follow it; adds up in how
 /// many of these runs there were more retries and more failed requests.
 Course fail_each_call(const Profile& profile, std::uint64_t seed, DeviceCall call) {
-  Program program = generate(profile, seed, kLength);
+  Program program = generate(profile, seed, kShortLength);
   const Course without = course_of(program, call);
   Course more;
   for (std::uint64_t n = 1; n <= without.calls; ++n) {
@@ -204,8 +204,8 @@ TEST_CASE("device failures: model and oracle agree whichever call fails",
           "[allocator][device][property]") {
   const auto call = GENERATE(DeviceCall::allocate, DeviceCall::map);
   Course more;
-  for (const Profile& profile : kProfiles) {
-    for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
+  for (const Profile& profile : kFailureProfiles) {
+    for (std::uint64_t seed = 1; seed <= kFewPrograms; ++seed) {
       const Course of_program = fail_each_call(profile, seed, call);
       more.retries += of_program.retries;
       more.ooms += of_program.ooms;

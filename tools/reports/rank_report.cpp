@@ -93,7 +93,7 @@ json::array ranks_json(const RankSurvey& survey) {
                      {"ranks", each.ranks.ranks},
                      {"place", place_json(each.ranks.place)},
                      {"what", each.ranks.what},
-                     {"peak", usage_json(each.peak)},
+                     {"peak", usage_bytes_json(each.peak)},
                      {"fits", survey.is_limited ? json::value(each.fits) : json::value(nullptr)},
                      {"is_worst", i == survey.worst}});
   }

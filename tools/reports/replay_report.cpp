@@ -123,7 +123,7 @@ boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay
   return object;
 }
 
-boost::json::object usage_json(const Usage& usage) {
+boost::json::object usage_bytes_json(const Usage& usage) {
   return {{"requested_bytes", usage.requested.count()},
           {"allocated_bytes", usage.allocated.count()},
           {"active_bytes", usage.active.count()},

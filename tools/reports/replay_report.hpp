@@ -14,7 +14,7 @@ namespace highwater {
 MetricList replay_metrics(const DeviceReplay& replay);
 
 /// The four figures that a peak has.
-boost::json::object usage_json(const Usage& usage);
+boost::json::object usage_bytes_json(const Usage& usage);
 
 /// One object of the list `devices`: the metrics plus lists (ooms, notes, decisions). `ooms` holds
 /// the first failures only: `ooms_listed` of `counts.ooms`.

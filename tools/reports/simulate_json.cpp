@@ -50,7 +50,7 @@ boost::json::array steps_json(const Simulation& simulation) {
   boost::json::array steps;
   for (const StepPeak& step : simulation.peaks.steps) {
     steps.push_back(
-        {{"step", step.step}, {"peak", usage_json(step.peak)}, {"complete", step.complete}});
+        {{"step", step.step}, {"peak", usage_bytes_json(step.peak)}, {"complete", step.complete}});
   }
   return steps;
 }
@@ -60,8 +60,8 @@ boost::json::array phases_json(const Simulation& simulation) {
   for (const PhasePeak& phase : simulation.peaks.phases) {
     phases.push_back({{"step", step_or_null(phase.step)},
                       {"phase", valid_utf8(phase.phase)},
-                      {"peak", usage_json(phase.peak)},
-                      {"end", usage_json(phase.end)}});
+                      {"peak", usage_bytes_json(phase.peak)},
+                      {"end", usage_bytes_json(phase.end)}});
   }
   return phases;
 }
@@ -161,8 +161,8 @@ boost::json::object simulation_json(const SimulationReport& report) {
   const auto& steps = simulation.peaks.steps;
   const auto steady = simulation.steady_peak();
   root["first_step_peak"] =
-      steps.empty() ? boost::json::value(nullptr) : usage_json(steps.front().peak);
-  root["steady_peak"] = steady ? boost::json::value(usage_json(*steady)) : nullptr;
+      steps.empty() ? boost::json::value(nullptr) : usage_bytes_json(steps.front().peak);
+  root["steady_peak"] = steady ? boost::json::value(usage_bytes_json(*steady)) : nullptr;
   root["steps"] = steps_json(simulation);
   root["phases"] = phases_json(simulation);
   root["breakdown_at_peak"] = breakdown_json(simulation.peaks.run.at_peak);

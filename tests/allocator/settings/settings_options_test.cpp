@@ -6,17 +6,10 @@
 #include <catch2/catch.hpp>
 
 #include "allocator/settings/settings.hpp"
+#include "tests/allocator/settings/grammar_presets.hpp"
 
 namespace highwater {
 namespace {
-
-const VersionPreset& strict() {
-  return version_preset("2.6");
-}
-
-const VersionPreset& tolerant() {
-  return version_preset("2.11");
-}
 
 TEST_CASE("settings_options: misspelt options are recognised", "[allocator][settings]") {
   const auto [key, meant] = GENERATE(table<std::string, std::string>({

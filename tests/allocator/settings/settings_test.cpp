@@ -10,20 +10,13 @@
 
 #include "allocator/settings/settings_describe.hpp"
 #include "allocator/settings/settings_options.hpp"
+#include "tests/allocator/settings/grammar_presets.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
 namespace {
 
 using namespace literals;
-
-const VersionPreset& strict() {
-  return version_preset("2.6");
-}
-
-const VersionPreset& tolerant() {
-  return version_preset("2.11");
-}
 
 /// "ok", or the reason of the refusal.
 std::string outcome(std::string_view conf, const VersionPreset& version) {
