@@ -136,7 +136,7 @@ class DiffPrinter {
       }
       for (const Hunk& hunk : hunks_of(phase, view_->context)) {
         if (shown < view_->max_hunks) {
-          out_ += shown == 0 ? "\nFirst change:\n" : "\n";
+          out_ += shown == 0 ? "\nFirst difference:\n" : "\n";
           add_hunk(phase, hunk);
           ++shown;
         } else {

@@ -7,22 +7,13 @@
 
 #include "allocator/simulated_device.hpp"
 #include "tests/support/format_io.hpp"
+#include "tests/support/header_options.hpp"
 #include "tests/support/program.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
 
 namespace {
-
-ReplayOptions options_for(const RequestTrace& trace) {
-  ReplayOptions options;
-  options.version = &version_preset("2.6");
-  apply_settings(trace.header.settings, *options.version, options.settings);
-  options.capacity = trace.header.capacity;
-  options.fraction = trace.header.fraction;
-  options.addresses = trace.header.addresses;
-  return options;
-}
 
 /// The trace of `text` with the stacks given to its allocations in turn.
 RequestTrace with_stacks(const std::string& text, std::uint32_t stacks) {

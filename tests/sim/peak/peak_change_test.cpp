@@ -6,22 +6,13 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/format_io.hpp"
+#include "tests/support/header_options.hpp"
 #include "tests/support/program.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
 
 namespace {
-
-ReplayOptions options_for(const RequestTrace& trace) {
-  ReplayOptions options;
-  options.version = &version_preset("2.6");
-  apply_settings(trace.header.settings, *options.version, options.settings);
-  options.capacity = trace.header.capacity;
-  options.fraction = trace.header.fraction;
-  options.addresses = trace.header.addresses;
-  return options;
-}
 
 /// A trace, its replay, and its peak taken apart.
 struct Run {

@@ -28,16 +28,16 @@ using megatron::Range;
 
 namespace {
 
-constexpr std::int64_t kHidden = 256;
-constexpr std::int64_t kSeq = 128;
-constexpr std::int64_t kBatch = 2;
+constexpr std::int64_t kWidth = 256;
+constexpr std::int64_t kTokens = 128;
+constexpr std::int64_t kSequences = 2;
 constexpr std::int64_t kHeads = 8;
 
 ModelSpec gpt(std::int64_t layers, double dropout = 0.0) {
   return {"gpt", "test",
           Gpt2Config{.vocab_size = 1000,
-                     .n_positions = kSeq,
-                     .n_embd = kHidden,
+                     .n_positions = kTokens,
+                     .n_embd = kWidth,
                      .n_layer = layers,
                      .n_head = kHeads,
                      .resid_pdrop = dropout,
@@ -48,20 +48,20 @@ ModelSpec gpt(std::int64_t layers, double dropout = 0.0) {
 ModelSpec llama() {
   return {"llama", "test",
           LlamaConfig{.vocab_size = 1024,
-                      .hidden_size = kHidden,
+                      .hidden_size = kWidth,
                       .intermediate_size = 704,
                       .num_hidden_layers = 2,
                       .num_attention_heads = kHeads,
                       .num_key_value_heads = 4}};
 }
 
-TrainingPlan megatron_plan(ModelSpec model) {
+TrainingPlan plan_of_megatron(ModelSpec model) {
   TrainingPlan plan;
   apply_framework(Framework::megatron, plan);
   plan.model = std::move(model);
   plan.attention = Attention::eager;
-  plan.batch = kBatch;
-  plan.seq = {kSeq};
+  plan.batch = kSequences;
+  plan.seq = {kTokens};
   return plan;
 }
 
@@ -75,7 +75,7 @@ struct Live {
 };
 
 /// What is alive when phase `wanted` of step `at` begins; at the end if there is no such phase.
-Live live_at(const TrainingPlan& plan, std::uint64_t at, std::string_view wanted) {
+Live live_bytes_at(const TrainingPlan& plan, std::uint64_t at, std::string_view wanted) {
   const RequestTrace trace = generate(plan);
   std::vector<std::pair<Category, std::int64_t>> blocks;
   Live live;
@@ -98,7 +98,7 @@ Live live_at(const TrainingPlan& plan, std::uint64_t at, std::string_view wanted
 }
 
 MegatronModel closed_form_llama() {
-  return {.hidden = kHidden,
+  return {.hidden = kWidth,
           .layers = 2,
           .ffn = 704,
           .padded_vocab = 1024,
@@ -112,15 +112,15 @@ MegatronModel closed_form_llama() {
 /// Bytes that one more layer keeps for the backward.
 std::int64_t layer_activations(TrainingPlan plan, double dropout) {
   plan.model = gpt(2, dropout);
-  const std::int64_t two = live_at(plan, 1, "backward").of(Category::activation);
+  const std::int64_t two = live_bytes_at(plan, 1, "backward").of(Category::activation);
   plan.model = gpt(3, dropout);
-  return live_at(plan, 1, "backward").of(Category::activation) - two;
+  return live_bytes_at(plan, 1, "backward").of(Category::activation) - two;
 }
 
 // Beside the paper's list: mean and deviation of each row, fp32, in two norms.
-constexpr std::int64_t kStatistics = 2 * 2 * 4 * kSeq * kBatch;
-constexpr std::int64_t kSbh = kSeq * kBatch * kHidden;
-constexpr std::int64_t kScores = 5 * kHeads * kSeq * kSeq * kBatch;
+constexpr std::int64_t kStatistics = 2 * 2 * 4 * kTokens * kSequences;
+constexpr std::int64_t kSbh = kTokens * kSequences * kWidth;
+constexpr std::int64_t kScores = 5 * kHeads * kTokens * kTokens * kSequences;
 
 }  // namespace
 
@@ -184,10 +184,10 @@ TEST_CASE("The vocabulary is padded to a multiple of 128 times the tensor-parall
 
 TEST_CASE("States take 18 bytes a parameter, or 6 + 12 / dp, as Megatron-LM's form says") {
   for (const bool shares : {false, true}) {
-    TrainingPlan plan = megatron_plan(llama());
+    TrainingPlan plan = plan_of_megatron(llama());
     plan.parallel.dp = 4;
     plan.parallel.dp_kind = shares ? DataParallel::zero1 : DataParallel::ddp;
-    const Live live = live_at(plan, 2, "none");
+    const Live live = live_bytes_at(plan, 2, "none");
     const double all = static_cast<double>(live.of(Category::parameter)) +
                        static_cast<double>(live.of(Category::gradient)) +
                        static_cast<double>(live.of(Category::optimizer_state));
@@ -200,7 +200,7 @@ TEST_CASE("States take 18 bytes a parameter, or 6 + 12 / dp, as Megatron-LM's fo
 }
 
 TEST_CASE("A layer keeps Korthikanti's bytes") {
-  TrainingPlan plan = megatron_plan(gpt(2));
+  TrainingPlan plan = plan_of_megatron(gpt(2));
   SECTION("nothing recomputed: 34 sbh + 5 a s^2 b") {
     CHECK(layer_activations(plan, 0.1) == 34 * kSbh + kScores + kStatistics);
   }
@@ -226,7 +226,7 @@ TEST_CASE("A layer keeps Korthikanti's bytes") {
 }
 
 TEST_CASE("From the second step on every step asks for the same") {
-  TrainingPlan plan = megatron_plan(llama());
+  TrainingPlan plan = plan_of_megatron(llama());
   plan.steps = 4;
   plan.grad_accum = 2;
   plan.parallel.dp = 2;
@@ -241,11 +241,11 @@ TEST_CASE("From the second step on every step asks for the same") {
 }
 
 TEST_CASE("Two tensor-parallel ranks hold the whole model, norms twice") {
-  TrainingPlan plan = megatron_plan(llama());
-  const std::int64_t whole = live_at(plan, 0, "data").of(Category::parameter);
+  TrainingPlan plan = plan_of_megatron(llama());
+  const std::int64_t whole = live_bytes_at(plan, 0, "data").of(Category::parameter);
   plan.parallel.tp = 2;
-  const std::int64_t half = live_at(plan, 0, "data").of(Category::parameter);
-  const std::int64_t norms = 2 * 5 * kHidden;
+  const std::int64_t half = live_bytes_at(plan, 0, "data").of(Category::parameter);
+  const std::int64_t norms = 2 * 5 * kWidth;
   CHECK(2 * half == whole + norms);
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("NeMo's gpt-1b holds 12.5 GB where 3.6 GiB would do: 200 MB buckets") 
   plan.parallel.tp = 4;
   const auto state = [&](double bucket_mb) {
     plan.parallel.apex.bucket_cap_mb = bucket_mb;
-    const Live live = live_at(plan, 0, "data");
+    const Live live = live_bytes_at(plan, 0, "data");
     return live.of(Category::parameter) + live.of(Category::gradient) +
            live.of(Category::optimizer_state);
   };

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/step_requests.hpp"
+#include "tests/workloads/pipelining/small_sizes.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;
@@ -14,10 +15,6 @@ using distributed_runs::requests_of;
 
 namespace {
 
-constexpr std::int64_t kHidden = 64;
-constexpr std::int64_t kVocab = 512;
-constexpr std::int64_t kBatch = 2;
-constexpr std::int64_t kSeq = 40;
 constexpr std::int64_t kParamsOfBlock = 9;  ///< q, k, v, o, gate, up, down, two norms
 
 /// Query and output 64 x 64, key and value 32 x 64, three of 96 x 64, two norms.

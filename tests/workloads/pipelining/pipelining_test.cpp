@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/step_requests.hpp"
+#include "tests/workloads/pipelining/small_sizes.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/pipeline/schedules.hpp"
 #include "workloads/training/generate.hpp"
@@ -21,10 +22,6 @@ using pipelining::schedule;
 
 namespace {
 
-constexpr std::int64_t kHidden = 64;
-constexpr std::int64_t kVocab = 512;
-constexpr std::int64_t kBatch = 2;
-constexpr std::int64_t kSeq = 40;
 constexpr std::int64_t kBoundary = 4 * kBatch * kSeq * kHidden;  ///< bytes between stages, fp32
 
 /// "i0 f0 o0 g0 b0": input, forward, output sent, gradient, backward; ".1" for chunk 1.

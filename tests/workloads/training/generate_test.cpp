@@ -18,7 +18,7 @@ using namespace highwater;
 
 namespace {
 
-ModelSpec small_gpt2(std::int64_t layers = 2) {
+ModelSpec gpt2_of_layers(std::int64_t layers = 2) {
   Gpt2Config config;
   config.vocab_size = 512;
   config.n_embd = 128;
@@ -239,7 +239,7 @@ TEST_CASE("generate: any two axes together keep the invariants", "[workloads][pr
     for (const auto& first : list[i].settings) {
       for (std::size_t j = i + 1; j < list.size(); ++j) {
         for (const auto& second : list[j].settings) {
-          TrainingPlan plan = plan_for(small_gpt2());
+          TrainingPlan plan = plan_for(gpt2_of_layers());
           first(plan);
           second(plan);
           INFO(list[i].name << " with " << list[j].name);
@@ -294,7 +294,7 @@ TEST_CASE("generate: each parameter is one block of its size", "[workloads]") {
 }
 
 TEST_CASE("generate: batch moves activations and inputs, not parameters", "[workloads][property]") {
-  for (const auto& model : {small_gpt2(), small_llama()}) {
+  for (const auto& model : {gpt2_of_layers(), small_llama()}) {
     TrainingPlan one = plan_for(model);
     TrainingPlan two = one;
     two.batch = 2 * one.batch;
@@ -327,13 +327,13 @@ TEST_CASE("generate: each layer adds the same activations and parameters", "[wor
   };
   CHECK(activations(4) - activations(3) == activations(3) - activations(2));
   const auto parameters = [](std::int64_t layers) {
-    return at_peak(plan_for(small_gpt2(layers)))[Category::parameter];
+    return at_peak(plan_for(gpt2_of_layers(layers)))[Category::parameter];
   };
   CHECK(parameters(4) - parameters(3) == parameters(3) - parameters(2));
 }
 
 TEST_CASE("generate: half precision halves parameters, gradients and states", "[workloads]") {
-  TrainingPlan full = plan_for(small_gpt2());
+  TrainingPlan full = plan_for(gpt2_of_layers());
   TrainingPlan half = full;
   half.precision = Precision::bf16;
   auto wide = at_peak(full);
