@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <string>
 
 #include "traces/error.hpp"
+#include "traces/release.hpp"
 
 namespace highwater {
 namespace {
@@ -43,18 +43,6 @@ constexpr std::array<VersionPreset, 7> make_presets() {
 
 constexpr std::array<VersionPreset, 7> kPresets = make_presets();
 
-/// "2.11" -> 2011; so that releases compare as numbers.
-int release_number(std::string_view release) {
-  int major = 0;
-  int minor = 0;
-  const char* const end = release.data() + release.size();
-  const auto parsed = std::from_chars(release.data(), end, major);
-  if (parsed.ptr != end) {
-    std::from_chars(parsed.ptr + 1, end, minor);
-  }
-  return major * 1000 + minor;
-}
-
 }  // namespace
 
 std::span<const VersionPreset> version_presets() {
@@ -62,13 +50,12 @@ std::span<const VersionPreset> version_presets() {
 }
 
 bool was_recorded(std::string_view release) {
-  const int number = release_number(release);
-  return number >= release_number(kPresets.front().name) &&
-         number <= release_number(kNewestRelease);
+  const Release wanted = release_of(release);
+  return wanted >= release_of(kPresets.front().name) && wanted <= release_of(kNewestRelease);
 }
 
 bool is_since(const VersionPreset& version, std::string_view release) {
-  return release_number(version.name) >= release_number(release);
+  return release_of(version.name) >= release_of(release);
 }
 
 const VersionPreset& version_preset(std::string_view name) {
@@ -84,9 +71,9 @@ const VersionPreset& version_preset(std::string_view name) {
 }
 
 const VersionPreset& nearest_preset(std::string_view release) {
-  const int wanted = release_number(release);
+  const Release wanted = release_of(release);
   const auto later = std::ranges::find_if(
-      kPresets, [&](const VersionPreset& preset) { return release_number(preset.name) > wanted; });
+      kPresets, [&](const VersionPreset& preset) { return release_of(preset.name) > wanted; });
   return later == kPresets.begin() ? kPresets.front() : *std::prev(later);
 }
 

@@ -10,7 +10,7 @@
 #include "tools/options/formula_option.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/estimate_report.hpp"
-#include "tools/text/parse_text.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {

@@ -8,7 +8,6 @@
 #include "tools/commands/commands.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/plan_options.hpp"
-#include "tools/options/plan_words.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "tools/text/safe_text.hpp"
@@ -16,6 +15,7 @@
 #include "workloads/graph/compute_graph.hpp"
 #include "workloads/graph/graphviz.hpp"
 #include "workloads/graph/liveness.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater {
@@ -123,7 +123,8 @@ ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
   }
   write_trace_file(trace, command.output);
   out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),
-                     trace.events.size(), trace.allocation_count, plan_summary(command.run.plan));
+                     trace.events.size(), trace.allocation_count,
+                     printable(plan_summary(command.run.plan)));
   return ExitCode::ok;
 }
 

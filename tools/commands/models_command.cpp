@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
-#include "tools/options/model_option.hpp"
 #include "tools/text/metrics.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/model/named_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/model/presets.hpp"
 #include "workloads/training/parameters.hpp"
@@ -175,7 +175,7 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = parser.parse(arguments);
   const OutputFormat format = output_format(values);
   if (values.contains("model")) {
-    const ModelSpec spec = model_option(values["model"].as<Arguments>().front());
+    const ModelSpec spec = named_model(values["model"].as<Arguments>().front());
     write_model(describe_model(spec), model_parameters(spec), format, out);
   } else {
     write_list(format, out);

@@ -9,7 +9,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/llmem_tables.hpp"
 #include "tools/reports/plan_report.hpp"
-#include "tools/text/parse_text.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {
@@ -92,7 +92,7 @@ PlanCommand parse_plan(const po::variables_map& values) {
   PlanCommand result;
   std::vector<std::string> problems;
   result.request.gpus = read_gpus(values, problems);
-  result.request.run = read_plan_options(values, problems);
+  result.request.run = read_run(given_plan_options(values), problems);
   result.request.model = text_option(values, "model").value_or("");
   read_groups(values, result, problems);
   read_sizes(values, result, problems);

@@ -12,8 +12,8 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/record/record_request.hpp"
-#include "tools/text/parse_text.hpp"
 #include "traces/error.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {

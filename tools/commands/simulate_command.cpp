@@ -13,7 +13,7 @@
 #include "tools/reports/simulate_report.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/simulate_run.hpp"
-#include "tools/text/parse_text.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {

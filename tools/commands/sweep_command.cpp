@@ -25,8 +25,8 @@ struct SweepCommand {
   SubjectRequest subject;
   std::vector<SweepAxis> axes;  ///< none: the subject's own
   SweepFormat format = SweepFormat::table;
-  std::size_t top = 0;       ///< rows of tables for people
-  Arguments plan_arguments;  ///< the command line without --set and --format
+  std::size_t top = 0;  ///< rows of tables for people
+  OptionWords plan;     ///< what the command line says about it
 };
 
 OptionParser sweep_options() {
@@ -76,35 +76,19 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
   result.subject = read_subject_options(values, std::move(problems));
-  result.plan_arguments = arguments;
+  result.plan = given_plan_options(values);
   return result;
-}
-
-/// `arguments` without every occurrence of `option`, "--option value" and "--option=value" alike.
-Arguments without(const Arguments& arguments, const std::string& option) {
-  Arguments rest;
-  const std::string name = "--" + option;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == name) {
-      const bool has_value = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--");
-      i += has_value ? 1 : 0;
-    } else if (!arguments[i].starts_with(name + "=")) {
-      rest.push_back(arguments[i]);
-    }
-  }
-  return rest;
 }
 
 /// The plan of the command line with some options set anew.
 PlanMaker plan_maker(const SweepCommand& command) {
-  return [&command](const std::vector<std::pair<std::string, std::string>>& options) {
-    Arguments arguments = command.plan_arguments;
-    for (const auto& [option, value] : options) {
-      arguments = without(arguments, option);
-      arguments.push_back(fmt::format("--{}={}", option, value));
+  return [&command](const OptionWords& options) {
+    OptionWords words = command.plan;
+    for (const OptionWord& option : options) {
+      std::erase_if(words, [&](const OptionWord& word) { return word.first == option.first; });
+      words.push_back(option);
     }
-    const SubjectRequest request = read_subject_options(sweep_options().parse(arguments));
-    return subject_of(request.plan, request.memory);
+    return subject_of(checked_run(words), command.subject.memory);
   };
 }
 

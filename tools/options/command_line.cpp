@@ -1,10 +1,11 @@
 #include "tools/options/command_line.hpp"
 
+#include <algorithm>
+
 #include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/text/help_text.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 
@@ -15,22 +16,18 @@ namespace po = boost::program_options;
 
 }  // namespace
 
-std::optional<std::string> nearest_word(std::string_view word,
-                                        const std::vector<std::string>& known) {
-  std::optional<std::string> nearest;
-  std::size_t best = word.size() / 3 + 2;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
+OptionParser::OptionParser(const Command& command) : command_(&command), options_("Options") {
+  add()("help,h", "show this help");
 }
 
-OptionParser::OptionParser(const Command& command) : command_(&command), options_("Options") {
-  options_.add_options()("help,h", "show this help");
+po::options_description_easy_init OptionParser::add(OptionGroup group) {
+  groups_.push_back({options_.options().size(), group});
+  return options_.add_options();
+}
+
+void OptionParser::add_help_all() {
+  has_help_all_ = true;
+  add()("help-all", "show every option, with the source of each default");
 }
 
 void OptionParser::positional(const char* name, int max) {
@@ -39,34 +36,70 @@ void OptionParser::positional(const char* name, int max) {
 }
 
 void OptionParser::add_format() {
-  options_.add_options()("format",
-                         po::value<std::string>()->default_value("table")->value_name("F"),
-                         "table, json, csv or markdown");
+  add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
+        "table, json, csv or markdown");
 }
 
-std::string OptionParser::help() const {
+HelpEntry OptionParser::entry_of(const po::option_description& option, HelpDetail detail) const {
+  const std::string value = option.format_parameter();
+  const std::string gap = value.empty() || value.starts_with('[') ? "" : " ";
+  HelpEntry entry{option.format_name() + gap + value, {option.description()}};
+  const auto more = help_.find(option.long_name());
+  if (detail == HelpDetail::all && more != help_.end()) {
+    entry.lines = more->second.full;
+  }
+  if (const auto note = notes_.find(option.long_name()); note != notes_.end()) {
+    entry.lines.insert(entry.lines.end(), note->second.begin(), note->second.end());
+  }
+  return entry;
+}
+
+OptionGroup OptionParser::group_of(std::size_t position) const {
+  OptionGroup group = OptionGroup::output;
+  for (const GroupStart& start : groups_) {
+    group = start.first <= position ? start.group : group;
+  }
+  return group;
+}
+
+std::string OptionParser::group_help(OptionGroup group, HelpDetail detail) const {
   std::vector<HelpEntry> entries;
-  for (const auto& option : options_.options()) {
-    const std::string value = option->format_parameter();
-    const std::string gap = value.empty() || value.starts_with('[') ? "" : " ";
-    HelpEntry& entry = entries.emplace_back();
-    entry.name = option->format_name() + gap + value;
-    entry.lines.push_back(option->description());
-    if (const auto note = notes_.find(option->long_name()); note != notes_.end()) {
-      entry.lines.insert(entry.lines.end(), note->second.begin(), note->second.end());
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < options_.options().size(); ++i) {
+    const po::option_description& option = *options_.options()[i];
+    const auto more = help_.find(option.long_name());
+    const bool is_rare = more != help_.end() && more->second.use == OptionUse::rare;
+    if (group_of(i) != group) {
+      continue;
+    }
+    if (is_rare && detail == HelpDetail::common) {
+      others.push_back("--" + option.long_name());
+    } else {
+      entries.push_back(entry_of(option, detail));
     }
   }
-  return fmt::format("Usage: highwater {} {}\n\n{}\n\nOptions:\n{}\nExample: {}\n", command_->name,
-                     command_->arguments, command_->description, help_text(entries),
-                     command_->example);
+  return entries.empty() ? ""
+                         : fmt::format("{}:\n{}{}", to_string(group), help_text(entries),
+                                       word_list("also", others));
 }
 
-std::vector<std::string> OptionParser::names() const {
-  std::vector<std::string> names;
-  for (const auto& option : options_.options()) {
-    names.push_back(option->long_name());
+std::string OptionParser::grouped_help(HelpDetail detail) const {
+  std::string text;
+  for (const OptionGroup group : kOptionGroups) {
+    text += group_help(group, detail);
   }
-  return names;
+  return text;
+}
+
+std::string OptionParser::help(HelpDetail detail) const {
+  std::vector<HelpEntry> entries;
+  for (const auto& option : options_.options()) {
+    entries.push_back(entry_of(*option, detail));
+  }
+  return fmt::format("Usage: highwater {} {}\n\n{}\n\n{}\nExample: {}\n", command_->name,
+                     command_->arguments, command_->description,
+                     has_help_all_ ? grouped_help(detail) : "Options:\n" + help_text(entries),
+                     command_->example);
 }
 
 po::variables_map OptionParser::parse(const Arguments& arguments) const {
@@ -96,7 +129,10 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     throw UsageError(fmt::format("{}; see highwater {} --help", error.what(), command_->name));
   }
   if (values.contains("help")) {
-    throw HelpRequested{help()};
+    throw HelpRequested{help(HelpDetail::common)};
+  }
+  if (values.contains("help-all")) {
+    throw HelpRequested{help(HelpDetail::all)};
   }
   return values;
 }

@@ -15,10 +15,13 @@
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/variables_map.hpp>
 
+#include "tools/text/help_text.hpp"
 #include "tools/text/output_format.hpp"
 #include "tools/text/usage_errors.hpp"
+#include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "traces/units.hpp"
+#include "workloads/plan/options/option.hpp"
 
 namespace highwater {
 
@@ -41,23 +44,36 @@ struct HelpRequested {
   std::string text;
 };
 
+/// What --help says about an option beside its name.
+struct OptionHelp {
+  OptionUse use = OptionUse::common;
+  std::vector<std::string> full;  ///< what --help-all says instead, in paragraphs
+};
+
 /// The options of one command and how they are read.
 class OptionParser {
  public:
   explicit OptionParser(const Command& command);
 
-  boost::program_options::options_description_easy_init add() { return options_.add_options(); }
+  /// The options that follow stand under `group`'s heading, if --help has headings.
+  boost::program_options::options_description_easy_init add(
+      OptionGroup group = OptionGroup::output);
 
   /// Arguments without a dash, by name; `max` -1 = any number.
   void positional(const char* name, int max);
 
-  /// Lines of their own below what --help says about `option`: its default and where that is from.
-  void note(const std::string& option, std::vector<std::string> lines) {
-    notes_[option] = std::move(lines);
+  /// Paragraphs of their own below what --help says about `option`.
+  void note(const std::string& option, std::vector<std::string> paragraphs) {
+    notes_[option] = std::move(paragraphs);
   }
 
-  /// Names of all options, without dashes, in the order of --help.
-  [[nodiscard]] std::vector<std::string> names() const;
+  /// What --help and --help-all say about `option`, where its description is not all.
+  void describe(const std::string& option, OptionHelp help) { help_[option] = std::move(help); }
+
+  /// Adds --help-all, which says everything; --help then has headings and leaves out rare options
+  /// and sources.
+  void add_help_all();
+
   /// Adds --format.
   void add_format();
 
@@ -68,11 +84,26 @@ class OptionParser {
   [[nodiscard]] std::vector<std::string> option_names() const;
 
  private:
-  [[nodiscard]] std::string help() const;
+  enum class HelpDetail { common, all };
+
+  struct GroupStart {
+    std::size_t first = 0;  ///< position among the options
+    OptionGroup group = OptionGroup::output;
+  };
+
+  [[nodiscard]] std::string help(HelpDetail detail) const;
+  [[nodiscard]] std::string grouped_help(HelpDetail detail) const;
+  [[nodiscard]] std::string group_help(OptionGroup group, HelpDetail detail) const;
+  [[nodiscard]] OptionGroup group_of(std::size_t position) const;
+  [[nodiscard]] HelpEntry entry_of(const boost::program_options::option_description& option,
+                                   HelpDetail detail) const;
 
   const Command* command_;
   boost::program_options::options_description options_;
   boost::program_options::options_description hidden_;
+  std::vector<GroupStart> groups_;
+  bool has_help_all_ = false;
+  std::map<std::string, OptionHelp> help_;
   std::map<std::string, std::vector<std::string>> notes_;
   boost::program_options::positional_options_description positional_;
 };
@@ -86,9 +117,5 @@ std::optional<Bytes> size_option(const boost::program_options::variables_map& va
 /// The text given for `option`, if it was given.
 std::optional<std::string> text_option(const boost::program_options::variables_map& values,
                                        const std::string& option);
-
-/// The word of `known` that `word` was probably meant to be.
-std::optional<std::string> nearest_word(std::string_view word,
-                                        const std::vector<std::string>& known);
 
 }  // namespace highwater

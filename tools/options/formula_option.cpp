@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/text/parse_text.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {

@@ -27,8 +27,9 @@ std::optional<double> read_fraction(const po::variables_map& values) {
 
 void add_memory_options(OptionParser& parser, const char* what_without) {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("alloc-conf", text("S"),
-               "settings as in PYTORCH_CUDA_ALLOC_CONF; replaces all settings of a file")(
+  parser.add(OptionGroup::memory)(
+      "alloc-conf", text("S"),
+      "settings as in PYTORCH_CUDA_ALLOC_CONF; replaces all settings of a file")(
       "capacity", text("SIZE"),
       fmt::format("memory that the allocator can have, e.g. 80GiB; default: {}", what_without)
           .c_str())("memory-limit", text("SIZE"),

@@ -3,9 +3,9 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
-#include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
+#include "tools/text/usage_errors.hpp"
 
 namespace highwater {
 namespace {
@@ -14,13 +14,10 @@ namespace po = boost::program_options;
 
 /// Options of a plan say nothing about a file.
 void require_no_plan_options(const po::variables_map& values, std::vector<std::string>& problems) {
-  OptionParser plan_parser(command("generate"));
-  add_plan_options(plan_parser);
-  for (const std::string& option : plan_parser.option_names()) {
-    if (option != "torch" && option != "gpu" && option != "help" && values.contains(option) &&
-        !values[option].defaulted()) {
-      problems.push_back(
-          fmt::format("--{} belongs to a plan (--model), not to a FILE; leave it out", option));
+  for (const OptionWord& given : given_plan_options(values)) {
+    if (given.first != "torch" && given.first != "gpu") {
+      problems.push_back(fmt::format(
+          "--{} belongs to a plan (--model), not to a FILE; leave it out", given.first));
     }
   }
 }

@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/options/plan_words.hpp"
 #include "tools/text/safe_text.hpp"
+#include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {

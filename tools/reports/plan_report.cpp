@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/options/plan_line.hpp"
-#include "tools/options/plan_words.hpp"
+#include "tools/studies/plan_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
+#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -120,7 +122,7 @@ TextTable strategy_table(const PlanRequest& request, const StrategySearch& searc
     const double best = results.front().sequences_per_second;
     table.rows.push_back(
         {std::string(each.candidate.strategy), sizes(plan.parallel),
-         plan.parallel.sequence_parallel ? "yes" : "", checkpoint_word(plan.checkpoint),
+         plan.parallel.sequence_parallel ? "yes" : "", option_called("checkpoint").text(plan),
          std::to_string(plan.grad_accum), each.fits() ? std::to_string(plan.batch) : "none",
          to_iec(each.peak),
          each.fits() ? fmt::format("{:.2f}", each.sequences_per_second / best) : "",
@@ -226,7 +228,7 @@ TextTable plan_table(const PlanResult& result) {
     const TrainingPlan& plan = each.candidate.plan;
     table.rows.push_back({"simulation",
                           fmt::format("{}, {}, checkpoint {}", each.candidate.strategy,
-                                      sizes(plan.parallel), checkpoint_word(plan.checkpoint)),
+                                      sizes(plan.parallel), option_called("checkpoint").text(plan)),
                           std::to_string(each.batches.largest.value_or(0)),
                           std::to_string(each.llmem_score), std::to_string(each.peak.count()), ""});
   }

@@ -3,7 +3,6 @@
 
 #include <boost/json.hpp>
 
-#include "tools/options/plan_words.hpp"
 #include "tools/reports/comparison_report.hpp"
 #include "tools/reports/estimate_report.hpp"
 #include "tools/reports/host_report.hpp"
@@ -13,7 +12,7 @@
 #include "tools/studies/trust_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/training/parameters.hpp"
+#include "workloads/plan/options/plan_json.hpp"
 
 namespace highwater {
 namespace {
@@ -145,7 +144,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["model"] = {{"name", valid_utf8(model.name)},
                    {"family", family_name(model)},
                    {"parameters", parameter_count(model.config).trainable()},
-                   {"trainable", trainable_elements(simulation.plan)},
+                   {"trainable", simulation.trainable},
                    {"source", valid_utf8(model.source)}};
   root["plan"] = plan_json(simulation.plan);
   root["fits"] = simulation.available ? boost::json::value(simulation.fits()) : nullptr;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/options/plan_words.hpp"
 #include "tools/reports/comparison_report.hpp"
 #include "tools/reports/host_report.hpp"
 #include "tools/reports/rank_report.hpp"
@@ -13,7 +12,7 @@
 #include "tools/studies/trust_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/training/parameters.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -233,8 +232,7 @@ std::string grouped(std::int64_t number) {
 std::string model_line(const Simulation& simulation) {
   const TrainingPlan& plan = simulation.plan;
   const std::string trained =
-      plan.lora.rank > 0 ? fmt::format(", {} trained by LoRA", grouped(trainable_elements(plan)))
-                         : "";
+      plan.lora.rank > 0 ? fmt::format(", {} trained by LoRA", grouped(simulation.trainable)) : "";
   return fmt::format("{} parameters{} ({}, {})\n",
                      grouped(parameter_count(plan.model.config).trainable()), trained,
                      family_name(simulation.plan.model), printable(simulation.plan.model.source));

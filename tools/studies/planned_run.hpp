@@ -1,13 +1,24 @@
-// A plan as it was asked for.
+// A plan as it was asked for in words: on a command line, in a grid, by a sweep.
 #pragma once
 
-#include "workloads/plan/training_plan.hpp"
+#include <string>
+#include <vector>
+
+#include "workloads/plan/options/read_plan.hpp"
 
 namespace highwater {
 
 struct PlannedRun {
   TrainingPlan plan;
-  bool gpu_named = false;  ///< the GPU was asked for: the run has to fit on it
+  bool gpu_named = false;  ///< --gpu was given: the run has to fit on it
 };
+
+/// The run that `given` describes, without looking at rules that cross axes. What is wrong is
+/// appended to `problems`. @throws InputError as read_plan_words
+PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems);
+
+/// The same, rules included. @throws UsageErrors with everything that is wrong, `problems` included
+PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems = {},
+                       PlanUse use = PlanUse::generate);
 
 }  // namespace highwater

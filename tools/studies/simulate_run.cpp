@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/peak/peak_profile.hpp"
+#include "workloads/training/parameters.hpp"
 
 namespace highwater {
 namespace {
@@ -208,6 +209,7 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   if (simulation.failure) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
   }
+  simulation.trainable = trainable_elements(run.plan);
   note_inactive_collection(simulation.replay);
   return simulation;
 }

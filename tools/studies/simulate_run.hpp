@@ -51,6 +51,7 @@ struct Simulation {
   HostAccount host;                ///< what is offloaded
   std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
   bool is_gpu_named = false;
+  std::int64_t trainable = 0;  ///< elements that the plan trains; simulate_peaks() leaves it out
 
   [[nodiscard]] bool fits() const { return !failure; }
 

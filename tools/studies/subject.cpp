@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
-#include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
 #include "sim/replay/trace_driver.hpp"
 #include "tools/files/input.hpp"
-#include "tools/options/plan_words.hpp"
 #include "tools/studies/rank_survey.hpp"
 #include "tools/studies/trust_line.hpp"
+#include "tools/text/safe_text.hpp"
 #include "tools/text/site_label.hpp"
+#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -185,7 +186,7 @@ Subject subject_of(const PlannedRun& run, const MemoryRequest& memory) {
   }
   Subject subject;
   subject.simulation = simulate(worst, memory);
-  subject.name = plan_summary(worst.plan);
+  subject.name = printable(plan_summary(worst.plan));
   subject.replay = subject.simulation->replay;
   subject.options = replay_options(*subject.simulation);
   subject.trace = subject.simulation->trace;

@@ -8,9 +8,9 @@
 #include "allocator/settings/settings_change.hpp"
 #include "allocator/settings/settings_options.hpp"
 #include "sim/settings/settings_candidates.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/options/plan_options.hpp"
+#include "traces/edit_distance.hpp"
 #include "workloads/plan/gpu.hpp"
+#include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
 namespace {
@@ -28,12 +28,6 @@ constexpr std::array kLimitKeys{
     NamedKind{"memory-fraction", AxisKind::memory_fraction},
     NamedKind{"torch", AxisKind::torch},
 };
-
-std::vector<std::string> plan_options() {
-  OptionParser parser(command("generate"));
-  add_plan_options(parser);
-  return parser.option_names();
-}
 
 std::vector<std::string> settings_options() {
   std::vector<std::string> names;
@@ -56,22 +50,23 @@ std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
   if (std::ranges::count(settings_options(), key) != 0) {
     return AxisKind::settings;
   }
-  if (is_plan && std::ranges::count(plan_options(), key) != 0) {
+  if (is_plan && find_option(key) != nullptr) {
     return AxisKind::plan;
   }
   return std::nullopt;
 }
 
 std::string unknown_key(const std::string& key, bool is_plan) {
-  if (!is_plan && std::ranges::count(plan_options(), key) != 0) {
-    return fmt::format("--set {}: an option of a plan (--model); a FILE is what it is", key);
+  if (!is_plan && find_option(key) != nullptr) {
+    return fmt::format("--set {}: applies only with --model; a recorded file cannot change it",
+                       key);
   }
   std::vector<std::string> known = settings_options();
   for (const NamedKind& limit : kLimitKeys) {
     known.emplace_back(limit.key);
   }
   if (is_plan) {
-    std::ranges::move(plan_options(), std::back_inserter(known));
+    std::ranges::move(plan_option_names(), std::back_inserter(known));
   }
   const auto meant = nearest_word(key, known);
   return fmt::format(
@@ -151,7 +146,7 @@ void apply_option(const SweepAxis& axis, const std::string& value, SweepPoint& p
     point.options.settings =
         with_option(point.options.settings, axis.key, value, *point.options.version);
   } catch (const SettingsError& error) {
-    throw UsageError(fmt::format("--set {}={}: {}{} (as PyTorch {} has it)", axis.key, value,
+    throw UsageError(fmt::format("--set {}={}: {}{} (PyTorch {}'s own message)", axis.key, value,
                                  error.what(), suggestion(error, *point.options.version),
                                  point.options.version->name));
   }

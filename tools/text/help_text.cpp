@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace highwater {
 namespace {
 
@@ -54,6 +57,18 @@ std::string help_text(const std::vector<HelpEntry>& entries) {
         line.clear();
       }
     }
+  }
+  return text;
+}
+
+std::string word_list(std::string_view label, const std::vector<std::string>& words) {
+  if (words.empty()) {
+    return "";
+  }
+  std::string text;
+  for (const std::string& line :
+       wrapped(fmt::format("{}: {}", label, fmt::join(words, ", ")), kLineWidth - kIndent)) {
+    text += std::string(kIndent, ' ') + line + "\n";
   }
   return text;
 }

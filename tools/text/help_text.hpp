@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace highwater {
@@ -14,5 +15,8 @@ struct HelpEntry {
 
 /// @pre entries have at least one line each
 std::string help_text(const std::vector<HelpEntry>& entries);
+
+/// "  also: --a, --b, ...", wrapped; nothing for no words.
+std::string word_list(std::string_view label, const std::vector<std::string>& words);
 
 }  // namespace highwater

@@ -12,14 +12,10 @@ namespace highwater::eager {
 
 namespace {
 
-std::string torch_version(const Runtime& runtime) {
-  return std::to_string(runtime.torch.major) + "." + std::to_string(runtime.torch.minor);
-}
-
 // The workspace of a product in cuBLAS: a block while the result lives, or, in releases that keep
 // it, one for the life of the process, made at the thread's first product.
 [[nodiscard]] Ref<Storage> use_cublas(Runtime& runtime) {
-  const CublasWorkspace workspace = cublas_workspace(runtime.gpu, torch_version(runtime));
+  const CublasWorkspace workspace = cublas_workspace(runtime.gpu, runtime.torch);
   if (workspace.life == WorkspaceLife::per_call) {
     return runtime.allocate(workspace.bytes);
   }
@@ -34,9 +30,8 @@ std::string torch_version(const Runtime& runtime) {
 // The same of a product in cuBLASLt. Its handle is cuBLAS's, which comes with a workspace where
 // that is kept.
 [[nodiscard]] Ref<Storage> use_cublaslt(Runtime& runtime) {
-  const std::string version = torch_version(runtime);
-  Ref<Storage> scratch = runtime.allocate(cublaslt_workspace(version).bytes);
-  if (cublas_workspace(runtime.gpu, version).life == WorkspaceLife::persistent) {
+  Ref<Storage> scratch = runtime.allocate(cublaslt_workspace(runtime.torch).bytes);
+  if (cublas_workspace(runtime.gpu, runtime.torch).life == WorkspaceLife::persistent) {
     [[maybe_unused]] const auto kept = use_cublas(runtime);
   }
   return scratch;

@@ -12,6 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "traces/release.hpp"
 #include "traces/request_trace.hpp"
 #include "workloads/eager/host_memory.hpp"
 #include "workloads/eager/node.hpp"
@@ -24,14 +25,6 @@ namespace highwater::eager {
 
 class GraphRecorder;
 class OutputCache;
-
-/// Releases of PyTorch and transformers whose behaviour is imitated, as comparable numbers.
-struct Release {
-  int major = 0;
-  int minor = 0;
-
-  auto operator<=>(const Release&) const = default;
-};
 
 /// torch.autocast: its target type and the cache of cast weights.
 struct Autocast {
@@ -128,7 +121,7 @@ class Runtime {
   // --- state --------------------------------------------------------------------------------
 
   const Gpu gpu;
-  const Release torch;
+  const Release torch;  ///< whose behaviour is imitated
   const Release transformers;
   bool grad_enabled = true;
   Autocast autocast;

@@ -1,45 +1,28 @@
 #include "workloads/kernels/cublas.hpp"
 
-#include <charconv>
-#include <system_error>
-
 namespace highwater {
 namespace {
 
 constexpr std::int64_t kKib = 1024;
-constexpr int kPerCallRelease = 2015;  ///< as version_number: no workspace is kept from here on
-
-/// "2.6" or "2.6.0+cu124" as major * 1000 + minor.
-int version_number(std::string_view torch) {
-  int major = 0;
-  int minor = 0;
-  const char* const end = torch.data() + torch.size();
-  const auto [dot, error] = std::from_chars(torch.data(), end, major);
-  if (error == std::errc{} && dot != end) {
-    std::from_chars(dot + 1, end, minor);
-  }
-  return major * 1000 + minor;
-}
+constexpr Release kPerCallRelease{2, 15};  ///< no workspace is kept from here on
 
 }  // namespace
 
-CublasWorkspace cublas_workspace(const Gpu& gpu, std::string_view torch) {
-  const int version = version_number(torch);
-  if (version < 2000) {
+CublasWorkspace cublas_workspace(const Gpu& gpu, Release torch) {
+  if (torch < Release{2, 0}) {
     return {WorkspaceLife::persistent, 4096 * kKib};
   }
-  return {version >= kPerCallRelease ? WorkspaceLife::per_call : WorkspaceLife::persistent,
+  return {torch >= kPerCallRelease ? WorkspaceLife::per_call : WorkspaceLife::persistent,
           (gpu.major == 9 ? 32768 : 8320) * kKib};  // :4096:8, or :4096:2:16:8
 }
 
-CublasWorkspace cublaslt_workspace(std::string_view torch) {
+CublasWorkspace cublaslt_workspace(Release torch) {
   constexpr std::int64_t kBytes = 1024 * kKib;
-  const int version = version_number(torch);
-  if (version < 2009 || version >= kPerCallRelease) {
+  if (torch < Release{2, 9} || torch >= kPerCallRelease) {
     return {WorkspaceLife::per_call, kBytes};
   }
-  return version >= 2011 ? CublasWorkspace{WorkspaceLife::shared, 0}
-                         : CublasWorkspace{WorkspaceLife::persistent, kBytes};
+  return torch >= Release{2, 11} ? CublasWorkspace{WorkspaceLife::shared, 0}
+                                 : CublasWorkspace{WorkspaceLife::persistent, kBytes};
 }
 
 bool addmm_uses_cublaslt(const AddmmCall& call) {

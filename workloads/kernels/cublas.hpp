@@ -14,8 +14,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
+#include "traces/release.hpp"
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/gpu.hpp"
 
@@ -33,11 +33,11 @@ struct CublasWorkspace {
   std::int64_t bytes = 0;  ///< 0 if shared
 };
 
-/// cuBLAS's workspace. `torch` is a version such as "2.6".
-CublasWorkspace cublas_workspace(const Gpu& gpu, std::string_view torch);
+/// cuBLAS's workspace in PyTorch's release `torch`.
+CublasWorkspace cublas_workspace(const Gpu& gpu, Release torch);
 
 /// cuBLASLt's workspace.
-CublasWorkspace cublaslt_workspace(std::string_view torch);
+CublasWorkspace cublaslt_workspace(Release torch);
 
 /// addmm(bias, a [m,k], b [k,n]) as PyTorch sees it; linear with a bias becomes one if its input
 /// has two dimensions, or is contiguous with three.

@@ -17,21 +17,6 @@ dist::PipelineJob job_of(const TrainingPlan& plan) {
           .chunks = model_chunks(p)};
 }
 
-// config.pipeline_dtype: that of the parameters.
-DType boundary_dtype(Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-    case Precision::amp_bf16:
-      return DType::bf16;
-    case Precision::fp16:
-    case Precision::amp_fp16:
-      return DType::fp16;
-    case Precision::fp32:
-      break;
-  }
-  return DType::fp32;
-}
-
 }  // namespace
 
 PipelineStage::PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy,
@@ -117,7 +102,7 @@ Tensor PipelineStage::receive(int micro_batch) {
   const std::int64_t parts = std::int64_t{p.cp} * (p.sequence_parallel ? p.tp : 1);
   const std::int64_t length = sequence_length(plan_, first_micro_batch_ + micro_batch) / parts;
   const Tensor buffer = eager::empty(runtime_, {length, plan_.batch, shape_of(plan_.model).hidden},
-                                     boundary_dtype(plan_.precision));
+                                     compute_dtype(plan_.precision));
   runtime_.categorize(buffer, Category::communication);
   group_.receive(buffer).wait();
   return buffer;

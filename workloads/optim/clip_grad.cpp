@@ -84,7 +84,7 @@ void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_val
     return stack(runtime, norms);
   };
   const Tensor total_norm = optim::vector_norm(stacked(), {}, false);
-  if (runtime.torch >= eager::Release{2, 6}) {
+  if (runtime.torch >= Release{2, 6}) {
     norms.clear();
   }
   Tensor sum = optim::make_like("add", total_norm);

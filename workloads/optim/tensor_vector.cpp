@@ -78,7 +78,7 @@ TensorVector foreach_norm(Runtime& runtime, std::span<const Tensor> tensors) {
   const auto count = static_cast<std::int64_t>(tensors.size());
   const auto partial = runtime.allocate(highwater::foreach_norm(numels, dtype).partial);
   TensorVector norms;
-  if (runtime.torch < eager::Release{2, 3}) {
+  if (runtime.torch < Release{2, 3}) {
     const Tensor all = eager::empty(runtime, {count}, dtype);
     for (std::int64_t i = 0; i < count; ++i) {
       norms.push_back(eager::select(all, 0, i));

@@ -54,11 +54,8 @@ Tensor NaiveRun::batch_tensor() {
 
 // What comes from the device before, or goes to the next one as a gradient.
 Tensor NaiveRun::boundary() {
-  const DType dtype = plan_.precision == Precision::fp32   ? DType::fp32
-                      : plan_.precision == Precision::bf16 ? DType::bf16
-                                                           : DType::fp16;
   return elsewhere(runtime_, {plan_.batch, sequence_length(plan_, 0), shape_of(plan_.model).hidden},
-                   dtype);
+                   compute_dtype(plan_.precision));
 }
 
 Tensor NaiveRun::received() {

@@ -15,10 +15,7 @@ DType boundary_dtype(const TrainingPlan& plan) {
   if (is_fsdp2(plan.parallel) && plan.parallel.fsdp.param_dtype) {
     return *plan.parallel.fsdp.param_dtype;
   }
-  if (plan.precision == Precision::fp32) {
-    return DType::fp32;
-  }
-  return plan.precision == Precision::bf16 ? DType::bf16 : DType::fp16;
+  return compute_dtype(plan.precision);
 }
 
 // A pickled integer: one byte that says how many follow, up to four of them.

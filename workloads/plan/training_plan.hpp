@@ -14,6 +14,7 @@
 #include "workloads/plan/gpu.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/precision.hpp"
 
 namespace highwater {
 
@@ -23,9 +24,6 @@ enum class ModelCode : std::uint8_t { hf, torchtitan, megatron };
 
 /// Whose training loop, optimizer and defaults.
 enum class Framework : std::uint8_t { torch, deepspeed, megatron, nemo, colossalai_gemini };
-
-/// The dtype the model is made in, or fp32 with autocast (amp_*).
-enum class Precision : std::uint8_t { fp32, bf16, fp16, amp_bf16, amp_fp16 };
 
 /// Which attention runs; `sdpa` is PyTorch's own choice by dtype, mask and GPU.
 enum class Attention : std::uint8_t {

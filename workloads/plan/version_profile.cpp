@@ -1,30 +1,14 @@
 #include "workloads/plan/version_profile.hpp"
 
 #include <array>
-#include <compare>
 #include <span>
-#include <sstream>
-#include <string>
 
+#include "traces/release.hpp"
 #include "workloads/plan/model/overloaded.hpp"
 
 namespace highwater {
 
 namespace {
-
-struct Release {
-  int major = 0;
-  int minor = 0;
-
-  auto operator<=>(const Release&) const = default;
-};
-
-Release parse(const std::string& text) {
-  Release release;
-  char dot = '.';
-  std::istringstream(text) >> release.major >> dot >> release.minor;
-  return release;
-}
 
 /// A profile and the release it starts with.
 struct Row {
@@ -107,7 +91,7 @@ std::span<const Row> rows_of(const ModelConfig& config) {
 }  // namespace
 
 VersionProfile version_profile(const TrainingPlan& plan) {
-  const Release release = parse(plan.versions.transformers);
+  const Release release = release_of(plan.versions.transformers);
   VersionProfile profile = kNewest;
   for (const Row& row : rows_of(plan.model.config)) {
     if (row.from <= release) {

@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "traces/release.hpp"
 #include "workloads/json/json_document.hpp"
 #include "workloads/json/json_field.hpp"
 #include "workloads/recorded/recorded_plan.hpp"
@@ -29,10 +30,9 @@ constexpr std::array<std::pair<std::string_view, CaseStatus>, 3> kStatuses{{
 }};
 
 /// "2.6.0+debian" -> "2.6".
-std::string release_of(const std::string& version) {
-  const std::size_t dot = version.find('.');
-  const std::size_t second = dot == std::string::npos ? dot : version.find('.', dot + 1);
-  return version.substr(0, second);
+std::string short_release(const std::string& version) {
+  const auto release = parse_release(version);
+  return release ? to_string(*release) : version;
 }
 
 RecordedUsage usage(const Field& stats, std::string_view which) {
@@ -185,9 +185,9 @@ RecordedCase read_recorded_case(std::string_view text, const std::string& source
   if (const auto error = root.find("error")) {
     recorded.error = error->text();
   }
-  recorded.torch = release_of(root.at("torch").text());
+  recorded.torch = short_release(root.at("torch").text());
   if (const auto transformers = root.find("transformers")) {
-    recorded.transformers = release_of(transformers->text());
+    recorded.transformers = short_release(transformers->text());
   }
   recorded.gpu = read_gpu(root.at("gpu"));
   const auto fake = root.find("fake_device");

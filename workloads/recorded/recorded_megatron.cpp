@@ -56,38 +56,39 @@ ModelSpec megatron_model(const Field& fields) {
                       .attention_dropout = dropout}};
 }
 
-Parallelism megatron_parallelism(const Field& fields) {
-  Parallelism parallel;
-  parallel.dp = fields.at("dp").small_count();
-  parallel.tp = fields.at("tp").small_count();
-  parallel.sequence_parallel = fields.at("sp").boolean();
-  parallel.dp_kind = fields.at("dist_opt").boolean() ? DataParallel::zero1 : DataParallel::ddp;
-  parallel.megatron.overlap_grad_reduce = fields.at("overlap").boolean();
-  parallel.megatron.overlap_param_gather = fields.at("param_overlap").boolean();
-  parallel.megatron.fp32_grads = fields.at("fp32_grads").boolean();
-  parallel.megatron.wgrad_fusion = fields.at("wgrad_fusion").boolean();
-  if (const Field size = fields.at("bucket_size"); !size.is_null()) {
-    parallel.megatron.bucket_size = size.integer();
-  }
-  if (fields.find("experts")) {
-    parallel.ep = fields.at("ep").small_count();
-    if (const Field capacity = fields.at("capacity"); !capacity.is_null()) {
-      parallel.megatron.moe_capacity_factor = capacity.real();
-    }
-  }
-  return parallel;
+// The recorder calls its attention cores by Megatron's names.
+std::string core_word(const Field& field) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kCores{
+      {{"unfused", "eager"}, {"flash", "sdpa-flash"}}};
+  return std::string(word(field, kCores));
 }
 
-constexpr std::array<std::pair<std::string_view, CheckpointKind>, 3> kRecomputes{{
-    {"none", CheckpointKind::none},
-    {"selective", CheckpointKind::selective_attention},
-    {"full", CheckpointKind::full},
-}};
+std::string optimizer_word(const Field& field) {
+  return field.boolean() ? "zero1" : "ddp";
+}
 
-constexpr std::array<std::pair<std::string_view, Attention>, 2> kCores{{
-    {"unfused", Attention::eager},
-    {"flash", Attention::sdpa_flash},
-}};
+/// Fields of every case.
+constexpr std::array kMegatronFields{FieldOption{"batch", "batch"},
+                                     FieldOption{"seq", "seq"},
+                                     FieldOption{"steps", "steps"},
+                                     FieldOption{"grad_accum", "grad-accum"},
+                                     FieldOption{"precision", "precision"},
+                                     FieldOption{"attention", "attention", core_word},
+                                     FieldOption{"recompute", "checkpoint"},
+                                     FieldOption{"dropout", "dropout"},
+                                     FieldOption{"dp", "dp"},
+                                     FieldOption{"tp", "tp"},
+                                     FieldOption{"sp", "sp"},
+                                     FieldOption{"dist_opt", "dp-kind", optimizer_word},
+                                     FieldOption{"overlap", "overlap-grad-reduce"},
+                                     FieldOption{"param_overlap", "overlap-param-gather"},
+                                     FieldOption{"fp32_grads", "fp32-grads"},
+                                     FieldOption{"wgrad_fusion", "wgrad-fusion"}};
+
+/// Fields that may be null or absent.
+constexpr std::array kOptionalFields{FieldOption{"bucket_size", "ddp-bucket-size"},
+                                     FieldOption{"ep", "ep"},
+                                     FieldOption{"capacity", "moe-capacity-factor"}};
 
 }  // namespace
 
@@ -97,20 +98,16 @@ TrainingPlan read_megatron_plan(const Field& root, const RecordedCase& recorded)
   plan.model = megatron_model(fields);
   plan.model_code = ModelCode::megatron;
   plan.framework = Framework::megatron;
-  plan.batch = fields.at("batch").integer();
-  plan.seq = {fields.at("seq").integer()};
-  plan.steps = fields.at("steps").small_count();
-  plan.grad_accum = fields.at("grad_accum").small_count();
-  plan.precision = word(fields.at("precision"), kPrecisions);
-  plan.attention = word(fields.at("attention"), kCores);
-  plan.checkpoint.kind = word(fields.at("recompute"), kRecomputes);
+  for (const FieldOption& row : kMegatronFields) {
+    static_cast<void>(fields.at(row.field));  // all of them are there
+  }
+  set_options(plan, kMegatronFields, fields);
+  set_options(plan, kOptionalFields, fields);
   plan.optimizer.kind = OptimizerKind::adamw;
   if (const double clip = fields.at("grad_clip").real(); clip > 0) {
     plan.grad_clip = clip;
   }
   plan.zero_grad_at = ZeroGradAt::start;
-  plan.dropout = fields.at("dropout").real();
-  plan.parallel = megatron_parallelism(fields);
   plan.gpu = default_gpu();
   plan.gpu.total_memory = recorded.gpu.total_memory;
   plan.versions.torch = recorded.torch;

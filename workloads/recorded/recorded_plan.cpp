@@ -19,87 +19,57 @@
 namespace highwater::recorded {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Attention>, 4> kBackends{{
-    {"flash", Attention::sdpa_flash},
-    {"efficient", Attention::sdpa_efficient},
-    {"math", Attention::sdpa_math},
-    {"cudnn", Attention::sdpa_cudnn},
-}};
+// DeepSpeed's cases train with its FusedAdam.
+std::string impl_word(const Field& field) {
+  const std::string text = field.text();
+  return text == "deepspeed" ? "fused" : text;
+}
 
-constexpr std::array<std::pair<std::string_view, Attention>, 2> kAttentions{{
-    {"eager", Attention::eager},
-    {"sdpa", Attention::sdpa},
-}};
+/// Every field that a case may have. Those without an option are read below, or do not reach the
+/// allocator of one GPU.
+constexpr std::array kCaseFields{FieldOption{"id"},
+                                 FieldOption{"model"},
+                                 FieldOption{"note"},
+                                 FieldOption{"tags"},
+                                 FieldOption{"batch", "batch"},
+                                 FieldOption{"seq"},
+                                 FieldOption{"precision", "precision"},
+                                 FieldOption{"attention", "attention"},
+                                 FieldOption{"sdpa_backend"},
+                                 FieldOption{"checkpoint"},
+                                 FieldOption{"optimizer", "optimizer"},
+                                 FieldOption{"impl", "optimizer-impl", impl_word},
+                                 FieldOption{"param_groups", "param-groups"},
+                                 FieldOption{"grad_clip"},
+                                 FieldOption{"grad_accum", "grad-accum"},
+                                 FieldOption{"no_sync"},
+                                 FieldOption{"steps", "steps"},
+                                 FieldOption{"set_to_none", "set-to-none"},
+                                 FieldOption{"zero_grad_at", "zero-grad-at"},
+                                 FieldOption{"loss", "loss"},
+                                 FieldOption{"keep_logits", "keep-logits"},
+                                 FieldOption{"use_cache", "use-cache"},
+                                 FieldOption{"attention_mask", "attention-mask"},
+                                 FieldOption{"data", "data"},
+                                 FieldOption{"dropout", "dropout"},
+                                 FieldOption{"init", "init"},
+                                 FieldOption{"lora"},
+                                 FieldOption{"mode", "mode"},
+                                 FieldOption{"dist"},
+                                 FieldOption{"rig"},
+                                 FieldOption{"alloc_conf"},
+                                 FieldOption{"memory_limit_mib"},
+                                 FieldOption{"experts", "experts"},
+                                 FieldOption{"overrides"},
+                                 FieldOption{"stacks"},
+                                 FieldOption{"empty_cache_every_step", "empty-cache-every-step"},
+                                 FieldOption{"teardown"},
+                                 FieldOption{"offload"},
+                                 FieldOption{"probe"}};
 
-constexpr std::array<std::pair<std::string_view, OptimizerKind>, 8> kOptimizers{{
-    {"none", OptimizerKind::none},
-    {"sgd", OptimizerKind::sgd},
-    {"sgd-momentum", OptimizerKind::sgd_momentum},
-    {"adam", OptimizerKind::adam},
-    {"adamw", OptimizerKind::adamw},
-    {"rmsprop", OptimizerKind::rmsprop},
-    {"adagrad", OptimizerKind::adagrad},
-    {"adafactor", OptimizerKind::adafactor},
-}};
-
-constexpr std::array<std::pair<std::string_view, OptimizerImpl>, 5> kImpls{{
-    {"default", OptimizerImpl::standard},
-    {"foreach", OptimizerImpl::foreach},
-    {"fused", OptimizerImpl::fused},
-    {"loop", OptimizerImpl::loop},
-    {"deepspeed", OptimizerImpl::fused},  // FusedAdam
-}};
-
-constexpr std::array<std::pair<std::string_view, LossKind>, 4> kLosses{{
-    {"hf", LossKind::hf},
-    {"shift", LossKind::shift},
-    {"flat", LossKind::flat},
-    {"fused", LossKind::fused},
-}};
-
-constexpr std::array<std::pair<std::string_view, ModelInit>, 4> kInits{{
-    {"device", ModelInit::device},
-    {"cpu", ModelInit::cpu},
-    {"meta", ModelInit::meta},
-    {"pretrained-half", ModelInit::pretrained_half},
-}};
-
-constexpr std::array<std::pair<std::string_view, ZeroGradAt>, 2> kZeroGrads{{
-    {"start", ZeroGradAt::start},
-    {"end", ZeroGradAt::end},
-}};
-
-constexpr std::array<std::pair<std::string_view, DataSource>, 2> kDataSources{{
-    {"to", DataSource::to},
-    {"device", DataSource::device},
-}};
-
-constexpr std::array<std::pair<std::string_view, Experts>, 3> kExperts{{
-    {"eager", Experts::eager},
-    {"even", Experts::even},
-    {"batched_mm", Experts::batched_mm},
-}};
-
-constexpr std::array<std::pair<std::string_view, bool>, 2> kModes{{
-    {"train", true},
-    {"eval", false},
-}};
-
-/// Every field that a case may have; those not read below do not reach the allocator of one GPU.
-constexpr std::array<std::string_view, 39> kCaseFields{
-    "id",           "model",       "note",           "tags",
-    "batch",        "seq",         "precision",      "attention",
-    "sdpa_backend", "checkpoint",  "optimizer",      "impl",
-    "param_groups", "grad_clip",   "grad_accum",     "no_sync",
-    "steps",        "set_to_none", "zero_grad_at",   "loss",
-    "keep_logits",  "use_cache",   "attention_mask", "data",
-    "dropout",      "init",        "lora",           "mode",
-    "dist",         "rig",         "alloc_conf",     "memory_limit_mib",
-    "experts",      "overrides",   "stacks",         "empty_cache_every_step",
-    "teardown",     "offload",     "probe"};
-
-constexpr std::array<std::string_view, 5> kRigFields{"profile", "capacity", "event_lag",
-                                                     "event_queries", "devices"};
+constexpr std::array kRigFields{FieldOption{"profile"}, FieldOption{"capacity"},
+                                FieldOption{"event_lag"}, FieldOption{"event_queries"},
+                                FieldOption{"devices"}};
 
 /// "none", "nonreentrant", "reentrant", "every2-nonreentrant", ...
 Checkpoint read_checkpoint(const Field& field) {
@@ -152,34 +122,23 @@ Lora read_lora(const Field& plan) {
   return lora;
 }
 
-Attention read_attention(const Field& plan) {
-  const Attention attention = word(plan.at("attention"), kAttentions);
-  const Field backend = plan.at("sdpa_backend");
-  return attention == Attention::sdpa && !backend.is_null() ? word(backend, kBackends) : attention;
+/// The backend that the recorder let PyTorch choose from.
+void read_backend(const Field& fields, TrainingPlan& plan) {
+  const Field backend = fields.at("sdpa_backend");
+  if (plan.attention == Attention::sdpa && !backend.is_null()) {
+    set_option(plan, "attention", backend, "sdpa-" + backend.text());
+  }
 }
 
-/// "chunked-8" names its number of chunks.
-Loss read_loss(const Field& field) {
-  constexpr std::string_view kChunked = "chunked-";
-  const std::string text(field.text());
-  if (!text.starts_with(kChunked)) {
-    return {.kind = word(field, kLosses)};
+/// All but these have a value in every case.
+void require_values(const Field& fields) {
+  constexpr std::array<std::string_view, 2> kOptional{"dropout", "experts"};
+  for (const FieldOption& row : kCaseFields) {
+    const bool is_optional = std::ranges::find(kOptional, row.field) != kOptional.end();
+    if (!row.option.empty() && !is_optional && fields.at(row.field).is_null()) {
+      fields.at(row.field).fail("a value was expected");
+    }
   }
-  int chunks = 0;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data() + kChunked.size(), end, chunks) !=
-      std::from_chars_result{end, std::errc{}}) {
-    field.fail("no loss: behind chunked- belongs a number");
-  }
-  return {.kind = LossKind::chunked, .chunks = chunks};
-}
-
-Optimizer read_optimizer(const Field& plan) {
-  Optimizer optimizer;
-  optimizer.kind = word(plan.at("optimizer"), kOptimizers);
-  optimizer.impl = word(plan.at("impl"), kImpls);
-  optimizer.param_groups = plan.at("param_groups").small_count();
-  return optimizer;
 }
 
 bool is_plain(const Field& root) {
@@ -232,7 +191,8 @@ void require_truth(const Field& root) {
   const auto fake = root.find("fake_device");
   if (is_mixture && fake && fake->boolean() && root.at("case").at("experts").is_null()) {
     throw Unsupported{
-        "the recording is no truth: its fake device computed no routing, so no expert got a token"};
+        "this recording is not ground truth: its fake device computed no routing, so no expert got "
+        "a token"};
   }
 }
 
@@ -240,7 +200,8 @@ void require_truth(const Field& root) {
 void require_training(const Field& root) {
   const auto probe = root.at("case").find("probe");
   if (probe && !probe->is_null()) {
-    throw Unsupported{fmt::format("a probe ({}), no training", probe->at("kind").text())};
+    throw Unsupported{fmt::format("a probe ({}) of single operations, not a training run",
+                                  probe->at("kind").text())};
   }
 }
 
@@ -261,40 +222,22 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
   require_known(fields.at("rig"), kRigFields);
   require_truth(root);
   if (recorded.sequence_lengths.empty()) {
-    throw Unsupported{"the file does not tell the sequence lengths"};
+    throw Unsupported{"the file lacks the sequence lengths"};
   }
   TrainingPlan plan;
   plan.model = model_of(root, source);
   plan.model_code = is_plain(root) ? ModelCode::torchtitan : ModelCode::hf;
-  plan.batch = fields.at("batch").integer();
   plan.seq = recorded.sequence_lengths;
-  plan.steps = fields.at("steps").small_count();
-  plan.grad_accum = fields.at("grad_accum").small_count();
-  plan.precision = word(fields.at("precision"), kPrecisions);
-  plan.attention = read_attention(fields);
+  require_values(fields);
+  set_options(plan, kCaseFields, fields);
+  read_backend(fields, plan);
   plan.checkpoint = read_checkpoint(fields.at("checkpoint"));
-  plan.optimizer = read_optimizer(fields);
   plan.lora = read_lora(fields);
   if (const Field clip = fields.at("grad_clip"); !clip.is_null() && clip.real() != 0) {
     plan.grad_clip = clip.real();
   }
-  plan.set_to_none = fields.at("set_to_none").boolean();
-  plan.zero_grad_at = word(fields.at("zero_grad_at"), kZeroGrads);
-  plan.loss = read_loss(fields.at("loss"));
   if (is_plain(root) && plan.loss.kind == LossKind::hf) {
     plan.loss.kind = LossKind::flat;  // that decoder takes no labels
-  }
-  plan.keep_logits = fields.at("keep_logits").boolean();
-  plan.use_cache = fields.at("use_cache").boolean();
-  plan.attention_mask = fields.at("attention_mask").boolean();
-  if (const Field dropout = fields.at("dropout"); !dropout.is_null()) {
-    plan.dropout = dropout.real();
-  }
-  plan.training = word(fields.at("mode"), kModes);
-  plan.data = word(fields.at("data"), kDataSources);
-  plan.init = word(fields.at("init"), kInits);
-  if (const Field experts = fields.at("experts"); !experts.is_null()) {
-    plan.experts = word(experts, kExperts);
   }
   if (!plan.training) {  // the recorder makes no optimizer then, and clips nothing
     plan.optimizer.kind = OptimizerKind::none;
@@ -308,7 +251,6 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
     plan.framework = Framework::colossalai_gemini;
     plan.init = ModelInit::pretrained_half;
   }
-  plan.empty_cache_every_step = fields.at("empty_cache_every_step").boolean();
   plan.gpu = read_plan_gpu(fields.at("rig"), recorded.gpu);
   plan.versions = {recorded.torch,
                    recorded.transformers.empty() ? Versions{}.transformers : recorded.transformers};

@@ -1,7 +1,9 @@
-// What the readers of a recorded case's fields share: words, truth values, and how they give up.
+// What the readers of a recorded case's fields share: how a field sets an option of the plan, and
+// how they give up.
 //
-// A reader throws Unsupported for what the recorder can express and a plan cannot; the case then
-// says so instead of having a plan. The words are those of the recorder's vocabulary.
+// The recorder's words are those of the options (workloads/plan/options); where a field has another
+// name or other words, its row says so. A reader throws Unsupported for what the recorder can
+// express and a plan cannot; the case then says so instead of having a plan.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "workloads/json/json_field.hpp"
-#include "workloads/plan/parallelism.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::recorded {
@@ -37,16 +38,26 @@ T word(const Field& field, const std::array<std::pair<std::string_view, T>, N>& 
   return found->second;
 }
 
-inline constexpr std::array<std::pair<std::string_view, Precision>, 5> kPrecisions{{
-    {"fp32", Precision::fp32},
-    {"bf16", Precision::bf16},
-    {"fp16", Precision::fp16},
-    {"amp-bf16", Precision::amp_bf16},
-    {"amp-fp16", Precision::amp_fp16},
-}};
+/// A field and the option that it sets; none: it is read elsewhere, or changes no memory.
+struct FieldOption {
+  std::string_view field;
+  std::string_view option = {};
+  std::string (*word_of)(const Field& field) = nullptr;  ///< where the recorder has its own words
+};
 
-/// @throws Unsupported when an object has another field
-void require_known(const Field& field, std::span<const std::string_view> known);
+/// Sets `option` of the plan to what the field says.
+/// @throws Unsupported for a value that the option lacks, InputError for one of another type
+void set_option(TrainingPlan& plan, std::string_view option, const Field& field);
+
+/// The same in the option's own words. `field` is what a refusal names.
+void set_option(TrainingPlan& plan, std::string_view option, const Field& field,
+                const std::string& text);
+
+/// Every row whose field is there and not null. @throws Unsupported
+void set_options(TrainingPlan& plan, std::span<const FieldOption> rows, const Field& fields);
+
+/// @throws Unsupported when an object has a field without a row
+void require_known(const Field& field, std::span<const FieldOption> known);
 
 /// A field that may be absent: false.
 bool flag(const Field& fields, std::string_view key);

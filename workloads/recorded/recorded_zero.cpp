@@ -4,32 +4,30 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "workloads/recorded/recorded_words.hpp"
 
 namespace highwater::recorded {
 namespace {
 
-constexpr std::array<std::string_view, 6> kDeepspeedFields{"kind", "world",  "stage",
-                                                           "zero", "engine", "zero_init"};
+constexpr std::array kDeepspeedFields{FieldOption{"kind"},   FieldOption{"world", "dp"},
+                                      FieldOption{"stage"},  FieldOption{"zero"},
+                                      FieldOption{"engine"}, FieldOption{"zero_init", "zero-init"}};
 
-/// Members of "zero_optimization" that are numbers of elements.
-constexpr std::array<std::pair<std::string_view, std::int64_t Zero::*>, 7> kZeroNumbers{{
-    {"reduce_bucket_size", &Zero::reduce_bucket_size},
-    {"sub_group_size", &Zero::sub_group_size},
-    {"stage3_prefetch_bucket_size", &Zero::prefetch_bucket_size},
-    {"stage3_param_persistence_threshold", &Zero::param_persistence_threshold},
-    {"stage3_model_persistence_threshold", &Zero::model_persistence_threshold},
-    {"stage3_max_live_parameters", &Zero::max_live_parameters},
-    {"stage3_max_reuse_distance", &Zero::max_reuse_distance},
-}};
-
-constexpr std::array<std::pair<std::string_view, bool Zero::*>, 3> kZeroFlags{{
-    {"contiguous_gradients", &Zero::contiguous_gradients},
-    {"reduce_scatter", &Zero::reduce_scatter},
-    {"round_robin_gradients", &Zero::round_robin_gradients},
-}};
+// Members of "zero_optimization". Others say nothing about memory here (allgather_bucket_size: NCCL
+// gathers in one piece).
+constexpr std::array kZeroFields{
+    FieldOption{"reduce_bucket_size", "reduce-bucket-size"},
+    FieldOption{"sub_group_size", "sub-group-size"},
+    FieldOption{"stage3_prefetch_bucket_size", "prefetch-bucket-size"},
+    FieldOption{"stage3_param_persistence_threshold", "param-persistence-threshold"},
+    FieldOption{"stage3_model_persistence_threshold", "model-persistence-threshold"},
+    FieldOption{"stage3_max_live_parameters", "max-live-parameters"},
+    FieldOption{"stage3_max_reuse_distance", "max-reuse-distance"},
+    FieldOption{"contiguous_gradients", "contiguous-gradients"},
+    FieldOption{"reduce_scatter", "reduce-scatter"},
+    FieldOption{"round_robin_gradients", "round-robin-gradients"},
+    FieldOption{"overlap_comm", "overlap-comm"}};
 
 void read_offload(const Field& zero, Parallelism& parallel) {
   const auto optimizer = zero.find("offload_optimizer");
@@ -40,37 +38,18 @@ void read_offload(const Field& zero, Parallelism& parallel) {
   }
 }
 
-/// Members that say nothing about memory here (allgather_bucket_size: NCCL gathers in one piece)
-/// are passed over.
-void read_zero(const Field& zero, Parallelism& parallel) {
-  for (const auto& [name, member] : kZeroNumbers) {
-    if (const auto field = zero.find(name)) {
-      parallel.zero.*member = field->integer();
-    }
-  }
-  for (const auto& [name, member] : kZeroFlags) {
-    if (const auto field = zero.find(name)) {
-      parallel.zero.*member = field->boolean();
-    }
-  }
-  if (const auto overlap = zero.find("overlap_comm")) {
-    parallel.zero.overlap_comm = overlap->boolean();
-  }
-  read_offload(zero, parallel);
-}
-
 }  // namespace
 
-void read_deepspeed(const Field& dist, Parallelism& parallel) {
+void read_deepspeed(const Field& dist, TrainingPlan& plan) {
   require_known(dist, kDeepspeedFields);
-  parallel.dp = dist.at("world").small_count();
+  set_options(plan, kDeepspeedFields, dist);
   const int stage = dist.at("stage").small_count();
-  parallel.dp_kind = stage == 1   ? DataParallel::zero1
-                     : stage == 2 ? DataParallel::zero2
-                                  : DataParallel::zero3;
-  parallel.zero.init = flag(dist, "zero_init");
+  plan.parallel.dp_kind = stage == 1   ? DataParallel::zero1
+                          : stage == 2 ? DataParallel::zero2
+                                       : DataParallel::zero3;
   if (const auto zero = dist.find("zero")) {
-    read_zero(*zero, parallel);
+    set_options(plan, kZeroFields, *zero);
+    read_offload(*zero, plan.parallel);
   }
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "workloads/json/json_field.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::recorded {
 
 /// @throws Unsupported
-void read_deepspeed(const RecordedField& dist, Parallelism& parallel);
+void read_deepspeed(const RecordedField& dist, TrainingPlan& plan);
 
 }  // namespace highwater::recorded

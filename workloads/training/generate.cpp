@@ -30,32 +30,10 @@ namespace highwater {
 namespace {
 
 using eager::Place;
-using eager::Release;
 using eager::Runtime;
 using eager::Tensor;
 using models::Inputs;
 using models::Outputs;
-
-bool is_autocast(Precision precision) {
-  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
-}
-
-DType low_precision_of(Precision precision) {
-  const bool is_bf16 = precision == Precision::bf16 || precision == Precision::amp_bf16;
-  return is_bf16 ? DType::bf16 : DType::fp16;
-}
-
-DType model_dtype(Precision precision) {
-  const bool is_pure = precision == Precision::bf16 || precision == Precision::fp16;
-  return is_pure ? low_precision_of(precision) : DType::fp32;
-}
-
-Release parse_release(const std::string& version) {
-  Release release;
-  char dot = '.';
-  std::istringstream(version) >> release.major >> dot >> release.minor;
-  return release;
-}
 
 std::optional<SdpaBackend> forced_backend(Attention attention) {
   switch (attention) {
@@ -107,8 +85,7 @@ class Training {
  public:
   explicit Training(const TrainingPlan& plan)
       : plan_(plan),
-        runtime_(plan.gpu, parse_release(plan.versions.torch),
-                 parse_release(plan.versions.transformers),
+        runtime_(plan.gpu, release_of(plan.versions.torch), release_of(plan.versions.transformers),
                  {.launches = plan.parallel.event_lag, .queries = plan.parallel.event_queries}),
         context_{.runtime = runtime_,
                  .plan = plan,
@@ -283,7 +260,7 @@ class Training {
       no_grad.emplace(runtime_);
     }
     if (is_autocast(plan_.precision)) {
-      autocast.emplace(runtime_, low_precision_of(plan_.precision));
+      autocast.emplace(runtime_, compute_dtype(plan_.precision));
     }
     std::optional<nn::SaveOnCpu> save_on_cpu;
     if (saves_on_cpu(plan_.parallel)) {

@@ -1,23 +1,13 @@
 #include "workloads/training/outside_memory.hpp"
 
-#include <charconv>
-#include <utility>
+#include "traces/release.hpp"
 
 namespace highwater {
 namespace {
 
 using namespace literals;
 
-/// Major and minor of "2.6.0+cu124"; what cannot be read counts as the newest.
-std::pair<int, int> major_minor(std::string_view version) {
-  std::pair<int, int> result{99, 0};
-  const char* const end = version.data() + version.size();
-  const auto [after, error] = std::from_chars(version.data(), end, result.first);
-  if (error == std::errc{} && after != end && *after == '.') {
-    std::from_chars(after + 1, end, result.second);
-  }
-  return result;
-}
+constexpr Release kNewest{99, 0};  ///< what a version that cannot be read counts as
 
 /// A context's size and the measurement that tells it.
 struct Context {
@@ -26,8 +16,8 @@ struct Context {
 };
 
 Context context_of(const Gpu& gpu, std::string_view torch_version) {
-  constexpr std::pair<int, int> kLazyLoading{1, 13};  // default with CUDA 11.7
-  if (major_minor(torch_version) < kLazyLoading) {
+  constexpr Release kLazyLoading{1, 13};  // default with CUDA 11.7
+  if (parse_release(torch_version).value_or(kNewest) < kLazyLoading) {
     return {1343_MiB,
             "all kernels loaded at start, as before torch 1.13: 1343 MiB measured after the first "
             "tensor (Hugging Face documentation, model training anatomy)"};

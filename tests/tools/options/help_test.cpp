@@ -1,65 +1,87 @@
-// --help: every option of a plan tells its default and where that is from, and lines stay short.
+// --help: short and in groups; --help-all: every option of a plan with its default and its source.
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "tests/support/command_run.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/options/option_sources.hpp"
-#include "tools/options/plan_options.hpp"
-#include "tools/options/plan_words.hpp"
+#include "tools/options/option_help.hpp"
 #include "tools/text/help_text.hpp"
+#include "workloads/plan/options/option_table.hpp"
 
 using namespace highwater;
 using Catch::Contains;
 
 namespace {
 
-std::vector<std::string> plan_option_names() {
-  OptionParser parser(command("simulate"));
-  add_plan_options(parser);
-  std::vector<std::string> names = parser.names();
-  std::erase(names, "help");
-  return names;
+constexpr std::array kPlanCommands{"simulate", "generate", "estimate", "plan", "sweep", "explain"};
+
+std::vector<std::string> default_lines(std::string_view name) {
+  return highwater::default_lines(option_called(name));
 }
 
-/// "default VALUE (SOURCE)": neither is empty.
-void check_default(const std::string& line) {
-  const std::size_t source = line.find(" (");
-  REQUIRE(line.starts_with("default "));
-  REQUIRE(source != std::string::npos);
-  CHECK(source > std::string("default ").size());
-  CHECK(line.ends_with(")"));
-  CHECK(line.size() > source + 4);
+std::vector<std::string> help_lines(const char* command, const char* option) {
+  const CommandRun help = run({command, option});
+  CHECK(help.code == ExitCode::ok);
+  std::istringstream text(help.out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+bool is_mentioned(const std::vector<std::string>& lines, std::string_view option) {
+  return std::ranges::any_of(lines, [&](const std::string& line) {
+    const std::size_t at = line.find(fmt::format("--{}", option));
+    const std::size_t end = at + 2 + option.size();
+    return at != std::string::npos && (end == line.size() || line.find_first_of(" ,[", end) == end);
+  });
+}
+
+/// The lines from the one that begins with the option to the next option.
+bool is_described(const std::vector<std::string>& lines, std::string_view option) {
+  return std::ranges::any_of(lines, [&](const std::string& line) {
+    return line.starts_with(fmt::format("  --{} ", option)) ||
+           line.starts_with(fmt::format("  --{}[", option));
+  });
 }
 
 }  // namespace
 
-TEST_CASE("help: every plan option has a default with a source", "[cli][help]") {
-  const auto names = plan_option_names();
-  CHECK(names.size() > 80);
-  for (const std::string& name : names) {
-    INFO("--" << name << ": add a row to tools/option_sources.cpp");
-    const auto lines = default_lines(name);
+TEST_CASE("help: --help-all describes every option, --help names every option", "[cli][help]") {
+  for (const char* const command : kPlanCommands) {
+    const auto all = help_lines(command, "--help-all");
+    const auto common = help_lines(command, "--help");
+    for (const Option& option : option_table()) {
+      CAPTURE(command, option.name);
+      CHECK(is_described(all, option.name));
+      CHECK(is_mentioned(common, option.name));
+      CHECK(is_described(common, option.name) == (option.use == OptionUse::common));
+    }
+  }
+}
+
+TEST_CASE("help: --help is short and has no sources", "[cli][help]") {
+  for (const char* const command : kPlanCommands) {
+    const auto lines = help_lines(command, "--help");
+    CAPTURE(command, lines.size());
+    CHECK(lines.size() <= 85);
+    CHECK(std::ranges::none_of(lines, [](const std::string& line) {
+      return line.find("training_args.py") != std::string::npos;
+    }));
+  }
+}
+
+TEST_CASE("help: every default has a source", "[cli][help]") {
+  for (const Option& option : option_table()) {
+    CAPTURE(option.name);
+    const auto lines = highwater::default_lines(option);
     REQUIRE_FALSE(lines.empty());
-    check_default(lines.front());
-  }
-}
-
-TEST_CASE("help: what a framework's profile changes has a source of its own", "[cli][help]") {
-  const auto uncited = uncited_profile_defaults();
-  CHECK(uncited.empty());
-  for (const std::string& option : uncited) {
-    UNSCOPED_INFO(option);
-  }
-}
-
-TEST_CASE("help: every word of a plan is an option", "[cli][help]") {
-  const auto names = plan_option_names();
-  for (const auto& [option, text] : plan_words(TrainingPlan{})) {
-    CAPTURE(option);
-    CHECK(std::ranges::find(names, option) != names.end());
+    CHECK((lines.front().starts_with("default ") || lines.front() == "required"));
+    CHECK((lines.front().ends_with(")") || lines.front() == "required"));
   }
 }
 
@@ -72,21 +94,17 @@ TEST_CASE("help: defaults are those that run, by framework", "[cli][help]") {
   CHECK_THAT(precision[1], Contains("megatron: bf16"));
   CHECK_THAT(precision[2], Contains("nemo: bf16"));
   CHECK_THAT(precision[3], Contains("colossalai-gemini: fp16"));
-  CHECK(default_lines("no-such-option").empty());
 }
 
-TEST_CASE("help: each command that takes a plan shows them, in lines of at most 100 columns",
-          "[cli][help]") {
-  for (const std::string name : {"simulate", "generate", "estimate", "plan"}) {
-    const CommandRun help = run({name, "--help"});
-    CHECK(help.code == ExitCode::ok);
-    CHECK_THAT(help.out, Contains("default 500000000 (deepspeed 0.16.4"));
-    std::istringstream lines(help.out);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("  ")) {
-        CAPTURE(line);
-        CHECK(line.size() <= 100);
-        CHECK_FALSE(line.ends_with(" "));
+TEST_CASE("help: lines have at most 100 columns", "[cli][help]") {
+  for (const char* const command : kPlanCommands) {
+    for (const char* const option : {"--help", "--help-all"}) {
+      for (const std::string& line : help_lines(command, option)) {
+        if (line.starts_with("  ")) {
+          CAPTURE(line);
+          CHECK(line.size() <= 100);
+          CHECK_FALSE(line.ends_with(" "));
+        }
       }
     }
   }

@@ -6,8 +6,8 @@
 #include <catch2/catch.hpp>
 
 #include "tools/commands/commands.hpp"
-#include "tools/options/plan_words.hpp"
 #include "tools/studies/find_batch.hpp"
+#include "workloads/plan/options/plan_json.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -174,19 +174,20 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
                  "--checkpoint every-0 --gpu a100-90 --dropout 2 --use-cache maybe --tp 2 "
                  "--grad-clip x --lora-targets a,,b --torch new",
                  "gtp2"));
-  const std::vector<std::string> expected{"--model 'gtp2': no such model",
-                                          "did you mean fp32?",
-                                          "--dropout 2: give a number from 0 to 1",
-                                          "--use-cache maybe",
-                                          "--batch 0: give a number from 1",
-                                          "--seq x: not a whole number",
-                                          "--checkpoint every-0: behind every- belongs a number",
-                                          "did you mean fused?",
-                                          "--grad-clip x",
-                                          "--lora-targets a,,b: an empty name",
-                                          "did you mean a100-80?",
-                                          "--torch new: not a release",
-                                          "tp: the simulation has no such tensor parallelism"};
+  const std::vector<std::string> expected{
+      "--model gtp2: no such model",
+      "--batch 0: give a number from 1",
+      "--seq 12,x: 'x': not a whole number",
+      "did you mean fp32?",
+      "--checkpoint every-0: every- must be followed by a number >= 1, e.g. every-2",
+      "--dropout 2: give a number from 0 to 1",
+      "--use-cache maybe",
+      "did you mean fused?",
+      "--grad-clip x",
+      "--lora-targets a,,b: an empty name",
+      "did you mean a100-80?",
+      "--torch new: not a release",
+      "tp: the simulation has no such tensor parallelism"};
   REQUIRE(problems.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK_THAT(problems[i], Contains(expected[i]));

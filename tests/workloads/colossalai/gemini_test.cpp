@@ -11,8 +11,8 @@
 #include "workloads/colossalai/chunk_manager.hpp"
 #include "workloads/colossalai/gemini_strategy.hpp"
 #include "workloads/colossalai/resize_storage.hpp"
-#include "workloads/plan/gemini_profile.hpp"
 #include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 
@@ -44,7 +44,7 @@ ModelSpec small_opt() {
 
 TrainingPlan gemini_plan(int dp, int tp, ModelSpec model = small_opt()) {
   TrainingPlan plan;
-  dist::apply_gemini_profile(plan);
+  apply_framework(Framework::colossalai_gemini, plan);
   plan.model = std::move(model);
   plan.batch = 2;
   plan.seq = {64};

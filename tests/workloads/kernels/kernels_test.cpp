@@ -386,20 +386,20 @@ TEST_CASE("attention: cuDNN keeps seed and offset on the device", "[workloads][k
 }
 
 TEST_CASE("cublas: workspaces by architecture and version", "[workloads][kernels][golden]") {
-  CHECK(cublas_workspace(kA100, "2.6").bytes == 8519680);
-  CHECK(cublas_workspace(kV100, "2.6.0").bytes == 8519680);
-  CHECK(cublas_workspace(kH100, "2.6.0+cu124").bytes == 33554432);
-  CHECK(cublas_workspace(kH100, "2.15.0+cu130").bytes == 33554432);
-  CHECK(cublas_workspace(kA100, "2.6").life == WorkspaceLife::persistent);
-  CHECK(cublas_workspace(kA100, "2.14").life == WorkspaceLife::persistent);
-  CHECK(cublas_workspace(kA100, "2.15").life == WorkspaceLife::per_call);
-  CHECK(cublaslt_workspace("2.6").life == WorkspaceLife::per_call);
-  CHECK(cublaslt_workspace("2.6").bytes == 1048576);
-  CHECK(cublaslt_workspace("2.10").life == WorkspaceLife::persistent);
-  CHECK(cublaslt_workspace("2.11").life == WorkspaceLife::shared);
-  CHECK(cublaslt_workspace("2.14").life == WorkspaceLife::shared);
-  CHECK(cublaslt_workspace("2.15").life == WorkspaceLife::per_call);
-  CHECK(cublaslt_workspace("2.15").bytes == 1048576);
+  CHECK(cublas_workspace(kA100, {2, 6}).bytes == 8519680);
+  CHECK(cublas_workspace(kV100, {2, 6}).bytes == 8519680);
+  CHECK(cublas_workspace(kH100, {2, 6}).bytes == 33554432);
+  CHECK(cublas_workspace(kH100, {2, 15}).bytes == 33554432);
+  CHECK(cublas_workspace(kA100, {2, 6}).life == WorkspaceLife::persistent);
+  CHECK(cublas_workspace(kA100, {2, 14}).life == WorkspaceLife::persistent);
+  CHECK(cublas_workspace(kA100, {2, 15}).life == WorkspaceLife::per_call);
+  CHECK(cublaslt_workspace({2, 6}).life == WorkspaceLife::per_call);
+  CHECK(cublaslt_workspace({2, 6}).bytes == 1048576);
+  CHECK(cublaslt_workspace({2, 10}).life == WorkspaceLife::persistent);
+  CHECK(cublaslt_workspace({2, 11}).life == WorkspaceLife::shared);
+  CHECK(cublaslt_workspace({2, 14}).life == WorkspaceLife::shared);
+  CHECK(cublaslt_workspace({2, 15}).life == WorkspaceLife::per_call);
+  CHECK(cublaslt_workspace({2, 15}).bytes == 1048576);
 }
 
 TEST_CASE("cublas: which addmm runs in cuBLASLt", "[workloads][kernels][golden]") {

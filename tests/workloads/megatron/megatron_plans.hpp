@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/plan/framework_profile.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater::testing {

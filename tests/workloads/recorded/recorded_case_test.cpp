@@ -174,7 +174,7 @@ TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
                     .event_queries = 3});
   CHECK_THAT(
       with({{"dist", {{"kind", "ddp"}, {"world", 2}, {"join_mode", true}}}}).unsupported_reason,
-      Contains("join_mode is not a field that is known"));
+      Contains("join_mode is not a known field"));
 }
 
 TEST_CASE("recorded case: fully_shard's fields become axes", "[workloads][recorded]") {
@@ -254,7 +254,7 @@ TEST_CASE("recorded case: what cannot be simulated says why", "[workloads][recor
 
   json::object mixture = description();
   mixture["model"].as_object()["config"] = {{"model_type", "mixtral"}, {"num_local_experts", 8}};
-  CHECK_THAT(reason(read(mixture)), Contains("no truth"));
+  CHECK_THAT(reason(read(mixture)), Contains("not ground truth"));
   mixture["case"].as_object()["experts"] = "even";
   CHECK(read(mixture).plan.has_value());
 

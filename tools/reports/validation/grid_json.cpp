@@ -3,12 +3,12 @@
 
 #include <boost/json.hpp>
 
-#include "tools/options/plan_words.hpp"
 #include "tools/reports/validation/grid_report.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/validation/grid_summary.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/safe_text.hpp"
+#include "workloads/plan/options/plan_json.hpp"
 
 namespace highwater {
 namespace {

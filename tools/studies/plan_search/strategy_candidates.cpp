@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "workloads/plan/framework_profile.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
 
 namespace highwater {
 namespace {

@@ -6,31 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/commands/commands.hpp"
-#include "tools/options/plan_words.hpp"
 #include "tools/text/name_pattern.hpp"
+#include "tools/text/shell_word.hpp"
+#include "tools/text/usage_errors.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/options/read_plan.hpp"
 
 namespace highwater {
 namespace {
-
-std::string argument(const GridOption& option) {
-  return fmt::format("--{}={}", option.name, option.value);
-}
-
-/// A word that a shell leaves as it is.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return quoted + "'";
-}
 
 std::string label(const GridEntry& entry) {
   std::vector<std::string> words;
@@ -48,11 +31,10 @@ std::string shell_options(const GridEntry& entry) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-class PlanReader {
+/// Reads the entries of one grid file.
+class GridReader {
  public:
-  explicit PlanReader(const std::string& source) : source_(&source), parser_(command("generate")) {
-    add_plan_options(parser_);
-  }
+  explicit GridReader(const std::string& source) : source_(&source) {}
 
   /// Looks at each word of the entry alone, so that what is wrong is said of the right field.
   void check_words(const GridEntry& entry) {
@@ -64,45 +46,42 @@ class PlanReader {
   }
 
   /// @throws UsageErrors with the rules that the plan breaks
-  PlannedRun read(const GridEntry& entry) const {
-    Arguments arguments;
+  [[nodiscard]] PlannedRun read(const GridEntry& entry) const {
+    OptionWords words;
     for (const GridOption& option : entry.options) {
-      arguments.push_back(argument(option));
+      if (find_word(words, option.name) != nullptr) {
+        fail(option, "--" + option.name + " is given twice; names with - and with _ are the same");
+      }
+      words.emplace_back(option.name, option.value);
     }
-    return read_plan(parse(arguments, entry.path));
+    return checked_run(words);
   }
 
  private:
+  [[noreturn]] void fail(const GridOption& option, const std::string& problem) const {
+    throw InputError(*source_, option.path, problem, "");
+  }
+
   void check(const GridOption& option) const {
-    Arguments arguments{argument(option)};
+    if (find_option(option.name) == nullptr) {
+      fail(option, unknown_option(option.name));
+    }
+    OptionWords words{{option.name, option.value}};
     if (option.name != "model") {
-      arguments.emplace_back("--model=gpt2");  // any model that is known
+      words.emplace_back("model", "gpt2");  // any model that is known
     }
     std::vector<std::string> problems;
     try {
-      read_plan_options(parse(arguments, option.path), problems);
+      static_cast<void>(read_plan_words(words, problems));
     } catch (const InputError& error) {
-      if (error.where() == option.path) {
-        throw;
-      }
       problems.emplace_back(error.what());  // of a model's file
     }
     if (!problems.empty()) {
-      throw InputError(*source_, option.path, fmt::format("{}", fmt::join(problems, "; ")), "");
-    }
-  }
-
-  boost::program_options::variables_map parse(const Arguments& arguments,
-                                              const std::string& path) const {
-    try {
-      return parser_.parse(arguments);
-    } catch (const UsageError& error) {
-      throw InputError(*source_, path, error.what(), "");
+      fail(option, fmt::format("{}", fmt::join(problems, "; ")));
     }
   }
 
   const std::string* source_;
-  OptionParser parser_;
   std::set<std::string> checked_;
 };
 
@@ -110,7 +89,7 @@ class PlanReader {
 
 GridPlans grid_plans(const std::vector<GridEntry>& entries, const std::string& source) {
   GridPlans plans;
-  PlanReader reader(source);
+  GridReader reader(source);
   for (const GridEntry& entry : entries) {
     reader.check_words(entry);
     try {

@@ -3,11 +3,11 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "tools/options/plan_options.hpp"
+#include "tools/studies/planned_run.hpp"
 #include "tools/studies/validation/grid_file.hpp"
+#include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
 
@@ -17,7 +17,7 @@ struct GridPoint {
   std::string options;  ///< "--model gpt2 --batch 4", for a shell
   PlannedRun run;
   /// Every axis of the plan (plan_words), defaults included.
-  std::vector<std::pair<std::string, std::string>> words;
+  OptionWords words;
   std::optional<Measurement> measured;
 };
 

@@ -243,8 +243,7 @@ void PowerSgdHook::orthogonalize_all(const std::vector<Factors>& factors, Tensor
 // torch.bmm(..., out=...) of each pair. Where cuBLAS keeps a workspace per thread and stream, that
 // of the main stream is there since the backward's first product.
 void PowerSgdHook::multiply(const std::vector<Factors>& factors) {
-  const std::string version = fmt::format("{}.{}", runtime_.torch.major, runtime_.torch.minor);
-  const CublasWorkspace workspace = cublas_workspace(runtime_.gpu, version);
+  const CublasWorkspace workspace = cublas_workspace(runtime_.gpu, runtime_.torch);
   const OpScope op(runtime_, "bmm", 0);
   if (workspace.life == WorkspaceLife::per_call) {
     for (std::size_t i = 0; i < factors.size(); ++i) {

@@ -8,17 +8,14 @@ namespace highwater {
 namespace {
 
 AccelerateDtype dtype_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return AccelerateDtype::float32;
-    case Precision::fp16:
-    case Precision::amp_fp16:
+  switch (compute_dtype(precision)) {
+    case DType::fp16:
       return AccelerateDtype::float16;
-    case Precision::bf16:
-    case Precision::amp_bf16:
+    case DType::bf16:
       return AccelerateDtype::bfloat16;
+    default:
+      return AccelerateDtype::float32;
   }
-  return AccelerateDtype::float32;
 }
 
 std::string refusal(const EstimateInputs& /*inputs*/) {
@@ -28,8 +25,8 @@ std::string refusal(const EstimateInputs& /*inputs*/) {
 std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
   const Precision precision = inputs.plan.precision;
   if (!inputs.plan.training) {
-    const bool casts = precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
-    return broken({{!casts, "it assumes weights loaded in 16 bits; autocast keeps them in fp32"}});
+    return broken({{!is_autocast(precision),
+                    "it assumes weights loaded in 16 bits; autocast keeps them in fp32"}});
   }
   return broken({{!has_half_weights(inputs), "it assumes fp32 weights under autocast"},
                  {uses_adam(inputs), "it assumes Adam's two moments"},

@@ -341,13 +341,17 @@ const ModelSpec* find_model_preset(std::string_view name) {
   return found == presets.end() ? nullptr : &*found;
 }
 
+std::string unknown_model(std::string_view name) {
+  return fmt::format(
+      "no such model; nearest names: {}; 'highwater models' lists all, and a config.json file is "
+      "taken as well",
+      fmt::join(nearest_names(lower(name)), ", "));
+}
+
 const ModelSpec& model_preset(std::string_view name) {
   const ModelSpec* const found = find_model_preset(name);
   if (found == nullptr) {
-    throw UsageError(
-        fmt::format("'{}': no such model; nearest names: {}; 'highwater models' lists all, and a "
-                    "config.json file is taken as well",
-                    name, fmt::join(nearest_names(lower(name)), ", ")));
+    throw UsageError(fmt::format("'{}': {}", name, unknown_model(name)));
   }
   return *found;
 }

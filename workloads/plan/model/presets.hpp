@@ -6,6 +6,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "workloads/plan/model/model_spec.hpp"
@@ -17,6 +18,9 @@ std::span<const ModelSpec> model_presets();
 
 /// The preset called `name` (a name, an alias or a hub id), or nullptr.
 const ModelSpec* find_model_preset(std::string_view name);
+
+/// Why `name` names no preset, with the nearest names: "no such model; nearest names: ...".
+std::string unknown_model(std::string_view name);
 
 /// As find_model_preset. @throws UsageError with the nearest names
 const ModelSpec& model_preset(std::string_view name);

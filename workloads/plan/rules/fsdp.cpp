@@ -25,7 +25,9 @@ constexpr std::array kFsdpRules{
          },
          "dp-replicate {replicas}: the {dp} data-parallel ranks cannot be split evenly into so "
          "many copies; give a divisor"},
-    Rule{[](const Facts& f) { return is_fsdp2(f.plan->parallel) && torch_is_before(f, 2, 4); },
+    Rule{[](const Facts& f) {
+           return is_fsdp2(f.plan->parallel) && torch_is_before(f, {2, 4});
+         },
          "dp-kind fsdp2: fully_shard is in PyTorch from 2.4 on; give a newer --torch, or fsdp1"},
     Rule{[](const Facts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&

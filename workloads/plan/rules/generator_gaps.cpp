@@ -9,10 +9,6 @@
 namespace highwater::plan_rules {
 namespace {
 
-bool is_autocast(Precision precision) {
-  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
-}
-
 // Which data parallelism the generator has for whose code.
 bool knows_data_parallel(const Facts& f) {
   const DataParallel kind = f.plan->parallel.dp_kind;

@@ -37,10 +37,7 @@ constexpr std::array kMegatronRules{
          },
          "apex-bucket-mb, apex-remainders, apex-contiguous-grads: Apex's optimizer is NeMo's; give "
          "--framework nemo too"},
-    Rule{[](const Facts& f) {
-           return runs_megatron(f) && (f.plan->precision == Precision::amp_bf16 ||
-                                       f.plan->precision == Precision::amp_fp16);
-         },
+    Rule{[](const Facts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
          "model-code megatron: it keeps fp32 copies instead of casting by autocast; give precision "
          "bf16 or fp16"},
     Rule{[](const Facts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },

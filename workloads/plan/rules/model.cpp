@@ -41,11 +41,13 @@ constexpr std::array kRanges{
         [](const Facts& f) { return layer_passes(f) > kMostLayerPasses; },
         "steps {steps} with grad-accum {accum}: more than 50 million requests; give fewer, 3 steps "
         "show the steady state"},
-    Rule{[](const Facts& f) { return torch_is_before(f, 2, 0) || !torch_is_before(f, 2, 16); },
+    Rule{[](const Facts& f) {
+           return torch_is_before(f, {2, 0}) || !torch_is_before(f, {2, 16});
+         },
          "torch: releases 2.0 to 2.15 are known; give one of them"},
     Rule{[](const Facts& f) {
            const auto& release = f.plan->versions.transformers;
-           return is_before(release, 4, 29) || !is_before(release, 5, 13);
+           return is_before(release, {4, 29}) || !is_before(release, {5, 13});
          },
          "transformers: releases 4.29 to 5.12 are known; give one of them"},
     Rule{[](const Facts& f) { return f.plan->batch < 1; },

@@ -21,12 +21,12 @@ constexpr std::array kOptimizerRules{
          },
          "optimizer-impl: adamw-8bit (bitsandbytes) has one implementation; leave the option out"},
     Rule{[](const Facts& f) {
-           return f.plan->optimizer.impl == OptimizerImpl::fused && torch_is_before(f, 2, 3) &&
+           return f.plan->optimizer.impl == OptimizerImpl::fused && torch_is_before(f, {2, 3}) &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
          },
          "optimizer-impl fused: SGD has it from PyTorch 2.3 on; give foreach or a newer --torch"},
     Rule{[](const Facts& f) {
-           return f.plan->optimizer.kind == OptimizerKind::adafactor && torch_is_before(f, 2, 5);
+           return f.plan->optimizer.kind == OptimizerKind::adafactor && torch_is_before(f, {2, 5});
          },
          "optimizer adafactor: in PyTorch from 2.5 on; give a newer --torch"},
     Rule{[](const Facts& f) {

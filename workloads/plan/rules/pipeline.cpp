@@ -126,11 +126,7 @@ constexpr std::array kPipelineGaps{
            return is_torch_pipeline(f) && f.plan->parallel.offload != Offload::none;
          },
          "offload with pp: not supported yet by the simulation; leave one of them out"},
-    Rule{[](const Facts& f) {
-           const Precision precision = f.plan->precision;
-           return is_torch_pipeline(f) &&
-                  (precision == Precision::amp_bf16 || precision == Precision::amp_fp16);
-         },
+    Rule{[](const Facts& f) { return is_torch_pipeline(f) && is_autocast(f.plan->precision); },
          "precision {precision} with pp: a schedule's step would run forward and backward under "
          "autocast, which the simulation does not know; give fp32 or bf16"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && !f.plan->training; },

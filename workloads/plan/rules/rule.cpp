@@ -1,32 +1,10 @@
 #include "workloads/plan/rules/rule.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <utility>
 #include <variant>
 
 namespace highwater::plan_rules {
 namespace {
-
-DType compute_dtype(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-      return DType::fp32;
-    case Precision::bf16:
-    case Precision::amp_bf16:
-      return DType::bf16;
-    case Precision::fp16:
-    case Precision::amp_fp16:
-      return DType::fp16;
-  }
-  return DType::fp32;
-}
-
-int release_part(std::string_view text) {
-  int number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 bool is_a_size(int size) {
   return size >= 1 && size <= kMostGpus;
@@ -55,14 +33,12 @@ bool is_any(OptimizerKind kind, std::initializer_list<OptimizerKind> kinds) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-bool is_before(std::string_view text, int major, int minor) {
-  const std::size_t dot = std::min(text.find('.'), text.size());
-  const int at_minor = dot < text.size() ? release_part(text.substr(dot + 1)) : 0;
-  return std::pair(release_part(text.substr(0, dot)), at_minor) < std::pair(major, minor);
+bool is_before(std::string_view text, Release release) {
+  return release_of(text) < release;
 }
 
-bool torch_is_before(const Facts& f, int major, int minor) {
-  return is_before(f.plan->versions.torch, major, minor);
+bool torch_is_before(const Facts& f, Release release) {
+  return is_before(f.plan->versions.torch, release);
 }
 
 bool is_ddp(const Parallelism& p) {

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "traces/release.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
@@ -39,10 +40,10 @@ bool is_attention(const Facts& f, Attention attention);
 
 bool is_any(OptimizerKind kind, std::initializer_list<OptimizerKind> kinds);
 
-/// Whether the release `text`, "2.6", is older than `major`.`minor`.
-bool is_before(std::string_view text, int major, int minor);
+/// Whether the release `text`, "2.6", is older than `release`.
+bool is_before(std::string_view text, Release release);
 
-bool torch_is_before(const Facts& f, int major, int minor);
+bool torch_is_before(const Facts& f, Release release);
 
 /// DistributedDataParallel over more than one rank.
 bool is_ddp(const Parallelism& p);

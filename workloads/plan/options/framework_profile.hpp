@@ -1,10 +1,26 @@
 // Framework profiles: the defaults of the program that a plan imitates, where they differ from a
 // plain PyTorch script's. Every one of them can be overridden by an option.
+//
+// A profile is rows of option, value and source, so what --help cites is what is set.
 #pragma once
+
+#include <span>
+#include <string_view>
 
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+/// One default of a framework.
+struct FrameworkDefault {
+  Framework framework;
+  std::string_view option;
+  std::string_view word;
+  std::string_view source;
+};
+
+/// The rows of all frameworks; those of one stand together.
+std::span<const FrameworkDefault> framework_defaults();
 
 /// `plan` with the defaults of `framework`, before any option is read.
 void apply_framework(Framework framework, TrainingPlan& plan);

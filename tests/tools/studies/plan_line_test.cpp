@@ -1,6 +1,6 @@
 // A plan as a command line: read back it is the same plan, and it says nothing that goes without
 // saying.
-#include "tools/options/plan_line.hpp"
+#include "tools/studies/plan_line.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,6 @@
 #include "tests/support/command_run.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/options/plan_options.hpp"
-#include "tools/options/plan_words.hpp"
 #include "tools/studies/plan_search/strategy_candidates.hpp"
 #include "workloads/plan/model/presets.hpp"
 
@@ -20,7 +19,7 @@ using Catch::Contains;
 
 namespace {
 
-/// The plan of "highwater simulate ...".
+/// The plan of "highwater simulate ...", as the command line reads it.
 TrainingPlan read(const std::string& line) {
   Arguments arguments = words(line);
   arguments.erase(arguments.begin(), arguments.begin() + 2);

@@ -1,5 +1,4 @@
-// The words of a plan's axes, as options and as reports have them: one table per axis, read in both
-// directions.
+// The words of a plan's axes: one table per axis, read in both directions.
 //
 // They are the words of the recordings' case files, with dashes (design, section 6).
 #pragma once
@@ -7,12 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
-
-#include <boost/json/fwd.hpp>
 
 #include "workloads/plan/training_plan.hpp"
 
@@ -103,6 +97,10 @@ inline constexpr std::array kShardingStrategies{
     Word{"hybrid_shard", ShardingStrategy::hybrid_shard}};
 inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
                                           Word{"fake", CommBackend::fake}};
+inline constexpr std::array kCommHooks{
+    Word{"none", DdpCommHook::none}, Word{"allreduce", DdpCommHook::allreduce},
+    Word{"fp16-compress", DdpCommHook::fp16_compress},
+    Word{"bf16-compress", DdpCommHook::bf16_compress}, Word{"powersgd", DdpCommHook::powersgd}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};
 inline constexpr std::array kYesNo{Word{"true", true}, Word{"false", false}, Word{"yes", true},
                                    Word{"no", false},  Word{"1", true},      Word{"0", false}};
@@ -112,17 +110,12 @@ std::string_view word_of(const std::array<Word<Value>, N>& words, Value value) {
   return std::ranges::find(words, value, &Word<Value>::value)->word;
 }
 
-/// "none", "full", "every-2", ...
-std::string checkpoint_word(const Checkpoint& checkpoint);
-
-/// Option names (without dashes in front) and their values, one per axis: given back as options,
-/// they make the same plan.
-std::vector<std::pair<std::string, std::string>> plan_words(const TrainingPlan& plan);
-
-/// The same with numbers as numbers, lists as lists and underscores in the keys.
-boost::json::object plan_json(const TrainingPlan& plan);
-
-/// One line for people: the model and every axis that is not at its default.
-std::string plan_summary(const TrainingPlan& plan);
+/// The words of a table without their values.
+template <const auto& kWords>
+inline constexpr auto kWordList = [] {
+  std::array<std::string_view, kWords.size()> list;
+  std::ranges::transform(kWords, list.begin(), [](const auto& word) { return word.word; });
+  return list;
+}();
 
 }  // namespace highwater

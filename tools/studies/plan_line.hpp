@@ -1,8 +1,5 @@
-// A plan as a command line of `simulate`: only the options that its framework's defaults do not
-// give.
-//
-// The line is read back while it is made, so what reading one option does to another (the framework
-// to all, dp-kind to init, ...) is taken from there and not written twice.
+// A plan as a command line of `simulate`: only the options that the model, the framework's defaults
+// and the other options do not imply.
 #pragma once
 
 #include <optional>

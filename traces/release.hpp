@@ -1,0 +1,27 @@
+// A release of PyTorch, transformers or another library as comparable numbers: "2.6".
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace highwater {
+
+struct Release {
+  int major = 0;
+  int minor = 0;
+
+  auto operator<=>(const Release&) const = default;
+};
+
+/// What "2.6", "2.6.0" and "2.6.0+cu124" begin with; absent where major or minor is no number.
+std::optional<Release> parse_release(std::string_view text);
+
+/// The same; 0.0, older than every release, where it cannot be read.
+Release release_of(std::string_view text);
+
+/// "2.6"
+std::string to_string(Release release);
+
+}  // namespace highwater

@@ -1,0 +1,21 @@
+// The model that a user names: a preset, or a file that describes one.
+#pragma once
+
+#include <string>
+
+#include "workloads/plan/model/model_spec.hpp"
+
+namespace highwater {
+
+/// Whether `text` is meant as a file (config.json, model record): it ends in .json, or has a slash
+/// and exists; hub ids have slashes, too.
+bool names_model_file(const std::string& text);
+
+/// @throws InputError for files that cannot be read and models that cannot be
+ModelSpec read_sound_model(const std::string& path);
+
+/// The file's model, or the preset's. @throws UsageError for unknown names, InputError for bad
+/// files
+ModelSpec named_model(const std::string& text);
+
+}  // namespace highwater

@@ -1,0 +1,12 @@
+// A plan as JSON: every option under its name with underscores, numbers as numbers, lists as lists.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+
+boost::json::object plan_json(const TrainingPlan& plan);
+
+}  // namespace highwater

@@ -1,0 +1,36 @@
+#include "workloads/plan/options/plan_summary.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater {
+namespace {
+
+/// Always told, whatever their value: they decide most of the bytes.
+bool is_always_told(std::string_view option) {
+  constexpr std::array<std::string_view, 7> kAlways{
+      "model-code", "batch", "seq", "precision", "attention", "optimizer", "checkpoint"};
+  return std::ranges::find(kAlways, option) != kAlways.end();
+}
+
+}  // namespace
+
+std::string plan_summary(const TrainingPlan& plan) {
+  TrainingPlan plain;
+  plain.model = plan.model;
+  plain.gpu = plan.gpu;
+  std::string summary(plan.model.name);
+  for (const Option& option : option_table()) {
+    const std::string text = option.text(plan);
+    if (!text.empty() && (is_always_told(option.name) || text != option.text(plain))) {
+      summary += fmt::format(", {} {}", option.name, text);
+    }
+  }
+  return summary;
+}
+
+}  // namespace highwater

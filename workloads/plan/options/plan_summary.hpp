@@ -1,0 +1,14 @@
+// A plan in one line for people.
+#pragma once
+
+#include <string>
+
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+
+/// The model and every axis that is not at its default. The model's name may come from a file: make
+/// it printable before it is printed.
+std::string plan_summary(const TrainingPlan& plan);
+
+}  // namespace highwater

@@ -1,0 +1,92 @@
+#include "workloads/plan/options/read_plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "traces/edit_distance.hpp"
+#include "traces/error.hpp"
+#include "workloads/plan/options/implied_defaults.hpp"
+
+namespace highwater {
+namespace {
+
+/// Sets one option after the other; what is wrong joins the problems.
+class WordReader {
+ public:
+  explicit WordReader(std::vector<std::string>& problems) : problems_(&problems) {}
+
+  /// A file that cannot be read is bad input, unless the options have mistakes, too.
+  void set(const Option& option, const std::string& text) {
+    try {
+      if (const Complaint complaint = option.set(plan_, text)) {
+        problems_->push_back(fmt::format("--{} {}: {}", option.name, text, *complaint));
+      }
+    } catch (const InputError& error) {
+      unreadable_ = error;
+    }
+  }
+
+  /// @throws InputError
+  TrainingPlan finish(const OptionWords& given) {
+    apply_implied_defaults(given, plan_);
+    if (unreadable_ && problems_->empty()) {
+      throw *unreadable_;
+    }
+    if (unreadable_) {
+      problems_->emplace_back(unreadable_->what());
+    }
+    return plan_;
+  }
+
+ private:
+  TrainingPlan plan_;
+  std::vector<std::string>* problems_;
+  std::optional<InputError> unreadable_;
+};
+
+}  // namespace
+
+TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems) {
+  WordReader reader(problems);
+  if (find_word(given, "model") == nullptr) {
+    problems.emplace_back(
+        "--model is missing; give a name ('highwater models' lists them) or a config.json");
+  }
+  for (const Option& option : option_table()) {
+    if (const std::string* text = find_word(given, option.name)) {
+      reader.set(option, *text);
+    }
+  }
+  return reader.finish(given);
+}
+
+std::vector<std::string> rule_problems(const TrainingPlan& plan, PlanUse use) {
+  std::vector<std::string> problems;
+  if (!plan.model.name.empty()) {  // without a model most rules have nothing to look at
+    problems = plan_problems(plan);
+  }
+  if (use == PlanUse::generate) {
+    std::ranges::move(generator_gaps(plan), std::back_inserter(problems));
+  }
+  return problems;
+}
+
+void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {
+  for (const ImpliedDefault& row : implied_defaults()) {
+    if (find_word(given, row.option) == nullptr && row.applies(plan)) {
+      static_cast<void>(option_called(row.option).set(plan, row.word));  // tested: none complains
+    }
+  }
+}
+
+std::string unknown_option(std::string_view name) {
+  const auto meant = nearest_word(name, plan_option_names());
+  return fmt::format(
+      "--{}: no such option of a plan; {}", name,
+      meant ? fmt::format("did you mean --{}?", *meant) : "see highwater simulate --help");
+}
+
+}  // namespace highwater

@@ -1,0 +1,75 @@
+// Options of the GPU and of the releases whose behaviour is modelled.
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "traces/release.hpp"
+#include "workloads/plan/options/axes.hpp"
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater::option_sections {
+namespace {
+
+using namespace axes;
+using enum OptionGroup;
+using enum OptionUse;
+
+std::span<const std::string_view> gpu_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list;
+    for (const Gpu& gpu : known_gpus()) {
+      list.push_back(gpu.name);
+    }
+    return list;
+  }();
+  return names;
+}
+
+Axis gpu_axis() {
+  return {AllowedWords{gpu_names()},
+          [](const TrainingPlan& plan) -> OptionValue { return std::string(plan.gpu.name); },
+          [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+            const Gpu* gpu = find_gpu(text);
+            if (gpu == nullptr) {
+              return "unknown GPU; " + remedy(text, gpu_names());
+            }
+            plan.gpu = *gpu;
+            return std::nullopt;
+          }};
+}
+
+/// A release as MAJOR.MINOR.
+template <class Member>
+constexpr Axis release() {
+  return {{},
+          [](const TrainingPlan& plan) -> OptionValue { return Member::in(plan); },
+          [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+            const auto parsed = parse_release(text);
+            if (!parsed) {
+              return fmt::format("not a release; write it as MAJOR.MINOR, e.g. {}",
+                                 Member::in(plan));
+            }
+            Member::in(plan) = to_string(*parsed);
+            return std::nullopt;
+          }};
+}
+
+}  // namespace
+
+std::span<const Option> device_options() {
+  static const std::array rows{
+      Option{"gpu", "NAME", memory, common, "the GPU that the run has to fit on",
+             "Highwater's choice: its kernels, with unlimited memory unless --gpu is given",
+             gpu_axis()},
+      Option{"torch", "V", memory, common, "PyTorch release whose behaviour is modelled",
+             "Highwater's choice: the release of the recordings",
+             release<OfVersions<&Versions::torch>>()},
+      Option{"transformers", "V", memory, common, "transformers release",
+             "Highwater's choice: the release of the recordings",
+             release<OfVersions<&Versions::transformers>>()},
+  };
+  return rows;
+}
+
+}  // namespace highwater::option_sections

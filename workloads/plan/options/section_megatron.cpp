@@ -1,0 +1,73 @@
+// Options of Megatron-Core's layers and data parallelism, and of Apex's optimizer as NeMo uses it.
+#include <array>
+
+#include "workloads/plan/options/axes.hpp"
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater::option_sections {
+namespace {
+
+using namespace axes;
+using enum OptionGroup;
+using enum OptionUse;
+
+constexpr std::string_view kDdpConfig =
+    "megatron-core 0.16.1 distributed/distributed_data_parallel_config.py";
+
+constexpr std::array kMegatronRows{
+    Option{"overlap-grad-reduce", "", model_parallel, rare,
+           "Megatron reduces gradient buckets during the backward", kDdpConfig,
+           flag<OfMegatron<&Megatron::overlap_grad_reduce>>()},
+    Option{"overlap-param-gather", "", model_parallel, rare,
+           "Megatron gathers parameters during the forward", kDdpConfig,
+           flag<OfMegatron<&Megatron::overlap_param_gather>>()},
+    Option{"fp32-grads", "", model_parallel, rare, "Megatron's gradient buffer is fp32",
+           "Megatron-LM arguments.py validate_args: --bf16 sets it, --fp16 does not",
+           flag<OfMegatron<&Megatron::fp32_grads>>()},
+    Option{"wgrad-fusion", "", model_parallel, rare,
+           "Megatron adds weight gradients to that buffer in the matmul",
+           "Megatron-LM arguments.py --no-gradient-accumulation-fusion",
+           flag<OfMegatron<&Megatron::wgrad_fusion>>()},
+    Option{"ddp-bucket-size", "N", model_parallel, rare, "elements of Megatron's gradient buckets",
+           "megatron-core 0.16.1 distributed/distributed_data_parallel.py",
+           optional_whole<OfMegatron<&Megatron::bucket_size>, Absent::standard>(
+               1, std::int64_t{1} << 40)}
+        .with_default("max(40000000, 1000000 dp) with overlap, else one bucket"),
+    Option{"vocab-divisor", "N", model_parallel, rare,
+           "Megatron pads the vocabulary to a multiple of this times tp",
+           "Megatron-LM arguments.py --make-vocab-size-divisible-by",
+           whole<OfMegatron<&Megatron::vocab_divisor>>(1, 1 << 20)},
+    Option{"cp-kind", "W", model_parallel, rare, "Megatron's cp_comm_type p2p and a2a",
+           "Megatron-LM arguments.py --cp-comm-type p2p",
+           word<OfMegatron<&Megatron::cp_kind>, kContextParallels>()},
+    Option{"moe-capacity-factor", "X", model_parallel, rare,
+           "every expert takes X times its even share of tokens, padded; none: dropless",
+           "megatron-core 0.16.1 transformer/transformer_config.py",
+           optional_real<OfMegatron<&Megatron::moe_capacity_factor>, Absent::none>(
+               1e-3, 1e3, "above 0, or none for dropless")}
+        .and_more("--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity"),
+    Option{"moe-imbalance", "X", model_parallel, rare,
+           "dropless: the busiest expert-parallel rank receives X times the mean",
+           "Highwater's choice: an even load",
+           real<OfMegatron<&Megatron::moe_imbalance>>(1, 1e6, "1 or more")},
+    Option{"apex-bucket-mb", "MIB", model_parallel, rare,
+           "size of the buckets of Apex's DistributedFusedAdam",
+           "apex contrib/optimizers/distributed_fused_adam.py bucket_cap_mb",
+           real<OfApex<&Apex::bucket_cap_mb>>(1e-3, 1e6, "above 0")},
+    Option{"apex-remainders", "", model_parallel, rare,
+           "Apex keeps 16 bits beside bf16 parameters instead of fp32 copies",
+           "NeMo 1.20 megatron_base_model.py setup_optimization, of bf16 parameters; Apex: false",
+           flag<OfApex<&Apex::store_remainders>>()},
+    Option{"apex-contiguous-grads", "", model_parallel, rare,
+           "Apex's gradient buckets are one buffer",
+           "apex contrib/optimizers/distributed_fused_adam.py contiguous_grad_buffer",
+           flag<OfApex<&Apex::contiguous_grads>>()},
+};
+
+}  // namespace
+
+std::span<const Option> megatron_options() {
+  return kMegatronRows;
+}
+
+}  // namespace highwater::option_sections

@@ -1,0 +1,207 @@
+// Options of the model, its batches and how it is computed.
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "traces/parse_text.hpp"
+#include "workloads/plan/model/named_model.hpp"
+#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/options/axes.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater::option_sections {
+namespace {
+
+using namespace axes;
+using enum OptionGroup;
+using enum OptionUse;
+
+// Far above any real run, low enough that no product of a few limits overflows.
+constexpr std::int64_t kMostSequences = 1'000'000;
+constexpr std::int64_t kMostTokens = 100'000'000;
+
+Complaint set_model(TrainingPlan& plan, std::string_view text, const AllowedValues& /*unused*/) {
+  const std::string name(text);
+  if (names_model_file(name)) {
+    plan.model = read_sound_model(name);
+    return std::nullopt;
+  }
+  const ModelSpec* preset = find_model_preset(text);
+  if (preset == nullptr) {
+    return unknown_model(text);
+  }
+  plan.model = *preset;
+  return std::nullopt;
+}
+
+constexpr Axis kModel{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue { return std::string(plan.model.name); },
+    set_model};
+
+/// The framework and the defaults that come with it.
+constexpr Axis kFramework{
+    AllowedWords{kWordList<kFrameworks>},
+    [](const TrainingPlan& plan) -> OptionValue {
+      return std::string(word_of(kFrameworks, plan.framework));
+    },
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues& list) -> Complaint {
+      const Reading<std::size_t> position = read_word(text, list);
+      if (position.value) {
+        apply_framework(kFrameworks.at(*position.value).value, plan);
+      }
+      return position.complaint;
+    }};
+
+Complaint set_lengths(TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
+  std::vector<std::int64_t> lengths;
+  for (const std::string& part : split(text, ',')) {
+    const Reading<std::int64_t> length = read_whole(part, range);
+    if (length.complaint) {
+      return fmt::format("'{}': {}", part, *length.complaint);
+    }
+    lengths.push_back(*length.value);
+  }
+  plan.seq = lengths;
+  return std::nullopt;
+}
+
+constexpr Axis kSeq{WholeRange{1, kMostTokens},
+                    [](const TrainingPlan& plan) -> OptionValue { return plan.seq; }, set_lengths};
+
+/// The number in "every-2" or "chunked-16".
+Reading<int> read_number_after(std::string_view stem, std::string_view text) {
+  const auto number = parse_number<int>(text.substr(stem.size()));
+  if (!number || *number < 1) {
+    return {std::nullopt, fmt::format("{0} must be followed by a number >= 1, e.g. {0}2", stem)};
+  }
+  return {number, std::nullopt};
+}
+
+constexpr std::string_view kEvery = "every-";
+
+Complaint set_checkpoint(TrainingPlan& plan, std::string_view text, const AllowedValues& list) {
+  if (text.starts_with(kEvery)) {
+    const Reading<int> n = read_number_after(kEvery, text);
+    if (n.value) {
+      plan.checkpoint.kind = CheckpointKind::every_n;
+    }
+    return assign(n, plan.checkpoint.n);
+  }
+  const Reading<std::size_t> position = read_word(text, list);
+  if (position.value) {
+    plan.checkpoint.kind = text == "selective" ? selective_kind(plan.framework)
+                                               : kCheckpoints.at(*position.value).value;
+  }
+  return position.complaint;
+}
+
+constexpr Axis kCheckpoint{AllowedWords{kWordList<kCheckpoints>},
+                           [](const TrainingPlan& plan) -> OptionValue {
+                             const Checkpoint& checkpoint = plan.checkpoint;
+                             return checkpoint.kind == CheckpointKind::every_n
+                                        ? fmt::format("{}{}", kEvery, checkpoint.n)
+                                        : std::string(word_of(kCheckpoints, checkpoint.kind));
+                           },
+                           set_checkpoint};
+
+constexpr std::string_view kChunked = "chunked-";
+
+Complaint set_loss(TrainingPlan& plan, std::string_view text, const AllowedValues& list) {
+  if (text == "chunked") {
+    plan.loss.kind = LossKind::chunked;
+    return std::nullopt;
+  }
+  if (text.starts_with(kChunked)) {
+    const Reading<int> chunks = read_number_after(kChunked, text);
+    if (chunks.value) {
+      plan.loss.kind = LossKind::chunked;
+    }
+    return assign(chunks, plan.loss.chunks);
+  }
+  const Reading<std::size_t> position = read_word(text, list);
+  if (position.value) {
+    plan.loss.kind = kLosses.at(*position.value).value;
+  }
+  return position.complaint;
+}
+
+constexpr Axis kLoss{AllowedWords{kWordList<kLosses>},
+                     [](const TrainingPlan& plan) -> OptionValue {
+                       return plan.loss.kind == LossKind::chunked
+                                  ? fmt::format("{}{}", kChunked, plan.loss.chunks)
+                                  : std::string(word_of(kLosses, plan.loss.kind));
+                     },
+                     set_loss};
+
+constexpr std::array kModelRows{
+    Option{"model", "NAME|FILE", model, common,
+           "a known model ('highwater models' lists them) or a config.json", "", kModel}
+        .with_default("required"),
+    Option{"framework", "F", model, common,
+           "training loop whose defaults are taken; options override them",
+           "Highwater's choice: a plain PyTorch script", kFramework}
+        .and_more("nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands for "
+                  "LLMem's scripts. With deepspeed give --dp-kind zero1, zero2 or zero3: stage 0, "
+                  "the default of runtime/zero/config.py, is its engine without ZeRO, which is not "
+                  "simulated"),
+    Option{"model-code", "C", model, common, "library whose Python code runs; hf is transformers",
+           "Highwater's choice", word<Path<&TrainingPlan::model_code>, kModelCodes>()},
+    Option{"batch", "N", model, common, "sequences per micro-batch",
+           "Highwater's choice: the smallest",
+           whole<Path<&TrainingPlan::batch>>(1, kMostSequences)},
+    Option{"seq", "N[,N...]", model, common, "tokens per sequence, one length per micro-batch",
+           "Highwater's choice: all positions of GPT-2", kSeq},
+    Option{"precision", "P", model, common, "", "torch 2.6 torch.get_default_dtype()",
+           word<Path<&TrainingPlan::precision>, kPrecisions>()},
+    Option{"attention", "A", model, common, "",
+           "transformers 5.12 modeling_utils.py get_correct_attn_implementation; eager for classes "
+           "without SDPA",
+           word<Path<&TrainingPlan::attention>, kAttentions>()},
+    Option{"checkpoint", "C", model, common, "",
+           "transformers 5.12 training_args.py gradient_checkpointing", kCheckpoint},
+    Option{"checkpoint-impl", "I", model, rare, "",
+           "transformers 5.12 modeling_utils.py gradient_checkpointing_enable: use_reentrant",
+           word<Path<&TrainingPlan::checkpoint, &Checkpoint::reentrant>, kCheckpointImpls>()},
+    Option{"dropout", "P", model, rare, "replaces the model's own probabilities",
+           "transformers 5.12, the model's config.json",
+           optional_real<Path<&TrainingPlan::dropout>, Absent::null>(
+               0, 1, "from 0 to 1, or none for the model's own")}
+        .with_default("the model's own"),
+    Option{"loss", "L", model, rare, "", "transformers 5.12 loss/loss_utils.py ForCausalLMLoss",
+           kLoss},
+    Option{"keep-logits", "", model, rare,
+           "the model's output lives until the next forward has returned",
+           "Highwater's choice: a loop that keeps only the loss",
+           flag<Path<&TrainingPlan::keep_logits>>()},
+    Option{"use-cache", "", model, rare, "the model returns keys and values",
+           "Highwater's choice: training needs none, though transformers' configs ask for it",
+           flag<Path<&TrainingPlan::use_cache>>()},
+    Option{"attention-mask", "", model, rare, "the model is given a [batch, seq] mask",
+           "Highwater's choice: sequences are full", flag<Path<&TrainingPlan::attention_mask>>()},
+    Option{"data", "D", model, rare, "batches are copied from the host (to) or made on the device",
+           "Highwater's choice: a DataLoader's batches are on the host",
+           word<Path<&TrainingPlan::data>, kDataSources>()},
+    Option{"init", "I", model, rare, "where the model is built",
+           "Highwater's choice: torch 2.6 utils/_device.py; with fsdp2 meta, as torchtitan "
+           "train.py",
+           word<Path<&TrainingPlan::init>, kInits>()}
+        .and_more("pretrained-half: in fp32 on the host, moved, then converted"),
+    Option{"experts", "E", model, rare, "how a mixture routes",
+           "Highwater's choice: the loop over experts; transformers 5.12 picks grouped_mm where it "
+           "can, which is not simulated",
+           word<Path<&TrainingPlan::experts>, kExperts>()},
+    Option{"mode", "M", model, rare, "eval: forward only, without gradients",
+           "torch 2.6 nn/modules/module.py: training = True",
+           word<Path<&TrainingPlan::training>, kModes>()},
+};
+
+}  // namespace
+
+std::span<const Option> model_options() {
+  return kModelRows;
+}
+
+}  // namespace highwater::option_sections

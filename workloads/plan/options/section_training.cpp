@@ -1,0 +1,90 @@
+// Options of the training loop: optimizer, gradients, steps, adapters.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "traces/parse_text.hpp"
+#include "workloads/plan/options/axes.hpp"
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater::option_sections {
+namespace {
+
+using namespace axes;
+using enum OptionGroup;
+using enum OptionUse;
+
+constexpr std::int64_t kMostSteps = 10'000;
+
+constexpr Axis kLoraTargets{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue {
+      return fmt::format("{}", fmt::join(plan.lora.targets, ","));
+    },
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+      const std::vector<std::string> targets = split(text, ',');
+      if (std::ranges::any_of(targets, &std::string::empty)) {
+        return "an empty name; write them as q_proj,v_proj";
+      }
+      plan.lora.targets = targets;
+      return std::nullopt;
+    }};
+
+constexpr std::array kTrainingRows{
+    Option{"optimizer", "O", training, common, "",
+           "Highwater's choice; transformers 5.12 training_args.py optim: adamw_torch before torch "
+           "2.8",
+           word<OfOptimizer<&Optimizer::kind>, kOptimizers>()},
+    Option{"optimizer-impl", "I", training, rare, "",
+           "torch 2.6 optim/optimizer.py _default_to_fused_or_foreach: foreach on CUDA",
+           word<OfOptimizer<&Optimizer::impl>, kOptimizerImpls>()},
+    Option{"param-groups", "N", training, rare, "2: norms and biases in a group of their own",
+           "torch 2.6 optim/optimizer.py: one group of model.parameters()",
+           whole<OfOptimizer<&Optimizer::param_groups>>(1, 2)},
+    Option{"master-weights", "", training, rare, "fp32 copies of low-precision parameters",
+           "torch 2.6 optim/adamw.py: it has none",
+           flag<OfOptimizer<&Optimizer::master_weights>>()},
+    Option{"optimizer-in-backward", "", training, rare,
+           "each parameter is updated when its gradient is ready",
+           "Highwater's choice: optimizer.step() after the backward",
+           flag<OfOptimizer<&Optimizer::in_backward>>()},
+    Option{"grad-clip", "NORM", training, common, "clip the gradient norm",
+           "Highwater's choice: a plain loop; transformers' Trainer clips at 1",
+           optional_real<Path<&TrainingPlan::grad_clip>, Absent::null>(1e-12, 1e12,
+                                                                       "above 0, or none")},
+    Option{"grad-accum", "N", training, common, "micro-batches per step",
+           "transformers 5.12 training_args.py gradient_accumulation_steps",
+           whole<Path<&TrainingPlan::grad_accum>>(1, kMostSteps)},
+    Option{"steps", "N", training, common, "training steps",
+           "Highwater's choice: the first has no optimizer states, DDP's second new buckets",
+           whole<Path<&TrainingPlan::steps>>(1, kMostSteps)},
+    Option{"set-to-none", "", training, rare, "zero_grad frees the gradients",
+           "torch 2.6 optim/optimizer.py zero_grad", flag<Path<&TrainingPlan::set_to_none>>()},
+    Option{"zero-grad-at", "W", training, rare, "when a step zeroes its gradients",
+           "transformers 5.12 trainer.py: after optimizer.step()",
+           word<Path<&TrainingPlan::zero_grad_at>, kZeroGradAt>()},
+    Option{"empty-cache-every-step", "", training, rare,
+           "torch.cuda.empty_cache() at the end of each step",
+           "transformers 5.12 training_args.py torch_empty_cache_steps: None",
+           flag<Path<&TrainingPlan::empty_cache_every_step>>()},
+    Option{"lora", "R", training, common,
+           "train LoRA adapters of this rank, the model frozen; 0: none",
+           "Highwater's choice: the whole model is trained", whole<OfLora<&Lora::rank>>(0, 65536)},
+    Option{"lora-dropout", "P", training, rare, "dropout before the adapters",
+           "peft tuners/lora/config.py lora_dropout",
+           real<OfLora<&Lora::dropout>>(0, 1, "from 0 to 1")},
+    Option{"lora-targets", "A,B", training, rare, "module names that get adapters",
+           "peft utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING",
+           kLoraTargets}
+        .with_default("those of the model's family"),
+};
+
+}  // namespace
+
+std::span<const Option> training_options() {
+  return kTrainingRows;
+}
+
+}  // namespace highwater::option_sections
