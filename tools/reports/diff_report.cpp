@@ -206,7 +206,7 @@ class DiffPrinter {
   void add_sizes(const PhaseDiff& phase) {
     TextTable table;
     table.title = "Sizes asked for, " + phase_label(phase);
-    table.columns = {"bytes", "size", "times -", "times +", "change"};
+    table.columns = {"bytes", "size", "times -", "times +", "difference"};
     table.right_aligned = {true, true, true, true, true};
     for (const SizeDifference& size : phase.sizes) {
       if (table.rows.size() == view_->max_sizes) {
