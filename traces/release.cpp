@@ -37,7 +37,11 @@ std::optional<Release> parse_release(std::string_view text) {
 }
 
 Release release_of(std::string_view text) {
-  return parse_release(text).value_or(Release{});
+  if (const auto release = parse_release(text)) {
+    return *release;
+  }
+  const auto major = take_number(text);
+  return major && text.empty() ? Release{*major, 0} : Release{};
 }
 
 std::string to_string(Release release) {

@@ -18,7 +18,7 @@ struct Release {
 /// What "2.6", "2.6.0" and "2.6.0+cu124" begin with; absent where major or minor is no number.
 std::optional<Release> parse_release(std::string_view text);
 
-/// The same; 0.0, older than every release, where it cannot be read.
+/// The same; "3" is 3.0, and what cannot be read is 0.0, older than every release.
 Release release_of(std::string_view text);
 
 /// "2.6"

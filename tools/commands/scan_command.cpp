@@ -68,7 +68,7 @@ TextTable table_of(const Scan& scan, OutputFormat format) {
                                  if constexpr (std::is_same_v<decltype(value), double>) {
                                    return percent(value);
                                  } else {
-                                   return to_text(value);
+                                   return highwater::to_text(MetricValue(value));
                                  }
                                }));
   }

@@ -16,7 +16,7 @@ std::string conf_or_default(const Settings& settings) {
   return conf.empty() ? "default settings" : conf;
 }
 
-Bytes difference(Bytes larger, Bytes smaller) {
+Bytes saved_bytes(Bytes larger, Bytes smaller) {
   return larger - std::min(larger, smaller);
 }
 
@@ -27,7 +27,7 @@ std::string gain(const AdviceReport& report) {
   if (!present.survives()) {
     return text + "; the present settings run out of memory";
   }
-  const Bytes less = difference(present.result.peak.reserved, best.result.peak.reserved);
+  const Bytes less = saved_bytes(present.result.peak.reserved, best.result.peak.reserved);
   text += fmt::format(", {} ({:.1f} %) less", to_iec(less),
                       100.0 * static_cast<double>(less.count()) /
                           static_cast<double>(present.result.peak.reserved.count()));

@@ -9,7 +9,7 @@
 namespace highwater {
 namespace {
 
-double median_of(const std::vector<double>& sorted) {
+double median_of_sorted(const std::vector<double>& sorted) {
   const std::size_t middle = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
@@ -27,12 +27,12 @@ ErrorSummary summarise_errors(std::vector<double> errors) {
     return summary;
   }
   std::ranges::sort(errors);
-  summary.bias = median_of(errors);
+  summary.bias = median_of_sorted(errors);
   for (double& error : errors) {
     error = std::abs(error);
   }
   std::ranges::sort(errors);
-  summary.median = median_of(errors);
+  summary.median = median_of_sorted(errors);
   summary.p95 = errors[(errors.size() * 95 + 99) / 100 - 1];
   summary.worst = errors.back();
   return summary;

@@ -250,7 +250,7 @@ TEST_CASE("recorded case: what cannot be simulated says why", "[workloads][recor
              Contains("distributed plans are not supported yet (dist.kind ring)"));
   CHECK_THAT(reason(with({{"optimizer", "lion"}})), Contains("case.optimizer 'lion'"));
   CHECK_THAT(reason(with({{"checkpoint", "everyx-reentrant"}})), Contains("case.checkpoint"));
-  CHECK_THAT(reason(with({{"novelty", 1}})), Contains("case.novelty is not a field"));
+  CHECK_THAT(reason(with({{"novelty", 1}})), Contains("case.novelty is not a known field"));
 
   json::object mixture = description();
   mixture["model"].as_object()["config"] = {{"model_type", "mixtral"}, {"num_local_experts", 8}};

@@ -100,7 +100,7 @@ void need_model(const GridEntry& entry, const GridField& field) {
   }
 }
 
-GridEntry read_case(const GridField& field) {
+GridEntry read_measured_case(const GridField& field) {
   GridEntry entry{.path = field.path(), .options = {}, .measured = {}};
   for (const auto& [key, value] : field.object()) {
     const GridField member = field.at(key);
@@ -115,14 +115,14 @@ GridEntry read_case(const GridField& field) {
 }
 
 /// The values of one option in a cross product.
-using Axis = std::vector<GridOption>;
+using GridAxis = std::vector<GridOption>;
 
-Axis read_axis(const GridField& field, std::string_view key) {
+GridAxis read_axis(const GridField& field, std::string_view key) {
   const std::string name = option_name(key);
   if (!field.value().is_array()) {
     return {{name, scalar_text(field), field.path()}};
   }
-  Axis axis;
+  GridAxis axis;
   for (const GridField& element : field.elements()) {
     axis.push_back({name, value_text(element), element.path()});
   }
@@ -132,8 +132,8 @@ Axis read_axis(const GridField& field, std::string_view key) {
   return axis;
 }
 
-std::vector<Axis> read_axes(const GridField& field) {
-  std::vector<Axis> axes;
+std::vector<GridAxis> read_axes(const GridField& field) {
+  std::vector<GridAxis> axes;
   for (const auto& [key, value] : field.object()) {
     if (std::string_view(key) == kMeasured) {
       field.at(key).fail("a cross product cannot have been measured; list a case");
@@ -151,7 +151,7 @@ void check_size(std::size_t points, const GridField& field) {
 }
 
 /// Whether the product goes on behind `index`, which is then the next.
-bool advance(std::vector<std::size_t>& index, const std::vector<Axis>& axes) {
+bool advance(std::vector<std::size_t>& index, const std::vector<GridAxis>& axes) {
   for (std::size_t a = axes.size(); a-- > 0;) {
     if (++index[a] < axes[a].size()) {
       return true;
@@ -162,9 +162,9 @@ bool advance(std::vector<std::size_t>& index, const std::vector<Axis>& axes) {
 }
 
 void cross(const GridField& field, std::vector<GridEntry>& entries) {
-  const std::vector<Axis> axes = read_axes(field);
+  const std::vector<GridAxis> axes = read_axes(field);
   std::size_t points = 1;
-  for (const Axis& axis : axes) {
+  for (const GridAxis& axis : axes) {
     points *= axis.size();
     check_size(entries.size() + points, field);  // after each: no product overflows
   }
@@ -210,7 +210,7 @@ std::vector<GridEntry> read_grid(std::string_view text, const std::string& sourc
   }
   if (const auto cases = root.find("cases")) {
     for (const GridField& field : cases->elements()) {
-      entries.push_back(read_case(field));
+      entries.push_back(read_measured_case(field));
       check_size(entries.size(), field);
     }
   }

@@ -56,7 +56,7 @@ json::object read_recomputed(const ReferenceField& field) {
   return field.object();
 }
 
-ReferenceCase read_case(const ReferenceField& fields) {
+ReferenceCase read_reference_case(const ReferenceField& fields) {
   ReferenceCase result;
   result.id = fields.at("id").text();
   result.kind = read_kind(fields.at("kind"));
@@ -89,7 +89,7 @@ ReferenceFile read_reference_cases(std::string_view text, const std::string& sou
   std::set<std::string> ids;
   for (const ReferenceField& field :
        ReferenceField(document, "", source, kReferenceRemedy).at("cases").elements()) {
-    file.cases.push_back(read_case(field));
+    file.cases.push_back(read_reference_case(field));
     if (!ids.insert(file.cases.back().id).second) {
       field.at("id").fail("another case has the same id");
     }

@@ -156,7 +156,8 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
         "cases[0].measured.process_bytes: nothing was measured");
   check(R"({"cases": [{"model": "gpt2", "measured": {"process_bytes": 1, "GB": 1}}]})",
         "cases[0].measured.GB: unknown");
-  check(R"({"cases": [{"model": "gpt2", "use-cache": true, "use_cache": true}]})", "cases[0]: ");
+  check(R"({"cases": [{"model": "gpt2", "use-cache": true, "use_cache": true}]})",
+        "cases[0].use_cache: --use-cache is given twice");
   check(R"({"grids": {}})", "grids: unknown; a grid file has the fields grid and cases");
   check("{}", "no plan in it");
   check("[]", "an object was expected");
