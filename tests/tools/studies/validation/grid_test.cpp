@@ -110,7 +110,7 @@ TEST_CASE("grid: combinations that the rules refuse are left out with the reason
   const auto& skipped = root.at("skipped").as_array();
   REQUIRE(skipped.size() == 3);
   CHECK_THAT(skipped[1].at("reasons").as_array()[0].as_string().c_str(),
-             Contains("the simulation has no such tensor parallelism"));
+             Contains("the simulation does not support this kind of tensor parallelism"));
   const CommandRun table = run_grid_file(grid);
   CHECK_THAT(table.out, Contains("Left out: 3 plans"));
   CHECK_THAT(table.out, Contains("1 plan simulated, 3 left out"));
