@@ -29,8 +29,8 @@ auto convert(std::string_view function, const std::string& token, std::string_vi
   try {
     return read(token);
   } catch (const std::logic_error&) {  // std::invalid_argument or std::out_of_range
-    throw SettingsError(fmt::format("{}: the value '{}' of {} cannot be read as a number that fits",
-                                    function, token, option));
+    throw SettingsError(
+        fmt::format("{}: the value '{}' of {} is not a number in range", function, token, option));
   }
 }
 

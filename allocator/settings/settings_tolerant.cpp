@@ -171,7 +171,7 @@ void TolerantParser::check_is_known() const {
         fmt::format("Unrecognized key '{}' in CUDA allocator config.", option_), option_);
   }
   if (option->effect == OptionEffect::not_modelled) {
-    throw SettingsError(fmt::format("{} is not modelled; leave it out", option_));
+    throw SettingsError(fmt::format("{} is not modelled; omit it", option_));
   }
 }
 

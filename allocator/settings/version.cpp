@@ -77,8 +77,9 @@ const VersionPreset& version_preset(std::string_view name) {
     for (const VersionPreset& preset : kPresets) {
       known.append(known.empty() ? "" : ", ").append(preset.name);
     }
-    throw UsageError("--torch " + std::string(name) + ": no such version preset; known: " + known +
-                     " (each until the next, the last until " + std::string(kNewestRelease) + ")");
+    throw UsageError("--torch " + std::string(name) + ": unknown release; use one of " + known +
+                     " (each holds until the next, the last until " + std::string(kNewestRelease) +
+                     ")");
   }
   return nearest_preset(name);
 }

@@ -169,8 +169,8 @@ void hook_parameters(nn::Module& root, const ChunkManager& manager,
   if (!root.own_parameters().empty()) {
     if (root.layer_kind() == nn::LayerKind::other) {
       throw InputError("plan", "framework",
-                       "colossalai-gemini knows parameters of linear layers, embeddings and norms "
-                       "only; the model has others",
+                       "colossalai-gemini supports only the parameters of linear layers, "
+                       "embeddings and norms, but the model has others",
                        "choose another model or framework");
     }
     root.add_forward_hooks(hooks_for(root, manager, split));

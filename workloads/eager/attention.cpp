@@ -57,8 +57,10 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
   const auto backend = select_sdpa_backend(runtime.gpu, call);
   const bool wants_mask_gradient = in.mask.defined() && in.mask.requires_grad();
   if (!backend || (backend == SdpaBackend::cudnn && wants_mask_gradient)) {
-    throw InputError("plan", "attention", "the attention kernel asked for cannot run here",
-                     "use --attention sdpa, or another dtype, mask or GPU");
+    throw InputError("plan", "attention",
+                     "the requested attention kernel does not support this "
+                     "dtype, mask or GPU",
+                     "use --attention sdpa, or change one of them");
   }
   return *backend;
 }

@@ -128,8 +128,8 @@ class Injection {
     } else if (is_all) {
       return false;
     } else {
-      throw InputError("plan", "lora-targets", path + " is no linear layer",
-                       "name linear layers only");
+      throw InputError("plan", "lora-targets", path + " is not a linear layer",
+                       "name only linear layers");
     }
     return true;
   }
@@ -166,8 +166,8 @@ void apply_lora(Module& root) {
   }
   const auto adapters = Injection(plan.lora, lora_targets(plan)).run(root);
   if (adapters.empty()) {
-    throw InputError("plan", "lora-targets", "no module of the model has such a name",
-                     "name the last part of module paths, as q_proj,v_proj");
+    throw InputError("plan", "lora-targets", "the model has no module of that name",
+                     "give the last part of module paths, e.g. q_proj,v_proj");
   }
   for (LoraAdapter* adapter : adapters) {
     adapter->widen();

@@ -66,7 +66,7 @@ RecordedGpu read_gpu(const Field& field) {
   gpu.total_memory = Bytes{field.at("total_memory").count()};
   const std::vector<Field> capability = field.at("capability").elements();
   if (capability.size() != 2) {
-    field.at("capability").fail("two numbers were expected");
+    field.at("capability").fail("expected two numbers");
   }
   gpu.major = capability[0].small_count();
   gpu.minor = capability[1].small_count();
@@ -172,7 +172,9 @@ std::string phase_after(const RecordedMarker& last, const RecordedCase& recorded
 
 RecordedCase read_recorded_case(std::string_view text, const std::string& source) {
   const json::value document =
-      parse_json_document(text, source, "the file is damaged or no recorded case; record it again");
+      parse_json_document(text, source,
+                          "the file is damaged or not a recorded case; record it "
+                          "again");
   const Field root(document, "", source);
   RecordedCase recorded;
   const Field fields = root.at("case");

@@ -110,7 +110,8 @@ std::optional<DType> read_mixed(const Field& dist, std::string_view key) {
 Reshard read_reshard(const Field& dist) {
   const auto field = dist.find("reshard");
   if (field && field->value().is_number()) {
-    throw Unsupported{"fully_shard with a number of ranks to reshard over is not supported yet"};
+    throw Unsupported{
+        "fully_shard with reshard_after_forward set to a number is not supported yet"};
   }
   if (field && field->value().is_string()) {
     return Reshard::but_last;
@@ -221,7 +222,9 @@ void read_fsdp2_tensor_parallel(const Field& dist, Parallelism& parallel) {
   parallel.dp = dist.at("dp").small_count();
   parallel.tp = dist.at("tp").small_count();
   if (parallel.dp < 2 || parallel.tp < 2) {
-    throw Unsupported{"a mesh of two dimensions with one rank along one is not supported"};
+    throw Unsupported{
+        "a two-dimensional mesh with a single rank along one dimension is not "
+        "supported"};
   }
   parallel.sequence_parallel = flag(dist, "sequence_parallel");
   parallel.loss_parallel = flag(dist, "loss_parallel");

@@ -169,7 +169,7 @@ Loss read_loss(const Field& field) {
   const char* end = text.data() + text.size();
   if (std::from_chars(text.data() + kChunked.size(), end, chunks) !=
       std::from_chars_result{end, std::errc{}}) {
-    field.fail("no loss: behind chunked- belongs a number");
+    field.fail("unknown loss: expected chunked-N");
   }
   return {.kind = LossKind::chunked, .chunks = chunks};
 }
@@ -211,7 +211,7 @@ Gpu read_plan_gpu(const Field& rig, const RecordedGpu& recorded) {
     }
   }
   if (known == nullptr) {
-    throw Unsupported{fmt::format("the GPU '{}' ({}.{}) is not known", recorded.name,
+    throw Unsupported{fmt::format("unknown GPU '{}' (compute capability {}.{})", recorded.name,
                                   recorded.major, recorded.minor)};
   }
   Gpu gpu = *known;
@@ -232,7 +232,8 @@ void require_truth(const Field& root) {
   const auto fake = root.find("fake_device");
   if (is_mixture && fake && fake->boolean() && root.at("case").at("experts").is_null()) {
     throw Unsupported{
-        "the recording is no truth: its fake device computed no routing, so no expert got a token"};
+        "this recording is not ground truth: its fake device computed no routing, so no expert "
+        "received a token"};
   }
 }
 
@@ -240,7 +241,7 @@ void require_truth(const Field& root) {
 void require_training(const Field& root) {
   const auto probe = root.at("case").find("probe");
   if (probe && !probe->is_null()) {
-    throw Unsupported{fmt::format("a probe ({}), no training", probe->at("kind").text())};
+    throw Unsupported{fmt::format("a probe ({}), not a training run", probe->at("kind").text())};
   }
 }
 
@@ -261,7 +262,7 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
   require_known(fields.at("rig"), kRigFields);
   require_truth(root);
   if (recorded.sequence_lengths.empty()) {
-    throw Unsupported{"the file does not tell the sequence lengths"};
+    throw Unsupported{"the file lacks the sequence lengths"};
   }
   TrainingPlan plan;
   plan.model = model_of(root, source);

@@ -5,8 +5,7 @@ namespace highwater::recorded {
 void require_known(const Field& field, std::span<const std::string_view> known) {
   for (const auto& [key, value] : field.object()) {
     if (std::ranges::find(known, std::string_view(key)) == known.end()) {
-      throw Unsupported{
-          fmt::format("{}.{} is not a field that is known", field.path(), std::string_view(key))};
+      throw Unsupported{fmt::format("unknown field {}.{}", field.path(), std::string_view(key))};
     }
   }
 }

@@ -354,7 +354,7 @@ void require_valid(const TrainingPlan& plan) {
   for (const auto& problem : problems) {
     all += (all.empty() ? "" : "; ") + problem;
   }
-  throw InputError("plan", "options", all, "change the plan");
+  throw InputError("plan", "options", all, "");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Counts get_counts(BinaryReader& in) {
 int get_int(BinaryReader& in, const char* what) {
   const std::int64_t value = in.signed_number();
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    in.fail(std::string(what) + " that is too large");
+    in.fail(std::string(what) + " is out of range");
   }
   return static_cast<int>(value);
 }
@@ -73,7 +73,7 @@ RecordedSettings get_settings(BinaryReader& in) {
   RecordedSettings settings;
   const unsigned flags = in.byte();
   if (flags >= kSettingsFlags) {
-    in.fail("settings of unknown form");
+    in.fail("unknown encoding of settings");
   }
   settings.conf = in.string();
   if ((flags & kHasMaxSplit) != 0) {

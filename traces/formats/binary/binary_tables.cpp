@@ -66,7 +66,7 @@ StringTable get_strings(BinaryReader& in) {
     std::string text = get_shared_front(in, strings);
     text += in.string();
     if (strings.intern(text).index() != i) {
-      in.fail("a string stands twice in its table");
+      in.fail("a string occurs twice in its table");
     }
   }
   return strings;
@@ -83,7 +83,7 @@ class RecentId {
   std::uint32_t get(BinaryReader& in, std::size_t count, const char* what) {
     const std::uint64_t id = next_ - static_cast<std::uint64_t>(in.signed_number());
     if (id >= count) {
-      in.fail(std::string(what) + " that its table does not have");
+      in.fail(std::string(what) + " does not exist in its table");
     }
     next_ = std::max(next_, id + 1);
     return static_cast<std::uint32_t>(id);
@@ -117,7 +117,7 @@ void get_frames(BinaryReader& in, SideTables& tables) {
     frame.line = static_cast<std::int64_t>(static_cast<std::uint64_t>(frame.line) +
                                            static_cast<std::uint64_t>(in.signed_number()));
     if (tables.stacks.intern_frame(frame).index() != i) {
-      in.fail("a frame stands twice in its table");
+      in.fail("a frame occurs twice in its table");
     }
   }
 }
@@ -154,7 +154,7 @@ void get_stacks(BinaryReader& in, StackTable& stacks) {
       frames.push_back(FrameId{recent.get(in, stacks.frame_count(), "a frame")});
     }
     if (stacks.intern_stack(outermost_first(frames)).index() != i) {
-      in.fail("a stack stands twice in its table");
+      in.fail("a stack occurs twice in its table");
     }
   }
 }

@@ -63,7 +63,7 @@ class DescriptorSink : public ByteSink {
   }
 
   [[noreturn]] void fail_to_write() const {
-    throw Error(fmt::format("{}: cannot be written: {}; check the space left there", name_,
+    throw Error(fmt::format("{}: cannot be written: {}; check the free disk space", name_,
                             system_reason(errno)));
   }
 

@@ -41,7 +41,7 @@ bool LineReader::fill() {
   begin_ = 0;
   if (end_ > kLongestLine) {
     throw InputError(source_->name(), fmt::format("line {}", number_ + 1),
-                     "is longer than 16 MiB: this is no text trace", "check the file");
+                     "longer than 16 MiB, so this is not a text trace", "check the file name");
   }
   if (end_ == buffer_.size()) {
     buffer_.resize(2 * buffer_.size());

@@ -7,13 +7,13 @@ namespace highwater::detail {
 void PickleMachine::need(std::size_t n) {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
   if (stack_.size() < floor + n) [[unlikely]] {
-    fail_damaged("an opcode finds too few items on the stack");
+    fail_damaged("an opcode needs more items than the stack holds");
   }
 }
 
 std::size_t PickleMachine::pop_mark() {
   if (marks_.empty()) [[unlikely]] {
-    fail_damaged("an opcode needs a mark where there is none");
+    fail_damaged("an opcode needs a mark, but none is set");
   }
   const std::size_t first = marks_.back();
   marks_.pop_back();
@@ -62,7 +62,7 @@ void PickleMachine::set_items_from(std::size_t first) {
   PickleValue& dict = stack_[first - 1];
   const std::span<const PickleValue> items{stack_.data() + first, stack_.size() - first};
   if (items.size() % 2 != 0) {
-    fail_damaged("a dict gets a key without a value");
+    fail_damaged("a dict item has a key but no value");
   }
   try {
     dict = builder_.set_items(dict, items);

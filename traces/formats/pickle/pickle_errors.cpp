@@ -1,4 +1,4 @@
-// What the PickleMachine says when it refuses its input, beginning with files that are no pickle.
+// The PickleMachine's error messages, first of all for files that are not pickles.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -29,7 +29,7 @@ constexpr std::string_view kNotText =
 constexpr std::string_view kRepickle =
     "load it in Python and write it with pickle.dump(snapshot, file, protocol=4)";
 constexpr std::string_view kUsePickle =
-    "give the .pickle file that torch.cuda.memory._dump_snapshot(file) wrote";
+    "use the .pickle file that torch.cuda.memory._dump_snapshot(file) wrote";
 
 constexpr std::array<OtherKind, 12> kOtherKinds{{
     {"PK\x03\x04", "this is a zip file, as torch.save writes, not a plain pickle",
@@ -43,7 +43,7 @@ constexpr std::array<OtherKind, 12> kOtherKinds{{
     {"(l", kNotText, kRepickle},
     {"}q", kNotText, kRepickle},
     {"]q", kNotText, kRepickle},
-    {"\x1f\x8b", "this is a gzip file inside another one", "decompress it first"},
+    {"\x1f\x8b", "this gzip file contains another gzip file", "decompress it first"},
     {"BZh", "this is a bzip2 file", "decompress it with bunzip2 first"},
     {"(", kNotText, kRepickle},
 }};
@@ -86,7 +86,8 @@ void PickleMachine::check_protocol(int protocol) {
     fail(kNotText, kRepickle);
   }
   if (protocol > kNewestPickleProtocol) {
-    fail(fmt::format("pickle protocol {} is newer than the newest known, 5", protocol), kRepickle);
+    fail(fmt::format("pickle protocol {} is newer than 5, the newest supported", protocol),
+         kRepickle);
   }
 }
 
@@ -98,7 +99,7 @@ void PickleMachine::fail(std::string_view problem, std::string_view remedy) cons
 }
 
 void PickleMachine::fail_damaged(std::string_view problem) const {
-  fail(problem, "the file is damaged or no genuine snapshot: copy it again, or record it again");
+  fail(problem, "the file is damaged or not a genuine snapshot: copy it again, or record it again");
 }
 
 void PickleMachine::fail_in_field(std::size_t container, const FieldProblem& problem) const {
@@ -106,7 +107,7 @@ void PickleMachine::fail_in_field(std::size_t container, const FieldProblem& pro
       join_path(snapshot_path(stack_, marks_, container, store_), problem.field);
   throw InputError(reader_.source_name(),
                    fmt::format("byte {}{}{}", opcode_offset_, path.empty() ? "" : ", ", path),
-                   problem.problem, "PyTorch writes no such snapshot: record it again");
+                   problem.problem, "PyTorch never writes such a snapshot: record it again");
 }
 
 void PickleMachine::fail_truncated(std::uint64_t end) const {

@@ -151,14 +151,14 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
 
 PickleValue PickleMachine::finish() {
   if (stack_.size() != 1 || !marks_.empty()) {
-    fail_damaged("the pickle stops with an unfinished container");
+    fail_damaged("the pickle ends with an unfinished container");
   }
   return store_.objects.current(stack_.front());
 }
 
 void PickleMachine::push_text(std::uint64_t n) {
   if (n > kMaxTextBytes) {
-    fail_damaged("a string of " + std::to_string(n) + " bytes, the most supported is 1 MiB");
+    fail_damaged("a string of " + std::to_string(n) + " bytes exceeds the supported 1 MiB");
   }
   push(store_.texts.intern(reader_.text(n)));
 }
@@ -175,7 +175,7 @@ void PickleMachine::push_integer(std::uint64_t n) {
   }
   const auto value = reader_.little<std::uint64_t>();
   if (reader_.u8() != 0) {
-    fail_damaged("an integer that does not fit 64 bits");
+    fail_damaged("an integer does not fit in 64 bits");
   }
   push(store_.objects.unsigned_integer(value));
 }
@@ -198,7 +198,7 @@ void PickleMachine::push_memo(std::uint64_t slot) {
 
 void PickleMachine::push_mark() {
   if (marks_.size() == kMaxOpenContainers) {
-    fail_damaged("containers nest more than 1000 deep");
+    fail_damaged("containers are nested more than 1000 levels deep");
   }
   marks_.push_back(stack_.size());
 }
@@ -232,7 +232,7 @@ void PickleMachine::memoize(std::uint64_t slot) {
     top = top.plus(slot + 1);
   }
   if (slot > reader_.offset()) {
-    fail_damaged("memo slot " + std::to_string(slot) + " in a file that is shorter");
+    fail_damaged("memo slot " + std::to_string(slot) + " is beyond the end of the file");
   }
   if (store_.objects.memoize(slot, top) == PickleObjects::Memoized::slot_taken) {
     fail_damaged("memo slot " + std::to_string(slot) + " is written twice");

@@ -1,4 +1,4 @@
-// What to say about opcodes that no memory snapshot contains.
+// Error messages for opcodes that no memory snapshot contains.
 #include <algorithm>
 #include <array>
 
@@ -19,16 +19,16 @@ constexpr std::string_view kSaveAgain =
 // PERSID BINPERSID EXT1 EXT2 EXT4, then byte strings, sets and the text forms of protocol 0.
 constexpr std::array<Group, 5> kGroups{{
     {"c\x93io",
-     {"the pickle wants to import a class or function, and Highwater never executes what is in a "
-      "pickle; a memory snapshot holds only plain data",
+     {"the pickle tries to import a class or function; a memory snapshot holds only plain data, "
+      "and Highwater never executes what is in a pickle",
       kSaveAgain}},
     {"\x81\x92Rb",
-     {"the pickle wants to run code (build an object), and Highwater never executes what is in a "
-      "pickle; a memory snapshot holds only plain data",
+     {"the pickle tries to run code (to build an object); a memory snapshot holds only plain "
+      "data, and Highwater never executes what is in a pickle",
       kSaveAgain}},
     {"PQ\x82\x83\x84",
-     {"the pickle refers to objects outside the file (as torch.save does), and Highwater never "
-      "executes what is in a pickle; a memory snapshot holds only plain data",
+     {"the pickle refers to objects outside the file (as torch.save does); a memory snapshot "
+      "holds only plain data, and Highwater never executes what is in a pickle",
       kSaveAgain}},
     {"CBTUS\x8e\x96\x97\x98\x8f\x90\x91",
      {"the pickle holds byte strings or sets, which no memory snapshot contains", kSaveAgain}},
@@ -46,7 +46,7 @@ PickleRefusal refusal_of(std::uint8_t opcode) {
   if (group != kGroups.end()) {
     return group->refusal;
   }
-  return {"there is no such pickle opcode: the file is damaged or not a pickle", kSaveAgain};
+  return {"unknown pickle opcode: the file is damaged or not a pickle", kSaveAgain};
 }
 
 }  // namespace highwater::detail

@@ -47,7 +47,7 @@ class SegmentAssembly {
     });
     if (next != segment.range().end() || segment.blocks.empty()) {
       throw PathProblem{path_ + ".total_size",
-                        fmt::format("the blocks sum to {} bytes, the segment has {}",
+                        fmt::format("the blocks add up to {} bytes, but the segment has {}",
                                     (next - segment.address).count(), segment.size.count())};
     }
   }
@@ -58,13 +58,12 @@ class SegmentAssembly {
     block.address = room.begin;
     if (row.address != kNotGiven && row.address != room.begin.value()) {
       throw PathProblem{path + ".address",
-                        fmt::format("{:#x} does not continue the blocks before it, which end at "
-                                    "{:#x}",
+                        fmt::format("{:#x} does not follow the previous blocks, which end at {:#x}",
                                     row.address, room.begin.value())};
     }
     block.size = Bytes{required(path, "size", row.size)};
     if (block.size == Bytes{} || block.size > room.size) {
-      throw PathProblem{path + ".size", fmt::format("{} bytes, where {} are left of the segment",
+      throw PathProblem{path + ".size", fmt::format("{} bytes, but only {} are left in the segment",
                                                     block.size.count(), room.size.count())};
     }
     block.state = row.state;
@@ -111,7 +110,7 @@ class SegmentAssembly {
   template <class T>
   static T required(const std::string& path, const char* key, std::optional<T> value) {
     if (!value) {
-      throw PathProblem{path, fmt::format("there is no \"{}\"", key)};
+      throw PathProblem{path, fmt::format("missing \"{}\"", key)};
     }
     return *value;
   }

@@ -60,7 +60,7 @@ Top split(SnapshotStore& store, PickleValue value) {
   const Top top = split_dict(store, value);
   if (!top.segments && !top.device_traces) {
     throw FieldProblem{"",
-                       "this pickle is no memory snapshot: its dict has neither \"segments\" "
+                       "this pickle is not a memory snapshot: its dict has neither \"segments\" "
                        "nor \"device_traces\""};
   }
   return top;

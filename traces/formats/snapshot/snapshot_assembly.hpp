@@ -30,7 +30,7 @@ class ExpansionBudget {
   /// @throws FieldProblem when it is used up
   void spend(std::uint64_t bytes) {
     if (bytes > left_) {
-      throw FieldProblem{"", "the same objects are repeated until they outgrow the file"};
+      throw FieldProblem{"", "the same objects are repeated so often that they outgrow the file"};
     }
     left_ -= bytes;
   }

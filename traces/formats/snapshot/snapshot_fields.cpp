@@ -81,7 +81,7 @@ RecordedAction SnapshotBuilder::action(PickleValue value) {
 std::uint8_t SnapshotBuilder::pool_number(PickleValue value) {
   const auto number = store_.pools.number(store_.pool(Word::pool_id, value));
   if (!number) {
-    throw FieldProblem{"pool_id", "the trace names more than 255 memory pools, the most supported"};
+    throw FieldProblem{"pool_id", "the trace uses more than the supported 255 memory pools"};
   }
   return static_cast<std::uint8_t>(*number);
 }

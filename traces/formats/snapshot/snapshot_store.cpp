@@ -127,7 +127,7 @@ std::uint16_t SnapshotStore::default_stream() {
 std::uint16_t SnapshotStore::number_stream(std::uint64_t handle) {
   const auto number = streams.number(handle);
   if (!number) [[unlikely]] {
-    throw FieldProblem{"stream", "the file names more than 65535 streams, the most supported"};
+    throw FieldProblem{"stream", "the file uses more than the supported 65535 streams"};
   }
   return static_cast<std::uint16_t>(*number);
 }

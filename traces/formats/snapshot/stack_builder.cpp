@@ -15,7 +15,7 @@ PickleValue StackBuilder::make_frame() {
 FrameRow& StackBuilder::frame(PickleValue frame) {
   FrameRow& row = frames_[static_cast<std::size_t>(frame.payload())];
   if (row.interned.has_value()) {
-    throw FieldProblem{"", "a stack frame changes after a list of frames took it"};
+    throw FieldProblem{"", "a stack frame changes after it was put into a list of frames"};
   }
   return row;
 }

@@ -9,7 +9,7 @@ namespace highwater {
 namespace {
 
 constexpr const char* kRemedy =
-    "Highwater reads what torch.cuda.memory._dump_snapshot(file) writes, unchanged";
+    "give Highwater the unchanged file that torch.cuda.memory._dump_snapshot(file) wrote";
 
 }  // namespace
 

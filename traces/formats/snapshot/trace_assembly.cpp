@@ -77,7 +77,7 @@ class TraceAssembly {
   }
 
   [[noreturn]] Address missing(const char* key) const {
-    fail("", fmt::format("the entry has no \"{}\"", key));
+    fail("", fmt::format("the entry lacks \"{}\"", key));
   }
 
   [[noreturn]] void fail(std::string_view field, std::string problem) const {
@@ -97,7 +97,7 @@ void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionB
                      DeviceMap& devices) {
   device_traces = store.list(Word::device_traces, device_traces);
   if (store.objects.list_size(device_traces) > kMaxDevices) {
-    throw FieldProblem{"device_traces", "more than 128 devices, the most that PyTorch supports"};
+    throw FieldProblem{"device_traces", "more than 128 devices, PyTorch's maximum"};
   }
   const auto source = is_in_file_order(store.objects, device_traces)
                           ? TraceAssembly::Source::release

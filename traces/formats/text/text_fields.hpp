@@ -32,7 +32,7 @@ class TextFields {
 
   void expect_end() { require(line_.word().empty(), "the end of the line"); }
 
-  /// Throws "`what` expected" at the last word, and how the line is written.
+  /// Throws "expected `what`" at the last word, with the usage of the line.
   void require(bool condition, std::string_view what) {
     if (!condition) {
       fail_expected(what);

@@ -56,10 +56,10 @@ std::string job_problem(const Parallelism& parallel, const JobSize& job) {
     return "";
   }
   return fmt::format(
-      "--gpus-per-node, --nodes: a job of {} GPUs, but dp {} x tp {} x pp {} x cp {} make {}{}",
+      "--gpus-per-node, --nodes: the job has {} GPUs, but dp {} x tp {} x pp {} x cp {} needs {}{}",
       gpus, parallel.dp, parallel.tp, parallel.pp, parallel.cp, parallel.gpus(),
-      parallel.dp > 1 ? "; make them agree, or leave --dp out"
-                      : "; give a job that the ranks divide");
+      parallel.dp > 1 ? "; make them agree, or omit --dp"
+                      : "; use a number of GPUs that is a multiple of the ranks");
 }
 
 EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job) {

@@ -60,7 +60,7 @@ TEST_CASE("snapshot: code, foreign objects and byte strings in a pickle are refu
       {"\x96", "byte strings"},
       {"\x8f", "sets"},
       {"I1\n", "protocol 0 or 1"},
-      {"\xff", "no such pickle opcode"},
+      {"\xff", "unknown pickle opcode"},
   }));
   CAPTURE(opcodes);
   CHECK_THAT(refusal(raw("\x80\x04" + opcodes)), Contains(message));
@@ -151,7 +151,8 @@ TEST_CASE("snapshot: more streams or pools than a record can number are refused"
   for (int i = 1; i <= 256; ++i) {
     pools.push_back(sample_entry().with("pool_id", PyValue::tuple({0, i})));
   }
-  CHECK_THAT(refusal(snapshot_of_entries(pools)), Contains("more than 255 memory pools"));
+  CHECK_THAT(refusal(snapshot_of_entries(pools)), Contains("more than the supported 255 memory "
+                                                           "pools"));
   pools.pop_back();
   CHECK(read_value(snapshot_of_entries(pools)).devices.at(0).pools.size() == 256);
 
@@ -160,5 +161,6 @@ TEST_CASE("snapshot: more streams or pools than a record can number are refused"
     streams.push_back(
         PyValue::dict({{"action", "alloc"}, {"addr", 0}, {"size", 1}, {"stream", i}}));
   }
-  CHECK_THAT(refusal(snapshot_of_entries(streams)), Contains("more than 65535 streams"));
+  CHECK_THAT(refusal(snapshot_of_entries(streams)), Contains("more than the supported 65535 "
+                                                             "streams"));
 }
