@@ -7,7 +7,7 @@
 namespace highwater {
 namespace {
 
-/// What the statistics must say, counted from the memory map.
+/// What the statistics must show, counted from the memory map.
 struct Tally {
   std::int64_t allocation = 0;
   std::int64_t active = 0;

@@ -22,7 +22,7 @@ bool is_separator(char c) {
   return c == ',' || c == ':' || c == '[' || c == ']';
 }
 
-/// Calls `read`, one of the std::sto... functions, and turns its complaint into ours.
+/// Calls `read`, one of the std::sto... functions, and turns its exception into a SettingsError.
 template <class Read>
 auto convert(std::string_view function, const std::string& token, std::string_view option,
              Read read) {

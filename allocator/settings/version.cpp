@@ -11,7 +11,7 @@
 namespace highwater {
 namespace {
 
-/// `preset` as the next release has it: a copy, to be changed where that release differs.
+/// A copy of `preset` for the next release, to be changed where that release differs.
 constexpr VersionPreset next(VersionPreset preset, std::string_view name, std::string_view basis) {
   preset.name = name;
   preset.basis = basis;

@@ -92,7 +92,7 @@ RecordedSettings get_settings(BinaryReader& in) {
   return settings;
 }
 
-/// The same few names come again and again: a name is new (0), or as old as it says.
+/// The same few names recur: 0 announces a new name, any other number gives the age of a known one.
 void put_annotations(BinaryWriter& out, const std::vector<Annotation>& annotations) {
   std::unordered_map<std::string_view, std::size_t> numbers;
   std::uint64_t time = 0;
@@ -131,7 +131,7 @@ std::vector<Annotation> get_annotations(BinaryReader& in) {
   return annotations;
 }
 
-/// Entries name stream and pool 0 also where the file had none.
+/// Entries name stream and pool 0 even where the file had none.
 EntryLimits limits_of(const RecordedDevice& device, std::size_t stacks) {
   return {.stacks = stacks,
           .streams = std::max<std::size_t>(device.stream_handles.size(), 1),

@@ -151,13 +151,13 @@ class RequestReader {
     return static_cast<Category>(in_.number_below(kCategoryCount, "category"));
   }
 
-  /// Pool 0 needs no pool: events that name none have it too.
+  /// Pool 0 need not exist: events without a pool have it too.
   PoolIndex get_pool() {
     const std::size_t count = std::max<std::size_t>(trace_.pools.size(), 1);
     return static_cast<PoolIndex>(in_.number_below(std::min<std::size_t>(count, 0x10000), "pool"));
   }
 
-  /// What users of a trace index tables with must be there.
+  /// Whatever users of a trace index tables with must exist.
   void check_references(const Event& event) {
     const bool names_pool =
         event.kind >= EventKind::pool_begin && event.kind <= EventKind::pool_release;
@@ -199,7 +199,7 @@ class RequestReader {
   BinaryReader& in_;
   RequestTrace& trace_;
   RequestModel model_;
-  std::uint64_t due_ = 0;         ///< the number that names the next allocation, most likely
+  std::uint64_t due_ = 0;         ///< the most likely name of the next allocation
   std::uint64_t highest_id_ = 0;  ///< one above the highest allocation named by an `other` record
 };
 

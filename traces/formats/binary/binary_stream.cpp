@@ -39,7 +39,7 @@ void BinaryWriter::put_signed(std::int64_t number) {
   put(zigzag(number));
 }
 
-// Even: a multiple of kUnit. 1: no multiple, the plain number follows.
+// Even: a multiple of kUnit. 1: not a multiple; the plain number follows.
 void BinaryWriter::put_size(std::uint64_t size) {
   if (size % kUnit == 0) {
     put(size / kUnit << 1U);

@@ -8,8 +8,8 @@
 namespace highwater {
 namespace {
 
-/// At most this much is taken over from a neighbour: it bounds what a few hostile bytes can grow
-/// to.
+/// At most this much is taken over from a neighbour, which bounds how much a few hostile bytes can
+/// expand to.
 constexpr std::size_t kLongestShared = 512;
 constexpr std::size_t kNeighbours = 4;
 
@@ -72,7 +72,7 @@ StringTable get_strings(BinaryReader& in) {
   return strings;
 }
 
-/// Ids that mostly name what is new, or what was new a short while ago: the distance from there.
+/// Most ids name something new or recently new, so the distance from the newest is stored.
 class RecentId {
  public:
   void put(BinaryWriter& out, std::uint64_t id) {
@@ -122,7 +122,7 @@ void get_frames(BinaryReader& in, SideTables& tables) {
   }
 }
 
-/// Outermost frame first: stacks made one after the other have their outer frames in common.
+/// Outermost frame first: consecutive stacks share their outer frames.
 std::vector<FrameId> outermost_first(std::span<const FrameId> stack) {
   return {stack.rbegin(), stack.rend()};
 }

@@ -33,7 +33,7 @@ std::string_view LineReader::take(std::size_t size, std::size_t terminator) {
   return line;
 }
 
-/// Reads more behind the unfinished line, which moves to the front first.
+/// Moves the unfinished line to the front and reads more after it.
 bool LineReader::fill() {
   const auto at = [this](std::size_t i) { return buffer_.begin() + static_cast<long>(i); };
   std::copy(at(begin_), at(end_), buffer_.begin());

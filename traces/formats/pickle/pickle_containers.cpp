@@ -72,8 +72,8 @@ void PickleMachine::set_items_from(std::size_t first) {
   stack_.resize(first);
 }
 
-// A dict under an unknown key may look like one of ours and be something else. Finding out where
-// it is takes time, so only so many are looked at.
+// A dict under an unknown key may look like one of the known records and be something else. Finding
+// out where it is takes time, so only a limited number are checked.
 void PickleMachine::set_unused_items(std::size_t first, const FieldProblem& problem) {
   constexpr int kMaxLookalikes = 1000;
   PickleValue& dict = stack_[first - 1];

@@ -90,7 +90,7 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
     case PickleOpcode::proto:
       check_protocol(reader_.u8());
       break;
-    case PickleOpcode::frame:  // only helps readers that work frame by frame
+    case PickleOpcode::frame:  // helps only readers that work frame by frame
       reader_.little<std::uint64_t>();
       break;
     case PickleOpcode::bin_float:
@@ -203,7 +203,8 @@ void PickleMachine::push_mark() {
   marks_.push_back(stack_.size());
 }
 
-// An empty container that only the stack knows gets a row first, or its copies would part ways.
+// An empty container that is only on the stack gets a row first; otherwise its copies would
+// diverge.
 void PickleMachine::duplicate() {
   need(1);
   const PickleValue top = stack_.back();

@@ -2,10 +2,10 @@
 //
 // It reads protocols 2 to 5 as Python (3.8 on) and the TorchScript pickler in PyTorch write them.
 // The stack holds 8-byte references; contents go to the SnapshotBuilder as soon as a container is
-// filled. Nothing recurses on the input, every index is checked, and memory grows only with bytes
-// that were read: hostile bytes are read or refused, nothing else.
-// Limits: 1000 open containers (genuine files nest 9 deep), 1 MiB per string (the longest seen has
-// 2 KB), memo indexes below the number of bytes read, integers of 64 bits.
+// filled. Nothing recurses on the input, every index is checked, and memory grows only with the
+// bytes that were read: hostile input is either read or refused. Limits: 1000 open containers
+// (genuine files nest 9 deep), 1 MiB per string (the longest seen has 2 KB), memo indexes below the
+// number of bytes read, integers of 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -63,9 +63,9 @@ class PickleMachine {
   void dict_from_mark();
   void tuple_from_mark();
 
-  /// Takes the last mark away; returns the index of the first item above it.
+  /// Removes the last mark; returns the index of the first item above it.
   std::size_t pop_mark();
-  /// As pop_mark, and makes sure that a container lies below the mark.
+  /// As pop_mark, but also checks that a container lies below the mark.
   std::size_t pop_mark_above_container();
   /// Refuses the opcode unless `n` items lie above the last mark.
   void need(std::size_t n);

@@ -53,7 +53,8 @@ std::optional<double> PickleObjects::as_real(PickleValue value) const {
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-// Pairs of integers are pool ids, one per segment or even per entry: each distinct one once.
+// Pairs of integers are pool ids, one per segment or even per entry; each distinct one is stored
+// once.
 PickleValue PickleObjects::make_tuple(std::span<const PickleValue> items) {
   if (items.size() != 2 || !items[0].is(PickleKind::integer) || !items[1].is(PickleKind::integer)) {
     return items.empty() ? PickleValue{PickleKind::new_list} : make_list(items);

@@ -2,7 +2,7 @@
 //
 // Lists keep runs of consecutive record references, so a list of a million trace entries is one
 // run. Everything is a row in a flat table and nothing is ever visited recursively: nesting and
-// cycles in the input cannot harm.
+// cycles in the input do no harm.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ class PickleObjects {
   /// Adds keys and values in turn; returns `dict`.
   PickleValue add(PickleValue dict, std::span<const PickleValue> items);
 
-  /// The known keys that `dict` has got so far.
+  /// The known keys that `dict` has received so far.
   [[nodiscard]] KeySet& known_keys(PickleValue dict) { return dicts_[row(dict)].keys; }
 
   /// Makes `dict` stand for `record` from now on.
@@ -86,7 +86,8 @@ class PickleObjects {
 
   [[nodiscard]] std::uint64_t memo_size() const { return memo_count_; }
 
-  /// What `value` is by now: follows a memo slot that was filled and a dict that got its shape.
+  /// What `value` refers to by now: follows a memo slot that has been filled and a dict that has
+  /// received its shape.
   [[nodiscard]] PickleValue current(PickleValue value) const {
     if (value.is(PickleKind::new_list) || value.is(PickleKind::new_dict)) {
       value = value.payload() == 0 ? value : memo(value.payload() - 1);

@@ -1,7 +1,7 @@
 // The pickle opcodes that a memory snapshot consists of, and the groups of those refused.
 //
 // Names and values are those of CPython's Lib/pickletools.py. Only data opcodes are listed as
-// accepted: whatever imports a name or calls something has no handler anywhere in Highwater.
+// accepted: opcodes that import a name or call something have no handler anywhere in Highwater.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct PickleRefusal {
   std::string_view remedy;
 };
 
-/// Why an opcode outside the list above is not read.
+/// Why an opcode outside the list above is refused.
 PickleRefusal refusal_of(std::uint8_t opcode);
 
 }  // namespace highwater::detail

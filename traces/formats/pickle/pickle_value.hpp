@@ -1,4 +1,4 @@
-// What the pickle machine keeps on its stack and in its memo: a tagged reference of 8 bytes.
+// What the pickle machine keeps on its stack and in its memo: an 8-byte tagged reference.
 //
 // Python memoizes every container it writes, so a file of a million trace entries makes millions
 // of these; the contents live in tables (pickle_objects, snapshot_records) and small integers live
@@ -21,7 +21,7 @@ enum class PickleKind : std::uint8_t {
   text,           ///< text id
   id_pair,        ///< 2-tuple of integers, interned
   list,           ///< list or tuple with contents
-  dict,           ///< dict of no known shape
+  dict,           ///< dict of unknown shape
   new_list,       ///< payload: memo slot + 1, or 0 when not memoized
   new_dict,       ///< as new_list
   entry,          ///< dict with an "action": row of the entry table

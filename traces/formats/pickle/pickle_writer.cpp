@@ -66,7 +66,7 @@ void PickleWriter::natural(std::uint64_t value) {
 void PickleWriter::real(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   put(PickleOpcode::bin_float);
-  for (int shift = 56; shift >= 0; shift -= 8) {  // big-endian, unlike all else
+  for (int shift = 56; shift >= 0; shift -= 8) {  // big-endian, unlike everything else
     out_.push_back(static_cast<std::byte>(bits >> shift & kMaxByte));
   }
 }

@@ -52,7 +52,7 @@ class SegmentAssembly {
     }
   }
 
-  // `room` is what the blocks before this one leave of the segment.
+  // `room` is the part of the segment that the previous blocks leave free.
   RecordedBlock block(const BlockRow& row, AddressRange room, const std::string& path) {
     RecordedBlock block;
     block.address = room.begin;
@@ -71,9 +71,9 @@ class SegmentAssembly {
     return block;
   }
 
-  // What the program asked for, and where: since torch 2.1 the block says so itself, before it was
-  // in the newest item of its history. An inactive block keeps its last use's value, which says
-  // nothing.
+  // What the program asked for, and where: since torch 2.1 the block itself has it; before that,
+  // the newest item of its history did. An inactive block keeps the value of its last use, which
+  // means nothing.
   void finish(RecordedBlock& block, const BlockRow& row) {
     const auto [real_size, stack] = newest_use(row);
     block.stack = store_.stacks.interned(row.stack.has_value() ? row.stack : stack);

@@ -37,7 +37,7 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
       case Word::torch_version:
         top.torch_version = items[i + 1];
         break;
-      case Word::highwater:  // how it was recorded: for people
+      case Word::highwater:  // how it was recorded, for human readers
         break;
       default:
         store.count_unknown_key(KeyOwner::top, items[i]);

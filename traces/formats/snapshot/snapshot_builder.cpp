@@ -49,7 +49,7 @@ PickleValue SnapshotBuilder::add_plain(PickleValue dict, KeySet keys,
   return store_.objects.add(is_new ? store_.objects.make_dict(keys) : dict, items);
 }
 
-// Tells whoever names `container` by its memo slot what it became.
+// Updates everything that refers to `container` by its memo slot.
 PickleValue SnapshotBuilder::replace(PickleValue container, PickleValue filled) {
   if (is_named_by_memo(container)) {
     store_.objects.replace_memo(container.payload() - 1, filled);

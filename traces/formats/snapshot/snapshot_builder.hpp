@@ -2,8 +2,8 @@
 //
 // A dict is recognised by its keys: "action" makes a trace entry, "filename" a frame, "blocks" or
 // "total_size" a segment, "state" and "size" a block; any other stays a small dict. Fields that
-// Highwater has no use for are dropped at once. A dict that gets further items later (any writer
-// may do so) is updated in place.
+// Highwater does not use are dropped at once. A dict that gets further items later (any writer may
+// do so) is updated in place.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class SnapshotBuilder {
   /// @throws FieldProblem
   PickleValue set_items(PickleValue dict, std::span<const PickleValue> items);
 
-  /// As set_items for a dict in a place that Highwater does not know: it gets no shape, so nothing
-  /// in it can be wrong. @throws FieldProblem when it is no dict
+  /// As set_items, for a dict in an unknown place: it gets no shape, so nothing in it can be wrong.
+  /// @throws FieldProblem if it is not a dict
   PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items);
 
   /// Puts `items` at the end of `list`; returns what `list` is from now on.

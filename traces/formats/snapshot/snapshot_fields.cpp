@@ -161,8 +161,8 @@ void SnapshotBuilder::set(BlockRow& block, PickleValue key, PickleValue value) {
   }
 }
 
-// "active_awaiting_free" is the name in PyTorch's documentation, not what it writes. A state that
-// is new to us means memory in use: anything else would lose it.
+// "active_awaiting_free" is the name in PyTorch's documentation, not what it writes. An unknown
+// state is taken to mean memory in use; anything else would lose the block.
 BlockState SnapshotBuilder::block_state(PickleValue value) const {
   switch (TextPool::word_of(store_.text(Word::state, value))) {
     case Word::inactive:
@@ -185,7 +185,7 @@ void SnapshotBuilder::set(FrameRow& frame, PickleValue key, PickleValue value) {
       frame.function = store_.text(word, value);
       return;
     case Word::line:
-      // C++ writes 2^64-1 where no line is known.
+      // C++ writes 2^64-1 where the line is unknown.
       frame.line = value.is(PickleKind::wide_unsigned) ? -1 : store_.integer(word, value);
       return;
     default:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxPath = 200;  // a hostile key may be a megabyte, a hostile stack too deep
 
-/// Walks up the stack and spells the steps from each container to the one inside it.
+/// Walks up the stack and spells out the step from each container to the one inside it.
 class PathWalk {
  public:
   PathWalk(std::span<const PickleValue> stack, const SnapshotStore& store)
@@ -20,8 +20,8 @@ class PathWalk {
   /// stack[first...], to the unfinished thing at the end of it, stack[last].
   void cross_batch(std::size_t first, std::size_t last) {
     if (is_list(first - 1)) {
-      // A container right behind a list, with the list itself still to be appended: lists of a
-      // snapshot hold one kind of thing, so the second is inside the first.
+      // A container right after a list that is itself yet to be appended: lists in a snapshot hold
+      // one kind of item, so the container is inside the list.
       const bool is_nested = last > first && is_list(last - 1) && !is_list(last);
       const std::size_t child = is_nested ? last - 1 : last;
       step_into_list(first - 1, child - first);

@@ -1,5 +1,5 @@
-// Where in the snapshot the machine stands, as "device_traces[0][17]": worked out from its stack
-// only when an error needs it, so reading costs nothing for it.
+// The machine's position in the snapshot, such as "device_traces[0][17]": derived from its stack
+// only when an error message needs it, so it does not slow down reading.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace highwater::detail {
 std::string snapshot_path(std::span<const PickleValue> stack, std::span<const std::size_t> marks,
                           std::size_t target, const SnapshotStore& store);
 
-/// Whether a path that snapshot_path gave leads through a key whose value is of no use to us.
+/// Whether a path from snapshot_path leads through a key whose value Highwater ignores.
 bool is_unused_place(std::string_view path);
 
-/// `path` with `field` behind it, either of which may be empty.
+/// `path` followed by `field`; either may be empty.
 std::string join_path(std::string path, const std::string& field);
 
 }  // namespace highwater::detail

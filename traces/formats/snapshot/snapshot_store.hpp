@@ -1,4 +1,4 @@
-// Everything that is known of a snapshot while it is read, and the checked reading of one field.
+// Everything known about a snapshot while it is being read, and checked access to single fields.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ enum class KeyOwner : std::uint8_t {
   top
 };
 
-/// RecordedAction values from here on number the names of actions that are none of the known ones;
-/// the last stands for all names that found no number.
+/// RecordedAction values from here on number the names of unknown actions; the last one stands for
+/// all names beyond the limit.
 constexpr std::uint8_t kFirstOtherAction = kRecordedActionCount;
 constexpr std::uint8_t kFurtherActions = 0xff;
 

@@ -1,11 +1,10 @@
 // The words of a memory snapshot: its keys, and the strings with a fixed meaning.
 //
 // Each is an enumerator, so decoding a field is one switch and no string comparison. The keys come
-// first and number fewer than 64: the keys of a dict make one bit set, from which its shape and the
-// release that wrote it are told.
-// Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp
-// and torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are
-// this project's own (tools/python/recorder).
+// first and number fewer than 64: the keys of a dict fit in one bit set, which shows its shape and
+// the release that wrote it. Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp and
+// torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are this
+// project's own (tools/python/recorder).
 #pragma once
 
 #include <array>
@@ -162,10 +161,10 @@ constexpr std::array<std::string_view, kWordCount> kWords{
     "END",
 };
 
-/// The keys that some dict has, or that some kind of dict was seen with.
+/// The keys of one dict, or the keys seen in one kind of dict.
 class KeySet {
  public:
-  /// Words that are no keys, and unknown ones, are left out.
+  /// Words that are not keys, and unknown words, are left out.
   constexpr void insert(Word word) {
     if (static_cast<std::size_t>(word) < kKeyCount) {
       bits_ |= bit(word);

@@ -1,8 +1,9 @@
-// Frames and lists of frames on their way into the stack table, or past it.
+// Collects frames and lists of frames for the stack table, or discards them.
 //
-// With StackMode::skip nothing is stored at all. Else each list of frames (a traceback, shared by
-// identity among entries) is interned by content when its frames arrive, and is named by a number
-// until the end, since a list may still grow. A frame that a stack uses may change no more.
+// With StackMode::skip nothing is stored at all. Otherwise each list of frames (a traceback, shared
+// by identity among entries) is interned by content when its frames arrive, and is named by a
+// number until the end, since a list may still grow. A frame that a stack uses must not change any
+// more.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ class StackBuilder {
     return keeps() ? StackId{static_cast<std::uint32_t>(stack.payload())} : StackId{};
   }
 
-  /// The stack that the list is.
+  /// The stack for the list.
   [[nodiscard]] StackId interned(StackId list) const {
     return list.has_value() ? lists_[list.index()] : StackId{};
   }

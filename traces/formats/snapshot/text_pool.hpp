@@ -27,7 +27,7 @@ class TextPool {
     return texts_[static_cast<std::size_t>(text.payload())];
   }
 
-  /// The word that `value` is; Word::unknown for other texts and for values that are no text.
+  /// The word that `value` is; Word::unknown for other texts and for values that are not text.
   static Word word_of(PickleValue value) {
     const bool is_word = value.is(PickleKind::text) && value.payload() < kWordCount;
     return is_word ? static_cast<Word>(value.payload()) : Word::unknown;

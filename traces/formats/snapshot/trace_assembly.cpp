@@ -65,7 +65,7 @@ class TraceAssembly {
     ++device_.action_counts.at(static_cast<std::size_t>(entry.action));
   }
 
-  // Some events have no place or no size; all others must say them.
+  // Some events have no address or no size; all others must have both.
   void require(RecordedEntry& entry) const {
     const bool is_anywhere = entry.action >= RecordedAction::snapshot;
     if (entry.address.value() == kNotGiven) {
