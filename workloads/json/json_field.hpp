@@ -1,5 +1,5 @@
-// A value in a JSON file that knows its path, so that every error says where: readers of single
-// types, none of which guesses. For recorded cases and reference cases.
+// A value in a JSON file that knows its path, so that every error can name the place. Each reader
+// accepts one type and never guesses. For recorded cases and reference cases.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace highwater {
 
-/// @throws InputError from every reader whose type does not fit
+/// Every reader throws InputError if the type does not match.
 class RecordedField {
  public:
   /// `source` must outlive the field, `remedy` be a literal.

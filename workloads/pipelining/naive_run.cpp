@@ -52,7 +52,7 @@ Tensor NaiveRun::batch_tensor() {
   return tensor;
 }
 
-// What comes from the device before, or goes to the next one as a gradient.
+// A tensor that comes from the previous device, or goes to the next one as a gradient.
 Tensor NaiveRun::boundary() {
   const DType dtype = plan_.precision == Precision::fp32   ? DType::fp32
                       : plan_.precision == Precision::bf16 ? DType::bf16
@@ -100,7 +100,7 @@ Tensor NaiveRun::own_loss() {
   return loss;
 }
 
-// One backward runs through the whole model, so what it begins with stays until its end.
+// One backward runs through the whole model, so its inputs stay until the end.
 void NaiveRun::first_device() {
   const Tensor hidden_states = forward().hidden_states;
   loss_ = is_tied_ ? own_loss() : copied_loss();

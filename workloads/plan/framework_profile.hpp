@@ -1,5 +1,5 @@
-// Framework profiles: the defaults of the program that a plan imitates, where they differ from a
-// plain PyTorch script's. Every one of them can be overridden by an option.
+// Framework profiles: the defaults of the program that a plan imitates, where they differ from
+// those of a plain PyTorch script. Every one of them can be overridden by an option.
 #pragma once
 
 #include "workloads/plan/training_plan.hpp"

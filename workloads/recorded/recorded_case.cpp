@@ -73,8 +73,8 @@ RecordedGpu read_gpu(const Field& field) {
   return gpu;
 }
 
-/// What the driver counts beyond the allocator: context, loaded kernels, other processes. A device
-/// that is simulated has nothing there.
+/// What the driver counts beyond the allocator: context, loaded kernels, other processes. For a
+/// simulated device this is zero.
 std::optional<Bytes> outside_at(const RecordedMarker& marker, const RecordedCase& recorded) {
   if (!marker.device_used || recorded.is_simulated_device ||
       *marker.device_used < marker.current.reserved) {
@@ -83,7 +83,7 @@ std::optional<Bytes> outside_at(const RecordedMarker& marker, const RecordedCase
   return *marker.device_used - marker.current.reserved;
 }
 
-/// Completed steps, and the one in which the memory ran out.
+/// Completed steps, and the one in which memory ran out.
 void read_steps(RecordedCase& recorded) {
   std::optional<std::uint64_t> begun;
   for (const RecordedMarker& marker : recorded.markers) {
@@ -117,7 +117,7 @@ std::vector<std::int64_t> read_lengths(const Field& root) {
   return lengths;
 }
 
-/// Of a Python traceback: the error itself.
+/// The last line of a Python traceback: the error itself.
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') {
     text.pop_back();
@@ -136,7 +136,7 @@ void read_limits(const Field& fields, RecordedCase& recorded) {
   }
 }
 
-/// What the phase is called whose end a marker stands at.
+/// The name of the phase that ends at a marker.
 std::string phase_name(const RecordedMarker& marker) {
   if (!marker.step) {
     return "init";
@@ -144,7 +144,7 @@ std::string phase_name(const RecordedMarker& marker) {
   return marker.phase == "optimizer_step" ? "optimizer" : marker.phase;
 }
 
-/// The phase in which the memory ran out: the one that follows the last marker before.
+/// The phase in which memory ran out: the one after the last marker.
 std::string phase_after(const RecordedMarker& last, const RecordedCase& recorded) {
   const std::string phase = phase_name(last);
   if (phase == "init") {

@@ -105,8 +105,8 @@ std::optional<DType> read_mixed(const Field& dist, std::string_view key) {
   return word(*field, kMixedDTypes);
 }
 
-// A truth value, or "but-last". A number, the ranks among which parameters stay gathered in parts,
-// is valid in PyTorch.
+// A boolean, or "but-last". PyTorch also accepts a number: the ranks among which parameters stay
+// partly gathered.
 Reshard read_reshard(const Field& dist) {
   const auto field = dist.find("reshard");
   if (field && field->value().is_number()) {
@@ -159,7 +159,7 @@ constexpr std::array<std::pair<std::string_view, ShardingStrategy>, 4> kSharding
     {"HYBRID_SHARD", ShardingStrategy::hybrid_shard},
 }};
 
-/// The recorder reduces in fp32 if it mixes types, unless the case says otherwise.
+/// The recorder reduces in fp32 if it mixes types, unless the case overrides that.
 void read_fsdp1(const Field& dist, Parallelism& parallel) {
   require_known(dist, kFsdp1Fields);
   const auto given = [&](std::string_view key) {
@@ -214,7 +214,7 @@ constexpr std::array<std::pair<std::string_view, Offload>, 3> kOffloads{{
 constexpr std::array<std::string_view, 9> kFsdp2TensorParallelFields{
     "kind", "dp", "tp", "mp", "reduce", "reshard", "backend", "sequence_parallel", "loss_parallel"};
 
-/// fully_shard over modules that parallelize_module has cut.
+/// fully_shard applied to modules that parallelize_module has already split.
 void read_fsdp2_tensor_parallel(const Field& dist, Parallelism& parallel) {
   require_known(dist, kFsdp2TensorParallelFields);
   parallel.dp_kind = DataParallel::fsdp2;
@@ -250,8 +250,8 @@ constexpr std::array<std::pair<std::string_view, DataParallel>, 2> kStageKinds{{
     {"fsdp2", DataParallel::fsdp2},
 }};
 
-/// fully_shard keeps what it gathered, and DDP has buckets of 25 MiB, unless the case says
-/// otherwise.
+/// fully_shard keeps what it gathered, and DDP has buckets of 25 MiB, unless the case overrides
+/// that.
 void read_data_parallel_stages(const Field& dist, Parallelism& parallel) {
   const auto data = dist.find("data");
   if (!data) {

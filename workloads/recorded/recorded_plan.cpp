@@ -85,7 +85,7 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> kModes{{
     {"eval", false},
 }};
 
-/// Every field that a case may have; those not read below do not reach the allocator of one GPU.
+/// Every field that a case may have; those not read below do not affect the allocator of one GPU.
 constexpr std::array<std::string_view, 39> kCaseFields{
     "id",           "model",       "note",           "tags",
     "batch",        "seq",         "precision",      "attention",
@@ -219,8 +219,8 @@ Gpu read_plan_gpu(const Field& rig, const RecordedGpu& recorded) {
   return gpu;
 }
 
-/// A device that computes nothing finds no token for any expert: a loop over the experts that were
-/// hit then allocates nothing, which no real run does.
+/// A device that computes nothing routes no tokens to any expert: a loop over the experts that
+/// received some then allocates nothing, unlike any real run.
 void require_truth(const Field& root) {
   const Field config = root.at("model").at("config");
   const auto has_experts = [&](std::string_view key) {
@@ -237,7 +237,7 @@ void require_truth(const Field& root) {
   }
 }
 
-/// A probe records single operations, for facts; there is no plan that would make them.
+/// A probe records single operations to establish facts; no plan corresponds to them.
 void require_training(const Field& root) {
   const auto probe = root.at("case").find("probe");
   if (probe && !probe->is_null()) {
@@ -297,13 +297,14 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
   if (const Field experts = fields.at("experts"); !experts.is_null()) {
     plan.experts = word(experts, kExperts);
   }
-  if (!plan.training) {  // the recorder makes no optimizer then, and clips nothing
+  if (!plan.training) {  // the recorder then creates no optimizer and clips nothing
     plan.optimizer.kind = OptimizerKind::none;
     plan.grad_clip.reset();
   }
   plan.parallel = parallel;
   if (parallel.tp > 1 && !parallel.sequence_parallel) {
-    plan.optimizer.param_groups = 1;  // the recorder has groups of its own then, with one setting
+    plan.optimizer.param_groups =
+        1;  // the recorder then has its own groups, all with the same settings
   }
   if (fields.at("dist").at("kind").text() == "gemini") {
     plan.framework = Framework::colossalai_gemini;

@@ -1,7 +1,7 @@
-// What the readers of a recorded case's fields share: words, truth values, and how they give up.
+// What the readers of a recorded case's fields share: words, booleans, and how to give up.
 //
 // A reader throws Unsupported for what the recorder can express and a plan cannot; the case then
-// says so instead of having a plan. The words are those of the recorder's vocabulary.
+// carries the reason instead of a plan. The words are those of the recorder's vocabulary.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Unsupported {
   std::string reason;
 };
 
-/// The value that a word of the recorder's vocabulary stands for.
+/// The value of a word in the recorder's vocabulary.
 template <class T, std::size_t N>
 T word(const Field& field, const std::array<std::pair<std::string_view, T>, N>& words) {
   const std::string text = field.text();
@@ -48,7 +48,7 @@ inline constexpr std::array<std::pair<std::string_view, Precision>, 5> kPrecisio
 /// @throws Unsupported when an object has another field
 void require_known(const Field& field, std::span<const std::string_view> known);
 
-/// A field that may be absent: false.
+/// A boolean field; false if it is absent.
 bool flag(const Field& fields, std::string_view key);
 
 }  // namespace highwater::recorded

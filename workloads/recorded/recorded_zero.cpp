@@ -40,8 +40,8 @@ void read_offload(const Field& zero, Parallelism& parallel) {
   }
 }
 
-/// Members that say nothing about memory here (allgather_bucket_size: NCCL gathers in one piece)
-/// are passed over.
+/// Members that do not affect memory here (allgather_bucket_size: NCCL gathers in one piece) are
+/// skipped.
 void read_zero(const Field& zero, Parallelism& parallel) {
   for (const auto& [name, member] : kZeroNumbers) {
     if (const auto field = zero.find(name)) {

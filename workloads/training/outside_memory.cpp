@@ -8,7 +8,7 @@ namespace {
 
 using namespace literals;
 
-/// Major and minor of "2.6.0+cu124"; what cannot be read counts as the newest.
+/// Major and minor of "2.6.0+cu124"; unreadable text counts as the newest release.
 std::pair<int, int> major_minor(std::string_view version) {
   std::pair<int, int> result{99, 0};
   const char* const end = version.data() + version.size();
@@ -19,7 +19,7 @@ std::pair<int, int> major_minor(std::string_view version) {
   return result;
 }
 
-/// A context's size and the measurement that tells it.
+/// A context's size and the measurement it comes from.
 struct Context {
   Bytes bytes;
   std::string_view source;
