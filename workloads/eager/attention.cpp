@@ -86,7 +86,7 @@ Tensor run(SdpaBackend backend, Operands& in, const SdpaOptions& options) {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& mask, const SdpaOptions& options) {
   const AutocastOp cast(query.runtime());
-  // The casts are arguments of one call, which are evaluated from the last to the first.
+  // The casts are arguments of one call, so they are evaluated from the last to the first.
   const Tensor cast_mask = cast.to_lower(mask);
   const Tensor cast_value = cast.to_lower(value);
   const Tensor cast_key = cast.to_lower(key);

@@ -108,7 +108,7 @@ class Injection {
     const std::vector<Module*> children = module.children();
     for (Module* child : children) {
       const std::string path = prefix.empty() ? child->name() : prefix + "." + child->name();
-      if (!consider(*child, path, is_root)) {  // an adapter's own layers are no targets
+      if (!consider(*child, path, is_root)) {  // an adapter's own layers are not targets
         visit(*child, path, false);
       }
     }
@@ -139,7 +139,7 @@ class Injection {
   std::vector<LoraAdapter*> adapters_;
 };
 
-// transformers' is_gradient_checkpointing, at which PEFT calls enable_input_require_grads().
+// transformers' is_gradient_checkpointing, on which PEFT calls enable_input_require_grads().
 bool gradient_checkpointing_is_on(const TrainingPlan& plan) {
   const auto kind = plan.checkpoint.kind;
   const bool is_on = kind == CheckpointKind::full || kind == CheckpointKind::every_n;

@@ -39,7 +39,7 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
                  {inputs.gpus() == 1, "it covers only one GPU"}});
 }
 
-/// The phase that is largest, as the terms that make it up.
+/// The largest phase, as the terms that make it up.
 Estimate training_terms(double s, AccelerateDtype dtype) {
   if (dtype == AccelerateDtype::float32) {
     return {{{"model", "S", s, {MemoryPart::parameters}},

@@ -25,7 +25,7 @@ Estimate gpu_estimate(double p, double gpus, DeepspeedZero2Rule rule, bool offlo
 
 double host_bytes(double p, const DeepspeedJob& job, DeepspeedZero2Rule rule,
                   bool offload_optimizer) {
-  // 4 bytes: every process of the node makes the model in fp32 first.
+  // 4 bytes: every process of the node first creates the model in fp32.
   if (!offload_optimizer) {
     return std::trunc(p * 4 * job.gpus_per_node * job.buffer_factor);
   }

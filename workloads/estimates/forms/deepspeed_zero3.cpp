@@ -63,7 +63,7 @@ Estimate evaluate(const EstimateInputs& inputs) {
   return of_plan(inputs, kind, true).gpu;
 }
 
-/// Nothing is pinned that is not offloaded.
+/// Only offloaded memory is pinned.
 double pinned_bytes(const EstimateInputs& inputs, DeepspeedOffload offload) {
   return offload == DeepspeedOffload::none
              ? 0

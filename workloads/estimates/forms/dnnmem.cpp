@@ -12,7 +12,7 @@ namespace {
 
 constexpr Bytes kBlock{512};  // kMinBlockSize of c10/cuda/CUDACachingAllocator.cpp
 
-// DNNMem counts weights apart and knows neither optimizer states nor library workspaces.
+// DNNMem counts weights separately and covers neither optimizer states nor library workspaces.
 bool is_traversed(Category category) {
   return category != Category::parameter && category != Category::optimizer_state &&
          category != Category::workspace;

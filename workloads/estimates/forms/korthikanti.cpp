@@ -74,7 +74,7 @@ Estimate evaluate(const EstimateInputs& inputs) {
   return korthikanti(run_of(inputs), recompute_of(inputs));
 }
 
-/// Every recomputation, without and, where there are ranks to split over, with sequence
+/// Every kind of recomputation, without and, if there are ranks to split over, with sequence
 /// parallelism.
 std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   using enum KorthikantiRecompute;
@@ -97,7 +97,7 @@ std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   return rows;
 }
 
-/// What a layer keeps of width h: 34 s b h, of which tensor parallelism alone splits 24.
+/// What a layer of width h keeps: 34 s b h, of which tensor parallelism alone splits 24.
 EstimateTerm hidden_states(const KorthikantiRun& run) {
   const double sbh = run.seq * run.batch * run.hidden;
   if (run.tp == 1) {

@@ -43,7 +43,7 @@ bool has_its_mlp(const EstimateInputs& inputs) {
   return has_gated_mlp(inputs.plan.model.config) && std::abs(width - kMlpWidth) < 0.05;
 }
 
-/// The printed formula for a run that keeps everything knows one GPU only.
+/// The printed formula for a run that keeps everything covers only one GPU.
 bool keeps_everything(const EstimateInputs& inputs) {
   return inputs.plan.checkpoint.kind == CheckpointKind::none && keeps_scores(inputs) &&
          inputs.plan.parallel.tp == 1;

@@ -12,7 +12,7 @@ namespace {
 constexpr double kB16 = 2;
 constexpr double kB32 = 4;
 
-// Terms that all methods have; what a simulation calls the parts they stand for.
+// Terms that all methods share, with the simulation's names for the parts they stand for.
 EstimateTerm base_term(const LlmemJob& job) {
   return {"base", "m_base", job.m_base, {MemoryPart::outside}};
 }
@@ -101,7 +101,7 @@ Estimate evaluate_corrected(const EstimateInputs& inputs) {
   return estimate_of(inputs, LlmemGathered::corrected);
 }
 
-/// All methods on the job's GPUs, whatever the plan uses.
+/// All methods on the job's GPUs, no matter which one the plan uses.
 std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   const LlmemInventory inventory = llmem_inventory(inputs.plan.model, inputs.tensors);
   const std::int64_t cs = gemini_chunk_size(llmem_local_sizes(inventory, 1));

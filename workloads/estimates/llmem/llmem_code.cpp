@@ -15,7 +15,7 @@ constexpr double kIdBytes = 8;        // of a token id
 constexpr double kSampleRows = 2;     // the sample batch that the code measures its inputs with
 constexpr int kEmbeddingEntries = 2;  // token and position, whether or not there is a table
 
-// fp16 bytes of a walked tensor that other ranks hold and this one gathers.
+// fp16 bytes of a visited tensor that other ranks hold and this one gathers.
 double gathered_bytes(double elements, const LlmemJob& job) {
   const double whole = llmem_ceil(kHalf * elements);
   if (job.tp_n == 1) {

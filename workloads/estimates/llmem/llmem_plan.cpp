@@ -15,7 +15,7 @@ bool shards_some(DataParallel kind) {
   return kind == DataParallel::zero1 || kind == DataParallel::zero2;
 }
 
-// Where the method does not say by itself how data-parallel ranks share their states.
+// For methods that do not themselves define how data-parallel ranks share their states.
 bool follows_gemini(const EstimateInputs& inputs) {
   const Parallelism& parallel = inputs.plan.parallel;
   return parallel.dp == 1 || parallel.tp == 1 || shards_everything(parallel.dp_kind);

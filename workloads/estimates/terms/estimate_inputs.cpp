@@ -20,7 +20,7 @@ struct Nodes {
   [[nodiscard]] std::int64_t gpus() const { return gpus_per_node * nodes; }
 };
 
-/// The most GPUs per node, up to 8, of which whole nodes make `gpus`.
+/// The most GPUs per node, up to 8, such that whole nodes add up to `gpus`.
 std::int64_t usual_per_node(std::int64_t gpus) {
   std::int64_t per_node = std::min(gpus, kMostPerNode);
   while (gpus % per_node != 0) {
@@ -29,7 +29,7 @@ std::int64_t usual_per_node(std::int64_t gpus) {
   return per_node;
 }
 
-/// What `job` says, and for the rest what `gpus` ranks need.
+/// What `job` specifies, and what `gpus` ranks need otherwise.
 Nodes nodes_of(std::int64_t gpus, const JobSize& job) {
   if (job.gpus_per_node) {
     const std::int64_t per_node = *job.gpus_per_node;
