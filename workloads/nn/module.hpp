@@ -223,7 +223,7 @@ std::vector<NamedTensor> named_buffers(Module& root);
 /// Module.to("cuda") of a model on the host: children first, one block a tensor.
 void move_to_cuda(Module& root);
 
-/// The part of to_cuda that concerns the module's own buffers.
+/// The part of move_to_cuda that concerns the module's own buffers.
 void move_buffers_to_cuda(Module& module);
 
 /// Module.half() or .bfloat16(): children first; each new block exists before the old one is freed.
