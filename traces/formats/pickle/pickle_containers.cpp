@@ -1,6 +1,5 @@
 // The opcodes of the PickleMachine that fill containers.
 #include "traces/formats/pickle/pickle_machine.hpp"
-#include "traces/formats/snapshot/snapshot_path.hpp"
 
 namespace highwater::detail {
 
@@ -77,8 +76,7 @@ void PickleMachine::set_items_from(std::size_t first) {
 void PickleMachine::set_unused_items(std::size_t first, const FieldProblem& problem) {
   constexpr int kMaxLookalikes = 1000;
   PickleValue& dict = stack_[first - 1];
-  if (lookalikes_++ == kMaxLookalikes ||
-      !is_unused_place(snapshot_path(stack_, marks_, first - 1, store_))) {
+  if (lookalikes_++ == kMaxLookalikes || !builder_.is_unused_place(path_of(first - 1))) {
     fail_in_field(first - 1, problem);
   }
   try {

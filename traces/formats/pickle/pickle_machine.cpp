@@ -143,7 +143,8 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
       break;
     default: {
       const PickleRefusal refusal = refusal_of(opcode);
-      fail(refusal.problem, refusal.remedy);
+      fail(refusal.problem,
+           refusal.remedy.empty() ? builder_.advice().write_again : refusal.remedy);
     }
   }
   return Step::next;

@@ -1,4 +1,4 @@
-// The pickle opcodes that a memory snapshot consists of, and the groups of those refused.
+// The pickle opcodes that Highwater reads, and why it refuses the others.
 //
 // Names and values are those of CPython's Lib/pickletools.py. Only data opcodes are listed as
 // accepted: opcodes that import a name or call something have no handler anywhere in Highwater.
@@ -58,8 +58,11 @@ constexpr int kNewestPickleProtocol = 5;
 
 struct PickleRefusal {
   std::string_view problem;
-  std::string_view remedy;
+  std::string_view remedy;  ///< empty: the builder's advice to write the file again
 };
+
+constexpr std::string_view kWriteProtocol4 =
+    "load it in Python and write it with pickle.dump(snapshot, file, protocol=4)";
 
 /// Why an opcode outside the list above is refused.
 PickleRefusal refusal_of(std::uint8_t opcode);

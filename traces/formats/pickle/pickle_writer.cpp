@@ -84,7 +84,7 @@ void PickleWriter::text(std::string_view value) {
     put(PickleOpcode::bin_unicode);
     put_little_endian(valid.size(), 4);
   } else {
-    throw Error(sink_->name() + ": a string of more than 4 GiB does not fit in a memory snapshot");
+    throw Error(sink_->name() + ": a string of more than 4 GiB cannot be written; shorten it");
   }
   const auto bytes = std::as_bytes(std::span(valid));
   out_.insert(out_.end(), bytes.begin(), bytes.end());

@@ -37,7 +37,7 @@ class SegmentAssembly {
     Address next = segment.address;
     store_.objects.for_each_item(store_.objects.current(blocks), [&](PickleValue value) {
       const std::string path = fmt::format("{}.blocks[{}]", path_, segment.blocks.size());
-      if (!value.is(PickleKind::block)) {
+      if (!value.is(kBlock)) {
         throw PathProblem{path, "expected a block, found " + store_.describe(value)};
       }
       budget_.spend(sizeof(RecordedBlock));
@@ -93,7 +93,7 @@ class SegmentAssembly {
     const auto items = store_.objects.items_of(store_.objects.front(row.history));
     budget_.spend(items.size() * sizeof(PickleValue));
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      const Word key = TextPool::word_of(items[i]);
+      const Word key = word_of(items[i]);
       if (key == Word::real_size) {
         use.real_size = store_.natural(key, items[i + 1]);
       } else if (key == Word::frames) {
@@ -126,7 +126,7 @@ void assemble_segments(SnapshotStore& store, PickleValue segments, ExpansionBudg
                        DeviceMap& devices) {
   std::size_t index = 0;
   store.objects.for_each_item(store.list(Word::segments, segments), [&](PickleValue value) {
-    if (!value.is(PickleKind::segment)) {
+    if (!value.is(kSegment)) {
       throw PathProblem{fmt::format("segments[{}]", index),
                         "expected a segment, found " + store.describe(value)};
     }

@@ -21,7 +21,7 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
   Top top;
   const std::vector<PickleValue> items = store.objects.items_of(dict);
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-    switch (TextPool::word_of(items[i])) {
+    switch (word_of(items[i])) {
       case Word::segments:
         top.segments = items[i + 1];
         break;

@@ -8,28 +8,26 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
-#include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/pickle/container_builder.hpp"
 #include "traces/formats/snapshot/snapshot_store.hpp"
 
 namespace highwater::detail {
 
-class SnapshotBuilder {
+class SnapshotBuilder final : public ContainerBuilder {
  public:
   explicit SnapshotBuilder(SnapshotStore& store) : store_(store) {}
 
-  /// Puts `items` (keys and values in turn) into `dict`; returns what `dict` is from now on.
-  /// @throws FieldProblem
-  PickleValue set_items(PickleValue dict, std::span<const PickleValue> items);
-
-  /// As set_items, for a dict in an unknown place: it gets no shape, so nothing in it can be wrong.
-  /// @throws FieldProblem if it is not a dict
-  PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items);
-
-  /// Puts `items` at the end of `list`; returns what `list` is from now on.
-  /// @throws FieldProblem
   PickleValue append(PickleValue list, std::span<const PickleValue> items,
-                     std::uint64_t bytes_read);
+                     std::uint64_t bytes_read) override;
+  PickleValue set_items(PickleValue dict, std::span<const PickleValue> items) override;
+  PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items) override;
+  [[nodiscard]] bool is_unused_place(std::string_view path) const override;
+
+  [[nodiscard]] bool is_list(PickleValue record) const override { return record.is(kStack); }
+
+  [[nodiscard]] const PickleAdvice& advice() const override;
 
  private:
   PickleValue extend(PickleValue list, std::span<const PickleValue> items,

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/pickle/container_builder.hpp"
 #include "traces/recording.hpp"
 
 namespace highwater::detail {
@@ -23,11 +23,14 @@ constexpr std::uint64_t kNotGiven = ~std::uint64_t{0};
 /// Index of a stream that the file did not give.
 constexpr std::uint16_t kNoStream = 0xffff;
 
-/// A value that does not fit its field. The machine adds the place and throws an InputError.
-struct FieldProblem {
-  std::string field;
-  std::string problem;
-};
+/// What dicts and lists of a snapshot become: dicts with an "action", with "blocks", with "state"
+/// and "size", with a "filename"; lists of frames.
+constexpr PickleKind kEntry = record_kind(0);
+constexpr PickleKind kSegment = record_kind(1);
+constexpr PickleKind kBlock = record_kind(2);
+constexpr PickleKind kFrame = record_kind(3);
+constexpr PickleKind kStack = record_kind(4);
+constexpr std::size_t kRecordKinds = 5;
 
 struct BlockRow {
   std::uint64_t address = kNotGiven;

@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "traces/formats/pickle/pickle_objects.hpp"
+#include "traces/formats/pickle/pickle_store.hpp"
 #include "traces/formats/snapshot/numbering.hpp"
 #include "traces/formats/snapshot/snapshot_records.hpp"
 #include "traces/formats/snapshot/stack_builder.hpp"
-#include "traces/formats/snapshot/text_pool.hpp"
 
 namespace highwater::detail {
 
@@ -39,11 +38,11 @@ constexpr std::uint64_t kMaxDevices = 128;
 constexpr RecordedEntry kNewEntry{
     .address = Address{kNotGiven}, .size = Bytes{kNotGiven}, .stack = {}, .stream = kNoStream};
 
-struct SnapshotStore {
-  explicit SnapshotStore(StackMode mode) : stacks(mode) { pools.number(PoolId{}); }
+struct SnapshotStore : PickleStore {
+  explicit SnapshotStore(StackMode mode) : PickleStore(kWords), stacks(mode) {
+    pools.number(PoolId{});
+  }
 
-  PickleObjects objects;
-  TextPool texts;
   StackBuilder stacks;
   EntryTable entries;
   std::vector<SegmentRow> segments;

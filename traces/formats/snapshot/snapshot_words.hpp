@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "traces/formats/pickle/pickle_value.hpp"
+
 namespace highwater::detail {
 
 enum class Word : std::uint8_t {
@@ -175,6 +177,15 @@ class KeySet {
 
   [[nodiscard]] constexpr bool has(Word key) const { return (bits_ & bit(key)) != 0; }
 
+  /// The set as 64 bits and back, to be kept with a dict.
+  [[nodiscard]] constexpr std::uint64_t bits() const { return bits_; }
+
+  static constexpr KeySet of_bits(std::uint64_t bits) {
+    KeySet keys;
+    keys.bits_ = bits;
+    return keys;
+  }
+
  private:
   static constexpr std::uint64_t bit(Word word) {
     return std::uint64_t{1} << static_cast<unsigned>(word);
@@ -182,5 +193,11 @@ class KeySet {
 
   std::uint64_t bits_ = 0;
 };
+
+/// The word that `value` is; Word::unknown for other texts and for values that are not text.
+constexpr Word word_of(PickleValue value) {
+  const bool is_word = value.is(PickleKind::text) && value.payload() < kWordCount;
+  return is_word ? static_cast<Word>(value.payload()) : Word::unknown;
+}
 
 }  // namespace highwater::detail

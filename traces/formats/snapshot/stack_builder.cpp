@@ -6,10 +6,10 @@ namespace highwater::detail {
 
 PickleValue StackBuilder::make_frame() {
   if (!keeps()) {
-    return PickleValue{PickleKind::frame};
+    return PickleValue{kFrame};
   }
   frames_.emplace_back();
-  return PickleValue{PickleKind::frame, frames_.size() - 1};
+  return PickleValue{kFrame, frames_.size() - 1};
 }
 
 FrameRow& StackBuilder::frame(PickleValue frame) {
@@ -22,13 +22,13 @@ FrameRow& StackBuilder::frame(PickleValue frame) {
 
 PickleValue StackBuilder::make_stack(std::span<const PickleValue> frames, const TextPool& texts) {
   if (!keeps()) {
-    return PickleValue{PickleKind::stack};
+    return PickleValue{kStack};
   }
   if (lists_.size() == std::numeric_limits<std::uint32_t>::max()) {
     throw FieldProblem{"", "the file holds more than 2^32-1 call stacks"};
   }
   lists_.push_back(intern({}, frames, texts));
-  return PickleValue{PickleKind::stack, lists_.size() - 1};
+  return PickleValue{kStack, lists_.size() - 1};
 }
 
 void StackBuilder::extend(PickleValue stack, std::span<const PickleValue> frames,

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/pickle/text_pool.hpp"
 #include "traces/formats/snapshot/snapshot_records.hpp"
-#include "traces/formats/snapshot/text_pool.hpp"
 #include "traces/formats/snapshot/torch_snapshot.hpp"
 #include "traces/stack_table.hpp"
 

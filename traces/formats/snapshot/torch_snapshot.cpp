@@ -4,6 +4,7 @@
 #include "traces/formats/pickle/pickle_machine.hpp"
 #include "traces/formats/pickle/pickle_opcodes.hpp"
 #include "traces/formats/snapshot/snapshot_assembly.hpp"
+#include "traces/formats/snapshot/snapshot_builder.hpp"
 
 namespace highwater {
 namespace {
@@ -15,7 +16,8 @@ constexpr const char* kRemedy =
 
 Recording read_torch_snapshot(ByteSource& source, const SnapshotOptions& options) {
   detail::SnapshotStore store(options.stacks);
-  detail::PickleMachine machine(source, store);
+  detail::SnapshotBuilder builder(store);
+  detail::PickleMachine machine(source, store, builder);
   const detail::PickleValue top = machine.run();
   try {
     return detail::assemble_snapshot(store, top, machine.bytes_read());

@@ -32,7 +32,7 @@ class TraceAssembly {
   void take(PickleValue trace, Source source) {
     store_.objects.for_each_run(trace, [&](PickleValue first, std::uint64_t count) {
       first = store_.objects.current(first);
-      if (!first.is(PickleKind::entry)) {
+      if (!first.is(kEntry)) {
         fail("", "expected a trace entry, found " + store_.describe(first));
       }
       budget_.spend(count * sizeof(RecordedEntry));
