@@ -268,7 +268,7 @@ class CommandLine(Folder):
     def test_nothing_that_matches_is_an_error(self):
         code, _, err = self.run_command("record", "--list", "--out", self.folder, "--only", "nosuch")
         self.assertEqual(code, 3)
-        self.assertIn("--list shows what there is", err)
+        self.assertIn("--list shows all cases", err)
 
     def test_damaged_lists_are_refused(self):
         path = self.folder / "cases.json"
