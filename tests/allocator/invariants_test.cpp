@@ -57,7 +57,7 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
   }
   SECTION("statistics that disagree with the map") {
     stats.increase(Stat::allocation, PoolKind::large, 1);
-    CHECK(finds(map, stats, "allocation: the statistics say 2, the map 1"));
-    CHECK(finds(map, stats, "active: the statistics say 2, the map 1"));
+    CHECK(finds(map, stats, "allocation: the statistics show 2, the map 1"));
+    CHECK(finds(map, stats, "active: the statistics show 2, the map 1"));
   }
 }

@@ -121,10 +121,10 @@ TEST_CASE("snapshot: blocks that do not cover their segment are refused by path"
 
 TEST_CASE("snapshot: fields that cannot be missing are asked for", "[traces][snapshot]") {
   CHECK_THAT(refusal(snapshot_of_entries({sample_entry(), sample_entry().without("addr")})),
-             StartsWith("device_traces[0][1] |") && Contains("no \"addr\""));
+             StartsWith("device_traces[0][1] |") && Contains("lacks \"addr\""));
   const auto key = GENERATE(as<std::string>{}, "device", "address", "total_size", "segment_type");
   CHECK_THAT(refusal(snapshot_of_segments({sample_segment().without(key)})),
-             StartsWith("segments[0] |") && Contains("no \"" + key + "\""));
+             StartsWith("segments[0] |") && Contains("missing \"" + key + "\""));
 }
 
 TEST_CASE("snapshot: a pickle of something else is no snapshot", "[traces][snapshot]") {
