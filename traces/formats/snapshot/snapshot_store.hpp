@@ -11,6 +11,7 @@
 #include "traces/formats/pickle/pickle_store.hpp"
 #include "traces/formats/snapshot/numbering.hpp"
 #include "traces/formats/snapshot/snapshot_records.hpp"
+#include "traces/formats/snapshot/snapshot_words.hpp"
 #include "traces/formats/snapshot/stack_builder.hpp"
 
 namespace highwater::detail {
