@@ -240,7 +240,7 @@ TEST_CASE("validate: a probe is replayed, not simulated", "[cli][validate]") {
   write_case(folder, "x", description);
   const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
   const auto& probe = root.at("unsupported").at(0);
-  CHECK(probe.at("reason").as_string() == "a probe (matmul), no training");
+  CHECK(probe.at("reason").as_string() == "a probe (matmul), not a training run");
   CHECK(probe.at("fidelity").at("alloc_addresses_matched").to_number<std::uint64_t>() > 0);
 }
 

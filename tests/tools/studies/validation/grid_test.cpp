@@ -160,7 +160,7 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
   check(R"({"grids": {}})", "grids: unknown; a grid file has the fields grid and cases");
   check("{}", "no plan in it");
   check("[]", "expected an object");
-  check("{", "byte 1: no JSON");
+  check("{", "byte 1: not JSON");
   CHECK(run({"validate", "nosuch.json"}).code == ExitCode::bad_input);
 }
 
