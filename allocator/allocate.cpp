@@ -8,14 +8,15 @@
 namespace highwater {
 namespace {
 
-/// A free block as best fit sees it: one at the growing end counts as large as it can become.
+/// A free block as best fit sees it: a block at the growing end counts with the size it can grow
+/// to.
 Bytes expandable_size(const BlockStore& blocks, const Block& block) {
   const bool can_grow = block.next.has_value() && !blocks[block.next].mapped;
   return can_grow ? block.size + blocks[block.next].size : block.size;
 }
 
-/// From `entry` on, the best block where expandable segments are on: the tail that can grow is
-/// taken last.
+/// The best block from `entry` on if expandable segments are on: the tail that can grow is taken
+/// last.
 const FreeEntry* prefer_not_growing(const FreeList& list, const BlockStore& blocks,
                                     const FreeEntry* entry) {
   while (blocks[entry->block].is_expandable()) {
@@ -29,7 +30,8 @@ const FreeEntry* prefer_not_growing(const FreeList& list, const BlockStore& bloc
   return entry;
 }
 
-/// From the expandable `entry` on, the first block that is not: the option is off now.
+/// The first block after the expandable `entry` that is not expandable, since the option is now
+/// off.
 const FreeEntry* skip_expandable(const FreeList& list, const BlockStore& blocks,
                                  const FreeEntry* entry) {
   while (entry != nullptr && blocks[entry->block].is_expandable()) {
@@ -62,7 +64,7 @@ CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId st
   return {size, rounded, stream, &pool_for(rounded).of(stream)};
 }
 
-// Flattened: the call overhead of the small functions below is a tenth of the time of an operation.
+// Flattened, because calling the small functions below would take a tenth of an operation's time.
 [[gnu::flatten]] AllocationResult CachingAllocator::allocate(Bytes size, StreamId stream) {
   if (size.count() == 0) {
     return {};
@@ -88,7 +90,7 @@ bool CachingAllocator::would_hit_cache(Bytes size, StreamId stream) {
   return size.count() == 0 || find_cached(make_request(size, stream)) != nullptr;
 }
 
-/// Best fit, or nothing: only one candidate is looked at, and it may be refused.
+/// Best fit, or nothing: only one candidate is considered, and it may be refused.
 const FreeEntry* CachingAllocator::find_cached(const Request& request) const {
   const FreeList& list = request.cache->free;
   const FreeEntry* entry = list.lower_bound(request.size);
@@ -117,7 +119,7 @@ BlockId CachingAllocator::take_cached(const Request& request) {
   if (found == nullptr) {
     return BlockId::none();
   }
-  const FreeEntry taken = *found;  // it goes away with the next line
+  const FreeEntry taken = *found;  // the next line invalidates it
   request.cache->free.erase(taken);
   return taken.block;
 }
@@ -163,7 +165,7 @@ BlockId CachingAllocator::new_segment(const Request& request, Attempt attempt) {
     ++stats_.counters.num_alloc_retries;
   }
   if (allowed_ && held_ + segment_size(request.size, settings_) > *allowed_) {
-    return BlockId::none();  // by its full size, even where an expandable segment would map less
+    return BlockId::none();  // by the full size, even if an expandable segment would map less
   }
   return settings_.expandable_segments ? grow_expandable(request) : new_fixed_segment(request);
 }
@@ -221,7 +223,7 @@ BlockId CachingAllocator::hand_out(const Request& request, BlockId id) {
   return id;
 }
 
-/// Cuts `id` behind its first `size` bytes, caches the rest and returns it.
+/// Splits `id` after its first `size` bytes, caches the rest and returns it.
 BlockId CachingAllocator::split(BlockId id, Bytes size) {
   const BlockId rest_id = blocks_.add_copy(id);
   ages_.split(id, rest_id);

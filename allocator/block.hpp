@@ -1,9 +1,9 @@
 // Blocks: the pieces that segments are cut into, in one index-based store.
 //
 // A segment (or a reservation of an expandable segment) is a chain of blocks in address order that
-// covers it without gap. Blocks refer to one another by index, so the store may grow, and a block
-// that is handed out keeps its index until it is freed: the index is the caller's handle.
-// Source: struct Block of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+// covers it without gaps. Blocks refer to one another by index, so the store may grow, and an
+// allocated block keeps its index until it is freed: the index is the caller's handle. Source:
+// struct Block of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Block {
   Address address;
   Bytes size;
   Bytes requested;                ///< bytes the program asked for; meaningful while active
-  StreamCache* home = nullptr;    ///< the part of a pool that it belongs to and returns to
+  StreamCache* home = nullptr;    ///< the part of a pool that it belongs to
   BlockId prev;                   ///< neighbour at the lower address, if any
   BlockId next;                   ///< neighbour at the higher address, if any
   StreamId stream;                ///< the stream of the segment
@@ -43,7 +43,7 @@ struct Block {
 
   [[nodiscard]] PoolKind kind() const { return home->kind; }
 
-  /// Neither handed out nor waiting for other streams; also said of address space.
+  /// Neither allocated nor waiting for other streams; true of address space as well.
   [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
 };
 

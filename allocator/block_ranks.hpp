@@ -1,11 +1,11 @@
-// What free lists order blocks of one size by, where it is not the address.
+// What free lists order blocks of one size by, if not by address.
 //
-// Segments by age, as ranks of addresses (2.13): a new segment is laid behind all earlier ones on
-// an axis where nothing is ever used twice; the rank of an address is its place there. So an older
-// segment ranks before a younger one, and inside a segment the order is that of the addresses.
-// Blocks by age (2.12): each has the number at which it came into being.
-// Source: 2.12 gives each block a counter, 2.13 each segment, and compares blocks by size, counter
-// and address: pull requests 178362 and 183591 of PyTorch.
+// Segments by age, as ranks of addresses (2.13): each new segment is placed after all earlier ones
+// on an axis where no place is ever reused; the rank of an address is its place there. So an older
+// segment ranks before a younger one, and within a segment blocks are ordered by address. Blocks by
+// age (2.12): each is numbered when it is created. Source: 2.12 gives each block a counter, 2.13
+// each segment, and compares blocks by size, counter and address: pull requests 178362 and 183591
+// of PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class BlockAges {
     numbers_[id.index()] = next_++;
   }
 
-  /// `front` was cut off; `rest` is what remains of the block.
+  /// `front` was split off; `rest` is what remains of the block.
   void split(BlockId front, BlockId rest) {
     const std::uint64_t number = of(front);
     add(rest);

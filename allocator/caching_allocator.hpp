@@ -1,20 +1,20 @@
 // The model of PyTorch's CUDA caching allocator for one device: requests in, decisions out.
 //
 // Criterion: the same decisions as the real allocator, address for address, given the same requests
-// and the same answers of the device. The mechanisms live in sources of their own:
+// and the same answers from the device. Each mechanism has its own source file:
 //   allocate.cpp   search, split, the ladder of attempts, out of memory
 //   free.cpp       free, merge, record_stream, completed events
 //   release.cpp    cached memory back to the device: empty_cache, oversize, garbage collection
 //   expandable.cpp expandable segments: reserve, map, unmap
 //   pools.cpp      private pools and their sessions
 //   map.cpp        picture of the state, and start from such a picture
-//   correct.cpp    put right by a recording what the model decided otherwise
-// Source: class DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+//   correct.cpp overrides decisions that differ from a recording Source: class
+//   DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 //
-// Differs from the original where that has defects that depend on freed memory: a stream use noted
-// during a pool session never outlives its allocation; a block that is part of a segment is never
-// given to cudaFree (2.6 does so after max_split_size was lowered at run time); a private pool with
-// expandable segments is never dropped while blocks of it are in use.
+// Differs from the original only where the original has defects that depend on freed memory: a
+// stream use noted during a pool session never outlives its allocation; a block that is part of a
+// segment is never given to cudaFree (2.6 does so after max_split_size was lowered at run time); a
+// private pool with expandable segments is never dropped while blocks of it are in use.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@
 
 namespace highwater {
 
-/// What a private pool allows (torch.cuda.MemPool of later releases).
+/// What a private pool allows (torch.cuda.MemPool in later releases).
 struct PoolOptions {
   bool use_on_oom = false;  ///< its free blocks may serve default-pool requests that would fail
   bool no_split = false;    ///< its blocks are never split
@@ -56,7 +56,7 @@ enum class PoolCall : std::uint8_t {
   ok,
   unknown_pool,   ///< end or release of a pool that does not exist
   pool_released,  ///< begin or release of a pool whose last use was released
-  already_open,   ///< begin of a pool that has a session already
+  already_open,   ///< begin of a pool that already has a session
   not_open,       ///< end of a pool that has no session
 };
 
@@ -73,7 +73,7 @@ class CachingAllocator {
   /// The same limit in bytes: what the process may take from the device.
   void set_memory_limit(Bytes limit) { allowed_ = limit; }
 
-  /// Settings changed at run time (setAllocatorSettings), already parsed.
+  /// Applies settings changed at run time (setAllocatorSettings), already parsed.
   void change_settings(const Settings& settings) { settings_ = settings; }
 
   AllocationResult allocate(Bytes size, StreamId stream);
@@ -81,12 +81,13 @@ class CachingAllocator {
   void free(BlockId block);
   void record_stream(BlockId block, StreamId stream);
 
-  /// Every event recorded so far on `stream` (or on all) is complete; noticed at the next request.
+  /// Every event recorded so far on `stream` (or on all streams) is complete; noticed at the next
+  /// request.
   void complete_events(StreamId stream) { events_.complete(stream); }
 
   void complete_all_events() { events_.complete_all(); }
 
-  /// False when the release refuses: 2.6 asserts that no pool session is open.
+  /// False if the release refuses: 2.6 asserts that no pool session is open.
   bool empty_cache();
 
   void reset_peaks() { stats_.reset_peaks(); }
@@ -102,7 +103,7 @@ class CachingAllocator {
   /// First address of the segment (of the contiguous mapped range) that holds `id`.
   [[nodiscard]] Address segment_start(BlockId id) const;
 
-  /// The page around `address`, which lies in the expandable segment of `id`: what is mapped and
+  /// The page around `address`, which lies in the expandable segment of `id`; a page is mapped and
   /// unmapped as a whole.
   [[nodiscard]] AddressRange expandable_page_at(BlockId id, Address address) const;
 
@@ -112,7 +113,7 @@ class CachingAllocator {
 
   [[nodiscard]] const VersionPreset& version() const { return *version_; }
 
-  /// The account of the most recent failed request.
+  /// The report of the most recent failed request.
   [[nodiscard]] const OutOfMemory& last_out_of_memory() const { return last_oom_; }
 
   /// Whether a request would be served from the cache right now; changes nothing.
@@ -121,19 +122,20 @@ class CachingAllocator {
   [[nodiscard]] MemoryMap memory_map() const;
 
   /// Starts from the state `map` (only on a fresh allocator). Every active block counts as
-  /// allocated, whatever its state; returned are the handles, segment by segment, block by block,
-  /// none for inactive ones. The device is not asked: it must know the segments already.
+  /// allocated, whatever its state. Returns the handles segment by segment and block by block, none
+  /// for inactive blocks. The device is not called: it must already know the segments.
   std::vector<BlockId> restore(const MemoryMap& map);
 
-  // Corrections, for following a recording after a wrong decision. The inactive_split statistics
-  // are not kept exact by them.
+  // Corrections, for following a recording after a wrong decision. They do not keep the
+  // inactive_split statistics exact.
 
   /// Moves the live block `id` to `address`, where the model must have enough free memory of the
-  /// same pool and stream. Its new handle, or none (and nothing changed) when it cannot.
+  /// same pool and stream. Returns its new handle, or none (and changes nothing) if that is
+  /// impossible.
   BlockId move_block(BlockId id, Address address);
-  /// Adds a cached segment that the model did not ask for.
+  /// Adds a cached segment that the model did not request.
   void add_segment(AddressRange segment, StreamId stream, PoolKind kind);
-  /// Drops the cached segment at `address` that the model kept; false when it is in use or absent.
+  /// Drops the cached segment at `address` that the model kept; false if it is in use or absent.
   bool drop_segment(Address address);
 
  private:
@@ -169,7 +171,7 @@ class CachingAllocator {
   std::int64_t join_neighbours(BlockId id);
   void join(BlockId into, BlockId neighbour);
 
-  /// Into and out of the free list; here because every operation does both about once.
+  /// Into and out of the free list; inline because every operation does each about once.
   void cache(BlockId id) {
     Block& block = blocks_[id];
     block.gc_base = block.home->pool->search_count;
@@ -182,7 +184,7 @@ class CachingAllocator {
     block.home->free.erase({block.size.count(), rank(id), id});
   }
 
-  /// What a free list orders blocks of one size by.
+  /// The rank by which a free list orders blocks of one size.
   [[nodiscard]] std::uint64_t rank(BlockId id) const {
     switch (version_->ties) {
       case TieOrder::by_address:
@@ -241,8 +243,8 @@ class CachingAllocator {
   [[nodiscard]] Pool& pool_for(Bytes rounded);
   [[nodiscard]] bool is_no_split(const Pool& pool) const;
 
-  /// An open pool makes the allocator hold back as during a graph capture: no wait for events, no
-  /// release of cached memory.
+  /// An open pool makes the allocator hold back as during a graph capture: it neither waits for
+  /// events nor releases cached memory.
   [[nodiscard]] bool is_held_back() const {
     return !sessions_.empty() && version_->open_pool == OpenPool::holds_back;
   }

@@ -1,5 +1,6 @@
-// Corrections: the model follows a recording on after a decision that differed from it.
-// Ours, for fidelity scores: one wrong decision should count once, not for everything behind it.
+// Corrections: after a decision that differed from a recording, the model is brought back in line
+// with it. Not part of PyTorch; it serves fidelity scores, where one wrong decision should count
+// once and not again for everything that follows.
 #include <utility>
 
 #include "allocator/caching_allocator.hpp"

@@ -13,7 +13,7 @@ namespace highwater {
 
 struct Decision {
   RecordedAction action = RecordedAction::alloc;
-  Address address;  ///< for oom: the device's free memory as a plain number, as PyTorch has it
+  Address address;  ///< for oom: the device's free memory as a plain number, as in PyTorch
   Bytes size;       ///< requested for alloc and frees, real for segments, rounded for oom
   StreamId stream;
 

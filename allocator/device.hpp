@@ -1,4 +1,4 @@
-// The device as the allocator sees it: the driver calls it makes, and nothing else.
+// The device as the allocator sees it: only the driver calls that the allocator makes.
 //
 // Capacity, addresses and failures are decided behind this interface, so tests can make the n-th
 // call fail and a recording can answer with the addresses it saw.
@@ -13,7 +13,7 @@
 
 namespace highwater {
 
-/// Whom a reservation of address space is for.
+/// Who a reservation of address space is for.
 struct ReservationRequest {
   Bytes size;
   PoolKind kind = PoolKind::large;
@@ -27,9 +27,9 @@ class Device {
   Device& operator=(const Device&) = delete;
   virtual ~Device() = default;
 
-  /// cudaMalloc: nothing when the device has too little memory.
+  /// cudaMalloc: nothing if the device has too little memory.
   virtual std::optional<Address> allocate(Bytes size) = 0;
-  /// cudaFree of what allocate() returned.
+  /// cudaFree of an address that allocate() returned.
   virtual void free(AddressRange segment) = 0;
 
   /// cuMemAddressReserve: address space only, never fails.
@@ -41,8 +41,8 @@ class Device {
   virtual bool map(AddressRange range, Bytes page) = 0;
   virtual void unmap(AddressRange range) = 0;
 
-  /// What garbage collection has to reclaim now, where that is known instead of the memory limit:
-  /// a recording shows what was collected but not the limit. Nothing for every other device.
+  /// How much garbage collection must reclaim now, if that is known instead of the memory limit: a
+  /// recording shows what was collected but not the limit. Nothing for all other devices.
   [[nodiscard]] virtual std::optional<Bytes> recorded_reclaim() const { return std::nullopt; }
 
   /// cudaMemGetInfo.

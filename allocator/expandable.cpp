@@ -1,12 +1,12 @@
 // Expandable segments: address space is reserved once per pool and stream, memory is mapped into it
-// page by page, so a segment grows where it ends instead of a new one being made.
+// page by page, so a segment grows at its end instead of a new one being allocated.
 //
 //   reservation  | block | free | block |  free  |        unmapped ...        |
 //                '------------ mapped -----------'  <- the next page goes here
 //
-// A chain of blocks covers the whole reservation; unmapped stretches are blocks, too.
-// Source: struct ExpandableSegment, find_expandable_block, map_block,
-// try_allocate_expandable_block, unmap_block and release_expandable_segment of PyTorch 2.6.0.
+// A chain of blocks covers the whole reservation; unmapped stretches are blocks as well. Source:
+// struct ExpandableSegment, find_expandable_block, map_block, try_allocate_expandable_block,
+// unmap_block and release_expandable_segment of PyTorch 2.6.0.
 #include <algorithm>
 
 #include "allocator/caching_allocator.hpp"
@@ -20,7 +20,7 @@ AddressRange CachingAllocator::expandable_page_at(BlockId id, Address address) c
 }
 
 /// A free mapped block of at least the request's size, not in the free list; none when the device
-/// has too little memory. A first mapping that succeeded stays even if a second one fails.
+/// has too little memory. A first successful mapping stays even if a second one fails.
 BlockId CachingAllocator::grow_expandable(const Request& request) {
   BlockId candidate = find_address_space(request);
   if (!candidate.has_value()) {
@@ -39,14 +39,14 @@ BlockId CachingAllocator::grow_expandable(const Request& request) {
     if (!map_block(next, std::min(missing, blocks_[next].size))) {
       return BlockId::none();
     }
-    candidate = next;  // it has taken in the mapped block before it
+    candidate = next;  // it has merged with the mapped block before it
   }
   uncache(candidate);
   return candidate;
 }
 
-/// Where to grow: the lowest unmapped stretch of the stream, with the free block before it, that
-/// has room for the request; else a new reservation.
+/// Where to grow: the lowest unmapped stretch of the stream that, together with the free block
+/// before it, has room for the request; otherwise a new reservation.
 BlockId CachingAllocator::find_address_space(const Request& request) {
   for (const auto& [address, id] : request.cache->unmapped) {
     const BlockId before = blocks_[id].prev;
@@ -122,8 +122,8 @@ bool CachingAllocator::map_block(BlockId id, Bytes size) {
   return true;
 }
 
-/// Unmaps the whole pages inside the free block `id`, which becomes the unmapped stretch; what is
-/// left in front and behind stays cached.
+/// Unmaps the whole pages inside the free block `id`, which becomes the unmapped stretch; the parts
+/// before and after it stay cached.
 void CachingAllocator::unmap_block(BlockId id) {
   const Block block = blocks_[id];
   const ExpandableSegment& segment = expandable_[block.expandable.index()];
@@ -165,7 +165,7 @@ void CachingAllocator::unmap_block(BlockId id) {
   decide(RecordedAction::segment_unmap, range.begin, range.size, block.stream);
 }
 
-/// Gives back a reservation that is one unmapped block.
+/// Releases a reservation that consists of one unmapped block.
 void CachingAllocator::release_reservation(BlockId id) {
   const Block block = blocks_[id];
   block.home->unmapped.erase(block.address);

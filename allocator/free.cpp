@@ -51,7 +51,7 @@ void CachingAllocator::record_stream(BlockId id, StreamId stream) {
   }
 }
 
-/// The other streams are done with a block that the program freed before.
+/// The other streams have finished with a block that the program freed earlier.
 void CachingAllocator::complete_free(BlockId id) {
   const Block& block = blocks_[id];
   stats_.complete_free(block.kind(), block.size, block.requested);
@@ -77,7 +77,7 @@ void CachingAllocator::return_to_cache(BlockId id) {
   }
 }
 
-/// Joins the free neighbours that are mapped alike into `id`; their number.
+/// Merges the free neighbours with the same mapping state into `id`; returns their number.
 std::int64_t CachingAllocator::join_neighbours(BlockId id) {
   const BlockId prev = blocks_[id].prev;
   const BlockId next = blocks_[id].next;
@@ -127,7 +127,7 @@ void CachingAllocator::process_pending() {
   events_.take_completed([this](BlockId id) { finish_event(id); });
 }
 
-/// Blocks freed during a session: uses from inside it are known to be over, the rest get events.
+/// Blocks freed during a session: uses from inside it are known to be over; the others get events.
 void CachingAllocator::insert_deferred_events() {
   const std::vector<BlockId> deferred = std::exchange(deferred_, {});
   for (const BlockId id : deferred) {

@@ -1,5 +1,5 @@
 // The free blocks of one pool on one stream, ordered by (size, rank): the rank is the address, or
-// what the release orders blocks of one size by instead.
+// whatever else the release orders blocks of one size by.
 //
 // PyTorch keeps them in a std::set; the order is the same here, the structure is not. Sizes fall
 // into classes (exact below 16 KiB, then 32 per power of two), a bitmap finds the next class that
@@ -62,13 +62,14 @@ class SizeClass {
       insert_into_tree(entry);
       return;
     }
-    // From the smallest on: what comes back soon was usually taken from there.
+    // Starts from the smallest: a block that comes back soon was usually taken from there.
     std::size_t i = sorted_.size();
     sorted_.emplace_back();
     for (; i > 0 && sorted_[i - 1].before(entry); --i) {
       sorted_[i] = sorted_[i - 1];
     }
-    // Member by member: a copy of the whole would be read back wider than it was just written.
+    // Member by member: copying the whole would read back more bytes at once than were just
+    // written.
     sorted_[i].size = entry.size;
     sorted_[i].rank = entry.rank;
     sorted_[i].block = entry.block;
@@ -174,7 +175,7 @@ class FreeList {
   /// The first entry of the class `class_index` or a later one.
   [[nodiscard]] const FreeEntry* first_from(std::size_t class_index) const;
 
-  /// Notes whether class `c` is empty; without a branch, since it is as often as not.
+  /// Notes whether class `c` is empty; without a branch, because it is unpredictable.
   void mark(std::size_t c, bool is_empty) {
     std::uint64_t& word = occupied_[c / 64];
     word &= ~(std::uint64_t{is_empty} << (c % 64));

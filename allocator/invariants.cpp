@@ -7,7 +7,7 @@
 namespace highwater {
 namespace {
 
-/// What the statistics must say, counted from the memory map.
+/// What the statistics must show, counted from the memory map.
 struct Tally {
   std::int64_t allocation = 0;
   std::int64_t active = 0;
@@ -26,7 +26,7 @@ class Checker {
     Address reached;
     for (const MapSegment& segment : map.segments) {
       if (segment.address < reached) {
-        fail(segment, "overlaps the one before it");
+        fail(segment, "overlaps the previous segment");
       }
       reached = segment.address + segment.size;
       check_segment(segment);
@@ -55,11 +55,11 @@ class Checker {
     tally.reserved_bytes += static_cast<std::int64_t>(segment.size.count());
     if (segment.size.count() == 0 ||
         (segment.is_expandable && segment.size.count() % (1U << 20) != 0)) {
-      fail(segment, fmt::format("size {} is no whole number of pages", segment.size.count()));
+      fail(segment, fmt::format("size {} is not a whole number of pages", segment.size.count()));
     }
     if (!segment.is_expandable && segment.kind == PoolKind::small &&
         segment.size.count() != 2U << 20) {
-      fail(segment, "a small segment is not of 2 MiB");
+      fail(segment, "a small segment is not 2 MiB");
     }
     Address reached = segment.address;
     bool free_before = false;
@@ -77,20 +77,20 @@ class Checker {
       count(segment, block, tally);
     }
     if (reached != segment.address + segment.size) {
-      fail(segment, "the blocks do not fill it");
+      fail(segment, "the blocks do not fill the segment");
     }
   }
 
   void check_block(const MapSegment& segment, const MapBlock& block) {
     if (block.size.count() == 0 || block.size.count() % 512 != 0) {
-      fail(segment, fmt::format("block size {} is no multiple of 512", block.size.count()));
+      fail(segment, fmt::format("block size {} is not a multiple of 512", block.size.count()));
     }
     if (block.requested > block.size) {
-      fail(segment, fmt::format("block {:#x} is smaller than asked for", block.address.value()));
+      fail(segment, fmt::format("block {:#x} is smaller than its request", block.address.value()));
     }
     const bool is_free = block.state == BlockState::inactive;
     if (is_free != (block.requested.count() == 0) || is_free == block.handle.has_value()) {
-      fail(segment, fmt::format("block {:#x} is free and used at once", block.address.value()));
+      fail(segment, fmt::format("block {:#x} is both free and in use", block.address.value()));
     }
   }
 
@@ -115,7 +115,7 @@ class Checker {
   void compare(std::string_view name, std::int64_t statistic, std::int64_t counted) {
     if (statistic != counted) {
       violations_.push_back(
-          fmt::format("{}: the statistics say {}, the map {}", name, statistic, counted));
+          fmt::format("{}: the statistics show {}, the map {}", name, statistic, counted));
     }
   }
 

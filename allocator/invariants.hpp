@@ -1,7 +1,7 @@
 // What must hold of an allocator's state after every operation, checked from outside.
 //
 // The check looks only at the public picture (memory map and statistics) and shares no code with
-// the model, so an error in the model's bookkeeping cannot hide itself.
+// the model, so an error in the model's bookkeeping cannot hide from it.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace highwater {
 
-/// Every violation as one sentence; empty when all is well.
+/// One sentence per violation; empty if all is well.
 std::vector<std::string> check_invariants(const MemoryMap& map, const Statistics& statistics);
 
 }  // namespace highwater

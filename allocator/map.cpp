@@ -1,6 +1,7 @@
-// A picture of the whole state, and the start from such a picture.
-// Source: DeviceCachingAllocator::snapshot of PyTorch 2.6.0 for what the picture shows; the start
-// is ours: it is how the replay of a recording that begins in mid-life gets its first state.
+// A picture of the whole state, and the start from such a picture. Source:
+// DeviceCachingAllocator::snapshot of PyTorch 2.6.0 for what the picture shows; starting from one
+// is not part of PyTorch: it gives the replay of a recording whose history is truncated its first
+// state.
 #include <algorithm>
 #include <tuple>
 
@@ -102,7 +103,7 @@ Pool& CachingAllocator::pool_of(PoolId owner, PoolKind kind) {
   return pool.pools->of(kind);
 }
 
-/// Adds the blocks of one segment or mapped range behind `previous`; the last one is returned.
+/// Adds the blocks of one segment or mapped range after `previous`; returns the last one.
 BlockId CachingAllocator::restore_range(const MapSegment& segment, Block prototype,
                                         BlockId previous, std::vector<BlockId>& handles) {
   for (const MapBlock& source : segment.blocks) {
@@ -133,7 +134,7 @@ BlockId CachingAllocator::restore_range(const MapSegment& segment, Block prototy
   return previous;
 }
 
-/// The mapped `ranges` of one reservation, by address, with unmapped blocks between and behind.
+/// The mapped `ranges` of one reservation, by address, with unmapped blocks between and after them.
 void CachingAllocator::restore_reservation(std::span<const MapSegment> ranges,
                                            std::vector<BlockId>& handles) {
   const MapSegment& first = ranges.front();

@@ -1,8 +1,8 @@
 // An immutable picture of everything an allocator holds: segments, blocks, owners.
 //
-// The same picture serves three ends: the final memory map of a replay, the state that a replay of
-// a recording starts from, and the input of the invariant check.
-// Source: SegmentInfo and BlockInfo of c10/cuda/CUDACachingAllocator.h, PyTorch 2.6.0.
+// The same picture serves three purposes: the final memory map of a replay, the state that a replay
+// of a recording starts from, and the input of the invariant check. Source: SegmentInfo and
+// BlockInfo of c10/cuda/CUDACachingAllocator.h, PyTorch 2.6.0.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The full account of an allocation that failed: an outcome of the simulation, not an error.
+// The full report of a failed allocation: an outcome of the simulation, not an error.
 #pragma once
 
 #include <vector>
@@ -24,7 +24,7 @@ struct PoolAccount {
 struct OutOfMemory {
   Bytes requested;
   Bytes rounded;
-  Bytes segment_size;  ///< what the device was asked for
+  Bytes segment_size;  ///< what was requested from the device
   StreamId stream;
   Bytes device_free;
   Bytes device_total;

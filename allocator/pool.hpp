@@ -1,8 +1,8 @@
 // A pool: the cached blocks of one kind (small or large) and one owner, by stream.
 //
 // Streams are not separate pools; PyTorch orders one set by stream first. Here each stream has its
-// own part, visited in stream order, which is the same order.
-// Source: struct BlockPool of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+// own part, and the parts are visited in stream order, which gives the same order. Source: struct
+// BlockPool of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,17 @@ struct Pool;
 /// The part of a pool that belongs to one stream. Blocks refer to it, so it never moves.
 struct StreamCache {
   Pool* pool = nullptr;
-  PoolKind kind = PoolKind::small;  ///< of the pool, one load nearer
+  PoolKind kind = PoolKind::small;  ///< of the pool; copied to save one load
   FreeList free;
   std::map<Address, BlockId> unmapped;  ///< address space that expandable segments can grow into
 };
 
 struct Pool {
   PoolKind kind = PoolKind::small;
-  PoolId owner;                    ///< the private pool it belongs to; {0,0} = default
-  std::uint64_t search_count = 0;  ///< searches while garbage collection is active: its clock
-  std::vector<std::unique_ptr<StreamCache>> streams;  ///< by StreamId, made at first use
+  PoolId owner;  ///< the private pool it belongs to; {0,0} = default
+  std::uint64_t search_count =
+      0;  ///< number of searches while garbage collection is active, its clock
+  std::vector<std::unique_ptr<StreamCache>> streams;  ///< by StreamId, created at first use
 
   [[nodiscard]] bool is_private() const { return !owner.is_default(); }
 

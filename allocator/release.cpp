@@ -1,7 +1,7 @@
-// Cached memory back to the device: empty_cache, the release before a retry, oversize blocks, and
-// garbage collection by age.
-// Source: DeviceCachingAllocator::release_cached_blocks, release_blocks, release_block,
-// release_available_cached_blocks and garbage_collect_cached_blocks of PyTorch 2.6.0.
+// Returns cached memory to the device: empty_cache, the release before a retry, oversize blocks,
+// and garbage collection by age. Source: DeviceCachingAllocator::release_cached_blocks,
+// release_blocks, release_block, release_available_cached_blocks and garbage_collect_cached_blocks
+// of PyTorch 2.6.0.
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +56,7 @@ void CachingAllocator::synchronize_and_free_events() {
   events_.take_all([this](BlockId id) { finish_event(id); });
 }
 
-/// Every free fixed block without neighbours goes back; then expandable ones are unmapped.
+/// Every free fixed block without neighbours is released; then expandable ones are unmapped.
 void CachingAllocator::release_pool_blocks(Pool& pool) {
   std::vector<BlockId> to_unmap;
   for (const auto& stream : pool.streams) {
@@ -77,7 +77,7 @@ void CachingAllocator::release_pool_blocks(Pool& pool) {
   }
 }
 
-/// Gives a cached segment back (cudaFree). `id` is a free fixed block without neighbours.
+/// Releases a cached segment (cudaFree). `id` is a free fixed block without neighbours.
 void CachingAllocator::release_fixed(BlockId id) {
   const Block block = blocks_[id];
   uncache(id);
@@ -93,7 +93,7 @@ void CachingAllocator::release_fixed(BlockId id) {
 }
 
 /// Before the retry: enough oversize cached blocks of the request's stream to make room for it.
-/// True when that succeeded; what was released stays released either way.
+/// True if that succeeded; whatever was released stays released either way.
 bool CachingAllocator::release_oversize(const Request& request) {
   if (settings_.max_split_size == kUnlimited) {
     return false;
@@ -126,7 +126,7 @@ bool CachingAllocator::garbage_collection_active() const {
          (allowed_ || device_->recorded_reclaim().has_value());
 }
 
-/// How much garbage collection has to free: what is held above the threshold.
+/// How much garbage collection must free: the memory held above the threshold.
 Bytes CachingAllocator::reclaim_target() const {
   if (const std::optional<Bytes> recorded = device_->recorded_reclaim()) {
     return *recorded;

@@ -9,7 +9,7 @@ namespace {
 constexpr Bytes kAddressUnit{2 << 20};
 constexpr Address kFirstSegment{0x7f0000000000};
 constexpr Address kFirstReservation{0x6f0000000000};
-constexpr Bytes kAddressable{std::uint64_t{1} << 62};  ///< an unlimited device ends somewhere
+constexpr Bytes kAddressable{std::uint64_t{1} << 62};  ///< even an unlimited device ends somewhere
 constexpr Bytes kUnlimitedTotal{std::uint64_t{1} << 40};
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 // It is the fake driver of the conformance vectors: a segment or page of N bytes takes exactly N;
 // segments get addresses from 0x7f0000000000 and reservations from 0x6f0000000000 upward on 2 MiB
-// boundaries. Without a capacity nothing short of 2^62 bytes fails, and total_memory() is 1 TiB, by
-// which reservations are sized.
+// boundaries. Without a capacity, nothing below 2^62 bytes fails, and total_memory() is 1 TiB,
+// which determines the size of reservations.
 #pragma once
 
 #include <map>
@@ -24,8 +24,9 @@ class AddressSpace {
 
  private:
   AddressPolicy policy_;
-  Address top_;                           ///< nothing at or above it was ever handed out
-  std::map<Address, Bytes> free_ranges_;  ///< lowest_fit only; none touch one another or top_
+  Address top_;  ///< nothing at or above it was ever handed out
+  std::map<Address, Bytes>
+      free_ranges_;  ///< lowest_fit only; no two are adjacent, and none touches top_
 };
 
 class SimulatedDevice : public Device {

@@ -1,8 +1,8 @@
 // The allocator's statistics under PyTorch's names (torch.cuda.memory_stats).
 //
 // The hot counters keep current value, peak and total increase; the total decrease follows from
-// them, and the `all` totals from the two pools, so an operation touches few words.
-// Source: DeviceStats of c10/core/CachingDeviceAllocator.h, PyTorch 2.6.0.
+// them, and the `all` totals from the two pools, so an operation touches few words. Source:
+// DeviceStats of c10/core/CachingDeviceAllocator.h, PyTorch 2.6.0.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct StatValue {
 struct Counters {
   std::int64_t num_alloc_retries = 0;     ///< attempts after the whole cache was released
   std::int64_t num_ooms = 0;              ///< OutOfMemoryErrors
-  std::int64_t num_sync_all_streams = 0;  ///< times all outstanding events were waited for
+  std::int64_t num_sync_all_streams = 0;  ///< how often all outstanding events were waited for
   std::int64_t num_device_alloc = 0;      ///< segments allocated and ranges mapped
   std::int64_t num_device_free = 0;       ///< segments freed and ranges unmapped
   // Not in memory_stats: the same counts by kind, for reports.
@@ -66,12 +66,13 @@ struct Counters {
 
 class Statistics {
  public:
-  /// Of every stat but the active ones, which follow from the calls below.
+  /// For every stat except the active ones, which follow from the calls below.
   void increase(Stat stat, PoolKind kind, std::int64_t amount) {
     Hot& pool = pools_[index(kind)][index(stat)];
     pool.current += amount;
     pool.allocated += amount;
-    if (pool.current > pool.peak) {  // rare after a while: a branch is cheaper than a store
+    if (pool.current >
+        pool.peak) {  // rarely true after a while, so a branch is cheaper than a store
       pool.peak = pool.current;
     }
     Total& all = all_[index(stat)];
@@ -182,7 +183,7 @@ class Statistics {
   }
 
   void raise_active_peaks(PoolKind kind);
-  /// `value` of an allocated stat as the active one.
+  /// The active stat for the `value` of an allocated stat.
   [[nodiscard]] static StatValue with_pending(StatValue value, std::int64_t pending,
                                               std::int64_t peak);
 

@@ -1,12 +1,11 @@
 // Events of other streams that freed blocks wait for, and when they complete.
 //
-// PyTorch records one CUDA event per other stream when a block with stream uses is freed, and looks
-// at the heads of the streams' queues at each allocation. When events complete is the outside
-// world's business: it is told here (complete), never guessed.
-// Source: insert_events, process_events and synchronize_and_free_events of
-// c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0. Queues are visited in stream order; the
-// original visits them in hash order, which can only change totals and peaks of inactive_split
-// statistics.
+// PyTorch records one CUDA event per other stream when a block with stream uses is freed, and
+// checks the heads of the streams' queues at each allocation. When events complete is decided
+// outside: callers report it (complete), it is never guessed. Source: insert_events, process_events
+// and synchronize_and_free_events of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0. Queues are
+// visited in stream order; the original visits them in hash order, which can only change totals and
+// peaks of inactive_split statistics.
 #pragma once
 
 #include <cstdint>

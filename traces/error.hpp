@@ -1,7 +1,8 @@
-// What can go wrong at the boundary of the program, as exception types.
+// Exception types for everything that can go wrong at the boundary of the program.
 //
 // A message reads `SOURCE: where: what; what to try` (design, section 5). Running out of simulated
-// memory is an outcome and never one of these; a broken invariant is a bug and stops the program.
+// memory is an outcome, never one of these errors; a broken invariant is a bug and stops the
+// program.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class SettingsError : public Error {
   using Error::Error;
 };
 
-/// An input that cannot be read: missing, truncated, malformed, or of an unsupported kind. Exit 3.
+/// An input that cannot be read: missing, truncated, malformed or unsupported. Exit 3.
 class InputError : public Error {
  public:
   /// `where` is a byte offset ("byte 1234"), "line 3, column 7", a field path, a mix, or empty.

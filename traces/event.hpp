@@ -1,4 +1,4 @@
-// One event of a request trace: what the program asked of the allocator, without any address.
+// One event of a request trace: what the program asked the allocator for, without any address.
 //
 // The record is 24 bytes and trivially copyable, so that 100 million of them fit in memory and
 // stream; names, stacks and pools are dense ids into the tables of the trace that holds it.
@@ -25,9 +25,9 @@ enum class EventKind : std::uint8_t {
   reset_peaks,       ///< torch.cuda.reset_peak_memory_stats()
   pool_begin,        ///< allocations of all streams go to `pool` from here on
   pool_end,          ///< `pool` takes no new allocations any more
-  pool_release,      ///< one use of `pool` less; at 0 its cached memory may be returned
+  pool_release,      ///< `pool` has one user fewer; at 0 its cached memory may be returned
   set_settings,      ///< the settings string `value` (a StringId) is applied at run time
-  // Markers: positions in the training run; they ask nothing of the allocator.
+  // Markers: positions in the training run; they request nothing from the allocator.
   step,   ///< training step number `value` begins
   phase,  ///< phase `value` (a StringId) begins: init, forward, backward, ...
   op,     ///< operator or module `value` (a StringId) begins

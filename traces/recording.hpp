@@ -1,9 +1,9 @@
-// A recording: what a real allocator did, as a PyTorch memory snapshot tells it.
+// A recording: what a real allocator did, as reported by a PyTorch memory snapshot.
 //
 // Entries, segments and blocks keep the recorded addresses. A request trace is derived from a
-// recording (sim/derive); the recorded decisions stay here to score fidelity against.
-// Sources: torch.cuda.memory._snapshot() of PyTorch 1.13 to 2.11 and the C++ structs TraceEntry,
-// SegmentInfo and BlockInfo of c10/cuda/CUDACachingAllocator.h.
+// recording (sim/recordings/derivation); the recorded decisions stay here as the reference for
+// fidelity scores. Sources: torch.cuda.memory._snapshot() of PyTorch 1.13 to 2.11 and the C++
+// structs TraceEntry, SegmentInfo and BlockInfo of c10/cuda/CUDACachingAllocator.h.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace highwater {
 
-/// TraceEntry::Action. `ignored` is user_defined, annotate and every action unknown to us.
+/// TraceEntry::Action. `ignored` stands for user_defined, annotate and every unknown action.
 enum class RecordedAction : std::uint8_t {
   alloc,
   free_requested,
@@ -44,7 +44,7 @@ std::string_view to_string(RecordedAction action);
 /// One entry of device_traces[d]; 32 bytes.
 struct RecordedEntry {
   Address address;  ///< block or range start; for `oom` device_free as a plain number
-  Bytes size;       ///< as in the file: requested bytes for alloc and frees, real bytes else
+  Bytes size;       ///< as in the file: requested bytes for allocs and frees, real bytes otherwise
   std::int64_t time_us = -1;  ///< Unix time in microseconds, -1 when not recorded
   StackId stack;
   std::uint16_t stream = 0;  ///< index into RecordedDevice::stream_handles
@@ -96,7 +96,7 @@ struct RecordedSegment {
   bool operator==(const RecordedSegment&) const = default;
 };
 
-/// Everything that the file holds about one device.
+/// Everything that the file records about one device.
 struct RecordedDevice {
   int index = 0;
   ChunkedVector<RecordedEntry> entries;

@@ -19,7 +19,7 @@ constexpr std::int64_t kFirstTime = 1'600'000'000'000'000;
 /// Stands for "no Python file" in snapshots.
 constexpr std::string_view kNoFile = "??";
 
-/// The path from torch/ on when `file` lies below a folder of that name.
+/// The path from torch/ on, if `file` lies below a folder of that name.
 std::optional<std::string_view> torch_path(std::string_view file) {
   const std::size_t at = file.rfind("/torch/");
   if (at != std::string_view::npos) {
@@ -33,7 +33,7 @@ bool is_torch_symbol(std::string_view function) {
                              [&](std::string_view space) { return function.starts_with(space); });
 }
 
-/// A usual ending of source files: it tells the language and nothing else.
+/// A usual extension of source files: it reveals the language and nothing else.
 std::string_view ending_of(std::string_view file) {
   for (const std::string_view ending : {".py", ".cpp", ".cc", ".cu", ".h", ".so"}) {
     if (file.ends_with(ending)) {
@@ -43,7 +43,7 @@ std::string_view ending_of(std::string_view file) {
   return "";
 }
 
-/// New texts for a string table, whose ids stay as they are.
+/// New texts for a string table; the ids do not change.
 class Renaming {
  public:
   explicit Renaming(const SideTables& tables) : tables_(&tables), texts_(tables.strings.size()) {}
@@ -89,14 +89,14 @@ class Renaming {
   }
 
  private:
-  /// The first who wants a text gets it: two strings must not become one.
+  /// The first string to claim a text gets it: two strings must not become one.
   void set(StringId id, std::string text) {
     if (!texts_[id.index()] && taken_.emplace(text, id).second) {
       texts_[id.index()] = std::move(text);
     }
   }
 
-  /// By StringId: what frames of PyTorch have, and no other frame.
+  /// By StringId: strings that only PyTorch's own frames use.
   [[nodiscard]] std::vector<bool> strings_of_torch_alone() const {
     std::vector<bool> torch(texts_.size());
     std::vector<bool> others(texts_.size());

@@ -1,10 +1,10 @@
-// Takes out of a trace what tells whose it is, and keeps what tells how it used memory.
+// Removes from a trace whatever identifies its owner, and keeps whatever shows how it used memory.
 //
 // Replaced by numbered names: file names and paths, function names, names of allocations, phases,
-// operators and annotations. Moved: all times, so that the first is a fixed moment. Removed: keys
+// operators and annotations. Shifted: all times, so that the first is a fixed moment. Removed: keys
 // and actions of the file that this program does not know. Kept: sizes, addresses, streams, pools,
 // the order and distance in time of everything, settings, line numbers, and which stacks and frames
-// are the same. Who knows the program can still recognise it by its sizes.
+// are the same. Anyone who knows the program can still recognise it by its sizes.
 #pragma once
 
 #include <cstdint>

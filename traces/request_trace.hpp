@@ -1,4 +1,4 @@
-// A request trace: everything that one device was asked for, in order, and nothing it answered.
+// A request trace: everything that was asked of one device, in order, without its answers.
 //
 // It comes from the generator, from a text or binary trace file, or is derived from a recording.
 // Any allocator model, under any settings, can be driven with it.
@@ -24,7 +24,7 @@ enum class AddressPolicy : std::uint8_t {
   lowest_fit,   ///< freed ranges are handed out again, lowest first fit
 };
 
-/// What a trace file says about the run besides its events. All of it can be overridden.
+/// What a trace file records about the run besides its events. All of it can be overridden.
 struct TraceHeader {
   std::string settings;            ///< the PYTORCH_CUDA_ALLOC_CONF string, may be empty
   std::optional<Bytes> capacity;   ///< device memory; absent = unlimited

@@ -37,7 +37,7 @@ class StringTable {
   std::unordered_map<std::string_view, StringId> ids_;
 };
 
-/// One line of a traceback. `line` is 0 for C++ frames and -1 when no line is known.
+/// One line of a traceback. `line` is 0 for C++ frames and -1 when the line is unknown.
 struct Frame {
   StringId file;
   StringId function;

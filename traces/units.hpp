@@ -1,8 +1,8 @@
 // Sizes in bytes as a type of their own.
 //
-// Every size in Highwater is a `Bytes`: it mixes with no plain integer, its subtraction refuses to
-// wrap, and it leaves the type system only through count(), where numbers enter or leave the
-// program. Sizes read from people ("80GiB", "512M") and printed for people (IEC units) are here
+// Every size in Highwater is a `Bytes`: it does not mix with plain integers, its subtraction
+// refuses to wrap, and it leaves the type system only through count(), where numbers enter or leave
+// the program. Sizes read from people ("80GiB", "512M") and printed for people (IEC units) are here
 // too.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace highwater {
 
 namespace detail {
-/// Stops the program: a broken invariant, never a user's mistake.
+/// Stops the program because an invariant is broken; never used for a user's mistake.
 [[noreturn]] void fail_arithmetic(const char* what);
 }  // namespace detail
 
@@ -87,7 +87,7 @@ constexpr Bytes round_down(Bytes size, Bytes unit) {
 }
 
 /// Reads "80GiB", "80GB", "512M", "1.5G" or plain bytes. K, M, G, T alone and KiB... are powers of
-/// 1024; KB, MB, GB, TB are powers of 1000. Case does not matter. Nothing when `text` is no size.
+/// 1024; KB, MB, GB, TB are powers of 1000. Case does not matter. Nothing if `text` is not a size.
 std::optional<Bytes> parse_bytes(std::string_view text);
 
 /// "2.50 GiB", "512 B": IEC units, two decimals above bytes.

@@ -16,7 +16,7 @@ std::size_t encoded_length(unsigned char lead) {
   return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
 }
 
-/// Not too long for its value, no surrogate, within Unicode (RFC 3629).
+/// Not an overlong encoding, not a surrogate, within Unicode (RFC 3629).
 bool is_well_formed(const Character& c) {
   const bool is_surrogate = c.code >= 0xD800 && c.code < 0xE000;
   const bool is_overlong = (c.length == 3 && c.code < 0x800) || (c.length == 4 && c.code < 0x10000);

@@ -8,7 +8,7 @@
 
 namespace highwater {
 
-/// The character that a text begins with; `length` is 0 when its first byte begins none.
+/// The first character of a text; `length` is 0 if the text does not start with a valid one.
 struct Character {
   std::uint32_t code = 0;
   std::size_t length = 0;
@@ -17,10 +17,10 @@ struct Character {
 /// `text` must not be empty.
 Character first_character(std::string_view text);
 
-/// What stands for a byte that belongs to no character: U+FFFD.
+/// The replacement for a byte that is not part of a valid character: U+FFFD.
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
-/// `text` with every byte that belongs to no character replaced.
+/// `text` with every byte that is not part of a valid character replaced.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace highwater

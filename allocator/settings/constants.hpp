@@ -10,11 +10,11 @@ inline constexpr Bytes kMinBlockSize{512};      ///< every block is a multiple o
 inline constexpr Bytes kSmallSize{1 << 20};     ///< largest rounded size of the small pool
 inline constexpr Bytes kSmallBuffer{2 << 20};   ///< segment size of the small pool
 inline constexpr Bytes kLargeBuffer{20 << 20};  ///< segment size for requests below kMinLargeAlloc
-inline constexpr Bytes kMinLargeAlloc{10 << 20};  ///< from here on a request gets its own segment
-inline constexpr Bytes kRoundLarge{2 << 20};      ///< own segments are multiples of this
+inline constexpr Bytes kMinLargeAlloc{
+    10 << 20};                                ///< from this size on, a request gets its own segment
+inline constexpr Bytes kRoundLarge{2 << 20};  ///< own segments are multiples of this
 /// Rounding must not wrap. PyTorch refuses requests of 2^60 bytes and more before they reach the
-/// allocator (DataPtr allocate); those below this size go the usual way here and fail at the
-/// device.
+/// allocator (DataPtr allocate); smaller ones take the usual path here and fail at the device.
 inline constexpr Bytes kLargestRequest{std::uint64_t{1} << 62};
 inline constexpr Bytes kUnlimited{~std::uint64_t{0}};  ///< max_split_size when the option is unset
 

@@ -1,9 +1,10 @@
-// The allocator's settings: what PYTORCH_CUDA_ALLOC_CONF (PYTORCH_ALLOC_CONF in later releases)
-// says, as a plain struct, and the exact grammar that reads it.
+// The allocator's settings: the contents of PYTORCH_CUDA_ALLOC_CONF (PYTORCH_ALLOC_CONF in later
+// releases) as a plain struct, and the exact grammar that reads it.
 //
-// Accepts what the named release accepts and refuses what it refuses, with its own words.
+// Accepts what the named release accepts and refuses what it refuses, in PyTorch's own words.
 // Source: CUDAAllocatorConfig.{h,cpp} of PyTorch 2.6.0; for the later preset AllocatorConfig.h and
-// CUDAAllocatorConfig.{h,cpp} of about 2.11, by reading only.
+// CUDAAllocatorConfig.{h,cpp} of about 2.11, confirmed by the releases' own answers (conf_cases.tsv
+// in tests/data/conformance/releases).
 #pragma once
 
 #include <array>
@@ -32,7 +33,7 @@ struct Settings {
   Bytes large_segment_size = kLargeBuffer;
   /// Memory fraction set by the settings string (later releases only).
   std::optional<double> per_process_memory_fraction;
-  // Accepted and kept for printing; they change no decision of the model.
+  // Accepted and kept for printing; they do not affect the model's decisions.
   bool release_lock_on_cudamalloc = false;
   bool pinned_use_cuda_host_register = false;
   bool pinned_use_background_threads = false;
@@ -42,7 +43,8 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-/// Reads `conf` as a process that starts with it. @throws SettingsError with PyTorch's own reason.
+/// Reads `conf` as a process that starts with it would. @throws SettingsError with PyTorch's own
+/// reason.
 Settings parse_settings(std::string_view conf, const VersionPreset& version);
 
 /// Applies `conf` to a running process (setAllocatorSettings): max_split_size, the divisions and
@@ -50,7 +52,7 @@ Settings parse_settings(std::string_view conf, const VersionPreset& version);
 /// @throws SettingsError; `settings` may then be partly changed, as in PyTorch.
 void apply_settings(std::string_view conf, const VersionPreset& version, Settings& settings);
 
-/// A settings string that parse_settings turns into the same Settings; "" for the defaults.
+/// A settings string that parse_settings reads back as the same Settings; "" for the defaults.
 std::string to_conf(const Settings& settings);
 
 }  // namespace highwater

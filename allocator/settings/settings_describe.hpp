@@ -12,8 +12,9 @@ namespace highwater {
 /// "max_split_size=unlimited;max_non_split_rounding_size=20971520;..."
 std::string describe_settings(const Settings& settings);
 
-/// What comes of `conf`: "CONF<tab>ok<tab>VALUES" or "CONF<tab>error<tab>REASON", where the reason
-/// is PyTorch's, or just "stoi", "stod", ... when the C++ library could not convert a number.
+/// The result of parsing `conf`: "CONF<tab>ok<tab>VALUES" or "CONF<tab>error<tab>REASON", where the
+/// reason is PyTorch's, or just "stoi", "stod", ... when the C++ library could not convert a
+/// number.
 std::string conf_case_line(std::string_view conf, const VersionPreset& version);
 
 }  // namespace highwater

@@ -32,8 +32,8 @@ class DivisionList {
     table_->at(last_) = divisions;
   }
 
-  /// ">:DIVISIONS": 2.6 overwrites the interval listed last too (`skipped` 0), later releases start
-  /// behind it (1).
+  /// ">:DIVISIONS": 2.6 also overwrites the last listed interval (`skipped` 0); later releases
+  /// start after it (1).
   void set_rest(std::size_t skipped, std::uint64_t divisions) {
     std::fill(table_->begin() + static_cast<std::ptrdiff_t>(last_ + skipped), table_->end(),
               divisions);

@@ -53,7 +53,7 @@ std::optional<std::string_view> preset_knowing(std::string_view key) {
   return std::nullopt;
 }
 
-/// Misspellings are close: at most four characters, and most of the name is right.
+/// Misspellings are close: at most four characters differ, and most of the name is right.
 std::size_t tolerated_distance(std::string_view key) {
   return std::min<std::size_t>(4, key.size() / 3);
 }
@@ -76,7 +76,7 @@ const OptionRelease* find_option(std::string_view name, const VersionPreset& ver
 }
 
 std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version) {
-  constexpr std::size_t kLongestKey = 64;  // longer ones are no misspelling, and cost time
+  constexpr std::size_t kLongestKey = 64;  // longer ones are not misspellings, and cost time
   const std::string wanted = normalized(key);
   if (wanted.empty() || wanted.size() > kLongestKey) {
     return std::nullopt;

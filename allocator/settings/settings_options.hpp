@@ -1,8 +1,8 @@
-// The names of the options in a settings string, by grammar, and help with names that are unknown.
+// The names of the options in a settings string, by grammar, and help with unknown names.
 //
-// A refusal must carry PyTorch's own words, so what Highwater has to say beyond them (the option
-// that was probably meant) is kept apart: UnknownOptionError knows the key, suggestion() makes the
-// sentence. Sources: as in settings.hpp.
+// A refusal must carry PyTorch's own words, so Highwater's addition (the option that was probably
+// meant) is kept separate: UnknownOptionError holds the key, and suggestion() writes the sentence.
+// Sources: as in settings.hpp.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace highwater {
 
-/// A settings string with an option that the release does not know.
+/// A settings string with an option that the release does not have.
 class UnknownOptionError : public SettingsError {
  public:
   UnknownOptionError(const std::string& reason, std::string_view key)
@@ -42,14 +42,14 @@ struct OptionRelease {
 /// The options that the release knows, aliases included.
 std::vector<std::string_view> option_names(const VersionPreset& version);
 
-/// The option called `name`; nullptr when the release has none of that name.
+/// The option called `name`; nullptr if the release has none.
 const OptionRelease* find_option(std::string_view name, const VersionPreset& version);
 
-/// The known option that `key` is probably a misspelling of.
+/// The known option of which `key` is probably a misspelling.
 std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version);
 
-/// "; did you mean max_split_size_mb?" or "; known to --torch 2.11" to append to what(), or "" when
-/// there is nothing to say.
+/// "; did you mean max_split_size_mb?" or "; known to --torch 2.11" to append to what(), or "" if
+/// there is nothing to add.
 std::string suggestion(const SettingsError& error, const VersionPreset& version);
 
 }  // namespace highwater

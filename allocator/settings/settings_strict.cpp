@@ -2,9 +2,8 @@
 //
 // Quirks that are kept because settings strings rely on them: a list of divisions may lack its ']'
 // after a ',', "-1" MiB is practically unlimited, '>' overwrites the entry listed before it.
-// Where the original reads behind its last token (a list that ends after a value) it has no defined
-// result; here the missing ',' is reported.
-// Source: CUDAAllocatorConfig.cpp of PyTorch 2.6.0.
+// Where the original reads past its last token (a list that ends after a value), its result is
+// undefined; here the missing ',' is reported. Source: CUDAAllocatorConfig.cpp of PyTorch 2.6.0.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -105,7 +104,7 @@ class StrictParser {
     settings_->pinned_use_background_threads = pinned_flag("pinned_use_background_threads");
   }
 
-  /// A missing value is no True or False either.
+  /// A missing value is neither True nor False.
   bool bare_flag(std::string_view name) { return flag(name, value_or(expected_flag(name))); }
 
   /// A missing value has a message of its own.

@@ -22,15 +22,15 @@ bool is_separator(char c) {
   return c == ',' || c == ':' || c == '[' || c == ']';
 }
 
-/// Calls `read`, one of the std::sto... functions, and turns its complaint into ours.
+/// Calls `read`, one of the std::sto... functions, and turns its exception into a SettingsError.
 template <class Read>
 auto convert(std::string_view function, const std::string& token, std::string_view option,
              Read read) {
   try {
     return read(token);
   } catch (const std::logic_error&) {  // std::invalid_argument or std::out_of_range
-    throw SettingsError(fmt::format("{}: the value '{}' of {} cannot be read as a number that fits",
-                                    function, token, option));
+    throw SettingsError(
+        fmt::format("{}: the value '{}' of {} is not a number in range", function, token, option));
   }
 }
 

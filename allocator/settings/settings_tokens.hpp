@@ -1,8 +1,8 @@
 // The lexical part of a settings string, shared by the grammars: tokens, and tokens as numbers.
 //
 // Numbers are read by the C++ library's own functions, as PyTorch reads them: leading white space,
-// a sign and trailing garbage are accepted, what does not fit is an error. Those functions depend
-// on the C locale, which Highwater never changes.
+// a sign and trailing garbage are accepted, a number out of range is an error. Those functions
+// depend on the C locale, which Highwater never changes.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ double to_double(const std::string& token, std::string_view option);
 std::uint64_t mebibytes_to_bytes(std::uint64_t mebibytes);
 
 /// Accepts "native" only: the driver's own allocator is not modelled. `difference` is what the
-/// release adds to its complaint about another backend. @throws SettingsError
+/// release adds to its message about another backend. @throws SettingsError
 void check_backend(std::string_view backend, std::string_view difference);
 
 }  // namespace highwater::detail

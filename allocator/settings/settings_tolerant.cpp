@@ -1,12 +1,11 @@
 // The grammar of 2.10 and later: the options of CUDA first, then the common ones, in two passes
 // over the same tokens.
 //
-// What should be a ':' or ',' only has to exist, it is never compared, so odd punctuation shifts
-// what is taken for a key instead of being refused. large_segment_size_mb is looked for before
-// everything else because it is the lower bound of the split limits.
-// Source: c10/core/AllocatorConfig.{h,cpp} and c10/cuda/CUDAAllocatorConfig.{h,cpp} between PyTorch
-// 2.10 and 2.12; confirmed by what the releases answer: conf_cases.tsv in
-// tests/data/conformance/releases.
+// A ':' or ',' only has to exist; it is never compared, so odd punctuation shifts what is taken for
+// a key instead of being refused. large_segment_size_mb is looked for before everything else
+// because it is the lower bound of the split limits. Source: c10/core/AllocatorConfig.{h,cpp} and
+// c10/cuda/CUDAAllocatorConfig.{h,cpp} between PyTorch 2.10 and 2.12; confirmed by what the
+// releases answer: conf_cases.tsv in tests/data/conformance/releases.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -163,7 +162,7 @@ void TolerantParser::parse_options(std::span<const Option> options) {
   }
 }
 
-/// The passes skip one another's options; only what neither knows is refused, by the first.
+/// Each pass skips the other's options; an option that neither knows is refused by the first.
 void TolerantParser::check_is_known() const {
   const OptionRelease* const option = find_option(option_, *version_);
   if (option == nullptr) {
@@ -171,7 +170,7 @@ void TolerantParser::check_is_known() const {
         fmt::format("Unrecognized key '{}' in CUDA allocator config.", option_), option_);
   }
   if (option->effect == OptionEffect::not_modelled) {
-    throw SettingsError(fmt::format("{} is not modelled; leave it out", option_));
+    throw SettingsError(fmt::format("{} is not modelled; omit it", option_));
   }
 }
 
@@ -264,7 +263,7 @@ void TolerantParser::parse_register_threads() {
   settings_->pinned_num_register_threads = threads;
 }
 
-/// Host memory: checked and dropped, the device allocator never sees it.
+/// Host memory: checked and dropped; the device allocator never sees it.
 void TolerantParser::parse_reserve_segment_size() {
   if (whole_number() == 0) {
     throw SettingsError("Pinned reserve segment size has to be greater than 0");

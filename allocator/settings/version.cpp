@@ -11,7 +11,7 @@
 namespace highwater {
 namespace {
 
-/// `preset` as the next release has it: a copy, to be changed where that release differs.
+/// A copy of `preset` for the next release, to be changed where that release differs.
 constexpr VersionPreset next(VersionPreset preset, std::string_view name, std::string_view basis) {
   preset.name = name;
   preset.basis = basis;
@@ -64,8 +64,9 @@ const VersionPreset& version_preset(std::string_view name) {
     for (const VersionPreset& preset : kPresets) {
       known.append(known.empty() ? "" : ", ").append(preset.name);
     }
-    throw UsageError("--torch " + std::string(name) + ": no such version preset; known: " + known +
-                     " (each until the next, the last until " + std::string(kNewestRelease) + ")");
+    throw UsageError("--torch " + std::string(name) + ": unknown release; use one of " + known +
+                     " (each holds until the next, the last until " + std::string(kNewestRelease) +
+                     ")");
   }
   return nearest_preset(name);
 }

@@ -1,8 +1,8 @@
 // PyTorch releases as data: each behaviour that differs between releases is a field of a preset.
 //
-// A preset is named by the first release that behaves so and holds until the next one. All are
-// confirmed by vectors that the releases themselves produced: tests/data/conformance for 2.6, its
-// folder releases/ for what came later.
+// A preset is named after the first release that behaves this way and holds until the next one. All
+// are confirmed by vectors that the releases themselves produced: tests/data/conformance for 2.6,
+// and its folder releases/ for later releases.
 #pragma once
 
 #include <span>
@@ -28,23 +28,22 @@ enum class EmptyCacheInSession {
   skips_default_pools  ///< 2.8: only freeable private pools are released
 };
 
-/// Which free block is taken among those of one size.
+/// Which free block is chosen among those of one size.
 enum class TieOrder {
   by_address,  ///< until 2.11: the lowest address
-  /// 2.12: the block that came into being first; of a block that is split, the front part is the
-  /// new one (pull request 178362)
+  /// 2.12: the block created first; when a block is split, the front part counts as new (pull
+  /// request 178362)
   by_block_age,
-  /// 2.13: that of the oldest segment or reservation, in it the lowest address (pull request
+  /// 2.13: the one in the oldest segment or reservation, at the lowest address there (pull request
   /// 183591)
   by_segment_age,
 };
 
-/// What an open pool means for everything else. A trace does not tell a torch.cuda.MemPool from the
-/// pool of a graph capture.
+/// What an open pool means for everything else. A trace does not distinguish a torch.cuda.MemPool
+/// from the pool of a graph capture.
 enum class OpenPool {
-  holds_back,  ///< until 2.12: as a graph capture: no events are looked at, no cache is released
-  /// 2.13: only a capture holds back (pull request 181830); a pool that is open is not taken for
-  /// one.
+  holds_back,  ///< until 2.12: as a graph capture: no events are processed, no cache is released
+  /// 2.13: only a capture holds back (pull request 181830); an open pool is not treated as one.
   changes_nothing,
 };
 
@@ -55,8 +54,8 @@ enum class SettingsGrammar {
 };
 
 struct VersionPreset {
-  std::string_view name;   ///< the first release that behaves so
-  std::string_view basis;  ///< how far it can be trusted, one phrase for --help and the trust line
+  std::string_view name;   ///< the first release that behaves this way
+  std::string_view basis;  ///< how reliable it is, in one phrase for --help and the trust line
   FractionRule fraction = FractionRule::any_value;
   SessionOrder sessions = SessionOrder::oldest_first;
   EmptyCacheInSession empty_cache = EmptyCacheInSession::refused;

@@ -41,15 +41,15 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
   }
   SECTION("an odd block size") {
     blocks[0].size += 1_B;
-    CHECK(finds(map, stats, "no multiple of 512"));
+    CHECK(finds(map, stats, "not a multiple of 512"));
   }
   SECTION("a block smaller than its request") {
     blocks[1].requested = 4_MiB;
-    CHECK(finds(map, stats, "smaller than asked for"));
+    CHECK(finds(map, stats, "smaller than its request"));
   }
   SECTION("a segment that is not filled") {
     blocks.pop_back();
-    CHECK(finds(map, stats, "do not fill it"));
+    CHECK(finds(map, stats, "do not fill the segment"));
   }
   SECTION("overlapping segments") {
     map.segments.push_back(map.segments[0]);
@@ -57,7 +57,7 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
   }
   SECTION("statistics that disagree with the map") {
     stats.increase(Stat::allocation, PoolKind::large, 1);
-    CHECK(finds(map, stats, "allocation: the statistics say 2, the map 1"));
-    CHECK(finds(map, stats, "active: the statistics say 2, the map 1"));
+    CHECK(finds(map, stats, "allocation: the statistics show 2, the map 1"));
+    CHECK(finds(map, stats, "active: the statistics show 2, the map 1"));
   }
 }

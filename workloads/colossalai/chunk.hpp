@@ -45,14 +45,14 @@ class Chunk {
   /// close_chunk: nothing is appended any more; only this rank's shard stays.
   void close();
 
-  /// access_chunk: the whole chunk is there until it is reduced.
+  /// access_chunk: the whole chunk is available until it is reduced.
   void access();
 
   /// copy_tensor_to_chunk_slice and reduce_chunk: one more gradient has come. When all have, they
-  /// are averaged over the ranks and looked through for inf and nan.
+  /// are averaged over the ranks and checked for inf and nan.
   void take_gradient();
 
-  /// Where the `index`-th tensor lies in what this rank has of the chunk.
+  /// Where the `index`-th tensor lies in this rank's part of the chunk.
   [[nodiscard]] ShardRange range(std::size_t index) const;
 
   [[nodiscard]] std::int64_t size() const { return options_.size; }

@@ -16,7 +16,7 @@
 
 namespace highwater::dist {
 
-/// A parameter and the ranks that have the same elements of it.
+/// A parameter and the ranks that hold the same elements of it.
 struct GeminiParameter {
   eager::Tensor tensor;
   ProcessGroup* group = nullptr;
@@ -32,7 +32,8 @@ struct ChunkConfig {
 };
 
 /// search_chunk_configuration: one configuration for each number of data-parallel ranks. `elements`
-/// has the parameters' sizes on this rank, `ranks` who shares them, in order of registration.
+/// holds the parameters' sizes on this rank and `ranks` the number of ranks that share them, in
+/// order of registration.
 std::map<int, ChunkConfig> search_chunk_configuration(std::span<const std::int64_t> elements,
                                                       std::span<const int> ranks,
                                                       const Gemini& options);

@@ -3,9 +3,9 @@
 // Forward gathers fp16 chunk after chunk and, under placement policy "cuda", keeps them; gradients
 // are copied over the parameters in the chunks and reduced chunk by chunk in backward; the step
 // updates this rank's part of the fp32 chunks with one fused kernel and copies it into the fp16
-// ones. Loss scaling is part of it.
-// Sources: Colossal-AI 0.3.0, colossalai/zero/gemini/{gemini_ddp,gemini_optimizer}.py,
-// nn/optimizer/hybrid_adam.py; LLMem's dp_real.py and tp_real.py.
+// ones. Includes loss scaling. Sources: Colossal-AI 0.3.0,
+// colossalai/zero/gemini/{gemini_ddp,gemini_optimizer}.py, nn/optimizer/hybrid_adam.py; LLMem's
+// dp_real.py and tp_real.py.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace highwater::dist {
 
 class GeminiStrategy : public Strategy {
  public:
-  /// `model` has its parameters in 16 bit on the GPU; it and `plan` must outlive the strategy.
+  /// `model` has its parameters in 16 bits on the GPU; it and `plan` must outlive the strategy.
   GeminiStrategy(models::LanguageModel& model, const TrainingPlan& plan, const Gemini& options);
   ~GeminiStrategy() override;
 

@@ -48,7 +48,7 @@ class OperatorHooks : public nn::ForwardHooks {
   /// After the operator, with parameters still behind PreFwdPostBwd.
   virtual void finish(Tensor& /*result*/) {}
 
-  /// The operator's own argument; letting go of it is up to the hooks.
+  /// The operator's own argument; the hooks decide when to release it.
   [[nodiscard]] Tensor& argument() const { return arguments_.front(); }
 
  private:
@@ -89,7 +89,7 @@ class OperatorHooks : public nn::ForwardHooks {
     }
   }
 
-  // PyNode::apply makes zeros of gradients that nobody sent, those of token numbers, too.
+  // PyNode::apply replaces missing gradients by zeros, including those of token ids.
   static void materialize(const eager::Node& node, TensorList& grads) {
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].defined()) {
@@ -169,8 +169,8 @@ void hook_parameters(nn::Module& root, const ChunkManager& manager,
   if (!root.own_parameters().empty()) {
     if (root.layer_kind() == nn::LayerKind::other) {
       throw InputError("plan", "framework",
-                       "colossalai-gemini knows parameters of linear layers, embeddings and norms "
-                       "only; the model has others",
+                       "colossalai-gemini supports only the parameters of linear layers, "
+                       "embeddings and norms, but the model has others",
                        "choose another model or framework");
     }
     root.add_forward_hooks(hooks_for(root, manager, split));

@@ -42,7 +42,7 @@ void split(Tensor& weight, const TensorParallelRank& place) {
   const eager::NoGrad no_grad(weight.runtime());
   if (weight.size(-1) % place.group->size() != 0) {
     throw InputError("plan", "tp", "a weight's last dimension is not a multiple of tp",
-                     "choose a divisor of all layers' input widths");
+                     "choose a tp that divides every layer's input width");
   }
   const Tensor part = own_columns(eager::alias(weight), place);
   weight->sizes = part.sizes();

@@ -1,5 +1,5 @@
 // How ZeRO stages 1 and 2 cut one parameter group over the ranks: all parameters end to end,
-// padded, in equal parts that take no notice of where a parameter begins.
+// padded, in equal parts, regardless of where a parameter begins.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (flatten_dense_tensors_aligned with
 // nccl_start_alignment_factor 2, get_data_parallel_partitions, get_partition_info,
@@ -27,7 +27,7 @@ class FlatPartition {
   /// @pre ranks > 0, every number of elements is positive
   FlatPartition(std::span<const std::int64_t> numels, int ranks);
 
-  /// All parameters and the padding behind them: a multiple of 2 * ranks.
+  /// All parameters and the padding after them: a multiple of 2 * ranks.
   [[nodiscard]] std::int64_t padded_numel() const { return partition_size_ * ranks_; }
 
   /// What one rank holds in fp32.

@@ -151,7 +151,7 @@ void GradientBuckets::average_copies() {
   all_reduce_copy(held_);
 }
 
-// What becomes of a gradient after its reduction. Stage 1 keeps those of other partitions until the
+// What happens to a gradient after its reduction. Stage 1 keeps those of other partitions until the
 // end of backward.
 void GradientBuckets::settle(std::size_t index) {
   const PlacedParameter& placed = parameters_[index];

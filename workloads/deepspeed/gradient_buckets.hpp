@@ -1,12 +1,13 @@
-// ZeRO stages 1 and 2: gradients are copied into a bucket as they come ("independent parallel
-// gradient" buffers, ipg), averaged when it is full, and those of this rank's partition copied out.
+// ZeRO stages 1 and 2: gradients are copied into a bucket as they arrive ("independent parallel
+// gradient" buffers, ipg) and averaged when it is full, and those of this rank's partition are
+// copied out.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (reduce_independent_p_g_buckets_and_
 // remove_grads, average_tensor, allreduce_and_scatter, reduce_ipg_grads, copy_grads_in_partition,
-// buffered_reduce_fallback). With overlap_comm all this happens on a stream of its own, and two
-// buffers take turns. A bucket that several ranks' partitions meet in is copied once more, in
-// pieces of about the bucket's size, to be reduced; a gradient larger than the bucket is reduced
-// where it is. Gradients in no bucket (contiguous_gradients off) stay where autograd made them.
+// buffered_reduce_fallback). With overlap_comm all this happens on a separate stream, and two
+// buffers alternate. A bucket that spans several ranks' partitions is copied once more, in pieces
+// of about the bucket's size, to be reduced; a gradient larger than the bucket is reduced in place.
+// Gradients in no bucket (contiguous_gradients off) stay where autograd made them.
 #pragma once
 
 #include <vector>
@@ -41,7 +42,7 @@ class GradientBuckets {
   /// Parameters in the order in which later calls name them.
   void set_parameters(std::vector<PlacedParameter> parameters);
 
-  /// New buffers, which the start of every backward makes.
+  /// Allocates new buffers, at the start of every backward.
   void allocate();
 
   /// The gradient of parameter `index` is complete; reduces the bucket first if it would overflow.
@@ -58,7 +59,7 @@ class GradientBuckets {
   /// Drops gradients of other partitions that waited for the next reduction.
   void clear_reduced_gradients();
 
-  /// Gives the buffers back; gradients in them keep theirs alive.
+  /// Releases the buffers; gradients inside keep theirs alive.
   void release();
 
  private:

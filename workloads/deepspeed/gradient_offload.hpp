@@ -1,4 +1,4 @@
-// ZeRO-Offload of stages 1 and 2: what a gradient does on its way to the host.
+// ZeRO-Offload of stages 1 and 2: what happens to a gradient on its way to the host.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (copy_grads_in_partition,
 // set_norm_for_param_grad_in_gpu, update_overflow_tracker_for_param_grad,
@@ -17,15 +17,15 @@ class GradientOffload {
   /// temp_grad_buffer_for_gpu_offload: room for the largest parameter.
   GradientOffload(eager::Runtime& runtime, std::int64_t largest_parameter, DType dtype);
 
-  /// `slice` is this rank's part of the parameter. Before the last micro-batch of a step the
-  /// gradient is only added on the host, by way of the buffer.
+  /// `slice` is this rank's part of the parameter. Before the last micro-batch of a step, the
+  /// gradient is only added on the host, via the buffer.
   void take(const eager::Tensor& parameter, const PartitionSlice& slice, bool is_boundary);
 
   /// complete_grad_norm_calculation_for_cpu_offload and has_overflow: one number on the device, for
   /// the ranks to reduce.
   eager::Tensor number_to_reduce(DType dtype) const;
 
-  /// reset_cpu_buffers: the norms of this step go.
+  /// reset_cpu_buffers: drops the norms of this step.
   void reset();
 
  private:

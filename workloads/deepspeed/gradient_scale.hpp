@@ -1,9 +1,9 @@
-// What a ZeRO optimizer's step asks of the gradients before the update: their norm over all ranks,
-// whether fp16 overflowed, and the factor that unscales and clips them.
+// What a ZeRO optimizer's step needs from the gradients before the update: their norm over all
+// ranks, whether fp16 overflowed, and the factor that unscales and clips them.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (get_grad_norm_direct,
 // scaled_global_norm, unscale_and_clip_grads, has_overflow) and stage3.py (the functions of the
-// same names). The norm converts each gradient to fp64, which is the largest block of many a step.
+// same names). The norm converts each gradient to fp64, which is the largest block of many steps.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ eager::Tensor flat_gradient_norm(dist::ProcessGroup& group,
                                  std::span<const eager::Tensor> gradients);
 
 /// The tail that both stages share: -1 instead of infinity and NaN. `total_norm` is the caller's
-/// variable, bound again to the result; the caller's earlier locals die in between its own.
+/// variable, bound again to the result; the caller's earlier locals are released between its own.
 struct FiniteNorm {
   eager::Tensor is_inf;
   eager::Tensor is_nan;

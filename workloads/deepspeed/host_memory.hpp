@@ -1,4 +1,4 @@
-// Host memory of ZeRO-Offload on one rank: what is pinned, and how much that really takes.
+// Host memory of ZeRO-Offload on one rank: what is pinned, and how much that actually takes.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (single_partition_of_fp32_groups, which
 // is always pinned; initialize_optimizer_states, temp_grad_buffer_for_cpu_offload and
@@ -18,10 +18,10 @@ namespace highwater::deepspeed {
 
 struct HostBuffer {
   std::string_view what;
-  std::int64_t bytes = 0;  ///< asked for
+  std::int64_t bytes = 0;  ///< requested
   bool is_pinned = false;
 
-  /// Bytes that the host gives: of pinned memory the next power of two.
+  /// Bytes that the host allocates: for pinned memory, the next power of two.
   [[nodiscard]] std::int64_t taken() const;
 
   bool operator==(const HostBuffer&) const = default;
@@ -36,7 +36,7 @@ struct HostOffload {
   int states = 2;  ///< fp32 numbers per parameter that the optimizer keeps: Adam's two moments
 };
 
-/// What offload_optimizer of stage 1 or 2 keeps on the host. `groups` are the parameter groups:
+/// What offload_optimizer keeps on the host in stages 1 and 2. `groups` are the parameter groups:
 /// elements of each parameter in the order of the flat buffer.
 std::vector<HostBuffer> offloaded_optimizer(std::span<const std::vector<std::int64_t>> groups,
                                             const HostOffload& offload);

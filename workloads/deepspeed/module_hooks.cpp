@@ -44,7 +44,7 @@ void ModuleHooks::after(std::span<const Tensor> /*arguments*/, std::span<Tensor>
   }
 }
 
-// A recomputation returns, too, but its results are not what backward runs through.
+// A recomputation returns as well, but backward does not run through its results.
 void ModuleHooks::leave() {
   coordinator_.release(module_);
   const eager::Runtime& runtime = module_.runtime();

@@ -1,14 +1,15 @@
-// What ZeRO-3 hangs around every module: fetch before and release after it, forward and backward.
+// The hooks that ZeRO-3 puts around every module: fetch before and release after it, in forward and
+// backward.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/parameter_offload.py (_register_deepspeed_module).
-// Backward is reached through two identity functions in the graph: one behind the module's results,
-// which fetches, and one before its arguments, which releases when all of them have their
-// gradients. A module whose arguments want none (an embedding) is thus not released before the
+// Backward is reached through two identity functions in the graph: one after the module's results,
+// which fetches, and one before its arguments, which releases once all of them have their
+// gradients. A module whose arguments need none (an embedding) is thus not released before the
 // step.
 //
 // Here only modules that run their forward through Module::call have the identity functions. The
 // others own no parameters, but each fetch is also an occasion to prefetch: in backward theirs
-// follow when the next module before them is reached, in the reverse order of their returns.
+// follow once the next earlier module is reached, in the reverse order of their returns.
 #pragma once
 
 #include "workloads/deepspeed/parameter_coordinator.hpp"
@@ -17,7 +18,7 @@ namespace highwater::deepspeed {
 
 class ModuleHooks : public nn::ForwardHooks {
  public:
-  /// Modules in the order in which they returned in forward and were not reached in backward yet.
+  /// Modules not yet reached in backward, in the order in which they returned in forward.
   using Returned = std::vector<const nn::Module*>;
 
   ModuleHooks(ParameterCoordinator& coordinator, Returned& returned, const nn::Module& module)

@@ -62,7 +62,7 @@ void ParameterCoordinator::compare_over_ranks(std::size_t numbers) {
   runtime_.synchronize();
 }
 
-// A module that comes out of turn makes the recorded order worthless until the next forward.
+// A module out of order invalidates the recorded order until the next forward.
 void ParameterCoordinator::check_trace(const nn::Module& module) {
   const auto step = static_cast<std::size_t>(step_);
   if (mode_ == Mode::complete && (step >= order_.size() || order_[step] != &module)) {
@@ -95,7 +95,7 @@ void ParameterCoordinator::fetch(const nn::Module& module) {
   ++step_;
 }
 
-// __all_gather_params: of those that are not there and not on the way.
+// __all_gather_params: gathers those that are neither available nor being gathered.
 void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters) {
   std::erase_if(parameters, [](const PartitionedParameter* parameter) {
     return parameter->status != ParameterStatus::partitioned;
@@ -128,7 +128,7 @@ std::int64_t ParameterCoordinator::last_fetched_for(const PartitionedParameter& 
   return found == fetched_for_.end() ? -1 : found->second;
 }
 
-// What the module needs itself is no longer to be prefetched.
+// What the module itself needs no longer needs prefetching.
 void ParameterCoordinator::pop_from_queue(const std::vector<PartitionedParameter*>& needed) {
   const auto missing = std::ranges::count_if(needed, [this](const PartitionedParameter* parameter) {
     return last_fetched_for(*parameter) < step_;
@@ -178,7 +178,7 @@ void ParameterCoordinator::release(PartitionedParameter& parameter) {
   }
 }
 
-// __params_to_release, whose answers are kept for all later iterations (functools.lru_cache).
+// __params_to_release, whose results are kept for all later iterations (functools.lru_cache).
 std::set<std::size_t> ParameterCoordinator::to_release(const nn::Module& module) {
   const auto [known, is_new] = known_releases_.try_emplace({&module, step_});
   if (is_new) {

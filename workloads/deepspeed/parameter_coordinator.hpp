@@ -1,4 +1,5 @@
-// ZeRO-3's coordinator: which parameters are gathered when, how far ahead, and when they go again.
+// ZeRO-3's coordinator: which parameters are gathered when, how far ahead, and when they are
+// released.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/partitioned_param_coordinator.py
 // (PartitionedParameterCoordinator). The first forward and backward record the order of modules.

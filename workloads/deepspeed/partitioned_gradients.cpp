@@ -86,7 +86,7 @@ void PartitionedGradients::reduce() {
   elements_ = 0;
 }
 
-/// Elements that are missing from `rank`'s part to the common size.
+/// Elements that `rank`'s part lacks to reach the common size.
 std::int64_t PartitionedGradients::padding(const PartitionedParameter& parameter, int rank) const {
   const std::int64_t chunk = parameter.partition_numel;
   return chunk - std::clamp<std::int64_t>(parameter.numel - rank * chunk, 0, chunk);
@@ -114,8 +114,8 @@ void PartitionedGradients::average_and_scatter() {
   release_gradients(false);
 }
 
-// The parts of all gradients rank by rank, padded; the paddings go when the collective was called,
-// the copy when this rank's part was taken out of it.
+// The parts of all gradients rank by rank, padded; the paddings are freed after the call of the
+// collective, the copy once this rank's part has been taken out of it.
 Tensor PartitionedGradients::reduce_scatter() {
   const PartitionedParameter& first = *in_bucket_.front();
   const DType dtype = first.tensor.dtype();
@@ -159,7 +159,7 @@ void PartitionedGradients::release_gradients(bool is_padded) {
   grad_buffer_.reset();
 }
 
-// The variable lets go of the partition before first, but in later micro-batches cuda_grad_buffer
+// The variable releases the previous partition first, but in later micro-batches cuda_grad_buffer
 // holds it until it is bound again.
 void PartitionedGradients::offload(const PartitionedParameter& parameter, std::int64_t numel) {
   if (micro_step_ == 0) {

@@ -1,11 +1,11 @@
 // ZeRO-3's gradients: whole ones in a bucket until it is full, then scattered, and this rank's
-// partitions kept in a buffer of their own.
+// partitions are kept in their own buffer.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage3.py (__add_grad_to_ipg_bucket, __avg_scatter_grads,
 // partition_grads) and runtime/comm/coalesced_collectives.py (reduce_scatter_coalesced). Both
-// buffers are made once and stay. A bucket is copied once more to be scattered, unless it holds a
-// single gradient that divides evenly. With offload_optimizer the partitions are on the host: each
-// comes to the GPU once more for its norm and goes back as fp32.
+// buffers are allocated once and stay. A bucket is copied once more to be scattered, unless it
+// holds a single gradient that divides evenly. With offload_optimizer the partitions are on the
+// host: each comes to the GPU once more for its norm and goes back as fp32.
 #pragma once
 
 #include <map>
@@ -33,13 +33,13 @@ class PartitionedGradients {
   /// The host waits for all reductions.
   void finish();
 
-  /// Which backward of a step runs: only at the boundary do norms and fp32 copies come about.
+  /// Which backward of a step runs: norms and fp32 copies are made only at the boundary.
   void set_micro_step(int micro_step, bool is_boundary) {
     micro_step_ = micro_step;
     is_boundary_ = is_boundary;
   }
 
-  /// norm_for_param_grads of an offloaded gradient; undefined where this rank has no part.
+  /// norm_for_param_grads of an offloaded gradient; undefined if this rank has no part.
   [[nodiscard]] eager::Tensor norm_of(const PartitionedParameter& parameter) const;
 
   /// reset_cpu_buffers.

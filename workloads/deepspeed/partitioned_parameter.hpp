@@ -3,7 +3,8 @@
 // Source: DeepSpeed 0.16.4, runtime/zero/partition_parameters.py (Init, _partition_param,
 // all_gather_coalesced, AllGatherHandle, AllGatherCoalescedHandle). One parameter alone is gathered
 // into the block that it lives in; several go through one flat block, from which each is copied
-// when the first of them is waited for. The flat block lives until every parameter was fetched.
+// once the first of them is waited for. The flat block lives until every parameter has been
+// fetched.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,7 @@ struct PartitionedParameter {
   /// param.partition() the first time: this rank's part gets a block of its own.
   void split(int ranks);
 
-  /// free_param: the gathered data go when the current stream is through with them.
+  /// free_param: the gathered data are freed once the current stream has finished with them.
   void release();
 };
 

@@ -93,7 +93,7 @@ void Stage1And2::add_group(const std::vector<Tensor>& parameters) {
   groups_.push_back(std::move(group));
 }
 
-// Parameters go to the host one by one, so that the flat buffer finds room; each leaves a tensor of
+// Parameters move to the host one by one to make room for the flat buffer; each leaves a tensor of
 // one fp32 element behind.
 void Stage1And2::flatten(Group& group) {
   std::vector<eager::Dims> sizes;
@@ -113,7 +113,7 @@ void Stage1And2::flatten(Group& group) {
   }
 }
 
-// partition.clone().float(): the clone goes when the fp32 tensor is there.
+// partition.clone().float(): the clone is freed once the fp32 tensor exists.
 void Stage1And2::make_master(Group& group) {
   const std::int64_t size = group.partition->partition_size();
   const eager::NoGrad no_grad(runtime_);
@@ -140,7 +140,7 @@ void Stage1And2::place_parameters() {
   buckets_.set_parameters(std::move(placed));
 }
 
-// initialize_optimizer_states: fp32 gradients for a moment; states come with the first step.
+// initialize_optimizer_states: fp32 gradients for a moment; states are created in the first step.
 void Stage1And2::initialize_states() {
   std::vector<std::vector<Tensor>> masters;
   for (const Group& group : groups_) {
@@ -194,8 +194,8 @@ void Stage1And2::reduce_gradients(bool is_boundary) {
   finish_backward();
 }
 
-// independent_gradient_partition_epilogue. Gradients of earlier micro-batches take the new ones in;
-// the new ones live until this returns.
+// independent_gradient_partition_epilogue. The new gradients are added to those of earlier
+// micro-batches and live until this returns.
 void Stage1And2::finish_backward() {
   buckets_.reduce();
   if (overlaps_) {

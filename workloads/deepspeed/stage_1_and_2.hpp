@@ -2,8 +2,8 @@
 // states of this rank's part of it.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (DeepSpeedZeroOptimizer). Stage 2 reduces
-// gradients while backward runs and keeps those of its partition only; stage 1 does the same at the
-// end of the last backward of a step, from gradients that are all there.
+// gradients while backward runs and keeps only those of its partition; stage 1 does the same at the
+// end of the last backward of a step, when all gradients are available.
 #pragma once
 
 #include <memory>

@@ -57,7 +57,7 @@ Stage3::~Stage3() {
   }
 }
 
-// Init(module): parameter by parameter, broadcast once more and cut.
+// Init(module): parameter by parameter, broadcast once more and partitioned.
 void Stage3::split_parameters() {
   for (const nn::NamedTensor& named : nn::named_parameters(model_)) {
     auto& parameter = *parameters_.emplace_back(std::make_unique<PartitionedParameter>());
@@ -109,7 +109,7 @@ Stage3::Parameters Stage3::parameters_of(const nn::Module& module) const {
   return by_module_.at(&module);
 }
 
-// _create_fp16_sub_groups: a sub-group is full when it has come to sub_group_size.
+// _create_fp16_sub_groups: a sub-group is full once it reaches sub_group_size.
 void Stage3::make_sub_groups(const std::vector<std::vector<Tensor>>& groups) {
   for (const auto& group : groups) {
     bool is_full = true;
@@ -125,7 +125,7 @@ void Stage3::make_sub_groups(const std::vector<std::vector<Tensor>>& groups) {
   }
 }
 
-// All partitions go to the host and come back in one block.
+// All partitions move to the host and return in one block.
 void Stage3::defragment() {
   std::int64_t elements = 0;
   for (const SubGroup& sub_group : sub_groups_) {
@@ -161,7 +161,7 @@ void Stage3::make_masters() {
   }
 }
 
-// One fp32 gradient of the largest sub-group for a moment; states come with the first step.
+// One fp32 gradient of the largest sub-group for a moment; states are created in the first step.
 void Stage3::initialize_states() {
   const auto largest = std::ranges::max_element(sub_groups_, {}, &SubGroup::numel);
   if (offloads_) {
@@ -182,7 +182,7 @@ void Stage3::initialize_states() {
   optimizer_.emplace(runtime_, choice, masters);
 }
 
-// Gradients on the host are made once and stay.
+// Gradients on the host are allocated once and stay.
 void Stage3::offload_states() {
   for (const SubGroup& sub_group : sub_groups_) {
     Tensor gradient = optim::make_like("zeros", sub_group.master);
@@ -261,7 +261,7 @@ void Stage3::check_overflow() {
   runtime_.synchronize();
 }
 
-// The host looks at its gradients itself; ranks agree by way of the GPU.
+// The host checks its gradients itself; ranks agree via the GPU.
 void Stage3::check_overflow_of_host() {
   Tensor overflow_gpu;
   {

@@ -22,7 +22,7 @@ namespace highwater::deepspeed {
 
 class Stage3 : public ZeroOptimizer {
  public:
-  /// `made` are those that deepspeed.zero.Init() has partitioned already, or none.
+  /// `made` are those that deepspeed.zero.Init() has already partitioned, or none.
   Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
          const std::vector<std::vector<eager::Tensor>>& groups, PartitionedParameters made);
   ~Stage3() override;

@@ -8,7 +8,7 @@
 
 namespace highwater::deepspeed {
 
-/// tensor.data = other: the same tensor object looks at other's storage from now on.
+/// tensor.data = other: from now on the same tensor object refers to other's storage.
 inline void set_data(const eager::Tensor& tensor, const eager::Tensor& other) {
   tensor->sizes = other.sizes();
   tensor->strides = other.strides();
@@ -27,7 +27,7 @@ inline eager::Tensor narrow_as(const eager::Tensor& flat, std::int64_t start,
   return view;
 }
 
-/// _flatten_dense_tensors: one tensor stays what it is, several are copied one behind the other.
+/// _flatten_dense_tensors: a single tensor stays as it is, several are copied one after the other.
 template <class Tensors>
 eager::Tensor flatten_dense(const Tensors& tensors) {
   std::vector<eager::Tensor> flat;

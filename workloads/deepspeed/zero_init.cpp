@@ -38,7 +38,7 @@ class ZeroInit {
     }
   }
 
-  // A tied parameter was one of its own until the model was whole.
+  // A tied parameter was separate until the model was complete.
   std::unique_ptr<PartitionedParameter> made(const Tensor& tensor) {
     auto parameter = std::make_unique<PartitionedParameter>();
     const bool is_tied = !seen_.insert(tensor.get()).second;

@@ -1,8 +1,8 @@
 // deepspeed.zero.Init(): every module's parameters are partitioned as soon as the module is made.
 //
 // Source: DeepSpeed 0.16.4, runtime/zero/partition_parameters.py (Init._post_init_method,
-// _zero_init_param). At no time is more than one module whole. A model comes here with its
-// parameters on the host and is gone through in the order in which its modules are made, so buffers
+// _zero_init_param). At no time is more than one module whole. A model arrives here with its
+// parameters on the host and is processed in the order in which its modules are created, so buffers
 // with their temporaries come before all parameters instead of between them.
 #pragma once
 

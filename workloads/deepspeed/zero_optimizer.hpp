@@ -1,4 +1,4 @@
-// What DeepSpeed's engine asks of a ZeRO optimizer of any stage.
+// What DeepSpeed's engine needs from a ZeRO optimizer of any stage.
 #pragma once
 
 #include "workloads/eager/tensor.hpp"
@@ -21,7 +21,7 @@ class ZeroOptimizer {
   /// allreduce_gradients: what the engine does after backward.
   virtual void reduce_gradients(bool is_boundary) = 0;
 
-  /// Norm, update, gathering; the gradients are gone afterwards.
+  /// Norm, update, gathering; the gradients are freed afterwards.
   virtual void step() = 0;
 
   /// _global_grad_norm: of the last step, a scalar.

@@ -20,9 +20,9 @@ inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max(
 /// `limits[i]` bytes or more, so it may exceed them by one tensor; the first bucket of a dtype has
 /// the first limit and so on, later ones the last.
 ///
-/// `order` names the tensors (tensors[i] is number order[i]) and is kept; if it is empty, their
-/// positions are the names, and buckets are sorted by the smallest.
-/// Source: c10d::compute_bucket_assignment_by_size (torch/csrc/distributed/c10d/reducer.cpp).
+/// `order` numbers the tensors (tensors[i] is number order[i]) and is kept; if it is empty, their
+/// positions are the numbers, and buckets are sorted by the smallest. Source:
+/// c10d::compute_bucket_assignment_by_size (torch/csrc/distributed/c10d/reducer.cpp).
 BucketAssignment assign_buckets(std::span<const eager::Tensor> tensors,
                                 std::span<const std::int64_t> limits,
                                 std::span<const std::size_t> order = {});

@@ -7,7 +7,7 @@ namespace {
 
 using namespace literals;
 
-/// Ranks that a machine has; NCCL connects pairs in other machines through proxies on the host.
+/// Ranks per machine; NCCL connects pairs on different machines through proxies on the host.
 constexpr int kRanksOfMachine = 8;
 
 constexpr Bytes kOfEachPeer{(4'340'000'000 - 1'060'000'000) / (kRanksOfMachine - 1)};

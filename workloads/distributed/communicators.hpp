@@ -1,8 +1,8 @@
 // The NCCL communicators of a rank and the GPU memory they take outside the caching allocator.
 //
-// Every process group that runs a collective has a communicator of its own, whose channels have
-// buffers that NCCL allocates itself. What they take depends on the topology and on NCCL's version;
-// here it is what was measured on NVLink: 544 MiB for 2 ranks and 688 MiB for more on 4 A100s
+// Every process group that runs a collective has its own communicator, whose channels have buffers
+// that NCCL allocates itself. Their size depends on the topology and on NCCL's version; the figures
+// here were measured on NVLink: 544 MiB for 2 ranks and 688 MiB for more on 4 A100s
 // (github.com/NVIDIA/nccl/issues/964), and for all-to-all, which connects every pair, 4.34 - 1.06
 // GB more with 8 H100s (github.com/NVIDIA/nccl/issues/1685), 0.47 GB for each peer of the same
 // machine.
@@ -22,8 +22,8 @@ struct Communicator {
   Bytes memory;
 };
 
-/// Those of the rank that `parallel` names, one per axis with more than one rank. PyTorch's fake
-/// backend has none.
+/// The communicators of the rank that `parallel` names, one per axis with more than one rank.
+/// PyTorch's fake backend has none.
 std::vector<Communicator> communicators(const Parallelism& parallel);
 
 }  // namespace highwater::dist

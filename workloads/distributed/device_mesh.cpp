@@ -89,7 +89,7 @@ Tensor DeviceMesh::scatter(const Tensor& whole, std::int64_t dim) {
   return output;
 }
 
-// Replicate._replicate_tensor. dist.broadcast is synchronous, too.
+// Replicate._replicate_tensor. dist.broadcast is synchronous as well.
 Tensor DeviceMesh::broadcast(const Tensor& whole) {
   return eager::contiguous(whole);
 }

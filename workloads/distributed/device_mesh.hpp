@@ -1,5 +1,5 @@
-// One dimension of a DeviceMesh as DTensors use it: how tensors are cut over its ranks and which
-// collectives bring them from one layout to another.
+// One dimension of a DeviceMesh as DTensors use it: how tensors are split over its ranks and which
+// collectives convert them from one layout to another.
 //
 // Mirrors torch/distributed/tensor/placement_types.py and _functional_collectives.py of
 // PyTorch 2.6. Functional collectives are asynchronous; the main stream waits where the result is
@@ -40,7 +40,7 @@ class DeviceMesh {
   /// Partial to Shard(dim).
   eager::Tensor reduce_scatter(const eager::Tensor& tensor, std::int64_t dim);
 
-  /// The next sum's result is one that is waited for when it is used (async_op=True,
+  /// The result of the next sum is waited for only when it is used (async_op=True,
   /// AsyncCollectiveTensor): the current stream waits no later than before the next collective.
   void wait_at_use() { waits_at_use_ = true; }
 

@@ -62,7 +62,7 @@ void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& par
   }
 }
 
-// Nobody waits yet: both blocks are recorded on NCCL's stream.
+// Nothing waits yet, so both blocks are recorded on NCCL's stream.
 Work ProcessGroup::async(const char* name, const Tensor& part, const Tensor& whole) {
   const std::array operands{part, whole};
   const eager::RecordedScope record(runtime_, name, operands);

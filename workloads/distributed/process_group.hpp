@@ -1,9 +1,9 @@
 // A group of ranks, seen from one of them: what its collectives do to this rank's memory.
 //
-// NCCL's collectives run on a stream of their own, one per communicator, and allocate nothing for
-// the data. Until PyTorch 2.8 every tensor that takes part is recorded on that stream
+// NCCL's collectives run on their own stream, one per communicator, and allocate nothing for the
+// data. Until PyTorch 2.8 every participating tensor is recorded on that stream
 // (ProcessGroupNCCL.cpp: collective, avoidRecordStreams_ false), so it returns to the cache only
-// when the stream is found to be through.
+// when the stream is found to have finished.
 //
 // PyTorch's fake process group (testing/_internal/distributed/fake_pg.py) does nothing at all.
 #pragma once
@@ -22,7 +22,7 @@ class ProcessGroup;
 /// An asynchronous collective (c10d::Work).
 class Work {
  public:
-  /// Work that is done already.
+  /// Work that is already complete.
   Work() = default;
 
   Work(ProcessGroup& group, eager::Moment end) : group_(&group), end_(end) {}

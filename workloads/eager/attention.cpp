@@ -57,8 +57,10 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
   const auto backend = select_sdpa_backend(runtime.gpu, call);
   const bool wants_mask_gradient = in.mask.defined() && in.mask.requires_grad();
   if (!backend || (backend == SdpaBackend::cudnn && wants_mask_gradient)) {
-    throw InputError("plan", "attention", "the attention kernel asked for cannot run here",
-                     "use --attention sdpa, or another dtype, mask or GPU");
+    throw InputError("plan", "attention",
+                     "the requested attention kernel does not support this "
+                     "dtype, mask or GPU",
+                     "use --attention sdpa, or change one of them");
   }
   return *backend;
 }
@@ -84,7 +86,7 @@ Tensor run(SdpaBackend backend, Operands& in, const SdpaOptions& options) {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& mask, const SdpaOptions& options) {
   const AutocastOp cast(query.runtime());
-  // The casts are arguments of one call, which are evaluated from the last to the first.
+  // The casts are arguments of one call, so they are evaluated from the last to the first.
   const Tensor cast_mask = cast.to_lower(mask);
   const Tensor cast_value = cast.to_lower(value);
   const Tensor cast_key = cast.to_lower(key);

@@ -1,4 +1,4 @@
-// cuDNN's fused attention, which 2.6 takes only if it is forced (native/cudnn/MHA.cpp).
+// cuDNN's fused attention, which 2.6 uses only if forced (native/cudnn/MHA.cpp).
 #include <utility>
 
 #include "workloads/eager/attention_kernels.hpp"
@@ -17,7 +17,7 @@ Tensor output_like(const Operands& in) {
                        in.query.dtype());
 }
 
-// Dimensions of size 1 do not count.
+// Dimensions of size 1 are ignored.
 bool same_strides(const Tensor& a, const Tensor& b) {
   for (std::size_t i = 0; i < a.dim(); ++i) {
     if (a.sizes()[i] > 1 && a.strides()[i] != b.strides()[i]) {

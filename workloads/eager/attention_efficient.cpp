@@ -1,5 +1,5 @@
-// Memory-efficient attention: the mask is brought to an aligned layout first; row sums of
-// grad * output are made of elementary operators where the kernel does not make them
+// Memory-efficient attention: the mask is brought to an aligned layout first; row sums of grad *
+// output are computed by elementary operators where the kernel does not compute them
 // (native/transformers/attention.cpp, cuda/attention.cu, cuda/attention_backward.cu of 2.6).
 #include <algorithm>
 

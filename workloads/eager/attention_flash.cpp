@@ -1,6 +1,6 @@
-// Flash attention: results keep the layouts of the operands; head dimensions that are no multiple
-// of 8 are padded by operators that autograd records (native/transformers/attention.cpp,
-// cuda/flash_attn/flash_api.cpp of PyTorch 2.6; what 2.14 and 2.15 do otherwise was seen in
+// Flash attention: results keep the layouts of the operands; head dimensions that are not a
+// multiple of 8 are padded by operators that autograd records (native/transformers/attention.cpp,
+// cuda/flash_attn/flash_api.cpp of PyTorch 2.6; the differences in 2.14 and 2.15 were seen in
 // recordings).
 #include "workloads/eager/attention_kernels.hpp"
 #include "workloads/eager/output_cache.hpp"
@@ -44,7 +44,8 @@ TensorList flash_backward_kernel(Node& node, TensorList& grads) {
 
 // mha_fwd of 2.14: the generator's state (two uint64) and an unused scalar lie on the device, with
 // dropout in a second tensor that takes the first one's place. 2.6 has them on the host. Which
-// release between brought it was not seen: those before 2.14 are taken to be as 2.6.
+// release in between introduced it was not observed: those before 2.14 are assumed to behave like
+// 2.6.
 TensorList generator_state(Runtime& runtime, double dropout) {
   constexpr std::int64_t kWord = 8;
   if (runtime.torch < Release{2, 14}) {

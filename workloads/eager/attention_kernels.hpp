@@ -1,4 +1,4 @@
-// What scaled_dot_product_attention hands to the kernel it chose: one function for each backend.
+// The kernels that scaled_dot_product_attention chooses from: one function for each backend.
 //
 // Internal to eager/attention*.cpp. All operands are [b, heads, s, d]; the fused kernels work on
 // their [b, s, heads, d] views (ATen/native/transformers of PyTorch 2.6).
@@ -19,7 +19,8 @@ struct Operands {
 /// The shapes of one call; the key may have fewer heads.
 AttentionShape shape_of(const Operands& in);
 
-/// Whether the fused kernels are to return what backward needs: gradients of q, k or v are wanted.
+/// Whether the fused kernels must return what backward needs, because gradients of q, k or v are
+/// required.
 bool wants_logsumexp(const Operands& in);
 
 /// A [b, s, h, d] tensor as [b, h, s, d] or the other way round. Made below autograd, so the

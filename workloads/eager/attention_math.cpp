@@ -1,7 +1,7 @@
 // Attention composed of elementary operators, in fp32 (_scaled_dot_product_attention_math of 2.6).
 //
-// Its gradient is that of the operators. Locals are declared so that they go in the order in which
-// the C++ original drops its own: the last declared first, the returned pair at the very end.
+// Its gradient is that of the operators. Locals are declared so that they are destroyed in the same
+// order as in the C++ original: the last declared first, the returned pair at the very end.
 #include "workloads/eager/attention_kernels.hpp"
 #include "workloads/eager/runtime.hpp"
 

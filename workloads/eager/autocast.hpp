@@ -1,7 +1,7 @@
 // torch.autocast: which operands are cast to what (ATen/autocast_mode.{h,cpp} of PyTorch 2.6).
 //
-// Weights (fp32 leaves that require a gradient and are no views) are cast once and cached until the
-// outermost context ends; everything else is cast at every use.
+// Weights (fp32 leaves that require a gradient and are not views) are cast once and cached until
+// the outermost context ends; everything else is cast at every use.
 #pragma once
 
 #include "workloads/eager/tensor.hpp"

@@ -19,7 +19,7 @@ Tensor converted(const Tensor& self, DType dtype) {
                        dense ? self.strides() : dense_strides(self.sizes(), self.strides()), dtype);
 }
 
-// Copy.cu: a copy between blocks of the same layout is one of memory, no kernel.
+// Copy.cu: a copy between blocks of the same layout is a plain memory copy, not a kernel.
 int copy_kernels(bool is_same_layout) {
   return is_same_layout ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // Sizes and strides of tensors, and the rules by which PyTorch derives one from the other.
 //
 // Whether a reshape is a view or a copy, and whether a matmul copies its operands, depends on
-// strides; a generator that ignores them gets attention wrong.
+// strides; a generator that ignores strides gets attention wrong.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ Dims contiguous_strides(const Dims& sizes);
 /// Tensor.is_contiguous(): row-major, dimensions of size 1 do not count.
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 
-/// Each element has a place of its own and the places leave no gap, in whatever order.
+/// Every element has its own place and the places leave no gaps, in any order.
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides);
 
 /// Strides of the same order without gaps (at::infer_dense_strides).

@@ -1,8 +1,8 @@
-// What a parameter that is a DTensor knows beside its local shard: the whole shape, how it is laid
-// out over the ranks and how its gradient is.
+// What a DTensor parameter holds besides its local shard: the whole shape, and the layouts of the
+// parameter and of its gradient over the ranks.
 //
-// Operators on DTensors work on the local tensors, which is all that a Tensor here ever is. The two
-// layouts matter where an operator meets both (optimizers): the gradient is brought to the
+// Operators on DTensors work on the local tensors, which is all that a Tensor represents here. The
+// two layouts matter where an operator meets both (optimizers): the gradient is brought to the
 // parameter's layout for that operator alone (torch/distributed/tensor/_dispatch.py of PyTorch 2.6:
 // redistribute_local_args).
 #pragma once
@@ -25,7 +25,7 @@ struct DTensorSpec {
   std::function<Tensor(const Tensor&)> redistribute;
   /// A copy of the parameter in its gradient's layout.
   std::function<Tensor(const Tensor&)> like_gradient;
-  /// The sum over the mesh of a value that each rank has a part of.
+  /// The sum over the mesh of a value of which each rank has a part.
   std::function<Tensor(const Tensor&)> all_reduce;
 
   [[nodiscard]] bool gradient_moves() const { return placement != grad_placement; }

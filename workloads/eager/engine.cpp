@@ -1,8 +1,8 @@
 // The autograd engine (torch/csrc/autograd/engine.cpp, input_buffer.cpp of PyTorch 2.6).
 //
 // One ready queue ordered by sequence number, gradients of one input summed as they arrive: in
-// place if the first is held by nobody else, else into a third buffer. A node runs on the stream on
-// which its forward ran; gradients that come from another stream are recorded on it.
+// place if nothing else holds the first, otherwise into a third buffer. A node runs on the stream
+// on which its forward ran; gradients that come from another stream are recorded on it.
 #include <algorithm>
 #include <array>
 #include <queue>
@@ -30,7 +30,8 @@ struct RunsLater {
   }
 };
 
-// input_buffer.cpp: can_accumulate_inplace. It wants no tensor subclass, so DTensors never do.
+// input_buffer.cpp: can_accumulate_inplace. It rejects tensor subclasses, so DTensors never
+// qualify.
 bool can_accumulate_in_place(const Tensor& sum) {
   return is_non_overlapping_and_dense(sum.sizes(), sum.strides()) && sum.use_count() == 1 &&
          sum->storage->use_count() == 1;
@@ -48,8 +49,9 @@ void accumulate(Tensor& sum, Tensor& grad, bool is_dtensor) {
   }
 }
 
-// Generated backward functions hand out wanted gradients only; the others die inside them. Those of
-// a torch.autograd.Function written in Python, which has a ctx, live until all have been delivered.
+// Generated backward functions return only requested gradients; the others are freed inside them.
+// Those of a torch.autograd.Function written in Python, which has a ctx, live until all have been
+// delivered.
 void drop_unwanted(const Node& node, TensorList& outputs) {
   if (node.context != nullptr) {
     return;
@@ -97,7 +99,8 @@ class GraphTask {
       deliver({roots[i]->grad_fn, roots[i]->output_nr}, grad);
     }
     while (!ready_.empty()) {
-      Task task = std::move(const_cast<Task&>(ready_.top()));  // a queue has no other way to move
+      Task task = std::move(const_cast<Task&>(
+          ready_.top()));  // a priority queue offers no other way to move an element out
       ready_.pop();
       evaluate(task);
     }

@@ -6,10 +6,10 @@
 
 namespace highwater::eager {
 
-/// Of self + other, whose types were `self` and `other`.
+/// The gradients of self + other, whose types were `self` and `other`.
 BackwardFunction add_backward(DType self, DType other);
 
-/// Of self / other; the node saved other, and self if other wants a gradient.
+/// The gradients of self / other; the node saved other, and self if other requires a gradient.
 BackwardFunction div_backward(DType self, DType other);
 
 }  // namespace highwater::eager

@@ -165,7 +165,7 @@ void GraphRecorder::on_allocate(AllocationId block) {
   emit(source);
 }
 
-// What dies before its operator ends was the operator's own scratch memory.
+// A block freed before its operator ends was the operator's own scratch memory.
 void GraphRecorder::on_free(AllocationId block) {
   for (auto& frame : frames_) {
     const auto found = std::ranges::find(frame.outputs, block);
@@ -175,7 +175,7 @@ void GraphRecorder::on_free(AllocationId block) {
   }
 }
 
-// Operators behind the barrier may read what the operator under way has made so far, so that much
+// Operators after the barrier may read what the current operator has created so far, so that part
 // of it must precede them in the log.
 void GraphRecorder::enter() {
   if (is_inside_operator() && !frames_.back().outputs.empty()) {

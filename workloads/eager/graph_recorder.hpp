@@ -1,8 +1,8 @@
-// Records the operators of a symbolic run as they happen: PyTorch is define-by-run, so the graph
-// is known only when the program has run. Off unless Runtime::recorder is set.
+// Records the operators of a symbolic run as they happen: PyTorch is define-by-run, so the graph is
+// known only after the program has run. Off unless Runtime::recorder is set.
 //
-// Operators nest (composites, kernels built of others). What runs inside an operator without a node
-// of its own counts as part of it; a checkpoint's segment, run inside its operator, does not
+// Operators nest (composites, kernels built of others). Whatever runs inside an operator without
+// its own node counts as part of it; a checkpoint's segment, run inside its operator, does not
 // (GraphBarrier). An operator enters the log when it ends, so the log is a valid schedule.
 #pragma once
 
@@ -22,7 +22,7 @@ class GraphRecorder {
   explicit GraphRecorder(Runtime& runtime) : runtime_(&runtime) {}
 
   /// An operator begins that reads `inputs`; `node` is its autograd node, if it has one.
-  /// Returns false if it is part of the operator that is under way: then it has no end.
+  /// Returns false if it is part of the current operator; then it must not be ended.
   bool begin(const char* name, std::span<const Tensor> inputs, const Node* node);
 
   /// An autograd node begins to compute gradients from `grads`.
@@ -30,7 +30,7 @@ class GraphRecorder {
 
   void end();
 
-  /// The operator under way reads `tensor`, or hands it out as a result.
+  /// The current operator reads `tensor`, or returns it as a result.
   void use(const Tensor& tensor);
 
   /// `node` keeps `tensor`.
@@ -43,7 +43,7 @@ class GraphRecorder {
   void on_allocate(AllocationId block);
   void on_free(AllocationId block);
 
-  /// What runs until leave() is no part of the operator under way.
+  /// Whatever runs until leave() is not part of the current operator.
   void enter();
   void leave();
 
@@ -96,7 +96,7 @@ class RecordedScope {
   GraphRecorder* recorder_ = nullptr;
 };
 
-/// What runs in this scope are operators of their own, whatever calls them.
+/// Operators in this scope are recorded separately, whatever calls them.
 class GraphBarrier {
  public:
   explicit GraphBarrier(Runtime& runtime);

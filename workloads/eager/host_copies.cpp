@@ -20,7 +20,7 @@ Tensor pinned(Runtime& runtime, const Dims& sizes, const Dims& strides, DType dt
   return Tensor(std::move(impl));
 }
 
-// Copy.cu: copies of memory need equal layouts; kernels cannot reach across.
+// Copy.cu: memory copies need equal layouts, and kernels cannot access both sides.
 void make_contiguous_for_copy(const Tensor& self, const Dims& target_strides) {
   if (self.strides() != target_strides && !self.is_contiguous()) {
     const OpScope op(self.runtime(), "copy_");

@@ -2,7 +2,7 @@
 // ATen/native/cuda/Copy.cu: copy_requires_temporaries, copy_kernel_cuda of PyTorch 2.6).
 //
 // A copy to the host needs a contiguous source if both sides' layouts differ: a temporary block on
-// the GPU. A copy that does not block goes to pinned memory, which _to_copy asks for by itself.
+// the GPU. A non-blocking copy goes to pinned memory, which _to_copy requests itself.
 #pragma once
 
 #include "workloads/eager/tensor.hpp"

@@ -1,12 +1,11 @@
-// Host memory that offloading keeps on one rank: which buffers, pinned or pageable, and how much
-// the host really gives for them.
+// Host memory that offloading uses on one rank: which buffers, pinned or pageable, and how much the
+// host actually allocates for them.
 //
 // Pinned memory comes from PyTorch's CachingHostAllocator (ATen/core/CachingHostAllocator.h,
 // PyTorch 2.6: allocate(), free()): each request is rounded up to a power of two
-// (c10::llvm::PowerOf2Ceil), a freed block goes to a list of its size and serves requests that
-// round to the same size only; nothing goes back to the system. Blocks are taken to be free at
-// once: events of copies that still read them are not modelled. Pageable memory is counted as asked
-// for.
+// (c10::llvm::PowerOf2Ceil), a freed block goes to a list of its size and serves only requests that
+// round to the same size; nothing is returned to the system. Blocks count as free at once: events
+// of copies that still read them are not modelled. Pageable memory is counted as requested.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +29,14 @@ struct HostBuffers {
   bool operator==(const HostBuffers&) const = default;
 };
 
-/// Host memory at the moment of a run when most of it is taken.
+/// Host memory at the moment of a run when its use peaks.
 struct HostAccount {
   std::vector<HostBuffers> buffers;  ///< in the order in which each kind first came up
-  std::int64_t cached = 0;           ///< bytes of pinned blocks that nobody uses
+  std::int64_t cached = 0;           ///< bytes of unused pinned blocks
 
   [[nodiscard]] std::int64_t requested() const;
 
-  /// Of pinned blocks, those without a user too: what cannot be paged out.
+  /// Bytes of all pinned blocks, unused ones included: memory that cannot be paged out.
   [[nodiscard]] std::int64_t pinned() const;
 
   [[nodiscard]] std::int64_t pageable() const;
@@ -57,13 +56,13 @@ class HostMemory {
 
   void free(HostBlock block);
 
-  /// Says what a live block is for.
+  /// Changes what a live block is for.
   void label(HostBlock block, std::string_view what);
 
-  /// The moment when most was taken; of several, the one when most was in use.
+  /// The moment when most was taken; among several, the one when most was in use.
   [[nodiscard]] HostAccount account() const;
 
-  /// Sizes of the pinned blocks that the driver was asked for, in order.
+  /// Sizes of the pinned blocks requested from the driver, in order.
   [[nodiscard]] const std::vector<std::int64_t>& pinned_blocks() const { return pinned_blocks_; }
 
  private:

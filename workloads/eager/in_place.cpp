@@ -1,5 +1,5 @@
 // Operators that write into their first operand: no result block, but nodes and saved tensors like
-// their ordinary forms. An operand whose old value backward needs is cloned first
+// their ordinary forms. An operand whose old value is needed by backward is cloned first
 // (tools/autograd/gen_variable_type.py of PyTorch 2.6: original_self).
 #include "workloads/eager/formulas.hpp"
 #include "workloads/eager/ops.hpp"

@@ -1,8 +1,7 @@
 // Advanced indexing, gathering, sorting and selecting (ATen/native/TensorAdvancedIndexing.cpp,
 // cuda/Indexing.cu, Sorting.cpp, cuda/Nonzero.cu; gradients in derivatives.yaml of PyTorch 2.6).
 //
-// Nobody knows what a kernel selects, so the number of elements that nonzero() finds is a
-// parameter.
+// What a kernel selects is unknown, so the number of elements that nonzero() finds is a parameter.
 #include <algorithm>
 #include <utility>
 
@@ -173,7 +172,7 @@ Tensor index_add_(const Tensor& self, std::int64_t dim, const Tensor& indices,
   return self;
 }
 
-// The gradient asks only for the shape of `self`, but the node keeps all of it.
+// The gradient needs only the shape of `self`, but the node keeps all of it.
 Tensor gather(const Tensor& self, std::int64_t /*dim*/, const Tensor& indices) {
   const auto node = begin_node(self.runtime(), "GatherBackward0", {self});
   if (node) {
@@ -237,7 +236,7 @@ Tensor one_hot(const Tensor& self, std::int64_t classes) {
   return empty(self.runtime(), sizes, DType::int64);
 }
 
-// The result comes when its size is known: between the storage of the count and that of the
+// The result is allocated once its size is known: between the storage of the count and that of the
 // selection.
 Tensor nonzero(const Tensor& self, std::int64_t found) {
   Runtime& runtime = self.runtime();

@@ -1,4 +1,4 @@
-// Matrix products: aten's decompositions, cuBLAS's demands on layouts, and workspaces
+// Matrix products: aten's decompositions, cuBLAS's layout requirements, and workspaces
 // (ATen/native/LinearAlgebra.cpp, Linear.cpp, cuda/Blas.cpp; gradients in FunctionsManual.cpp).
 #include <algorithm>
 
@@ -27,8 +27,8 @@ namespace {
   return {};
 }
 
-// The same of a product in cuBLASLt. Its handle is cuBLAS's, which comes with a workspace where
-// that is kept.
+// The same for a product in cuBLASLt. Its handle is cuBLAS's, which has a workspace in releases
+// that keep it.
 [[nodiscard]] Ref<Storage> use_cublaslt(Runtime& runtime) {
   Ref<Storage> scratch = runtime.allocate(cublaslt_workspace(runtime.torch).bytes);
   if (cublas_workspace(runtime.gpu, runtime.torch).life == WorkspaceLife::persistent) {
@@ -37,7 +37,7 @@ namespace {
   return scratch;
 }
 
-// Blas.cpp: prepare_matrix_for_cublas; what is neither row- nor column-major is copied.
+// Blas.cpp: prepare_matrix_for_cublas; an operand that is neither row- nor column-major is copied.
 bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
                     std::int64_t column_stride) {
   const auto one = std::int64_t{1};
@@ -81,7 +81,7 @@ Tensor product(const char* op, const Tensor& self, const Tensor& other, const Di
   return result;
 }
 
-// A bias that is whole on each rank is divided up to be added to parts of a sum.
+// A bias that is whole on each rank is divided before it is added to partial sums.
 Tensor divided(const Tensor& bias) {
   return pointwise("div", {bias}, bias.dtype());
 }

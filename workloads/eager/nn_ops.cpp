@@ -108,7 +108,7 @@ BackwardFunction log_softmax_backward_to(DType input) {
   };
 }
 
-// Autocast asks for fp32 unless the caller names a type, as cross_entropy does.
+// Autocast requires fp32 unless the caller names a type, as cross_entropy does.
 DType softmax_input_type(const Tensor& self, std::optional<DType> dtype) {
   const bool widens = dtype ? *dtype == DType::fp32 : self.runtime().autocast.enabled;
   if (self.dtype() == DType::fp16 && widens) {
@@ -173,7 +173,7 @@ Tensor log_softmax(const Tensor& self, std::int64_t /*dim*/, std::optional<DType
                       log_softmax_backward_to(softmax_input_type(self, dtype)), self, dtype);
 }
 
-// A row that is masked everywhere becomes zeros: the rows are looked for, then filled in place.
+// A fully masked row becomes zeros: such rows are searched for, then filled in place.
 Tensor safe_softmax(const Tensor& self, std::int64_t dim) {
   Runtime& runtime = self.runtime();
   const auto node = begin_node(runtime, "SafeSoftmaxBackward0", {self});

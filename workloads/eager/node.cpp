@@ -13,14 +13,14 @@ namespace highwater::eager {
 
 namespace {
 
-// AccumulateGrad keeps a gradient as it is if nobody else holds it and its layout is the
+// AccumulateGrad keeps a gradient as it is if nothing else holds it and its layout is the
 // parameter's (accumulate_grad.h; obeys_layout_contract in grad_layout_contract.h).
 bool obeys_layout_contract(const Tensor& grad, const TensorImpl& variable) {
   if (!is_non_overlapping_and_dense(variable.sizes, variable.strides)) {
     return grad.is_contiguous();
   }
   for (std::size_t i = 0; i < variable.sizes.size(); ++i) {
-    // A dimension of size 1 with stride 0 is taken for an expanded view.
+    // A dimension of size 1 with stride 0 is treated as an expanded view.
     const bool is_single = grad.sizes()[i] == 1;
     if (is_single ? grad.strides()[i] == 0 : grad.strides()[i] != variable.strides[i]) {
       return false;

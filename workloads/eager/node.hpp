@@ -83,7 +83,7 @@ class Node : public RefCounted {
 
   [[nodiscard]] Tensor unpack(std::size_t index) const;
 
-  /// Whether somebody wants the gradient of input `index`.
+  /// Whether the gradient of input `index` is needed.
   [[nodiscard]] bool needs(std::size_t index) const {
     return static_cast<bool>(next_edges[index].node);
   }
@@ -104,9 +104,10 @@ class Node : public RefCounted {
   boost::container::small_vector<InputMetadata, 1> input_metadata;
   boost::container::small_vector<SavedTensor, 3> saved;
   BackwardFunction backward;
-  std::shared_ptr<const void> context;  ///< what a Python Function's ctx holds until the node dies
-  TensorImpl* variable = nullptr;       ///< of AccumulateGrad
-  Tensor variable_owner;                ///< keeps it alive
+  std::shared_ptr<const void>
+      context;                     ///< what a Python Function's ctx holds until the node is deleted
+  TensorImpl* variable = nullptr;  ///< of AccumulateGrad
+  Tensor variable_owner;           ///< keeps it alive
   std::function<void(Tensor&)> post_hook;        ///< of AccumulateGrad: optimizer in backward, DDP
   std::vector<std::function<void()>> pre_hooks;  ///< Tensor.register_hook of its results
 
@@ -114,7 +115,7 @@ class Node : public RefCounted {
   void keep(const Tensor& tensor, bool is_output);
 };
 
-/// The node of an operator under way; its life is the operator's, for the compute graph.
+/// The node of the current operator; it lives as long as the operator, for the compute graph.
 class OpenNode : public Ref<Node> {
  public:
   /// `recorder` is told when the operator ends; it may be null.
@@ -136,8 +137,8 @@ class OpenNode : public Ref<Node> {
   GraphRecorder* recorder_;
 };
 
-/// A new node for an operator with these inputs, or null if no gradient will be asked for. Keep it
-/// in the operator's outermost scope.
+/// A new node for an operator with these inputs, or null if no gradient is needed. Keep it in the
+/// operator's outermost scope.
 OpenNode begin_node(Runtime& runtime, const char* name, std::initializer_list<Tensor> inputs);
 OpenNode begin_node(Runtime& runtime, const char* name, std::span<const Tensor> inputs);
 

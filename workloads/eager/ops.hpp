@@ -23,9 +23,9 @@ Tensor empty_on(Runtime& runtime, Place place, const Dims& sizes, DType dtype);
 Tensor empty_strided(Runtime& runtime, const Dims& sizes, const Dims& strides, DType dtype);
 Tensor empty_like(const Tensor& self);
 Tensor empty_like(const Tensor& self, DType dtype);
-/// torch.arange on the GPU: int64 unless `dtype` says otherwise.
+/// torch.arange on the GPU: int64 unless `dtype` is given.
 Tensor arange(Runtime& runtime, std::int64_t count, DType dtype = DType::int64);
-/// A tensor of the same storage that autograd and view tracking know nothing of (tensor_data()).
+/// A tensor on the same storage, invisible to autograd and view tracking (tensor_data()).
 Tensor alias(const Tensor& self);
 Tensor detach(const Tensor& self);
 
@@ -49,7 +49,7 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int6
 Tensor select(const Tensor& self, std::int64_t dim, std::int64_t index);
 TensorList split(const Tensor& self, std::int64_t size, std::int64_t dim);
 TensorList split_with_sizes(const Tensor& self, const Dims& sizes, std::int64_t dim);
-/// torch.split along dimension 0 into any number of parts, of `lengths` rows each.
+/// torch.split along dimension 0 into parts of `lengths` rows each.
 TensorList split_rows(const Tensor& self, std::span<const std::int64_t> lengths);
 TensorList chunk(const Tensor& self, std::int64_t chunks, std::int64_t dim);
 TensorList unbind(const Tensor& self, std::int64_t dim);
@@ -59,9 +59,9 @@ Tensor view_as_real(const Tensor& self);
 
 // --- copies (copies.cpp) -------------------------------------------------------------------------
 
-/// Tensor.to(dtype): the tensor itself if it has the type already.
+/// Tensor.to(dtype): the tensor itself if it already has the type.
 Tensor to_dtype(const Tensor& self, DType dtype);
-/// Tensor.type_as(other), which names a device, too.
+/// Tensor.type_as(other), which also names a device.
 Tensor type_as(const Tensor& self, const Tensor& other);
 /// An operator's arguments name a device; see Runtime::lacks_fake_context.
 void name_device(Runtime& runtime, bool is_dtensor);

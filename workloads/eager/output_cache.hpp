@@ -2,12 +2,12 @@
 // handed out again, in the same order, when the segment is recomputed.
 //
 // Kept are mm, bmm, addmm and the fused kernels of scaled_dot_product_attention: the operators of
-// torchtitan's list (torch/_functorch/partitioners.py, compute_intensive_ops) that occur here. All
-// else, baddbmm included, is recomputed. Source: _CachingTorchDispatchMode and
+// torchtitan's list (torch/_functorch/partitioners.py, compute_intensive_ops) that occur here.
+// Everything else, baddbmm included, is recomputed. Source: _CachingTorchDispatchMode and
 // _CachedTorchDispatchMode of torch/utils/checkpoint.py (PyTorch 2.6).
 //
-// torchtitan's own policy keeps every second mm only, from the first on (parallelize_llama.py of
-// December 2024: _get_custom_policy).
+// torchtitan's own policy keeps only every second mm, starting with the first (parallelize_llama.py
+// of December 2024: _get_custom_policy).
 #pragma once
 
 #include <cstddef>
@@ -29,16 +29,17 @@ class OutputCache {
 
   OutputCache(const OutputCache&) = delete;
   OutputCache& operator=(const OutputCache&) = delete;
-  /// What early stopping left: operators by first appearance, each one's outputs from the last on.
+  /// Releases what early stopping left: operators by first appearance, each one's outputs from the
+  /// last to the first.
   ~OutputCache();
 
-  /// From now on outputs are taken instead of stored.
+  /// From now on outputs are reused instead of stored.
   void replay() {
     is_replay_ = true;
     mm_count_ = 0;
   }
 
-  /// Whether the policy keeps what `op`, which is about to run, gives.
+  /// Whether the policy keeps the outputs of `op`, which is about to run.
   bool keeps(std::string_view op) {
     return products_ == KeptProducts::all || op != "mm" || ++mm_count_ % 2 == 1;
   }

@@ -1,5 +1,5 @@
 // Elementwise operators. Formulas: tools/autograd/derivatives.yaml and FunctionsManual.cpp of
-// PyTorch 2.6; which operand is saved depends on which gradients are asked for.
+// PyTorch 2.6; which operand is saved depends on which gradients are needed.
 #include <algorithm>
 #include <array>
 
@@ -29,7 +29,7 @@ Tensor unary(const char* op, const Tensor& self) {
 
 enum class SavesWhat { input, output };
 
-// The usual operator whose gradient needs one tensor and allocates one result.
+// The common operator whose gradient needs one tensor and allocates one result.
 Tensor unary_with_gradient(const char* op, const char* name, const char* backward_op,
                            const Tensor& self, SavesWhat saves) {
   const auto node = begin_node(self.runtime(), name, {self});
@@ -222,7 +222,7 @@ Tensor neg(const Tensor& self) {
 
 namespace {
 
-// self.pow(1) copies memory, which is no kernel (ATen/native/Pow.cpp).
+// self.pow(1) is a plain memory copy, not a kernel (ATen/native/Pow.cpp).
 Tensor first_power(const Tensor& self) {
   const OpScope scope(self.runtime(), "pow", 0);
   const RecordedScope record(self.runtime(), "pow", std::span(&self, 1));

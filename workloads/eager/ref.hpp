@@ -8,7 +8,7 @@
 
 namespace highwater::eager {
 
-/// Base of everything that Ref points to. Derived types say how they are destroyed.
+/// Base of everything that Ref points to. Derived types define how they are destroyed.
 class RefCounted {
  public:
   RefCounted() = default;

@@ -1,4 +1,5 @@
-// Runs what kernels/ says about a kernel's blocks (kernels/scratch.hpp). Internal to eager/.
+// Runs the script that kernels/ gives for a kernel's blocks (kernels/scratch.hpp). Internal to
+// eager/.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace highwater::eager {
 
-/// Blocks of a running script by number; those that no step has freed yet are alive.
+/// Blocks of a running script by number; those that no step has freed are alive.
 using ScriptBlocks = std::vector<Ref<Storage>>;
 
 inline void run_step(Runtime& runtime, const ScratchStep& step, ScriptBlocks& blocks) {

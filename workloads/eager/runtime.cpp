@@ -41,7 +41,7 @@ Runtime::Runtime(const Gpu& device, Release torch_release, Release transformers_
   module_id("");
 }
 
-// What still holds blocks must be gone before the trace that records their release is.
+// Everything that still holds blocks must be destroyed before the trace that records their release.
 Runtime::~Runtime() {
   autocast.cache.clear();
   workspaces.clear();
@@ -149,7 +149,7 @@ void Runtime::record_stream(const Tensor& tensor, StreamId other) {
 }
 
 // A trace can only say that all events on a stream are complete. So events that complete one by one
-// get a stream of their own each, as those of recordings do (sim/derivation.hpp).
+// each get their own stream, as in recordings (sim/derivation.hpp).
 StreamId Runtime::take_event_name(StreamId other) {
   if (stream_events_.are_immediate()) {
     return other;

@@ -1,8 +1,8 @@
 // The state of one symbolic PyTorch process on one device, and the trace it leaves.
 //
-// Everything an operator may ask for beside its operands: where blocks come from, grad mode,
-// autocast, saved-tensor hooks, the thread (forward or autograd: each has cuBLAS handles of its
-// own), the GPU and the versions to imitate.
+// Everything an operator may need besides its operands: where blocks come from, grad mode,
+// autocast, saved-tensor hooks, the thread (forward or autograd: each has its own cuBLAS handles),
+// the GPU and the versions to imitate.
 #pragma once
 
 #include <functional>
@@ -52,7 +52,7 @@ class Runtime {
   /// A storage of pinned memory.
   Ref<Storage> allocate_pinned(std::int64_t bytes);
 
-  /// Called when the last tensor on `storage` is gone.
+  /// Called when the last tensor on `storage` is released.
   void release(Storage& storage);
 
   /// UntypedStorage.resize_(0): the block is freed; tensors on `storage` stay, without data.
@@ -61,7 +61,7 @@ class Runtime {
   /// UntypedStorage.resize_(bytes) of a storage without a block: it gets a new one.
   void allocate_block(Storage& storage, std::int64_t bytes);
 
-  /// Says what the block behind `tensor` is for.
+  /// Sets what the block behind `tensor` is for.
   void categorize(const Tensor& tensor, Category category);
 
   /// The same, unless the block already has a role that outlives one iteration.
@@ -69,7 +69,7 @@ class Runtime {
 
   // --- other streams ------------------------------------------------------------------------
 
-  /// A stream beside the main one, such as that of a communicator.
+  /// A stream besides the main one, such as that of a communicator.
   StreamId make_stream();
 
   /// Tensor.record_stream(other): the block, once freed, waits for what `other` does until then.
@@ -80,19 +80,19 @@ class Runtime {
     return stream_events_.are_immediate() ? Moment{0} : stream_events_.record();
   }
 
-  /// The current stream waits until `other` has come to `moment`.
+  /// The current stream waits until `other` has reached `moment`.
   void wait_for(StreamId other, Moment moment) { wait_for(stream, other, moment); }
 
-  /// `waiting` waits for all that `other` was given so far (Stream.wait_stream).
+  /// `waiting` waits for all work given to `other` so far (Stream.wait_stream).
   void wait_stream(StreamId waiting, StreamId other) { wait_for(waiting, other, record_event()); }
 
   /// The host waits for the current stream, as for a value that it reads.
   void synchronize() { stream_events_.synchronize(stream); }
 
-  /// The host waits until `other` has come to `moment` (Event.synchronize).
+  /// The host waits until `other` has reached `moment` (Event.synchronize).
   void synchronize(StreamId other, Moment moment) { stream_events_.synchronize(other, moment); }
 
-  /// The device is given so many kernels.
+  /// Launches this many kernels on the device.
   void launch(int kernels) { stream_events_.launch(kernels); }
 
   // --- markers ------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Runtime {
   std::vector<Node*> dead_nodes;
   bool deleting_nodes = false;
 
-  /// What runs when the innermost backward is through, in order (engine.cpp: queue_callback).
+  /// What runs at the end of the innermost backward, in order (engine.cpp: queue_callback).
   std::vector<std::function<void()>> final_callbacks;
 
   // --- state --------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ class Runtime {
   Place default_place = Place::cuda;
   StreamId stream;
   HostMemory host_memory;           ///< of what is offloaded
-  bool counts_host_memory = false;  ///< tensors that are made on the host from now on count, too
-  /// Operators work on DTensors: tensors made now are such, as far as autograd is concerned.
+  bool counts_host_memory = false;  ///< tensors created on the host from now on are counted as well
+  /// Operators work on DTensors: to autograd, tensors created now are DTensors.
   bool dispatches_dtensors = false;
   /// Products of DTensors are parts of a sum, to which a whole bias is added: rowwise layers.
   bool divides_bias = false;
@@ -160,7 +160,7 @@ class Runtime {
 
   [[nodiscard]] const std::vector<std::string>& module_paths() const { return module_paths_; }
 
-  /// How many events the trace has so far.
+  /// The number of events in the trace so far.
   [[nodiscard]] std::uint64_t event_count() const { return event_count_; }
 
  private:
@@ -194,7 +194,7 @@ class Runtime {
   RequestTrace trace_;
   StreamEvents stream_events_;
   std::vector<StreamId> event_names_;  ///< not in use
-  bool is_closed_ = false;             ///< the trace was taken: what still lives outlived the run
+  bool is_closed_ = false;  ///< the trace was taken: everything still alive outlived the run
   std::uint64_t event_count_ = 0;
   std::uint64_t sequence_nr_[2] = {0, 0};
   bool has_workspace_[2] = {false, false};
@@ -221,7 +221,7 @@ class Scoped {
   T before_;
 };
 
-/// torch.cuda.stream(...) for a scope: blocks are asked for on `stream`.
+/// torch.cuda.stream(...) for a scope: blocks are requested on `stream`.
 class OnStream : Scoped<StreamId> {
  public:
   OnStream(Runtime& runtime, StreamId stream) : Scoped(runtime.stream, stream) {}

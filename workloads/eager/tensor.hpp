@@ -1,7 +1,8 @@
 // Symbolic tensors: shape, strides, element type and a counted storage, but no data.
 //
 // A Tensor is a handle, like a Python variable: copying it adds a reference, and when the last
-// handle, saved tensor or graph edge lets go, the storage's block is freed in the trace at once.
+// handle, saved tensor or graph edge is released, the storage's block is freed in the trace at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ struct Storage : RefCounted {
   std::int64_t bytes = 0;
   std::uint64_t event = 0;  ///< index of its allocation in the trace
   AllocationId allocation;  ///< on the host: its number in Runtime::host_memory, if it is counted
-  StreamId stream;          ///< on which the block was asked for, so to whose pool it belongs
+  StreamId stream;          ///< on which the block was requested, so whose pool it belongs to
   Place place = Place::cuda;
-  bool has_block = false;  ///< false for zero bytes, meta and what of the host is not counted
+  bool has_block = false;  ///< false for zero bytes, meta tensors and uncounted host memory
   boost::container::small_vector<StreamId, 1> used_on;  ///< other streams (record_stream)
 
   static void destroy(Storage* storage);
@@ -73,8 +74,8 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
-/// Frees in the given order what the locals of a Python frame hold when the frame ends:
-/// arguments first, then the other variables by their first assignment.
+/// Frees what the locals of a Python frame hold when the frame ends, in the given order: arguments
+/// first, then the other variables by their first assignment.
 template <class... Tensors>
 void end_of_frame(Tensors&... locals) {
   (locals.reset(), ...);
@@ -91,9 +92,9 @@ struct TensorImpl : RefCounted {
   bool requires_grad = false;  ///< of a leaf; others have a grad_fn
   std::uint32_t output_nr = 0;
   Ref<Node> grad_fn;
-  Node* accumulator = nullptr;  ///< the leaf's AccumulateGrad node while a graph holds it
-  Tensor base;                  ///< of a view: the tensor it looks into (DifferentiableViewMeta)
-  Tensor grad;                  ///< .grad of a leaf
+  Node* accumulator = nullptr;        ///< the leaf's AccumulateGrad node while a graph holds it
+  Tensor base;                        ///< of a view: its base tensor (DifferentiableViewMeta)
+  Tensor grad;                        ///< .grad of a leaf
   const DTensorSpec* spec = nullptr;  ///< of a parameter that is a DTensor; its owner keeps it
 
   static void destroy(TensorImpl* impl);

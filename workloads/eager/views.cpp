@@ -58,7 +58,7 @@ Tensor zeros_for(const char* op, const Tensor& grad, const Dims& sizes, std::siz
   return empty(grad.runtime(), sizes, grad.dtype());
 }
 
-// split_backward: parts nobody used count as zeros; one cat of all.
+// split_backward: unused parts count as zeros; one cat of all.
 BackwardFunction cat_back(const TensorList& parts, std::size_t dim) {
   boost::container::small_vector<Dims, 4> shapes;
   for (const auto& part : parts) {
@@ -234,7 +234,7 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int6
   shape[at] = (std::max<std::int64_t>(clip(end) - clip(start), 0) + step - 1) / step;
   strides[at] *= step;
   // 2.6 fills a zeroed tensor even where the slice is the whole, 2.14 passes the gradient on (both
-  // seen in recordings; releases between are taken to be as 2.6).
+  // seen in recordings; releases in between are assumed to behave like 2.6).
   const bool passes_on = shape[at] == size && self.runtime().torch >= Release{2, 14};
   return differentiable_view(
       "SliceBackward0", self, shape, strides,

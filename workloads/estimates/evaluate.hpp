@@ -1,4 +1,5 @@
-// Closed forms asked of one plan: which apply, under which broken assumptions, and their answers.
+// Evaluates closed forms for one plan: which apply, which assumptions the plan breaks, and their
+// results.
 #pragma once
 
 #include <string>

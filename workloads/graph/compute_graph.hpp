@@ -1,4 +1,4 @@
-// The compute graph of a recorded run: operators and the blocks they make, read and keep.
+// The compute graph of a recorded run: operators and the blocks they create, read and keep.
 //
 // A tensor here is a storage block (views share it), so its id is that of its allocation in the
 // trace. Edges: operator -> block it made, block -> operator that reads it, and block -> backward
@@ -49,17 +49,17 @@ class ComputeGraph {
   [[nodiscard]] OperatorKind kind(OpId op) const;
   /// The operator whose gradients `op` computes, or none().
   [[nodiscard]] OpId forward_of(OpId op) const;
-  /// The operator that computes the gradients of `op`, or none() if nobody asked.
+  /// The operator that computes the gradients of `op`, or none() if there is none.
   [[nodiscard]] OpId backward_of(OpId op) const;
   /// Autograd's number of the operator's node; 0 if it has none.
   [[nodiscard]] std::uint64_t sequence_nr(OpId op) const;
-  /// How many events of the trace came before the operator, and before its end.
+  /// The number of events in the trace before the operator began, and before it ended.
   [[nodiscard]] std::uint64_t begin(OpId op) const;
   [[nodiscard]] std::uint64_t end(OpId op) const;
 
   // --- blocks -------------------------------------------------------------------------------
 
-  /// none() for scratch memory that its operator freed before it ended.
+  /// none() for scratch memory that its operator freed before ending.
   [[nodiscard]] OpId producer(TensorId tensor) const;
   /// Who reads the block, in schedule order; backward operators that keep it are among them.
   [[nodiscard]] std::vector<OpId> consumers(TensorId tensor) const;

@@ -1,7 +1,7 @@
-// What a run of the symbolic PyTorch leaves when its operators are recorded: a flat log in the
-// order in which operators finished. ComputeGraph makes a graph of it.
+// The recorded operators of a symbolic PyTorch run: a flat log in the order in which operators
+// finished. ComputeGraph turns it into a graph.
 //
-// Blocks are named by the allocation that made them: views of one storage are one block.
+// Blocks are named by their allocation: views of one storage are one block.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ enum class OperatorKind : std::uint8_t {
   backward,   ///< one autograd node at work, or a sum of gradients between nodes
 };
 
-/// What an operator has to do with a block.
+/// How an operator uses a block.
 enum class BlockRole : std::uint8_t {
   input,   ///< reads it, or writes into it in place
-  output,  ///< made it and left it alive
+  output,  ///< created it and left it alive
   saved,   ///< its autograd node keeps it for backward
 };
 

@@ -75,7 +75,7 @@ bool is_below(std::string_view path, std::string_view module) {
          (path.starts_with(module) && path[module.size()] == '.');
 }
 
-/// The module tree with the statements that belong into each cluster.
+/// The module tree with the statements of each cluster.
 struct Cluster {
   std::map<std::string, std::unique_ptr<Cluster>> parts;
   std::vector<std::string> statements;
@@ -126,7 +126,7 @@ class Drawing {
            is_below(graph_.module_path(op), options_.module);
   }
 
-  // Forward and backward are trees of their own: backward runs through the modules bottom up.
+  // Forward and backward are separate trees: backward runs through the modules bottom up.
   [[nodiscard]] std::string cluster_of(OpId op) const {
     const std::string_view path = graph_.module_path(op);
     std::string pass(pass_of(graph_.kind(op)));
@@ -149,7 +149,7 @@ class Drawing {
     }
   }
 
-  // What the backward node keeps it also reads: one dashed edge says both.
+  // A backward node also reads what it keeps: one dashed edge shows both.
   void connect(TensorId tensor, OpId op, std::string_view style) {
     draw(tensor, op);
     const auto keepers = graph_.saved_by(tensor);

@@ -9,12 +9,12 @@ namespace highwater {
 
 struct GraphvizOptions {
   OperatorRange range;
-  std::string module;  ///< only operators of this module and what is below it; empty: all
+  std::string module;  ///< only operators of this module and those below it; empty: all
 };
 
 /// Operators as boxes in clusters by module path, blocks as ellipses with their sizes; an edge is
-/// dashed where a block is saved for backward. Operators that only look at blocks through a view
-/// are left out.
+/// dashed where a block is saved for backward. Operators that only create views of blocks are left
+/// out.
 std::string graphviz(const ComputeGraph& graph, const GraphvizOptions& options);
 
 }  // namespace highwater

@@ -137,11 +137,11 @@ std::string_view to_string(Reason reason) {
     case Reason::saved:
       return "saved for";
     case Reason::pending:
-      return "still to be read by";
+      return "yet to be read by";
     case Reason::in_use:
       return "in use by";
     case Reason::references:
-      return "references only";
+      return "only references";
   }
   return "";
 }

@@ -1,8 +1,8 @@
-// What the graph needs against what the run kept: a block is needed until its last use, but lives
-// until the last Python variable, saved tensor or graph edge lets go.
+// What the graph needs compared with what the run kept: a block is needed until its last use, but
+// lives until the last Python variable, saved tensor or graph edge releases it.
 //
 // Blocks that outlive an iteration (parameters, gradients, optimizer state, buffers, inputs,
-// workspaces) and memory outside of recorded operators count with the life they had.
+// workspaces) and memory outside recorded operators count with their actual lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct LivenessPeaks {
 
 LivenessPeaks liveness_peaks(const ComputeGraph& graph, const RequestTrace& trace);
 
-/// The same of the operators of `range` only: the optimizer's peak is another matter.
+/// The same for only the operators of `range`: the optimizer's peak is a separate matter.
 LivenessPeaks liveness_peaks(const ComputeGraph& graph, const RequestTrace& trace,
                              const OperatorRange& range);
 
@@ -43,9 +43,9 @@ LivenessPeaks liveness_peaks(const ComputeGraph& graph, const RequestTrace& trac
 enum class Reason : std::uint8_t {
   persistent,  ///< it outlives the iteration: a parameter, a gradient buffer, ...
   saved,       ///< a backward operator that has not run yet keeps it
-  pending,     ///< an operator still to come reads it
-  in_use,      ///< the operator under way made it or reads it for the last time
-  references   ///< nothing reads it any more: Python variables, or a library's
+  pending,     ///< a later operator reads it
+  in_use,      ///< the current operator created it or reads it for the last time
+  references   ///< nothing reads it any more; Python variables or a library hold it
 };
 
 /// "saved for", "python references", ...
@@ -75,7 +75,7 @@ struct HoldingSum {
 std::vector<HoldingSum> sum_holdings(const ComputeGraph& graph,
                                      const std::vector<Holding>& holdings);
 
-/// The event after which the most bytes are requested; the first of several.
+/// The event after which the most bytes are requested; the first if there are several.
 std::uint64_t peak_event(const RequestTrace& trace);
 
 }  // namespace highwater

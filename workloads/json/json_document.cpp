@@ -18,7 +18,7 @@ boost::json::value parse_json_document(std::string_view text, const std::string&
     parser.finish(error);
   }
   if (error) {
-    throw InputError(source, fmt::format("byte {}", read), "no JSON: " + error.message(), remedy);
+    throw InputError(source, fmt::format("byte {}", read), "not JSON: " + error.message(), remedy);
   }
   return parser.release();
 }

@@ -1,4 +1,4 @@
-// The text of a JSON file as a value, or an error that says where it stops being JSON.
+// The text of a JSON file as a value, or an error with the position where it stops being JSON.
 //
 // Not part of the public interface: Boost.JSON stays out of the other headers.
 #pragma once

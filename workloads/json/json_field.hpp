@@ -1,5 +1,5 @@
-// A value in a JSON file that knows its path, so that every error says where: readers of single
-// types, none of which guesses. For recorded cases and reference cases.
+// A value in a JSON file that knows its path, so that every error can name the place. Each reader
+// accepts one type and never guesses. For recorded cases and reference cases.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace highwater {
 
-/// @throws InputError from every reader whose type does not fit
+/// Every reader throws InputError if the type does not match.
 class RecordedField {
  public:
   /// `source` must outlive the field, `remedy` be a literal.
   RecordedField(
       const boost::json::value& value, std::string path, const std::string& source,
-      std::string_view remedy = "the file is damaged or no recorded case; record it again")
+      std::string_view remedy = "the file is damaged or not a recorded case; record it again")
       : value_(&value), path_(std::move(path)), source_(&source), remedy_(remedy) {}
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
@@ -33,14 +33,14 @@ class RecordedField {
 
   [[nodiscard]] const boost::json::object& object() const {
     if (!value_->is_object()) {
-      fail("an object was expected");
+      fail("expected an object");
     }
     return value_->get_object();
   }
 
   [[nodiscard]] const boost::json::array& array() const {
     if (!value_->is_array()) {
-      fail("a list was expected");
+      fail("expected a list");
     }
     return value_->get_array();
   }
@@ -73,42 +73,42 @@ class RecordedField {
 
   [[nodiscard]] std::string text() const {
     if (!value_->is_string()) {
-      fail("a string was expected");
+      fail("expected a string");
     }
     return std::string(value_->get_string());
   }
 
   [[nodiscard]] bool boolean() const {
     if (!value_->is_bool()) {
-      fail("true or false was expected");
+      fail("expected true or false");
     }
     return value_->get_bool();
   }
 
   [[nodiscard]] double real() const {
     if (!value_->is_number()) {
-      fail("a number was expected");
+      fail("expected a number");
     }
     return value_->to_number<double>();
   }
 
   [[nodiscard]] std::int64_t integer() const {
     if (!value_->is_int64()) {
-      fail("an integer was expected");
+      fail("expected an integer");
     }
     return value_->get_int64();
   }
 
   [[nodiscard]] std::uint64_t count() const {
     if (integer() < 0) {
-      fail("a number of 0 or more was expected");
+      fail("expected a number of 0 or more");
     }
     return static_cast<std::uint64_t>(integer());
   }
 
   [[nodiscard]] int small_count() const {
     if (integer() < 0 || integer() > 1'000'000) {
-      fail("a number from 0 to 1000000 was expected");
+      fail("expected a number from 0 to 1000000");
     }
     return static_cast<int>(integer());
   }

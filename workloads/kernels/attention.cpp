@@ -72,8 +72,8 @@ std::int64_t flash_rounded_head_dim(std::int64_t padded) {
   return round_up(padded, 32);
 }
 
-/// Into how many parts flash attention cuts the keys: the fewest that give 85 % of the best
-/// occupancy of `slots` by `blocks` query blocks.
+/// The number of parts into which flash attention splits the keys: the fewest that give 85 % of the
+/// best occupancy of `slots` by `blocks` query blocks.
 std::int64_t flash_splits(std::int64_t blocks, std::int64_t slots, std::int64_t key_blocks) {
   constexpr std::int64_t kMaxSplits = 128;
   if (static_cast<float>(blocks) >= 0.8F * static_cast<float>(slots)) {

@@ -1,9 +1,9 @@
 // Fused attention: which kernel scaled_dot_product_attention picks, and what that kernel allocates.
 //
-// The results (output, gradients) are the caller's tensors; here are their companions, in order.
-// Notation: b batch, h heads, s query length, k key length, d head dimension; the kernels see
-// [b, s, h, d], that is the transposed views of SDPA's arguments.
-// Facts: ATen/native/transformers/cuda/{sdp_utils.cpp,attention.cu,attention_backward.cu},
+// The results (output, gradients) are the caller's tensors; these are the other blocks, in order.
+// Notation: b batch, h heads, s query length, k key length, d head dimension; the kernels see [b,
+// s, h, d], that is the transposed views of SDPA's arguments. Facts:
+// ATen/native/transformers/cuda/{sdp_utils.cpp,attention.cu,attention_backward.cu},
 // flash_attn/flash_api.cpp, mem_eff_attention/kernels/generate_kernels.py, kernel_backward.h (2.6).
 #pragma once
 
@@ -28,7 +28,7 @@ struct AttentionShape {
 
 enum class SdpaBackend : std::uint8_t { math, flash, efficient, cudnn };
 
-/// What of a call decides the kernel.
+/// The properties of a call that determine the kernel.
 struct SdpaCall {
   AttentionShape shape;
   DType dtype = DType::fp32;
@@ -49,7 +49,7 @@ std::optional<SdpaBackend> select_sdpa_backend(const Gpu& gpu, const SdpaCall& c
 std::int64_t flash_padded_head_dim(std::int64_t head_dim);
 
 /// Forward: output (like q, keeping its strides), logsumexp, split_logsumexp, split_output; freed
-/// at the end: split_output, split_logsumexp. Without gradients logsumexp goes, too.
+/// at the end: split_output, split_logsumexp. Without gradients logsumexp is freed as well.
 struct FlashForward {
   std::int64_t logsumexp = 0;        ///< [b, h, s] float
   std::int64_t split_logsumexp = 0;  ///< 0 unless the keys are split over blocks
@@ -80,8 +80,8 @@ struct EfficientForward {
 EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, bool requires_grad);
 
 /// Backward: contiguous copy of grad (if its [b, s, h, d] view is not contiguous), dq, dk, dv
-/// ([b, s, h, d] contiguous), grad_bias, then either delta, or what makes it of elementary
-/// operators: float_grad, float_output, product, row_sums, delta, freed again in the order
+/// ([b, s, h, d] contiguous), grad_bias, then either delta, or the elementary operators that
+/// compute it: float_grad, float_output, product, row_sums, delta, freed again in the order
 /// row_sums, product, float_output, float_grad; then workspace. At the end: delta, workspace, copy.
 struct EfficientBackward {
   std::int64_t grad_bias = 0;   ///< only if the mask wants a gradient; last dimension rounded to 16

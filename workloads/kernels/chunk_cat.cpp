@@ -23,7 +23,7 @@ std::int64_t blocks_for(std::span<const std::int64_t> bytes, std::int64_t per_bl
 
 }  // namespace
 
-// Threads take more bytes each as soon as two rounds of the device are not enough.
+// Each thread takes more bytes as soon as two rounds of the device are not enough.
 std::int64_t split_copy_tables(const Gpu& gpu, std::int64_t rows,
                                std::span<const std::int64_t> part_bytes) {
   const std::int64_t most_blocks =

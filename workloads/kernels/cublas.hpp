@@ -51,8 +51,8 @@ struct AddmmCall {
   bool beta_is_one = true;
 };
 
-/// True if the product runs in cuBLASLt with the bias in its epilogue (2.6). Else the bias is
-/// copied into the output first, which takes no block.
+/// True if the product runs in cuBLASLt with the bias in its epilogue (2.6). Otherwise the bias is
+/// first copied into the output, which takes no block.
 bool addmm_uses_cublaslt(const AddmmCall& call);
 
 }  // namespace highwater

@@ -2,9 +2,9 @@
 //
 // Sizes of CUB's temporary storage follow from its tile sizes by GPU generation; these were fitted
 // to recordings of 383 lengths (sorting and embedding) and 193 lengths (scans, selection) each on
-// compute capability 7.0, 8.0 and 9.0: every one is met exactly. Other GPUs use their generation's.
-// Facts: ATen/native/cuda/Embedding.cu, EmbeddingBackwardKernel.cu, Indexing.cu, Nonzero.cu,
-// ScanKernels.cpp, ATen/cuda/cub.cuh, PyTorch 2.6.
+// compute capability 7.0, 8.0 and 9.0: every one is matched exactly. Other GPUs use the tile sizes
+// of their generation. Facts: ATen/native/cuda/Embedding.cu, EmbeddingBackwardKernel.cu,
+// Indexing.cu, Nonzero.cu, ScanKernels.cpp, ATen/cuda/cub.cuh, PyTorch 2.6.
 #pragma once
 
 #include <cstdint>

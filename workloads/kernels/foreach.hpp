@@ -1,9 +1,9 @@
 // Temporaries of the multi-tensor operators behind clipping and the optimizers.
 //
-// _foreach_norm needs a block of partial sums. No other one needs scratch: _foreach_mul_, addcdiv_,
-// sqrt, ... allocate their results only; _fused_adamw_ and
-// _amp_foreach_non_finite_check_and_unscale_ allocate nothing.
-// Facts: ATen/native/cuda/ForeachReduceOp.cu, PyTorch 2.6.
+// _foreach_norm needs a block of partial sums. No other operator needs scratch: _foreach_mul_,
+// addcdiv_, sqrt, ... allocate only their results; _fused_adamw_ and
+// _amp_foreach_non_finite_check_and_unscale_ allocate nothing. Facts:
+// ATen/native/cuda/ForeachReduceOp.cu, PyTorch 2.6.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What the host code of a CUDA kernel does with the caching allocator, as a short script.
 //
 // All functions of this folder return bytes as requested (not rounded). A size of 0 means that no
-// block is requested. What is stated about order holds for PyTorch 2.6 and was seen in recordings.
+// block is requested. The stated order holds for PyTorch 2.6 and was seen in recordings.
 #pragma once
 
 #include <cstdint>

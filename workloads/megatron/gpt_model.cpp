@@ -122,7 +122,7 @@ class Gpt : public models::LanguageModel {
     return part;
   }
 
-  // get_emb: lives in a cache of the module's forward, made once per sequence length. Each rank
+  // get_emb: lives in a cache of the module's forward, created once per sequence length. Each rank
   // keeps its part of the sequence.
   Tensor rotary_embedding(std::int64_t length) {
     if (config_.positions > 0) {

@@ -22,7 +22,7 @@ struct Stage {
 std::unique_ptr<models::LanguageModel> make_gpt(nn::ModelContext& context, const Config& config,
                                                 const Stage& stage);
 
-/// The same as a part of `parent`: one of several chunks.
+/// The same as a child of `parent`: one of several chunks.
 std::unique_ptr<models::LanguageModel> make_gpt(nn::Module& parent, std::string name,
                                                 const Config& config, const Stage& stage);
 

@@ -1,5 +1,6 @@
-// Embeddings of words and, for models that learned them, of positions; the sequence comes first
-// then. Source: core/models/common/embeddings/language_model_embedding.py of Megatron-Core 0.16.1.
+// Embeddings of words and, for models with learned positions, of positions; in the result the
+// sequence dimension comes first. Source: core/models/common/embeddings/language_model_embedding.py
+// of Megatron-Core 0.16.1.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Training as NeMo does with Apex's distributed Adam: Megatron-Core's model, no DDP around it.
+// Training as NeMo does it with Apex's distributed Adam: Megatron-Core's model without DDP.
 //
 // Source: NeMo 1.20, megatron_gpt_model.py: training_step (zero_grad first, gradients reduced in
 // the last micro-batch's backward, those of sequence parallelism afterwards).

@@ -3,8 +3,8 @@
 // Mirrors Megatron-Core 0.16 (core/pipeline_parallel/schedules.py, p2p_communication.py). A
 // received tensor is a block of its own and the stage's input, a leaf; its gradient is sent back.
 // An output that was sent shrinks to one element (deallocate_output_tensor,
-// deallocate_pipeline_outputs as Megatron-LM's training sets it): its graph stays, its values are
-// not needed any more.
+// deallocate_pipeline_outputs as Megatron-LM's training sets it): its graph stays, but its values
+// are no longer needed.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace highwater {
 
-/// What of a batch a rank needs.
+/// The parts of a batch that a rank needs.
 struct BatchParts {
   bool tokens = true;
   bool labels = true;
@@ -32,7 +32,7 @@ class PipelineStage {
   /// All must outlive the stage.
   PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy, Loader load);
 
-  /// Forwards and backwards of step number `step`.
+  /// Runs the forwards and backwards of step number `step`.
   void run(int step);
 
  private:

@@ -77,8 +77,8 @@ void MegatronStrategy::prepare_gradients() {
   }
 }
 
-// ChainedOptimizer.get_grad_norm: one norm of all gradients where the optimizers' ranks are the
-// same (grads_states_parallel_group_is_shared), else one for each.
+// ChainedOptimizer.get_grad_norm: one norm of all gradients if the optimizers share their ranks
+// (grads_states_parallel_group_is_shared), otherwise one for each.
 void MegatronStrategy::clip_gradients() {
   prepare_gradients();
   if (ddp_.is_distributed()) {

@@ -1,4 +1,4 @@
-// Training as Megatron-LM does (training/training.py: train_step, with the schedule without a
+// Training as Megatron-LM does it (training/training.py: train_step, with the schedule without a
 // pipeline, core/pipeline_parallel/schedules.py: forward_backward_no_pipelining).
 #pragma once
 

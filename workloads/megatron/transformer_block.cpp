@@ -17,7 +17,7 @@ TransformerBlock::TransformerBlock(nn::Module* parent, const Shared& shared, con
 
 Tensor TransformerBlock::operator()(Tensor hidden_states, const Tensor& frequencies) const {
   const nn::InModule scope(*this);
-  if (hidden_states->base.defined()) {  // make_viewless_tensor: a place holder for a moment
+  if (hidden_states->base.defined()) {  // make_viewless_tensor: a short-lived placeholder
     const Tensor place = eager::empty(runtime(), {1}, hidden_states.dtype());
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

@@ -20,7 +20,7 @@ class TransformerBlock : public nn::Module {
   Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const;
 
  private:
-  // _checkpointed_forward: tensor_parallel.checkpoint, which is of the reentrant kind.
+  // _checkpointed_forward: tensor_parallel.checkpoint, which is reentrant.
   [[nodiscard]] Tensor run(const TransformerLayer& layer, std::size_t index,
                            const Tensor& hidden_states, const Tensor& frequencies) const;
 

@@ -10,7 +10,7 @@
 
 namespace highwater::nn {
 
-/// The members of the longest nn.ModuleList of the model, in order; of two lists of one length
+/// The members of the longest nn.ModuleList of the model, in order; of two lists of equal length,
 /// those of the first. Empty for a model without such a list.
 std::vector<Module*> block_modules(Module& root);
 

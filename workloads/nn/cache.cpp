@@ -10,7 +10,7 @@ KeyValueCache::~KeyValueCache() {
 }
 
 void KeyValueCache::update(Tensor& keys, Tensor& values) {
-  // Both lists start as empty tensors of the keys' type, which therefore decides for both.
+  // Both lists start as empty tensors of the keys' type, which is therefore used for both.
   const Tensor none = eager::empty(keys.runtime(), {0}, keys.dtype());
   Layer layer;
   layer.keys = eager::cat(std::initializer_list<Tensor>{none, keys}, -2);
@@ -27,7 +27,7 @@ void KeyValueCache::update_sliding(Tensor& keys, Tensor& values) {
 }
 
 // A model whose blocks may be checkpointed switches the cache off in training
-// (merge_with_config_defaults), whichever blocks are.
+// (merge_with_config_defaults), no matter which blocks are.
 CachePtr make_cache(const ModelContext& context) {
   const auto kind = context.plan.checkpoint.kind;
   const bool is_checkpointed = kind == CheckpointKind::full || kind == CheckpointKind::every_n;

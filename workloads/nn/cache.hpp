@@ -19,8 +19,8 @@ class KeyValueCache {
   /// which copies keys and values; attention continues with the copies.
   void update(Tensor& keys, Tensor& values);
 
-  /// DynamicSlidingWindowLayer.update: the same, and the window's size on the device. What it keeps
-  /// is a view of everything.
+  /// DynamicSlidingWindowLayer.update: the same, and the window's size on the device. It keeps a
+  /// view of everything.
   void update_sliding(Tensor& keys, Tensor& values);
 
  private:
@@ -33,7 +33,7 @@ class KeyValueCache {
   std::vector<Layer> layers_;
 };
 
-/// Null if the plan does not ask for `--use-cache`.
+/// Null unless the plan uses `--use-cache`.
 using CachePtr = std::shared_ptr<KeyValueCache>;
 
 CachePtr make_cache(const ModelContext& context);

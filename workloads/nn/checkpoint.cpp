@@ -32,7 +32,7 @@ struct AutocastState {
   }
 };
 
-// _StopRecomputationError: nothing behind the last saved tensor is recomputed.
+// _StopRecomputationError: nothing after the last saved tensor is recomputed.
 struct StopRecomputation {};
 
 class Holder;
@@ -76,7 +76,7 @@ class Holder : public Packed {
   std::size_t index_;
 };
 
-// _checkpoint_hook: counts what is saved and keeps none of it.
+// _checkpoint_hook: counts the saved tensors and keeps none.
 class CheckpointHook : public SavedTensorHooks {
  public:
   explicit CheckpointHook(std::shared_ptr<CheckpointFrame> frame) : frame_(std::move(frame)) {}
@@ -147,7 +147,7 @@ void CheckpointFrame::recompute() {
     }
     segment(inputs);
   } catch (const StopRecomputation&) {
-    // All that backward needs is there.
+    // Everything that backward needs is available.
   }
   runtime.saved_tensor_hooks.pop_back();
 }
@@ -172,7 +172,7 @@ void materialize(Node& node, TensorList& grads) {
   }
 }
 
-// A Python list lets go of its last element first.
+// A Python list releases its last element first.
 void release_list(std::vector<Tensor>& list) {
   while (!list.empty()) {
     list.pop_back();
@@ -278,7 +278,7 @@ TensorList checkpoint_reentrant(Runtime& runtime, const TupleSegment& segment,
   for (const auto& argument : arguments) {
     node->save(argument);
   }
-  // ctx.run_function: what it refers to lives until the node dies.
+  // ctx.run_function: whatever it refers to lives until the node is deleted.
   const auto shared_segment = std::make_shared<const TupleSegment>(segment);
   node->context = shared_segment;
   node->backward =

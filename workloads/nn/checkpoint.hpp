@@ -14,7 +14,7 @@ using Segment = std::function<Tensor(const std::vector<Tensor>&)>;
 /// The same for blocks that return a tuple.
 using TupleSegment = std::function<TensorList(const std::vector<Tensor>&)>;
 
-/// What a nonreentrant checkpoint keeps beside its arguments (context_fn).
+/// What a nonreentrant checkpoint keeps besides its arguments (context_fn).
 enum class Keep : std::uint8_t {
   nothing,
   expensive_outputs,  ///< create_selective_checkpoint_contexts; eager/output_cache.hpp has the list
@@ -22,14 +22,14 @@ enum class Keep : std::uint8_t {
 };
 
 /// checkpoint(segment, *arguments, use_reentrant=False): saved tensors of the segment are replaced
-/// by place holders and rebuilt by one recomputation when the first of them is asked for; the
+/// by place holders and rebuilt by one recomputation when the first of them is needed; the
 /// recomputation stops after the last one.
 TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment,
                                    std::vector<Tensor> arguments, Keep keep = Keep::nothing);
 
 /// checkpoint(segment, *arguments, use_reentrant=True): the segment runs without gradients; its
-/// whole forward runs again in backward, followed by a nested backward(). Results that nobody used
-/// get gradients of zeros.
+/// whole forward runs again in backward, followed by a nested backward(). Unused results get
+/// gradients of zeros.
 TensorList checkpoint_reentrant(Runtime& runtime, const TupleSegment& segment,
                                 std::vector<Tensor> arguments);
 

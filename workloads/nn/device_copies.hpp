@@ -1,5 +1,5 @@
-// Tensor.to() between the GPUs of one process, seen from one of them. What lies on another GPU is
-// on meta here: it has a shape and a place in the graph, and no block on this device.
+// Tensor.to() between the GPUs of one process, seen from one of them. A tensor on another GPU is on
+// meta here: it has a shape and a place in the graph, but no block on this device.
 //
 // ToCopyBackward (tools/autograd/derivatives.yaml: _to_copy) copies the gradient the other way.
 #pragma once

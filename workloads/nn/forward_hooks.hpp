@@ -1,7 +1,7 @@
-// What others hang around a module's forward: register_forward_pre_hook and register_forward_hook
-// of torch.nn.Module (torch/nn/modules/module.py, PyTorch 2.6: _call_impl).
+// Hooks around a module's forward: register_forward_pre_hook and register_forward_hook of
+// torch.nn.Module (torch/nn/modules/module.py, PyTorch 2.6: _call_impl).
 //
-// Sharding gathers parameters before and lets them go after; tensor parallelism changes the layout
+// Sharding gathers parameters before and releases them after; tensor parallelism changes the layout
 // of arguments and results.
 #pragma once
 
@@ -18,8 +18,8 @@ class ForwardHooks {
   ForwardHooks& operator=(const ForwardHooks&) = delete;
   virtual ~ForwardHooks() = default;
 
-  /// Around a call, outside of before() and after(), for hooks that look at no tensor. Modules
-  /// without parameters of their own have these only.
+  /// Around a call, outside of before() and after(), for hooks that use no tensors. Modules without
+  /// their own parameters have only these.
   virtual void enter() {}
 
   virtual void leave() {}

@@ -26,8 +26,8 @@ Tensor gelu_new(const Tensor& x) {
 }
 
 // Results of operators with parameters are ColoTensors under Colossal-AI. Functions that could work
-// in place (F.dropout, F.relu, F.silu) get a copy of such an argument, whether they do or not
-// (colossalai/nn/_ops/element_wise.py).
+// in place (F.dropout, F.relu, F.silu) get a copy of such an argument, whether they work in place
+// or not (colossalai/nn/_ops/element_wise.py).
 Tensor saved_from_change(const ModelContext& context, const Tensor& x) {
   return context.plan.framework == Framework::colossalai_gemini ? eager::clone(x) : x;
 }

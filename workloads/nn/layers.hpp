@@ -16,7 +16,7 @@ constexpr Bias bias_if(bool present) {
   return present ? Bias::present : Bias::none;
 }
 
-/// What PEFT puts beside a linear layer: changes its result, given the layer's input.
+/// What PEFT adds to a linear layer: changes its result, given the layer's input.
 class Adapter {
  public:
   Adapter() = default;
@@ -39,7 +39,7 @@ class Linear : public Module {
 
   void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
 
-  /// Shares the weight with an embedding. A model on meta gets two parameters all the same:
+  /// Shares the weight with an embedding. A model on meta gets two parameters nevertheless:
   /// to_empty() replaces every parameter by a new one, unless it is a DTensor (fully_shard).
   void tie_weight(const Tensor& embedding);
 
@@ -77,13 +77,13 @@ class Embedding : public Module {
 
   Tensor operator()(Tensor indices) const;
 
-  /// Replaces F.embedding: a table of which this rank holds a part only.
+  /// Replaces F.embedding for a table of which this rank holds only a part.
   void set_lookup(std::function<Tensor(const Tensor& weight, const Tensor& indices)> lookup) {
     lookup_ = std::move(lookup);
   }
 
   /// enable_input_require_grads(): the output becomes a leaf that requires a gradient, so that
-  /// checkpointed blocks behind a frozen embedding are differentiated.
+  /// checkpointed blocks after a frozen embedding are differentiated.
   void let_output_require_grad() { output_requires_grad_ = true; }
 
   Tensor weight;
@@ -112,7 +112,7 @@ class LayerNorm : public Module {
   Tensor bias_;
 };
 
-/// nn.Dropout with the probability the plan leaves it.
+/// nn.Dropout with the probability after any override by the plan.
 class Dropout : public Module {
  public:
   Dropout(Module* parent, std::string name, double p);
@@ -128,7 +128,7 @@ class Dropout : public Module {
 /// F.dropout inside a module: probability as configured, active in training.
 Tensor functional_dropout(const ModelContext& context, const Tensor& x, double p);
 
-/// The same with a probability that no plan overrides any more.
+/// The same with a probability to which the plan's override has already been applied.
 Tensor plain_dropout(const ModelContext& context, const Tensor& x, double p);
 
 /// transformers' ACT2FN.

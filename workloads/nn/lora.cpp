@@ -108,7 +108,7 @@ class Injection {
     const std::vector<Module*> children = module.children();
     for (Module* child : children) {
       const std::string path = prefix.empty() ? child->name() : prefix + "." + child->name();
-      if (!consider(*child, path, is_root)) {  // an adapter's own layers are no targets
+      if (!consider(*child, path, is_root)) {  // an adapter's own layers are not targets
         visit(*child, path, false);
       }
     }
@@ -128,8 +128,8 @@ class Injection {
     } else if (is_all) {
       return false;
     } else {
-      throw InputError("plan", "lora-targets", path + " is no linear layer",
-                       "name linear layers only");
+      throw InputError("plan", "lora-targets", path + " is not a linear layer",
+                       "name only linear layers");
     }
     return true;
   }
@@ -139,7 +139,7 @@ class Injection {
   std::vector<LoraAdapter*> adapters_;
 };
 
-// transformers' is_gradient_checkpointing, at which PEFT calls enable_input_require_grads().
+// transformers' is_gradient_checkpointing, on which PEFT calls enable_input_require_grads().
 bool gradient_checkpointing_is_on(const TrainingPlan& plan) {
   const auto kind = plan.checkpoint.kind;
   const bool is_on = kind == CheckpointKind::full || kind == CheckpointKind::every_n;
@@ -166,8 +166,8 @@ void apply_lora(Module& root) {
   }
   const auto adapters = Injection(plan.lora, lora_targets(plan)).run(root);
   if (adapters.empty()) {
-    throw InputError("plan", "lora-targets", "no module of the model has such a name",
-                     "name the last part of module paths, as q_proj,v_proj");
+    throw InputError("plan", "lora-targets", "the model has no module of that name",
+                     "give the last part of module paths, e.g. q_proj,v_proj");
   }
   for (LoraAdapter* adapter : adapters) {
     adapter->widen();

@@ -11,8 +11,8 @@ namespace {
 
 using eager::NoGrad;
 
-// find_packed_sequence_indices: are several sequences packed into one row? They never are here,
-// but the question costs these blocks.
+// find_packed_sequence_indices: are several sequences packed into one row? They never are here, but
+// the check costs these blocks.
 void find_packed_sequence_indices(Tensor position_ids) {
   const std::int64_t end = std::numeric_limits<std::int64_t>::max();
   Tensor first = eager::add(eager::slice(position_ids, 1, 0, 1), -1.0);
@@ -52,7 +52,7 @@ Tensor between(const Tensor& index, std::size_t axis) {
   return view;
 }
 
-// A mask function: answers for every pair of a query and a key.
+// A mask function: gives a boolean for every pair of a query and a key.
 using MaskFunction = std::function<Tensor()>;
 
 // and_masks: starts from a true scalar; each intermediate result dies when the next one exists.

@@ -1,4 +1,4 @@
-// Attention masks as transformers 5.12 makes them (masking_utils.py).
+// Attention masks as created by transformers 5.12 (masking_utils.py).
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace highwater::nn {
 
-/// What create_causal_mask is given.
+/// The arguments of create_causal_mask.
 struct MaskRequest {
   const Tensor& inputs_embeds;
   const Tensor& attention_mask;  ///< [batch, seq] or undefined

@@ -25,7 +25,7 @@ using eager::Runtime;
 using eager::Tensor;
 using eager::TensorList;
 
-/// What every module of one model shares.
+/// What all modules of one model share.
 struct ModelContext {
   Runtime& runtime;
   const TrainingPlan& plan;
@@ -34,7 +34,7 @@ struct ModelContext {
   bool training = true;
   std::optional<ModelPart> part;  ///< of a pipeline, while that part is built; absent: all of it
 
-  /// What is to be built of a model with so many blocks.
+  /// Which part to build of a model with this many blocks.
   [[nodiscard]] ModelPart part_of(std::int64_t layers) const {
     return part.value_or(ModelPart{.layers = layers});
   }
@@ -47,7 +47,7 @@ struct ModelContext {
   [[nodiscard]] bool is_eager() const { return plan.attention == Attention::eager; }
 };
 
-/// A module's class as far as other code asks for it, as with isinstance() in Python.
+/// A module's class, as far as other code checks it with isinstance() in Python.
 enum class LayerKind : std::uint8_t { embedding, linear, conv1d, norm, other };
 
 struct NamedTensor {
@@ -94,12 +94,12 @@ class Module {
     forward_hooks_.push_back(std::move(hooks));
   }
 
-  /// Makes a root that is built already a child of this one, under the names that it has. It must
-  /// outlive this module's use.
+  /// Makes an existing root a child of this one; its names do not change. It must outlive this
+  /// module's use.
   void adopt(Module& root) { children_.push_back(&root); }
 
   /// Puts a module around this one, such as FullyShardedDataParallel: what it does before and after
-  /// is outside of the block's own hooks and of what checkpoints the block.
+  /// is outside the block's own hooks and outside its checkpointing.
   void set_wrapper(std::shared_ptr<ForwardHooks> wrapper) { wrapper_ = {std::move(wrapper)}; }
 
   [[nodiscard]] bool is_wrapped() const { return !wrapper_.empty(); }
@@ -151,7 +151,7 @@ class Module {
     if (all.empty()) {
       return forward(arguments);
     }
-    // What hooks before forward switch on they need not switch off when it throws.
+    // Hooks need not undo their preparations if forward throws.
     const eager::Scoped<bool> dispatch(runtime().dispatches_dtensors,
                                        runtime().dispatches_dtensors);
     const eager::Scoped<bool> division(runtime().divides_bias, runtime().divides_bias);
@@ -223,14 +223,15 @@ std::vector<NamedTensor> named_buffers(Module& root);
 /// Module.to("cuda") of a model on the host: children first, one block a tensor.
 void move_to_cuda(Module& root);
 
-/// The part of it that concerns the module's own buffers.
+/// The part of move_to_cuda that concerns the module's own buffers.
 void move_buffers_to_cuda(Module& module);
 
 /// Module.half() or .bfloat16(): children first; each new block exists before the old one is freed.
 void convert(Module& root, DType dtype);
 
-/// A call of a module: names the part of the model that allocations belong to, and runs what hangs
-/// around the call. A recomputation that stops early leaves its modules without it, as Python does.
+/// A call of a module: names the part of the model that allocations belong to, and runs the hooks
+/// around the call. A recomputation that stops early leaves its modules without running the hooks
+/// after forward, as in Python.
 class InModule : eager::Scoped<std::uint32_t> {
  public:
   explicit InModule(const Module& module)

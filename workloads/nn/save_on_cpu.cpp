@@ -7,8 +7,8 @@
 namespace highwater::nn {
 namespace {
 
-/// The pair (device, packed). What is unpacked takes the saved variable's place in the graph
-/// (saved_variable.cpp: unpack), of which operators see that it requires gradients.
+/// The pair (device, packed). The unpacked tensor takes the saved variable's place in the graph
+/// (saved_variable.cpp: unpack), so operators see that it requires gradients.
 class OnHost : public eager::Packed {
  public:
   OnHost(eager::Tensor packed, bool requires_grad)

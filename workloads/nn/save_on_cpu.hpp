@@ -1,7 +1,7 @@
 // torch.autograd.graph.save_on_cpu(pin_memory=True): saved tensors wait for backward on the host.
 //
 // Source: PyTorch 2.6, torch/autograd/graph.py (save_on_cpu: pack_to_cpu, unpack_from_cpu). Every
-// saved tensor, parameters and views too, is copied to a pinned block of its own; each use in
+// saved tensor, including parameters and views, is copied to its own pinned block; each use in
 // backward makes a new, contiguous copy on the GPU. Only the innermost hooks see a tensor: what a
 // checkpointed block saves goes to the checkpoint, but the block's arguments come here.
 #pragma once

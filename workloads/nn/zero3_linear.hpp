@@ -1,4 +1,4 @@
-// F.linear as deepspeed.zero.Init() replaces it, for all of the program that follows.
+// The F.linear that deepspeed.zero.Init() installs for the rest of the program.
 //
 // Mirrors LinearFunctionForZeroStage3 (DeepSpeed 0.16.4, runtime/zero/linear.py), which the option
 // memory_efficient_linear, on by default, puts in its place.

@@ -2,7 +2,7 @@
 // vectors their own. Norms and step counters are read back to the host.
 //
 // Of DTensors that are sharded along rows the variances of rows and columns are whole on each rank,
-// so what meets them is made whole first: means, and the gradient itself.
+// so anything combined with them is made whole first: means, and the gradient itself.
 #include "workloads/eager/ops.hpp"
 #include "workloads/optim/algorithms.hpp"
 
@@ -102,7 +102,7 @@ void apply_update(const Resharding* resharding, const Slot& slot, const Tensor& 
 }
 
 // _single_tensor_adafactor. `update` is the same tensor as `var_estimate`, so the last parameter's
-// is let go only when `update` is rebound.
+// is released only when `update` is rebound.
 void adafactor_one_by_one(const Resharding* resharding, const Slots& slots) {
   Tensor row_mean;
   Tensor col_mean;

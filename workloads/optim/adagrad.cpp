@@ -1,4 +1,4 @@
-// torch/optim/adagrad.py. Its fused kernel exists for the CPU only.
+// torch/optim/adagrad.py. Its fused kernel exists only for the CPU.
 #include "workloads/eager/ops.hpp"
 #include "workloads/optim/algorithms.hpp"
 

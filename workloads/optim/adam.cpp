@@ -15,7 +15,7 @@ constexpr int kOneListOfScalars = 96;
 
 constexpr std::size_t kDenominatorSource = 1;  // exp_avg_sq, when the step is on the host
 
-// _init_group. The step counter is where the parameter is only for the fused kernel.
+// _init_group. The step counter is on the parameter's device only for the fused kernel.
 void init_state(const Update& update, Slot& slot) {
   if (update.path == Path::fused) {
     eager::OpScope scope(*update.runtime, "zeros");
@@ -27,7 +27,7 @@ void init_state(const Update& update, Slot& slot) {
 }
 
 // _multi_tensor_adam(w): the list of denominators is one more copy of the parameters; it outlives
-// its dtype's turn and is let go when the next one is ready, or at the end.
+// its dtype's turn and is released when the next one is ready, or at the end.
 void adam_lists(const Slots& slots, bool adds_decay, bool multiplies_decay) {
   TensorVector exp_avg_sq_sqrt;
   for (const auto& group : by_dtype(slots)) {

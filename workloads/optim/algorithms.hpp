@@ -1,8 +1,8 @@
 // The update rules behind OptimizerRun, one function per file of torch/optim (PyTorch 2.6).
 //
 // Each function is one call of the Python function of the same name for one parameter group. Only
-// what allocates or frees is written down; what works in place (lerp_, addcmul_, addcdiv_, the
-// fused kernels, weight decay of AdamW and Adafactor) leaves no trace, and step counters live on
+// operations that allocate or free are modelled; in-place operations (lerp_, addcmul_, addcdiv_,
+// the fused kernels, weight decay of AdamW and Adafactor) leave no trace, and step counters live on
 // the host unless the fused kernel reads them.
 #pragma once
 
@@ -22,7 +22,7 @@ enum class Path : std::uint8_t { foreach, fused, loop };
 /// A parameter and what the optimizer keeps for it, in order of creation.
 struct Slot {
   Tensor param;  ///< what is updated: the master copy if there is one
-  Tensor model;  ///< the model's low-precision parameter behind a master copy, else undefined
+  Tensor model;  ///< the model's low-precision parameter behind a master copy, otherwise undefined
   boost::container::small_vector<Tensor, 4> state;
 };
 
@@ -55,8 +55,8 @@ TensorVector foreach_state(const char* op, const Slots& slots, std::size_t index
 /// torch._foreach_add(grads, params, alpha=weight_decay) into new gradients.
 TensorVector decayed_grads(const Slots& slots);
 
-/// What an operator makes for itself of gradients that are DTensors laid out otherwise than the
-/// tensors it writes to: `uses` of its arguments are lists of them (list_pointwise_strategy in
+/// What an operator creates for DTensor gradients whose layout differs from that of the tensors it
+/// writes to: `uses` of its arguments are lists of them (list_pointwise_strategy in
 /// torch/distributed/tensor/_ops/_pointwise_ops.py). Nothing for other gradients.
 void redistribute_grads(const Slots& slots, int uses);
 void redistribute_grads(const Slot& slot, int uses);
@@ -64,7 +64,7 @@ void redistribute_grads(const Slot& slot, int uses);
 /// The same for operands that were summed by an operator before.
 void redistribute_whole_grads(const Slots& slots);
 
-/// The same for what an operator that is not linear makes of tensors which are parts of a sum.
+/// The same for what a non-linear operator creates from tensors that are partial sums.
 TensorVector summed_grads(const Slots& slots);
 
 void adam(const Update& update, const Slots& slots);   // adam.cpp

@@ -23,7 +23,7 @@ std::vector<Tensor> of_dtype(const std::vector<Tensor>& tensors, DType dtype) {
 }
 
 // Norms of DTensors are parts of a sum over the ranks, but those of whole gradients are not; these
-// are divided up to be stacked with the others (_NormPartial in distributed/tensor/_ops/
+// are divided so that they can be stacked with the others (_NormPartial in distributed/tensor/_ops/
 // _math_ops.py).
 TensorVector as_parts(const TensorVector& norms, std::span<const Tensor> parameters) {
   TensorVector parts;
@@ -70,7 +70,7 @@ TensorVector norms_of(Runtime& runtime, const std::vector<Tensor>& grads) {
 }
 
 // max_norm / (total_norm + 1e-6), which is reciprocal() * max_norm, then clamp. The gradients are
-// scaled in place. Before 2.6 all this is one function, whose list of norms lives to its end.
+// scaled in place. Before 2.6 all this is one function, whose list of norms lives until its end.
 void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_value) {
   std::vector<Tensor> parameters;
   std::vector<Tensor> grads;

@@ -8,7 +8,7 @@
 
 namespace highwater {
 
-/// Makes of this rank's part of a norm the whole one, where gradients are sharded.
+/// Turns this rank's part of a norm into the whole norm if gradients are sharded.
 using FullValue = std::function<eager::Tensor(const eager::Tensor& partial)>;
 
 /// Clips the gradients of `parameters` (those that have one) and drops the returned norm.

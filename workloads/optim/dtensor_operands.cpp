@@ -1,5 +1,5 @@
-// Gradients that are DTensors in another layout than their parameters: each operator that meets
-// both brings them to the layout of the tensors it writes to and forgets the result
+// Gradients that are DTensors in another layout than their parameters: each operator that uses both
+// converts them to the layout of the tensors it writes to and drops the result
 // (torch/distributed/tensor/_dispatch.py: redistribute_local_args, PyTorch 2.6).
 #include "workloads/eager/dtensor_spec.hpp"
 #include "workloads/eager/ops.hpp"

@@ -68,11 +68,12 @@ void GradScaler::step(OptimizerRun& optimizer) {
   if (stage_ == Stage::ready) {
     unscale();
   }
-  runtime_.synchronize();  // found_inf.item() decides whether there is a step
+  runtime_.synchronize();  // found_inf.item() decides whether to step
   optimizer.step();
 }
 
-// found_inf = sum([found_inf]), which adds it to 0; grad_scale only if nobody has unscaled before.
+// found_inf = sum([found_inf]), which adds it to 0; grad_scale only if the gradients have not been
+// unscaled before.
 void GradScaler::step_in_kernel(OptimizerRun& optimizer) {
   Tensor grad_scale;
   const bool is_scaled = stage_ == Stage::ready;

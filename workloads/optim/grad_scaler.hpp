@@ -15,13 +15,13 @@ class OptimizerRun;
 
 class GradScaler {
  public:
-  /// Called with what the kernel found in this rank's gradients, where they are sharded.
+  /// Called with what the kernel found in this rank's gradients if they are sharded.
   using ShareFoundInf = std::function<void(const eager::Tensor& found_inf)>;
 
   explicit GradScaler(eager::Runtime& runtime, ShareFoundInf share_found_inf = {})
       : runtime_(runtime), share_found_inf_(std::move(share_found_inf)) {}
 
-  /// scaler.scale(loss); the first call makes the scale and the growth tracker.
+  /// scaler.scale(loss); the first call creates the scale and the growth tracker.
   eager::Tensor scale(const eager::Tensor& loss);
 
   /// scaler.unscale_(optimizer), before clipping.

@@ -4,12 +4,12 @@
 // two wrappers around them: fp32 master copies and the update during backward.
 //
 // Weight decay follows the usual recipe: with two groups the first decays and the second (norms and
-// biases) does not; with one group the class default counts, which is not zero for AdamW only.
+// biases) does not; with one group the class default applies, which is nonzero only for AdamW.
 //
 // Master weights are those of Megatron-LM's Float16OptimizerWithFloat16Params (core/optimizer/
 // optimizer.py), as in Apex O2: when the optimizer is made each low-precision parameter gets a copy
 // (param.detach().clone().float()) which it updates instead. At each step every gradient is cast to
-// fp32 and the low-precision one is let go at once; afterwards the copies are written back in
+// fp32 and the low-precision one is released at once; afterwards the copies are written back in
 // place.
 //
 // The update during backward is PyTorch's tutorial (intermediate_source/
@@ -28,7 +28,7 @@ namespace highwater {
 class OptimizerRun {
  public:
   /// `groups` are the parameter groups, leaves in the order of model.parameters(). If they are
-  /// DTensors' shards, `resharding` is given and outlives the optimizer.
+  /// shards of DTensors, `resharding` is given and outlives the optimizer.
   OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
                const std::vector<std::vector<eager::Tensor>>& groups,
                const optim::Resharding* resharding = nullptr);
@@ -36,7 +36,7 @@ class OptimizerRun {
   OptimizerRun& operator=(const OptimizerRun&) = delete;
   ~OptimizerRun();
 
-  /// Updates the parameters that have a gradient; nothing is left to do if backward did it.
+  /// Updates the parameters that have a gradient; does nothing if backward has already done it.
   void step();
 
   void zero_grad(bool set_to_none);

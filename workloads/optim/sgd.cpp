@@ -1,5 +1,5 @@
-// torch/optim/sgd.py. The momentum buffer of a parameter is made at its first step: a copy of the
-// gradient (after weight decay), or left uninitialized for the fused kernel to fill.
+// torch/optim/sgd.py. The momentum buffer of a parameter is created at its first step: a copy of
+// the gradient (after weight decay), or left uninitialized for the fused kernel to fill.
 #include <algorithm>
 
 #include "workloads/optim/algorithms.hpp"
@@ -8,8 +8,8 @@ namespace highwater::optim {
 
 namespace {
 
-// _multi_tensor_sgd. With momentum the gradients' variable is rebound to the buffers, which lets
-// go of the copies that weight decay made.
+// _multi_tensor_sgd. With momentum the gradients' variable is rebound to the buffers, which
+// releases the copies that weight decay made.
 void sgd_lists(const Update& update, const Slots& slots) {
   TensorVector device_grads;
   for (const auto& group : by_dtype(slots)) {

@@ -1,6 +1,6 @@
 // Lists of tensors as PyTorch's Python code holds them, and the operators that work on whole lists.
 //
-// CPython lets go of the items of a list or tuple from the last to the first; the order of frees
+// CPython releases the items of a list or tuple from the last to the first; the order of frees
 // after every multi-tensor operator follows from that (seen in the recordings).
 #pragma once
 
@@ -23,7 +23,7 @@ class TensorVector {
   TensorVector(TensorVector&&) = default;
   TensorVector(const TensorVector&) = delete;
 
-  /// Rebinds the variable: what it held before is let go after the new value was made.
+  /// Rebinds the variable: its old value is released after the new one was created.
   TensorVector& operator=(TensorVector other) noexcept {
     items_.swap(other.items_);
     return *this;
@@ -62,7 +62,7 @@ Tensor vector_norm(const Tensor& self, const Dims& dims, bool keepdim);
 /// Before PyTorch 2.3 they are views of one vector (ATen/native/cuda/ForeachReduceOp.cu).
 TensorVector foreach_norm(Runtime& runtime, std::span<const Tensor> tensors);
 
-/// The dtypes among `tensors` in the order in which _group_tensors_by_device_and_dtype has them: a
+/// The dtypes among `tensors` in the order of _group_tensors_by_device_and_dtype: a
 /// std::unordered_map of few keys, in which libstdc++ puts each new key in front.
 std::vector<DType> dtype_groups(std::span<const Tensor> tensors);
 

@@ -52,7 +52,7 @@ Tensor NaiveRun::batch_tensor() {
   return tensor;
 }
 
-// What comes from the device before, or goes to the next one as a gradient.
+// A tensor that comes from the previous device, or goes to the next one as a gradient.
 Tensor NaiveRun::boundary() {
   return elsewhere(runtime_, {plan_.batch, sequence_length(plan_, 0), shape_of(plan_.model).hidden},
                    compute_dtype(plan_.precision));
@@ -97,7 +97,7 @@ Tensor NaiveRun::own_loss() {
   return loss;
 }
 
-// One backward runs through the whole model, so what it begins with stays until its end.
+// One backward runs through the whole model, so its inputs stay until the end.
 void NaiveRun::first_device() {
   const Tensor hidden_states = forward().hidden_states;
   loss_ = is_tied_ ? own_loss() : copied_loss();

@@ -3,8 +3,8 @@
 // transformers with a device_map (accelerate 1.6.0, dispatch_model with AlignDevicesHook): tokens,
 // labels and the result are on the first device, embedding and rotary tables too; blocks follow in
 // shares; norm, head and loss are on the last, but a tied head and the loss where the embedding is.
-// A hook copies what a block is given to its device. One micro-batch after the other goes forward
-// and backward; gradients come back as copies. A rank of the plan is a device here.
+// A hook copies each block's inputs to its device. Micro-batches run forward and backward one after
+// the other; gradients come back as copies. A rank of the plan is a device here.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class NaiveRun {
   /// All must outlive the run.
   NaiveRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
 
-  /// Data, forwards and backwards of a step.
+  /// Runs the data loading, forwards and backwards of a step.
   void run();
 
  private:

@@ -20,7 +20,7 @@ class PipelineRun {
   /// All must outlive the run.
   PipelineRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
 
-  /// Data, forwards and backwards of a step.
+  /// Runs the data loading, forwards and backwards of a step.
   void run();
 
  private:

@@ -1,8 +1,8 @@
 // One pipeline rank's part of a model, or its parts if it has several (an interleaved schedule).
 //
 // As torchtitan builds it (pipeline_llama_manual_split): each stage is a copy of the whole model,
-// made on meta, without what other stages have. The parts are models of their own, under the names
-// that their blocks have in the whole model.
+// created on meta, without the blocks of other stages. The parts are separate models whose blocks
+// keep their names from the whole model.
 #pragma once
 
 #include <memory>

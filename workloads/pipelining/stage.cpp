@@ -10,7 +10,7 @@ namespace {
 
 using eager::Tensor;
 
-// Of what stages hand on: fully_shard's mixed precision casts parameters and inputs.
+// The type of what stages pass on: fully_shard's mixed precision casts parameters and inputs.
 DType boundary_dtype(const TrainingPlan& plan) {
   if (is_fsdp2(plan.parallel) && plan.parallel.fsdp.param_dtype) {
     return *plan.parallel.fsdp.param_dtype;
@@ -80,7 +80,8 @@ Tensor Stage::boundary_buffer() {
   return buffer;
 }
 
-// One micro-batch of zeros goes through the stage; what comes out is described to the next one.
+// One micro-batch of zeros passes through the stage, and the description of the result is sent to
+// the next one.
 void Stage::infer_shapes() {
   Tensor zeros;
   if (is_first()) {
@@ -131,7 +132,7 @@ void Stage::send_shapes() {
   eager::end_of_frame(own_size, sizes, object);
 }
 
-// The gradients go because a second backward would add to them.
+// The gradients are dropped because a second backward would add to them.
 void Stage::clear_runtime_states() {
   while (!output_chunks_.empty()) {
     output_chunks_.pop_back();

@@ -1,4 +1,4 @@
-// A stage of torch.distributed.pipelining on this rank: its buffers and what it keeps.
+// A stage of torch.distributed.pipelining on this rank: its buffers and the tensors it keeps.
 //
 // PyTorch 2.6, torch/distributed/pipelining/stage.py: PipelineStage. The first step begins with a
 // forward without gradients that finds out the shapes (_shape_inference); then one buffer for each
@@ -14,7 +14,7 @@
 
 namespace highwater::pipelining {
 
-/// Which of all virtual stages, and which of its rank's model chunks.
+/// The index among all virtual stages, and among its rank's model chunks.
 struct StagePlace {
   int index = 0;
   int count = 1;
@@ -46,11 +46,11 @@ class Stage {
 
   void receive_input(int micro_batch);
 
-  /// `tokens` of the micro-batch are looked at by the first stage only. Returns logits on the last
-  /// stage, hidden states else, which the stage keeps.
+  /// Only the first stage uses `tokens` of the micro-batch. Returns logits on the last stage,
+  /// otherwise hidden states, which the stage keeps.
   eager::Tensor forward_one_chunk(int micro_batch, const eager::Tensor& tokens);
 
-  /// The stream that computes waits when the caller does.
+  /// The computing stream waits when the caller does.
   [[nodiscard]] dist::Work send_output(int micro_batch);
 
   void receive_gradient(int micro_batch);
@@ -59,7 +59,7 @@ class Stage {
   /// the input is sent.
   void backward_one_chunk(int micro_batch, const eager::Tensor& loss);
 
-  /// What the step returns on the last stage, all logits in one tensor, which nobody keeps.
+  /// What the step returns on the last stage: all logits in one tensor, which nobody keeps.
   void merge_outputs() const;
 
  private:

@@ -1,6 +1,6 @@
-// The stages of a rank, each in a wrapper of its own: DDP, fully_shard or DTensors.
+// The stages of a rank, each in its own wrapper: DDP, fully_shard or DTensors.
 //
-// As torchtitan of January 2025 does it (train.py): parallelize_llama and to_empty for each of
+// Follows torchtitan of January 2025 (train.py): parallelize_llama and to_empty for each of
 // model_parts; the optimizer and clipping see the parameters of all.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace highwater::pipelining {
 
 class WrappedStages : public Wrapper {
  public:
-  /// Brings a part to the device, if it is not there, and wraps it. Some things the first wrapper
-  /// of the process does for all.
+  /// Moves a part to the device, if necessary, and wraps it. The first wrapper of the process does
+  /// some things for all.
   using Wrap = std::function<std::unique_ptr<Wrapper>(models::LanguageModel& part, bool is_first)>;
 
   /// `model`, of one part or several, must outlive the wrapper.

@@ -17,9 +17,9 @@ enum class DdpCommHook : std::uint8_t { none, allreduce, fp16_compress, bf16_com
 struct PowerSgd {
   int rank = 1;                     ///< matrix_approximation_rank
   int start_iter = 1000;            ///< start_powerSGD_iter: all-reduces before that iteration
-  double min_compression_rate = 2;  ///< matrices that would shrink by less stay whole
-  bool error_feedback = true;       ///< use_error_feedback: what was lost is added next time
-  bool warm_start = true;           ///< the matrices of the last iteration are used again
+  double min_compression_rate = 2;  ///< matrices that would shrink by less than this stay whole
+  bool error_feedback = true;  ///< use_error_feedback: what was lost is added in the next iteration
+  bool warm_start = true;      ///< the matrices of the last iteration are used again
 
   bool operator==(const PowerSgd&) const = default;
 };

@@ -13,8 +13,8 @@ struct Gemini {
   /// min_chunk_size_mb = 32, search_range_mb = 32 and hidden_dim (1024 if not given), in elements.
   ChunkSearch search;
 
-  /// Chunks that one rank has alone stay gathered (LLMem's change of search_utils.py; Colossal-AI
-  /// scatters and gathers them all the same).
+  /// Chunks that belong to a single rank stay gathered (LLMem's change to search_utils.py;
+  /// Colossal-AI scatters and gathers them anyway).
   bool keep_lone_chunks_gathered = true;
 
   /// The scripts empty the cache after halving, splitting and wrapping the model and after the

@@ -1,4 +1,5 @@
-// The GPUs a plan can name: what of a device decides sizes of buffers and whether a run fits.
+// The GPUs a plan can name: the properties that determine the sizes of buffers and whether a run
+// fits.
 #pragma once
 
 #include <span>
@@ -26,7 +27,7 @@ std::span<const Gpu> known_gpus();
 /// The GPU called `name` (case-insensitive, common spellings), or nullptr.
 const Gpu* find_gpu(std::string_view name);
 
-/// The GPU assumed when a plan names none: an A100 with 80 GB (81,050 MiB, 8.0, 108 SMs).
+/// The GPU assumed if a plan does not name one: an A100 with 80 GB (81,050 MiB, 8.0, 108 SMs).
 const Gpu& default_gpu();
 
 }  // namespace highwater

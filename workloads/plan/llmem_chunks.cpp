@@ -31,7 +31,7 @@ std::vector<std::int64_t> without_outliers(std::span<const std::int64_t> sizes) 
   return kept;
 }
 
-// _get_unused_byte: what is left over in all chunks, the last one included.
+// _get_unused_byte: the unused rest of all chunks, the last one included.
 std::int64_t waste(std::span<const std::int64_t> sizes, std::int64_t chunk_size) {
   std::int64_t wasted = 0;
   std::int64_t left = 0;

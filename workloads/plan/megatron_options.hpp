@@ -1,4 +1,4 @@
-// What a Megatron-LM or NeMo job sets beside its parallel sizes, with the defaults of their
+// Options of a Megatron-LM or NeMo job besides its parallel sizes, with the defaults of their
 // argument parsers.
 //
 // Sources: Megatron-Core 0.16.1 (core/distributed/distributed_data_parallel_config.py,
@@ -30,13 +30,14 @@ struct Megatron {
   ContextParallel cp_kind = ContextParallel::ring;  ///< --cp-comm-type p2p
   /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.
   std::optional<double> moe_capacity_factor;
-  /// Of a dropless mixture: the first expert-parallel rank receives so many times the mean of all.
+  /// For a dropless mixture: the first expert-parallel rank receives this many times the mean of
+  /// all ranks.
   double moe_imbalance = 1;
 
   bool operator==(const Megatron&) const = default;
 };
 
-/// Options of Apex's DistributedFusedAdam as NeMo gives them.
+/// Options of Apex's DistributedFusedAdam as NeMo sets them.
 struct Apex {
   double bucket_cap_mb = 100;     ///< MiB of a bucket's gradients (bucket_cap_mb=100)
   bool store_remainders = true;   ///< 16 bits instead of fp32 copies of bf16 parameters

@@ -1,7 +1,7 @@
-// Which parts of a plan live in host memory: what --offload means to PyTorch's own wrappers.
+// Which parts of a plan live in host memory: what --offload means for PyTorch's own wrappers.
 //
 // CPUOffloadPolicy (FSDP2) and CPUOffload(offload_params=True) (FSDP1) keep parameters, gradients
-// and optimizer states on the host together; there is no offloading of one without the others.
+// and optimizer states on the host together; none of them can be offloaded without the others.
 // DeepSpeed's offload_optimizer and offload_param are read by its own code (dist/deepspeed).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace highwater {
 
-/// Parameters are asked to live on the host.
+/// The plan keeps parameters on the host.
 constexpr bool offloads_params(const Parallelism& p) {
   return p.offload == Offload::params || p.offload == Offload::both;
 }

@@ -1,6 +1,6 @@
 // How a job spreads over GPUs: one struct per axis, each with the defaults of the code it imitates.
 //
-// Numbers cite the file that sets them. An axis whose size is 1 changes nothing.
+// Numbers cite the file that sets them. An axis of size 1 changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class Offload : std::uint8_t { none, optimizer, params, both, activations }
 /// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
 enum class CommBackend : std::uint8_t { nccl, fake };
 
-/// Which groups give their gathered parameters back after forward (reshard_after_forward).
+/// Which groups free their gathered parameters after forward (reshard_after_forward).
 enum class Reshard : std::uint8_t { always, never, but_last };
 
 /// torch.distributed.fsdp.ShardingStrategy.
@@ -44,7 +44,7 @@ struct Fsdp {
   bool use_orig_params = true;                               ///< FSDP1
   bool limit_all_gathers = true;                             ///< FSDP1
   bool forward_prefetch = false;                             ///< FSDP1
-  int replicas = 1;  ///< HSDP: of the dp ranks this many copies, each sharded over the rest
+  int replicas = 1;  ///< HSDP: this many replicas among the dp ranks, each sharded over the others
 
   bool operator==(const Fsdp&) const = default;
 };
@@ -70,13 +70,13 @@ struct Parallelism {
   Apex apex;
   Zero zero;  ///< DeepSpeed's zero_optimization
   Gemini gemini;
-  bool no_sync = false;  ///< gradients are reduced after the last micro-batch of a step only
+  bool no_sync = false;  ///< gradients are reduced only after the last micro-batch of a step
 
-  int rank = 0;  ///< whose memory is simulated, from 0; RankPlace says where it stands
+  int rank = 0;  ///< the rank whose memory is simulated, from 0; RankPlace gives its coordinates
 
   CommBackend backend = CommBackend::nccl;
-  int event_lag = 0;      ///< kernel launches by which events of other streams complete late
-  int event_queries = 0;  ///< an event is found incomplete so many times
+  int event_lag = 0;      ///< kernel launches by which events of other streams are delayed
+  int event_queries = 0;  ///< an event is found incomplete this many times
 
   /// GPUs of the smallest job.
   [[nodiscard]] int gpus() const { return dp * tp * pp * cp; }
@@ -89,12 +89,12 @@ constexpr bool is_fsdp1(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::fsdp1;
 }
 
-/// Whether the model is given to fully_shard, as DTensors that keep their identity in to_empty().
+/// Whether fully_shard is applied to the model, whose DTensors keep their identity in to_empty().
 constexpr bool is_fsdp2(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::fsdp2;
 }
 
-/// Model chunks of a rank: several in an interleaved pipeline, else one.
+/// Model chunks of a rank: several in an interleaved pipeline, otherwise one.
 constexpr int model_chunks(const Parallelism& p) {
   return p.pp > 1 && p.schedule == PipelineSchedule::interleaved ? p.chunks : 1;
 }
@@ -127,8 +127,8 @@ struct GroupPlace {
   bool operator==(const GroupPlace&) const = default;
 };
 
-/// Those that sum the same gradients: context-parallel ranks count as data-parallel ones, too
-/// (parallel_state.py: get_data_parallel_group(with_context_parallel=True)).
+/// The ranks that sum the same gradients: context-parallel ranks count as data-parallel ones as
+/// well (parallel_state.py: get_data_parallel_group(with_context_parallel=True)).
 constexpr GroupPlace data_group(const Parallelism& p) {
   const int ranks = p.dp * p.cp;
   return {.ranks = ranks, .rank = p.rank / p.tp % ranks};

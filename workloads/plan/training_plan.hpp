@@ -73,7 +73,7 @@ struct Optimizer {
 };
 
 enum class LossKind : std::uint8_t {
-  hf,       ///< labels given to the model: transformers' own loss of the version profile
+  hf,       ///< labels are passed to the model: transformers' own loss, as in the version profile
   shift,    ///< cross entropy outside, logits sliced and made contiguous (the older HF way)
   flat,     ///< cross entropy outside, without the shift
   chunked,  ///< head and cross entropy over `chunks` parts of the sequence (torchtune)
@@ -98,7 +98,7 @@ enum class ZeroGradAt : std::uint8_t { start, end };
 /// How batches arrive: copied from the host, or made on the device.
 enum class DataSource : std::uint8_t { to, device };
 
-/// How a mixture's tokens are spread. Real routing depends on data; these do not.
+/// How a mixture's tokens are distributed. Real routing depends on the data; these do not.
 enum class Experts : std::uint8_t {
   eager,      ///< transformers' loop over experts, tokens spread evenly
   even,       ///< the recordings' loop with equal shares
@@ -148,14 +148,15 @@ struct TrainingPlan {
   Versions versions;
 };
 
-/// Everything that is wrong with `plan`, one sentence each with the remedy; empty if it can run.
+/// Everything wrong with `plan`, one sentence each with a remedy; empty if it can run.
 std::vector<std::string> plan_problems(const TrainingPlan& plan);
 
-/// What of `plan` the generator cannot do yet, one sentence each; closed forms may still apply.
+/// The parts of `plan` that the generator does not support yet, one sentence each; closed forms may
+/// still apply.
 std::vector<std::string> generator_gaps(const TrainingPlan& plan);
 
-/// Whether DeepSpeed's engine trains: ZeRO of data-parallel ranks, unless the framework brings its
-/// own.
+/// Whether DeepSpeed's engine runs the training: ZeRO over data-parallel ranks, unless the
+/// framework has its own.
 bool uses_deepspeed(const TrainingPlan& plan);
 
 /// Whether the decoder's modules are named and called as torchtitan's are (tok_embeddings, wq,
@@ -163,7 +164,7 @@ bool uses_deepspeed(const TrainingPlan& plan);
 bool has_plain_names(const TrainingPlan& plan);
 
 /// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
-/// run eager when no attention is asked for.
+/// run eager attention unless another is requested.
 bool supports_sdpa(const TrainingPlan& plan);
 
 /// Tokens per sequence of micro-batch `index` (counted over all steps).

@@ -66,7 +66,7 @@ constexpr std::array kGptJ{
     Row{{4, 49}, loss_function(false, LossShift::labels, LogitsUpcast::head, true)},
     Row{{5, 0}, kNewest}};
 
-// Families that newer releases brought or that transformers does not have.
+// Families added by newer releases, or absent from transformers.
 constexpr std::array kAlways{Row{{0, 0}, kNewest}};
 
 std::span<const Row> rows_of(const ModelConfig& config) {

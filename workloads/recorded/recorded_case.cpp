@@ -66,15 +66,15 @@ RecordedGpu read_gpu(const Field& field) {
   gpu.total_memory = Bytes{field.at("total_memory").count()};
   const std::vector<Field> capability = field.at("capability").elements();
   if (capability.size() != 2) {
-    field.at("capability").fail("two numbers were expected");
+    field.at("capability").fail("expected two numbers");
   }
   gpu.major = capability[0].small_count();
   gpu.minor = capability[1].small_count();
   return gpu;
 }
 
-/// What the driver counts beyond the allocator: context, loaded kernels, other processes. A device
-/// that is simulated has nothing there.
+/// What the driver counts beyond the allocator: context, loaded kernels, other processes. For a
+/// simulated device this is zero.
 std::optional<Bytes> outside_at(const RecordedMarker& marker, const RecordedCase& recorded) {
   if (!marker.device_used || recorded.is_simulated_device ||
       *marker.device_used < marker.current.reserved) {
@@ -83,7 +83,7 @@ std::optional<Bytes> outside_at(const RecordedMarker& marker, const RecordedCase
   return *marker.device_used - marker.current.reserved;
 }
 
-/// Completed steps, and the one in which the memory ran out.
+/// Completed steps, and the one in which memory ran out.
 void read_steps(RecordedCase& recorded) {
   std::optional<std::uint64_t> begun;
   for (const RecordedMarker& marker : recorded.markers) {
@@ -117,7 +117,7 @@ std::vector<std::int64_t> read_lengths(const Field& root) {
   return lengths;
 }
 
-/// Of a Python traceback: the error itself.
+/// The last line of a Python traceback: the error itself.
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n') {
     text.pop_back();
@@ -136,7 +136,7 @@ void read_limits(const Field& fields, RecordedCase& recorded) {
   }
 }
 
-/// What the phase is called whose end a marker stands at.
+/// The name of the phase that ends at a marker.
 std::string phase_name(const RecordedMarker& marker) {
   if (!marker.step) {
     return "init";
@@ -144,7 +144,7 @@ std::string phase_name(const RecordedMarker& marker) {
   return marker.phase == "optimizer_step" ? "optimizer" : marker.phase;
 }
 
-/// The phase in which the memory ran out: the one that follows the last marker before.
+/// The phase in which memory ran out: the one after the last marker.
 std::string phase_after(const RecordedMarker& last, const RecordedCase& recorded) {
   const std::string phase = phase_name(last);
   if (phase == "init") {
@@ -172,7 +172,9 @@ std::string phase_after(const RecordedMarker& last, const RecordedCase& recorded
 
 RecordedCase read_recorded_case(std::string_view text, const std::string& source) {
   const json::value document =
-      parse_json_document(text, source, "the file is damaged or no recorded case; record it again");
+      parse_json_document(text, source,
+                          "the file is damaged or not a recorded case; record it "
+                          "again");
   const Field root(document, "", source);
   RecordedCase recorded;
   const Field fields = root.at("case");

@@ -1,9 +1,9 @@
-// A recorded training case, X.json beside X.pickle.xz: the plan it was made from and what the
-// allocator's statistics said at each phase boundary.
+// A recorded training case, X.json beside X.pickle.xz: the plan behind it and the allocator's
+// statistics at each phase boundary.
 //
-// The fields of `case` are those of the recorder's vocabulary; each becomes one member of a
-// TrainingPlan. A case whose plan cannot be expressed, or whose recording is no truth, says why
-// instead; only damaged files are errors. Markers stand at the end of the phase they name.
+// The fields of `case` use the recorder's vocabulary; each becomes one member of a TrainingPlan. A
+// case whose plan cannot be expressed, or whose recording is not ground truth, carries the reason
+// instead; only damaged files are errors. Markers are placed at the end of the phase they name.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,9 @@ struct RecordedMarker {
   std::optional<std::uint64_t> micro;
   std::optional<std::uint64_t> trace_index;  ///< entries of the trace before it
   RecordedUsage current;
-  RecordedUsage peak;                ///< since the last step_begin
-  std::optional<Bytes> device_used;  ///< of the whole device as its driver counts, by all processes
+  RecordedUsage peak;  ///< since the last step_begin
+  std::optional<Bytes>
+      device_used;  ///< of the whole device, by all processes, as its driver counts
 };
 
 /// Entries of the trace from `begin` to the next phase's, named as generated traces name phases:
@@ -54,7 +55,7 @@ struct RecordedPhase {
 struct RecordedStep {
   std::uint64_t step = 0;
   RecordedUsage peak;
-  std::optional<Bytes> outside;  ///< used on the device but not reserved, at the step's end
+  std::optional<Bytes> outside;  ///< used on the device but not reserved, at the end of the step
 };
 
 struct RecordedGpu {
@@ -72,7 +73,7 @@ struct RecordedCase {
   std::string transformers;  ///< "5.12"
   std::string alloc_conf;    ///< PYTORCH_CUDA_ALLOC_CONF
   RecordedGpu gpu;
-  bool is_simulated_device = false;       ///< its driver's figures are made up
+  bool is_simulated_device = false;       ///< its driver's figures are invented
   std::optional<double> memory_fraction;  ///< set_per_process_memory_fraction
   std::vector<std::int64_t> sequence_lengths;
   std::vector<RecordedMarker> markers;
@@ -85,7 +86,7 @@ struct RecordedCase {
 /// @throws InputError naming the field that is missing or of the wrong kind.
 RecordedCase read_recorded_case(std::string_view json, const std::string& source);
 
-/// The phases of the recording, in order; those without a position are left out.
+/// The phases of the recording, in order; phases without a position are left out.
 std::vector<RecordedPhase> recorded_phases(const RecordedCase& recorded);
 
 }  // namespace highwater

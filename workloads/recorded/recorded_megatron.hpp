@@ -1,5 +1,5 @@
-// Recordings of Megatron-Core, whose recorder (tools/python/frameworks/record_megatron.py) has a
-// vocabulary of its own: one level of fields, with sizes instead of a model's configuration.
+// Recordings of Megatron-Core, whose recorder (tools/python/frameworks/record_megatron.py) has its
+// own vocabulary: one level of fields, with sizes instead of a model configuration.
 #pragma once
 
 #include "workloads/json/json_field.hpp"

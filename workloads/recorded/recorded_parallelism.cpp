@@ -16,7 +16,8 @@ namespace {
 // gathered in parts, is valid in PyTorch.
 std::string reshard_word(const Field& field) {
   if (field.value().is_number()) {
-    throw Unsupported{"fully_shard with a number of ranks to reshard over is not supported yet"};
+    throw Unsupported{
+        "fully_shard with reshard_after_forward set to a number is not supported yet"};
   }
   return field.value().is_string() ? field.text() : field.boolean() ? "always" : "never";
 }

@@ -1,7 +1,7 @@
 // How a recorded case was spread over ranks: its fields `dist`, `no_sync` and `rig`.
 //
-// Each kind of `dist` has fields of its own; one that is not known makes the case unsupported,
-// since it could change what the allocator sees. Recordings of Megatron-Core are read elsewhere.
+// Each kind of `dist` has its own fields; an unknown field makes the case unsupported, since it
+// could change what the allocator sees. Recordings of Megatron-Core are read elsewhere.
 #pragma once
 
 #include "workloads/json/json_field.hpp"

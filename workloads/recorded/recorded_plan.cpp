@@ -170,7 +170,7 @@ Gpu read_plan_gpu(const Field& rig, const RecordedGpu& recorded) {
     }
   }
   if (known == nullptr) {
-    throw Unsupported{fmt::format("the GPU '{}' ({}.{}) is not known", recorded.name,
+    throw Unsupported{fmt::format("unknown GPU '{}' (compute capability {}.{})", recorded.name,
                                   recorded.major, recorded.minor)};
   }
   Gpu gpu = *known;
@@ -178,8 +178,8 @@ Gpu read_plan_gpu(const Field& rig, const RecordedGpu& recorded) {
   return gpu;
 }
 
-/// A device that computes nothing finds no token for any expert: a loop over the experts that were
-/// hit then allocates nothing, which no real run does.
+/// A device that computes nothing routes no tokens to any expert: a loop over the experts that
+/// received some then allocates nothing, unlike any real run.
 void require_truth(const Field& root) {
   const Field config = root.at("model").at("config");
   const auto has_experts = [&](std::string_view key) {
@@ -196,7 +196,7 @@ void require_truth(const Field& root) {
   }
 }
 
-/// A probe records single operations, for facts; there is no plan that would make them.
+/// A probe records single operations to establish facts; no plan corresponds to them.
 void require_training(const Field& root) {
   const auto probe = root.at("case").find("probe");
   if (probe && !probe->is_null()) {
@@ -245,7 +245,8 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
   }
   plan.parallel = parallel;
   if (parallel.tp > 1 && !parallel.sequence_parallel) {
-    plan.optimizer.param_groups = 1;  // the recorder has groups of its own then, with one setting
+    plan.optimizer.param_groups =
+        1;  // the recorder then has its own groups, all with the same settings
   }
   if (fields.at("dist").at("kind").text() == "gemini") {
     plan.framework = Framework::colossalai_gemini;

@@ -27,7 +27,7 @@ struct Unsupported {
   std::string reason;
 };
 
-/// The value that a word of the recorder's vocabulary stands for.
+/// The value of a word in the recorder's vocabulary.
 template <class T, std::size_t N>
 T word(const Field& field, const std::array<std::pair<std::string_view, T>, N>& words) {
   const std::string text = field.text();
@@ -59,7 +59,7 @@ void set_options(TrainingPlan& plan, std::span<const FieldOption> rows, const Fi
 /// @throws Unsupported when an object has a field without a row
 void require_known(const Field& field, std::span<const FieldOption> known);
 
-/// A field that may be absent: false.
+/// A boolean field; false if it is absent.
 bool flag(const Field& fields, std::string_view key);
 
 }  // namespace highwater::recorded

@@ -2,7 +2,7 @@
 // training on several GPUs.
 //
 // The script's own order (generate.cpp) is the same for all of them: forward, backward, clipping,
-// step, zero_grad. A strategy says what each of these calls does to this rank's memory. Training
+// step, zero_grad. A strategy defines what each of these calls does to this rank's memory. Training
 // with torch.optim is TorchStrategy around a Wrapper (DDP, FSDP); engines that bring an optimizer
 // of their own (DeepSpeed, Megatron-Core) are strategies themselves.
 #pragma once
@@ -25,8 +25,8 @@ class Strategy {
   /// `loss` is already divided by the number of micro-batches where the script does so.
   virtual void backward(const eager::Tensor& loss) = 0;
 
-  /// Of a pipeline stage: from its output with the gradient that it received; without one the
-  /// output is the loss.
+  /// Backward of a pipeline stage: starts from its output with the received gradient; without one,
+  /// the output is the loss.
   virtual void backward_stage(const eager::Tensor& output, const eager::Tensor& gradient) {
     if (gradient.defined()) {
       eager::backward(output, gradient);
@@ -35,8 +35,8 @@ class Strategy {
     }
   }
 
-  /// The same of a micro-batch in model chunk `chunk` where the wrapper has to know of it: the
-  /// step's last one of the chunk if `is_last`.
+  /// The same for a micro-batch in model chunk `chunk`, for wrappers that need to know the chunk
+  /// and whether the micro-batch is its last one of the step (`is_last`).
   virtual void backward_chunk(int /*chunk*/, bool /*is_last*/, const eager::Tensor& output,
                               const eager::Tensor& gradient) {
     backward_stage(output, gradient);
@@ -46,18 +46,18 @@ class Strategy {
   virtual void step() = 0;
   virtual void zero_grad() = 0;
 
-  /// The engine divides the loss by the number of micro-batches; else the script does.
+  /// Whether the engine divides the loss by the number of micro-batches; otherwise the script does.
   [[nodiscard]] virtual bool divides_loss() const { return false; }
 
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
   virtual void set_gradient_sync(bool /*syncs*/) {}
 };
 
-/// Whether the strategy takes a model that is on meta still, and brings its shards to the device.
+/// Whether the strategy accepts a model that is still on meta and moves its shards to the device.
 bool brings_model_to_device(const TrainingPlan& plan);
 
-/// The strategy that `plan` asks for, around a model that is on the device or is brought there.
-/// Both must outlive it.
+/// The strategy that `plan` requests, around a model that is on the device or is moved there. Both
+/// must outlive it.
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan);
 
 }  // namespace highwater

@@ -1,7 +1,7 @@
 // A model as a training script calls it: bare, or inside a wrapper such as DistributedDataParallel.
 //
 // A wrapper decides what its forward does around the model's and which tensors are its parameters
-// (of FSDP: this rank's shards). What it does in backward hangs on the autograd graph.
+// (for FSDP: this rank's shards). What it does in backward is attached to the autograd graph.
 #pragma once
 
 #include <functional>
@@ -24,16 +24,16 @@ class Wrapper {
   /// Those that require gradients, in the order of parameters().
   [[nodiscard]] virtual std::vector<eager::Tensor> parameters() const = 0;
 
-  /// The optimizer's groups: one of all parameters, or two with norms and biases in the second.
+  /// The optimizer's groups: one with all parameters, or two with norms and biases in the second.
   [[nodiscard]] virtual std::vector<std::vector<eager::Tensor>> parameter_groups(int groups) const;
 
   /// clip_grad_norm_ as a script with this wrapper calls it.
   virtual void clip_gradients() { clip(parameters()); }
 
-  /// The same of `parameters`, which may be those of several models wrapped alike.
+  /// The same for `parameters`, which may belong to several models wrapped in the same way.
   virtual void clip(const std::vector<eager::Tensor>& parameters);
 
-  /// GradScaler's kernel has looked at this rank's gradients only, if they are sharded.
+  /// GradScaler's kernel has checked only this rank's gradients, if they are sharded.
   virtual void share_found_inf(const eager::Tensor& /*found_inf*/) {}
 
   /// How the optimizer's operators see parameters that are sharded; null if they are whole.

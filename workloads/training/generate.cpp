@@ -1,4 +1,4 @@
-// The training loop: the order of a script that trains with PyTorch, variable by variable.
+// The training loop: what a script that trains with PyTorch does, in order, variable by variable.
 //
 // Names that survive an iteration (tokens, labels, outputs, loss) die when they are bound again, as
 // in Python: the new value exists before the old one is freed.
@@ -149,7 +149,8 @@ class Training {
 
   void train_step(int step) {
     runtime_.mark_step(static_cast<std::uint64_t>(step));
-    // At the start it is the optimizer's zero_grad; without one gradients add up.
+    // At the start of the step it is the optimizer's zero_grad; without an optimizer gradients add
+    // up.
     if (plan_.training && plan_.zero_grad_at == ZeroGradAt::start &&
         plan_.optimizer.kind != OptimizerKind::none) {
       zero_grad();
@@ -221,7 +222,7 @@ class Training {
     return tensor;
   }
 
-  // get_batch_on_this_cp_rank: the whole sequence goes when its part exists.
+  // get_batch_on_this_cp_rank: the whole sequence is freed once its part exists.
   void take_own_part(Tensor& whole) {
     if (!whole.defined()) {
       return;
@@ -318,7 +319,7 @@ class Training {
   Inputs batch_;
   Outputs outputs_;
   Tensor loss_;
-  Tensor ignored_labels_;  ///< of the chunked loss: one more label for each sequence
+  Tensor ignored_labels_;  ///< for the chunked loss: one more label for each sequence
 };
 
 void require_valid(const TrainingPlan& plan) {
@@ -331,7 +332,7 @@ void require_valid(const TrainingPlan& plan) {
   for (const auto& problem : problems) {
     all += (all.empty() ? "" : "; ") + problem;
   }
-  throw InputError("plan", "options", all, "change the plan");
+  throw InputError("plan", "options", all, "");
 }
 
 }  // namespace

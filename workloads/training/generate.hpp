@@ -1,4 +1,4 @@
-// A training plan becomes the request trace that real PyTorch would emit.
+// Turns a training plan into the request trace that real PyTorch would emit.
 #pragma once
 
 #include <vector>
@@ -12,9 +12,9 @@ namespace highwater {
 
 /// Runs `plan` symbolically and returns every request to the allocator, with markers for step and
 /// phase (init, data, forward, loss, backward, clip, optimizer, zero_grad), the operator and module
-/// path of each block as its stack, and its category: `gradient` is what becomes a .grad, from
-/// birth; gradients of activations are `temporary`; all that autograd saves or an output holds is
-/// `activation`.
+/// path of each block as its stack, and its category: `gradient` is anything that becomes a .grad,
+/// from the moment it is allocated; gradients of activations are `temporary`; everything that
+/// autograd saves or an output holds is `activation`.
 /// @throws InputError if plan_problems(plan) or generator_gaps(plan) is not empty (all in one
 /// message).
 RequestTrace generate(const TrainingPlan& plan);
@@ -29,7 +29,7 @@ struct GeneratedRun {
 /// The same as generate(), with the host memory.
 GeneratedRun generate_run(const TrainingPlan& plan);
 
-/// A plan's requests with the operators that made and used each block (graph/compute_graph.hpp).
+/// A plan's requests with the operators that created and used each block (graph/compute_graph.hpp).
 struct GeneratedGraph {
   RequestTrace trace;
   GraphRecording recording;

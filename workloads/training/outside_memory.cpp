@@ -9,7 +9,7 @@ using namespace literals;
 
 constexpr Release kNewest{99, 0};  ///< what a version that cannot be read counts as
 
-/// A context's size and the measurement that tells it.
+/// A context's size and the measurement it comes from.
 struct Context {
   Bytes bytes;
   std::string_view source;
@@ -28,11 +28,11 @@ Context context_of(const Gpu& gpu, std::string_view torch_version) {
   if (gpu.major < 8) {
     return {Bytes{287047680},
             "kernels loaded when first used: 287,047,680 bytes measured "
-            "(github.com/pytorch/pytorch/pull/86509); no figure for this architecture"};
+            "(github.com/pytorch/pytorch/pull/86509); measured on another architecture"};
   }
   return {500_MiB,
-          "kernels loaded when first used: 300 to 500 MiB reported on A100 class GPUs, the upper "
-          "end taken; grows with the kernels used"};
+          "kernels loaded when first used: 300 to 500 MiB reported on A100 class GPUs, of which "
+          "the upper end is used; grows with the kernels used"};
 }
 
 }  // namespace

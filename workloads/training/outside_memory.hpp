@@ -1,7 +1,7 @@
 // Memory that a process takes on the GPU outside the caching allocator: the CUDA context, the
-// kernels that have been loaded, and what NCCL keeps for its communicators. Estimates from
-// published measurements, never part of what the allocator reserves; reports show them in lines of
-// their own.
+// kernels that have been loaded, and what NCCL keeps for its communicators. These are estimates
+// from published measurements and never part of what the allocator reserves; reports show them on
+// separate lines.
 #pragma once
 
 #include <string_view>

@@ -15,7 +15,7 @@
 namespace highwater {
 namespace {
 
-/// Coordinates along one axis that are alike.
+/// Equivalent coordinates along one axis.
 struct AxisClass {
   int first = 0;
   std::int64_t count = 0;
@@ -89,14 +89,14 @@ std::vector<AxisClass> stage_classes(const TrainingPlan& plan) {
   return classes;
 }
 
-// torch.chunk: every rank but the last ones gets the rounded-up share.
+// torch.chunk: every rank except the last ones gets the rounded-up share.
 std::int64_t rows_of(std::int64_t rows, int ranks, int rank) {
   const std::int64_t share = (rows + ranks - 1) / ranks;
   return std::clamp<std::int64_t>(rows - share * rank, 0, share);
 }
 
-// Elements of the parameters that this rank's part of the flat list touches, as whole tensors:
-// ZeRO-1 and ZeRO-2 keep gradients of those.
+// Elements of the whole parameters that this rank's part of the flat list touches: ZeRO-1 and
+// ZeRO-2 keep the gradients of those.
 std::int64_t touched_by_partition(const std::vector<ParameterInfo>& parameters, int ranks,
                                   int rank) {
   std::int64_t total = 0;
@@ -115,7 +115,7 @@ std::int64_t touched_by_partition(const std::vector<ParameterInfo>& parameters, 
   return touched;
 }
 
-/// Numbers that tell the shards of one axis apart.
+/// Numbers that distinguish the shards of one axis.
 using ShardSignature = std::vector<std::int64_t>;
 
 class Shards {
@@ -130,7 +130,7 @@ class Shards {
     }
   }
 
-  /// Of place `rank` among dp * cp.
+  /// The signature of position `rank` among dp * cp.
   [[nodiscard]] ShardSignature of(int rank) const {
     ShardSignature signature = states(rank);
     const Parallelism& p = plan_.parallel;
@@ -150,7 +150,8 @@ class Shards {
       case DataParallel::zero2:
         return {touched_by_partition(parameters_, p.dp * p.cp, rank)};
       case DataParallel::zero3:
-        return {rank == p.dp * p.cp - 1 ? 1 : 0};  // partitions are padded; the last one's tail is
+        return {rank == p.dp * p.cp - 1 ? 1
+                                        : 0};  // partitions are padded, the last one at its tail
       case DataParallel::ddp:
       case DataParallel::fsdp1:
         return {};

@@ -1,9 +1,9 @@
-// Which ranks of a job are alike.
+// Which ranks of a job are equivalent.
 //
-// Ranks differ by what they hold and by what they are given to do: a pipeline stage has its layers,
-// its buffers and its number of micro-batches in flight; a shard of parameters whose rows do not
-// divide is smaller on the last ranks. Ranks with the same signature make the same requests, so one
-// of each class stands for all of them.
+// Ranks differ in what they hold and in what they do: a pipeline stage has its layers, its buffers
+// and its number of micro-batches in flight; a shard of parameters whose rows do not divide is
+// smaller on the last ranks. Ranks with the same signature make the same requests, so one of each
+// class stands for all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,17 @@ struct RankClass {
   int rank = 0;            ///< the first of them
   std::int64_t ranks = 0;  ///< how many
   RankPlace place;         ///< of the first
-  std::int64_t share = 0;  ///< elements that tell shards apart by size; larger takes more memory
-  std::string what;  ///< "stage 0 of 4, with the embedding", "shard 7 of 8"; "" if all are alike
+  std::int64_t share =
+      0;  ///< number of elements that distinguishes shards by size; a larger one takes more memory
+  std::string
+      what;  ///< "stage 0 of 4, with the embedding", "shard 7 of 8"; "" if there is only one class
 };
 
 /// All classes of the job, in order of their first rank. Every rank is in exactly one.
 /// @pre plan_problems(plan) is empty
 std::vector<RankClass> rank_classes(const TrainingPlan& plan);
 
-/// Of each pipeline stage the first, the last and the largest shard: the extremes, where shards
+/// The first, the last and the largest shard of each pipeline stage: the extremes, since shards can
 /// differ in hundreds of ways.
 std::vector<RankClass> representative_ranks(const std::vector<RankClass>& classes);
 

@@ -8,8 +8,8 @@
 namespace highwater {
 namespace {
 
-/// Share of the peak that matrices of language models reach, as reports of trainings have it:
-/// 40 to 50 % (Narayanan et al., arXiv 2104.04473, table 1).
+/// Share of peak throughput that the matrix products of language models reach, according to
+/// published training reports: 40 to 50 % (Narayanan et al., arXiv 2104.04473, table 1).
 constexpr double kUtilization = 0.45;
 
 /// Nominal boost clocks are within a quarter of it on all architectures.
@@ -72,7 +72,8 @@ double link_bytes_per_second(const Gpu& gpu) {
   }
 }
 
-/// Of a group whose ranks are `stride` apart: it leaves the machine if it spans more than one.
+/// The bandwidth of a group whose ranks are `stride` apart: its traffic leaves the machine if it
+/// spans more than one.
 double rate_of_group(const Gpu& gpu, int ranks, int stride) {
   const double link = link_bytes_per_second(gpu);
   return ranks * stride > kRanksOfMachine ? std::min(link, kNetworkBytesPerSecond) : link;
@@ -112,8 +113,7 @@ double offloaded_bytes(const TrainingPlan& plan, double parameters) {
   return 0;
 }
 
-// Of the blocks, those whose whole forward runs again. What selective kinds compute again is
-// little.
+// The share of blocks whose whole forward runs again. Selective kinds recompute only little.
 double recomputed_share(const Checkpoint& checkpoint) {
   switch (checkpoint.kind) {
     case CheckpointKind::full:

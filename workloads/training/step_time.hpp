@@ -1,5 +1,6 @@
-// How long a training step might take, to put strategies that fit in an order. Not a prediction:
-// kernels at a fixed share of the peak, collectives at the nominal rate of the links, no latency.
+// How long a training step might take, used to rank strategies that fit. Not a prediction: kernels
+// run at a fixed share of peak throughput, collectives at the nominal rate of the links, without
+// latency.
 //
 // Work of a sequence of s tokens: 6 * P * s floating point operations for the matrices and
 // 6 * L * h * s^2 for causal attention (Korthikanti et al., arXiv 2205.05198, appendix A, halved
@@ -23,7 +24,7 @@ namespace highwater {
 /// Seconds of one step of one rank.
 struct StepTime {
   double compute = 0;           ///< kernels
-  double bubble = 0;            ///< a pipeline stage has nothing to do
+  double bubble = 0;            ///< a pipeline stage is idle
   double tensor_parallel = 0;   ///< kernels wait for activations of the other ranks
   double context_parallel = 0;  ///< keys and values of the other ranks, beside kernels
   double data_parallel = 0;     ///< gradients and parameters, beside kernels

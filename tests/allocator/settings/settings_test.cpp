@@ -199,7 +199,7 @@ TEST_CASE("settings: an option is known from its release on", "[allocator][setti
              Catch::StartsWith("Unrecognized") && Catch::Contains(name));
   const bool is_modelled = !name.starts_with("throw") && !name.starts_with("expandable");
   CHECK(outcome(conf, version_preset(since)) ==
-        (is_modelled ? "ok" : name + " is not modelled; leave it out"));
+        (is_modelled ? "ok" : name + " is not modelled; omit it"));
 }
 
 TEST_CASE("settings: later releases have more options", "[allocator][settings]") {

@@ -32,7 +32,7 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"replay", kTrace, "--capcity", "1G"}, "did you mean --capacity?"},
       {{"replay", kTrace, "--capacity", "80 Gigs"}, "--capacity 80 Gigs: not a size"},
       {{"replay", kTrace, "--format", "yaml"}, "--format yaml: unknown format"},
-      {{"replay", kTrace, "--torch", "1.0"}, "no such version preset; known: 2.6, 2.8"},
+      {{"replay", kTrace, "--torch", "1.0"}, "unknown release; use one of 2.6, 2.8"},
       {{"replay", kTrace, "--device", "3"}, "has nothing about that device"},
       {{"replay", kTrace, "--memory-fraction", "2"}, "not a number between 0 and 1"},
       {{"replay", kTrace, "--memory-fraction", "x"}, "memory-fraction"},

@@ -151,6 +151,6 @@ TEST_CASE("simulate: --bridge shows the forms that it names", "[cli][estimates][
       run_line("simulate --model t5-small --seq 64 --attention eager --bridge dnnmem,llmem");
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("From dnnmem to the simulated process"));
-  CHECK_THAT(result.out, Contains("llmem does not apply: it describes decoders"));
+  CHECK_THAT(result.out, Contains("llmem does not apply: it covers only decoders"));
   CHECK(run_line("simulate --model gpt2 --bridge nemo").code == ExitCode::usage);
 }

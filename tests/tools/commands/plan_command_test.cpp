@@ -97,7 +97,7 @@ TEST_CASE("plan: models that LLMem does not describe are simulated all the same"
   const CommandRun result =
       run_line("plan --model t5-small --seq 64 --gpu rtx2080ti --precision fp32");
   CHECK(result.code == ExitCode::ok);
-  CHECK_THAT(result.out, Contains("LLMem does not apply: it describes decoders"));
+  CHECK_THAT(result.out, Contains("LLMem does not apply: it covers only decoders"));
   CHECK_THAT(result.out, Contains("By simulation, on 1 GPU"));
 }
 

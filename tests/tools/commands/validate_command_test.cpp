@@ -255,7 +255,7 @@ TEST_CASE("validate: what PyTorch can do and the generator cannot is said, and r
   const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
   const auto& left_out = root.at("unsupported").at(0);
   CHECK_THAT(std::string(left_out.at("reason").as_string()),
-             Contains("number of ranks to reshard"));
+             Contains("reshard_after_forward set to a number"));
   CHECK(left_out.at("fidelity").is_object());
 }
 

@@ -265,7 +265,7 @@ TEST_CASE("what-if: wrong usage exits with 2 and says what was meant", "[cli][er
       {{"sweep", kVector, "--set", "fraction=2"}, "not a number between 0 and 1"},
       {{"sweep", kVector, "--set", "memory-limit=auto"}, "there are no values to choose from"},
       {{"sweep", kVector, "--set", "batch=1,2"}, "--set batch: applies only with --model"},
-      {{"sweep", kVector, "--set", "torch=1.0"}, "no such version preset"},
+      {{"sweep", kVector, "--set", "torch=1.0"}, "unknown release"},
       {{"sweep", kVector, "--set", "expandable_segments"}, "write key=value"},
       {{"sweep", kVector, "--set", "expandable_segments="}, "write key=value"},
       {{"sweep", kVector, "--format", "yaml"}, "--format yaml: unknown format"},

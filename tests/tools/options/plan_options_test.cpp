@@ -187,7 +187,8 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
       "--lora-targets a,,b: an empty name",
       "did you mean a100-80?",
       "--torch new: not a release",
-      "tp: the simulation has no such tensor parallelism"};
+      "tp: the simulation does not support this kind of "
+      "tensor parallelism"};
   REQUIRE(problems.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK_THAT(problems[i], Contains(expected[i]));
@@ -210,8 +211,8 @@ TEST_CASE("plan options: a job's parallel sizes are read for closed forms", "[cl
                                 .offload = Offload::both});
   CHECK(parallel.gpus() == 64);
   CHECK_THAT(problems_of(with_model("--tp 7"))[0], Contains("heads of gpt2 cannot be split"));
-  CHECK_THAT(problems_of(with_model("--sp"))[0], Contains("give --tp too"));
-  CHECK_THAT(problems_of(with_model("--ep 2"))[0], Contains("no mixture"));
+  CHECK_THAT(problems_of(with_model("--sp"))[0], Contains("add --tp"));
+  CHECK_THAT(problems_of(with_model("--ep 2"))[0], Contains("not a mixture"));
 }
 
 TEST_CASE("plan options: rules that cross axes join the wrong values", "[cli][plan]") {

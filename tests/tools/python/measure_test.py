@@ -268,11 +268,11 @@ class CommandLine(Folder):
     def test_nothing_that_matches_is_an_error(self):
         code, _, err = self.run_command("record", "--list", "--out", self.folder, "--only", "nosuch")
         self.assertEqual(code, 3)
-        self.assertIn("--list shows what there is", err)
+        self.assertIn("--list shows all cases", err)
 
     def test_damaged_lists_are_refused(self):
         path = self.folder / "cases.json"
-        for text, message in (("[", "is no JSON"), ("{}", "a list of objects"), ("[1]", "a list of objects"),
+        for text, message in (("[", "is not JSON"), ("{}", "a list of objects"), ("[1]", "a list of objects"),
                               ('[{"id": "x", "bad": 1}]', "unknown fields"),
                               ('[{"id": "x", "model": "gpt2"}, {"id": "x", "model": "gpt2"}]', "two cases")):
             path.write_text(text)

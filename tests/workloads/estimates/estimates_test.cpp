@@ -272,7 +272,7 @@ TEST_CASE("estimates: DeepSpeed's rows take the offloading from the plan and nee
   plan.parallel.offload = Offload::both;
   CHECK(zero3.evaluate(inputs_of(plan, 8)).bytes() == 4 * 32899072.0);
   CHECK_THAT(form("deepspeed-zero2").refusal(inputs_of(plan, 8)),
-             Contains("optimizer states only"));
+             Contains("only optimizer states"));
   plan.parallel.offload = Offload::params;
   CHECK_THAT(zero3.refusal(inputs_of(plan, 8)), Contains("only together"));
   plan.parallel.offload = Offload::optimizer;
@@ -470,14 +470,14 @@ TEST_CASE("estimates: Megatron-LM counts the parameters of models without biases
   CHECK(form("megatron").refusal(inputs_of(plan_of("t5-3b"))).find("encoder") != std::string::npos);
 }
 
-TEST_CASE("estimates: forms about training refuse a plan that computes forward only",
+TEST_CASE("estimates: forms about training refuse a plan that computes only the forward pass",
           "[workloads][estimates]") {
   const EstimateInputs inputs = inputs_of(without_training(plan_of("gpt2")));
   for (const std::string_view name :
        {"zero-paper", "deepspeed-zero2", "deepspeed-zero3", "deepspeed-activations", "nemo-table",
         "korthikanti", "megatron"}) {
     CAPTURE(name);
-    CHECK_THAT(form(name).refusal(inputs), Contains("forward only"));
+    CHECK_THAT(form(name).refusal(inputs), Contains("only the forward pass"));
   }
   CHECK(form("accelerate").refusal(inputs).empty());
 }

@@ -278,7 +278,7 @@ TEST_CASE("recorded case: damage is an error that names the field", "[workloads]
 
   described = description();
   described["markers"].as_array()[3].as_object()["step"] = "zero";
-  CHECK_THAT(error_of(described), Contains("X.json: markers[3].step: an integer was expected"));
+  CHECK_THAT(error_of(described), Contains("X.json: markers[3].step: expected an integer"));
 
   described = description();
   described["gpu"].as_object()["total_memory"] = -1;
@@ -288,8 +288,8 @@ TEST_CASE("recorded case: damage is an error that names the field", "[workloads]
   described["status"] = "perhaps";
   CHECK_THAT(error_of(described), Contains("X.json: status"));
 
-  CHECK_THROWS_WITH(read_recorded_case("{\"case\": ", "X.json"), Contains("no JSON"));
-  CHECK_THROWS_WITH(read_recorded_case("[]", "X.json"), Contains("an object was expected"));
+  CHECK_THROWS_WITH(read_recorded_case("{\"case\": ", "X.json"), Contains("not JSON"));
+  CHECK_THROWS_WITH(read_recorded_case("[]", "X.json"), Contains("expected an object"));
 }
 
 TEST_CASE("recorded case: a marker ends the phase that it names", "[workloads][recorded]") {

@@ -30,7 +30,7 @@ DEFAULTS = {"layers": 2, "hidden": 256, "heads": 8, "kv_heads": None, "ffn": Non
 
 
 def patch_rank0(torch):
-    """Collectives on objects answer as if all ranks held the same."""
+    """Collectives on objects behave as if all ranks held the same."""
     dist = torch.distributed
 
     def all_gather_object(gathered, value, group=None):
@@ -339,7 +339,7 @@ def train(torch, case, rec, report):
 
 
 def even_routing(torch, case):
-    """Without a capacity sizes depend on data, of which the device has none: every expert gets the same."""
+    """Without a capacity, sizes depend on data, which the device does not have: every expert gets the same."""
     from megatron.core.transformer.moe.token_dispatcher import MoEAlltoAllTokenDispatcher as Dispatcher
     preprocess, masked_select = Dispatcher.preprocess, torch.Tensor.masked_select
 

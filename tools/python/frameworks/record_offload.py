@@ -64,7 +64,7 @@ class OffloadedTraining(Training):
         if self.case["offload"] != "params":
             super().materialise()
             return
-        # Parameters belong on the host; what computes with buffers is on the device.
+        # Parameters belong on the host; buffers are used on the device.
         self.runner.to_empty(device="cpu")
         for part in self.runner.modules():
             for name, buffer in part.named_buffers(recurse=False):

@@ -8,7 +8,7 @@ A case is one of tools/python/measure; its "dist" is
    "data": "ddp" | "fsdp2", "dp": D, "tp": T, and what measure knows for these kinds}
 and its "grad_accum" the number of micro-batches of "batch" sequences each. Ranks are counted along tp, then dp, then pp
 (torchtitan's mesh). fully_shard keeps gathered parameters after forward unless "reshard" is true (torchtitan's
-apply_fsdp under pp). The other ranks do not exist: what is received has no values. "init" is meta (as torchtitan does
+apply_fsdp under pp). The other ranks do not exist: received data has no values. "init" is meta (as torchtitan does
 it) or cpu.
 """
 
@@ -84,7 +84,7 @@ def patch_shapes(torch, arriving):
 
 
 def split_points(layers, stages):
-    """torchtitan's generate_split_points: the first layer of each stage but the first."""
+    """torchtitan's generate_split_points: the first layer of each stage except the first."""
     each, extra = divmod(layers, stages)
     points, at = [], 0
     for stage in range(stages - 1):
@@ -102,7 +102,7 @@ def make_stage_class(torch):
         def __init__(self, whole, first, last, begin, end):
             super().__init__()
             self.rope = whole.rope
-            self.parts = 1  # of the sequence, of which a stage behind the first is given one
+            self.parts = 1  # of the sequence, one of which a later stage is given
             self.tok_embeddings = whole.tok_embeddings if first else None
             self.layers = nn.ModuleList(list(whole.layers)[begin:end])
             self.norm = whole.norm if last else None
@@ -157,7 +157,7 @@ def make_stage_class(torch):
             return states
 
     class HfStage(nn.Module):
-        """A ...ForCausalLM without what other stages have; the backbone's own forward runs what is left."""
+        """A ...ForCausalLM without the parts of other stages; the backbone's own forward runs the rest."""
 
         def __init__(self, whole, first, last, begin, end):
             super().__init__()
@@ -185,7 +185,7 @@ def make_stage_class(torch):
 
 
 def make_mesh(torch, dist):
-    """torchtitan's ParallelDims.build_mesh: dimensions of one rank are left out."""
+    """torchtitan's ParallelDims.build_mesh: dimensions with one rank are omitted."""
     from torch.distributed.device_mesh import init_device_mesh
     sizes = {name: dist.get(name, 1) for name in ("pp", "dp", "tp") if dist.get(name, 1) > 1}
     return init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=tuple(sizes))

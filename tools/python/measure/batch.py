@@ -1,4 +1,4 @@
-"""Runs cases, each in a process of its own, until they or the time are used up."""
+"""Runs cases, each in its own process, until none are left or time runs out."""
 
 import dataclasses
 import json
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from .index import entry_of, files_of
 
-SHORTEST_LIMIT = 20  # seconds: less left than this, and no case is begun
+SHORTEST_LIMIT = 20  # seconds: with less time left than this, no case is started
 
 
 @dataclasses.dataclass
 class Limits:
-    batch_seconds: float  # of all; no case is begun that may not end in time
+    batch_seconds: float  # for all cases; no case is started that may not finish in time
     case_seconds: float   # of one
     jobs: int
 
@@ -26,7 +26,7 @@ class Attempt:
 
 
 class Batch:
-    """launch(case, work folder) starts a process; report(line) is told what happens."""
+    """launch(case, work folder) starts a process; report(line) receives progress messages."""
 
     def __init__(self, folder, index, limits, launch, report=print, clock=time.monotonic, pause=time.sleep):
         self.folder, self.index, self.limits = Path(folder), index, limits
@@ -37,7 +37,7 @@ class Batch:
         self.tally = {}
 
     def run(self, cases):
-        """Returns the cases that time did not suffice for."""
+        """Returns the cases for which there was no time."""
         self.work.mkdir(parents=True, exist_ok=True)
         self.deadline = self.clock() + self.limits.batch_seconds
         waiting = list(cases)
@@ -48,7 +48,7 @@ class Batch:
                 if not self.running:
                     break
                 self.wait()
-        finally:  # interrupted: what runs leaves nothing
+        finally:  # interrupted: running cases leave nothing behind
             for attempt in self.running:
                 attempt.process.kill()
                 self.forget(attempt.case)
@@ -58,11 +58,11 @@ class Batch:
         return self.deadline - self.clock()
 
     def has_time(self):
-        """Enough for half as much again as the slowest case so far."""
+        """Enough for one and a half times the slowest case so far."""
         return self.left() >= 1.5 * self.slowest
 
     def start(self, case):
-        for name in files_of(self.folder, case["id"]):  # of an attempt that failed
+        for name in files_of(self.folder, case["id"]):  # of a failed attempt
             (self.folder / name).unlink()
         limit = min(self.limits.case_seconds, self.left())
         self.running.append(Attempt(case, self.launch(case, self.work), self.clock(), limit))
@@ -82,7 +82,7 @@ class Batch:
     def settle(self, attempt, code, seconds):
         case = attempt.case
         if code is None and attempt.limit < self.limits.case_seconds:
-            self.report(f"unfinished {seconds:6.1f}s {case['id']} | the batch's time is over; the next one begins it again")
+            self.report(f"unfinished {seconds:6.1f}s {case['id']} | out of time; the next batch starts it again")
             self.forget(case)
             return
         self.slowest = max(self.slowest, seconds)
@@ -94,7 +94,7 @@ class Batch:
         self.forget(case)
 
     def outcome(self, case, code, seconds):
-        """A case with a report has ended by itself; what has none died or took too long."""
+        """A case with a report has ended by itself; one without died or took too long."""
         path = self.folder / f"{case['id']}.json"
         seconds = round(seconds, 2)
         if code is not None and path.exists():

@@ -1,4 +1,4 @@
-"""From a folder of results to one of traces/recorded/: the compact forms, and the index beside them."""
+"""Turns a folder of results into one of traces/recorded/: the compact forms and their index."""
 
 import lzma
 import re
@@ -10,15 +10,15 @@ from .index import FINISHED, Index, files_of
 
 
 class BundleError(Exception):
-    """Results that cannot be bundled; the message says why and what to do."""
+    """Results that cannot be bundled; the message explains why and what to do."""
 
 
 def add_options(parser):
-    parser.add_argument("results", help="folder that record wrote")
-    parser.add_argument("root", help="traces/recorded of the repository; the folder <gpu>-<torch> is made in it")
+    parser.add_argument("results", help="folder written by record")
+    parser.add_argument("root", help="traces/recorded of the repository; the folder <gpu>-<torch> is created in it")
     parser.add_argument("--highwater", required=True, metavar="FILE",
                         help="the program, for `convert`: X.pickle.xz to X.hwt.xz")
-    parser.add_argument("--name", help="of the folder, instead of <gpu>-<torch>")
+    parser.add_argument("--name", help="name of the folder, instead of <gpu>-<torch>")
 
 
 def slug(text):
@@ -28,17 +28,17 @@ def slug(text):
 
 
 def folder_name(about):
-    """@raises BundleError for an index that does not tell the device"""
+    """@raises BundleError for an index without the device"""
     try:
         release = about["torch"].split("+")[0]
         return f"{slug(about['gpu']['name'])}-{release}"
     except KeyError as missing:
-        raise BundleError(f"index.json does not tell the device ({missing}): record at least one batch with "
+        raise BundleError(f"index.json does not name the device ({missing}): record at least one batch with "
                           "--device cuda, or give --name") from None
 
 
 def convert(program, source, target):
-    partial = target.with_name(f".partial-{target.name}")  # the ending tells the format
+    partial = target.with_name(f".partial-{target.name}")  # the extension determines the format
     try:
         done = subprocess.run([program, "convert", str(source), str(partial)], capture_output=True, text=True)
     except OSError as error:
@@ -55,7 +55,7 @@ def compress(source, target):
 
 
 def bundle_case(case_id, results, folder, program):
-    """The description comes last: a case that has one is whole."""
+    """The description comes last: a case that has one is complete."""
     history, description = folder / f"{case_id}.hwt.xz", folder / f"{case_id}.json.xz"
     if not description.exists():
         convert(program, results / f"{case_id}.pickle.xz", history)
@@ -67,7 +67,7 @@ def run(options):
     results = Path(options.results)
     index = Index(results)
     if not index.entries:
-        raise BundleError(f"{results} has no index.json with cases: record first")
+        raise BundleError(f"{results} has no index.json with cases: run record first")
     folder = Path(options.root) / (options.name or folder_name(index.about))
     folder.mkdir(parents=True, exist_ok=True)
     target = Index(folder)

@@ -14,7 +14,7 @@ DEFAULTS = {
     "param_groups": 1,       # 2: norms and biases without weight decay
     "grad_clip": None,
     "grad_accum": 1,
-    "no_sync": False,        # DDP and FSDP: leave out the reduction of all but the last micro-batch
+    "no_sync": False,        # DDP and FSDP: reduce only after the last micro-batch
     "steps": 3,
     "set_to_none": True,
     "zero_grad_at": "end",   # start | end
@@ -38,11 +38,11 @@ DEFAULTS = {
     "probe": None,           # of probes.py: instead of training
 }
 
-LABELS = ("id", "model", "note", "tags")  # fields without a default; all but the model say nothing about the run
+LABELS = ("id", "model", "note", "tags")  # fields without a default; all but the model are irrelevant to the run
 
 
 class CaseError(Exception):
-    """A case that cannot be meant; the message names it."""
+    """An invalid case; the message names it."""
 
 
 def complete(case, defaults=DEFAULTS):

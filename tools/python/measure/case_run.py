@@ -19,7 +19,7 @@ def limit_memory(torch, mib):
 
 
 def execute(run, program):
-    """Runs it to its end, whatever that is; the report gets status, error and seconds."""
+    """Runs the case until it ends, however it ends; the report receives status, error and seconds."""
     began = time.time()
     report, recorder = run.report, run.recorder
     try:
@@ -46,7 +46,7 @@ def describe_history(report, recorder, snapshot):
 
 
 def write_atomically(path, write):
-    """A file that is there is whole."""
+    """A file that exists is complete."""
     partial = path.with_name(f".{path.name}.partial")
     try:
         write(partial)

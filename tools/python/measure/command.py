@@ -2,10 +2,10 @@
 
   record   runs cases and writes X.json, X.pickle.xz and index.json
   bundle   turns such a folder into one of traces/recorded: compact, with its index
-  device   says what this machine has
-  matrix   writes the list of cases anew
+  device   describes this machine
+  matrix   rewrites the list of cases
 
-What programs of other frameworks need is record_main(): the same options with a train() of their own.
+Programs for other frameworks use record_main(): the same options with their own train().
 """
 
 import argparse
@@ -22,11 +22,11 @@ from .index import Index, part_of
 
 HERE = Path(__file__).resolve().parent
 LISTS = (HERE / "cases" / "first.json", HERE / "cases" / "matrix.json")
-FORKED_SECONDS, FRESH_SECONDS = 3.0, 9.0  # of one case on a GPU, about: for the estimate of what is left
+FORKED_SECONDS, FRESH_SECONDS = 3.0, 9.0  # of one case on a GPU, roughly: for the estimate of the remaining time
 
 
 def default_program(run):
-    """What a case asks for: a probe, or training."""
+    """Runs what a case describes: a probe, or training."""
     if run.case["probe"]:
         from .probes import probe
         probe(run)
@@ -41,7 +41,7 @@ def add_worker_options(parser):
     parser.add_argument("--fake-device", action="store_true",
                         help="the device is a simulated one, whose copies to the host give zeros")
     parser.add_argument("--stacks", default="none", choices=["none", "python", "all"],
-                        help="of cases that do not say: frames in the history (all: C++ too, large)")
+                        help="for cases without this field: frames in the history (all: C++ as well, large)")
     parser.add_argument("--tiny", action="store_true", help="shrink every model")
 
 
@@ -51,20 +51,21 @@ def add_record_options(parser, lists):
                         help="list of cases; several times for several" +
                              (" (default: the lists in cases/)" if lists else ""))
     parser.set_defaults(lists=lists)
-    parser.add_argument("--only", metavar="ID,...", help="these cases; ~TEXT: those whose id contains TEXT")
-    parser.add_argument("--part", metavar="P,...", help="these parts: first, a, b, c, d")
+    parser.add_argument("--only", metavar="ID,...", help="only these cases; ~TEXT: those whose id contains TEXT")
+    parser.add_argument("--part", metavar="P,...", help="only these parts: first, a, b, c, d")
     parser.add_argument("--list", action="store_true", help="print the cases with part, half and outcome so far")
     parser.add_argument("--dry-run", action="store_true",
-                        help="say what would be run and whether this machine can; record nothing")
+                        help="show what would run and whether this machine can run it; record nothing")
     parser.add_argument("--batch-minutes", type=float, default=8, metavar="M",
-                        help="begin no case that may not end within M minutes from now (default: %(default)s)")
-    parser.add_argument("--timeout", type=float, default=120, metavar="S", help="seconds for a case (default: %(default)s)")
-    parser.add_argument("--retry-failed", action="store_true", help="run cases again that died, failed or took too long")
+                        help="start no case that may not finish within M minutes from now (default: %(default)s)")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S",
+                        help="time limit of a case in seconds (default: %(default)s)")
+    parser.add_argument("--retry-failed", action="store_true", help="rerun cases that died, failed or took too long")
     parser.add_argument("--jobs", type=positive, default=1, metavar="N",
-                        help="cases at a time; with more than one on a real device the driver's figures are left out, "
-                             "as they are of all processes together")
+                        help="cases at a time; with more than one on a real device the driver's figures are omitted, "
+                             "because they cover all processes together")
     parser.add_argument("--fresh", action="store_true",
-                        help="start Python anew for every case instead of forking one that has loaded torch")
+                        help="start a new Python for every case instead of forking one that has loaded torch")
     add_worker_options(parser)
 
 
@@ -91,9 +92,9 @@ def read_cases(options, defaults):
         except OSError as error:
             raise CaseError(f"{path} cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise CaseError(f"{path} is no JSON: {error}") from None
+            raise CaseError(f"{path} is not JSON: {error}") from None
         if not isinstance(listed, list) or not all(isinstance(case, dict) for case in listed):
-            raise CaseError(f"{path}: a list of objects, one for each case, was expected")
+            raise CaseError(f"{path}: expected a list of objects, one for each case")
         for case in listed:
             complete(case, defaults)
             if case["id"] in seen:
@@ -102,7 +103,7 @@ def read_cases(options, defaults):
             if wanted(case, options.only, options.part):
                 cases.append(case)
     if not cases:
-        raise CaseError("no case matches --only and --part; --list shows what there is")
+        raise CaseError("no case matches --only and --part; --list shows all cases")
     return cases
 
 
@@ -180,7 +181,8 @@ def record(options, program, defaults, script, forks):
     try:
         Path(options.out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MissingError(f"{options.out} cannot be made: {error.strerror}; choose another folder with --out") from None
+        raise MissingError(
+            f"{options.out} cannot be created: {error.strerror}; choose another folder with --out") from None
     index.adopt(cases)
     todo = [case for case in todo if not index.is_done(case["id"], options.retry_failed)]
     options.reads_driver = options.fake_device or options.jobs == 1
@@ -190,7 +192,7 @@ def record(options, program, defaults, script, forks):
         processes.preload(todo)
         problem = processes.problem_of_forks() if options.device == "cuda" else None
         if problem:
-            print(f"every case starts Python anew, for a fork cannot use the device: {problem}", flush=True)
+            print(f"every case starts a new Python, because a fork cannot use the device: {problem}", flush=True)
             options.fresh = True
     limits = Limits(60 * options.batch_minutes, options.timeout, options.jobs)
     batch = Batch(options.out, index, limits, make_launcher(options, program, defaults, script, forks),
@@ -221,8 +223,8 @@ def make_parser(description, is_whole):
     one.add_argument("--shared-device", action="store_true", help="other processes are on the device")
     add_worker_options(one)
     if is_whole:
-        bundle.add_options(commands.add_parser("bundle", help="make a folder of traces/recorded from results"))
-        matrix.add_options(commands.add_parser("matrix", help="write the list of cases anew"))
+        bundle.add_options(commands.add_parser("bundle", help="turn results into a folder of traces/recorded"))
+        matrix.add_options(commands.add_parser("matrix", help="rewrite the list of cases"))
     return parser
 
 
@@ -242,7 +244,7 @@ def run_command(options, program, defaults, script, forks):
         print(f"measure: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:
-        print("measure: interrupted; finished cases are kept, the same command goes on", file=sys.stderr)
+        print("measure: interrupted; finished cases are kept, the same command continues", file=sys.stderr)
         return 130
 
 
@@ -252,6 +254,6 @@ def main(arguments=None):
 
 
 def record_main(program, script, description, defaults=DEFAULTS):
-    """Of a script with a training loop of its own, program(run), and perhaps other fields of a case."""
+    """For a script with its own training loop, program(run), and possibly further fields of a case."""
     options = make_parser(description, is_whole=False).parse_args()
     return run_command(options, program, defaults, script, forks=False)

@@ -1,4 +1,4 @@
-"""Few rows of a table of axes that together show every combination of values of chosen axes."""
+"""A few rows of a table of axes that together cover every combination of values of chosen axes."""
 
 import itertools
 
@@ -7,7 +7,7 @@ def covering(axes, interactions, allowed=lambda row: True):
     """Rows {axis: value} such that for each group of axes in `interactions` every combination of values that an
     allowed row has at all is in some row.
 
-    Greedy: always the row with most combinations that are still missing, the first of equals in the order of the
+    Greedy: always the row with the most missing combinations, the first of equals in the order of the
     axes' product; so equal input gives equal rows.
     """
     names = list(axes)

@@ -1,4 +1,4 @@
-"""What a recording ran on: versions, the device, and what the driver says without a context."""
+"""What a recording ran on: versions, the device, and what the driver reports without a context."""
 
 import ctypes
 import os
@@ -7,14 +7,14 @@ import sys
 
 
 class MissingError(Exception):
-    """Something that recording needs is not there; the message says what and what to do."""
+    """Something that recording needs is missing; the message explains what and what to do."""
 
 
 def import_torch():
     """@raises MissingError"""
     try:
         import torch
-    except (ImportError, OSError, ValueError) as error:  # the last two: CUDA libraries that it needs are not there
+    except (ImportError, OSError, ValueError) as error:  # the last two: CUDA libraries that it needs are missing
         raise MissingError(
             f"PyTorch cannot be imported by {sys.executable} ({error}): run this with the Python that has it, or "
             "install it (pip install torch transformers). --list and --dry-run work without.") from None
@@ -30,13 +30,13 @@ def import_transformers():
             f"transformers cannot be imported by {sys.executable} ({error}): pip install 'transformers>=5', or record "
             "only cases without it: --only '~plain-' or --part a.") from None
     if int(transformers.__version__.split(".")[0]) < 5:
-        raise MissingError(f"transformers {transformers.__version__} is here, the models are built as "
-                                "transformers 5 does it: pip install 'transformers>=5'.")
+        raise MissingError(f"transformers {transformers.__version__} is installed, but the models are built as "
+                                "transformers 5 does: pip install 'transformers>=5'.")
     return transformers
 
 
 def require_device(torch):
-    """Makes the context. @raises MissingError"""
+    """Creates the context. @raises MissingError"""
     if torch.version.cuda is None:
         raise MissingError(f"torch {torch.__version__} is built without CUDA: install the CUDA build "
                                 "(https://pytorch.org/get-started), or try --device cpu --tiny.")
@@ -50,7 +50,7 @@ def require_device(torch):
 
 
 def versions(torch):
-    """Members of the report; None where it cannot be told."""
+    """Members of the report; None if unknown."""
     def call(function):
         try:
             return function()
@@ -78,7 +78,7 @@ def describe(torch):
 
 
 class Nvml:
-    """NVIDIA's management library, which tells the device's memory without making a context."""
+    """NVIDIA's management library, which reports the device's memory without creating a context."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -123,7 +123,7 @@ def driver_version():
 
 
 def used_without_context():
-    """Bytes, None where NVML is not there (a simulated device)."""
+    """Bytes, None without NVML (a simulated device)."""
     try:
         return Nvml().used()
     except (OSError, AttributeError):

@@ -1,6 +1,6 @@
-"""The half of a case: one may be tuned with, the other is only reported.
+"""The half of a case: one may be used for tuning, the other is only reported.
 
-The rule is fixed and needs no list. Of the case as it is written, these are left out: what says nothing about the
+The rule is fixed and needs no list. From the case as written, these are left out: whatever is irrelevant to the
 run (id, note, tags, stacks), what is the device's (rig, and the backend of dist, which stands in for a network), and
 every field that has its default. The rest as JSON - keys sorted, no spaces, ASCII - goes through SHA-256; held out is
 a case whose digest begins with an odd byte. So a case is in the same half on every device, under every id, and
@@ -27,7 +27,7 @@ def canonical(case):
 
 
 def half_of(case):
-    """TUNING or HELD_OUT; FACTS for probes, which have no simulation to be held against."""
+    """TUNING or HELD_OUT; FACTS for probes, which have no simulation to compare with."""
     if case.get("probe"):
         return FACTS
     first = hashlib.sha256(canonical(case).encode("ascii")).digest()[0]

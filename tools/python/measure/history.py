@@ -1,8 +1,8 @@
-"""A recorded history beside its markers: where they stand in it, what lived at the peaks, a compact form."""
+"""A recorded history and its markers: their positions, what was alive at the peaks, a compact form."""
 
 
 def aligned(size):
-    """What "allocated" counts for a request, but for remainders that are not split off."""
+    """What "allocated" counts for a request, except for remainders that are not split off."""
     return max(512, (size + 511) // 512 * 512)
 
 
@@ -21,7 +21,7 @@ class MarkerPlaces:
             self.seen[action] += 1
 
     def reached(self, position):
-        """The markers (their indices) that stand at this position."""
+        """The markers (their indices) at this position."""
         while self.cursor < len(self.order) and self.markers[self.order[self.cursor]]["counts"] == self.seen:
             index = self.order[self.cursor]
             self.positions[index] = position

@@ -9,7 +9,7 @@ from .case_run import write_atomically
 NAME = "index.json"
 SCHEMA = "highwater.recorded-index/1"
 FIGURES = ("allocated", "active", "reserved")
-FINISHED = ("ok", "oom")  # outcomes with a recording of use
+FINISHED = ("ok", "oom")  # outcomes with a useful recording
 
 
 def part_of(case):
@@ -19,14 +19,14 @@ def part_of(case):
 
 
 def outside_of(marker):
-    """Bytes that the driver counts beyond the allocator's, None where it was not asked."""
+    """Bytes that the driver counts beyond the allocator's, None if it was not queried."""
     if "device_used" not in marker:
         return None
     return marker["device_used"] - marker["stats"].get("reserved_bytes.all.current", 0)
 
 
 def peaks_of(report):
-    """The highest of the completed steps, of the whole run where there are none; bytes."""
+    """The highest of the completed steps, or of the whole run if there are none; bytes."""
     markers = [marker for marker in report["markers"] if "stats" in marker and not marker.get("after_snapshot")]
     markers = [marker for marker in markers if marker["phase"] == "step_end"] or markers
     peaks = {figure: max((m["stats"].get(f"{figure}_bytes.all.peak", 0) for m in markers), default=0)
@@ -78,7 +78,7 @@ class Index:
         write_atomically(self.path, lambda partial: partial.write_text(text))
 
     def adopt(self, cases):
-        """Entries for recordings that a run cut short has left without one."""
+        """Adds entries for recordings that an interrupted run left without one."""
         for case in cases:
             path = self.path.parent / f"{case['id']}.json"
             if case["id"] not in self.entries and path.exists():
@@ -86,6 +86,6 @@ class Index:
                 self.put(entry_of(case, report["status"], self.path.parent, report))
 
     def is_done(self, case_id, retries_failed):
-        """A case that failed is not run again unless asked: it would take the same time to fail."""
+        """A failed case is not rerun unless requested: it would take the same time to fail."""
         entry = self.entries.get(case_id)
         return entry is not None and (entry["outcome"] in FINISHED or not retries_failed)

@@ -1,4 +1,4 @@
-"""Writes cases/matrix.json: what to measure on a GPU, in the order of its worth.
+"""Writes cases/matrix.json: what to measure on a GPU, most valuable first.
 
   a  probes: facts of the allocator and of the libraries below it, with and without expandable segments
   b  models x precision x attention x size x checkpointing x optimizer, a covering selection:
@@ -6,7 +6,7 @@
      - every pair of the other axes with a batch that nearly fills 16 GiB
      - each model, and each precision with each attention and optimizer, with a batch that needs more than 80 GiB
   c  ranks of jobs: DDP, FSDP1, FSDP2, tensor parallel, both, over the process group that does nothing
-  d  allocator settings, sequences of varying length that fragment, runs that go out of memory
+  d  allocator settings, sequences of varying length that fragment, runs that run out of memory
 
 The batches of the two large sizes come from `highwater simulate --find-batch`, once, when the list is written: on
 every device the cases are the same.
@@ -22,7 +22,7 @@ from .halves import canonical
 
 FIRST = Path(__file__).resolve().parent / "cases" / "first.json"  # runs before the matrix
 
-# Billions of parameters: enough to leave out what cannot fit.
+# Billions of parameters: precise enough to omit what cannot fit.
 MODELS = {"gpt2": 0.124, "opt-125m": 0.125, "opt-350m": 0.331, "bloom-560m": 0.559, "gpt-neo-125m": 0.125,
           "llama-160m": 0.162, "llama-1b": 1.236, "llama-3b": 3.213, "qwen2-0.5b": 0.494}
 EAGER_ONLY = ("bloom-560m", "gpt-neo-125m")  # no sdpa in transformers 5
@@ -42,7 +42,7 @@ VARYING = {"seed": 3, "low": 64, "high": 512}
 
 
 class MatrixError(Exception):
-    """The list cannot be written; the message says why."""
+    """The list cannot be written; the message explains why."""
 
 
 def has_attention(row):
@@ -56,7 +56,7 @@ def fits_16(row):
 
 
 def fields_of(row):
-    """An axis row as fields of a case; defaults are left out."""
+    """An axis row as fields of a case; defaults are omitted."""
     optimizer, _, impl = row["optimizer"].partition("-")
     fields = {"model": row["model"], "precision": row["precision"], "attention": row["attention"],
               "checkpoint": row["checkpoint"], "optimizer": optimizer, "impl": impl or "foreach"}
@@ -112,7 +112,7 @@ def large(program, rows, capacity, least=0):
     for row in rows:
         batch, reserved = largest_batch(program, row, capacity)
         if reserved < least:
-            raise MatrixError(f"{name_of(row)}: the largest batch in {capacity} takes {reserved} bytes only")
+            raise MatrixError(f"{name_of(row)}: the largest batch in {capacity} takes {reserved} bytes")
         yield {"id": f"{name_of(row)}-b{batch}s{LARGE_SEQ}", **fields_of(row), "batch": batch, "seq": LARGE_SEQ}
 
 
@@ -189,13 +189,13 @@ def of_settings():
            "memory_limit_mib": 3000, "alloc_conf": SETTINGS["gc60"]}
     yield {"id": "gpt2-fp32-varying-expandable-limit2700", "model": "gpt2", "batch": 2, **varying,
            "memory_limit_mib": 2700, "alloc_conf": SETTINGS["expandable"]}
-    yield {"id": "gpt2-fp32-oom", "model": "gpt2", "batch": 512, "seq": 1024}  # beyond every device there is
+    yield {"id": "gpt2-fp32-oom", "model": "gpt2", "batch": 512, "seq": 1024}  # beyond any existing device
     yield {"id": "gpt2-fp32-oom-expandable", "model": "gpt2", "batch": 512, "seq": 1024,
            "alloc_conf": SETTINGS["expandable"]}
 
 
 def all_cases(program):
-    """In order; none that is the same run as an earlier one or one of the first list."""
+    """In order, without runs that equal an earlier one or one of the first list."""
     parts = {"a": [probes()], "b": [small_and_medium(), nearly_16(program), above_80(program)], "c": [of_jobs()],
              "d": [of_settings()]}
     listed = {canonical(case) for case in json.loads(FIRST.read_text())}

@@ -30,7 +30,7 @@ def _hf_config(case, tiny):
 
 
 def evenly_routed(experts, hidden, chosen, weights):
-    """A mixture's forward with every expert given the same number of tokens, whatever the router says."""
+    """A mixture's forward with every expert given the same number of tokens, regardless of the router."""
     total = torch.zeros_like(hidden)
     tokens, top_k = chosen.shape
     share = tokens * top_k // experts.num_experts

@@ -7,7 +7,7 @@ def make_optimizer(torch, case, model):
         return None
     params = [p for p in model.parameters() if p.requires_grad]
     if case["dist"]["kind"] == "tp" and not case["dist"].get("sequence_parallel"):
-        # Only some parameters are sharded here, and multi-tensor operations take no mixture.
+        # Only some parameters are sharded here, and multi-tensor operations cannot mix the two.
         params = [group for sharded in (True, False)
                   if (group := {"params": [p for p in params if hasattr(p, "_local_tensor") == sharded]})["params"]]
     elif case["param_groups"] == 2:

@@ -1,4 +1,4 @@
-"""Names of models: family and config keywords. No torch is needed to read them.
+"""Names of models: family and config keywords. Reading them does not need torch.
 
 The family "plain" is the decoder of plain_decoder.py, the others are classes of transformers.
 """

@@ -1,4 +1,4 @@
-"""Facts of the allocator and of what is below it, each from a few lines instead of a training run.
+"""Facts about the allocator and the layers below it, each from a few lines instead of a training run.
 
 A probe is a case with "probe": {"kind": ...}. Its phases are markers like any other, so the driver's figure and the
 allocator's statistics stand after each.
@@ -6,7 +6,7 @@ allocator's statistics stand after each.
   context   nothing but the context: one block of 512 bytes
   matmul    the first matrix products, forward and backward, with and without a bias ("dtype"): the workspaces of
             cuBLAS and cuBLASLt, one per thread with a handle
-  rounding  blocks of telling sizes, made and freed one by one, then all at once
+  rounding  blocks of revealing sizes, allocated and freed one by one, then all at once
   kernels   the first call of kernels of several kinds: what loading their code costs outside the allocator
 """
 

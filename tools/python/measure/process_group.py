@@ -11,7 +11,7 @@ def start_group(torch, backend, world, rank=0):
 
 
 def default_backend(fake_device):
-    """A simulated device has an NCCL that waits for no one; a real one waits for the ranks that are missing."""
+    """A simulated device has an NCCL that never waits; a real one waits for the missing ranks."""
     return "nccl" if fake_device else "fake"
 
 

@@ -1,4 +1,4 @@
-"""A process for each case: a fork of one that has loaded torch already, or a fresh one.
+"""A process for each case: a fork of one that has already loaded torch, or a fresh one.
 
 Loading torch and transformers takes several seconds, a case often less. A fork starts with them loaded; it needs a
 parent that has not touched the device. Settings of the allocator are read when torch is loaded, in some releases, so
@@ -79,7 +79,7 @@ def case_environment(case):
 def preload(cases):
     """Loads what the cases need into this process, without touching the device.
 
-    @raises MissingError where torch or transformers is not there
+    @raises MissingError if torch or transformers is missing
     """
     from . import environment, presets
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -105,7 +105,7 @@ def describe_device(script):
 
 
 def problem_of_forks():
-    """Why a fork of this process cannot use the device: something that was loaded has touched it. None if it can."""
+    """Why a fork of this process cannot use the device (something loaded has touched it); None if it can."""
     from . import environment
     read, write = os.pipe()
     pid = os.fork()

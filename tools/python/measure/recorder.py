@@ -1,4 +1,4 @@
-"""Phase boundaries of a run with the allocator's figures, and what the blocks are."""
+"""Phase boundaries of a run with the allocator's figures, and labels of the blocks."""
 
 import time
 
@@ -13,7 +13,7 @@ MAX_ENTRIES = 2_000_000  # of the history: the longest case of the matrix has 60
 
 
 class Recorder:
-    """Markers at phase boundaries, labels of blocks, the history. Without a device: the markers' names alone.
+    """Markers at phase boundaries, labels of blocks, the history. Without a device: only the markers' names.
 
     A marker carries the allocator's cumulative counters, by which history.py finds its place in the history, and
     `device_used`: what the driver counts as used on the whole device (total - free of cudaMemGetInfo). The

@@ -1,10 +1,10 @@
-"""What a device that computes nothing, or no device, needs to run the same programs."""
+"""What is needed to run the same programs on a device that computes nothing, or without one."""
 
 import contextlib
 
 
 def patch_for_fake_device():
-    """A device whose copies to the host give zeros answers every data-dependent question with 'no'.
+    """A device whose copies to the host give zeros answers every data-dependent check with 'no'.
 
     The checks below are then run for their allocations, and their usual answer is given.
     """

@@ -1,4 +1,4 @@
-"""The training loop of a case. Which tensor lives how long is part of what is recorded: see Training."""
+"""The training loop of a case. How long each tensor lives is part of the recording: see Training."""
 
 import contextlib
 import dataclasses
@@ -39,7 +39,7 @@ def causal_loss(torch, logits, labels, loss_kind):
 
 
 def note_tensors(run, named_parameters, named_buffers):
-    """Names, shapes and types into the report: a description without them cannot be simulated."""
+    """Adds names, shapes and types to the report: a description without them cannot be simulated."""
     def dtype(tensor):
         return str(tensor.dtype).removeprefix("torch.")
 
@@ -239,7 +239,7 @@ class Training:
         self.rec.mark("step_end", step)
 
     def tear_down(self):
-        """What is left when the owners go: after the snapshot, for the statistics alone."""
+        """What remains once the owners are gone: after the snapshot, only for the statistics."""
         self.tokens = self.labels = self.extra = self.outputs = self.loss = None
         self.optimizer = self.scaler = None
         gc.collect()

@@ -1,4 +1,4 @@
-"""The distributed wrapper of a case: DDP, FSDP1, fully_shard, DTensors and both of the last."""
+"""The distributed wrapper of a case: DDP, FSDP1, fully_shard, DTensors, or both of the latter."""
 
 import functools
 
@@ -93,12 +93,12 @@ def wrap_model(torch, case, model, device):
     elif kind == "fsdp2":
         shard_fully(torch, dist, model, mesh)
     else:
-        raise ValueError(f"dist.kind '{kind}' is not known; known: none, ddp, fsdp1, fsdp2, tp, fsdp2+tp")
+        raise ValueError(f"dist.kind '{kind}' is unknown; use none, ddp, fsdp1, fsdp2, tp, fsdp2+tp")
     return model
 
 
 def refill(torch, model):
-    """Values for a model whose storage was just made by to_empty()."""
+    """Initialises a model whose storage was just created by to_empty()."""
     with torch.no_grad():
         for param in model.parameters():
             local = getattr(param, "_local_tensor", param)

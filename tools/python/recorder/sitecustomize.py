@@ -1,6 +1,6 @@
 """Python imports this module before a script: the folder comes first on PYTHONPATH under `highwater record`.
 
-It starts the recorder and then hands over to the sitecustomize that it stands in front of, if there is one.
+It starts the recorder and then runs the sitecustomize that it hides, if there is one.
 """
 import importlib.machinery
 import importlib.util

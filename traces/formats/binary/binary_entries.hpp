@@ -1,6 +1,7 @@
 // The entries of one device in the binary format: the bulk of a recording.
 //
-// A record is a tag byte and what the tag leaves open. Bits 0-2 of the tag say what it is:
+// A record is a tag byte followed by whatever the tag leaves open. Bits 0-2 of the tag give the
+// kind:
 //
 //     alloc            bits 3-4 AddressGuess, 5-6 ShapeGuess
 //     free_pair        free_requested and the free_completed that follows it at once, alike in all
@@ -22,7 +23,7 @@ namespace highwater {
 
 void put_entries(BinaryWriter& out, const ChunkedVector<RecordedEntry>& entries);
 
-/// What entries may refer to; a file that refers to more is refused.
+/// The limits of what entries may refer to; a file that exceeds them is refused.
 struct EntryLimits {
   std::size_t stacks = 0;
   std::size_t streams = 0;

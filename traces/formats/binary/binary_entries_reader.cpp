@@ -42,7 +42,7 @@ class EntryReader {
         get_other(kind, tag);
         break;
       default:
-        in_.fail("a record of unknown kind");
+        in_.fail("unknown record kind");
     }
     return true;
   }
@@ -80,7 +80,7 @@ class EntryReader {
   std::uint32_t guessed_shape(Context::Order order) {
     const std::uint64_t shape = model_.shape_context.guess(order);
     if (shape == Context::kNoGuess) {
-      in_.fail("a guess where there is none");
+      in_.fail("a predicted value is used where none can be predicted");
     }
     return static_cast<std::uint32_t>(shape);
   }
@@ -92,7 +92,7 @@ class EntryReader {
     shape.stream = static_cast<std::uint16_t>(in_.number_below(limits_.streams, "stream"));
     shape.pool = in_.byte();
     if (shape.pool >= limits_.pools) {
-      in_.fail("a pool that the device does not have");
+      in_.fail("reference to a pool that the device does not have");
     }
     const std::uint32_t number = model_.shapes.add(shape);
     model_.note_new_shape();
@@ -128,7 +128,7 @@ class EntryReader {
                                        ? model_.distance_context.guess(Context::three)
                                        : in_.number();
     if (distance == 0 || distance > model_.allocations.size()) {
-      in_.fail("a free of an allocation that was never made");
+      in_.fail("free of an allocation that was never made");
     }
     return model_.allocations.size() - distance;
   }

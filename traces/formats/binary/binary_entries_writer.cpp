@@ -16,7 +16,7 @@ EntryShape shape_of(const RecordedEntry& entry) {
   return {entry.size.count(), entry.stack, entry.stream, entry.pool};
 }
 
-/// Two numbers in time, modulo 2^64: any value may come.
+/// The difference of two times, modulo 2^64, since any value may occur.
 std::int64_t difference(std::int64_t later, std::int64_t earlier) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(later) -
                                    static_cast<std::uint64_t>(earlier));

@@ -41,7 +41,7 @@ Counts get_counts(BinaryReader& in) {
 int get_int(BinaryReader& in, const char* what) {
   const std::int64_t value = in.signed_number();
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    in.fail(std::string(what) + " that is too large");
+    in.fail(std::string(what) + " is out of range");
   }
   return static_cast<int>(value);
 }
@@ -73,7 +73,7 @@ RecordedSettings get_settings(BinaryReader& in) {
   RecordedSettings settings;
   const unsigned flags = in.byte();
   if (flags >= kSettingsFlags) {
-    in.fail("settings of unknown form");
+    in.fail("unknown encoding of settings");
   }
   settings.conf = in.string();
   if ((flags & kHasMaxSplit) != 0) {
@@ -92,7 +92,7 @@ RecordedSettings get_settings(BinaryReader& in) {
   return settings;
 }
 
-/// The same few names come again and again: a name is new (0), or as old as it says.
+/// The same few names recur: 0 announces a new name, any other number gives the age of a known one.
 void put_annotations(BinaryWriter& out, const std::vector<Annotation>& annotations) {
   std::unordered_map<std::string_view, std::size_t> numbers;
   std::uint64_t time = 0;
@@ -131,7 +131,7 @@ std::vector<Annotation> get_annotations(BinaryReader& in) {
   return annotations;
 }
 
-/// Entries name stream and pool 0 also where the file had none.
+/// Entries name stream and pool 0 even where the file had none.
 EntryLimits limits_of(const RecordedDevice& device, std::size_t stacks) {
   return {.stacks = stacks,
           .streams = std::max<std::size_t>(device.stream_handles.size(), 1),

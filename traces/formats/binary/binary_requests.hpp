@@ -1,6 +1,6 @@
 // A request trace in the binary format.
 //
-// A record is a tag byte and what the tag leaves open. Bits 0-1 of the tag:
+// A record is a tag byte followed by whatever the tag leaves open. Bits 0-1 of the tag:
 //
 //     alloc    the next allocation id; bits 2-3 ShapeGuess
 //     free     of an allocation, `distance` before the next id; bit 2: as guessed. Nothing else is

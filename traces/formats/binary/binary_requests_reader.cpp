@@ -15,7 +15,7 @@ TraceHeader get_header(BinaryReader& in) {
   TraceHeader header;
   const unsigned flags = in.byte();
   if (flags >= 8) {
-    in.fail("a trace header of unknown form");
+    in.fail("unknown encoding of the trace header");
   }
   header.settings = in.string();
   if ((flags & 1U) != 0) {
@@ -86,7 +86,7 @@ class RequestReader {
   std::uint32_t guessed_shape(Context::Order order) {
     const std::uint64_t shape = model_.shape_context.guess(order);
     if (shape == Context::kNoGuess) {
-      in_.fail("a guess where there is none");
+      in_.fail("a predicted value is used where none can be predicted");
     }
     return static_cast<std::uint32_t>(shape);
   }
@@ -106,7 +106,7 @@ class RequestReader {
                                        ? model_.distance_context.guess(Context::three)
                                        : in_.number();
     if (distance == 0 || distance > model_.next_id) {
-      in_.fail("a free of an allocation that was never made");
+      in_.fail("free of an allocation that was never made");
     }
     Event event;
     event.kind = EventKind::free;
@@ -151,23 +151,23 @@ class RequestReader {
     return static_cast<Category>(in_.number_below(kCategoryCount, "category"));
   }
 
-  /// Pool 0 needs no pool: events that name none have it too.
+  /// Pool 0 need not exist: events without a pool have it too.
   PoolIndex get_pool() {
     const std::size_t count = std::max<std::size_t>(trace_.pools.size(), 1);
     return static_cast<PoolIndex>(in_.number_below(std::min<std::size_t>(count, 0x10000), "pool"));
   }
 
-  /// What users of a trace index tables with must be there.
+  /// Whatever users of a trace index tables with must exist.
   void check_references(const Event& event) {
     const bool names_pool =
         event.kind >= EventKind::pool_begin && event.kind <= EventKind::pool_release;
     const bool has_text = event.kind == EventKind::set_settings || event.kind == EventKind::phase ||
                           event.kind == EventKind::op;
     if (names_pool && event.pool >= trace_.pools.size()) {
-      in_.fail("a pool that the trace does not have");
+      in_.fail("reference to a pool that the trace does not have");
     }
     if (has_text && event.value >= trace_.tables.strings.size()) {
-      in_.fail("a string that the trace does not have");
+      in_.fail("reference to a string that the trace does not have");
     }
   }
 
@@ -175,11 +175,11 @@ class RequestReader {
     const std::uint64_t highest = std::max(model_.next_id, highest_id_);
     trace_.allocation_count = in_.number();
     if (trace_.allocation_count < highest || trace_.allocation_count > trace_.events.size()) {
-      in_.fail("the number of allocations does not fit the events");
+      in_.fail("the number of allocations does not match the events");
     }
     const std::uint64_t names = in_.number();
     if (names != 0 && names != trace_.allocation_count) {
-      in_.fail("the number of names does not fit the allocations");
+      in_.fail("the number of names does not match the allocations");
     }
     for (std::uint64_t left = names; left > 0; --left) {
       trace_.allocation_names.push_back(get_name());
@@ -199,7 +199,7 @@ class RequestReader {
   BinaryReader& in_;
   RequestTrace& trace_;
   RequestModel model_;
-  std::uint64_t due_ = 0;         ///< the number that names the next allocation, most likely
+  std::uint64_t due_ = 0;         ///< the most likely name of the next allocation
   std::uint64_t highest_id_ = 0;  ///< one above the highest allocation named by an `other` record
 };
 

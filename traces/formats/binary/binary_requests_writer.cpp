@@ -23,14 +23,14 @@ void put_header(BinaryWriter& out, const TraceHeader& header) {
   }
 }
 
-/// The number that `name` is the usual way to write.
+/// The number that `name` spells canonically.
 std::optional<std::uint64_t> as_number(const std::string& name) {
   const auto number = parse_number<std::uint64_t>(name);
   return number && std::to_string(*number) == name ? number : std::nullopt;
 }
 
 /// Names mostly count upward. 0: a word follows; otherwise one more than the zigzag distance from
-/// the number that was due.
+/// the expected number.
 void put_names(BinaryWriter& out, const std::vector<std::string>& names) {
   std::uint64_t due = 0;
   out.put(names.size());
@@ -47,7 +47,7 @@ void put_names(BinaryWriter& out, const std::vector<std::string>& names) {
   }
 }
 
-/// The event without what its record says anyway.
+/// The event without the fields that its record implies.
 Event shape_of(Event event) {
   event.allocation = AllocationId::none();
   return event;

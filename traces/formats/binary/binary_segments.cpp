@@ -94,7 +94,7 @@ class SegmentReader {
     RecordedSegment segment;
     const unsigned flags = in_.byte();
     if (flags >= kSegmentFlags) {
-      in_.fail("a segment of unknown form");
+      in_.fail("unknown encoding of a segment");
     }
     segment.is_large = (flags & kLarge) != 0;
     segment.is_expandable = (flags & kExpandable) != 0;
@@ -125,7 +125,7 @@ class SegmentReader {
     const unsigned flags = in_.byte();
     if (flags >= kBlockFlags ||
         (flags & kStateMask) > static_cast<unsigned>(BlockState::active_allocated)) {
-      in_.fail("a block of unknown form");
+      in_.fail("unknown encoding of a block");
     }
     block.state = static_cast<BlockState>(flags & kStateMask);
     block.address = Address{(flags & kGapless) != 0 ? expected : in_.distance_from(expected)};

@@ -13,7 +13,7 @@ namespace {
 
 using namespace binary;
 
-constexpr std::string_view kDamaged = "the file is damaged: copy it again, or make it anew";
+constexpr std::string_view kDamaged = "the file is damaged: copy it again, or recreate it";
 
 std::array<std::byte, 4> little_endian(std::uint32_t number) {
   std::array<std::byte, 4> bytes{};
@@ -39,7 +39,7 @@ void BinaryWriter::put_signed(std::int64_t number) {
   put(zigzag(number));
 }
 
-// Even: a multiple of kUnit. 1: no multiple, the plain number follows.
+// Even: a multiple of kUnit. 1: not a multiple; the plain number follows.
 void BinaryWriter::put_size(std::uint64_t size) {
   if (size % kUnit == 0) {
     put(size / kUnit << 1U);
@@ -109,20 +109,20 @@ void BinaryReader::read_header() {
   const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(header.at(i)); };
   for (std::size_t i = 0; i < kMagic.size(); ++i) {
     if (at(i) != kMagic.at(i)) {
-      fail_at(i, "is no binary trace of Highwater", "check which file was named");
+      fail_at(i, "not a Highwater binary trace", "check the file name");
     }
   }
   const unsigned version = at(8) | at(9) << 8U;
   if (version > kWritten) {
     fail_at(8,
-            fmt::format("has version {} of the format; this program reads versions up to {}",
-                        version, kWritten),
-            "update highwater, or convert the file to text with the program that wrote it");
+            fmt::format("format version {} is newer than this program supports ({})", version,
+                        kWritten),
+            "update Highwater, or convert the file to text with the version that wrote it");
   }
   kind_ = static_cast<BinaryKind>(at(10));
   const bool is_known_kind = kind_ == BinaryKind::request_trace || kind_ == BinaryKind::recording;
   if (version == 0 || !is_known_kind || at(11) != 0) {
-    fail_at(8, "the header makes no sense", kDamaged);
+    fail_at(8, "the header is invalid", kDamaged);
   }
 }
 
@@ -134,7 +134,7 @@ void BinaryReader::next_chunk() {
   const std::uint32_t length = read_u32();
   if (length > kLargestChunk) {
     fail_at(start,
-            fmt::format("a chunk of {} bytes; none is longer than {}", length, kLargestChunk),
+            fmt::format("a chunk of {} bytes exceeds the limit of {}", length, kLargestChunk),
             kDamaged);
   }
   chunk_offset_ = offset_;
@@ -150,16 +150,16 @@ void BinaryReader::next_chunk() {
 
 void BinaryReader::finish() {
   if (position_ != chunk_.size()) {
-    fail("there is data behind the last item");
+    fail("unexpected data after the last item");
   }
   const std::uint64_t start = offset_;
   if (read_u32() != 0) {
-    fail_at(start, "there is a chunk behind the last item", kDamaged);
+    fail_at(start, "unexpected chunk after the last item", kDamaged);
   }
   check_crc();
   std::array<std::byte, 1> more{};
   if (source_.read(more) != 0) {
-    fail_at(offset_, "there are bytes behind the end mark", kDamaged);
+    fail_at(offset_, "unexpected bytes after the end mark", kDamaged);
   }
 }
 
@@ -167,7 +167,7 @@ void BinaryReader::read_exactly(std::span<std::byte> bytes) {
   const std::size_t got = read_fully(source_, bytes);
   offset_ += got;
   if (got != bytes.size()) {
-    fail_at(offset_, "the file stops before its end mark", "it is truncated: copy it again");
+    fail_at(offset_, "the file ends before its end mark", "it is truncated: copy it again");
   }
   crc_.process_bytes(bytes.data(), bytes.size());
 }
@@ -186,7 +186,7 @@ void BinaryReader::check_crc() {
   const std::uint64_t start = offset_;
   const std::uint32_t expected = crc_.checksum();
   if (read_u32() != expected) {
-    fail_at(start, "the checksum does not fit what stands before it", kDamaged);
+    fail_at(start, "the checksum does not match the data before it", kDamaged);
   }
 }
 
@@ -202,13 +202,13 @@ std::uint64_t BinaryReader::long_number(std::uint8_t first) {
       return value;
     }
   }
-  fail("a number of more than 64 bits");
+  fail("a number does not fit in 64 bits");
 }
 
 std::uint64_t BinaryReader::number_below(std::uint64_t limit, const char* what) {
   const std::uint64_t value = number();
   if (value >= limit) {
-    fail(fmt::format("{} {}, but there are only {}", what, value, limit));
+    fail(fmt::format("{} {} does not exist (there are only {})", what, value, limit));
   }
   return value;
 }
@@ -223,7 +223,7 @@ std::uint64_t BinaryReader::size() {
     return number();
   }
   if (code % 2 == 1) {
-    fail("a size of unknown form");
+    fail("unknown encoding of a size");
   }
   return (code >> 1U) * kUnit;
 }
@@ -234,7 +234,7 @@ std::uint64_t BinaryReader::distance_from(std::uint64_t from) {
     return from + static_cast<std::uint64_t>(signed_number());
   }
   if (code % 2 == 1) {
-    fail("a distance of unknown form");
+    fail("unknown encoding of a distance");
   }
   return from + static_cast<std::uint64_t>(unzigzag(code >> 1U)) * kUnit;
 }

@@ -8,9 +8,10 @@
 //     end       u32 0, u32 CRC-32
 //
 // Each CRC covers everything from the first byte of the file, so damage, loss and reordering of
-// chunks all show. Chunks are cut anywhere; what they hold is one stream of bytes. Numbers in it
-// are LEB128 (seven bits a byte, lowest first), signed ones zigzag; strings have their length in
-// front. A stream is written and read in one pass, and a reader holds one chunk at a time.
+// chunks are all detected. Chunks may be cut anywhere; together they hold one stream of bytes.
+// Numbers in it are LEB128 (seven bits a byte, lowest first), signed ones zigzag; strings are
+// preceded by their length. A stream is written and read in one pass, and a reader holds one chunk
+// at a time.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ constexpr std::size_t kLargestChunk = std::size_t{1} << 16;
 constexpr std::uint64_t kUnit = 512;  ///< allocators work in multiples of this (kMinBlockSize)
 }  // namespace binary
 
-/// 0, -1, 1, -2, ... as 0, 1, 2, 3, ...: near zero stays short.
+/// 0, -1, 1, -2, ... as 0, 1, 2, 3, ...: numbers near zero stay short.
 constexpr std::uint64_t zigzag(std::int64_t number) {
   return (static_cast<std::uint64_t>(number) << 1U) ^ static_cast<std::uint64_t>(number >> 63);
 }
@@ -77,7 +78,7 @@ class BinaryWriter {
   void put_double(double number);
   void put_string(std::string_view text);
 
-  /// Writes what is left and the end mark.
+  /// Writes the rest and the end mark.
   void finish();
 
  private:
@@ -90,7 +91,8 @@ class BinaryWriter {
   boost::crc_32_type crc_;
 };
 
-/// Every function throws InputError with the byte offset when the stream holds nothing like that.
+/// Every function throws InputError with the byte offset if the stream does not hold the requested
+/// item.
 class BinaryReader {
  public:
   /// Reads and checks the header.
@@ -119,7 +121,7 @@ class BinaryReader {
   double real();
   std::string string();
 
-  /// Requires the end mark here, and nothing behind it.
+  /// Requires the end mark here, with nothing after it.
   void finish();
 
   [[noreturn]] void fail(std::string_view problem) const;

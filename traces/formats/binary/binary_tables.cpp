@@ -8,8 +8,8 @@
 namespace highwater {
 namespace {
 
-/// At most this much is taken over from a neighbour: it bounds what a few hostile bytes can grow
-/// to.
+/// At most this much is taken over from a neighbour, which bounds how much a few hostile bytes can
+/// expand to.
 constexpr std::size_t kLongestShared = 512;
 constexpr std::size_t kNeighbours = 4;
 
@@ -66,13 +66,13 @@ StringTable get_strings(BinaryReader& in) {
     std::string text = get_shared_front(in, strings);
     text += in.string();
     if (strings.intern(text).index() != i) {
-      in.fail("a string stands twice in its table");
+      in.fail("a string occurs twice in its table");
     }
   }
   return strings;
 }
 
-/// Ids that mostly name what is new, or what was new a short while ago: the distance from there.
+/// Most ids name something new or recently new, so the distance from the newest is stored.
 class RecentId {
  public:
   void put(BinaryWriter& out, std::uint64_t id) {
@@ -83,7 +83,7 @@ class RecentId {
   std::uint32_t get(BinaryReader& in, std::size_t count, const char* what) {
     const std::uint64_t id = next_ - static_cast<std::uint64_t>(in.signed_number());
     if (id >= count) {
-      in.fail(std::string(what) + " that its table does not have");
+      in.fail(std::string(what) + " does not exist in its table");
     }
     next_ = std::max(next_, id + 1);
     return static_cast<std::uint32_t>(id);
@@ -117,12 +117,12 @@ void get_frames(BinaryReader& in, SideTables& tables) {
     frame.line = static_cast<std::int64_t>(static_cast<std::uint64_t>(frame.line) +
                                            static_cast<std::uint64_t>(in.signed_number()));
     if (tables.stacks.intern_frame(frame).index() != i) {
-      in.fail("a frame stands twice in its table");
+      in.fail("a frame occurs twice in its table");
     }
   }
 }
 
-/// Outermost frame first: stacks made one after the other have their outer frames in common.
+/// Outermost frame first: consecutive stacks share their outer frames.
 std::vector<FrameId> outermost_first(std::span<const FrameId> stack) {
   return {stack.rbegin(), stack.rend()};
 }
@@ -154,7 +154,7 @@ void get_stacks(BinaryReader& in, StackTable& stacks) {
       frames.push_back(FrameId{recent.get(in, stacks.frame_count(), "a frame")});
     }
     if (stacks.intern_stack(outermost_first(frames)).index() != i) {
-      in.fail("a stack stands twice in its table");
+      in.fail("a stack occurs twice in its table");
     }
   }
 }

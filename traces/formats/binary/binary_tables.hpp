@@ -1,7 +1,8 @@
 // Side tables in the binary format: every distinct string, frame and stack once, in id order.
 //
-// Neighbours are alike (the paths of one package, the callers of one function), so a string is
-// stored as what differs from one of the last four, a stack as what differs from the one before.
+// Neighbours are similar (the paths of one package, the callers of one function), so a string is
+// stored as its difference from one of the last four, and a stack as its difference from the
+// previous one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ void put_tables(BinaryWriter& out, const SideTables& tables);
 
 SideTables get_tables(BinaryReader& in);
 
-/// Raw stream handles: pointers, ascending and near one another.
+/// Raw stream handles: pointers, ascending and close together.
 void put_streams(BinaryWriter& out, const std::vector<std::uint64_t>& handles);
 
 std::vector<std::uint64_t> get_streams(BinaryReader& in);

@@ -2,9 +2,9 @@
 //
 // A recording takes about a tenth of its pickle or less before any compression; the layers are
 // binary_stream (header, chunks, checksums), binary_tables (strings, stacks), and binary_requests
-// or binary_recording. What is read is exactly what was written, field by field, provided that ids
-// name what their tables have and that allocation ids stay below the number of events: a reader
-// refuses anything else, so that its callers can index tables without a check.
+// or binary_recording. Reading returns exactly what was written, field by field, provided that
+// every id exists in its table and that allocation ids stay below the number of events: a reader
+// refuses anything else, so its callers can index tables without a check.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ namespace highwater {
 /// Whether `head`, the first bytes of a file, has the magic number of the format, in any version.
 bool looks_like_binary_trace(std::span<const std::byte> head);
 
-/// @throws InputError with the byte offset when the file is no such trace, damaged or truncated.
+/// @throws InputError with the byte offset if the file is not such a trace, or is damaged or
+/// truncated.
 std::variant<RequestTrace, Recording> read_binary_trace(ByteSource& source);
 
 /// Both write and commit.

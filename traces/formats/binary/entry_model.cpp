@@ -5,7 +5,7 @@
 namespace highwater {
 namespace {
 
-/// Requests are rounded up to this (kMinBlockSize); modulo 2^64, since any number may come.
+/// Requests are rounded up to this (kMinBlockSize); modulo 2^64, since any number may occur.
 std::uint64_t rounded(std::uint64_t size) {
   return (size + binary::kUnit - 1) / binary::kUnit * binary::kUnit;
 }

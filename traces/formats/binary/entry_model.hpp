@@ -1,9 +1,10 @@
-// What the writer and the reader of recorded entries both know at each point of the stream.
+// The state that the writer and the reader of recorded entries share at each point of the stream.
 //
-// Both sides feed it the same entries in the same order, so a field that it foretells is not
-// stored. The guesses follow the allocator: a block is carved behind the last one or from a fresh
-// segment, or takes the place of the last freed block of its size; a free repeats address, size and
-// stream of its allocation, which is named by how many allocations ago it was made.
+// Both sides feed it the same entries in the same order, so a field that the model predicts is not
+// stored. The guesses follow the allocator: a block is carved right after the last one or from a
+// fresh segment, or takes the place of the last freed block of its size; a free repeats the
+// address, size and stream of its allocation, which is identified by how many allocations ago it
+// was made.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace highwater {
 
-/// All that an entry says besides its action, address and time.
+/// All fields of an entry other than its action, address and time.
 struct EntryShape {
   std::uint64_t size = 0;
   StackId stack;
@@ -56,12 +57,12 @@ class EntryModel {
 
   Shapes shapes;
   std::deque<Allocation> allocations;
-  Context shape_context;     ///< foretells the shapes of allocations
-  Context distance_context;  ///< foretells which allocation a free gives back
+  Context shape_context;     ///< predicts the shapes of allocations
+  Context distance_context;  ///< predicts which allocation a free gives back
   std::uint64_t cursor = 0;  ///< where memory was carved last
   std::int64_t time = 0;
 
-  /// Prepares what belongs to a shape number, after each new shape.
+  /// Prepares the tables for a new shape's number; called after each new shape.
   void note_new_shape();
 
   [[nodiscard]] std::uint64_t guess_address(AddressGuess guess, std::uint32_t shape) const;

@@ -1,4 +1,4 @@
-// What the writer and the reader of request traces both know at each point of the stream.
+// The state that the writer and the reader of request traces share at each point of the stream.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Guessing what comes next in a trace that repeats itself, the same way on both sides.
+// Predicts what comes next in a repetitive trace, in the same way when writing and reading.
 //
-// Training runs the same layers step after step: what was allocated is told well by the last few
-// operations. All fields of an operation but its address and time form its shape; distinct shapes
-// are numbered, and the writer says only "as guessed" when the guess is right. Nothing here can
-// make a trace unreadable: a wrong guess costs a few bytes.
+// Training runs the same layers step after step: the last few operations predict the next
+// allocation well. All fields of an operation except its address and time form its shape; distinct
+// shapes are numbered, and the writer stores only "as guessed" if the guess is right. A wrong guess
+// never makes a trace unreadable; it only costs a few bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace highwater {
 
-/// A table from the last few operations to what followed them. Collisions only spoil a guess. It
+/// A table from the last few operations to what followed them. A collision only spoils a guess. It
 /// starts small and grows with what it has learned, since many traces are short.
 class Context {
  public:
@@ -26,7 +26,7 @@ class Context {
 
   [[nodiscard]] std::uint64_t guess(Order order) const { return guesses_[order][slot(order)]; }
 
-  /// `value` is what really followed.
+  /// `value` is what actually followed.
   void learn(std::uint64_t value) {
     if (++learned_ > guesses_[one].size() && guesses_[one].size() < kMostSlots) {
       grow(guesses_[one]);

@@ -42,7 +42,7 @@ void ByteReader::refill(std::size_t n) {
   }
 }
 
-// Moves the few unread bytes to the front and reads behind them.
+// Moves the few unread bytes to the front and appends new ones.
 bool ByteReader::read_more() {
   const auto rest = static_cast<std::size_t>(end_ - cursor_);
   base_ = offset();

@@ -21,7 +21,7 @@
 
 namespace highwater::detail {
 
-/// The input ended where more bytes were needed. Never leaves the formats library.
+/// The input ended where more bytes were needed. Never escapes the formats library.
 struct EndOfInput {
   std::uint64_t offset;  ///< length of the input
 };
@@ -74,7 +74,7 @@ class ByteReader {
     return take(static_cast<std::size_t>(n));
   }
 
-  /// The first bytes of what is left, fewer than `n` only at the end; consumes nothing.
+  /// The next `n` bytes, fewer only at the end of the input; consumes nothing.
   std::span<const std::byte> peek(std::size_t n);
 
  private:

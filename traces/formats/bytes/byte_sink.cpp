@@ -29,7 +29,7 @@ namespace io = boost::iostreams;
                   name, system_reason(error)));
 }
 
-/// A file descriptor, written to as it comes.
+/// A file descriptor, written to directly.
 class DescriptorSink : public ByteSink {
  public:
   DescriptorSink(int descriptor, std::string name)
@@ -50,7 +50,7 @@ class DescriptorSink : public ByteSink {
 
   void commit() override {
     if (close() != 0) {
-      fail_to_write();  // network file systems report a full disk only here
+      fail_to_write();  // network file systems report a full disk only on close
     }
   }
 
@@ -63,7 +63,7 @@ class DescriptorSink : public ByteSink {
   }
 
   [[noreturn]] void fail_to_write() const {
-    throw Error(fmt::format("{}: cannot be written: {}; check the space left there", name_,
+    throw Error(fmt::format("{}: cannot be written: {}; check the free disk space", name_,
                             system_reason(errno)));
   }
 
@@ -184,7 +184,7 @@ std::unique_ptr<ByteSink> compressed(std::unique_ptr<ByteSink> inner, Compressio
   return inner;
 }
 
-/// A device or pipe cannot be replaced by a rename, and must not be.
+/// A rename must not replace a device or a pipe.
 std::unique_ptr<ByteSink> open_special(const std::string& name) {
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) {
@@ -200,7 +200,7 @@ std::unique_ptr<ByteSink> create_file(const std::filesystem::path& path) {
 
   const bool exists = ::stat(name.c_str(), &status) == 0;
   if (exists && (status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0) {
-    // A rename would replace it all the same.
+    // A rename would replace it despite the protection.
     throw UsageError(name + ": is write-protected; choose another name, or make it writable");
   }
   if (!exists || S_ISREG(status.st_mode)) {

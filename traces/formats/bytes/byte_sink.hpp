@@ -22,7 +22,7 @@ class ByteSink {
   virtual ~ByteSink() = default;
 
   /// Unbuffered: writers hand over large pieces.
-  /// @throws Error when the medium takes no more.
+  /// @throws Error if the medium accepts no more.
   virtual void write(std::span<const std::byte> bytes) = 0;
 
   /// Everything has been written: put the file in its place. To be called once, last.
@@ -32,12 +32,12 @@ class ByteSink {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
-/// Creates `path`, compressed by its ending .gz, .xz or .zst; "-" is standard output, as is.
+/// Creates `path`, compressed if it ends in .gz, .xz or .zst; "-" is standard output, uncompressed.
 /// Devices and pipes (/dev/null) are written directly.
-/// @throws UsageError when no file can be created there, or a write-protected one is in the way.
+/// @throws UsageError if no file can be created there, or if a write-protected one exists.
 std::unique_ptr<ByteSink> open_sink(const std::filesystem::path& path);
 
-/// Keeps what is written, for tests and for measuring.
+/// Keeps what is written in memory, for tests and measurements.
 class MemorySink : public ByteSink {
  public:
   void write(std::span<const std::byte> bytes) override {

@@ -15,7 +15,7 @@
 namespace highwater {
 namespace {
 
-/// A file descriptor, read as it comes.
+/// A file descriptor, read directly.
 class FileSource : public ByteSource {
  public:
   FileSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}

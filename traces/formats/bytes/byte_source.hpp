@@ -1,7 +1,7 @@
 // Where bytes come from: files, standard input and memory, decompressed on the way.
 //
-// Readers see one interface and never learn whether the file was plain, gzip, xz or zstd; the kind
-// is recognised by its first bytes, never by its name.
+// Readers see one interface and never learn whether the file was plain, gzip, xz or zstd; the
+// compression is recognised by the first bytes, never by the name.
 #pragma once
 
 #include <cstddef>

@@ -131,16 +131,16 @@ class FilteredSource : public ByteSource {
     const std::string_view program = to_string(compression_);
     const std::string where = fmt::format("before byte {}", input_.consumed());
     if (wants_too_much_memory(failure)) {
-      throw InputError(name(), where, "decompression needs more than 100 MiB of memory",
+      throw InputError(name(), where, "decompression would need more than 100 MiB of memory",
                        fmt::format("decompress it with '{} -d' first", program));
     }
     if (input_.has_ended()) {
       throw InputError(name(), fmt::format("byte {}", input_.consumed()),
-                       fmt::format("the {} stream stops before its end", program),
+                       fmt::format("the {} stream ends early", program),
                        "the file is truncated: copy it again");
     }
     throw InputError(name(), where, fmt::format("the {} stream is damaged", program),
-                     fmt::format("'{} -t' says more; copy the file again", program));
+                     fmt::format("run '{} -t' for details, and copy the file again", program));
   }
 
   std::unique_ptr<ByteSource> inner_;

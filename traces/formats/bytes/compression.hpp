@@ -21,17 +21,17 @@ std::string system_reason(int error);
 
 enum class Compression : std::uint8_t { none, gzip, xz, zstd };
 
-/// The command line program of a compression: "gzip", "xz", "zstd"; for messages.
+/// The command-line program of a compression ("gzip", "xz", "zstd"), for messages.
 std::string_view to_string(Compression compression);
 
 /// By the magic number at the front of a file.
 Compression compression_of(std::span<const std::byte> head);
 
-/// By the ending of a name: .gz, .xz, .zst.
+/// By the extension: .gz, .xz, .zst.
 Compression compression_of(const std::filesystem::path& path);
 
 /// The decompressed content of `inner`; several members one after the other read as one.
-/// Reading throws InputError where the stream is damaged or stops before its end marker.
+/// Reading throws InputError if the stream is damaged or ends before its end marker.
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> inner,
                                          Compression compression);
 

@@ -33,7 +33,7 @@ std::string_view LineReader::take(std::size_t size, std::size_t terminator) {
   return line;
 }
 
-/// Reads more behind the unfinished line, which moves to the front first.
+/// Moves the unfinished line to the front and reads more after it.
 bool LineReader::fill() {
   const auto at = [this](std::size_t i) { return buffer_.begin() + static_cast<long>(i); };
   std::copy(at(begin_), at(end_), buffer_.begin());
@@ -41,7 +41,7 @@ bool LineReader::fill() {
   begin_ = 0;
   if (end_ > kLongestLine) {
     throw InputError(source_->name(), fmt::format("line {}", number_ + 1),
-                     "is longer than 16 MiB: this is no text trace", "check the file");
+                     "longer than 16 MiB, so this is not a text trace", "check the file name");
   }
   if (end_ == buffer_.size()) {
     buffer_.resize(2 * buffer_.size());

@@ -12,7 +12,7 @@ namespace highwater {
 
 class LineReader {
  public:
-  /// A longer line is an error: it is a file of another kind, and must not fill the memory.
+  /// A longer line is an error: the file is not a text trace, and reading on could exhaust memory.
   static constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 
   explicit LineReader(ByteSource& source) : source_(&source), buffer_(kBlock) {}

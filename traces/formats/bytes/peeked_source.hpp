@@ -1,7 +1,7 @@
 // A look at the first bytes of an input that cannot be rewound.
 //
-// Formats are recognised by content, and standard input has only one pass: what was looked at is
-// kept here and read again in its place.
+// Formats are recognised by content, and standard input has only one pass: the bytes looked at are
+// kept here and returned again when reading starts.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Where the frames of a zstd stream end.
 //
-// Boost's zstd filter takes a stream that stops in the middle of a frame for a short file. This
-// follows the frame and block headers (RFC 8878, section 3.1) beside it, so that a truncated file
-// is noticed; it looks into no block.
+// Boost's zstd filter mistakes a stream that stops in the middle of a frame for a short file. This
+// follows the frame and block headers (RFC 8878, section 3.1) alongside, so that a truncated file
+// is noticed; it does not look inside blocks.
 #pragma once
 
 #include <array>

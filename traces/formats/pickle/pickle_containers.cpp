@@ -1,19 +1,18 @@
 // The opcodes of the PickleMachine that fill containers.
 #include "traces/formats/pickle/pickle_machine.hpp"
-#include "traces/formats/snapshot/snapshot_path.hpp"
 
 namespace highwater::detail {
 
 void PickleMachine::need(std::size_t n) {
   const std::size_t floor = marks_.empty() ? 0 : marks_.back();
   if (stack_.size() < floor + n) [[unlikely]] {
-    fail_damaged("an opcode finds too few items on the stack");
+    fail_damaged("an opcode needs more items than the stack holds");
   }
 }
 
 std::size_t PickleMachine::pop_mark() {
   if (marks_.empty()) [[unlikely]] {
-    fail_damaged("an opcode needs a mark where there is none");
+    fail_damaged("an opcode needs a mark, but none is set");
   }
   const std::size_t first = marks_.back();
   marks_.pop_back();
@@ -62,7 +61,7 @@ void PickleMachine::set_items_from(std::size_t first) {
   PickleValue& dict = stack_[first - 1];
   const std::span<const PickleValue> items{stack_.data() + first, stack_.size() - first};
   if (items.size() % 2 != 0) {
-    fail_damaged("a dict gets a key without a value");
+    fail_damaged("a dict item has a key but no value");
   }
   try {
     dict = builder_.set_items(dict, items);
@@ -72,13 +71,12 @@ void PickleMachine::set_items_from(std::size_t first) {
   stack_.resize(first);
 }
 
-// A dict under an unknown key may look like one of ours and be something else. Finding out where
-// it is takes time, so only so many are looked at.
+// A dict under an unknown key may look like one of the known records and be something else. Finding
+// out where it is takes time, so only a limited number are checked.
 void PickleMachine::set_unused_items(std::size_t first, const FieldProblem& problem) {
   constexpr int kMaxLookalikes = 1000;
   PickleValue& dict = stack_[first - 1];
-  if (lookalikes_++ == kMaxLookalikes ||
-      !is_unused_place(snapshot_path(stack_, marks_, first - 1, store_))) {
+  if (lookalikes_++ == kMaxLookalikes || !builder_.is_unused_place(path_of(first - 1))) {
     fail_in_field(first - 1, problem);
   }
   try {

@@ -90,7 +90,7 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
     case PickleOpcode::proto:
       check_protocol(reader_.u8());
       break;
-    case PickleOpcode::frame:  // only helps readers that work frame by frame
+    case PickleOpcode::frame:  // helps only readers that work frame by frame
       reader_.little<std::uint64_t>();
       break;
     case PickleOpcode::bin_float:
@@ -143,7 +143,8 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
       break;
     default: {
       const PickleRefusal refusal = refusal_of(opcode);
-      fail(refusal.problem, refusal.remedy);
+      fail(refusal.problem,
+           refusal.remedy.empty() ? builder_.advice().write_again : refusal.remedy);
     }
   }
   return Step::next;
@@ -151,14 +152,14 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
 
 PickleValue PickleMachine::finish() {
   if (stack_.size() != 1 || !marks_.empty()) {
-    fail_damaged("the pickle stops with an unfinished container");
+    fail_damaged("the pickle ends with an unfinished container");
   }
   return store_.objects.current(stack_.front());
 }
 
 void PickleMachine::push_text(std::uint64_t n) {
   if (n > kMaxTextBytes) {
-    fail_damaged("a string of " + std::to_string(n) + " bytes, the most supported is 1 MiB");
+    fail_damaged("a string of " + std::to_string(n) + " bytes exceeds the supported 1 MiB");
   }
   push(store_.texts.intern(reader_.text(n)));
 }
@@ -175,7 +176,7 @@ void PickleMachine::push_integer(std::uint64_t n) {
   }
   const auto value = reader_.little<std::uint64_t>();
   if (reader_.u8() != 0) {
-    fail_damaged("an integer that does not fit 64 bits");
+    fail_damaged("an integer does not fit in 64 bits");
   }
   push(store_.objects.unsigned_integer(value));
 }
@@ -198,12 +199,13 @@ void PickleMachine::push_memo(std::uint64_t slot) {
 
 void PickleMachine::push_mark() {
   if (marks_.size() == kMaxOpenContainers) {
-    fail_damaged("containers nest more than 1000 deep");
+    fail_damaged("containers are nested more than 1000 levels deep");
   }
   marks_.push_back(stack_.size());
 }
 
-// An empty container that only the stack knows gets a row first, or its copies would part ways.
+// An empty container that is only on the stack gets a row first; otherwise its copies would
+// diverge.
 void PickleMachine::duplicate() {
   need(1);
   const PickleValue top = stack_.back();
@@ -232,7 +234,7 @@ void PickleMachine::memoize(std::uint64_t slot) {
     top = top.plus(slot + 1);
   }
   if (slot > reader_.offset()) {
-    fail_damaged("memo slot " + std::to_string(slot) + " in a file that is shorter");
+    fail_damaged("memo slot " + std::to_string(slot) + " is beyond the end of the file");
   }
   if (store_.objects.memoize(slot, top) == PickleObjects::Memoized::slot_taken) {
     fail_damaged("memo slot " + std::to_string(slot) + " is written twice");

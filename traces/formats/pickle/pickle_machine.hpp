@@ -1,11 +1,11 @@
 // A pickle machine for data: a stack, marks and a memo, and no way to execute anything.
 //
 // It reads protocols 2 to 5 as Python (3.8 on) and the TorchScript pickler in PyTorch write them.
-// The stack holds 8-byte references; contents go to the SnapshotBuilder as soon as a container is
-// filled. Nothing recurses on the input, every index is checked, and memory grows only with bytes
-// that were read: hostile bytes are read or refused, nothing else.
-// Limits: 1000 open containers (genuine files nest 9 deep), 1 MiB per string (the longest seen has
-// 2 KB), memo indexes below the number of bytes read, integers of 64 bits.
+// The stack holds 8-byte references; contents go to the ContainerBuilder as soon as a container is
+// filled. Nothing recurses on the input, every index is checked, and memory grows only with the
+// bytes that were read: hostile input is either read or refused. Limits: 1000 open containers
+// (genuine files nest 9 deep), 1 MiB per string (the longest seen has 2 KB), memo indexes below the
+// number of bytes read, integers of 64 bits.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@
 #include <vector>
 
 #include "traces/formats/bytes/byte_reader.hpp"
-#include "traces/formats/snapshot/snapshot_builder.hpp"
-#include "traces/formats/snapshot/snapshot_store.hpp"
+#include "traces/formats/pickle/container_builder.hpp"
+#include "traces/formats/pickle/pickle_store.hpp"
 
 namespace highwater::detail {
 
 class PickleMachine {
  public:
-  PickleMachine(ByteSource& source, SnapshotStore& store)
-      : reader_(source), store_(store), builder_(store) {}
+  /// `store` and `builder` must outlive the machine.
+  PickleMachine(ByteSource& source, PickleStore& store, ContainerBuilder& builder)
+      : reader_(source), store_(store), builder_(builder) {}
 
   /// Reads one pickle and returns its value; what follows it is left alone.
   /// @throws InputError
@@ -63,12 +64,15 @@ class PickleMachine {
   void dict_from_mark();
   void tuple_from_mark();
 
-  /// Takes the last mark away; returns the index of the first item above it.
+  /// Removes the last mark; returns the index of the first item above it.
   std::size_t pop_mark();
-  /// As pop_mark, and makes sure that a container lies below the mark.
+  /// As pop_mark, but also checks that a container lies below the mark.
   std::size_t pop_mark_above_container();
   /// Refuses the opcode unless `n` items lie above the last mark.
   void need(std::size_t n);
+
+  /// Where stack_[target] is in the pickle, such as "device_traces[0][17]".
+  [[nodiscard]] std::string path_of(std::size_t target) const;
 
   void check_protocol(int protocol);
   void check_start();
@@ -79,8 +83,8 @@ class PickleMachine {
   [[noreturn]] void fail_truncated(std::uint64_t end) const;
 
   ByteReader reader_;
-  SnapshotStore& store_;
-  SnapshotBuilder builder_;
+  PickleStore& store_;
+  ContainerBuilder& builder_;
   std::vector<PickleValue> stack_;
   std::vector<std::size_t> marks_;  ///< stack sizes
   std::uint64_t opcode_offset_ = 0;

@@ -3,6 +3,8 @@
 #include <bit>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace highwater::detail {
 
 PickleValue PickleObjects::integer(std::int64_t value) {
@@ -53,7 +55,8 @@ std::optional<double> PickleObjects::as_real(PickleValue value) const {
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-// Pairs of integers are pool ids, one per segment or even per entry: each distinct one once.
+// Pairs of integers are pool ids, one per segment or even per entry; each distinct one is stored
+// once.
 PickleValue PickleObjects::make_tuple(std::span<const PickleValue> items) {
   if (items.size() != 2 || !items[0].is(PickleKind::integer) || !items[1].is(PickleKind::integer)) {
     return items.empty() ? PickleValue{PickleKind::new_list} : make_list(items);
@@ -105,8 +108,8 @@ PickleValue PickleObjects::front(PickleValue list) const {
   return list_size(list) == 0 ? PickleValue{} : current(runs_[lists_[row(list)].first].first);
 }
 
-PickleValue PickleObjects::make_dict(KeySet keys) {
-  dicts_.emplace_back().keys = keys;
+PickleValue PickleObjects::make_dict(std::uint64_t marks) {
+  dicts_.emplace_back().marks = marks;
   return PickleValue{PickleKind::dict, dicts_.size() - 1};
 }
 
@@ -141,6 +144,32 @@ std::vector<PickleValue> PickleObjects::items_of(PickleValue dict) const {
     }
   }
   return items;
+}
+
+std::string PickleObjects::describe(PickleValue value) const {
+  if (const auto number = as_bits(value)) {
+    return value.is(PickleKind::wide_unsigned)
+               ? fmt::format("the number {}", *number)
+               : fmt::format("the number {}", static_cast<std::int64_t>(*number));
+  }
+  switch (value.kind()) {
+    case PickleKind::text:
+      return "a string";
+    case PickleKind::boolean:
+      return value.payload() != 0 ? "True" : "False";
+    case PickleKind::real:
+      return "a floating-point number";
+    case PickleKind::id_pair:
+      return "a tuple";
+    case PickleKind::list:
+    case PickleKind::new_list:
+      return "a list";
+    case PickleKind::dict:
+    case PickleKind::new_dict:
+      return "a dict";
+    default:
+      return value.is_record() ? "" : "None";
+  }
 }
 
 PickleObjects::Memoized PickleObjects::memoize(std::uint64_t slot, PickleValue value) {

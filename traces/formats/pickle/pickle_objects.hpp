@@ -1,8 +1,8 @@
 // The lists, dicts, wide numbers and memo of a pickle that is being read.
 //
-// Lists keep runs of consecutive record references, so a list of a million trace entries is one
-// run. Everything is a row in a flat table and nothing is ever visited recursively: nesting and
-// cycles in the input cannot harm.
+// Lists keep runs of consecutive record references, so a list of a million records is one run.
+// Everything is a row in a flat table and nothing is ever visited recursively: nesting and cycles
+// in the input do no harm.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "traces/chunked_vector.hpp"
 #include "traces/formats/pickle/pickle_value.hpp"
-#include "traces/formats/snapshot/snapshot_words.hpp"
 
 namespace highwater::detail {
 
@@ -64,12 +64,12 @@ class PickleObjects {
   /// The two integers of a tuple such as a pool id; nothing for any other value.
   [[nodiscard]] std::optional<std::array<std::int64_t, 2>> as_pair(PickleValue value) const;
 
-  PickleValue make_dict(KeySet keys);
+  /// `marks` are 64 bits that the builder keeps with the dict.
+  PickleValue make_dict(std::uint64_t marks);
   /// Adds keys and values in turn; returns `dict`.
   PickleValue add(PickleValue dict, std::span<const PickleValue> items);
 
-  /// The known keys that `dict` has got so far.
-  [[nodiscard]] KeySet& known_keys(PickleValue dict) { return dicts_[row(dict)].keys; }
+  [[nodiscard]] std::uint64_t& marks(PickleValue dict) { return dicts_[row(dict)].marks; }
 
   /// Makes `dict` stand for `record` from now on.
   void become(PickleValue dict, PickleValue record);
@@ -86,7 +86,11 @@ class PickleObjects {
 
   [[nodiscard]] std::uint64_t memo_size() const { return memo_count_; }
 
-  /// What `value` is by now: follows a memo slot that was filled and a dict that got its shape.
+  /// "a list", "the number -5", ...: for messages. Empty for the builder's own kinds.
+  [[nodiscard]] std::string describe(PickleValue value) const;
+
+  /// What `value` refers to by now: follows a memo slot that has been filled and a dict that has
+  /// received its shape.
   [[nodiscard]] PickleValue current(PickleValue value) const {
     if (value.is(PickleKind::new_list) || value.is(PickleKind::new_dict)) {
       value = value.payload() == 0 ? value : memo(value.payload() - 1);
@@ -125,7 +129,7 @@ class PickleObjects {
     PickleValue shaped;
     std::size_t first = kNoRow;
     std::size_t last = kNoRow;
-    KeySet keys;
+    std::uint64_t marks = 0;
   };
 
   static std::size_t row(PickleValue value) { return static_cast<std::size_t>(value.payload()); }

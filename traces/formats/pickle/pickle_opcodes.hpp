@@ -1,7 +1,7 @@
-// The pickle opcodes that a memory snapshot consists of, and the groups of those refused.
+// The pickle opcodes that Highwater reads, and why it refuses the others.
 //
 // Names and values are those of CPython's Lib/pickletools.py. Only data opcodes are listed as
-// accepted: whatever imports a name or calls something has no handler anywhere in Highwater.
+// accepted: opcodes that import a name or call something have no handler anywhere in Highwater.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +58,13 @@ constexpr int kNewestPickleProtocol = 5;
 
 struct PickleRefusal {
   std::string_view problem;
-  std::string_view remedy;
+  std::string_view remedy;  ///< empty: the builder's advice to write the file again
 };
 
-/// Why an opcode outside the list above is not read.
+constexpr std::string_view kWriteProtocol4 =
+    "load it in Python and write it with pickle.dump(snapshot, file, protocol=4)";
+
+/// Why an opcode outside the list above is refused.
 PickleRefusal refusal_of(std::uint8_t opcode);
 
 }  // namespace highwater::detail

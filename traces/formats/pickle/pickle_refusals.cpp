@@ -1,4 +1,4 @@
-// What to say about opcodes that no memory snapshot contains.
+// Error messages for opcodes that the PickleMachine refuses.
 #include <algorithm>
 #include <array>
 
@@ -12,29 +12,26 @@ struct Group {
   PickleRefusal refusal;
 };
 
-constexpr std::string_view kSaveAgain =
-    "write the snapshot again with torch.cuda.memory._dump_snapshot(file)";
-
 // In the order of pickletools: GLOBAL STACK_GLOBAL INST OBJ | NEWOBJ NEWOBJ_EX REDUCE BUILD |
 // PERSID BINPERSID EXT1 EXT2 EXT4, then byte strings, sets and the text forms of protocol 0.
 constexpr std::array<Group, 5> kGroups{{
     {"c\x93io",
-     {"the pickle wants to import a class or function, and Highwater never executes what is in a "
-      "pickle; a memory snapshot holds only plain data",
-      kSaveAgain}},
+     {"the pickle tries to import a class or function; Highwater reads only plain data and "
+      "never executes what is in a pickle",
+      {}}},
     {"\x81\x92Rb",
-     {"the pickle wants to run code (build an object), and Highwater never executes what is in a "
-      "pickle; a memory snapshot holds only plain data",
-      kSaveAgain}},
+     {"the pickle tries to run code (to build an object); Highwater reads only plain data "
+      "and never executes what is in a pickle",
+      {}}},
     {"PQ\x82\x83\x84",
-     {"the pickle refers to objects outside the file (as torch.save does), and Highwater never "
-      "executes what is in a pickle; a memory snapshot holds only plain data",
-      kSaveAgain}},
+     {"the pickle refers to objects outside the file (as torch.save does); Highwater reads "
+      "only plain data and never executes what is in a pickle",
+      {}}},
     {"CBTUS\x8e\x96\x97\x98\x8f\x90\x91",
-     {"the pickle holds byte strings or sets, which no memory snapshot contains", kSaveAgain}},
+     {"the pickle holds byte strings or sets, which Highwater does not read", {}}},
     {"FILVgp",
      {"the pickle uses the text opcodes of protocol 0 or 1, which Highwater does not read",
-      "load it in Python and write it with pickle.dump(snapshot, file, protocol=4)"}},
+      kWriteProtocol4}},
 }};
 
 }  // namespace
@@ -46,7 +43,7 @@ PickleRefusal refusal_of(std::uint8_t opcode) {
   if (group != kGroups.end()) {
     return group->refusal;
   }
-  return {"there is no such pickle opcode: the file is damaged or not a pickle", kSaveAgain};
+  return {"unknown pickle opcode: the file is damaged or not a pickle", {}};
 }
 
 }  // namespace highwater::detail

@@ -1,9 +1,9 @@
-// What the pickle machine keeps on its stack and in its memo: a tagged reference of 8 bytes.
+// What the pickle machine keeps on its stack and in its memo: an 8-byte tagged reference.
 //
-// Python memoizes every container it writes, so a file of a million trace entries makes millions
-// of these; the contents live in tables (pickle_objects, snapshot_records) and small integers live
-// in the reference itself. A container that is still empty needs no table slot at all: it is named
-// by its memo slot (`new_list`, `new_dict`), which is overwritten once its kind is known.
+// Python memoizes every container it writes, so a file of a million records makes millions of
+// these; the contents live in tables (pickle_objects, and the builder's own) and small integers
+// live in the reference itself. A container that is still empty needs no table slot at all: it is
+// named by its memo slot (`new_list`, `new_dict`), which is overwritten once its kind is known.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,16 @@ enum class PickleKind : std::uint8_t {
   text,           ///< text id
   id_pair,        ///< 2-tuple of integers, interned
   list,           ///< list or tuple with contents
-  dict,           ///< dict of no known shape
+  dict,           ///< dict of unknown shape
   new_list,       ///< payload: memo slot + 1, or 0 when not memoized
   new_dict,       ///< as new_list
-  entry,          ///< dict with an "action": row of the entry table
-  segment,        ///< dict with "blocks"
-  block,          ///< dict with "state" and "size"
-  frame,          ///< dict with a "filename"
-  stack,          ///< list of frames
+  first_record,   ///< from here on: rows of the builder's tables, by record_kind()
 };
+
+/// The builder's own kind number `n`.
+constexpr PickleKind record_kind(std::uint8_t n) {
+  return static_cast<PickleKind>(static_cast<std::uint8_t>(PickleKind::first_record) + n);
+}
 
 class PickleValue {
  public:
@@ -57,11 +58,8 @@ class PickleValue {
     return static_cast<std::int64_t>(bits_) >> 8;
   }
 
-  /// A row of one of the tables whose consecutive rows lists store as one run.
-  [[nodiscard]] constexpr bool is_record() const {
-    return kind() == PickleKind::entry || kind() == PickleKind::segment ||
-           kind() == PickleKind::block;
-  }
+  /// A row of one of the builder's tables; lists store consecutive rows as one run.
+  [[nodiscard]] constexpr bool is_record() const { return kind() >= PickleKind::first_record; }
 
   [[nodiscard]] constexpr PickleValue plus(std::uint64_t n) const {
     return PickleValue{kind(), payload() + n};

@@ -66,7 +66,7 @@ void PickleWriter::natural(std::uint64_t value) {
 void PickleWriter::real(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   put(PickleOpcode::bin_float);
-  for (int shift = 56; shift >= 0; shift -= 8) {  // big-endian, unlike all else
+  for (int shift = 56; shift >= 0; shift -= 8) {  // big-endian, unlike everything else
     out_.push_back(static_cast<std::byte>(bits >> shift & kMaxByte));
   }
 }
@@ -84,7 +84,7 @@ void PickleWriter::text(std::string_view value) {
     put(PickleOpcode::bin_unicode);
     put_little_endian(valid.size(), 4);
   } else {
-    throw Error(sink_->name() + ": a text of more than 4 GiB does not fit a memory snapshot");
+    throw Error(sink_->name() + ": a string of more than 4 GiB cannot be written; shorten it");
   }
   const auto bytes = std::as_bytes(std::span(valid));
   out_.insert(out_.end(), bytes.begin(), bytes.end());

@@ -1,7 +1,7 @@
 // Writes pickles of plain data: protocol 4, opcode by opcode, straight into a sink.
 //
-// Only opcodes that every reader of snapshots knows are used, so also PyTorch's viewer in
-// JavaScript (SNAPSHOT_FORMAT 1.6): no frames, no strings or integers of the long forms. Lists and
+// Uses only opcodes that every reader of snapshots supports, including PyTorch's viewer in
+// JavaScript (SNAPSHOT_FORMAT 1.6): no frames, and no long forms of strings or integers. Lists and
 // dicts come in batches of 1000, as Python writes them: a reader holds one batch on its stack.
 // Source: Lib/pickle.py and Lib/pickletools.py of CPython 3.11.
 #pragma once
@@ -30,7 +30,7 @@ class PickleWriter {
   void natural(std::uint64_t value);
   void real(double value);
   void boolean(bool value);
-  /// Bytes that are no UTF-8 are replaced: Python would refuse the file.
+  /// Bytes that are not UTF-8 are replaced, because Python would refuse the file.
   void text(std::string_view value);
 
   /// The two values written last become one.
@@ -42,7 +42,7 @@ class PickleWriter {
 
   void put(PickleOpcode opcode) { out_.push_back(static_cast<std::byte>(opcode)); }
 
-  /// Hands what has piled up to the sink, once it is worth it. To be called now and then.
+  /// Flushes the buffer to the sink once it is large enough. Call it now and then.
   void flush_if_large() {
     if (out_.size() >= kFlushAt) {
       flush();

@@ -8,13 +8,13 @@
 
 namespace highwater::detail {
 
-/// Consecutive values are mostly equal (a trace has few streams), so the last one is remembered.
+/// Consecutive values are usually equal (a trace has few streams), so the last one is remembered.
 template <class T>
 class Numbering {
  public:
   explicit Numbering(std::size_t limit) : limit_(limit) {}
 
-  /// Nothing when `value` would be one too many.
+  /// Nothing if `value` would exceed the limit.
   std::optional<std::size_t> number(const T& value) {
     if (last_ < values_.size() && values_[last_] == value) {
       return last_;

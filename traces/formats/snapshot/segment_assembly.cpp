@@ -37,7 +37,7 @@ class SegmentAssembly {
     Address next = segment.address;
     store_.objects.for_each_item(store_.objects.current(blocks), [&](PickleValue value) {
       const std::string path = fmt::format("{}.blocks[{}]", path_, segment.blocks.size());
-      if (!value.is(PickleKind::block)) {
+      if (!value.is(kBlock)) {
         throw PathProblem{path, "expected a block, found " + store_.describe(value)};
       }
       budget_.spend(sizeof(RecordedBlock));
@@ -47,24 +47,23 @@ class SegmentAssembly {
     });
     if (next != segment.range().end() || segment.blocks.empty()) {
       throw PathProblem{path_ + ".total_size",
-                        fmt::format("the blocks sum to {} bytes, the segment has {}",
+                        fmt::format("the blocks add up to {} bytes, but the segment has {}",
                                     (next - segment.address).count(), segment.size.count())};
     }
   }
 
-  // `room` is what the blocks before this one leave of the segment.
+  // `room` is the part of the segment that the previous blocks leave free.
   RecordedBlock block(const BlockRow& row, AddressRange room, const std::string& path) {
     RecordedBlock block;
     block.address = room.begin;
     if (row.address != kNotGiven && row.address != room.begin.value()) {
       throw PathProblem{path + ".address",
-                        fmt::format("{:#x} does not continue the blocks before it, which end at "
-                                    "{:#x}",
+                        fmt::format("{:#x} does not follow the previous blocks, which end at {:#x}",
                                     row.address, room.begin.value())};
     }
     block.size = Bytes{required(path, "size", row.size)};
     if (block.size == Bytes{} || block.size > room.size) {
-      throw PathProblem{path + ".size", fmt::format("{} bytes, where {} are left of the segment",
+      throw PathProblem{path + ".size", fmt::format("{} bytes, but only {} are left in the segment",
                                                     block.size.count(), room.size.count())};
     }
     block.state = row.state;
@@ -72,9 +71,9 @@ class SegmentAssembly {
     return block;
   }
 
-  // What the program asked for, and where: since torch 2.1 the block says so itself, before it was
-  // in the newest item of its history. An inactive block keeps its last use's value, which says
-  // nothing.
+  // What the program asked for, and where: since torch 2.1 the block itself has it; before that,
+  // the newest item of its history did. An inactive block keeps the value of its last use, which
+  // means nothing.
   void finish(RecordedBlock& block, const BlockRow& row) {
     const auto [real_size, stack] = newest_use(row);
     block.stack = store_.stacks.interned(row.stack.has_value() ? row.stack : stack);
@@ -94,7 +93,7 @@ class SegmentAssembly {
     const auto items = store_.objects.items_of(store_.objects.front(row.history));
     budget_.spend(items.size() * sizeof(PickleValue));
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      const Word key = TextPool::word_of(items[i]);
+      const Word key = word_of(items[i]);
       if (key == Word::real_size) {
         use.real_size = store_.natural(key, items[i + 1]);
       } else if (key == Word::frames) {
@@ -111,7 +110,7 @@ class SegmentAssembly {
   template <class T>
   static T required(const std::string& path, const char* key, std::optional<T> value) {
     if (!value) {
-      throw PathProblem{path, fmt::format("there is no \"{}\"", key)};
+      throw PathProblem{path, fmt::format("missing \"{}\"", key)};
     }
     return *value;
   }
@@ -127,7 +126,7 @@ void assemble_segments(SnapshotStore& store, PickleValue segments, ExpansionBudg
                        DeviceMap& devices) {
   std::size_t index = 0;
   store.objects.for_each_item(store.list(Word::segments, segments), [&](PickleValue value) {
-    if (!value.is(PickleKind::segment)) {
+    if (!value.is(kSegment)) {
       throw PathProblem{fmt::format("segments[{}]", index),
                         "expected a segment, found " + store.describe(value)};
     }

@@ -21,7 +21,7 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
   Top top;
   const std::vector<PickleValue> items = store.objects.items_of(dict);
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-    switch (TextPool::word_of(items[i])) {
+    switch (word_of(items[i])) {
       case Word::segments:
         top.segments = items[i + 1];
         break;
@@ -37,7 +37,7 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
       case Word::torch_version:
         top.torch_version = items[i + 1];
         break;
-      case Word::highwater:  // how it was recorded: for people
+      case Word::highwater:  // how it was recorded, for human readers
         break;
       default:
         store.count_unknown_key(KeyOwner::top, items[i]);
@@ -60,7 +60,7 @@ Top split(SnapshotStore& store, PickleValue value) {
   const Top top = split_dict(store, value);
   if (!top.segments && !top.device_traces) {
     throw FieldProblem{"",
-                       "this pickle is no memory snapshot: its dict has neither \"segments\" "
+                       "this pickle is not a memory snapshot: its dict has neither \"segments\" "
                        "nor \"device_traces\""};
   }
   return top;

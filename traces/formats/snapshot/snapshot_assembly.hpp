@@ -1,8 +1,9 @@
-// From the rows of a snapshot that was read to its end to a Recording.
+// Turns the rows of a completely read snapshot into a Recording.
 //
 // Entries move to the device whose list they are in, segments to the device they name. Everything
-// that cannot be judged before the whole file is known is checked here: required fields, blocks
-// that cover their segment, and lists that are shared so often that they would outgrow the file.
+// that can be checked only once the whole file has been read is checked here: required fields,
+// blocks that cover their segment, and lists that are shared so often that they would outgrow the
+// file.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct PathProblem {
   std::string problem;
 };
 
-/// How much memory the parts of a recording may take. A few bytes of a pickle can name a list of
-/// any length again, so what they expand to is charged against the size of the file.
+/// How much memory the parts of a recording may take. A few bytes of a pickle can refer to a list
+/// of any length again, so what they expand to is charged against the size of the file.
 class ExpansionBudget {
  public:
   explicit ExpansionBudget(std::uint64_t bytes_read) : left_(kSlack + bytes_read * kFactor) {}
@@ -30,7 +31,7 @@ class ExpansionBudget {
   /// @throws FieldProblem when it is used up
   void spend(std::uint64_t bytes) {
     if (bytes > left_) {
-      throw FieldProblem{"", "the same objects are repeated until they outgrow the file"};
+      throw FieldProblem{"", "the same objects are repeated so often that they outgrow the file"};
     }
     left_ -= bytes;
   }

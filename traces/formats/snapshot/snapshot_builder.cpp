@@ -1,22 +1,30 @@
 #include "traces/formats/snapshot/snapshot_builder.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace highwater::detail {
 namespace {
 
 bool is_frame(PickleValue value) {
-  return value.is(PickleKind::frame);
+  return value.is(kFrame);
 }
 
 bool is_named_by_memo(PickleValue value) {
   return (value.is(PickleKind::new_list) || value.is(PickleKind::new_dict)) && value.payload() != 0;
 }
 
+constexpr PickleAdvice kAdvice{
+    .write_again = "write the snapshot again with torch.cuda.memory._dump_snapshot(file)",
+    .right_file = "use the .pickle file that torch.cuda.memory._dump_snapshot(file) wrote",
+    .damaged = "the file is damaged or not a genuine snapshot: copy it again, or record it again",
+    .implausible = "PyTorch never writes such a snapshot: record it again",
+};
+
 KeySet keys_of(std::span<const PickleValue> items) {
   KeySet keys;
   for (std::size_t i = 0; i < items.size(); i += 2) {
-    keys.insert(TextPool::word_of(items[i]));
+    keys.insert(word_of(items[i]));
   }
   return keys;
 }
@@ -46,10 +54,10 @@ PickleValue SnapshotBuilder::set_plain_items(PickleValue dict, std::span<const P
 PickleValue SnapshotBuilder::add_plain(PickleValue dict, KeySet keys,
                                        std::span<const PickleValue> items) {
   const bool is_new = dict.is(PickleKind::new_dict);
-  return store_.objects.add(is_new ? store_.objects.make_dict(keys) : dict, items);
+  return store_.objects.add(is_new ? store_.objects.make_dict(keys.bits()) : dict, items);
 }
 
-// Tells whoever names `container` by its memo slot what it became.
+// Updates everything that refers to `container` by its memo slot.
 PickleValue SnapshotBuilder::replace(PickleValue container, PickleValue filled) {
   if (is_named_by_memo(container)) {
     store_.objects.replace_memo(container.payload() - 1, filled);
@@ -61,8 +69,8 @@ PickleValue SnapshotBuilder::give_shape(PickleValue dict, KeySet keys,
                                         std::span<const PickleValue> items) {
   const bool is_new = dict.is(PickleKind::new_dict);
   if (!is_new) {
-    store_.objects.known_keys(dict).merge(keys);
-    keys = store_.objects.known_keys(dict);
+    keys.merge(KeySet::of_bits(store_.objects.marks(dict)));
+    store_.objects.marks(dict) = keys.bits();
   }
   const PickleValue record = make_record(keys);
   if (record.is(PickleKind::absent)) {
@@ -78,18 +86,18 @@ PickleValue SnapshotBuilder::give_shape(PickleValue dict, KeySet keys,
 
 PickleValue SnapshotBuilder::make_record(KeySet keys) {
   if (keys.has(Word::action)) {
-    return PickleValue{PickleKind::entry, store_.entries.push_back(kNewEntry)};
+    return PickleValue{kEntry, store_.entries.push_back(kNewEntry)};
   }
   if (keys.has(Word::filename)) {
     return store_.stacks.make_frame();
   }
   if (keys.has(Word::blocks) || keys.has(Word::total_size)) {
     store_.segments.emplace_back();
-    return PickleValue{PickleKind::segment, store_.segments.size() - 1};
+    return PickleValue{kSegment, store_.segments.size() - 1};
   }
   if (keys.has(Word::state) && keys.has(Word::size)) {
     store_.blocks.emplace_back();
-    return PickleValue{PickleKind::block, store_.blocks.size() - 1};
+    return PickleValue{kBlock, store_.blocks.size() - 1};
   }
   return {};
 }
@@ -108,7 +116,7 @@ PickleValue SnapshotBuilder::append(PickleValue list, std::span<const PickleValu
 
 PickleValue SnapshotBuilder::extend(PickleValue list, std::span<const PickleValue> items,
                                     std::uint64_t bytes_read) {
-  if (list.is(PickleKind::stack)) {
+  if (list.is(kStack)) {
     if (!std::ranges::all_of(items, is_frame)) {
       throw FieldProblem{"", "a list of stack frames holds something else"};
     }
@@ -122,6 +130,24 @@ PickleValue SnapshotBuilder::extend(PickleValue list, std::span<const PickleValu
     store_.objects.append(list, item);
   }
   return list;
+}
+
+bool SnapshotBuilder::is_unused_place(std::string_view path) const {
+  constexpr std::array<std::string_view, 5> kUsed{"segments", "device_traces", "blocks", "frames",
+                                                  "history"};
+  while (!path.empty()) {
+    const std::string_view step = path.substr(0, path.find('.'));
+    const std::string_view key = step.substr(0, step.find('['));
+    if (!key.empty() && std::ranges::find(kUsed, key) == kUsed.end()) {
+      return true;
+    }
+    path.remove_prefix(std::min(path.size(), step.size() + 1));
+  }
+  return false;
+}
+
+const PickleAdvice& SnapshotBuilder::advice() const {
+  return kAdvice;
 }
 
 }  // namespace highwater::detail

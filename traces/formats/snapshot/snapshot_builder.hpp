@@ -2,34 +2,32 @@
 //
 // A dict is recognised by its keys: "action" makes a trace entry, "filename" a frame, "blocks" or
 // "total_size" a segment, "state" and "size" a block; any other stays a small dict. Fields that
-// Highwater has no use for are dropped at once. A dict that gets further items later (any writer
-// may do so) is updated in place.
+// Highwater does not use are dropped at once. A dict that gets further items later (any writer may
+// do so) is updated in place.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
-#include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/pickle/container_builder.hpp"
 #include "traces/formats/snapshot/snapshot_store.hpp"
 
 namespace highwater::detail {
 
-class SnapshotBuilder {
+class SnapshotBuilder final : public ContainerBuilder {
  public:
   explicit SnapshotBuilder(SnapshotStore& store) : store_(store) {}
 
-  /// Puts `items` (keys and values in turn) into `dict`; returns what `dict` is from now on.
-  /// @throws FieldProblem
-  PickleValue set_items(PickleValue dict, std::span<const PickleValue> items);
-
-  /// As set_items for a dict in a place that Highwater does not know: it gets no shape, so nothing
-  /// in it can be wrong. @throws FieldProblem when it is no dict
-  PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items);
-
-  /// Puts `items` at the end of `list`; returns what `list` is from now on.
-  /// @throws FieldProblem
   PickleValue append(PickleValue list, std::span<const PickleValue> items,
-                     std::uint64_t bytes_read);
+                     std::uint64_t bytes_read) override;
+  PickleValue set_items(PickleValue dict, std::span<const PickleValue> items) override;
+  PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items) override;
+  [[nodiscard]] bool is_unused_place(std::string_view path) const override;
+
+  [[nodiscard]] bool is_list(PickleValue record) const override { return record.is(kStack); }
+
+  [[nodiscard]] const PickleAdvice& advice() const override;
 
  private:
   PickleValue extend(PickleValue list, std::span<const PickleValue> items,

@@ -7,20 +7,20 @@
 namespace highwater::detail {
 
 void SnapshotBuilder::set_fields(PickleValue record, std::span<const PickleValue> items) {
-  switch (record.kind()) {
-    case PickleKind::entry:
-      return set_all(store_.entries[record.payload()], items);
-    case PickleKind::segment:
-      return set_all(store_.segments[static_cast<std::size_t>(record.payload())], items);
-    case PickleKind::block:
-      return set_all(store_.blocks[static_cast<std::size_t>(record.payload())], items);
-    case PickleKind::frame: {
-      FrameRow skipped;  // checked alike in both modes
-      return set_all(store_.stacks.keeps() ? store_.stacks.frame(record) : skipped, items);
-    }
-    default:
-      throw FieldProblem{"", "dict items are put into " + store_.describe(record)};
+  if (record.is(kEntry)) [[likely]] {
+    return set_all(store_.entries[record.payload()], items);
   }
+  if (record.is(kSegment)) {
+    return set_all(store_.segments[static_cast<std::size_t>(record.payload())], items);
+  }
+  if (record.is(kBlock)) {
+    return set_all(store_.blocks[static_cast<std::size_t>(record.payload())], items);
+  }
+  if (!record.is(kFrame)) {
+    throw FieldProblem{"", "dict items are put into " + store_.describe(record)};
+  }
+  FrameRow skipped;  // checked alike in both modes
+  set_all(store_.stacks.keeps() ? store_.stacks.frame(record) : skipped, items);
 }
 
 template <class Row>
@@ -34,7 +34,7 @@ void SnapshotBuilder::set_all(Row& row, std::span<const PickleValue> items) {
 }
 
 void SnapshotBuilder::set(RecordedEntry& entry, PickleValue key, PickleValue value) {
-  const Word word = TextPool::word_of(key);
+  const Word word = word_of(key);
   store_.entry_keys.insert(word);
   switch (word) {
     case Word::action:
@@ -69,7 +69,7 @@ void SnapshotBuilder::set(RecordedEntry& entry, PickleValue key, PickleValue val
 }
 
 RecordedAction SnapshotBuilder::action(PickleValue value) {
-  const Word word = TextPool::word_of(store_.text(Word::action, value));
+  const Word word = word_of(store_.text(Word::action, value));
   if (word >= Word::alloc && word <= Word::oom) [[likely]] {
     const auto first = static_cast<std::uint8_t>(Word::alloc);
     return static_cast<RecordedAction>(static_cast<std::uint8_t>(word) - first);
@@ -81,13 +81,13 @@ RecordedAction SnapshotBuilder::action(PickleValue value) {
 std::uint8_t SnapshotBuilder::pool_number(PickleValue value) {
   const auto number = store_.pools.number(store_.pool(Word::pool_id, value));
   if (!number) {
-    throw FieldProblem{"pool_id", "the trace names more than 255 memory pools, the most supported"};
+    throw FieldProblem{"pool_id", "the trace uses more than the supported 255 memory pools"};
   }
   return static_cast<std::uint8_t>(*number);
 }
 
 void SnapshotBuilder::set(SegmentRow& segment, PickleValue key, PickleValue value) {
-  const Word word = TextPool::word_of(key);
+  const Word word = word_of(key);
   store_.segment_keys.insert(word);
   switch (word) {
     case Word::device:
@@ -127,7 +127,7 @@ void SnapshotBuilder::set(SegmentRow& segment, PickleValue key, PickleValue valu
 }
 
 bool SnapshotBuilder::is_large(PickleValue value) const {
-  const Word word = TextPool::word_of(value);
+  const Word word = word_of(value);
   if (word != Word::small && word != Word::large) {
     store_.refuse(Word::segment_type, "\"small\" or \"large\"", value);
   }
@@ -135,7 +135,7 @@ bool SnapshotBuilder::is_large(PickleValue value) const {
 }
 
 void SnapshotBuilder::set(BlockRow& block, PickleValue key, PickleValue value) {
-  const Word word = TextPool::word_of(key);
+  const Word word = word_of(key);
   store_.block_keys.insert(word);
   switch (word) {
     case Word::address:
@@ -161,10 +161,10 @@ void SnapshotBuilder::set(BlockRow& block, PickleValue key, PickleValue value) {
   }
 }
 
-// "active_awaiting_free" is the name in PyTorch's documentation, not what it writes. A state that
-// is new to us means memory in use: anything else would lose it.
+// "active_awaiting_free" is the name in PyTorch's documentation, not what it writes. An unknown
+// state is taken to mean memory in use; anything else would lose the block.
 BlockState SnapshotBuilder::block_state(PickleValue value) const {
-  switch (TextPool::word_of(store_.text(Word::state, value))) {
+  switch (word_of(store_.text(Word::state, value))) {
     case Word::inactive:
       return BlockState::inactive;
     case Word::active_pending_free:
@@ -176,7 +176,7 @@ BlockState SnapshotBuilder::block_state(PickleValue value) const {
 }
 
 void SnapshotBuilder::set(FrameRow& frame, PickleValue key, PickleValue value) {
-  const Word word = TextPool::word_of(key);
+  const Word word = word_of(key);
   switch (word) {
     case Word::filename:
       frame.file = store_.text(word, value);
@@ -185,7 +185,7 @@ void SnapshotBuilder::set(FrameRow& frame, PickleValue key, PickleValue value) {
       frame.function = store_.text(word, value);
       return;
     case Word::line:
-      // C++ writes 2^64-1 where no line is known.
+      // C++ writes 2^64-1 where the line is unknown.
       frame.line = value.is(PickleKind::wide_unsigned) ? -1 : store_.integer(word, value);
       return;
     default:

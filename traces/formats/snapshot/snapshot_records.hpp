@@ -1,8 +1,8 @@
 // The rows that the dicts of a snapshot become while the file is read.
 //
-// A trace entry is already in its final 32 bytes, with three fields that mean something else until
-// the end of the file: `stream` and `pool` number the handles and pools of the whole file, and
-// `stack` numbers the lists of frames. Which of them a device has is known only at the end.
+// A trace entry already has its final 32-byte form, but three fields mean something else until the
+// end of the file: `stream` and `pool` number the handles and pools of the whole file, and `stack`
+// numbers the lists of frames. Which of them a device has is known only at the end.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/pickle/container_builder.hpp"
 #include "traces/recording.hpp"
 
 namespace highwater::detail {
@@ -23,11 +23,14 @@ constexpr std::uint64_t kNotGiven = ~std::uint64_t{0};
 /// Index of a stream that the file did not give.
 constexpr std::uint16_t kNoStream = 0xffff;
 
-/// A value that does not fit its field. The machine adds the place and throws an InputError.
-struct FieldProblem {
-  std::string field;
-  std::string problem;
-};
+/// What dicts and lists of a snapshot become: dicts with an "action", with "blocks", with "state"
+/// and "size", with a "filename"; lists of frames.
+constexpr PickleKind kEntry = record_kind(0);
+constexpr PickleKind kSegment = record_kind(1);
+constexpr PickleKind kBlock = record_kind(2);
+constexpr PickleKind kFrame = record_kind(3);
+constexpr PickleKind kStack = record_kind(4);
+constexpr std::size_t kRecordKinds = 5;
 
 struct BlockRow {
   std::uint64_t address = kNotGiven;
@@ -50,7 +53,7 @@ struct SegmentRow {
   bool is_expandable = false;
 };
 
-/// Frames are few: each distinct one is one dict, shared by every traceback that has it.
+/// Frames are few: each distinct one is one dict, shared by all tracebacks that contain it.
 struct FrameRow {
   PickleValue file;
   PickleValue function;
@@ -58,8 +61,8 @@ struct FrameRow {
   FrameId interned;  ///< set when the first stack uses it; no change is accepted from then on
 };
 
-/// The entries of all devices in file order. Chunks can be given back while the entries move to
-/// their devices, so the move needs no second copy of everything.
+/// The entries of all devices in file order. Chunks can be freed while the entries move to their
+/// devices, so the move does not need a second copy of everything.
 class EntryTable {
  public:
   std::uint64_t push_back(const RecordedEntry& entry) {
@@ -76,7 +79,7 @@ class EntryTable {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  /// Gives back the chunks that lie wholly before entry `i`.
+  /// Frees the chunks that lie entirely before entry `i`.
   void release_before(std::uint64_t i) {
     for (; released_ < i / kChunk; ++released_) {
       chunks_[released_].reset();
@@ -84,7 +87,7 @@ class EntryTable {
   }
 
  private:
-  // The chunk of the table that the entries move to, so malloc can hand one on as the other.
+  // The chunk of the table that the entries move to, so malloc can reuse one for the other.
   static constexpr std::size_t kChunk = ChunkedVector<RecordedEntry>::kChunk;
 
   std::vector<std::unique_ptr<RecordedEntry[]>> chunks_;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "traces/formats/snapshot/snapshot_path.hpp"
+#include "traces/formats/pickle/pickle_path.hpp"
 
 namespace highwater::detail {
 namespace {
@@ -51,7 +51,7 @@ std::int64_t signed_size(const SnapshotStore& store, Word key, PickleValue value
 }
 
 void set(SnapshotStore& store, RecordedSettings& settings, PickleValue key, PickleValue value) {
-  const Word word = TextPool::word_of(key);
+  const Word word = word_of(key);
   switch (word) {
     case Word::cuda_conf:
     case Word::conf:
@@ -82,13 +82,13 @@ void set(SnapshotStore& store, RecordedSettings& settings, PickleValue key, Pick
 }
 
 void set(SnapshotStore& store, Annotation& annotation, PickleValue key, PickleValue value) {
-  const Word word = TextPool::word_of(key);
+  const Word word = word_of(key);
   switch (word) {
     case Word::name:
       annotation.name = store.texts[store.text(word, value)];
       return;
     case Word::stage:
-      annotation.is_start = TextPool::word_of(store.text(word, value)) != Word::end;
+      annotation.is_start = word_of(store.text(word, value)) != Word::end;
       return;
     case Word::device:
       annotation.device = store.device_index(value);
@@ -119,7 +119,7 @@ RecordedSettings assemble_settings(SnapshotStore& store, PickleValue dict, KeySe
   const auto items = dict_items(store, dict, Word::allocator_settings);
   try {
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      keys.insert(TextPool::word_of(items[i]));
+      keys.insert(word_of(items[i]));
       set(store, settings, items[i], items[i + 1]);
     }
   } catch (const FieldProblem& problem) {

@@ -8,7 +8,7 @@
 
 namespace highwater::detail {
 
-/// Puts the keys that `settings` has into `keys`. @throws FieldProblem, PathProblem
+/// Adds the keys of `settings` to `keys`. @throws FieldProblem, PathProblem
 RecordedSettings assemble_settings(SnapshotStore& store, PickleValue settings, KeySet& keys);
 
 /// @throws FieldProblem, PathProblem

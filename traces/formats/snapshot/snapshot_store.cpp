@@ -1,43 +1,19 @@
 #include "traces/formats/snapshot/snapshot_store.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
 namespace highwater::detail {
 
 std::string SnapshotStore::describe(PickleValue value) const {
-  if (const auto number = objects.as_bits(value)) {
-    return value.is(PickleKind::wide_unsigned)
-               ? fmt::format("the number {}", *number)
-               : fmt::format("the number {}", static_cast<std::int64_t>(*number));
+  constexpr std::array<std::string_view, kRecordKinds> kNames{
+      "a trace entry", "a segment", "a block", "a stack frame", "a list of stack frames"};
+  if (!value.is_record()) {
+    return objects.describe(value);
   }
-  switch (value.kind()) {
-    case PickleKind::text:
-      return "a string";
-    case PickleKind::boolean:
-      return value.payload() != 0 ? "True" : "False";
-    case PickleKind::real:
-      return "a floating-point number";
-    case PickleKind::id_pair:
-      return "a tuple";
-    case PickleKind::list:
-    case PickleKind::new_list:
-      return "a list";
-    case PickleKind::stack:
-      return "a list of stack frames";
-    case PickleKind::entry:
-      return "a trace entry";
-    case PickleKind::segment:
-      return "a segment";
-    case PickleKind::block:
-      return "a block";
-    case PickleKind::frame:
-      return "a stack frame";
-    case PickleKind::dict:
-    case PickleKind::new_dict:
-      return "a dict";
-    default:
-      return "None";
-  }
+  return std::string(kNames.at(static_cast<std::size_t>(value.kind()) -
+                               static_cast<std::size_t>(PickleKind::first_record)));
 }
 
 void SnapshotStore::refuse(Word key, std::string_view expected, PickleValue found) const {
@@ -85,7 +61,7 @@ PickleValue SnapshotStore::list(Word key, PickleValue value) const {
 
 StackId SnapshotStore::stack(Word key, PickleValue value) const {
   value = objects.current(value);
-  if (value.is(PickleKind::stack)) [[likely]] {
+  if (value.is(kStack)) [[likely]] {
     return stacks.list_id(value);
   }
   const bool is_empty = value.is(PickleKind::new_list) ||
@@ -127,7 +103,7 @@ std::uint16_t SnapshotStore::default_stream() {
 std::uint16_t SnapshotStore::number_stream(std::uint64_t handle) {
   const auto number = streams.number(handle);
   if (!number) [[unlikely]] {
-    throw FieldProblem{"stream", "the file names more than 65535 streams, the most supported"};
+    throw FieldProblem{"stream", "the file uses more than the supported 65535 streams"};
   }
   return static_cast<std::uint16_t>(*number);
 }

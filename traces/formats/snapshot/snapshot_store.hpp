@@ -1,4 +1,4 @@
-// Everything that is known of a snapshot while it is read, and the checked reading of one field.
+// Everything known about a snapshot while it is being read, and checked access to single fields.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "traces/formats/pickle/pickle_objects.hpp"
+#include "traces/formats/pickle/pickle_store.hpp"
 #include "traces/formats/snapshot/numbering.hpp"
 #include "traces/formats/snapshot/snapshot_records.hpp"
+#include "traces/formats/snapshot/snapshot_words.hpp"
 #include "traces/formats/snapshot/stack_builder.hpp"
-#include "traces/formats/snapshot/text_pool.hpp"
 
 namespace highwater::detail {
 
@@ -27,8 +27,8 @@ enum class KeyOwner : std::uint8_t {
   top
 };
 
-/// RecordedAction values from here on number the names of actions that are none of the known ones;
-/// the last stands for all names that found no number.
+/// RecordedAction values from here on number the names of unknown actions; the last one stands for
+/// all names beyond the limit.
 constexpr std::uint8_t kFirstOtherAction = kRecordedActionCount;
 constexpr std::uint8_t kFurtherActions = 0xff;
 
@@ -39,11 +39,11 @@ constexpr std::uint64_t kMaxDevices = 128;
 constexpr RecordedEntry kNewEntry{
     .address = Address{kNotGiven}, .size = Bytes{kNotGiven}, .stack = {}, .stream = kNoStream};
 
-struct SnapshotStore {
-  explicit SnapshotStore(StackMode mode) : stacks(mode) { pools.number(PoolId{}); }
+struct SnapshotStore : PickleStore {
+  explicit SnapshotStore(StackMode mode) : PickleStore(kWords), stacks(mode) {
+    pools.number(PoolId{});
+  }
 
-  PickleObjects objects;
-  TextPool texts;
   StackBuilder stacks;
   EntryTable entries;
   std::vector<SegmentRow> segments;

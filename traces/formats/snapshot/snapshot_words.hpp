@@ -1,17 +1,18 @@
 // The words of a memory snapshot: its keys, and the strings with a fixed meaning.
 //
 // Each is an enumerator, so decoding a field is one switch and no string comparison. The keys come
-// first and number fewer than 64: the keys of a dict make one bit set, from which its shape and the
-// release that wrote it are told.
-// Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp
-// and torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are
-// this project's own (tools/python/recorder).
+// first and number fewer than 64: the keys of a dict fit in one bit set, which shows its shape and
+// the release that wrote it. Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp and
+// torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are this
+// project's own (tools/python/recorder).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+
+#include "traces/formats/pickle/pickle_value.hpp"
 
 namespace highwater::detail {
 
@@ -162,10 +163,10 @@ constexpr std::array<std::string_view, kWordCount> kWords{
     "END",
 };
 
-/// The keys that some dict has, or that some kind of dict was seen with.
+/// The keys of one dict, or the keys seen in one kind of dict.
 class KeySet {
  public:
-  /// Words that are no keys, and unknown ones, are left out.
+  /// Words that are not keys, and unknown words, are left out.
   constexpr void insert(Word word) {
     if (static_cast<std::size_t>(word) < kKeyCount) {
       bits_ |= bit(word);
@@ -176,6 +177,15 @@ class KeySet {
 
   [[nodiscard]] constexpr bool has(Word key) const { return (bits_ & bit(key)) != 0; }
 
+  /// The set as 64 bits and back, to be kept with a dict.
+  [[nodiscard]] constexpr std::uint64_t bits() const { return bits_; }
+
+  static constexpr KeySet of_bits(std::uint64_t bits) {
+    KeySet keys;
+    keys.bits_ = bits;
+    return keys;
+  }
+
  private:
   static constexpr std::uint64_t bit(Word word) {
     return std::uint64_t{1} << static_cast<unsigned>(word);
@@ -183,5 +193,11 @@ class KeySet {
 
   std::uint64_t bits_ = 0;
 };
+
+/// The word that `value` is; Word::unknown for other texts and for values that are not text.
+constexpr Word word_of(PickleValue value) {
+  const bool is_word = value.is(PickleKind::text) && value.payload() < kWordCount;
+  return is_word ? static_cast<Word>(value.payload()) : Word::unknown;
+}
 
 }  // namespace highwater::detail

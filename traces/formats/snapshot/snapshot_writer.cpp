@@ -29,7 +29,7 @@ std::pair<int, int> parsed(const std::string& release) {
   return version;
 }
 
-/// Which keys of later releases an entry has; by them a reader tells the release.
+/// Which keys of later releases an entry has; a reader derives the release from them.
 struct EntryKeys {
   bool compile_context = false;
   bool user_metadata = false;
@@ -246,7 +246,7 @@ class SnapshotWriter {
     list.finish();
   }
 
-  /// A list for each device up to the last one, as PyTorch has it.
+  /// A list for each device up to the last one, as PyTorch writes it.
   void write_traces() {
     PickleBatches list = PickleBatches::list(out_);
     int next = 0;

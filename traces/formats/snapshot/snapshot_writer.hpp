@@ -12,8 +12,8 @@
 namespace highwater {
 
 /// Writes and commits. Two things of old files change: `history` lists of blocks (2.0 and older)
-/// come out as the frames and addresses of later releases; entries with an action that the reader
-/// does not know keep its name only when the file has one such name, else they are "user_defined".
+/// are written as the frames and addresses of later releases; entries with an unknown action keep
+/// its name only if the file has just one such name, otherwise they become "user_defined".
 void write_torch_snapshot(const Recording& recording, ByteSink& sink);
 
 }  // namespace highwater

@@ -6,29 +6,29 @@ namespace highwater::detail {
 
 PickleValue StackBuilder::make_frame() {
   if (!keeps()) {
-    return PickleValue{PickleKind::frame};
+    return PickleValue{kFrame};
   }
   frames_.emplace_back();
-  return PickleValue{PickleKind::frame, frames_.size() - 1};
+  return PickleValue{kFrame, frames_.size() - 1};
 }
 
 FrameRow& StackBuilder::frame(PickleValue frame) {
   FrameRow& row = frames_[static_cast<std::size_t>(frame.payload())];
   if (row.interned.has_value()) {
-    throw FieldProblem{"", "a stack frame changes after a list of frames took it"};
+    throw FieldProblem{"", "a stack frame changes after it was put into a list of frames"};
   }
   return row;
 }
 
 PickleValue StackBuilder::make_stack(std::span<const PickleValue> frames, const TextPool& texts) {
   if (!keeps()) {
-    return PickleValue{PickleKind::stack};
+    return PickleValue{kStack};
   }
   if (lists_.size() == std::numeric_limits<std::uint32_t>::max()) {
     throw FieldProblem{"", "the file holds more than 2^32-1 call stacks"};
   }
   lists_.push_back(intern({}, frames, texts));
-  return PickleValue{PickleKind::stack, lists_.size() - 1};
+  return PickleValue{kStack, lists_.size() - 1};
 }
 
 void StackBuilder::extend(PickleValue stack, std::span<const PickleValue> frames,

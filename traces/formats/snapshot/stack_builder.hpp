@@ -1,8 +1,9 @@
-// Frames and lists of frames on their way into the stack table, or past it.
+// Collects frames and lists of frames for the stack table, or discards them.
 //
-// With StackMode::skip nothing is stored at all. Else each list of frames (a traceback, shared by
-// identity among entries) is interned by content when its frames arrive, and is named by a number
-// until the end, since a list may still grow. A frame that a stack uses may change no more.
+// With StackMode::skip nothing is stored at all. Otherwise each list of frames (a traceback, shared
+// by identity among entries) is interned by content when its frames arrive, and is named by a
+// number until the end, since a list may still grow. A frame that a stack uses must not change any
+// more.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "traces/formats/pickle/pickle_value.hpp"
+#include "traces/formats/pickle/text_pool.hpp"
 #include "traces/formats/snapshot/snapshot_records.hpp"
-#include "traces/formats/snapshot/text_pool.hpp"
 #include "traces/formats/snapshot/torch_snapshot.hpp"
 #include "traces/stack_table.hpp"
 
@@ -39,7 +40,7 @@ class StackBuilder {
     return keeps() ? StackId{static_cast<std::uint32_t>(stack.payload())} : StackId{};
   }
 
-  /// The stack that the list is.
+  /// The stack for the list.
   [[nodiscard]] StackId interned(StackId list) const {
     return list.has_value() ? lists_[list.index()] : StackId{};
   }

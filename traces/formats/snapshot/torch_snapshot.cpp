@@ -4,18 +4,20 @@
 #include "traces/formats/pickle/pickle_machine.hpp"
 #include "traces/formats/pickle/pickle_opcodes.hpp"
 #include "traces/formats/snapshot/snapshot_assembly.hpp"
+#include "traces/formats/snapshot/snapshot_builder.hpp"
 
 namespace highwater {
 namespace {
 
 constexpr const char* kRemedy =
-    "Highwater reads what torch.cuda.memory._dump_snapshot(file) writes, unchanged";
+    "give Highwater the unchanged file that torch.cuda.memory._dump_snapshot(file) wrote";
 
 }  // namespace
 
 Recording read_torch_snapshot(ByteSource& source, const SnapshotOptions& options) {
   detail::SnapshotStore store(options.stacks);
-  detail::PickleMachine machine(source, store);
+  detail::SnapshotBuilder builder(store);
+  detail::PickleMachine machine(source, store, builder);
   const detail::PickleValue top = machine.run();
   try {
     return detail::assemble_snapshot(store, top, machine.bytes_read());

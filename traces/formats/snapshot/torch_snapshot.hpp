@@ -1,9 +1,9 @@
 // Reads the memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot) without Python.
 //
-// The file is a pickle. It is read in one pass by a stack machine that knows data opcodes only and
+// The file is a pickle. It is read in one pass by a stack machine that knows only data opcodes and
 // never executes anything; trace entries become 32-byte records while they stream by. All
-// generations are read (PyTorch 1.13 to the 2026 releases, written by Python or by C++), also the
-// bare list of segments of torch.cuda.memory_snapshot().
+// generations are read (PyTorch 1.13 to the 2026 releases, written by Python or by C++), and so is
+// the bare list of segments that torch.cuda.memory_snapshot() returns.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace highwater {
 
-/// Whether call stacks are wanted. They are most of a file, and reading them costs memory.
+/// Whether to read call stacks. They make up most of a file, and reading them costs memory.
 enum class StackMode : std::uint8_t { skip, keep };
 
 struct SnapshotOptions {

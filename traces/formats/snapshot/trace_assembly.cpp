@@ -32,7 +32,7 @@ class TraceAssembly {
   void take(PickleValue trace, Source source) {
     store_.objects.for_each_run(trace, [&](PickleValue first, std::uint64_t count) {
       first = store_.objects.current(first);
-      if (!first.is(PickleKind::entry)) {
+      if (!first.is(kEntry)) {
         fail("", "expected a trace entry, found " + store_.describe(first));
       }
       budget_.spend(count * sizeof(RecordedEntry));
@@ -65,7 +65,7 @@ class TraceAssembly {
     ++device_.action_counts.at(static_cast<std::size_t>(entry.action));
   }
 
-  // Some events have no place or no size; all others must say them.
+  // Some events have no address or no size; all others must have both.
   void require(RecordedEntry& entry) const {
     const bool is_anywhere = entry.action >= RecordedAction::snapshot;
     if (entry.address.value() == kNotGiven) {
@@ -77,7 +77,7 @@ class TraceAssembly {
   }
 
   [[noreturn]] Address missing(const char* key) const {
-    fail("", fmt::format("the entry has no \"{}\"", key));
+    fail("", fmt::format("the entry lacks \"{}\"", key));
   }
 
   [[noreturn]] void fail(std::string_view field, std::string problem) const {
@@ -97,7 +97,7 @@ void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionB
                      DeviceMap& devices) {
   device_traces = store.list(Word::device_traces, device_traces);
   if (store.objects.list_size(device_traces) > kMaxDevices) {
-    throw FieldProblem{"device_traces", "more than 128 devices, the most that PyTorch supports"};
+    throw FieldProblem{"device_traces", "more than 128 devices, PyTorch's maximum"};
   }
   const auto source = is_in_file_order(store.objects, device_traces)
                           ? TraceAssembly::Source::release

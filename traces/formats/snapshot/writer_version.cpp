@@ -22,7 +22,7 @@ WriterVersion without_settings(const WriterKeys& keys) {
   return {oldest, keys.is_whole ? "2.2" : ""};
 }
 
-// The newest marks are on the entries; a trimmed file may lack the others.
+// The newest clues are in the entries; a trimmed file may lack the others.
 WriterVersion with_compile_context(const WriterKeys& keys) {
   if (keys.entry.has(Word::user_metadata)) {
     return {"2.10", "2.11"};
@@ -33,7 +33,7 @@ WriterVersion with_compile_context(const WriterKeys& keys) {
   return {"2.8", "2.9"};
 }
 
-// Entries name their pools since 2.12; the settings of pinned memory are shown since 2.13.
+// Entries name their pools since 2.12; the settings of pinned memory appear since 2.13.
 WriterVersion with_pool_ids(const WriterKeys& keys) {
   if (keys.settings.has(Word::max_cached_size)) {
     return {"2.13", ""};

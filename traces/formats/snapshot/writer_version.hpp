@@ -1,7 +1,7 @@
 // Which PyTorch releases write a snapshot with these keys.
 //
-// No version number is in the file; each release that added a key leaves a mark. Where nothing is
-// recorded that would carry the mark, the range stays wide.
+// The file has no version number, but each release that added a key can be recognised by it. If the
+// file has no record that would carry the key, the range stays wide.
 #pragma once
 
 #include "traces/formats/snapshot/snapshot_words.hpp"

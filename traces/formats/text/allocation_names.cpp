@@ -6,7 +6,7 @@
 namespace highwater {
 namespace {
 
-/// The number that `name` writes in the usual way; "007" is a word, not a number.
+/// The number that `name` spells canonically; "007" is a word, not a number.
 std::optional<std::uint64_t> as_number(std::string_view name) {
   std::uint64_t number = 0;
   const char* const end = name.data() + name.size();
@@ -18,7 +18,8 @@ std::optional<std::uint64_t> as_number(std::string_view name) {
   return number;
 }
 
-/// Numbers below go into the array: its size stays within a small factor of the allocations.
+/// Smaller numbers go into the array, so its size stays within a small factor of the number of
+/// allocations.
 std::uint64_t array_limit(std::size_t count) {
   return 4 * static_cast<std::uint64_t>(count) + 65536;
 }

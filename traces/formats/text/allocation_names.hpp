@@ -1,8 +1,8 @@
 // From the allocation IDs of a text trace to dense numbers.
 //
 // Any word may name an allocation, but nearly all files count upward: small numbers are looked up
-// in an array, only the others in a hash table. The names are kept only if they say more than the
-// dense numbers do.
+// in an array, only the others in a hash table. The names are kept only if they differ from the
+// dense numbers.
 #pragma once
 
 #include <cstddef>

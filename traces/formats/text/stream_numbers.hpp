@@ -1,6 +1,6 @@
 // Streams while a trace is being read.
 //
-// StreamId keeps the order of the raw handles, which is known only at the end; until then streams
+// StreamIds follow the order of the raw handles, which is known only at the end; until then streams
 // are numbered as they appear.
 #pragma once
 

@@ -13,8 +13,8 @@ AllocationId TextDefinitions::new_allocation() {
   const std::string_view word = fields_.word_as("ID");
   const std::string name = unescaped(word);
   if (names_.find(name)) {
-    fields_.fail(fmt::format("allocation '{}' exists already", TextFields::shown(word)),
-                 "each allocation needs an ID of its own, also after it was freed");
+    fields_.fail(fmt::format("allocation '{}' already exists", TextFields::shown(word)),
+                 "give each allocation its own ID, even after an earlier one was freed");
   }
   if (!AllocationId{names_.size()}.has_value()) {
     fields_.fail("more allocations than a trace can hold (4294967295)", "split the trace");
@@ -26,8 +26,8 @@ AllocationId TextDefinitions::known_allocation() {
   const std::string_view word = fields_.word_as("ID");
   const auto id = names_.find(unescaped(word));
   if (!id) {
-    fields_.fail(fmt::format("allocation '{}' was never made", TextFields::shown(word)),
-                 "its 'a' line must come first");
+    fields_.fail(fmt::format("unknown allocation '{}'", TextFields::shown(word)),
+                 "put its 'a' line before this one");
   }
   return *id;
 }
@@ -82,7 +82,7 @@ template <class Id>
 std::uint64_t TextDefinitions::new_key(const std::unordered_map<std::uint64_t, Id>& table) {
   const std::uint64_t key = fields_.number("K");
   if (table.contains(key)) {
-    fields_.fail(fmt::format("{} {} is defined already", fields_.row().word, key),
+    fields_.fail(fmt::format("{} {} is already defined", fields_.row().word, key),
                  "use another number");
   }
   return key;

@@ -1,4 +1,4 @@
-// What lines of a text trace define for later lines: allocations, pools, frames and stacks.
+// What the lines of a text trace define for later lines: allocations, pools, frames and stacks.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class TextDefinitions {
  public:
   TextDefinitions(TextFields& fields, RequestTrace& trace) : fields_(fields), trace_(trace) {}
 
-  /// The allocation that the next word names; it must not have been made yet.
+  /// The allocation that the next word names; it must not exist yet.
   AllocationId new_allocation();
 
-  /// The allocation that the next word names; it must have been made.
+  /// The allocation that the next word names; it must exist.
   AllocationId known_allocation();
 
   PoolIndex pool(PoolId id);

@@ -25,7 +25,7 @@ void append_escaped(std::string& out, char c, TextPlace place) {
   out += c;
 }
 
-/// Appends what `\letter` stands for; false when it is no escape.
+/// Appends what `\letter` stands for; false if it is not an escape.
 bool append_unescaped(std::string& out, char letter) {
   for (const Escape& escape : kEscapes) {
     if (letter == escape.letter) {

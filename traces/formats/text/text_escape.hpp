@@ -1,4 +1,4 @@
-// Names in text traces: how characters are written that would end a word or a line.
+// Escapes in text traces, for characters that would end a word or a line.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace highwater {
 
-/// Where a name stands decides what must be escaped in it.
+/// The position of a name decides what must be escaped in it.
 enum class TextPlace : std::uint8_t {
   word,  ///< up to the next space
   rest,  ///< up to the end of the line, or to a tab

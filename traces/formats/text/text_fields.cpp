@@ -17,13 +17,13 @@ bool TextFields::next_line() {
     }
     row_ = find_keyword(keyword);
     if (row_ == nullptr) {
-      fail(fmt::format("'{}' is no item of a trace", shown(keyword)),
-           "a line starts with a, f, r, e, E, c, p, pool_begin, conf, step, ...");
+      fail(fmt::format("'{}' does not start a line of a trace", shown(keyword)),
+           "start each line with a, f, r, e, E, c, p, pool_begin, conf, step, ...");
     }
     return true;
   }
   if (row_ == nullptr) {
-    throw InputError(source_.name(), "", "holds no line of a trace", "check the file");
+    throw InputError(source_.name(), "", "contains no trace", "check the file name");
   }
   return false;
 }
@@ -55,7 +55,7 @@ void TextFields::fail(std::string_view problem, std::string_view remedy) const {
 }
 
 void TextFields::fail_expected(std::string_view what) const {
-  fail(fmt::format("{} expected", what), fmt::format("write '{}'", row_->usage));
+  fail(fmt::format("expected {}", what), fmt::format("write '{}'", row_->usage));
 }
 
 }  // namespace highwater

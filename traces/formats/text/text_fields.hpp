@@ -16,7 +16,7 @@ class TextFields {
  public:
   explicit TextFields(ByteSource& source) : source_(source), lines_(source) {}
 
-  /// Moves to the next line that is no comment; false at the end.
+  /// Moves to the next line that is not a comment; false at the end.
   bool next_line();
 
   [[nodiscard]] const KeywordRow& row() const { return *row_; }
@@ -32,7 +32,7 @@ class TextFields {
 
   void expect_end() { require(line_.word().empty(), "the end of the line"); }
 
-  /// Throws "`what` expected" at the last word, and how the line is written.
+  /// Throws "expected `what`" at the last word, with the usage of the line.
   void require(bool condition, std::string_view what) {
     if (!condition) {
       fail_expected(what);
@@ -41,7 +41,7 @@ class TextFields {
 
   [[noreturn]] void fail(std::string_view problem, std::string_view remedy) const;
 
-  /// What a message quotes of the input: printable, and not too much of it.
+  /// The input as a message quotes it: printable and shortened.
   static std::string shown(std::string_view word);
 
  private:

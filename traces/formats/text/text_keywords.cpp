@@ -6,7 +6,7 @@
 namespace highwater {
 namespace {
 
-// The most frequent come first: the table is searched from the front.
+// The most frequent words come first, since the table is searched from the front.
 constexpr std::array<KeywordRow, 20> kKeywords{{
     {"a", Keyword::a, "a ID SIZE STREAM [CATEGORY] [@STACK]"},
     {"f", Keyword::f, "f ID [@STACK]"},

@@ -6,7 +6,7 @@
 
 namespace highwater {
 
-/// Header lines first, then events, then definitions: readers compare.
+/// Header lines first, then events, then definitions: readers rely on this order.
 enum class Keyword : std::uint8_t {
   conf,
   device,

@@ -31,7 +31,7 @@ class TextLine {
     return text_.substr(begin);
   }
 
-  /// Where the last word, or the rest, began: 1 for the first character of the line.
+  /// The column where the last word, or the rest, began: 1 for the first character of the line.
   [[nodiscard]] std::size_t column() const { return word_ + 1; }
 
  private:
@@ -48,7 +48,7 @@ class TextLine {
   std::size_t word_ = 0;
 };
 
-/// The number that the whole of `word` writes.
+/// The number that all of `word` spells.
 template <class Number>
 std::optional<Number> parse_number(std::string_view word) {
   Number number{};

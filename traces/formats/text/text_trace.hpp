@@ -1,4 +1,4 @@
-// The text format for request traces: one item a line, made to be read and written by hand.
+// The text format for request traces: one item per line, meant to be read and written by hand.
 //
 // It is the trace format of the conformance vectors, with a few optional additions. Lines that
 // start with # and empty lines are ignored. Header lines, before any operation:
@@ -13,7 +13,7 @@
 //     a ID SIZE STREAM [CATEGORY] [@STACK]      allocate
 //     f ID                                      free
 //     r ID STREAM                               record_stream
-//     e STREAM / E                              events of one / of every stream have completed
+//     e STREAM / E events of one / of every stream have completed
 //     c / p                                     empty the cache / reset the peak statistics
 //     pool_begin POOL / pool_end POOL / pool_release POOL      POOL is K for {K,0}, or A,B
 //     setconf STRING                            the settings are changed at run time
@@ -40,12 +40,12 @@ namespace highwater {
 /// Whether `head`, the first bytes of a file, starts like a text trace.
 bool looks_like_text_trace(std::span<const std::byte> head);
 
-/// @throws InputError with line and column. A second free of an allocation is accepted, a free of
-/// one that was never made is not.
+/// @throws InputError with line and column. A second free of an allocation is accepted, but a free
+/// of an unknown allocation is not.
 RequestTrace read_text_trace(ByteSource& source);
 
 /// Writes and commits. Reading it back gives an equal trace, except that streams, pools, strings
-/// and stacks which no event uses are gone, and that pools, strings and stacks are numbered in the
+/// and stacks that no event uses are gone, and that pools, strings and stacks are numbered in the
 /// order of their appearance.
 void write_text_trace(const RequestTrace& trace, ByteSink& sink);
 

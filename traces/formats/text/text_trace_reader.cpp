@@ -63,12 +63,12 @@ class TextReader {
   void read_header_line(Keyword keyword) {
     const auto bit = 1U << static_cast<unsigned>(keyword);
     if (!trace_.events.empty()) {
-      fields_.fail(fmt::format("the header line '{}' stands after an operation or marker",
-                               fields_.row().word),
-                   "move it to the top; the settings of a running program change by setconf");
+      fields_.fail(
+          fmt::format("the header line '{}' follows an operation or marker", fields_.row().word),
+          "move it to the top (setconf changes the settings of a running program)");
     }
     if ((headers_seen_ & bit) != 0) {
-      fields_.fail(fmt::format("a second line '{}'", fields_.row().word), "leave one of them");
+      fields_.fail(fmt::format("a second '{}' line", fields_.row().word), "keep only one of them");
     }
     headers_seen_ |= bit;
     read_header(keyword, trace_.header);
@@ -85,7 +85,7 @@ class TextReader {
       case Keyword::fraction:
         header.fraction = parse_number<double>(fields_.word());
         fields_.require(header.fraction && *header.fraction >= 0 && std::isfinite(*header.fraction),
-                        "X, a number from 0 to 1,");
+                        "X, a number from 0 to 1");
         break;
       default:
         fields_.require(fields_.word() == "reuse", "the word 'reuse'");
@@ -146,7 +146,7 @@ class TextReader {
     const auto capture = parse_number<std::uint64_t>(word.substr(0, comma));
     const auto user = comma == word.size() ? std::optional<std::uint64_t>(0)
                                            : parse_number<std::uint64_t>(word.substr(comma + 1));
-    fields_.require(capture && user, "POOL, K or A,B,");
+    fields_.require(capture && user, "POOL, either K or A,B");
     return definitions_.pool({*capture, *user});
   }
 
@@ -158,7 +158,7 @@ class TextReader {
     }
     if (word.front() != '@' && event.kind == EventKind::alloc) {
       const auto category = parse_category(word);
-      fields_.require(category.has_value(), "a category such as 'activation', or @STACK,");
+      fields_.require(category.has_value(), "a category such as 'activation', or @STACK");
       event.category = *category;
       word = fields_.word();
     }

@@ -1,9 +1,9 @@
 // DDP's communication hooks: what reduces a full bucket instead of the reducer's own all-reduce.
 //
 // Mirrors torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py of PyTorch 2.6. A hook
-// returns a future. What it chains with Future.then runs at once, as NCCL's futures are complete
-// when they are made, but on a stream of the pool, which waits for the collective and on which the
-// future's tensors are recorded (ATen/core/ivalue_inl.h: invokeCallback).
+// returns a future. Whatever it chains with Future.then runs at once, because NCCL's futures are
+// complete when they are created, but on a stream of the pool, which waits for the collective and
+// on which the future's tensors are recorded (ATen/core/ivalue_inl.h: invokeCallback).
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class HookFuture {
   HookFuture(eager::Runtime& runtime, StreamId stream, eager::Moment end)
       : runtime_(&runtime), stream_(stream), end_(end) {}
 
-  /// The current stream waits for what the callbacks gave theirs; the host does not.
+  /// The current stream waits for the work of the callbacks' streams; the host does not.
   void wait() const;
 
  private:
@@ -49,7 +49,7 @@ class CommHook {
   CommHook& operator=(const CommHook&) = delete;
   virtual ~CommHook() = default;
 
-  /// Called when the bucket is full; the reducer waits when the backward is through.
+  /// Called when the bucket is full; the reducer waits once the backward has finished.
   virtual HookFuture run(const GradBucket& bucket) = 0;
 };
 

@@ -19,7 +19,7 @@ std::vector<Tensor> tensors_of(const std::vector<nn::NamedTensor>& named) {
   return tensors;
 }
 
-// reducer.cpp: verify_params_across_processes. All ranks tell how many parameters they have; then
+// reducer.cpp: verify_params_across_processes. All ranks report how many parameters they have; then
 // rank 0's sizes and strides are compared with each rank's own. Both are int64.
 void verify_parameters(ProcessGroup& group, const std::vector<Tensor>& parameters) {
   eager::Runtime& runtime = group.runtime();
@@ -61,7 +61,7 @@ std::vector<Tensor> with_states_synced(ProcessGroup& group, nn::Module& model) {
   return parameters;
 }
 
-// A limit that the program gives counts for the first bucket, too (distributed.py:
+// A limit set by the program also applies to the first bucket (distributed.py:
 // bucket_bytes_cap_default).
 ReducerOptions reducer_options(const Ddp& plan) {
   ReducerOptions options;
@@ -127,8 +127,8 @@ void DistributedDataParallel::after_forward(models::Outputs& outputs) {
 }
 
 // _DDPSink, of each iteration that looks for unused parameters and of a static graph's first one:
-// copies all outputs, and asks for a call when the backward that begins there is through. Outputs
-// without a graph stay what they were; their copies go.
+// copies all outputs, and requests a callback at the end of the backward that begins there. Outputs
+// without a graph stay as they were; their copies are dropped.
 void DistributedDataParallel::sink(models::Outputs& outputs) {
   eager::Runtime& runtime = group_.runtime();
   std::vector<Tensor*> places;

@@ -18,7 +18,8 @@ using eager::Tensor;
 
 namespace {
 
-// _orthogonalize_gram_schmidt of one matrix. The reduction of a norm needs what that of a sum does.
+// _orthogonalize_gram_schmidt of one matrix. The reduction of a norm needs the same memory as that
+// of a sum.
 void orthogonalize_columns(const Tensor& matrix) {
   Runtime& runtime = matrix.runtime();
   const std::int64_t columns = matrix.size(2);
@@ -39,8 +40,9 @@ void orthogonalize_columns(const Tensor& matrix) {
   }
 }
 
-// torch.linalg.qr(out=...): `matrix` is no column-major result, so Q and R are computed beside it;
-// tau, then the status of geqrf and of orgqr. What cuSOLVER asks for itself is not known.
+// torch.linalg.qr(out=...): `matrix` is not column-major, so Q and R are computed in separate
+// blocks; then tau, and the status of geqrf and of orgqr. What cuSOLVER itself allocates is
+// unknown.
 void qr(const Tensor& matrix) {
   Runtime& runtime = matrix.runtime();
   const OpScope op(runtime, "linalg_qr", 0);
@@ -95,14 +97,14 @@ class PowerSgdHook : public CommHook {
   }
 
  private:
-  /// What of a bucket stays from one iteration to the next.
+  /// The part of a bucket that persists from one iteration to the next.
   struct Memory {
     Tensor error;
     Tensor p;
     Tensor q;
   };
 
-  /// The parts of P and Q of one gradient; P goes first when the hook's frame does.
+  /// The parts of P and Q of one gradient; P is released first when the hook's frame ends.
   struct Factors {
     Tensor q;
     Tensor p;
@@ -141,7 +143,8 @@ class PowerSgdHook : public CommHook {
   int iteration_ = 0;
 };
 
-// powerSGD_hook. Beside the copy of the gradients only what is in `memories_` outlives the frame.
+// powerSGD_hook. Apart from the copy of the gradients, only the contents of `memories_` outlive the
+// frame.
 HookFuture PowerSgdHook::compressed(const GradBucket& bucket) {
   Memory& memory = memories_[bucket.index];
   Tensor input = with_error(memory, bucket.buffer);
@@ -168,7 +171,7 @@ HookFuture PowerSgdHook::compressed(const GradBucket& bucket) {
   return done;
 }
 
-// The error of the last time is added; a copy tells later what is lost this time.
+// The error of the last iteration is added; a copy shows later what is lost in this one.
 Tensor PowerSgdHook::with_error(Memory& memory, const Tensor& buffer) {
   if (!options_.error_feedback) {
     return {};
@@ -182,7 +185,7 @@ Tensor PowerSgdHook::with_error(Memory& memory, const Tensor& buffer) {
   return communication(eager::clone(buffer));
 }
 
-// What is not worth compressing, in one block.
+// The gradients not worth compressing, in one block.
 Tensor PowerSgdHook::whole_gradients(const GradBucket& bucket) {
   std::vector<Tensor> whole;
   for (const Tensor& gradient : bucket.gradients) {
@@ -241,7 +244,7 @@ void PowerSgdHook::orthogonalize_all(const std::vector<Factors>& factors, Tensor
 }
 
 // torch.bmm(..., out=...) of each pair. Where cuBLAS keeps a workspace per thread and stream, that
-// of the main stream is there since the backward's first product.
+// of the main stream has existed since the backward's first product.
 void PowerSgdHook::multiply(const std::vector<Factors>& factors) {
   const CublasWorkspace workspace = cublas_workspace(runtime_.gpu, runtime_.torch);
   const OpScope op(runtime_, "bmm", 0);

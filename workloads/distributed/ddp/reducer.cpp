@@ -26,8 +26,8 @@ Reducer::Reducer(ProcessGroup& group, std::vector<Tensor> parameters, ReducerOpt
   }
 }
 
-// distributed.py: _ddp_init_helper, which reverses the buckets. Their sizes count at once where the
-// order of gradients is not learned.
+// distributed.py: _ddp_init_helper, which reverses the buckets. Their sizes are final if the order
+// of gradients is not learned.
 BucketAssignment Reducer::first_assignment() const {
   std::vector<std::int64_t> limits{kNoLimit};
   if (looks_for_unused()) {
@@ -37,7 +37,7 @@ BucketAssignment Reducer::first_assignment() const {
   return {assignment.rbegin(), assignment.rend()};
 }
 
-// initialize_local_used_map. The host has its own, which is no pinned memory.
+// initialize_local_used_map. The host has its own, which is not pinned.
 void Reducer::make_used_map() {
   local_used_map_ =
       eager::empty(runtime_, {static_cast<std::int64_t>(parameters_.size())}, DType::int32);
@@ -132,7 +132,7 @@ void Reducer::mark_ready(std::size_t variable) {
 }
 
 // mark_variable_ready_dense: without a hook the copy divides by the number of ranks (at::mul_out);
-// a hook divides itself, and is given a plain copy of memory.
+// a hook divides by itself and receives a plain copy.
 void Reducer::copy_into_bucket(std::size_t variable) {
   const Bucket& bucket = buckets_[locators_[variable].bucket];
   const Tensor& view = bucket.views[locators_[variable].place];
@@ -179,7 +179,7 @@ void Reducer::all_reduce_used_map() {
   local_used_work_ = group_.all_reduce(local_used_map_);
 }
 
-// Sums are copied back into gradients that are no views, in place.
+// Sums are copied back in place into gradients that are not views.
 void Reducer::finalize_backward() {
   const eager::NoGrad no_grad(runtime_);
   expects_gradients_ = false;
@@ -223,8 +223,8 @@ void Reducer::rebuild_buckets() {
   initialize_buckets(assignment);
 }
 
-// Rank 0's assignment is made the one of all ranks: first the parameters' numbers and how many
-// buckets there are, then the buckets' sizes, all int32 and read back by the host.
+// Rank 0's assignment becomes that of all ranks: first the parameters' numbers and the number of
+// buckets, then the buckets' sizes, all int32 and read back by the host.
 void Reducer::sync_bucket_indices(const BucketAssignment& assignment) {
   const eager::OpScope op(runtime_, "c10d::Reducer::sync_bucket_indices", 0);
   const auto send = [&](std::size_t count) {

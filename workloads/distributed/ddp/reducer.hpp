@@ -1,9 +1,10 @@
-// DDP's reducer: gradients are copied into buckets as they get ready, and full buckets are summed
-// over the ranks while backward goes on.
+// DDP's reducer: gradients are copied into buckets as they become ready, and full buckets are
+// summed over the ranks while backward continues.
 //
 // Mirrors c10d::Reducer of PyTorch 2.6 (torch/csrc/distributed/c10d/reducer.cpp) without sparse
-// gradients. The first backward uses the buckets that the constructor was given; the order in which
-// its gradients get ready makes those of all later ones, unless unused parameters are looked for.
+// gradients. The first backward uses the buckets passed to the constructor; the order in which its
+// gradients become ready determines the buckets of all later ones, unless DDP looks for unused
+// parameters.
 //
 // With gradient_as_bucket_view each .grad becomes a view into its bucket as soon as it was copied
 // there; such buckets are categorized as gradients, the others as communication.
@@ -21,11 +22,10 @@
 
 namespace highwater::dist {
 
-/// The first bucket's limit where the program gives none, in bytes (reducer.hpp:
-/// kDefaultFirstBucketBytes).
+/// The first bucket's default limit in bytes (reducer.hpp: kDefaultFirstBucketBytes).
 inline constexpr std::int64_t kFirstBucketBytes = std::int64_t{1} << 20;
 
-/// The limit of buckets where the program gives none, in MiB (distributed.py: bucket_cap_mb).
+/// The default limit of buckets in MiB (distributed.py: bucket_cap_mb).
 inline constexpr double kDefaultBucketCapMib = 25;
 
 struct ReducerOptions {
@@ -51,10 +51,10 @@ class Reducer {
   /// Gradients of the next backward are reduced.
   void prepare_for_backward();
 
-  /// Makes the final buckets once the order is known; does nothing any more after that.
+  /// Builds the final buckets once the order is known; does nothing after that.
   void rebuild_buckets();
 
-  /// Of a static graph's first iteration: all gradients are reduced when backward is through.
+  /// In a static graph's first iteration: all gradients are reduced at the end of backward.
   void delay_all_reduce();
 
   /// Bytes of each bucket, in order.

@@ -62,7 +62,7 @@ Tensor piece(const Tensor& flat, const Extent& extent) {
   return eager::slice(flat, 0, extent.offset, extent.offset + extent.length);
 }
 
-// A gradient of another shape or type than its parameter's can only be put in as .data.
+// A gradient whose shape or type differs from its parameter's can be set only as .data.
 void put_gradient(const Tensor& parameter, const Tensor& view, bool fits) {
   if (fits) {
     parameter->grad = view;
@@ -121,7 +121,8 @@ FlatParamHandle::FlatParamHandle(nn::Module& unit, FlattenedParams& flattened, P
   flatten(managed);
   if (use_orig_params_) {
     storages.clear();
-    const TensorList made = views_of(flat_param);  // nodes count; shard() makes parameters again
+    const TensorList made =
+        views_of(flat_param);  // the number of nodes matters; shard() creates parameters again
   } else {
     use_forward_views();
   }
@@ -267,7 +268,7 @@ void FlatParamHandle::flat_param_to_device() {
   }
 }
 
-// _writeback_orig_params: a gradient that was taken away counts as zero.
+// _writeback_orig_params: a gradient that was removed counts as zero.
 void FlatParamHandle::write_back() {
   const bool is_sharded_now = is_sharded_ && flat_param.numel() == shard_.padded_length();
   if ((is_sharded_ && !is_sharded_now) || skipped_sharded_views_ || !flat_param->grad.defined()) {
@@ -338,7 +339,8 @@ void FlatParamHandle::use_forward_views() {
 }
 
 // The same before backward: the views that forward's graph knows get their data back. The new ones
-// only count as nodes of the autograd thread, whose numbers order what a nested backward runs.
+// matter only as nodes of the autograd thread, whose numbers determine the order in a nested
+// backward.
 void FlatParamHandle::use_recorded_views() {
   const Scoped<bool> grad(runtime_.grad_enabled, true);
   const TensorList made = views_of(flat_param);
@@ -494,7 +496,7 @@ void FlatParamHandle::use_unsharded_grad_views() {
   }
 }
 
-// Where zero_grad() took the parameters' gradients, the flat one goes, too.
+// If zero_grad() removed the parameters' gradients, the flat one is removed as well.
 void FlatParamHandle::reset_flat_param_grad_if_needed() {
   if (!use_orig_params_) {
     return;

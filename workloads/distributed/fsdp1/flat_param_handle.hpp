@@ -1,5 +1,5 @@
-// The flat parameter of one FSDP1 unit: its shard on this rank, the whole while it is needed, and
-// the parameters of the unit's modules, which are views into one or the other.
+// The flat parameter of one FSDP1 unit: its shard on this rank, the gathered parameter while it is
+// needed, and the parameters of the unit's modules, which are views into one or the other.
 //
 // Mirrors FlatParamHandle of PyTorch 2.6 (torch/distributed/fsdp/_flat_param.py). With
 // CPUOffload(offload_params=True) shard and gradient are in pinned host memory. Where Python gives
@@ -23,7 +23,7 @@ namespace highwater::dist {
 /// HandleTrainingState.
 enum class HandleState : std::uint8_t { idle, forward, backward_pre, backward_post };
 
-/// FSDP's marks on parameters that some unit has already.
+/// FSDP's marks on parameters that already belong to a unit.
 using FlattenedParams = std::unordered_set<const eager::TensorImpl*>;
 
 class FlatParamHandle {
@@ -39,7 +39,7 @@ class FlatParamHandle {
   /// init_flat_param_attributes: makes the buffers and frees them at once.
   void init_attributes();
 
-  /// Brings the shard to the GPU and casts it to the type of computation if it is to be gathered;
+  /// Moves the shard to the GPU and casts it to the compute type if it is to be gathered; returns
   /// whether it did.
   bool pre_unshard();
   void unshard();

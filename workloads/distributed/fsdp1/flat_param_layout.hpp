@@ -31,7 +31,7 @@ struct FlatParamLayout {
 FlatParamLayout lay_out(std::span<const std::int64_t> lengths, std::int64_t alignment, int ranks);
 
 /// One rank's part of a flat parameter of `length` elements: ranks have equal shards, of which the
-/// last `padding` elements may lie behind the end. Some ranks may have nothing but padding.
+/// last `padding` elements may lie past the end. Some ranks may hold only padding.
 struct FlatShard {
   Extent extent;             ///< without padding
   std::int64_t padding = 0;  ///< elements that fill it up to shard_length()
@@ -43,8 +43,8 @@ struct FlatShard {
 
 FlatShard shard_of(std::int64_t length, int rank, int ranks);
 
-/// What of `parameter` lies in the shard that starts at `start` and is `length` long, as offsets in
-/// the shard; length 0 if nothing does.
+/// The part of `parameter` inside the shard that starts at `start` and is `length` long, as offsets
+/// in the shard; length 0 if none.
 Extent part_in_shard(const Extent& parameter, std::int64_t start, std::int64_t length);
 
 }  // namespace highwater::dist

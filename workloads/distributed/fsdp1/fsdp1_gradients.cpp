@@ -154,7 +154,7 @@ void FullyShardedDataParallel::clip_gradients() {
   scale_gradients(grads);
 }
 
-// Of gradients on the host only the sum over the ranks is formed on the GPU.
+// For gradients on the host, only the sum over the ranks is computed on the GPU.
 void FullyShardedDataParallel::reduce_norm_of_host() {
   Tensor local_norm;
   {

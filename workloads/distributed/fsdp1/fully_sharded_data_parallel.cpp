@@ -39,7 +39,7 @@ std::vector<Tensor> tensors_of(const models::Outputs& outputs) {
 
 }  // namespace
 
-/// FSDP(block): its forward is around the block's call.
+/// FSDP(block): its forward surrounds the block's call.
 class FullyShardedDataParallel::UnitHooks : public nn::ForwardHooks {
  public:
   UnitHooks(FullyShardedDataParallel& owner, Unit& unit) : owner_(owner), unit_(unit) {}
@@ -332,7 +332,7 @@ void FullyShardedDataParallel::hook_post_backward(Unit& unit) {
   unit.hooked.back()->post_hook = [this, &unit](Tensor&) { post_backward(unit); };
 }
 
-// A frozen unit is resharded when the gradients of all its inputs are there.
+// A frozen unit is resharded once the gradients of all its inputs are available.
 void FullyShardedDataParallel::hook_reshard_only(Unit& unit, std::span<const Tensor> arguments) {
   if (!runtime_.grad_enabled || unit.is_hooked || unit.handle->flat_param->requires_grad) {
     return;

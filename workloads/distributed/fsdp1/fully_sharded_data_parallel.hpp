@@ -2,12 +2,12 @@
 //
 // Mirrors fully_sharded_data_parallel.py, _runtime_utils.py, _exec_order_utils.py and
 // _limiter_utils.py of PyTorch 2.6 with transformer_auto_wrap_policy over the class of the model's
-// blocks and backward_prefetch BACKWARD_PRE. Every block is a unit; what is left over is the
-// root's. Buffers are cast to the type of computation (MixedPrecision.buffer_dtype = param_dtype).
+// blocks and backward_prefetch BACKWARD_PRE. Every block is a unit; everything else belongs to the
+// root. Buffers are cast to the compute type (MixedPrecision.buffer_dtype = param_dtype).
 //
 // Blocks live on four streams: gathered parameters and, as autograd runs a view's backward where
 // its forward ran, unsharded gradients on the unshard stream; cast shards on the pre-unshard
-// stream; reduced gradients on the post-backward stream; all else on the default stream.
+// stream; reduced gradients on the post-backward stream; everything else on the default stream.
 #pragma once
 
 #include <deque>
@@ -63,7 +63,7 @@ class FullyShardedDataParallel : public Wrapper {
     StreamId all_reduce;
   };
 
-  /// An event behind the release of gathered parameters.
+  /// An event after the release of gathered parameters.
   struct FreeEvent {
     StreamId stream;
     eager::Moment moment = 0;

@@ -23,7 +23,7 @@ std::int64_t padded_numel(std::span<const FsdpParam> params) {
   return sum;
 }
 
-// With the kernel that fills it, if the same operator does.
+// Includes the kernel that fills it, if the same operator does that.
 Tensor flat_block(Runtime& runtime, const char* op, std::int64_t numel, DType dtype,
                   int kernels = 1) {
   const OpScope scope(runtime, op, kernels);
@@ -40,7 +40,7 @@ std::vector<Tensor> shards_of(std::span<const FsdpParam> params) {
   return shards;
 }
 
-// _get_param_all_gather_inputs without its multi-tensor copy, which works on the GPU only.
+// _get_param_all_gather_inputs without its multi-tensor copy, which works only on the GPU.
 std::vector<Tensor> inputs_from_host(std::span<const FsdpParam> params) {
   std::vector<Tensor> inputs;
   for (const FsdpParam& param : params) {
@@ -90,7 +90,7 @@ void chunk_cat(std::span<const Tensor> grads, const Tensor& out, int ranks) {
   }
 }
 
-// list.clear() lets go of the last one first, but the name of the loop before still holds that.
+// list.clear() releases the last one first, but the preceding loop's variable still holds that one.
 Tensor clear_but_last(std::vector<Tensor>& grads) {
   Tensor last = grads.back();
   while (!grads.empty()) {

@@ -34,7 +34,7 @@ eager::Tensor foreach_all_gather(std::vector<FsdpParam>& params, FsdpGroups& gro
 /// Each parameter gets its part of `gathered` in a block of its own.
 void foreach_all_gather_copy_out(const eager::Tensor& gathered, std::vector<FsdpParam>& params);
 
-/// What a reduction leaves to keep until others have waited for it.
+/// What a reduction must keep until others have waited for it.
 struct ReduceState {
   eager::Tensor reduce_scatter_input;
   eager::Tensor all_reduce_input;  ///< of HSDP only

@@ -1,9 +1,9 @@
 // One parameter under fully_shard: this rank's shard and the gathered parameter.
 //
 // Mirrors FSDPParam of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/_fsdp_param.py), sharded
-// along dimension 0. The tensor that the modules hold plays the unsharded parameter: its storage
-// is freed and made again, autograd accumulates into it. The shard is a tensor of its own, which
-// the optimizer updates. With CPUOffloadPolicy the shard and its gradient are in pinned host
+// along dimension 0. The tensor that the modules hold acts as the unsharded parameter: its storage
+// is freed and allocated again, and autograd accumulates into it. The shard is a tensor of its own,
+// which the optimizer updates. With CPUOffloadPolicy the shard and its gradient are in pinned host
 // memory.
 #pragma once
 
@@ -53,11 +53,11 @@ class FsdpParam {
   void allocate_unsharded();
   void free_unsharded();
 
-  /// A gradient that is not reduced yet is kept in the type of the reduction.
+  /// A gradient that is not yet reduced is kept in the type of the reduction.
   void to_accumulated_grad_if_needed();
   void accumulate_unsharded_grad_if_needed();
 
-  /// The gradient of the whole parameter, which is let go; undefined if there is none.
+  /// Releases and returns the gradient of the whole parameter; undefined if there is none.
   [[nodiscard]] eager::Tensor take_unsharded_grad();
 
   /// This rank's gradient lies in `flat` from element `offset` on; a second one is added in place.
@@ -65,7 +65,7 @@ class FsdpParam {
   /// its gradient is copied there.
   void accumulate_sharded_grad(const eager::Tensor& flat, std::int64_t offset);
 
-  /// The host waits until the gradient of this backward is there (grad_offload_event).
+  /// The host waits until the gradient of this backward has arrived (grad_offload_event).
   void wait_for_grad_offload(StreamId reduce_scatter);
 
   /// This rank's rows, a leaf as the optimizer sees it.

@@ -6,7 +6,7 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
-// The whole parameters are let go when fully_shard returns.
+// The whole parameters are released when fully_shard returns.
 FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> params,
                                ShardPlace place, bool reshards_after_forward)
     : context_(context), reshards_after_forward_(reshards_after_forward) {
@@ -28,7 +28,7 @@ void FsdpParamGroup::unshard() {
 }
 
 // In forward the gathered block stays until the next group has copied out, so that its own
-// all-gather may run meanwhile. (A local variable of the frame holds it to the end.)
+// all-gather may run meanwhile. (A local variable of the frame holds it until the end.)
 void FsdpParamGroup::wait_for_unshard() {
   if (!all_gather_result_.defined()) {
     return;
@@ -141,7 +141,7 @@ void FsdpParamGroup::wait_for_post_backward() {
   all_reduce_state_.all_reduce_input.reset();
 }
 
-// A block that was gathered ahead for nothing is let go.
+// Releases a block that was prefetched in vain.
 void FsdpParamGroup::finalize_backward() {
   wait_for_post_backward();
   for (FsdpParam& param : params_) {

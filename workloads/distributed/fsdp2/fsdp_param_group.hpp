@@ -2,7 +2,7 @@
 //
 // Mirrors FSDPParamGroup and FSDPCommContext of PyTorch 2.6
 // (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py): what is gathered when, which results
-// are kept until the next group has copied its own out, which group is gathered ahead in backward.
+// are kept until the next group has copied out its own, and which group is prefetched in backward.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
 // FSDP2 over a model whose modules are tensor-parallel: fully_shard after parallelize_module, on a
 // mesh of two dimensions (dp, tp).
 //
-// fully_shard cuts each rank's local tensors once more; gradients come to the layout of tensor
-// parallelism before they are reduced (fsdp_param.cpp). Norms for clipping are parts of a sum over
-// both dimensions; those of parameters that tensor parallelism replicates are divided up for it.
+// fully_shard cuts each rank's local tensors once more; gradients are converted to the layout of
+// tensor parallelism before they are reduced (fsdp_param.cpp). Norms for clipping are summed over
+// both dimensions; those of parameters that tensor parallelism replicates are divided for that.
 #pragma once
 
 #include <deque>

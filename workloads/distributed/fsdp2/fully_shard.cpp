@@ -38,8 +38,8 @@ ShardPlace shard_place(const Parallelism& plan) {
   return {.ranks = shards, .rank = rank_place(plan).dp % shards};
 }
 
-// _get_managed_modules and _get_managed_states: children come before their module; what has a
-// group already is left out.
+// _get_managed_modules and _get_managed_states: children come before their module; parameters that
+// already have a group are left out.
 void collect(nn::Module& module, std::unordered_set<const void*>& seen,
              std::vector<Tensor>& params) {
   for (nn::Module* child : module.children()) {
@@ -66,8 +66,8 @@ class BlockHooks : public nn::ForwardHooks {
   FsdpState& state_;
 };
 
-// FakeTensors, with which DTensor finds out shapes, make a tensor on the GPU when they first see it
-// (torch/_subclasses/fake_tensor.py): once without and once with an entry in their cache.
+// FakeTensors, with which DTensor finds out shapes, create a tensor on the GPU when they first see
+// it (torch/_subclasses/fake_tensor.py): once without and once with an entry in their cache.
 void init_gpu_context(Runtime& runtime) {
   const eager::OpScope op(runtime, "init_gpu_context");
   eager::empty(runtime, {1}, DType::fp32);
@@ -80,7 +80,7 @@ bool wants_gradient(const Tensor& tensor) {
 
 }  // namespace
 
-// In a recomputation the hooks of backward look after the parameters.
+// In a recomputation, the hooks of backward manage the parameters.
 void FsdpState::pre_forward(std::span<Tensor> arguments) {
   if (phase_ == FsdpPhase::pre_backward) {
     return;
@@ -130,8 +130,7 @@ void FsdpState::cast_forward_inputs(std::span<Tensor> arguments) const {
   }
 }
 
-// RegisterPostBackwardFunction: hands the arguments through. Its backward comes when the block's
-// is through.
+// RegisterPostBackwardFunction: passes the arguments through. Its backward runs after the block's.
 void FsdpState::register_post_backward_hook(std::span<Tensor> arguments) {
   Runtime& runtime = shared_.context.groups.shard.runtime();
   std::vector<Tensor*> places;
@@ -196,7 +195,7 @@ void FsdpState::pre_backward() {
 }
 
 // Groups whose inputs needed no gradient, such as the root, are still gathered. Before the last
-// backward nobody waits for reductions, and what was gathered in which order is not forgotten.
+// backward, nothing waits for reductions, and the order of gathering is not forgotten.
 void FsdpState::root_post_backward_final_callback() {
   for (const auto& state : shared_.states) {
     if (state->group_.is_unsharded()) {
@@ -319,7 +318,7 @@ void FullyShard::share_found_inf(const Tensor& found_inf) {
   shared_.context.groups.shard.all_reduce(largest).wait();
 }
 
-// Gradients on the host are clipped there; sums over the ranks are another backend's.
+// Gradients on the host are clipped there; another backend sums them over the ranks.
 void FullyShard::clip(const std::vector<Tensor>& parameters) {
   if (shared_.context.offload_to_cpu) {
     return;

@@ -20,7 +20,7 @@ namespace highwater::dist {
 /// One module that fully_shard was applied to.
 class FsdpState {
  public:
-  /// What all states of a model have in common.
+  /// What all states of a model share.
   struct Shared {
     FsdpContext context;
     std::vector<std::unique_ptr<FsdpState>> states;  ///< in the order of named_modules()
@@ -40,7 +40,7 @@ class FsdpState {
 
   [[nodiscard]] FsdpParamGroup& group() { return group_; }
 
-  /// Whether fully_shard found parameters that no child has: a stage's root may have none.
+  /// Whether fully_shard found parameters that belong to no child: a stage's root may have none.
   [[nodiscard]] bool has_group() { return !group_.params().empty(); }
 
  private:
@@ -78,7 +78,8 @@ class FullyShard : public Wrapper {
   /// set_requires_gradient_sync().
   void set_gradient_sync(bool syncs) override { shared_.context.reduces_gradients = syncs; }
 
-  /// Nothing is reduced or given back in `backward`; after the last one all groups are by hand.
+  /// Nothing is reduced or freed in `backward`; after the last one, all groups are processed
+  /// explicitly.
   void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
 
  private:

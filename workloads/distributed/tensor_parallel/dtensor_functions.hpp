@@ -2,8 +2,8 @@
 // work on shards.
 //
 // Mirrors torch/distributed/tensor/_api.py (_FromTorchTensor, _ToTorchTensor) and _redistribute.py
-// (Redistribute) of PyTorch 2.6. A DTensor is its local tensor here; what is special about it, that
-// its gradients are never summed in place, hangs on the autograd node that made it.
+// (Redistribute) of PyTorch 2.6. A DTensor is represented by its local tensor; its one peculiarity,
+// that its gradients are never summed in place, is attached to the autograd node that created it.
 #pragma once
 
 #include "workloads/distributed/device_mesh.hpp"

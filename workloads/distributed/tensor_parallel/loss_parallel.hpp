@@ -1,4 +1,4 @@
-// Cross entropy of logits that are cut along the vocabulary: loss_parallel().
+// Cross entropy of logits that are split along the vocabulary: loss_parallel().
 //
 // Mirrors torch/distributed/tensor/parallel/loss.py of PyTorch 2.6: log_softmax and nll_loss as
 // chains of operators on local tensors with three sums over the ranks; the backward of both in one.

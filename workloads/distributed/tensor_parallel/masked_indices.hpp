@@ -1,5 +1,5 @@
-// Indices into a dimension that is cut over the ranks: those of other ranks' parts look up place 0
-// and are masked afterwards.
+// Indices into a dimension that is split over the ranks: indices into other ranks' parts look up
+// element 0 and are masked afterwards.
 //
 // _MaskPartial._partition_value (torch/distributed/tensor/_ops/_embedding_ops.py, PyTorch 2.6).
 #pragma once

@@ -68,8 +68,8 @@ class ColwiseLinear : public nn::ForwardHooks {
   ColwiseOutput output_;
 };
 
-// A Partial result becomes the same on all ranks, or each rank's part of the sequence. The
-// gradient of the former needs nothing, that of the latter is gathered.
+// A Partial result becomes the same on all ranks, or each rank's part of the sequence. The gradient
+// of the former needs nothing; that of the latter is gathered.
 Tensor reduced(DeviceMesh& mesh, const Tensor& partial, bool sequence) {
   mesh.wait_at_use();
   if (!sequence) {
@@ -168,7 +168,7 @@ class GatheredInput : public nn::ForwardHooks {
   DeviceMesh& mesh_;
 };
 
-// register_parameter with a new nn.Parameter: a tied one is not tied any more.
+// register_parameter with a new nn.Parameter: a tied parameter is no longer tied.
 void replace(nn::Module& module, const char* name, Tensor& member, Tensor parameter) {
   module.tie_parameter(name, parameter);
   member = std::move(parameter);
@@ -184,7 +184,7 @@ void ParallelStyles::track_random_state() {
   }
 }
 
-// How an operator that meets the gradient and the parameter gets the former.
+// The form in which an operator on the gradient and the parameter receives the gradient.
 const DTensorSpec& ParallelStyles::make_spec(const Tensor& whole, std::int64_t dim, Placement own,
                                              Placement gradient) {
   DTensorSpec& spec = specs_.emplace_back();
@@ -207,7 +207,7 @@ Tensor ParallelStyles::shard(const Tensor& parameter, std::int64_t dim, Placemen
   track_random_state();
   const nn::Tensor detached = eager::detach(parameter);
   const eager::NoGrad no_grad(mesh_.runtime());
-  Tensor local = eager::alias(mesh_.scatter(detached, dim));  // no view, whatever was cut off
+  Tensor local = eager::alias(mesh_.scatter(detached, dim));  // not a view, whatever was cut off
   local->requires_grad = parameter.requires_grad();
   local->spec = &make_spec(parameter, dim, Placement::shard, gradient);
   mesh_.runtime().categorize(local, Category::parameter);
@@ -221,7 +221,8 @@ void ParallelStyles::replicate(const Tensor& parameter, Placement gradient) {
 void ParallelStyles::colwise(nn::Linear& linear, ColwiseInput input, ColwiseOutput output) {
   const nn::InModule scope(linear);
   const std::int64_t columns = linear.weight.size(0);
-  // The loop over named_parameters() keeps both until it ends: it remembers what it has seen.
+  // The loop over named_parameters() keeps both until it ends, because it remembers what it has
+  // seen.
   Tensor weight = linear.weight;
   Tensor bias = linear.bias;
   replace(linear, "weight", linear.weight, shard(weight, 0, Placement::shard));

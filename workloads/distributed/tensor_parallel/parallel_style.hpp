@@ -1,8 +1,8 @@
-// The styles of torch.distributed.tensor.parallel: what each makes of a module's parameters and
-// which layouts it gives to the module's input and output.
+// The styles of torch.distributed.tensor.parallel: what each does to a module's parameters, and
+// which layouts it gives the module's input and output.
 //
 // Mirrors torch/distributed/tensor/parallel/style.py of PyTorch 2.6 on a mesh of one dimension.
-// Colwise cuts a linear layer's rows of output, rowwise those of input; a table is cut by rows.
+// Colwise splits a linear layer by output rows, rowwise by input rows; a table is split by rows.
 #pragma once
 
 #include <deque>
@@ -17,24 +17,24 @@ namespace highwater::dist {
 /// Dimension of hidden states along which sequence parallelism cuts.
 inline constexpr std::int64_t kSequenceDim = 1;
 
-/// What a colwise linear layer is given.
+/// The input of a colwise linear layer.
 enum class ColwiseInput : std::uint8_t {
   local,       ///< an ordinary tensor, the same on each rank
   replicated,  ///< a DTensor of that layout
   sequence     ///< a DTensor cut along the sequence
 };
 
-/// What a colwise linear layer gives back.
+/// The output of a colwise linear layer.
 enum class ColwiseOutput : std::uint8_t {
   local,       ///< this rank's columns as an ordinary tensor
   replicated,  ///< all columns
   dtensor      ///< this rank's columns as a DTensor: for the loss
 };
 
-/// Applies styles to modules of one model; owns what the parameters know of their layout.
+/// Applies styles to modules of one model; owns the layout information of the parameters.
 class ParallelStyles {
  public:
-  /// `tracks_random_state`: another model of the process has been cut already.
+  /// `tracks_random_state`: another model of the process has already been split.
   explicit ParallelStyles(DeviceMesh& mesh, bool tracks_random_state = false)
       : mesh_(mesh), tracks_random_state_(tracks_random_state) {}
 

@@ -44,7 +44,7 @@ constexpr ParallelNames kTransformersNames{.embedding = "model.embed_tokens",
                                            .up = "mlp.up_proj",
                                            .down = "mlp.down_proj"};
 
-// Null where a path leads to nothing: a pipeline's stage lacks what others have.
+// Null if the path does not exist: a pipeline stage lacks the modules of other stages.
 nn::Module* find_submodule(nn::Module& root, std::string_view path) {
   nn::Module* module = &root;
   while (!path.empty()) {
@@ -147,8 +147,7 @@ Tensor TensorParallel::full_norm(const Tensor& partial) {
   return root;
 }
 
-// Multi-tensor operators take no mixture: if some parameters are no DTensors, they are a group of
-// their own.
+// Multi-tensor operators cannot mix the two: parameters that are not DTensors form their own group.
 std::vector<std::vector<Tensor>> TensorParallel::parameter_groups(int groups) const {
   if (sequence_) {
     return Wrapper::parameter_groups(groups);

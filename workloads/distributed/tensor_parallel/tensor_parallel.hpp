@@ -13,7 +13,7 @@
 
 namespace highwater::dist {
 
-/// What a model family calls the modules that the plan names; paths from the root or the block.
+/// A model family's names for the modules in the plan: paths from the root or the block.
 struct ParallelNames {
   const char* embedding;
   const char* norm;
@@ -34,8 +34,8 @@ struct ParallelNames {
 
 class TensorParallel : public Wrapper {
  public:
-  /// `model` and `plan` must outlive the wrapper. A model on meta is brought to the
-  /// device, unless fully_shard does it later. `is_first`: of the process's models.
+  /// `model` and `plan` must outlive the wrapper. A model on meta is moved to the device, unless
+  /// fully_shard does it later. `is_first`: of the process's models.
   TensorParallel(models::LanguageModel& model, const TrainingPlan& plan, bool is_first = true);
 
   models::Outputs forward(models::Inputs inputs) override {

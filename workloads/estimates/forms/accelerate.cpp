@@ -32,11 +32,11 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
                  {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
-                 {inputs.plan.parallel.offload == Offload::none, "it knows no offloading"},
-                 {inputs.gpus() == 1, "it knows one GPU"}});
+                 {inputs.plan.parallel.offload == Offload::none, "it does not cover offloading"},
+                 {inputs.gpus() == 1, "it covers only one GPU"}});
 }
 
-/// The phase that is largest, as the terms that make it up.
+/// The largest phase, as the terms that make it up.
 Estimate training_terms(double s, AccelerateDtype dtype) {
   if (dtype == AccelerateDtype::float32) {
     return {{{"model", "S", s, {MemoryPart::parameters}},
@@ -123,13 +123,13 @@ const Formula kAccelerate{
         "Hugging Face Accelerate, accelerate/commands/estimate.py, estimate_training_usage "
         "and gather_data",
     .assumptions =
-        "Adam, one GPU; 16-bit training keeps fp32 weights (autocast); the phases of a "
-        "step do not add up in 16-bit training",
+        "Adam, one GPU; 16-bit training keeps fp32 weights (autocast); in 16-bit training the "
+        "phases of a step are not added up",
     .known_errors =
-        "in 16-bit training the largest phase leaves out what the others hold at the "
-        "same time: fp32 weights, gradients and two moments take 4 S; the user guide's "
-        "tables follow an older rule (4 times the size in the dtype) and have 418.18 "
-        "for 413.18; no activations; buffers are not counted here",
+        "in 16-bit training the largest phase omits what the others hold at the same time: fp32 "
+        "weights, gradients and two moments take 4 S; the user guide's tables follow an older "
+        "rule (4 times the size in the dtype) and give 418.18 instead of 413.18; no activations; "
+        "buffers are not counted here",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

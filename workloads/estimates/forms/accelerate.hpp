@@ -10,7 +10,7 @@ namespace highwater {
 /// The command's --dtypes.
 enum class AccelerateDtype : std::uint8_t { float32, float16, bfloat16, int8, int4 };
 
-/// Bytes in the phases of a training step that the command tells apart.
+/// Bytes in the phases of a training step that the command distinguishes.
 struct AccelerateTraining {
   double model = 0;
   double gradients = 0;

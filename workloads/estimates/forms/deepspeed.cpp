@@ -25,9 +25,9 @@ std::vector<std::string> broken_deepspeed_assumptions(const EstimateInputs& inpu
                  {trains_all(inputs), "it assumes that all parameters are trained"},
                  {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
                  {!splits_the_model(inputs),
-                  "it shares states among all GPUs; the plan splits the model too"},
+                  "it shares states among all GPUs; the plan also splits the model"},
                  {inputs.plan.parallel.offload != Offload::activations,
-                  "it knows no offloading of activations"}});
+                  "it does not cover offloaded activations"}});
 }
 
 }  // namespace highwater

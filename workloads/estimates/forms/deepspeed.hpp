@@ -1,12 +1,12 @@
-// What DeepSpeed's two estimators of model states have in common (deepspeed/runtime/zero/
-// stage_1_and_2.py and stage3.py; "Memory Requirements" in its documentation).
+// What DeepSpeed's two estimators of model states share (deepspeed/runtime/zero/ stage_1_and_2.py
+// and stage3.py; "Memory Requirements" in its documentation).
 #pragma once
 
 #include "workloads/estimates/terms/formula.hpp"
 
 namespace highwater {
 
-/// The estimators' arguments beside the model.
+/// The estimators' arguments besides the model.
 struct DeepspeedJob {
   int gpus_per_node = 1;       ///< n, num_gpus_per_node
   int nodes = 1;               ///< num_nodes
@@ -26,7 +26,8 @@ DeepspeedJob deepspeed_job(const EstimateInputs& inputs);
 /// "label: ..." of the documentation's tables.
 FormulaVariant to_variant(std::string label, const DeepspeedEstimate& estimate);
 
-/// The assumptions that both estimators make; `kinds` share states as `form_assumes` says.
+/// The assumptions that both estimators make; `kinds` are those that share states as `form_assumes`
+/// describes.
 std::vector<std::string> broken_deepspeed_assumptions(const EstimateInputs& inputs,
                                                       std::initializer_list<DataParallel> kinds,
                                                       std::string_view form_assumes);

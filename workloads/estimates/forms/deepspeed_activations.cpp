@@ -14,7 +14,9 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
                  {keeps_scores(inputs), "it assumes attention that keeps its scores"},
                  {inputs.plan.checkpoint.kind == CheckpointKind::none,
                   "it assumes that nothing is recomputed"},
-                 {!splits_the_model(inputs), "it knows no tensor, pipeline or context parallelism"},
+                 {!splits_the_model(inputs),
+                  "it does not cover tensor, pipeline or context "
+                  "parallelism"},
                  {inputs.shape.experts == 0, "it assumes dense blocks"}});
 }
 
@@ -45,10 +47,10 @@ const Formula kDeepspeedActivations{
     .equation = "L (2 s a + 16 h) s b",
     .source = "DeepSpeed documentation, \"Memory Requirements\", activations: (2 s a + 16 h) s b",
     .assumptions =
-        "the source has no number of layers: read as one layer's, times L here; 16-bit "
-        "activations, attention that keeps its scores",
+        "the source does not mention the number of layers: taken as one layer's and multiplied by "
+        "L here; 16-bit activations, attention that keeps its scores",
     .known_errors =
-        "not validated: its authors call it unfinished, and it is below 34 s b h + 5 a "
+        "not validated: its authors call it unfinished, and it is lower than the 34 s b h + 5 a "
         "s^2 b of Korthikanti et al.; no logits, no loss",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,

@@ -7,7 +7,7 @@ namespace highwater {
 
 /// Bytes of one layer for `seq` (s) tokens in each of `batch` (b) sequences, `hidden` (h) and
 /// `heads` (a): (2 s a + 16 h) s b. Source: DeepSpeed documentation, "Memory Requirements",
-/// activations; it names no number of layers, so this is read as one layer.
+/// activations; it does not mention the number of layers, so this is taken as one layer's.
 Estimate deepspeed_activations(double seq, double batch, double hidden, double heads);
 
 extern const Formula kDeepspeedActivations;

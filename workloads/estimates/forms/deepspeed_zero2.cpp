@@ -25,7 +25,7 @@ Estimate gpu_estimate(double p, double gpus, DeepspeedZero2Rule rule, bool offlo
 
 double host_bytes(double p, const DeepspeedJob& job, DeepspeedZero2Rule rule,
                   bool offload_optimizer) {
-  // 4 bytes: every process of the node makes the model in fp32 first.
+  // 4 bytes: every process of the node first creates the model in fp32.
   if (!offload_optimizer) {
     return std::trunc(p * 4 * job.gpus_per_node * job.buffer_factor);
   }
@@ -38,8 +38,8 @@ std::string refusal(const EstimateInputs& inputs) {
   const bool offloads_parameters = offload == Offload::params || offload == Offload::both;
   return first_refusal({refuse_without_training(inputs),
                         offloads_parameters
-                            ? "ZeRO-2 keeps the parameters on every GPU; it offloads optimizer "
-                              "states only"
+                            ? "ZeRO-2 keeps the parameters on every GPU; it offloads only "
+                              "optimizer states"
                             : ""});
 }
 
@@ -82,9 +82,9 @@ const Formula kDeepspeedZero2{
         "fp16 weights with fp32 copies, Adam, G GPUs share the states; the host figure "
         "has a slack factor of 1.5 and counts the GPUs of one node",
     .known_errors =
-        "gradients count in full, as ZeRO-1 keeps them; the code says 2 P + int(18 P / "
-        "G) since June 2024 (deepspeed-zero2-current): 11.29 instead of 15.93 GiB for "
-        "t5-3b on 8 GPUs; no communication buckets, no activations, no CUDA context",
+        "gradients count in full, as ZeRO-1 keeps them; the code has used 2 P + int(18 P / G) "
+        "since June 2024 (deepspeed-zero2-current): 11.29 instead of 15.93 GiB for t5-3b on 8 "
+        "GPUs; no communication buckets, no activations, no CUDA context",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate<DeepspeedZero2Rule::docs>,

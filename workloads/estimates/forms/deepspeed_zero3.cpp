@@ -63,7 +63,7 @@ Estimate evaluate(const EstimateInputs& inputs) {
   return of_plan(inputs, kind, true).gpu;
 }
 
-/// Nothing is pinned that is not offloaded.
+/// Only offloaded memory is pinned.
 double pinned_bytes(const EstimateInputs& inputs, DeepspeedOffload offload) {
   return offload == DeepspeedOffload::none
              ? 0
@@ -101,8 +101,8 @@ const Formula kDeepspeedZero3{
     .title = "DeepSpeed ZeRO-3",
     .scope = FormulaScope::model_states,
     .equation =
-        "4 largest_layer + int(18 P / G); + int(2 P / G) with offload_optimizer=cpu; "
-        "nothing more with offload_param=cpu too",
+        "4 largest_layer + int(18 P / G); + int(2 P / G) with offload_optimizer=cpu; nothing more "
+        "if offload_param=cpu is added",
     .source =
         "DeepSpeed documentation, \"Memory Requirements\", ZeRO-3; "
         "deepspeed/runtime/zero/stage3.py, estimate_zero3_model_states_mem_needs",
@@ -110,8 +110,8 @@ const Formula kDeepspeedZero3{
         "fp16 weights with fp32 copies, Adam, G GPUs share all states; one layer is "
         "gathered at a time; the host figure has a slack factor of 1.5",
     .known_errors =
-        "one gathered layer: no prefetching, no max_live_parameters; no reduce "
-        "buckets, no activations, no CUDA context",
+        "only one gathered layer: no prefetching, no max_live_parameters; no reduce buckets, no "
+        "activations, no CUDA context",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

@@ -5,7 +5,7 @@
 
 namespace highwater {
 
-/// What lives in host memory. The source offers no parameters there without optimizer states.
+/// What lives in host memory. The source does not offload parameters without optimizer states.
 enum class DeepspeedOffload : std::uint8_t { none, optimizer, both };
 
 /// Bytes for `parameters` (P) of which the largest single module owns `largest_layer`

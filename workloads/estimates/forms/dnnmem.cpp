@@ -12,7 +12,7 @@ namespace {
 
 constexpr Bytes kBlock{512};  // kMinBlockSize of c10/cuda/CUDACachingAllocator.cpp
 
-// DNNMem counts weights apart and knows neither optimizer states nor library workspaces.
+// DNNMem counts weights separately and covers neither optimizer states nor library workspaces.
 bool is_traversed(Category category) {
   return category != Category::parameter && category != Category::optimizer_state &&
          category != Category::workspace;
@@ -45,7 +45,7 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
   return broken({{inputs.plan.precision == Precision::fp32, "it assumes fp32 throughout"},
                  {inputs.plan.optimizer.kind == OptimizerKind::none ||
                       inputs.plan.optimizer.kind == OptimizerKind::sgd,
-                  "it knows no optimizer states"}});
+                  "it does not cover optimizer states"}});
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {
@@ -141,8 +141,8 @@ const Formula kDnnmem{
     .assumptions =
         "one GPU, no mixed precision, tensors released after their last use in the graph",
     .known_errors =
-        "optimizer states are left out, and so are references that keep tensors longer than the "
-        "graph does; LLMem reports errors of 34 to 57 % for fp16 fine-tuning of four models",
+        "it omits optimizer states, and references that keep tensors alive longer than the graph "
+        "does; LLMem reports errors of 34 to 57 % for fp16 fine-tuning of four models",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

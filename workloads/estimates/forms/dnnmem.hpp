@@ -12,7 +12,7 @@ namespace highwater {
 inline constexpr Bytes kDnnmemBuffer{64ULL << 20};
 
 /// The weights that exist when `range` begins, each rounded up to the allocator's 512 bytes.
-/// Building a model makes more: a tied head is made and dropped, half precision is a copy.
+/// Building a model allocates more: a tied head is created and dropped, half precision is a copy.
 Bytes dnnmem_weights(const ComputeGraph& graph, const RequestTrace& trace,
                      const OperatorRange& range);
 
@@ -21,8 +21,8 @@ Bytes dnnmem_weights(const ComputeGraph& graph, const RequestTrace& trace,
 /// gradients of weights wait for the optimizer, so they stay to the end.
 Bytes dnnmem_tensors(const ComputeGraph& graph, const OperatorRange& range);
 
-/// The peak on one GPU with `context` bytes outside of the allocator.
-/// Source: LLMem on its re-implementation of DNNMem (Gao et al., ESEC/FSE 2020).
+/// The peak on one GPU with `context` bytes outside the allocator. Source: LLMem on its
+/// re-implementation of DNNMem (Gao et al., ESEC/FSE 2020).
 Estimate dnnmem(Bytes context, const ComputeGraph& graph, const RequestTrace& trace,
                 const OperatorRange& range);
 

@@ -14,8 +14,8 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
                  {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
-                 {inputs.plan.parallel.offload == Offload::none, "it knows no offloading"},
-                 {inputs.plan.parallel.gpus() == 1, "it knows one GPU"}});
+                 {inputs.plan.parallel.offload == Offload::none, "it does not cover offloading"},
+                 {inputs.plan.parallel.gpus() == 1, "it covers only one GPU"}});
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {

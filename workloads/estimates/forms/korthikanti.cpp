@@ -43,7 +43,7 @@ std::string refusal(const EstimateInputs& inputs) {
   const bool is_partial = kind == CheckpointKind::every_n || kind == CheckpointKind::selective_op;
   return first_refusal(
       {refuse_without_training(inputs), refuse_encoders(inputs), refuse_mixtures(inputs),
-       is_partial ? "it knows recomputation of whole layers or of attention only" : ""});
+       is_partial ? "it covers recomputation only of whole layers or of attention" : ""});
 }
 
 std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
@@ -54,25 +54,27 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
        {shape.ffn == 4 * shape.hidden && !has_gated_mlp(inputs.plan.model.config),
         "it assumes an MLP of two matrices, 4 times the hidden width"},
        {has_all_kv_heads(inputs), "it assumes as many key-value heads as heads"},
-       {shape.head_dim * shape.heads == shape.hidden, "it assumes heads that make up the width"},
+       {shape.head_dim * shape.heads == shape.hidden,
+        "it assumes that the heads together are as "
+        "wide as the hidden size"},
        {residual_dropout(inputs.plan) > 0, "it assumes dropout in every layer"},
        {recompute_of(inputs) != KorthikantiRecompute::none || attention_dropout(inputs.plan) > 0,
-        "it assumes dropout of attention's scores"},
-       {keeps_logits_whole(inputs), "it assumes logits of the whole batch"},
+        "it assumes dropout on the attention scores"},
+       {keeps_logits_whole(inputs), "it assumes that the logits of the whole batch are kept"},
        {trains_all(inputs), "it assumes that all layers are trained"},
        {parallel.pp == 1 || parallel.schedule != PipelineSchedule::gpipe,
-        "it assumes one forward, one backward in turn"},
+        "it assumes the 1F1B schedule"},
        {parallel.pp <= inputs.plan.grad_accum,
         "it assumes at least as many micro-batches as stages"},
-       {parallel.cp == 1, "it knows no context parallelism"},
-       {parallel.offload != Offload::activations, "it knows no offloading of activations"}});
+       {parallel.cp == 1, "it does not cover context parallelism"},
+       {parallel.offload != Offload::activations, "it does not cover offloaded activations"}});
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {
   return korthikanti(run_of(inputs), recompute_of(inputs));
 }
 
-/// Every recomputation, without and, where there are ranks to split over, with sequence
+/// Every kind of recomputation, without and, if there are ranks to split over, with sequence
 /// parallelism.
 std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   using enum KorthikantiRecompute;
@@ -95,7 +97,7 @@ std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   return rows;
 }
 
-/// What a layer keeps of width h: 34 s b h, of which tensor parallelism alone splits 24.
+/// What a layer of width h keeps: 34 s b h, of which tensor parallelism alone splits 24.
 EstimateTerm hidden_states(const KorthikantiRun& run) {
   const double sbh = run.seq * run.batch * run.hidden;
   if (run.tp == 1) {
@@ -163,9 +165,9 @@ const Formula kKorthikanti{
         "GPT blocks with an MLP of 4 h, 16-bit activations, dropout with masks of one "
         "byte, 1F1B with at least p micro-batches; the first stage",
     .known_errors =
-        "full recomputation leaves out the layer that is computed again; what stands "
-        "outside the layers is stated with sequence parallelism; a gated MLP keeps "
-        "more; PyTorch code without fused operators keeps more",
+        "full recomputation omits the layer being recomputed; the terms outside the layers are "
+        "given only for sequence parallelism; a gated MLP keeps more; PyTorch code without fused "
+        "operators keeps more",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

@@ -114,8 +114,10 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
        {uses_adam(inputs), "it assumes Adam's two moments"},
        {trains_all(inputs), "it assumes that all parameters are trained"},
        {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
-       {keeps_logits_whole(inputs), "it assumes logits of the whole batch"},
-       {has_all_kv_heads(inputs), "it counts activations of as many key-value heads as heads"},
+       {keeps_logits_whole(inputs), "it assumes that the logits of the whole batch are kept"},
+       {has_all_kv_heads(inputs),
+        "it assumes as many key-value heads as heads when counting "
+        "activations"},
        {embedding_width(inputs.plan.model.config) == inputs.shape.hidden,
         "it assumes an embedding as wide as the layers"},
        {drops_only_scores(inputs),
@@ -126,9 +128,9 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
        assumes_data_parallel(inputs, {DataParallel::ddp, DataParallel::zero1},
                              "replicas or the distributed optimizer"),
        {parallel.pp == 1 || parallel.schedule != PipelineSchedule::gpipe,
-        "it assumes one forward, one backward in turn"},
-       {parallel.cp == 1, "it knows no context parallelism"},
-       {parallel.offload == Offload::none, "it knows no offloading"}});
+        "it assumes the 1F1B schedule"},
+       {parallel.cp == 1, "it does not cover context parallelism"},
+       {parallel.offload == Offload::none, "it does not cover offloading"}});
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {
@@ -200,10 +202,9 @@ const Formula kMegatron{
         "16-bit weights, fp32 gradients and copies, Adam, attention recomputed, dropout; "
         "the most loaded rank; vocabulary padded to a multiple of 128 t",
     .known_errors =
-        "a gated MLP keeps more than 4 F / h; with F other than 4 h the form without "
-        "sequence parallelism does not change; biases of linear layers are not "
-        "counted; norms are divided by t though every rank has them; without "
-        "sequence parallelism logits take 2 bytes, not 4",
+        "a gated MLP keeps more than 4 F / h; the form without sequence parallelism ignores F and "
+        "assumes 4 h; biases of linear layers are not counted; norms are divided by t although "
+        "every rank has them all; without sequence parallelism logits take 2 bytes, not 4",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

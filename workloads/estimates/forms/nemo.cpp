@@ -34,7 +34,7 @@ NemoRun run_of(const EstimateInputs& inputs) {
 std::string refusal(const EstimateInputs& inputs) {
   return first_refusal(
       {refuse_without_training(inputs), refuse_encoders(inputs), refuse_mixtures(inputs),
-       inputs.plan.parallel.pp > 1 ? "it is about jobs without pipeline parallelism" : ""});
+       inputs.plan.parallel.pp > 1 ? "it covers only jobs without pipeline parallelism" : ""});
 }
 
 bool has_its_mlp(const EstimateInputs& inputs) {
@@ -43,7 +43,7 @@ bool has_its_mlp(const EstimateInputs& inputs) {
   return has_gated_mlp(inputs.plan.model.config) && std::abs(width - kMlpWidth) < 0.05;
 }
 
-/// The printed formula for a run that keeps everything knows one GPU only.
+/// The printed formula for a run that keeps everything covers only one GPU.
 bool keeps_everything(const EstimateInputs& inputs) {
   return inputs.plan.checkpoint.kind == CheckpointKind::none && keeps_scores(inputs) &&
          inputs.plan.parallel.tp == 1;
@@ -58,14 +58,18 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs, bool h
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
                  {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
-                 {keeps_logits_whole(inputs), "it assumes logits of the whole batch"},
+                 {keeps_logits_whole(inputs),
+                  "it assumes that the logits of the whole batch are "
+                  "kept"},
                  {has_all_kv_heads(inputs), "it assumes as many key-value heads as heads"},
                  {drops_only_scores(inputs) || (knows_full_storage && keeps_everything(inputs)),
                   "it assumes that attention's scores are recomputed, and nothing else"},
                  assumes_data_parallel(inputs, {DataParallel::zero1}, "ZeRO-1"),
-                 {!parallel.sequence_parallel, "it assumes tensor without sequence parallelism"},
-                 {parallel.cp == 1, "it knows no context parallelism"},
-                 {parallel.offload == Offload::none, "it knows no offloading"},
+                 {!parallel.sequence_parallel,
+                  "it assumes tensor parallelism without sequence "
+                  "parallelism"},
+                 {parallel.cp == 1, "it does not cover context parallelism"},
+                 {parallel.offload == Offload::none, "it does not cover offloading"},
                  {(residual_dropout(inputs.plan) > 0) == has_dropout,
                   has_dropout ? "it assumes dropout in every layer"
                               : "it assumes no dropout in the layers"}});
@@ -181,14 +185,14 @@ const Formula kNemoPrinted{
         "NeMo blog on GPT training memory estimation: static memory, activation memory, "
         "cross-entropy overhead",
     .assumptions =
-        "decoder with a gated MLP of 2.65625 h, bf16 with fp32 copies, Adam in ZeRO-1 "
-        "(Apex distributed optimizer), attention recomputed, tensor without sequence "
-        "parallelism, dropout; one GPU that keeps everything: L s b h (38.25 + 5 a s / "
-        "h) + 5 s b h + 4 s b v",
+        "decoder with a gated MLP of 2.65625 h, bf16 with fp32 copies, Adam in ZeRO-1 (Apex "
+        "distributed optimizer), attention recomputed, tensor parallelism without sequence "
+        "parallelism, dropout; on one GPU that keeps everything: L s b h (38.25 + 5 a s / h) + 5 "
+        "s b h + 4 s b v",
     .known_errors =
-        "no row of the article's own table follows it: the table has 4 bytes of "
-        "gradients and no dropout masks (nemo-table); the MLP's list adds up to 24.25, "
-        "not 23.25; no gradient buckets, which took 12.5 GB where 3.61 were estimated",
+        "no row of the article's own table follows it: the table uses 4 bytes for gradients and "
+        "no dropout masks (nemo-table); the MLP's list adds up to 24.25, not 23.25; no gradient "
+        "buckets, which took 12.5 GB where 3.61 GB were estimated",
     .refusal = refusal,
     .broken_assumptions = broken_by_printed,
     .evaluate = evaluate_printed,
@@ -202,13 +206,12 @@ const Formula kNemoTable{
         "(6 + 10 / d) P / t + s b h L (8 + 28.25 / t) + 2 s b h + (3 s b h + 4 s b v) / t "
         "+ 4 s b v / t, and 2 s b v / t more if t > 1",
     .source =
-        "NeMo blog on GPT training memory estimation: the table of 18 runs, all 72 numbers "
-        "of which it gives",
+        "NeMo blog on GPT training memory estimation: the table of 18 runs, all 72 numbers of "
+        "which this form reproduces",
     .assumptions = "as nemo-printed, with fp32 gradients and without dropout in the layers",
     .known_errors =
-        "measured peaks are about 5 % above for the models of 5 and 7 billion "
-        "parameters; gpt-7b needs 6.85e9 parameters, 6.84e9 are displayed; no gradient "
-        "buckets",
+        "measured peaks are about 5 % higher for the models with 5 and 7 billion parameters; "
+        "gpt-7b needs 6.85e9 parameters, but 6.84e9 are displayed; no gradient buckets",
     .refusal = refusal,
     .broken_assumptions = broken_by_table,
     .evaluate = evaluate_table,

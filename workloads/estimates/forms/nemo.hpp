@@ -1,13 +1,13 @@
-// NeMo's estimate for training GPT models: the formulas that the article prints and those that its
-// table of 18 runs obeys, which are not the same.
+// NeMo's estimate for training GPT models: the formulas that the article prints and those behind
+// its table of 18 runs, which are not the same.
 #pragma once
 
 #include "workloads/estimates/terms/formula.hpp"
 
 namespace highwater {
 
-/// As printed, or as all 72 numbers of the table come out: gradients of 4 bytes and no dropout
-/// masks in the layers.
+/// As printed, or as all 72 numbers of the table require: gradients of 4 bytes and no dropout masks
+/// in the layers.
 enum class NemoVersion : std::uint8_t { printed, table };
 
 /// The article's symbols.

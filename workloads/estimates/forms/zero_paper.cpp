@@ -32,8 +32,8 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
                  {uses_adam(inputs), "it assumes Adam's two moments"},
                  {trains_all(inputs), "it assumes that all parameters are trained"},
                  {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
-                 {!splits_the_model(inputs), "it knows data parallelism only"},
-                 {inputs.plan.parallel.offload == Offload::none, "it knows no offloading"}});
+                 {!splits_the_model(inputs), "it covers only data parallelism"},
+                 {inputs.plan.parallel.offload == Offload::none, "it does not cover offloading"}});
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {
@@ -83,8 +83,8 @@ const Formula kZeroPaper{
         "16-bit weights and gradients, fp32 weights and Adam's two moments in the "
         "optimizer, N data-parallel ranks; fully sharded data parallel is stage 3",
     .known_errors =
-        "stage 3 leaves out the layers that are gathered at the moment, stages 1 and 2 "
-        "the buckets; activations, temporary buffers and fragmentation come on top",
+        "stage 3 omits the layers gathered at any moment, and stages 1 and 2 the buckets; "
+        "activations, temporary buffers and fragmentation come on top",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

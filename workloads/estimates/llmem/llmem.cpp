@@ -12,7 +12,7 @@ namespace {
 constexpr double kB16 = 2;
 constexpr double kB32 = 4;
 
-// Terms that all methods have; what a simulation calls the parts they stand for.
+// Terms that all methods share, with the simulation's names for the parts they stand for.
 EstimateTerm base_term(const LlmemJob& job) {
   return {"base", "m_base", job.m_base, {MemoryPart::outside}};
 }
@@ -101,7 +101,7 @@ Estimate evaluate_corrected(const EstimateInputs& inputs) {
   return estimate_of(inputs, LlmemGathered::corrected);
 }
 
-/// All methods on the job's GPUs, whatever the plan uses.
+/// All methods on the job's GPUs, no matter which one the plan uses.
 std::vector<FormulaVariant> variants(const EstimateInputs& inputs) {
   const LlmemInventory inventory = llmem_inventory(inputs.plan.model, inputs.tensors);
   const std::int64_t cs = gemini_chunk_size(llmem_local_sizes(inventory, 1));
@@ -124,12 +124,14 @@ std::string refuse_where_equal(const EstimateInputs& inputs) {
     return refusal;
   }
   if (llmem_method(inputs) != LlmemMethod::dp_tp) {
-    return "it equals llmem here: only the term for data and tensor parallelism together differs";
+    return "it equals llmem for this plan: they differ only in the term for combined data and "
+           "tensor parallelism";
   }
   const LlmemJob job = llmem_job(inputs);
   const bool is_same = (job.n - job.tp_n) * job.tp_n == job.n;  // 1 - tp_n/n = 1/tp_n
   return is_same
-             ? "it equals llmem here: with 2 data-parallel groups of 2 the printed term is right"
+             ? "it equals llmem for this plan: with 2 data-parallel groups of 2 the printed term "
+               "is correct"
              : "";
 }
 
@@ -203,9 +205,9 @@ const Formula kLlmem{
     .assumptions = kLlmemAssumptions,
     .known_errors =
         "m_base is measured and not printed (1100 MiB fits its tables best); one layer's "
-        "recomputation is left out; ADP takes all fp16 parameters as gathered at once; DP+TP's "
-        "fp16 term is right only for n = tp_n^2/(tp_n - 1); with one m_base, three of nine printed "
-        "selections do not follow",
+        "recomputation is omitted; ADP assumes that all fp16 parameters are gathered at once; "
+        "DP+TP's fp16 term is correct only for n = tp_n^2/(tp_n - 1); with a single m_base, three "
+        "of nine printed selections do not follow",
     .refusal = llmem_refusal,
     .broken_assumptions = llmem_broken_assumptions,
     .evaluate = evaluate,
@@ -220,9 +222,9 @@ const Formula kLlmemCorrected{
         "DP+TP: m_base + m_p16/tp_n + (m_p32 + m_os)/n + m_out + m_lm + m_back, all else as llmem",
     .source =
         "LLMem section 5, with the fp16 parameters that a tensor-parallel rank holds after "
-        "gathering over its data-parallel group",
+        "gathering across its data-parallel group",
     .assumptions = kLlmemAssumptions,
-    .known_errors = "as llmem, but for the fp16 term",
+    .known_errors = "as llmem, except for the fp16 term",
     .refusal = refuse_where_equal,
     .broken_assumptions = llmem_broken_assumptions,
     .evaluate = evaluate_corrected,

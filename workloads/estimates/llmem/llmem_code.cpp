@@ -15,7 +15,7 @@ constexpr double kIdBytes = 8;        // of a token id
 constexpr double kSampleRows = 2;     // the sample batch that the code measures its inputs with
 constexpr int kEmbeddingEntries = 2;  // token and position, whether or not there is a table
 
-// fp16 bytes of a walked tensor that other ranks hold and this one gathers.
+// fp16 bytes of a visited tensor that other ranks hold and this one gathers.
 double gathered_bytes(double elements, const LlmemJob& job) {
   const double whole = llmem_ceil(kHalf * elements);
   if (job.tp_n == 1) {
@@ -64,7 +64,7 @@ std::string refusal(const EstimateInputs& inputs) {
   }
   const bool is_replicated =
       llmem_method(inputs) == LlmemMethod::cdp && inputs.plan.parallel.dp > 1;
-  return is_replicated ? "the published code knows no replicated data parallelism" : "";
+  return is_replicated ? "the published code does not support replicated data parallelism" : "";
 }
 
 std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
@@ -73,7 +73,7 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
     return tensor.role == ParameterRole::conv1d_weight;
   });
   if (has_conv1d) {
-    sentences.emplace_back("it overlooks Conv1D layers: no moments are counted for their weights");
+    sentences.emplace_back("it overlooks Conv1D layers: it counts no moments for their weights");
   }
   return sentences;
 }
@@ -140,16 +140,15 @@ const Formula kLlmemCode{
     .scope = FormulaScope::device,
     .equation =
         "base + chunks + SUM over weights and biases of Embedding and Linear modules, each "
-        "rounded up to 2 MiB + outputs, one layer less in backward + logits + input ids",
+        "rounded up to 2 MiB + outputs, with one layer fewer in backward + logits + input ids",
     .source =
         "the estimator published with \"LLMem: Estimating GPU Memory Usage for Fine-Tuning "
         "Pre-Trained LLMs\", for Transformers 4.29.2",
     .assumptions = kLlmemAssumptions,
     .known_errors =
-        "every bias costs 4 MiB of moments, though the allocator serves small tensors from shared "
-        "segments; a tied head is counted twice; the base is measured, here a given constant; "
-        "under "
-        "tensor parallelism every Linear and Embedding weight is taken to be split",
+        "every bias costs 4 MiB of moments, although the allocator serves small tensors from "
+        "shared segments; a tied head is counted twice; the base is measured there, but a "
+        "constant here; tensor parallelism is assumed to split every Linear and Embedding weight",
     .refusal = refusal,
     .broken_assumptions = broken_assumptions,
     .evaluate = evaluate,

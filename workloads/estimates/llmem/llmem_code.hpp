@@ -1,5 +1,5 @@
 // What LLMem's published estimator adds up, where it differs from the paper: it measures the base
-// with the chunks in it, rounds every tensor to 2 MiB by itself, and counts biases.
+// including the chunks, rounds every tensor to 2 MiB separately, and counts biases.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ std::vector<std::int64_t> llmem_code_chunks(const LlmemInventory& inventory, con
 struct LlmemCodeParts {
   double chunks16 = 0;      ///< fp16 parameters: part of the base that the code measures
   double chunks32 = 0;      ///< fp32 parameters: likewise
-  double moments = 0;       ///< of every tensor that it walks but the last
+  double moments = 0;       ///< of every tensor that it visits except the last
   double gathered = 0;      ///< fp16 parameters of other ranks
   double head_weights = 0;  ///< the last tensor in fp16: a tied head is counted again
   double outputs = 0;       ///< kept by checkpointing

@@ -44,8 +44,8 @@ const ParameterInfo& token_embedding(const std::vector<ParameterInfo>& tensors) 
   return *std::ranges::find(tensors, ParameterRole::embedding, &ParameterInfo::role);
 }
 
-// Sorts the tensors into the lists and sums; an empty `head` is tied and not among them. The token
-// embedding is part of other_p until it is taken out.
+// Sorts the tensors into the lists and sums; an empty `head` means that it is tied and not among
+// them. The token embedding is part of other_p until it is taken out.
 void add_tensors(LlmemInventory& inventory, const std::vector<ParameterInfo>& tensors,
                  std::string_view head) {
   std::vector<std::int64_t> head_tensors;

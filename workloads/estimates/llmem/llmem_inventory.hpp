@@ -1,4 +1,4 @@
-// What LLMem reads off a model: the tensors that it counts, in its own symbols.
+// What LLMem reads from a model: the tensors that it counts, in its own symbols.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct LlmemInventory {
   /// Weights of Embedding and Linear modules without an untied output head: the sum in m_os.
   std::vector<std::int64_t> moment_tensors;
 
-  /// What the published estimator walks: weights and biases of Embedding and Linear modules in
+  /// What the published estimator visits: weights and biases of Embedding and Linear modules in
   /// order of registration, the output head at the end even if its weight is the embedding's.
   std::vector<std::int64_t> walked_tensors;
 

@@ -15,7 +15,7 @@ bool shards_some(DataParallel kind) {
   return kind == DataParallel::zero1 || kind == DataParallel::zero2;
 }
 
-// Where the method does not say by itself how data-parallel ranks share their states.
+// For methods that do not themselves define how data-parallel ranks share their states.
 bool follows_gemini(const EstimateInputs& inputs) {
   const Parallelism& parallel = inputs.plan.parallel;
   return parallel.dp == 1 || parallel.tp == 1 || shards_everything(parallel.dp_kind);
@@ -34,18 +34,18 @@ std::string llmem_refusal(const EstimateInputs& inputs) {
     return refuse_without_training(inputs);
   }
   if (std::holds_alternative<T5Config>(inputs.plan.model.config)) {
-    return "it describes decoders; the model has an encoder as well";
+    return "it covers only decoders; the model also has an encoder";
   }
   if (inputs.shape.experts > 0) {
-    return "it describes dense decoders; the model is a mixture of experts";
+    return "it covers only dense decoders; the model is a mixture of experts";
   }
   if (parallel.pp > 1 || parallel.cp > 1 || parallel.ep > 1) {
-    return "it knows data and tensor parallelism; the plan has pipeline, context or expert "
+    return "it covers only data and tensor parallelism; the plan uses pipeline, context or expert "
            "parallelism";
   }
   if (parallel.dp > 1 && shards_some(parallel.dp_kind)) {
-    return "it knows data parallelism with everything replicated (ddp) or everything sharded "
-           "(zero3, fsdp); the plan shards some states";
+    return "it covers data parallelism only with everything replicated (ddp) or everything "
+           "sharded (zero3, fsdp); the plan shards only some states";
   }
   return "";
 }
@@ -58,9 +58,11 @@ std::vector<std::string> llmem_broken_assumptions(const EstimateInputs& inputs) 
        {trains_all(inputs), "it assumes that all parameters are trained"},
        {inputs.plan.checkpoint.kind == CheckpointKind::full,
         "it assumes that every layer is checkpointed"},
-       {keeps_logits_whole(inputs), "it assumes logits of the whole batch and their shifted copy"},
+       {keeps_logits_whole(inputs),
+        "it assumes that the logits of the whole batch and their "
+        "shifted copy are kept"},
        {keeps_gradients(inputs), "it assumes that all gradients live at the same time"},
-       {!parallel.sequence_parallel, "it assumes tensor without sequence parallelism"},
+       {!parallel.sequence_parallel, "it assumes tensor parallelism without sequence parallelism"},
        {follows_gemini(inputs), "it assumes that data-parallel ranks share all states (ZeRO-3)"},
        {runs_colossalai(inputs), "it assumes Colossal-AI's tensor parallelism"},
        {inputs.plan.parallel.offload == Offload::none, "it assumes that nothing is offloaded"}});

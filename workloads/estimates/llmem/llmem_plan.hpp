@@ -1,4 +1,4 @@
-// How a plan reads in LLMem's terms: for the paper's formulas and the published code's.
+// A plan in LLMem's terms, for the paper's formulas and the published code's.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace highwater {
 
-/// What its formulas take for given.
+/// What its formulas assume.
 inline constexpr std::string_view kLlmemAssumptions =
     "a dense decoder in fp16 with fp32 copies and Adam under Colossal-AI's Gemini (ZeRO-3), every "
     "layer checkpointed, logits of the whole batch";
 
-/// Why LLMem says nothing about the plan, or "".
+/// Why LLMem does not cover the plan, or "".
 std::string llmem_refusal(const EstimateInputs& inputs);
 
 /// Which assumptions of LLMem the plan breaks.

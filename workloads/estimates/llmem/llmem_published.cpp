@@ -17,15 +17,15 @@ constexpr std::array kTable2{
 constexpr std::array kTable3{
     LlmemSelected{"opt-1.3b", "4DP", 688, 1616, 2186, ""},
     LlmemSelected{"opt-2.7b", "4TP", std::nullopt, 8174, 6038,
-                  "the formulas leave data parallelism room for 9 sequences where it ran out of "
+                  "the formulas give data parallelism room for 9 sequences, but it ran out of "
                   "memory; without it the scores prefer DP+TP, which fits more than half of TP's "
                   "batch and was slower"},
     LlmemSelected{"bloom-1b1", "4DP", 680, 1724, 2631, ""},
     LlmemSelected{"bloom-3b", "4TP", std::nullopt, std::nullopt, 14495,
-                  "the formulas leave DP+TP room for 3 sequences where it ran out of memory"},
+                  "the formulas give DP+TP room for 3 sequences, but it ran out of memory"},
     LlmemSelected{"biogpt-large", "4DP", 1022, 3315, 4773, ""},
     LlmemSelected{"codegen-2B", "4TP", std::nullopt, 6314, 6244,
-                  "the formulas leave data parallelism room for 6 sequences where it ran out of "
+                  "the formulas give data parallelism room for 6 sequences, but it ran out of "
                   "memory; without it the scores prefer DP+TP, which was slower"},
     LlmemSelected{"santacoder", "4DP", 651, 1292, 1652, ""},
     LlmemSelected{"gpt-neo-1.3B", "4DP", 768, 1686, 2372, ""},

@@ -74,7 +74,7 @@ LlmemSelection llmem_select(const LlmemAccounting& accounting, const LlmemCluste
   if (selection.of(best).score > 0) {
     selection.corrected = best;
   }
-  // One GPU has no TP whose score the printed line could ask.
+  // One GPU has no TP whose score the printed line could use.
   if (cluster.n == 1 || selection.of(LlmemMethod::tp).score > 0) {
     selection.printed = selection.corrected;
   }

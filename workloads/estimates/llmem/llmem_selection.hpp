@@ -20,12 +20,12 @@ struct LlmemCluster {
   double capacity = 0;  ///< m_total, bytes of one GPU
   int n = 1;            ///< GPUs
   int tp_n = 1;         ///< of DP+TP; 1 or n: the method is left out
-  bool has_cdp = true;  ///< the accounting knows replicated data parallelism
+  bool has_cdp = true;  ///< the accounting supports replicated data parallelism
 
   /// Several groups of several GPUs.
   [[nodiscard]] bool has_groups() const { return tp_n > 1 && tp_n < n; }
 
-  /// One GPU knows CDP alone; two axes need groups.
+  /// One GPU allows only CDP; two axes need groups.
   [[nodiscard]] bool can_run(LlmemMethod method) const {
     return method == LlmemMethod::cdp ? has_cdp || n == 1
                                       : n > 1 && (method != LlmemMethod::dp_tp || has_groups());

@@ -27,16 +27,19 @@ std::vector<std::string> broken(std::initializer_list<Assumption> assumptions) {
 }
 
 std::string refuse_without_training(const EstimateInputs& inputs) {
-  return inputs.plan.training ? "" : "it is about training; the plan computes forward only";
+  return inputs.plan.training ? "" : "it covers only training; the plan runs only the forward pass";
 }
 
 std::string refuse_encoders(const EstimateInputs& inputs) {
-  return inputs.shape.decoder_layers == 0 ? "" : "it is about decoders; the model has an encoder";
+  return inputs.shape.decoder_layers == 0 ? ""
+                                          : "it covers only decoders; the model has an "
+                                            "encoder";
 }
 
 std::string refuse_mixtures(const EstimateInputs& inputs) {
   return inputs.shape.experts == 0 ? ""
-                                   : "it is about dense blocks; the model is a mixture of experts";
+                                   : "it covers only dense blocks; the model is a mixture of "
+                                     "experts";
 }
 
 std::string first_refusal(std::initializer_list<std::string> refusals) {

@@ -1,4 +1,4 @@
-// Questions that several closed forms ask of a plan, and how they word the answers.
+// Predicates on plans that several closed forms share, and the wording of their answers.
 #pragma once
 
 #include <initializer_list>
@@ -10,25 +10,25 @@
 
 namespace highwater {
 
-/// One assumption of a form: whether the plan keeps it, and how it is said if not.
+/// One assumption of a form: whether the plan satisfies it, and the sentence to print if not.
 struct Assumption {
   bool holds = true;
   std::string sentence;
 };
 
-/// The sentences of those that do not hold.
+/// The sentences of the assumptions that do not hold.
 std::vector<std::string> broken(std::initializer_list<Assumption> assumptions);
 
-/// A refusal if the plan computes without gradients, else "".
+/// A refusal if the plan computes without gradients, otherwise "".
 std::string refuse_without_training(const EstimateInputs& inputs);
 
-/// A refusal of models with an encoder beside the decoder, else "".
+/// A refusal of models with an encoder besides the decoder, otherwise "".
 std::string refuse_encoders(const EstimateInputs& inputs);
 
-/// A refusal of mixtures of experts, else "".
+/// A refusal of mixtures of experts, otherwise "".
 std::string refuse_mixtures(const EstimateInputs& inputs);
 
-/// The first of several refusals that is none of "".
+/// The first of several refusals that is not "".
 std::string first_refusal(std::initializer_list<std::string> refusals);
 
 /// Adam or AdamW with two moments in full precision.
@@ -51,7 +51,7 @@ bool has_half_activations(const EstimateInputs& inputs);
 /// takes another kernel only for shapes and masks that no fused one accepts.
 bool keeps_scores(const EstimateInputs& inputs);
 
-/// Backward finds everything but attention's scores: they are recomputed, or never stored.
+/// Backward finds everything except attention's scores: they are recomputed, or never stored.
 bool drops_only_scores(const EstimateInputs& inputs);
 
 /// Logits of the whole micro-batch exist: the loss is neither chunked nor fused with the head.
@@ -66,8 +66,8 @@ bool has_all_kv_heads(const EstimateInputs& inputs);
 /// The job has other parallel axes than the data-parallel one.
 bool splits_the_model(const EstimateInputs& inputs);
 
-/// Assumption that the job shares states as one of `kinds` says; one rank shares nothing, so it
-/// holds there whatever the kind.
+/// The assumption that the job shares states according to one of `kinds`; a single rank shares
+/// nothing, so there it holds for every kind.
 Assumption assumes_data_parallel(const EstimateInputs& inputs,
                                  std::initializer_list<DataParallel> kinds,
                                  std::string_view form_assumes);

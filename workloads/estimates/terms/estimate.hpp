@@ -1,4 +1,4 @@
-// What a closed form answers: named terms and their sum.
+// The result of a closed form: named terms and their sum.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct EstimateTerm {
   std::string name;      ///< "optimizer states"
   std::string equation;  ///< as the source writes it, in its symbols: "12 P / N"
   double bytes = 0;      ///< not rounded: sources divide by ranks without rounding
-  PartSet covers;        ///< what of a process's memory the term stands for
+  PartSet covers;        ///< the part of a process's memory that the term stands for
 };
 
 /// A closed form's answer: bytes on one GPU.

@@ -20,7 +20,7 @@ struct Nodes {
   [[nodiscard]] std::int64_t gpus() const { return gpus_per_node * nodes; }
 };
 
-/// The most GPUs per node, up to 8, of which whole nodes make `gpus`.
+/// The most GPUs per node, up to 8, such that whole nodes add up to `gpus`.
 std::int64_t usual_per_node(std::int64_t gpus) {
   std::int64_t per_node = std::min(gpus, kMostPerNode);
   while (gpus % per_node != 0) {
@@ -29,7 +29,7 @@ std::int64_t usual_per_node(std::int64_t gpus) {
   return per_node;
 }
 
-/// What `job` says, and for the rest what `gpus` ranks need.
+/// What `job` specifies, and what `gpus` ranks need otherwise.
 Nodes nodes_of(std::int64_t gpus, const JobSize& job) {
   if (job.gpus_per_node) {
     const std::int64_t per_node = *job.gpus_per_node;
@@ -56,10 +56,10 @@ std::string job_problem(const Parallelism& parallel, const JobSize& job) {
     return "";
   }
   return fmt::format(
-      "--gpus-per-node, --nodes: a job of {} GPUs, but dp {} x tp {} x pp {} x cp {} make {}{}",
+      "--gpus-per-node, --nodes: the job has {} GPUs, but dp {} x tp {} x pp {} x cp {} needs {}{}",
       gpus, parallel.dp, parallel.tp, parallel.pp, parallel.cp, parallel.gpus(),
-      parallel.dp > 1 ? "; make them agree, or leave --dp out"
-                      : "; give a job that the ranks divide");
+      parallel.dp > 1 ? "; make them agree, or omit --dp"
+                      : "; use a number of GPUs that is a multiple of the ranks");
 }
 
 EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job) {

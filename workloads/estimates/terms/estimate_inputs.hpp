@@ -1,4 +1,4 @@
-// What closed forms know of a plan: sizes of the model, of the batch and of the job.
+// What closed forms know about a plan: sizes of the model, the batch and the job.
 //
 // They share descriptions with the generator and nothing else: the plan, the closed formulas of
 // parameter_count, and the list of parameter tensors that model.named_parameters() gives.
@@ -16,8 +16,8 @@
 
 namespace highwater {
 
-/// LLMem's m_base where none is given: the value that fits its published results best (LLMem
-/// section 5 measures it and prints none).
+/// LLMem's default m_base: the value that fits its published results best (LLMem section 5 measures
+/// it and prints none).
 inline constexpr Bytes kLlmemBase{1100ULL << 20};
 
 struct EstimateInputs {
@@ -42,7 +42,7 @@ struct JobSize {
   std::optional<int> nodes;
 };
 
-/// Why the plan's ranks cannot fill such a job, one sentence with the remedy; empty if they can.
+/// Why the plan's ranks cannot fill such a job, one sentence with a remedy; empty if they can.
 std::string job_problem(const Parallelism& parallel, const JobSize& job);
 
 /// The job has gpus_per_node * nodes GPUs. What `job` leaves open is what the plan's ranks need, on

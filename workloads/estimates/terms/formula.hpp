@@ -1,4 +1,4 @@
-// A closed form as one row: what it says, where it is from, when it holds, and how to evaluate it.
+// A closed form as one row: its formula, its source, when it holds, and how to evaluate it.
 //
 // One file per source beside this one. Each has the plain function over the source's own symbols,
 // which the reference cases check, and the row that applies it to a plan.
@@ -30,7 +30,7 @@ struct FormulaVariant {
   std::string label;        ///< "offload_optimizer=cpu"
   double gpu_bytes = 0;     ///< per GPU
   double host_bytes = 0;    ///< per node
-  double pinned_bytes = 0;  ///< of the host's, what is page-locked
+  double pinned_bytes = 0;  ///< the page-locked part of the host's
 };
 
 struct Formula {
@@ -40,12 +40,12 @@ struct Formula {
   std::string_view equation;
   std::string_view source;        ///< publication, section, equation; release and function
   std::string_view assumptions;   ///< under which the source states it
-  std::string_view known_errors;  ///< where it is known to be off, and by what
+  std::string_view known_errors;  ///< where it is known to be wrong, and by how much
 
-  /// Why the form says nothing about this plan, one sentence; empty if it applies.
+  /// Why the form does not cover this plan, one sentence; empty if it applies.
   std::string (*refusal)(const EstimateInputs& inputs);
 
-  /// The assumptions that this plan breaks, one sentence each: the form is evaluated all the same.
+  /// The assumptions that this plan breaks, one sentence each: the form is evaluated anyway.
   std::vector<std::string> (*broken_assumptions)(const EstimateInputs& inputs);
 
   /// @pre refusal(inputs) is empty

@@ -1,4 +1,4 @@
-// What memory is for, in the terms in which closed forms and a simulation can be set side by side.
+// What memory is used for, in terms that allow closed forms and a simulation to be compared.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace highwater {
 
 /// The parts of a process's GPU memory. In a simulation they are disjoint and sum to everything the
-/// process takes; a term of a closed form says which of them it stands for.
+/// process takes; a term of a closed form states which of them it stands for.
 enum class MemoryPart : std::uint8_t {
   // Tensors, in the bytes that the program asked for.
   parameters,

@@ -1,4 +1,4 @@
-// What closed forms ask of an architecture beyond its sizes.
+// What closed forms need to know about an architecture beyond its sizes.
 #pragma once
 
 #include "workloads/estimates/terms/estimate_inputs.hpp"

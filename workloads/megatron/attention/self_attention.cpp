@@ -27,7 +27,8 @@ SelfAttention::SelfAttention(nn::Module* parent, const Shared& shared)
 
 WithBias SelfAttention::operator()(Tensor hidden_states, const Tensor& frequencies) const {
   const nn::InModule scope(*this);
-  QueryKeyValue split_up = split(hidden_states);  // the tuple outlives the names it is unpacked to
+  QueryKeyValue split_up =
+      split(hidden_states);  // the tuple outlives the names it is unpacked into
   QueryKeyValue states = split_up;
   if (frequencies.defined()) {
     states.query = rotate(states.query, frequencies);

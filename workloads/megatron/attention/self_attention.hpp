@@ -10,7 +10,7 @@
 
 namespace highwater::megatron {
 
-/// Its result has no bias of its own added yet (skip_bias_add).
+/// The bias is not yet added to the result (skip_bias_add).
 class SelfAttention : public nn::Module {
  public:
   SelfAttention(nn::Module* parent, const Shared& shared);

@@ -1,11 +1,11 @@
 // Context parallelism: every rank has two of 2 * cp chunks of each sequence, from the embedding to
-// the loss, and attention alone sees all of it.
+// the loss, and only attention sees all of it.
 //
 // Source: Transformer Engine 2.x, pytorch/attention/dot_product_attention/context_parallel.py
 // (AttnFuncWithCPAndKVP2P, AttnFuncWithCPAndQKVOA2A) with FlashAttention 2 as its kernel, and
 // Megatron-Core 0.16.1 (core/utils.py: get_batch_on_this_cp_rank; rope_utils.py:
 // get_pos_emb_on_this_cp_rank). Functions that Transformer Engine compiles (jit_fuser) are one
-// kernel here and make only their result.
+// kernel here and allocate only their result.
 #pragma once
 
 #include "workloads/distributed/process_group.hpp"

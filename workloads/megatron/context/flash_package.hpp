@@ -34,7 +34,7 @@ struct FlashLengths {
 FlashStep flash_step(const eager::Tensor& query, const eager::Tensor& key, FlashLengths lengths,
                      double dropout);
 
-/// What the backward allocates beside the gradients, which are the caller's: made and freed.
+/// What the backward allocates and frees besides the gradients, which are the caller's.
 void flash_step_backward(const eager::Tensor& query, const eager::Tensor& key,
                          FlashLengths lengths);
 

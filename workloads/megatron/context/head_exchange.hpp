@@ -1,9 +1,9 @@
 // Attention that exchanges heads for tokens (AttnFuncWithCPAndQKVOA2A, as DeepSpeed-Ulysses does):
 // all-to-alls give every rank the whole sequence for heads / cp heads and take the result back.
 //
-// An exchange has three blocks a tensor: a copy with the heads in front, what arrives, and that in
-// the order of the sequence, made in cp_stream. The first one lives until all of the tensors are
-// through.
+// An exchange has three blocks per tensor: a copy with the heads first, the received data, and the
+// same in sequence order, created in cp_stream. The first one lives until all tensors have been
+// exchanged.
 #pragma once
 
 #include "workloads/megatron/context/flash_package.hpp"

@@ -29,7 +29,7 @@ void drop(std::vector<Tensor>& list) {
   }
 }
 
-/// Variables of AttnFuncWithCPAndKVP2P.forward, in the order in which its frame lets them go.
+/// Variables of AttnFuncWithCPAndKVP2P.forward, in the order in which its frame releases them.
 struct ForwardFrame {
   std::vector<Tensor> out_per_step;
   std::vector<Tensor> logsumexp_per_step;
@@ -123,7 +123,7 @@ struct RingBackward {
       cp->group().send(buffers[static_cast<std::size_t>(step % 2)]);
       work = cp->group().receive(buffers[static_cast<std::size_t>((step + 1) % 2)]);
       step_query.reset();
-      // In reversed order of the forward.
+      // In reverse order of the forward.
       const FlashLengths lengths = ring_lengths(cp->rank(), cp->size() - step - 1, query.size(1));
       step_query = eager::empty(runtime, with_length(query.sizes(), lengths.query), query.dtype());
       Tensor next = eager::empty(runtime, with_length(pairs.sizes(), lengths.key), pairs.dtype());

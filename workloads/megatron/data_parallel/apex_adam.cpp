@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kLayers = "decoder.layers.";
 
-// The number behind "decoder.layers."; -1 outside of layers.
+// The number after "decoder.layers."; -1 outside layers.
 std::int64_t layer_of(const std::string& name) {
   return name.starts_with(kLayers) ? std::stoll(name.substr(kLayers.size())) : -1;
 }
@@ -116,8 +116,8 @@ void ApexDistributedAdam::hook_into_backward() {
   }
 }
 
-// _grad_copy: buckets that are not part of one buffer are made when their first gradient comes. The
-// group's buckets are taken together, as no one of them is reduced before all are full.
+// _grad_copy: buckets that are not part of one buffer are created when their first gradient
+// arrives. The group's buckets are treated together, since none is reduced before all are full.
 void ApexDistributedAdam::on_gradient(std::size_t param, std::size_t group) {
   for (std::size_t i = buckets_.first_bucket[group]; i < buckets_.first_bucket[group + 1]; ++i) {
     if (!contiguous_ && !made_[i].grads.defined()) {
@@ -131,7 +131,7 @@ void ApexDistributedAdam::on_gradient(std::size_t param, std::size_t group) {
   }
 }
 
-// _start_bucket_grad_sync: this rank's shard of the sums is a block of its own.
+// _start_bucket_grad_sync: this rank's shard of the sums is a separate block.
 void ApexDistributedAdam::start_sync(std::size_t group) {
   for (std::size_t i = buckets_.first_bucket[group]; i < buckets_.first_bucket[group + 1]; ++i) {
     Bucket& bucket = made_[i];

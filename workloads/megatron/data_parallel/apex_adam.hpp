@@ -32,7 +32,7 @@ class ApexDistributedAdam {
   /// (overlap_grad_sync).
   void expect_last_backward(bool is_last) { is_last_ = is_last; }
 
-  /// grad_sync: what is not reduced yet is.
+  /// grad_sync: reduces whatever is not yet reduced.
   void sync_gradients();
 
   void clip_grad_norm();

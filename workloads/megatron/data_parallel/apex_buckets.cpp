@@ -11,7 +11,7 @@ std::int64_t aligned(std::int64_t elements) {
   return (elements + kShardAlignment - 1) / kShardAlignment * kShardAlignment;
 }
 
-/// Buckets that a group fills which begins with an empty one.
+/// The number of buckets that a group fills if it begins with an empty one.
 std::size_t buckets_of(const ApexGroup& group, std::int64_t bucket_elements) {
   std::size_t buckets = group.empty() ? 0 : 1;
   std::int64_t filled = 0;

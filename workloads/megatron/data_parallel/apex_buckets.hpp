@@ -14,16 +14,16 @@ namespace highwater::megatron {
 struct ApexBuckets {
   std::int64_t bucket_elements = 0;
   std::int64_t shard_elements = 0;        ///< of one rank: bucket_elements / ranks
-  std::vector<std::size_t> first_bucket;  ///< of each group, and behind them the number of buckets
+  std::vector<std::size_t> first_bucket;  ///< of each group, followed by the number of buckets
 
   [[nodiscard]] std::size_t count() const { return first_bucket.back(); }
 };
 
-/// Elements of parameters that share buckets, in the order in which they are put there.
+/// Elements of parameters that share buckets, in the order in which they are placed.
 using ApexGroup = std::vector<std::int64_t>;
 
 /// Buckets of `bucket_cap_mb` MiB of fp32 gradients, rounded down to whole shards of a multiple of
-/// 32 elements; each parameter begins at a multiple of 32 and may go on in the next bucket.
+/// 32 elements; each parameter begins at a multiple of 32 and may continue in the next bucket.
 ApexBuckets lay_out(std::span<const ApexGroup> groups, double bucket_cap_mb, std::int64_t ranks);
 
 }  // namespace highwater::megatron

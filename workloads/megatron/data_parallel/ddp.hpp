@@ -2,8 +2,8 @@
 // arrive, and reduced from there, all at once or bucket by bucket during the backward.
 //
 // Source: Megatron-Core 0.16.1, core/distributed/distributed_data_parallel.py,
-// param_and_grad_buffer.py and finalize_model_grads.py. Buckets are views, so when they are reduced
-// does not change what is allocated; it decides which collectives the blocks wait for.
+// param_and_grad_buffer.py and finalize_model_grads.py. Buckets are views, so the time of their
+// reduction does not change what is allocated; it determines which collectives the blocks wait for.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ class DistributedDataParallel {
  public:
   /// Makes the buffers of `parameters`, whose gradients `group` sums; with the distributed
   /// optimizer the parameters move into one of them. Experts that are spread over ranks have
-  /// buffers of their own (expert_parallel_buffers), so one object for each kind.
+  /// buffers of their own (expert_parallel_buffers), so there is one object for each kind.
   DistributedDataParallel(std::vector<nn::NamedTensor> parameters, const Parallelism& plan,
                           const GroupPlace& group);
   DistributedDataParallel(const DistributedDataParallel&) = delete;
@@ -33,10 +33,10 @@ class DistributedDataParallel {
   ~DistributedDataParallel();
 
   /// The gradients of the coming backward are the last of this step: buckets that are full are
-  /// reduced at once if the plan overlaps. Before the second step nobody knows when they are.
+  /// reduced at once if the plan overlaps. Before the second step it is unknown when they are full.
   void expect_last_backward(bool is_last) { is_last_ = is_last; }
 
-  /// finish_grad_sync: what is not reduced yet is, and the main stream waits.
+  /// finish_grad_sync: reduces whatever is not yet reduced, and the main stream waits.
   void finish_grad_sync();
 
   /// start_param_sync: gathers all ranks' shards of the parameters into the buffer.

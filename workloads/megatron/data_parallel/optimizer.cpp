@@ -6,7 +6,8 @@ namespace highwater::megatron {
 
 using eager::Tensor;
 
-// Groups: what decays, then biases and everything of one dimension (get_standard_config_overrides).
+// Groups: parameters with weight decay, then biases and everything one-dimensional
+// (get_standard_config_overrides).
 MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision)
     : ddp_(ddp),
       runtime_(ddp.named().front().tensor.runtime()),

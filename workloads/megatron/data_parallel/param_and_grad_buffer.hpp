@@ -25,7 +25,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// What decides where a buffer's parameters lie.
+/// What determines the layout of a buffer's parameters.
 struct BufferRules {
   std::int64_t ranks = 1;                   ///< of the data-parallel group
   bool is_distributed = false;              ///< use_distributed_optimizer
@@ -39,12 +39,12 @@ struct BufferLayout {
   std::int64_t elements = 0;  ///< numel: with all padding
 };
 
-/// Lays parameters of `sizes` elements out from the last to the first. For the distributed
+/// Lays out parameters of `sizes` elements from the last to the first. For the distributed
 /// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
 BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules);
 
-/// ddp_config.bucket_size: as given, else max(40e6, 1e6 dp cp); absent unless gradients are reduced
-/// during the backward, and behind the first stage of a pipeline.
+/// ddp_config.bucket_size: as given, otherwise max(40e6, 1e6 dp cp); absent unless gradients are
+/// reduced during the backward, and after the first stage of a pipeline.
 std::optional<std::int64_t> bucket_size(const Parallelism& plan);
 
 }  // namespace highwater::megatron

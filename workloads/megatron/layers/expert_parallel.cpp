@@ -13,7 +13,7 @@ using eager::Dims;
 using eager::Tensor;
 using eager::TensorList;
 
-/// Part `index` of `total` in `parts` parts that differ by one at most.
+/// Part `index` of `total`, split into `parts` parts that differ by at most one.
 std::int64_t part_of(std::int64_t total, std::int64_t parts, std::int64_t index) {
   return total / parts + (index < total % parts ? 1 : 0);
 }
@@ -98,8 +98,8 @@ Tensor ExpertParallel::exchange(const Tensor& input, std::int64_t rows) {
 }
 
 // MoEAlltoAllTokenDispatcher.preprocess: sums over the local experts, all ranks' counts side by
-// side, and what of them goes to this rank's experts. Variables go first, then what the host has
-// copied.
+// side, and what of them goes to this rank's experts. Variables are freed first, then what the host
+// has copied.
 void ExpertParallel::gather_counts(int tensor_ranks, std::int64_t experts, Tensor per_expert) {
   eager::Runtime& runtime = group_.runtime();
   const eager::NoGrad no_grad(runtime);

@@ -1,4 +1,4 @@
-// The ranks over which a mixture's experts are spread, and how many tokens each of them gets.
+// The ranks over which a mixture's experts are spread, and how many tokens each of them receives.
 //
 // Source: Megatron-Core 0.16.1, core/transformer/moe/{token_dispatcher,moe_utils}.py and
 // core/tensor_parallel/mappings.py (_AllToAll). Which tokens choose which expert depends on data; a
@@ -13,8 +13,8 @@
 
 namespace highwater::megatron {
 
-/// Tokens of one rank on their way through the experts of one layer, each counted once for every
-/// expert that it chose.
+/// Tokens of one rank routed to the experts of one layer, each counted once for every expert that
+/// it chose.
 struct TokenCounts {
   std::int64_t sent = 0;               ///< of this rank, to all ranks
   std::vector<std::int64_t> received;  ///< for each expert of this rank, from all ranks
@@ -31,8 +31,8 @@ struct Routing {
   std::int64_t top_k = 1;
 };
 
-/// Without a capacity: rank 0 of the group receives `imbalance` times the mean, but no expert more
-/// than all tokens, and the others share the rest.
+/// Without a capacity: rank 0 of the group receives `imbalance` times the mean, but no expert
+/// receives more than all tokens, and the others share the rest.
 TokenCounts dropless_counts(const Routing& routing, const GroupPlace& group, double imbalance);
 
 /// Every expert takes `capacity` tokens from each rank.
@@ -53,14 +53,14 @@ class ExpertParallel {
 
   [[nodiscard]] TokenCounts counts(const Routing& routing) const;
 
-  /// Whether the routers' products have their workspace already.
+  /// Whether the routers' matrix products already have their workspace.
   [[nodiscard]] bool& has_workspace() { return has_workspace_; }
 
-  /// all_to_all of rows; the result has `rows` of them. Alone in the group the input itself.
+  /// all_to_all of rows; the result has `rows` of them. For a group of one, the input itself.
   eager::Tensor exchange(const eager::Tensor& input, std::int64_t rows);
 
-  /// From `per_expert`, its tokens for each expert, what this rank learns of all ranks' counts:
-  /// made and let go.
+  /// What this rank learns about all ranks' counts from `per_expert`, its tokens for each expert:
+  /// allocated and freed.
   void gather_counts(int tensor_ranks, std::int64_t experts, eager::Tensor per_expert);
 
  private:

@@ -13,8 +13,8 @@ struct LinearMode {
   bool splits_sequence = false;  ///< sequence_parallel
 };
 
-// LinearWithGradAccumulationAndAsyncCommunication.backward. What the weight's gradient is added to
-// already still gets a block of the weight's shape, which the hook of DDP throws away.
+// LinearWithGradAccumulationAndAsyncCommunication.backward. Even if the weight's gradient is
+// accumulated in place, a block of the weight's shape is allocated, which DDP's hook discards.
 struct LinearBackward {
   TensorParallel* tp;
   LinearMode mode;

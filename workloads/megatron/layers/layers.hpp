@@ -6,7 +6,8 @@
 
 namespace highwater::megatron {
 
-/// A layer's result and the bias that the caller adds (skip_bias_add); undefined without one.
+/// A layer's result and the bias that the caller adds (skip_bias_add); the bias is undefined if
+/// there is none.
 struct WithBias {
   Tensor output;
   Tensor bias;
@@ -20,7 +21,7 @@ class ColumnParallelLinear : public nn::Module {
   ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp, std::int64_t in,
                        std::int64_t out, Bias bias);
 
-  /// With `weight` from elsewhere: a tied head, which has none of its own.
+  /// With a given `weight`: a tied head, which has none of its own.
   struct SharedWeight {
     Tensor weight;
   };
@@ -57,7 +58,8 @@ class RowParallelLinear : public nn::Module {
 /// A linear layer without collectives around it, as an expert's are (explicit_expert_comm).
 Tensor local_linear(TensorParallel& tp, const Tensor& input, const Tensor& weight);
 
-/// VocabParallelEmbedding; with `reduce_scatters` the result is [s / size, b, h], else [b, s, h].
+/// VocabParallelEmbedding; with `reduce_scatters` the result is [s / size, b, h], otherwise [b, s,
+/// h].
 class VocabParallelEmbedding : public nn::Module {
  public:
   VocabParallelEmbedding(nn::Module* parent, std::string name, TensorParallel& tp,

@@ -1,4 +1,4 @@
-// Norms of Megatron-Core's layers, and where parameters of torch.nn's own layers are made.
+// Norms of Megatron-Core's layers, and where parameters of torch.nn's own layers are created.
 // Source: core/fusions/fused_layer_norm.py of 0.16.1.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace highwater::megatron {
 
-/// Makes parameters on the host in fp32, as torch.nn's layers are made inside GPTModel.
+/// Creates parameters on the host in fp32, as torch.nn's layers do inside GPTModel.
 class OnHost {
  public:
   explicit OnHost(nn::ModelContext& context);

@@ -1,5 +1,5 @@
-// What the parts of one model of Megatron-Core have in common: sizes and the groups of ranks. The
-// model owns them and outlives its parts.
+// What the parts of one Megatron-Core model share: sizes and the groups of ranks. The model owns
+// them and outlives its parts.
 #pragma once
 
 #include "workloads/megatron/context/context_parallel.hpp"

@@ -53,7 +53,7 @@ Dims with_first(Dims sizes, std::int64_t first) {
   return sizes;
 }
 
-// Its backward hands the gradient on, so no node is needed.
+// Its backward passes the gradient on, so no node is needed.
 Tensor reduce_from_region(TensorParallel& tp, const Tensor& input) {
   if (tp.size() > 1) {
     tp.group().all_reduce(eager::contiguous(input)).wait();

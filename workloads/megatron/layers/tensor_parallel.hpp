@@ -29,8 +29,8 @@ class TensorParallel {
   /// config.gradient_accumulation_fusion.
   [[nodiscard]] bool fuses_weight_gradients() const { return fuses_weight_gradients_; }
 
-  /// A view of the global memory buffer "mpu" of this type; a larger request replaces the buffer,
-  /// the new one is made before the old one goes.
+  /// A view of the global memory buffer "mpu" of this type; a larger request replaces the buffer;
+  /// the new one is allocated before the old one is freed.
   Tensor global_buffer(const Dims& sizes, DType dtype);
 
   /// all_gather of `input` along the first dimension into the global buffer.

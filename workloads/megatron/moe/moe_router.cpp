@@ -39,7 +39,7 @@ TensorList gating_backward(Node& node, TensorList& grads) {
   return {std::move(grad_input), std::move(grad_weight)};
 }
 
-// get_workspace() of Transformer Engine: once in a process, 32 MiB from Hopper on.
+// get_workspace() of Transformer Engine: once per process, 32 MiB from Hopper on.
 void make_workspace_once(eager::Runtime& runtime, bool& is_made) {
   if (std::exchange(is_made, true)) {
     return;

@@ -1,9 +1,9 @@
-// TopKRouter: which experts each token goes to and how much each of them counts.
+// TopKRouter: which experts each token goes to and with what weight.
 //
 // Source: Megatron-Core 0.16.1, core/transformer/moe/{router,moe_utils}.py with moe_router_dtype
 // fp32, the softmax after the choice (moe_router_pre_softmax false) and no auxiliary loss
 // (moe_aux_loss_coeff 0, the defaults). The gate's product is Transformer Engine's general_gemm,
-// which Megatron-Core's router cannot do without.
+// which Megatron-Core's router requires.
 #pragma once
 
 #include "workloads/megatron/layers/expert_parallel.hpp"

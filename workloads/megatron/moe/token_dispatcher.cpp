@@ -55,7 +55,8 @@ Tensor scatter_add(const Dims& sizes, const Tensor& order, const Tensor& rows) {
   return total;
 }
 
-/// Whether a collective gets parts of any length, which NCCL's copies to or from one block.
+/// Whether a collective gets parts of different lengths, which ProcessGroupNCCL copies to or from
+/// one block.
 enum class Parts : std::uint8_t { equal, listed };
 
 Tensor flat_block(const Tensor& like, Parts parts) {

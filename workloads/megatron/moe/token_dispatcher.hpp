@@ -15,7 +15,7 @@ class TokenDispatcher {
   TokenDispatcher(const Config& config, TensorParallel& tp, ExpertParallel& experts)
       : config_(config), tp_(tp), experts_(experts) {}
 
-  /// Rows for experts, and how much each counts.
+  /// Rows for experts, and the weight of each.
   struct Dispatched {
     Tensor tokens;  ///< [rows, h]
     Tensor probs;   ///< [rows] fp32
@@ -27,7 +27,7 @@ class TokenDispatcher {
   /// Rows of all ranks for this rank's experts.
   Dispatched dispatch(const Dispatched& rows);
 
-  /// The same in the order of the experts; with tensor parallelism of all of its ranks.
+  /// The same in the order of the experts; with tensor parallelism, those of all its ranks.
   Dispatched postprocess(Dispatched rows);
 
   /// Back to the order in which the rows arrived.

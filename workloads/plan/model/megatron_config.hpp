@@ -1,4 +1,4 @@
-// What Megatron-Core's TransformerConfig and GPTModel need to know of a model, and which of the
+// What Megatron-Core's TransformerConfig and GPTModel need to know about a model, and which of the
 // known families they can express.
 //
 // GPT-2 becomes the classic GPT of Megatron-LM's pretrain_gpt.py (learned positions, LayerNorm,
@@ -37,7 +37,7 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
-/// `model` as Megatron-Core has it; absent if no GPTModel is like it.
+/// `model` in Megatron-Core's terms; absent if no GPTModel matches it.
 std::optional<Config> config_of(const ModelConfig& model);
 
 /// `vocab` rounded up so that each of `tp` ranks gets a multiple of `divisor`

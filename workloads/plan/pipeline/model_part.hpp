@@ -1,11 +1,11 @@
-// What of a decoder one pipeline stage holds. The rest of the model does not exist there.
+// The part of a decoder that one pipeline stage holds. The rest of the model does not exist there.
 #pragma once
 
 #include <cstdint>
 
 namespace highwater::nn {
 
-/// Neighbouring blocks, with the embedding before and the head behind them or without.
+/// Consecutive blocks, with or without the embedding before and the head after them.
 struct ModelPart {
   std::int64_t first_layer = 0;
   std::int64_t layers = 0;

@@ -2,9 +2,9 @@
 //
 // torchtitan of January 2025 (torchtitan/parallelisms/pipelining_utils.py: generate_split_points,
 // stage_ids_this_rank with style "loop"): every stage gets the rounded-down share of the blocks,
-// what is left over goes one by one to the stages behind the first, and the last stage takes the
-// rest. The embedding is on the first stage, norm and head on the last; nothing is shared, so a
-// tied head is a parameter of its own there.
+// the remainder goes one by one to the stages after the first, and the last stage takes the rest.
+// The embedding is on the first stage, norm and head on the last; nothing is shared, so a tied head
+// is a parameter of its own there.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace highwater::pipelining {
 /// Whether one process drives all devices, one micro-batch at a time, without any pipelining.
 bool is_naive(const Parallelism& p);
 
-/// Into how many parts of the sequence tensor parallelism cuts what stages hand on.
+/// The number of parts of the sequence into which tensor parallelism splits what stages pass on.
 constexpr int sequence_parts(const Parallelism& p) {
   return p.sequence_parallel ? p.tp : 1;
 }

@@ -12,7 +12,7 @@ struct Unit {
   int chunk = 0;
 };
 
-/// Writes actions down, leaving out those that the ends of the pipeline do not have.
+/// Writes down actions, leaving out those that do not apply at the ends of the pipeline.
 class Writer {
  public:
   explicit Writer(const PipelineJob& job) : job_(job) {}
@@ -39,7 +39,7 @@ class Writer {
 
   void backward(Unit unit) { add(PipelineStep::backward, unit); }
 
-  /// All that forward needs, and what follows when nothing else overlaps with it.
+  /// Everything that forward needs, and what follows if nothing else overlaps with it.
   void whole_forward(Unit unit) {
     receive_input(unit);
     forward(unit);
@@ -82,8 +82,8 @@ void gpipe(Writer& writer, const PipelineJob& job) {
   }
 }
 
-// The input of the next forward is received together with the sending of a gradient: its buffer
-// exists before that forward and after that backward.
+// The input of the next forward is received while a gradient is sent: its buffer exists before that
+// forward and after that backward.
 void one_f_one_b(Writer& writer, const PipelineJob& job) {
   const int warm_up = std::min(job.stages - job.stage - 1, job.micro_batches);
   const int steady = job.micro_batches - warm_up;

@@ -1,8 +1,8 @@
-// Pipeline schedules: in which order one stage runs forwards and backwards of its micro-batches,
-// and when the buffers between stages are made and let go.
+// Pipeline schedules: the order in which one stage runs forwards and backwards of its
+// micro-batches, and when the buffers between stages are allocated and freed.
 //
-// A schedule is a list of actions and nothing else, so whoever runs a stage needs to know none of
-// them by name. Orders are those of Megatron-Core 0.16 (pipeline_parallel/schedules.py: 1F1B is
+// A schedule is just a list of actions, so the code that runs a stage does not need to know any
+// schedule by name. Orders are those of Megatron-Core 0.16 (pipeline_parallel/schedules.py: 1F1B is
 // forward_backward_pipelining_without_interleaving, interleaved is ..._with_interleaving with
 // groups of as many micro-batches as there are stages) and of torch.distributed.pipelining
 // (schedules.py: ScheduleGPipe). A model that is only split over GPUs, without any overlap, is
@@ -33,7 +33,7 @@ struct PipelineAction {
   bool operator==(const PipelineAction&) const = default;
 };
 
-/// A stage of a pipeline and what it is given to do.
+/// A stage of a pipeline and its work.
 struct PipelineJob {
   int stages = 1;
   int stage = 0;  ///< from 0

@@ -3,8 +3,8 @@
 // PyTorch 2.6, torch/distributed/pipelining/schedules.py: ScheduleGPipe, Schedule1F1B,
 // ScheduleInterleaved1F1B. The actions are dist::PipelineAction's; receive_input and
 // receive_gradient fill buffers that exist since the first step, release_output is the sending,
-// which lets go of nothing. An interleaved schedule receives when the neighbour sends; here the
-// receiving stands before its use, which is the same for buffers that never go.
+// which frees nothing. An interleaved schedule receives when the neighbour sends; here receiving
+// comes just before the use, which makes no difference for buffers that are never freed.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ namespace highwater::pipelining {
 ///      max(1, micro_batches / stages), the number of rounds
 std::vector<dist::PipelineAction> schedule(PipelineSchedule schedule, const dist::PipelineJob& job);
 
-/// Whether ScheduleInterleaved1F1B takes so many micro-batches over `stages` ranks.
+/// Whether ScheduleInterleaved1F1B accepts this number of micro-batches over `stages` ranks.
 bool fits_rounds(int micro_batches, int stages);
 
 }  // namespace highwater::pipelining

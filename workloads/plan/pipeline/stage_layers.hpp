@@ -1,13 +1,13 @@
 // Which layers of a model a pipeline stage holds.
 //
-// Layers are spread evenly where they divide. Where they do not, the embedding and the head count
-// as a layer each, so the first and the last stage have one less (Megatron-Core 0.16,
+// Layers are spread evenly if they divide. If they do not, the embedding and the head count as a
+// layer each, so the first and the last stage have one fewer (Megatron-Core 0.16,
 // transformer_config.py: account_for_embedding_in_pipeline_split and account_for_loss_in_...;
-// torchtitan, distributed/pipeline_parallel.py: input_weight and output_weight of 1). What is left
-// over then goes to the first stages, one each. LLaMA-3.1-405B so has 7, 8, ..., 8, 7 of 126 layers
-// on 16 stages.
+// torchtitan, distributed/pipeline_parallel.py: input_weight and output_weight of 1). The remainder
+// goes to the first stages, one each. LLaMA-3.1-405B thus has 7, 8, ..., 8, 7 of its 126 layers on
+// 16 stages.
 //
-// Of an interleaved schedule, chunk c of stage s is the virtual stage c * stages + s.
+// In an interleaved schedule, chunk c of stage s is the virtual stage c * stages + s.
 #pragma once
 
 #include <cstdint>

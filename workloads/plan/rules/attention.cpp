@@ -1,6 +1,6 @@
-// Rules of the attention that is asked for, against model, type and GPU: what PyTorch 2.6 and
-// transformers 5.12 refuse. Those about kernels were tried on the real release (sdpa backends by
-// dtype, head size and architecture).
+// Rules that check the requested attention against the model, the data type and the GPU: what
+// PyTorch 2.6 and transformers 5.12 refuse. The rules about kernels were tried on the real release
+// (sdpa backends by dtype, head size and architecture).
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
@@ -13,44 +13,42 @@ constexpr std::array kAttentionRules{
            return !is_attention(f, Attention::eager) && f.plan->model_code == ModelCode::hf &&
                   !has_sdpa(f.plan->model.config);
          },
-         "attention {attention}: transformers has only eager attention for {family}; give eager"},
+         "attention {attention}: transformers implements only eager attention for {family}; use "
+         "eager"},
     Rule{[](const Facts& f) {
            return is_attention(f, Attention::sdpa_flash) && compute_dtype(f) == DType::fp32 &&
                   !runs_megatron(f);
          },
-         "attention sdpa-flash: the kernel computes in bf16 and fp16 only; give another precision, "
-         "or attention sdpa-efficient"},
+         "attention sdpa-flash: the kernel supports only bf16 and fp16; use another precision or "
+         "attention sdpa-efficient"},
     Rule{[](const Facts& f) {
            return is_attention(f, Attention::sdpa_cudnn) && compute_dtype(f) == DType::fp32;
          },
-         "attention sdpa-cudnn: the kernel computes in bf16 and fp16 only; give another precision, "
-         "or attention sdpa-efficient"},
-    Rule{
-        [](const Facts& f) {
-          return is_attention(f, Attention::sdpa_flash) && f.shape.head_dim > 256;
-        },
-        "attention sdpa-flash: heads of {head_dim} are too wide for the kernel (at most 256); give "
-        "attention sdpa-efficient"},
-    Rule{
-        [](const Facts& f) {
-          return is_attention(f, Attention::sdpa_cudnn) && f.shape.head_dim > 128;
-        },
-        "attention sdpa-cudnn: heads of {head_dim} are too wide for the kernel (at most 128); give "
-        "attention sdpa"},
+         "attention sdpa-cudnn: the kernel supports only bf16 and fp16; use another precision or "
+         "attention sdpa-efficient"},
+    Rule{[](const Facts& f) {
+           return is_attention(f, Attention::sdpa_flash) && f.shape.head_dim > 256;
+         },
+         "attention sdpa-flash: a head dimension of {head_dim} is too large for the kernel (at "
+         "most 256); use attention sdpa-efficient"},
+    Rule{[](const Facts& f) {
+           return is_attention(f, Attention::sdpa_cudnn) && f.shape.head_dim > 128;
+         },
+         "attention sdpa-cudnn: a head dimension of {head_dim} is too large for the kernel (at "
+         "most 128); use attention sdpa"},
     Rule{[](const Facts& f) {
            return (is_attention(f, Attention::sdpa_flash) ||
                    is_attention(f, Attention::sdpa_cudnn)) &&
                   f.plan->gpu.major < 8;
          },
-         "attention {attention}: needs compute capability 8.0, {gpu} has {capability}; give "
+         "attention {attention}: it needs compute capability 8.0, but {gpu} has {capability}; use "
          "attention sdpa-efficient or another GPU"},
-    Rule{
-        [](const Facts& f) {
-          return is_attention(f, Attention::sdpa_efficient) && f.plan->gpu.major < 8 &&
-                 compute_dtype(f) == DType::bf16;
-        },
-        "attention sdpa-efficient: bf16 needs compute capability 8.0, {gpu} has {capability}; give "
-        "precision fp16, or attention sdpa-math"},
+    Rule{[](const Facts& f) {
+           return is_attention(f, Attention::sdpa_efficient) && f.plan->gpu.major < 8 &&
+                  compute_dtype(f) == DType::bf16;
+         },
+         "attention sdpa-efficient: bf16 needs compute capability 8.0, but {gpu} has {capability}; "
+         "use precision fp16 or attention sdpa-math"},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Rules of activation checkpointing (torch.utils.checkpoint of PyTorch 2.6): an implementation
-// without anything to recompute, and what cannot be recomputed by itself.
+// chosen when nothing is recomputed, and parts that cannot be recomputed separately.
 #include <array>
 #include <variant>
 
@@ -21,19 +21,19 @@ constexpr std::array kCheckpointRules{
     Rule{[](const Facts& f) {
            return f.plan->checkpoint.reentrant && f.plan->checkpoint.kind == CheckpointKind::none;
          },
-         "checkpoint-impl reentrant: nothing is checkpointed; give checkpoint full or every-N too"},
+         "checkpoint-impl reentrant: nothing is checkpointed; add checkpoint full or every-N"},
     Rule{[](const Facts& f) {
            return f.plan->checkpoint.reentrant &&
                   f.plan->checkpoint.kind == CheckpointKind::selective_op;
          },
-         "checkpoint-impl reentrant: torch selects by operator in the nonreentrant implementation "
-         "only; leave checkpoint-impl out"},
+         "checkpoint-impl reentrant: only the nonreentrant implementation can select by operator; "
+         "omit checkpoint-impl"},
     Rule{[](const Facts& f) {
            return f.plan->checkpoint.kind == CheckpointKind::selective_attention &&
                   !has_attention_function(*f.plan);
          },
-         "checkpoint selective-attention: {family} has no attention function that could be "
-         "checkpointed by itself; give selective-op or full"},
+         "checkpoint selective-attention: {family} has no separate attention function to "
+         "checkpoint; use selective-op or full"},
 };
 
 }  // namespace

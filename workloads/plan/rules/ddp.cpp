@@ -15,13 +15,14 @@ constexpr std::array kDdpRules{
            const Ddp& ddp = f.plan->parallel.ddp;
            return !uses_power_sgd(ddp) && ddp.power_sgd != PowerSgd{};
          },
-         "powersgd-rank and the other options of PowerSGD: give --ddp-comm-hook powersgd too"},
+         "powersgd-rank and other PowerSGD options: the PowerSGD hook is not enabled; add "
+         "--ddp-comm-hook powersgd"},
     Rule{[](const Facts& f) {
            const PowerSgd& sgd = f.plan->parallel.ddp.power_sgd;
            return sgd.rank < 1 || sgd.start_iter < 0 || !(sgd.min_compression_rate > 0);
          },
-         "powersgd-rank, powersgd-start-iter, powersgd-min-rate: give a rank of at least 1, 0 or "
-         "more iterations and a rate above 0"},
+         "powersgd-rank, powersgd-start-iter, powersgd-min-rate: the value is out of range; use a "
+         "rank of at least 1, 0 or more iterations, and a rate above 0"},
     Rule{[](const Facts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
            const PowerSgd& sgd = ddp.power_sgd;
@@ -29,12 +30,13 @@ constexpr std::array kDdpRules{
                   sgd.start_iter <= 1;
          },
          "powersgd-start-iter: buckets change after the first iteration, so error feedback and "
-         "warm start need 2 or more (powerSGD_hook.py); give that, or both as false"},
+         "warm start need at least 2 (powerSGD_hook.py); increase it, or set both to false"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.ddp.comm_hook != DdpCommHook::none && p.backend == CommBackend::fake;
          },
-         "ddp-comm-hook with backend fake: its collectives have no result for a hook; give nccl"},
+         "ddp-comm-hook with backend fake: its collectives return no result for a hook to use; "
+         "use nccl"},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Rules of the loss, of how the model gets onto the device, and of LoRA's adapters (PEFT): options
-// that have no meaning beside another.
+// that have no effect together with another.
 #include <array>
 #include <variant>
 
@@ -10,41 +10,40 @@ namespace {
 
 constexpr std::array kLossAndLoraRules{
     Rule{[](const Facts& f) { return f.plan->loss.kind == LossKind::fused && f.plan->keep_logits; },
-         "keep-logits with loss fused: the fused loss makes no logits; leave one of them out"},
+         "keep-logits with loss fused: the fused loss never produces logits; omit one of them"},
     Rule{[](const Facts& f) {
            return f.plan->loss.kind == LossKind::chunked && f.plan->keep_logits;
          },
-         "keep-logits with loss chunked: that training step drops the chunks of logits; leave one "
-         "of "
-         "them out"},
+         "keep-logits with loss chunked: the chunked loss drops each chunk of logits; omit one of "
+         "them"},
     Rule{[](const Facts& f) {
            return f.plan->loss.kind == LossKind::fused &&
                   (f.plan->model_code == ModelCode::torchtitan ||
                    std::holds_alternative<PlainConfig>(f.plan->model.config));
          },
-         "loss fused: it replaces the loss inside of transformers' classes, and this decoder takes "
-         "no labels; give model-code hf or another loss"},
+         "loss fused: it replaces the loss inside transformers' classes, and this decoder takes "
+         "no labels; use model-code hf or another loss"},
     Rule{[](const Facts& f) {
            return (f.plan->loss.kind == LossKind::fused ||
                    f.plan->loss.kind == LossKind::chunked) &&
                   std::holds_alternative<T5Config>(f.plan->model.config);
          },
-         "loss fused, chunked: not supported for T5; give hf"},
+         "loss fused, chunked: not supported for T5; use loss hf"},
     Rule{[](const Facts& f) {
            return f.plan->init == ModelInit::pretrained_half &&
                   f.plan->precision != Precision::fp16 && f.plan->precision != Precision::bf16;
          },
-         "init pretrained-half: the model is converted to fp16 or bf16; give one of them as "
-         "precision, or init cpu"},
+         "init pretrained-half: the model is converted to fp16 or bf16; set precision to one of "
+         "them, or use init cpu"},
     Rule{[](const Facts& f) {
            return f.plan->lora.rank == 0 &&
                   (f.plan->lora.dropout > 0 || !f.plan->lora.targets.empty());
          },
-         "lora-dropout, lora-targets: there is no LoRA; give --lora with a rank too"},
+         "lora-dropout, lora-targets: LoRA is not enabled; add --lora with a rank"},
     Rule{
         [](const Facts& f) { return f.plan->lora.rank > 0 && f.plan->optimizer.param_groups == 2; },
         "param-groups 2 with lora: adapters have neither norms nor biases, so the second group "
-        "would be empty; give 1"},
+        "would be empty; use 1"},
 };
 
 }  // namespace

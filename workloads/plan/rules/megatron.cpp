@@ -23,114 +23,112 @@ constexpr std::array kMegatronRules{
                f.plan->framework == Framework::megatron || f.plan->framework == Framework::nemo;
            return is_program && !runs_megatron(f);
          },
-         "framework megatron, nemo: they train Megatron-Core's model; leave model-code out"},
+         "framework megatron, nemo: these train Megatron-Core's model; omit model-code"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return !runs_megatron(f) && (p.megatron != Megatron{} || p.apex != Apex{});
          },
          "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, ddp-bucket-size, "
-         "vocab-divisor, apex-...: these are options of Megatron-Core and NeMo; give --framework "
-         "megatron or nemo too"},
+         "vocab-divisor, apex-...: these options apply only to Megatron-Core and NeMo; add "
+         "--framework megatron or nemo"},
     Rule{[](const Facts& f) {
            return f.plan->framework != Framework::nemo && runs_megatron(f) &&
                   f.plan->parallel.apex != Apex{};
          },
-         "apex-bucket-mb, apex-remainders, apex-contiguous-grads: Apex's optimizer is NeMo's; give "
-         "--framework nemo too"},
+         "apex-bucket-mb, apex-remainders, apex-contiguous-grads: only NeMo uses Apex's "
+         "optimizer; add --framework nemo"},
     Rule{[](const Facts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
-         "model-code megatron: it keeps fp32 copies instead of casting by autocast; give precision "
-         "bf16 or fp16"},
+         "model-code megatron: it keeps fp32 copies instead of using autocast; use precision bf16 "
+         "or fp16"},
     Rule{[](const Facts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },
-         "model-code megatron with precision fp32: its fused softmax and flash attention compute "
-         "in 16 "
-         "bit only; give precision bf16 or fp16"},
+         "model-code megatron with precision fp32: its fused softmax and flash attention support "
+         "only 16-bit types; use precision bf16 or fp16"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) && f.plan->framework == Framework::deepspeed;
          },
-         "framework deepspeed with model-code megatron: DeepSpeed's engine is simulated around "
-         "other "
-         "models; leave model-code out, or give --framework megatron"},
+         "framework deepspeed with model-code megatron: DeepSpeed's engine is simulated only "
+         "around other models; omit model-code, or use --framework megatron"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.tp > 1 && p.tp_kind != TensorParallel::megatron;
          },
-         "tp-kind with model-code megatron: the model splits its layers itself; leave tp-kind out"},
+         "tp-kind with model-code megatron: the model splits its layers itself; omit tp-kind"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) && f.plan->framework == Framework::nemo &&
                   f.plan->precision != Precision::bf16;
          },
-         "framework nemo: Apex's distributed Adam is modelled for bf16 parameters; give precision "
-         "bf16"},
+         "framework nemo: Apex's distributed Adam is modelled only for bf16 parameters; use "
+         "precision bf16"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) &&
                   (f.plan->init != ModelInit::device || f.plan->loss.kind != LossKind::hf ||
                    f.plan->lora.rank > 0 || f.plan->use_cache || f.plan->keep_logits ||
                    f.plan->attention_mask || !f.plan->training);
          },
-         "model-code megatron: pretraining makes the model on the device and computes its own "
-         "loss; leave init, loss, lora, use-cache, keep-logits, attention-mask and mode out"},
+         "model-code megatron: pretraining creates the model on the device and computes its own "
+         "loss; omit init, loss, lora, use-cache, keep-logits, attention-mask and mode"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) &&
                   !is_any(f.plan->optimizer.kind, {OptimizerKind::adam, OptimizerKind::adamw});
          },
-         "model-code megatron: its optimizer is modelled for Adam only; give adam or adamw"},
-    Rule{
-        [](const Facts& f) {
-          return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
-        },
-        "checkpoint selective-op: Megatron-Core recomputes layers or the core attention; give full "
-        "or selective-attention"},
+         "model-code megatron: its optimizer is modelled only for Adam; use adam or adamw"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
+         },
+         "checkpoint selective-op: Megatron-Core recomputes whole layers or the core attention; "
+         "use full or selective-attention"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) && is_attention(f, Attention::eager) &&
                   is_any_of_all(f, [](std::int64_t length) {
                     return length <= 16 || length > 4096 || length % 4 != 0;
                   });
          },
-         "attention eager: Megatron's fused softmax takes sequences above 16 and up to 4096 that 4 "
-         "divides; give attention sdpa-flash"},
+         "attention eager: Megatron's fused softmax needs sequence lengths above 16, at most 4096 "
+         "and divisible by 4; use attention sdpa-flash"},
     Rule{[](const Facts& f) {
            const std::int64_t rows = f.plan->batch * f.shape.heads / f.plan->parallel.tp;
            return runs_megatron(f) && is_attention(f, Attention::eager) &&
                   rows % (f.longest <= 128 ? 8 : 4) != 0;
          },
-         "attention eager: Megatron's fused softmax takes batch * heads / tp in blocks of 4, of 8 "
-         "up to 128 tokens; give attention sdpa-flash"},
+         "attention eager: Megatron's fused softmax needs batch * heads / tp to be a multiple of "
+         "4 (of 8 up to 128 tokens); use attention sdpa-flash"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.tp > 1 &&
                   (f.shape.kv_heads % p.tp != 0 || f.shape.ffn % p.tp != 0);
          },
-         "tp {tp}: the key-value heads and the MLP of {model} cannot be split evenly; give a "
-         "divisor"},
+         "tp {tp}: the key-value heads and the MLP of {model} cannot be split evenly; use a "
+         "common divisor"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.sequence_parallel && p.tp > 1 &&
                   !divides_sequences(f, p.tp * p.cp);
          },
-         "sp with tp {tp}: the sequence cannot be split evenly; give a multiple of tp * cp"},
+         "sp with tp {tp}: the sequence cannot be split evenly; use a length that is a multiple "
+         "of tp * cp"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.cp > 1 && !divides_sequences(f, 2 * p.cp);
          },
-         "cp {cp}: a rank has two chunks of each sequence; give a seq that 2 * {cp} divides"},
-    Rule{
-        [](const Facts& f) {
-          return runs_megatron(f) && f.plan->parallel.cp > 1 && is_attention(f, Attention::eager);
-        },
-        "cp {cp} with attention eager: Megatron's own attention knows one rank's tokens only; give "
-        "attention sdpa-flash"},
+         "cp {cp}: each rank holds two chunks of every sequence; use a seq that is a multiple of "
+         "2 * {cp}"},
+    Rule{[](const Facts& f) {
+           return runs_megatron(f) && f.plan->parallel.cp > 1 && is_attention(f, Attention::eager);
+         },
+         "cp {cp} with attention eager: Megatron's own attention sees only one rank's tokens; use "
+         "attention sdpa-flash"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.cp == 1 && p.megatron.cp_kind != ContextParallel::ring;
          },
-         "cp-kind: sequences are not split; give --cp too"},
+         "cp-kind: sequences are not split; add --cp"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.megatron.cp_kind == ContextParallel::ulysses && f.shape.kv_heads > 0 &&
                   f.shape.kv_heads % (p.tp * p.cp) != 0;
          },
-         "cp-kind ulysses with cp {cp}: the key-value heads of {model} cannot be spread over tp * "
-         "cp ranks; give fewer, or cp-kind ring"},
+         "cp-kind ulysses with cp {cp}: the key-value heads of {model} cannot be spread evenly "
+         "over tp * cp ranks; use fewer ranks, or cp-kind ring"},
 };
 
 }  // namespace

@@ -16,33 +16,32 @@ constexpr std::array kMixtureRules{
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.dp * p.cp % p.ep != 0;
          },
-         "ep {ep}: experts are spread over ranks that have other data; give a divisor of dp * cp"},
+         "ep {ep}: experts are spread over ranks that process different data; use a divisor of dp "
+         "* cp"},
     Rule{
         [](const Facts& f) {
           return is_megatron_mixture(f) && f.plan->parallel.tp > 1 &&
                  !f.plan->parallel.sequence_parallel;
         },
-        "tp {tp} with a mixture: Megatron-Core trains it with sequence parallelism only; give --sp "
-        "too"},
+        "tp {tp} with a mixture of experts: Megatron-Core requires sequence parallelism; add --sp"},
     Rule{[](const Facts& f) {
            const Megatron& m = f.plan->parallel.megatron;
            return runs_megatron(f) && f.shape.experts == 0 &&
                   (m.moe_capacity_factor || m.moe_imbalance != 1);
          },
-         "moe-capacity-factor, moe-imbalance: {model} is no mixture of experts; leave them out"},
+         "moe-capacity-factor, moe-imbalance: {model} is not a mixture of experts; omit them"},
     Rule{[](const Facts& f) {
            const Megatron& m = f.plan->parallel.megatron;
            return m.moe_capacity_factor && m.moe_imbalance != 1;
          },
-         "moe-imbalance with moe-capacity-factor: with a capacity all experts take the same number "
-         "of tokens; leave one of them out"},
+         "moe-imbalance with moe-capacity-factor: with a capacity factor, all experts receive the "
+         "same number of tokens; omit one of them"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.megatron.moe_imbalance > 1 && p.megatron.moe_imbalance > p.ep;
          },
-         "moe-imbalance: no rank can receive more than all tokens, {ep} times the mean; give at "
-         "most "
-         "{ep}"},
+         "moe-imbalance: no rank can receive more than all tokens, which is {ep} times the mean; "
+         "use at most {ep}"},
 };
 
 }  // namespace

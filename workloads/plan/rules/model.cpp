@@ -1,7 +1,8 @@
-// Rules of single axes, and of what a model can be asked for: PyTorch 2.6, transformers 5.12.
+// Rules about single axes and about what a model supports: PyTorch 2.6, transformers 5.12.
 //
-// Single axes are for plans that do not come from the command line, which has limits of its own.
-// Two bounds are this program's: how long a trace may become, and how large a tensor.
+// The rules about single axes serve plans that do not come from the command line, whose parser
+// checks ranges itself. Two bounds are this program's own: the length of a trace and the size of a
+// tensor.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +12,7 @@
 namespace highwater::plan_rules {
 namespace {
 
-/// Bytes of one tensor above which sums could overflow: 4 PiB, far beyond any device.
+/// Sums could overflow if one tensor were larger than this: 4 PiB, far beyond any device.
 constexpr long double kLargestTensor = 4503599627370496.0L;
 
 /// Bytes of the largest tensor that the plan can make, as a number that cannot overflow.
@@ -37,45 +38,46 @@ long double layer_passes(const Facts& f) {
 constexpr long double kMostLayerPasses = 200'000;
 
 constexpr std::array kRanges{
-    Rule{
-        [](const Facts& f) { return layer_passes(f) > kMostLayerPasses; },
-        "steps {steps} with grad-accum {accum}: more than 50 million requests; give fewer, 3 steps "
-        "show the steady state"},
+    Rule{[](const Facts& f) { return layer_passes(f) > kMostLayerPasses; },
+         "steps {steps} with grad-accum {accum}: the trace would exceed 50 million requests; use "
+         "fewer (3 steps show the steady state)"},
     Rule{[](const Facts& f) {
            return torch_is_before(f, {2, 0}) || !torch_is_before(f, {2, 16});
          },
-         "torch: releases 2.0 to 2.15 are known; give one of them"},
+         "torch: unknown release; use one from 2.0 to 2.15"},
     Rule{[](const Facts& f) {
            const auto& release = f.plan->versions.transformers;
            return is_before(release, {4, 29}) || !is_before(release, {5, 13});
          },
-         "transformers: releases 4.29 to 5.12 are known; give one of them"},
+         "transformers: unknown release; use one from 4.29 to 5.12"},
     Rule{[](const Facts& f) { return f.plan->batch < 1; },
-         "batch {batch}: at least one sequence is needed; give 1 or more"},
+         "batch {batch}: at least one sequence is needed; use 1 or more"},
     Rule{[](const Facts& f) {
            return f.plan->seq.empty() || *std::ranges::min_element(f.plan->seq) < 1;
          },
-         "seq: every length must be at least 1; give one length or one per micro-batch"},
+         "seq: every length must be at least 1; give one length, or one per micro-batch"},
     Rule{[](const Facts& f) { return f.plan->steps < 1; },
-         "steps {steps}: at least one step is needed; 3 show the first and the steady state"},
+         "steps {steps}: at least one step is needed; use 3 to see both the first step and the "
+         "steady state"},
     Rule{[](const Facts& f) { return f.plan->grad_accum < 1; },
-         "grad-accum {accum}: at least one micro-batch per step is needed"},
+         "grad-accum {accum}: at least one micro-batch per step is needed; use 1 or more"},
     Rule{[](const Facts& f) {
            return f.plan->optimizer.param_groups < 1 || f.plan->optimizer.param_groups > 2;
          },
-         "param-groups: give 1, or 2 for norms and biases in a group of their own"},
+         "param-groups: only one or two groups are supported; use 1, or 2 to put norms and biases "
+         "in their own group"},
     Rule{[](const Facts& f) { return f.plan->checkpoint.n < 1; },
-         "checkpoint every-N: N must be at least 1; every-1 is full"},
+         "checkpoint every-N: N must be at least 1; use every-1 or full to checkpoint every block"},
     Rule{[](const Facts& f) { return f.plan->loss.chunks < 1; },
-         "loss chunked-N: N must be at least 1"},
+         "loss chunked-N: N must be at least 1; use chunked-1 or more"},
     Rule{[](const Facts& f) {
            return f.plan->dropout && !(*f.plan->dropout >= 0 && *f.plan->dropout <= 1);
          },
-         "dropout: a probability lies between 0 and 1"},
+         "dropout: it is not a probability; use a value from 0 to 1"},
     Rule{[](const Facts& f) { return f.plan->grad_clip && !(*f.plan->grad_clip > 0); },
-         "grad-clip: the largest norm must be above 0"},
+         "grad-clip: the maximum norm must be positive; use 1.0, for example"},
     Rule{[](const Facts& f) { return f.plan->lora.rank < 0; },
-         "lora: the rank must be at least 1, or 0 for none"},
+         "lora: the rank must not be negative; use 1 or more, or 0 for no adapters"},
 };
 
 constexpr std::array kModelRules{
@@ -83,25 +85,25 @@ constexpr std::array kModelRules{
            return has_position_table(f.plan->model.config) && f.shape.max_positions &&
                   f.longest > *f.shape.max_positions;
          },
-         "seq {seq}: {model} learned {positions} positions and PyTorch fails beyond them; give at "
-         "most {positions}, or a model with rotary positions"},
+         "seq {seq}: {model} has learned embeddings for {positions} positions, and PyTorch fails "
+         "beyond them; use at most {positions}, or a model with rotary positions"},
     Rule{[](const Facts& f) {
            return f.plan->model_code == ModelCode::torchtitan &&
                   !std::holds_alternative<LlamaConfig>(f.plan->model.config) &&
                   !std::holds_alternative<PlainConfig>(f.plan->model.config);
          },
-         "model-code torchtitan: it has no {family} model; use model-code hf, or a llama"},
-    Rule{
-        [](const Facts& f) {
-          return f.plan->model_code == ModelCode::megatron &&
-                 !megatron::config_of(f.plan->model.config);
-        },
-        "model-code megatron: its GPTModel has no {family} model; give gpt2, a llama, mixtral or a "
-        "gpt-next model"},
+         "model-code torchtitan: torchtitan has no {family} model; use model-code hf, or a llama "
+         "model"},
+    Rule{[](const Facts& f) {
+           return f.plan->model_code == ModelCode::megatron &&
+                  !megatron::config_of(f.plan->model.config);
+         },
+         "model-code megatron: Megatron-Core's GPTModel does not cover {family}; use gpt2, a "
+         "llama, mixtral or a gpt-next model"},
     Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
-         "experts: {model} is no mixture of experts; leave the option out"},
+         "experts: {model} is not a mixture of experts; omit the option"},
     Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
-         "batch {batch} with seq {seq}: a tensor could have more than 4 PiB; give smaller ones"},
+         "batch {batch} with seq {seq}: a tensor could exceed 4 PiB; use smaller values"},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Rules of offloading to the host: what no framework offers, and whose option it is.
+// Rules of offloading to the host: combinations that no framework offers, and options that belong
+// to another framework.
 //
 // PyTorch offloads parameters, gradients and optimizer states together (CPUOffloadPolicy,
 // CPUOffload) and saved tensors (save_on_cpu); DeepSpeed offloads optimizer states, in stage 3
@@ -17,21 +18,21 @@ constexpr std::array kOffloadRules{
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && p.offload == Offload::optimizer;
          },
-         "offload optimizer with FSDP: it offloads parameters, gradients and optimizer states "
-         "together; give params"},
+         "offload optimizer with FSDP: FSDP offloads parameters, gradients and optimizer states "
+         "together; use offload params"},
     Rule{[](const Facts& f) {
            const Optimizer& optimizer = f.plan->optimizer;
            return fsdp_offloads(f.plan->parallel) && optimizer.kind == OptimizerKind::adamw_8bit;
          },
-         "optimizer adamw-8bit with offload params: its kernels run on the GPU, where the "
-         "parameters are not; give adamw"},
+         "optimizer adamw-8bit with offload params: its kernels run on the GPU, but the "
+         "parameters are in host memory; use adamw"},
     Rule{[](const Facts& f) {
            return saves_on_cpu(f.plan->parallel) && is_dtensor_parallel(f.plan->parallel);
          },
          "offload activations with tp-kind dtensor: save_on_cpu cannot copy DTensors into plain "
-         "tensors; leave one of them out"},
+         "tensors; omit one of them"},
     Rule{[](const Facts& f) { return saves_on_cpu(f.plan->parallel) && !f.plan->training; },
-         "offload activations with eval: nothing is saved for backward; leave it out"},
+         "offload activations with eval: nothing is saved for backward; omit offload"},
 };
 
 }  // namespace

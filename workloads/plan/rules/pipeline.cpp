@@ -1,5 +1,5 @@
-// Rules of pipelines outside of Megatron-Core: torch.distributed.pipelining and a model that one
-// process spreads over its GPUs; and what the generator lacks for them.
+// Rules about pipelines outside Megatron-Core: torch.distributed.pipelining, and a model that one
+// process spreads over its GPUs; and what the generator does not support there.
 #include <algorithm>
 #include <array>
 #include <variant>
@@ -41,96 +41,94 @@ constexpr std::array kPipelineRules{
            return is_torch_pipeline(f) && has_interleaved_schedule(p) && f.plan->grad_accum > 0 &&
                   !pipelining::fits_rounds(f.plan->grad_accum, p.pp);
          },
-         "pp-schedule interleaved: micro-batches go through {pp} stages in rounds of equal size, "
-         "as many as --grad-accum has whole times {pp}; give a --grad-accum that the number of "
-         "rounds divides"},
+         "pp-schedule interleaved: micro-batches pass through the {pp} stages in grad-accum / "
+         "{pp} rounds (rounded down) of equal size; use a --grad-accum that is a multiple of the "
+         "number of rounds"},
     Rule{[](const Facts& f) {
            const std::vector<std::int64_t>& seq = f.plan->seq;
            const bool varies = std::ranges::adjacent_find(seq, std::not_equal_to<>{}) != seq.end();
            return is_torch_pipeline(f) && varies;
          },
-         "pp: receive buffers are made once, for one shape; give one --seq"},
+         "pp: receive buffers are allocated once, for one shape; use a single --seq"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
-         "use-cache with pp: stages hand on hidden states and nothing else; leave one of them out"},
+         "use-cache with pp: stages pass on only hidden states; omit one of them"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->parallel.no_sync; },
-         "no-sync with pp: a stage reduces gradients in the step's last micro-batch anyway; leave "
-         "it out"},
+         "no-sync with pp: a stage reduces gradients only in the step's last micro-batch anyway; "
+         "omit no-sync"},
     Rule{[](const Facts& f) {
            return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
                   f.plan->parallel.ddp.static_graph;
          },
-         "static-graph with pp: stages call DistributedDataParallel in no_sync() only, so that it "
-         "never learns the graph; leave it out"},
-    Rule{
-        [](const Facts& f) {
-          const Parallelism& p = f.plan->parallel;
-          return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
-        },
-        "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are a "
-        "view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); give "
-        "--loss-parallel too"},
+         "static-graph with pp: stages call DistributedDataParallel only within no_sync(), so it "
+         "never learns the graph; omit static-graph"},
+    Rule{[](const Facts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
+         },
+         "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are "
+         "a view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); add "
+         "--loss-parallel"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_naive(f) && p.dp * p.tp > 1;
          },
-         "pp-schedule naive with dp or tp: one process drives all of its GPUs; give gpipe, 1f1b or "
-         "interleaved, or leave dp and tp out"},
+         "pp-schedule naive with dp or tp: one process drives all GPUs; use gpipe, 1f1b or "
+         "interleaved, or omit dp and tp"},
 };
 
 constexpr std::array kPipelineGaps{
     Rule{[](const Facts& f) {
            return is_torch_pipeline(f) && f.plan->framework != Framework::torch;
          },
-         "pp: the simulation has the pipelines of PyTorch and of Megatron-Core; give --framework "
-         "torch or megatron, or ask 'highwater estimate'"},
+         "pp: the simulation supports only the pipelines of PyTorch and Megatron-Core; use "
+         "--framework torch or megatron, or try 'highwater estimate'"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && !has_stages(f); },
-         "pp: the simulation splits GPT-2, LLaMA-like models and torchtitan's into stages, others "
-         "only with --model-code megatron; give one of these, leave it out, or ask 'highwater "
+         "pp: the simulation splits GPT-2, LLaMA-like and torchtitan models into stages, and "
+         "others only with --model-code megatron; use one of these, omit pp, or try 'highwater "
          "estimate'"},
     Rule{[](const Facts& f) { return is_naive(f) && !is_plain_llama(f); },
-         "pp-schedule naive: the simulation spreads LLaMA models of transformers over GPUs, "
-         "with SDPA; give one of them, or gpipe, 1f1b or interleaved"},
+         "pp-schedule naive: the simulation supports it only for LLaMA models of transformers "
+         "with SDPA; use one of them, or gpipe, 1f1b or interleaved"},
     Rule{[](const Facts& f) {
            const TrainingPlan& plan = *f.plan;
            return is_naive(f) && (plan.grad_clip || plan.loss.kind != LossKind::hf ||
                                   plan.checkpoint.kind != CheckpointKind::none);
          },
-         "pp-schedule naive with grad-clip, checkpoint or a loss outside of the model: not "
-         "supported yet by the simulation; leave them out"},
+         "pp-schedule naive with grad-clip, checkpoint or a loss outside the model: not supported "
+         "yet by the simulation; omit them"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && p.dp > 1 && !is_ddp(p) && !is_fsdp2(p);
          },
-         "pp with dp-kind fsdp1, zero1, zero2 or zero3: a stage of PyTorch 2.6 knows "
-         "DistributedDataParallel and fully_shard only; give dp-kind ddp or fsdp2"},
+         "pp with dp-kind fsdp1, zero1, zero2 or zero3: a stage of PyTorch 2.6 supports only "
+         "DistributedDataParallel and fully_shard; use dp-kind ddp or fsdp2"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && is_fsdp2(p) && p.fsdp.replicas > 1;
          },
-         "dp-replicate with pp: not supported yet by the simulation; leave one of them out"},
-    Rule{
-        [](const Facts& f) {
-          const Ddp& ddp = f.plan->parallel.ddp;
-          return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
-                 (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
-        },
-        "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; leave "
-        "them out"},
+         "dp-replicate with pp: not supported yet by the simulation; omit one of them"},
+    Rule{[](const Facts& f) {
+           const Ddp& ddp = f.plan->parallel.ddp;
+           return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
+                  (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
+         },
+         "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; omit "
+         "them"},
     Rule{[](const Facts& f) {
            return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
                   !has_plain_names(*f.plan);
          },
-         "pp with tp: the simulation cuts stages of torchtitan's models only; give --model-code "
-         "torchtitan, or megatron"},
+         "pp with tp: the simulation supports this only for torchtitan's models; use --model-code "
+         "torchtitan or megatron"},
     Rule{[](const Facts& f) {
            return is_torch_pipeline(f) && f.plan->parallel.offload != Offload::none;
          },
-         "offload with pp: not supported yet by the simulation; leave one of them out"},
+         "offload with pp: not supported yet by the simulation; omit one of them"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && is_autocast(f.plan->precision); },
-         "precision {precision} with pp: a schedule's step would run forward and backward under "
-         "autocast, which the simulation does not know; give fp32 or bf16"},
+         "precision {precision} with pp: a schedule's step would run both forward and backward "
+         "under autocast, which the simulation does not support; use fp32 or bf16"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && !f.plan->training; },
-         "eval with pp: not supported yet by the simulation; leave one of them out"},
+         "eval with pp: not supported yet by the simulation; omit one of them"},
     Rule{[](const Facts& f) {
            const TrainingPlan& plan = *f.plan;
            return is_torch_pipeline(f) &&
@@ -139,8 +137,7 @@ constexpr std::array kPipelineGaps{
                    plan.loss.kind == LossKind::chunked || plan.init == ModelInit::pretrained_half);
          },
          "pp with lora, optimizer-in-backward, attention-mask, keep-logits, a fused or chunked "
-         "loss or init pretrained-half: not supported yet by the simulation; leave one of them "
-         "out"},
+         "loss or init pretrained-half: not supported yet by the simulation; omit one of them"},
 };
 
 }  // namespace

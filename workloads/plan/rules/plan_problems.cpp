@@ -1,5 +1,5 @@
-// What follows from a plan without running it: the rules it breaks (plan_rules/ has them by
-// subject), what the generator lacks for it, and small questions that several readers ask.
+// What follows from a plan without running it: the rules it breaks (one file per
+// subject), what the generator does not support, and small predicates that several readers share.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -67,7 +67,7 @@ void append(std::vector<std::string> more, std::vector<std::string>& problems) {
 
 std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   std::vector<std::string> problems = model_problems(plan.model);
-  // A shape that makes no sense would only breed errors that follow from it.
+  // An invalid shape would only cause follow-up errors.
   const bool model_is_sound = problems.empty();
   const Facts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
                     longest_sequence(plan)};

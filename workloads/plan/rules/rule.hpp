@@ -1,4 +1,4 @@
-// One rule about a plan, and the questions that several rules ask.
+// One rule about a plan, and predicates that several rules share.
 //
 // A rule says when PyTorch 2.6, transformers 5.12 or another modelled release would refuse the
 // combination, or when one option makes another meaningless. Rules see the plan only through Facts.
@@ -20,13 +20,14 @@ struct Facts {
   std::int64_t longest = 0;  ///< tokens of the longest sequence
 };
 
-/// One row: when it is broken, and what to say and do. The message can name facts in braces.
+/// One row: when the rule is broken, and the message that says what to do. The message can name
+/// facts in braces.
 struct Rule {
   bool (*is_broken)(const Facts& f);
   std::string_view message;
 };
 
-/// Ranks of a job above which no axis can be meant.
+/// No axis can sensibly have more ranks than this.
 inline constexpr int kMostGpus = 1 << 20;
 
 /// The dtype that attention and matmuls compute in; FSDP's own mixed precision included, which

@@ -15,7 +15,7 @@ std::span<const Rule> model_rules();
 std::span<const Rule> attention_rules();
 std::span<const Rule> checkpoint_rules();
 std::span<const Rule> optimizer_rules();
-/// Loss, LoRA and the way onto the device.
+/// Loss, LoRA and how the model gets onto the device.
 std::span<const Rule> loss_and_lora_rules();
 /// Megatron-Core and NeMo.
 std::span<const Rule> megatron_rules();
@@ -36,7 +36,7 @@ std::span<const Rule> offload_rules();
 /// Mixtures of experts. @pre sizes_are_sound(facts.plan->parallel)
 std::span<const Rule> mixture_rules();
 
-/// What the generator cannot do yet; looked at without the model's shape.
+/// What the generator cannot do yet; checked without the model's shape.
 std::span<const Rule> gap_rules();
 /// The same for pipelines outside of Megatron-Core.
 std::span<const Rule> pipeline_gaps();

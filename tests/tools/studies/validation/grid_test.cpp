@@ -110,7 +110,7 @@ TEST_CASE("grid: combinations that the rules refuse are left out with the reason
   const auto& skipped = root.at("skipped").as_array();
   REQUIRE(skipped.size() == 3);
   CHECK_THAT(skipped[1].at("reasons").as_array()[0].as_string().c_str(),
-             Contains("the simulation has no such tensor parallelism"));
+             Contains("the simulation does not support this kind of tensor parallelism"));
   const CommandRun table = run_grid_file(grid);
   CHECK_THAT(table.out, Contains("Left out: 3 plans"));
   CHECK_THAT(table.out, Contains("1 plan simulated, 3 left out"));
@@ -160,8 +160,8 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
         "cases[0].use_cache: --use-cache is given twice");
   check(R"({"grids": {}})", "grids: unknown; a grid file has the fields grid and cases");
   check("{}", "no plan in it");
-  check("[]", "an object was expected");
-  check("{", "byte 1: no JSON");
+  check("[]", "expected an object");
+  check("{", "byte 1: not JSON");
   CHECK(run({"validate", "nosuch.json"}).code == ExitCode::bad_input);
 }
 

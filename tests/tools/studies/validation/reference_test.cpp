@@ -162,7 +162,7 @@ TEST_CASE("validate --reference: figures that are missing, new or said not to ma
   CHECK_THAT(problem_after([](json::object& c) { c["inputs"].as_object().erase("params"); }),
              Contains("inputs.params: missing"));
   CHECK_THAT(problem_after([](json::object& c) { c["inputs"].as_object()["params"] = "x"; }),
-             Contains("inputs.params: a number was expected"));
+             Contains("inputs.params: expected a number"));
 }
 
 TEST_CASE("validate --reference: a case that no form knows fails with the reason",
@@ -201,7 +201,7 @@ TEST_CASE("validate --reference: a damaged file is explained with the position",
   };
   CHECK_THAT(error_of(R"({"cases": [)"), Contains("tables.json: byte 11: no JSON"));
   CHECK_THAT(error_of(R"({"cases": []} x)"), Contains("byte 14: no JSON"));
-  CHECK_THAT(error_of("[]"), Contains("the file: an object was expected"));
+  CHECK_THAT(error_of("[]"), Contains("the file: expected an object"));
   CHECK_THAT(error_of("{}"), Contains("the field 'cases' is missing"));
   CHECK_THAT(error_of(R"({"cases": []})"), Contains("cases: no reference case"));
   CHECK_THAT(error_of(R"({"cases": [{"id": "x", "kind": "other"}]})"),
@@ -210,7 +210,7 @@ TEST_CASE("validate --reference: a damaged file is explained with the position",
   find_case(document, "zero.7.5B.dp64.stage1").at("expected").at("model_states").at("tolerance") =
       nullptr;
   CHECK_THAT(error_of(json::serialize(document)),
-             Contains("].expected.model_states.tolerance: a number was expected"));
+             Contains("].expected.model_states.tolerance: expected a number"));
 }
 
 TEST_CASE("validate --reference: every prefix of a file is read or refused", "[cli][reference]") {

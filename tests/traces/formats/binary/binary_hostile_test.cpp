@@ -71,13 +71,13 @@ TEST_CASE("binary_trace: a newer version is refused with the way out", "[traces]
   ByteString bytes = to_binary(RequestTrace{});
   bytes[8] = std::byte{7};
   CHECK(error_of(bytes) ==
-        "t.hwt: byte 8: has version 7 of the format; this program reads versions up to 1; update "
-        "highwater, or convert the file to text with the program that wrote it");
+        "t.hwt: byte 8: format version 7 is newer than this program supports (1); update "
+        "Highwater, or convert the file to text with the version that wrote it");
 }
 
 TEST_CASE("binary_trace: another file is refused at the first wrong byte", "[traces][binary]") {
   CHECK(error_of(to_bytes("\x89HWX and more of it")) ==
-        "t.hwt: byte 3: is no binary trace of Highwater; check which file was named");
+        "t.hwt: byte 3: not a Highwater binary trace; check the file name");
 }
 
 TEST_CASE("binary_trace: no flipped byte goes unnoticed", "[traces][binary]") {
@@ -96,7 +96,7 @@ TEST_CASE("binary_trace: a truncated file is refused where it stops", "[traces][
     CAPTURE(size);
     REQUIRE(error_of({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}) ==
             "t.hwt: byte " + std::to_string(size) +
-                ": the file stops before its end mark; it is truncated: copy it again");
+                ": the file ends before its end mark; it is truncated: copy it again");
   }
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("binary_trace: bytes behind the end are refused", "[traces][binary]") 
   const std::size_t size = bytes.size();
   bytes.push_back(std::byte{0});
   CHECK_THAT(error_of(bytes),
-             Contains("byte " + std::to_string(size) + ": there are bytes behind the end mark"));
+             Contains("byte " + std::to_string(size) + ": unexpected bytes after the end mark"));
 }
 
 TEST_CASE("binary_trace: lying lengths are refused without the memory they ask for",
@@ -121,7 +121,7 @@ TEST_CASE("binary_trace: a chunk longer than any is refused before it is read",
           "[traces][binary]") {
   ByteString bytes = to_binary(RequestTrace{});
   bytes[binary::kHeaderSize + 3] = std::byte{0x7f};
-  CHECK_THAT(error_of(bytes), Contains("byte 12: a chunk of ") && Contains("none is longer"));
+  CHECK_THAT(error_of(bytes), Contains("byte 12: a chunk of ") && Contains("exceeds the limit"));
 }
 
 TEST_CASE("binary_trace: every prefix of the contents parses or is refused", "[traces][binary]") {

@@ -83,7 +83,7 @@ TEST_CASE("byte_source: a cut that loses content never goes unnoticed", "[traces
     const std::string message = input_error([&] { read = read_path(dir / name); });
     if (read != text) {
       CHECK_THAT(message, Contains("byte " + std::to_string(size)) &&
-                              Contains("stops before its end; the file is truncated"));
+                              Contains("ends early; the file is truncated"));
     }
   }
 }

@@ -60,7 +60,7 @@ TEST_CASE("snapshot: code, foreign objects and byte strings in a pickle are refu
       {"\x96", "byte strings"},
       {"\x8f", "sets"},
       {"I1\n", "protocol 0 or 1"},
-      {"\xff", "no such pickle opcode"},
+      {"\xff", "unknown pickle opcode"},
   }));
   CAPTURE(opcodes);
   CHECK_THAT(refusal(raw("\x80\x04" + opcodes)), Contains(message));
@@ -121,10 +121,10 @@ TEST_CASE("snapshot: blocks that do not cover their segment are refused by path"
 
 TEST_CASE("snapshot: fields that cannot be missing are asked for", "[traces][snapshot]") {
   CHECK_THAT(refusal(snapshot_of_entries({sample_entry(), sample_entry().without("addr")})),
-             StartsWith("device_traces[0][1] |") && Contains("no \"addr\""));
+             StartsWith("device_traces[0][1] |") && Contains("lacks \"addr\""));
   const auto key = GENERATE(as<std::string>{}, "device", "address", "total_size", "segment_type");
   CHECK_THAT(refusal(snapshot_of_segments({sample_segment().without(key)})),
-             StartsWith("segments[0] |") && Contains("no \"" + key + "\""));
+             StartsWith("segments[0] |") && Contains("missing \"" + key + "\""));
 }
 
 TEST_CASE("snapshot: a pickle of something else is no snapshot", "[traces][snapshot]") {
@@ -151,7 +151,8 @@ TEST_CASE("snapshot: more streams or pools than a record can number are refused"
   for (int i = 1; i <= 256; ++i) {
     pools.push_back(sample_entry().with("pool_id", PyValue::tuple({0, i})));
   }
-  CHECK_THAT(refusal(snapshot_of_entries(pools)), Contains("more than 255 memory pools"));
+  CHECK_THAT(refusal(snapshot_of_entries(pools)), Contains("more than the supported 255 memory "
+                                                           "pools"));
   pools.pop_back();
   CHECK(read_value(snapshot_of_entries(pools)).devices.at(0).pools.size() == 256);
 
@@ -160,5 +161,6 @@ TEST_CASE("snapshot: more streams or pools than a record can number are refused"
     streams.push_back(
         PyValue::dict({{"action", "alloc"}, {"addr", 0}, {"size", 1}, {"stream", i}}));
   }
-  CHECK_THAT(refusal(snapshot_of_entries(streams)), Contains("more than 65535 streams"));
+  CHECK_THAT(refusal(snapshot_of_entries(streams)), Contains("more than the supported 65535 "
+                                                             "streams"));
 }

@@ -166,7 +166,7 @@ TEST_CASE("hostile: false lengths and indexes cost nothing", "[traces][snapshot]
   CHECK_THAT(refusal(raw("\x80\x04Nr\xff\xff\xff\xff"s)), Contains("memo slot"));
   CHECK_THAT(refusal(raw("\x80\x04Nq\x01q\x01"s)), Contains("written twice"));
   CHECK_THAT(refusal(raw("\x80\x04h\x05"s)), Contains("before it is written"));
-  CHECK_THAT(refusal(raw("\x80\x04"s + std::string(5000, '('))), Contains("1000 deep"));
+  CHECK_THAT(refusal(raw("\x80\x04"s + std::string(5000, '('))), Contains("1000 levels deep"));
 }
 
 TEST_CASE("hostile: opcodes without their operands are refused", "[traces][snapshot]") {

@@ -33,8 +33,10 @@ std::vector<Refusal> refusals() {
   using Plan = TrainingPlan&;
   return {
       {"gpt2", [](Plan p) { p.batch = 0; }, "batch 0: at least one sequence"},
-      {"gpt2", [](Plan p) { p.versions.transformers = "4.28"; }, "transformers: releases 4.29"},
-      {"gpt2", [](Plan p) { p.steps = 1'000'000; }, "more than 50 million requests"},
+      {"gpt2", [](Plan p) { p.versions.transformers = "4.28"; },
+       "transformers: unknown release; "
+       "use one from 4.29"},
+      {"gpt2", [](Plan p) { p.steps = 1'000'000; }, "exceed 50 million requests"},
       {"gpt2", [](Plan p) { p.seq = {}; }, "seq: every length must be at least 1"},
       {"gpt2",
        [](Plan p) {
@@ -47,13 +49,15 @@ std::vector<Refusal> refusals() {
        "bucket-cap-mb"},
       {"gpt2", [](Plan p) { p.parallel.event_lag = -1; }, "event-lag"},
       {"gpt2", [](Plan p) { p.parallel.ddp.bucket_view = true; }, "DistributedDataParallel"},
-      {"gpt2", [](Plan p) { p.parallel.no_sync = true; }, "one rank has nothing to synchronize"},
+      {"gpt2", [](Plan p) { p.parallel.no_sync = true; },
+       "a single rank has nothing to "
+       "synchronize"},
       {"gpt2",
        [](Plan p) {
          p.parallel.dp = 2;
          p.optimizer.in_backward = true;
        },
-       "before its gradient was summed"},
+       "before its gradient is summed"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 2, .ddp = {.static_graph = true}, .no_sync = true};
@@ -61,19 +65,19 @@ std::vector<Refusal> refusals() {
        },
        "cannot learn the graph"},
       {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; },
-       "these are options of FSDP"},
+       "these options apply only to FSDP"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
          p.parallel.fsdp.strategy = ShardingStrategy::hybrid_shard;
        },
-       "give dp-replicate a number above 1"},
+       "set dp-replicate above 1"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
          p.parallel.fsdp.replicas = 2;
        },
-       "only hybrid_shard has copies"},
+       "only hybrid_shard keeps replicas"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
@@ -87,7 +91,7 @@ std::vector<Refusal> refusals() {
          p.precision = Precision::bf16;
          p.lora.rank = 4;
        },
-       "a flat parameter has one type"},
+       "a flat parameter has one dtype"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
@@ -103,32 +107,35 @@ std::vector<Refusal> refusals() {
          p.checkpoint = {CheckpointKind::every_n, 0, false};
        },
        "every-N"},
-      {"gpt2", [](Plan p) { p.versions.torch = "2.16"; }, "torch: releases 2.0 to 2.15"},
+      {"gpt2", [](Plan p) { p.versions.torch = "2.16"; },
+       "torch: unknown release; use one from "
+       "2.0 to 2.15"},
       {"gpt2",
        [](Plan p) {
          p.seq = {128, 1025};
        },
-       "seq 1025: gpt2 learned 1024 positions and PyTorch fails beyond them; give at most 1024"},
-      {"opt-125m", [](Plan p) { p.seq = {2049}; }, "learned 2048 positions"},
+       "seq 1025: gpt2 has learned embeddings for 1024 positions, and PyTorch fails beyond them; "
+       "use at most 1024"},
+      {"opt-125m", [](Plan p) { p.seq = {2049}; }, "learned embeddings for 2048 positions"},
       {"gpt2", [](Plan p) { p.model_code = ModelCode::torchtitan; }, "has no gpt2 model"},
-      {"gpt2", [](Plan p) { p.experts = Experts::even; }, "no mixture of experts"},
+      {"gpt2", [](Plan p) { p.experts = Experts::even; }, "not a mixture of experts"},
       {"llama-3-8b",
        [](Plan p) {
          p.batch = 1'000'000;
          p.seq = {1'000'000};
        },
-       "more than 4 PiB"},
+       "exceed 4 PiB"},
       {"bloom-560m", [](Plan p) { p.attention = Attention::sdpa; },
        "only eager attention for bloom"},
-      {"gpt2", [](Plan p) { p.attention = Attention::sdpa_flash; }, "bf16 and fp16 only"},
-      {"gpt2", [](Plan p) { p.attention = Attention::sdpa_cudnn; }, "bf16 and fp16 only"},
+      {"gpt2", [](Plan p) { p.attention = Attention::sdpa_flash; }, "only bf16 and fp16"},
+      {"gpt2", [](Plan p) { p.attention = Attention::sdpa_cudnn; }, "only bf16 and fp16"},
       {"gpt2",
        [](Plan p) {
          p.attention = Attention::sdpa_flash;
          p.precision = Precision::fp16;
          p.gpu = *find_gpu("v100-16");
        },
-       "needs compute capability 8.0, v100-16 has 7.0"},
+       "needs compute capability 8.0, but v100-16 has 7.0"},
       {"gpt2",
        [](Plan p) {
          p.attention = Attention::sdpa_efficient;
@@ -141,12 +148,12 @@ std::vector<Refusal> refusals() {
        [](Plan p) {
          p.checkpoint = {CheckpointKind::selective_op, 1, true};
        },
-       "nonreentrant implementation only"},
+       "only the nonreentrant implementation"},
       {"gpt2",
        [](Plan p) {
          p.optimizer = {OptimizerKind::adafactor, OptimizerImpl::fused};
        },
-       "fused CUDA kernels for adam, adamw and sgd only"},
+       "fused CUDA kernels only for adam, adamw and sgd"},
       {"gpt2",
        [](Plan p) {
          p.optimizer = {OptimizerKind::adagrad, OptimizerImpl::fused};
@@ -167,14 +174,14 @@ std::vector<Refusal> refusals() {
          p.optimizer = {OptimizerKind::sgd, OptimizerImpl::fused};
          p.versions.torch = "2.2";
        },
-       "from PyTorch 2.3 on"},
+       "since 2.3"},
       {"gpt2",
        [](Plan p) {
          p.optimizer.kind = OptimizerKind::adafactor;
          p.versions.torch = "2.4";
        },
-       "from 2.5 on"},
-      {"gpt2", [](Plan p) { p.optimizer.master_weights = true; }, "fp32 themselves"},
+       "since 2.5"},
+      {"gpt2", [](Plan p) { p.optimizer.master_weights = true; }, "already fp32"},
       {"gpt2",
        [](Plan p) {
          p.optimizer.kind = OptimizerKind::none;
@@ -210,8 +217,8 @@ std::vector<Refusal> refusals() {
          p.loss.kind = LossKind::fused;
          p.keep_logits = true;
        },
-       "makes no logits"},
-      {"gpt2", [](Plan p) { p.lora.dropout = 0.1; }, "there is no LoRA"},
+       "never produces logits"},
+      {"gpt2", [](Plan p) { p.lora.dropout = 0.1; }, "LoRA is not enabled"},
       {"gpt2",
        [](Plan p) {
          p.lora.rank = 8;

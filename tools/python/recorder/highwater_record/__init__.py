@@ -1,6 +1,7 @@
 """Records the memory history of an unchanged training script on a fake CUDA device.
 
-`highwater record` puts this package on PYTHONPATH and says in HIGHWATER_RECORD_... variables what to do (settings.py).
+`highwater record` puts this package on PYTHONPATH and passes its options in
+HIGHWATER_RECORD_... variables (settings.py).
 Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
 torch initialises CUDA, before the first allocation, the recording starts.
 """

@@ -1,12 +1,12 @@
-"""The store that the ranks of a job meet at, when there is only one of them."""
+"""The store at which the ranks of a job meet, for a job with only one of them."""
 
 
 def make_class():
-    """A class, made when torch is there."""
+    """The class, created once torch is available."""
     from torch._C._distributed_c10d import Store
 
     class AbsentPeersStore(Store):
-        """Keeps what this rank sets; whatever only another rank would set is zeros, and nobody is waited for."""
+        """Keeps what this rank sets; values that only another rank would set are zeros, and nothing waits."""
 
         def __init__(self):
             super().__init__()

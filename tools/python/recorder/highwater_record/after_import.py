@@ -13,7 +13,7 @@ def before(name, function):
 
 
 def after(name, function):
-    """function(module), at once where the module has been imported already."""
+    """Calls function(module), at once if the module has already been imported."""
     if name in sys.modules:
         function(sys.modules[name])
     else:

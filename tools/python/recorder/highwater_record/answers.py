@@ -1,7 +1,7 @@
-"""Answers for values that the script reads from the device, in place of zeros.
+"""Answers for values that the script reads from the device, instead of zeros.
 
   nonzero=COUNT   nonzero, where, masked_select and indexing by masks find COUNT elements; below 1: that share
-  item=VALUE      item(), float(x), bool(x) and the like deliver VALUE
+  item=VALUE      item(), float(x), bool(x) and similar calls return VALUE
 """
 import struct
 

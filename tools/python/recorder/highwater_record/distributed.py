@@ -16,7 +16,7 @@ def stand_in_for_peers(c10d, options):
     if not hasattr(c10d, "ProcessGroup"):
         return  # a torch that was built without torch.distributed
     store_class = absent_store.make_class()
-    stores = []  # C++ holds its half of a store only; the Python half must live as long
+    stores = []  # C++ holds only its half of a store; the Python half must live as long
 
     def rendezvous(url, rank=-1, world_size=-1, **_):
         rank = int(os.environ.get("RANK", options.rank)) if rank < 0 else rank
@@ -34,18 +34,18 @@ def stand_in_for_peers(c10d, options):
 
 
 def accept_partial_plan(planner):
-    """torch.distributed.checkpoint's first rank checks that all shards together are whole. The other ranks' plans are
+    """torch.distributed.checkpoint's first rank checks that all shards together are complete. The other ranks' plans are
     copies of this one's: their shards are missing, and what is saved is this rank's share.
 
     planner: the module torch.distributed.checkpoint.default_planner, just imported.
     """
     validate = planner._validate_global_plan
-    says_yes = inspect.signature(validate).return_annotation in (bool, "bool")  # later releases list what is wrong
+    says_yes = inspect.signature(validate).return_annotation in (bool, "bool")  # later releases list the problems
     planner._validate_global_plan = functools.wraps(validate)(lambda *_, **__: True if says_yes else [])
 
 
 def replace_store_servers(distributed):
-    """A store that scripts make by themselves would wait for the other ranks, or for the one that serves it.
+    """A store that a script creates itself would wait for the other ranks, or for the one that serves it.
 
     distributed: the module torch.distributed, just imported.
     """
@@ -62,7 +62,7 @@ def replace_store_servers(distributed):
 
 
 def _adapt_start(c10d, store_class):
-    """init_process_group(store=...): whatever the store is, what it would get from other ranks never arrives."""
+    """init_process_group(store=...): whatever the store is, data from other ranks never arrives."""
     initialise = c10d.init_process_group
     parameters = inspect.signature(initialise)
     stores = []  # see stand_in_for_peers
@@ -93,7 +93,7 @@ def _replace_gloo(c10d):
             return isinstance(group, FakeProcessGroup)
 
     class AbsentPeersGroup(metaclass=Kind):
-        """A class of its own, because c10d asks isinstance(group, ProcessGroupGloo)."""
+        """A separate class, because c10d checks isinstance(group, ProcessGroupGloo)."""
 
         def __new__(cls, store, rank, size, *_, **__):
             return make(rank, size)

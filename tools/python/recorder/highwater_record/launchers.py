@@ -6,7 +6,7 @@ GPUS_PER_NODE = 8
 
 
 def become_rank(options, world_size, environment=os.environ):
-    """Sets the variables that torchrun gives each rank; `world_size` counts unless the user gave one."""
+    """Sets the variables that torchrun gives each rank; `world_size` applies unless the user set one."""
     world = options.world_size or world_size
     local = min(world, GPUS_PER_NODE)
     environment.update({
@@ -37,7 +37,7 @@ def launch_one_rank(module, options):
 
 
 class _Finished:
-    """What spawn(..., join=False) returns: nothing is left to wait for."""
+    """What spawn(..., join=False) returns: there is nothing to wait for."""
 
     processes = ()
 

@@ -1,6 +1,6 @@
 """Puts the fake CUDA libraries in the place of NVIDIA's, before torch loads them.
 
-A shared library that is needed by its SONAME is not looked for once a library of that SONAME is loaded. So it does not
+A shared library needed by its SONAME is not searched for once a library of that SONAME is loaded. So it does not
 matter where torch's run path points, or whether NVIDIA's libraries are installed.
 """
 import ctypes
@@ -12,22 +12,22 @@ import sys
 from . import required_releases, status
 
 OLDEST = (2, 4)
-NEWEST = (2, 15)  # tested; later releases are tried, with a word of warning
+NEWEST = (2, 15)  # tested; later releases are tried, with a warning
 
 # Libraries need each other in this order; all others come after them.
 _FIRST = ("libfakecuda.so", "libcuda.so.1", "libcudart.so")
 
 
 def load(options):
-    """@raises SystemExit(3) where the PyTorch at hand cannot run on the fake device."""
+    """@raises SystemExit(3) if this PyTorch cannot run on the fake device."""
     place = _torch_folder()
     if place is None:
-        return  # the import fails by itself, with Python's own message
+        return  # the import itself fails, with Python's own message
     release, cuda, hip = _build(place)
     problem = _problem(release, cuda, hip)
     folder = os.path.join(options.libraries, "cuda" + (cuda or "").split(".")[0])
     if problem is None and not os.path.isdir(folder):
-        problem = f"this PyTorch ({release}) is built for CUDA {cuda}; the fake device speaks CUDA 12 and 13"
+        problem = f"this PyTorch ({release}) is built for CUDA {cuda}; the fake device supports CUDA 12 and 13"
     if problem is not None:
         status.tell(options, "refused", release=release, cuda=cuda, place=place, reason=problem)
         print(f"highwater record: {place}: {problem}", file=sys.stderr)
@@ -80,9 +80,9 @@ def _number(release):
 
 def _problem(release, cuda, hip):
     if hip is not None:
-        return f"PyTorch {release} is built for ROCm; install a CUDA build, no GPU is needed for it"
+        return f"PyTorch {release} is built for ROCm; install a CUDA build (it does not need a GPU)"
     if cuda is None:
-        return f"PyTorch {release} is built without CUDA; install a CUDA build, no GPU is needed for it"
+        return f"PyTorch {release} is built without CUDA; install a CUDA build (it does not need a GPU)"
     if _number(release) < OLDEST:
         return f"PyTorch {release} is too old: {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]} are known"
     return None

@@ -1,9 +1,9 @@
-"""Collectives on Python objects, whose bytes no fake group keeps."""
+"""Collectives on Python objects, whose bytes a fake group does not keep."""
 import functools
 
 
 def pass_on(c10d):
-    """The tensors are made and sent as ever; what is then unpacked is the object that this rank sent last."""
+    """The tensors are created and sent as usual; what is then unpacked is the object that this rank sent last."""
     pack = c10d._object_to_tensor
     sent = []
 
@@ -16,7 +16,7 @@ def pass_on(c10d):
 
 
 def keep_lists_from_other_ranks(c10d):
-    """What only another rank knows stays what the caller put there."""
+    """What only another rank knows keeps the value that the caller put there."""
     broadcast = c10d.broadcast_object_list
     scatter = c10d.scatter_object_list
 

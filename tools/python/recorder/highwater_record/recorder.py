@@ -20,7 +20,7 @@ class Recorder:
         self._owner = None     # the process that records: a forked child has its parent's history, not its own
         self._path = None
         self._written = False
-        self._steps = {}       # optimizer -> steps made
+        self._steps = {}       # optimizer -> steps taken
         self._control = None
         self._start_history = None
 
@@ -46,7 +46,7 @@ class Recorder:
         stuck.watch(self, self._control, options)
 
     def progress(self):
-        """Optimizer steps made so far."""
+        """Optimizer steps taken so far."""
         return max(self._steps.values(), default=0)
 
     # ---- ends
@@ -80,14 +80,14 @@ class Recorder:
             self._claim()
             self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
             wanted = self._options.steps
-            # Scripts with several optimizers make a step with each: the last of them ends the recording.
+            # Scripts with several optimizers step each of them: the last one ends the recording.
             if wanted and min(self._steps.values()) >= wanted:
                 self._leave()
 
         register_optimizer_step_post_hook(stepped)
 
     def _leave(self):
-        """Ends the script here: what it would do after its training (saving, evaluating) is not wanted."""
+        """Ends the script here: what it would do after training (saving, evaluating) is not needed."""
         self.write("steps")
         sys.stdout.flush()
         sys.stderr.flush()
@@ -96,7 +96,7 @@ class Recorder:
     # ---- the snapshot
 
     def _claim(self):
-        """The name that was asked for belongs to the process that first makes a step or, without one, first ends."""
+        """The requested name belongs to the process that first takes a step or, without one, first ends."""
         if self._path is None:
             self._path = _claim(self._options)
 
@@ -117,25 +117,25 @@ class Recorder:
             "ended": failure["kind"] if failure else ended,
             "error": failure["text"] if failure else None,
             "steps": self.progress(),
-            "torch": str(self._torch.__version__),  # a class of its own, which no reader of plain data takes
+            "torch": str(self._torch.__version__),  # a separate class, which no reader of plain data accepts
             "cuda": self._torch.version.cuda,
             "launches": self._control.fakecuda_launches(),
             "values_read": self._control.fakecuda_reads(),
             "not_modelled": _not_modelled(self._control),
         }
-        if not entries:  # a launcher that asked for the device, a worker that compiles
+        if not entries:  # a launcher that queried the device, a worker that compiles
             status.tell(self._options, "nothing", **facts)
             return
         self._claim()
         _share_frames(snapshot)
-        snapshot["torch_version"] = facts["torch"]  # no snapshot of PyTorch's own says it
+        snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
         _save(snapshot, self._path)
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)
 
 
 def _require_history(torch, options):
-    """@raises SystemExit(3) where the script's allocator keeps no history (cudaMallocAsync, pluggable ones)."""
+    """@raises SystemExit(3) if the script's allocator keeps no history (cudaMallocAsync, pluggable ones)."""
     backend = torch.cuda.memory.get_allocator_backend()
     if backend == "native":
         return
@@ -147,7 +147,7 @@ def _require_history(torch, options):
 
 
 def _keep_the_history(*_, **__):
-    """For the script, which may have its own way of recording: there is one history, and to start or stop it again
+    """For scripts that do their own recording: there is only one history, and starting or stopping it again
     would shorten or empty it. Snapshots that the script takes are complete."""
 
 
@@ -180,7 +180,7 @@ def _failure(torch):
 
 
 def _claim(options):
-    """The first process to ask gets the name that was asked for; others add their process number."""
+    """The first process to ask gets the requested name; others append their process id."""
     try:
         os.close(os.open(options.status_file + ".owner", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         return options.output
@@ -208,7 +208,7 @@ def _share_frames(snapshot):
 
 
 def _save(snapshot, path):
-    """By rename: the name never stands for half a file."""
+    """By rename: the name never refers to half a file."""
     unfinished = path + ".unfinished"
     opened = lzma.open(unfinished, "wb", preset=1) if path.endswith(".xz") else open(unfinished, "wb")
     try:

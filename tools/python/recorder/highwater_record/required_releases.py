@@ -1,7 +1,7 @@
-"""Which cuDNN and NCCL a PyTorch wheel wants: what PyTorch does with them depends on their release.
+"""Which cuDNN and NCCL a PyTorch wheel requires: what PyTorch does with them depends on their release.
 
 The fake libraries answer with it (FAKE_CUDNN_VERSION, FAKE_NCCL_VERSION). Distributions that package PyTorch
-otherwise have no such list; then the fake libraries' own defaults hold.
+differently have no such list; then the fake libraries' own defaults apply.
 """
 import glob
 import os

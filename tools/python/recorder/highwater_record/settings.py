@@ -1,11 +1,11 @@
-"""What `highwater record` asks for, as it stands in the environment."""
+"""The options of `highwater record`, as passed in the environment."""
 import dataclasses
 import os
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    status_file: str          # where this package tells the command what happened (status.py)
+    status_file: str          # where this package reports what happened (status.py)
     output: str               # the snapshot
     libraries: str            # folder with cuda12/ and cuda13/
     steps: int                # stop after this many optimizer steps; 0: at the script's end

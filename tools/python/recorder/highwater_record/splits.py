@@ -1,11 +1,11 @@
-"""Tells the fake NCCL what ncclCommSplit does not: how many ranks a new communicator has."""
+"""Tells the fake NCCL what ncclCommSplit does not: the number of ranks of a new communicator."""
 import functools
 
 from . import libraries
 
 
 def announce(c10d, options):
-    """NCCL splits by colour; how many ranks have this one's colour no call says, and c10d knows."""
+    """NCCL splits by colour; no call reveals how many ranks share this one's colour, but c10d knows."""
 
     def announced(call, rank, size):
         control = libraries.control(options)

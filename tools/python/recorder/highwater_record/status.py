@@ -1,4 +1,4 @@
-"""What happened, for the command that waits: one JSON object per line, appended, so that a crash loses nothing."""
+"""Reports what happened to the waiting command: one JSON object per line, appended, so that a crash loses nothing."""
 import json
 import os
 

@@ -1,7 +1,7 @@
-"""Notices a script that waits for a value which kernels would have computed, and says so once.
+"""Notices a script that waits for a value that kernels would have computed, and reports it once.
 
-Nothing computes on the fake device: a loss is 0 for ever. A loop that runs until a value changes asks for it again and
-again. That shows as many values read, and no optimizer step, for a long time.
+Nothing computes on the fake device: a loss stays 0 forever. A loop that runs until a value changes asks for it again and
+again. The symptom is many values read, and no optimizer step, for a long time.
 """
 import sys
 import threading
@@ -10,7 +10,7 @@ import traceback
 
 from . import status
 
-_READS = 200  # fewer are ordinary: logging, gradient scaling, checks of masks
+_READS = 200  # fewer are normal: logging, gradient scaling, checks of masks
 
 
 def watch(recorder, control, options):

@@ -1,36 +1,31 @@
-// The distinct strings of a pickle, numbered from 0; the first numbers are the snapshot's words.
+// The distinct strings of a pickle, numbered from 0; the first numbers are the builder's words.
 //
 // The C++ side of PyTorch creates a new string object for each value, so "N/A" can occur once per
-// trace entry: interning by content keeps one of each.
+// record: interning by content keeps one of each.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "traces/formats/pickle/pickle_value.hpp"
-#include "traces/formats/snapshot/snapshot_words.hpp"
 
 namespace highwater::detail {
 
 class TextPool {
  public:
-  TextPool();
+  /// `words` get the first numbers.
+  explicit TextPool(std::span<const std::string_view> words);
 
   /// A value of kind text.
   PickleValue intern(std::string_view text);
 
   [[nodiscard]] std::string_view operator[](PickleValue text) const {
     return texts_[static_cast<std::size_t>(text.payload())];
-  }
-
-  /// The word that `value` is; Word::unknown for other texts and for values that are no text.
-  static Word word_of(PickleValue value) {
-    const bool is_word = value.is(PickleKind::text) && value.payload() < kWordCount;
-    return is_word ? static_cast<Word>(value.payload()) : Word::unknown;
   }
 
  private:

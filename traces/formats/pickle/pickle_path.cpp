@@ -1,7 +1,6 @@
-#include "traces/formats/snapshot/snapshot_path.hpp"
+#include "traces/formats/pickle/pickle_path.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
@@ -10,18 +9,19 @@ namespace {
 
 constexpr std::size_t kMaxPath = 200;  // a hostile key may be a megabyte, a hostile stack too deep
 
-/// Walks up the stack and spells the steps from each container to the one inside it.
+/// Walks up the stack and spells out the step from each container to the one inside it.
 class PathWalk {
  public:
-  PathWalk(std::span<const PickleValue> stack, const SnapshotStore& store)
-      : stack_(stack), store_(store) {}
+  PathWalk(std::span<const PickleValue> stack, const PickleStore& store,
+           const ContainerBuilder& builder)
+      : stack_(stack), store_(store), builder_(builder) {}
 
   /// From the container stack[first - 1] over the finished items of its open batch,
   /// stack[first...], to the unfinished thing at the end of it, stack[last].
   void cross_batch(std::size_t first, std::size_t last) {
     if (is_list(first - 1)) {
-      // A container right behind a list, with the list itself still to be appended: lists of a
-      // snapshot hold one kind of thing, so the second is inside the first.
+      // A container right after a list that is itself yet to be appended: lists of records hold
+      // one kind of item, so the container is inside the list.
       const bool is_nested = last > first && is_list(last - 1) && !is_list(last);
       const std::size_t child = is_nested ? last - 1 : last;
       step_into_list(first - 1, child - first);
@@ -65,25 +65,27 @@ class PathWalk {
   }
 
   [[nodiscard]] bool is_list(std::size_t slot) const {
-    const PickleKind kind = now(slot).kind();
-    return kind == PickleKind::list || kind == PickleKind::new_list || kind == PickleKind::stack;
+    const PickleValue value = now(slot);
+    return value.is(PickleKind::list) || value.is(PickleKind::new_list) ||
+           (value.is_record() && builder_.is_list(value));
   }
 
   std::span<const PickleValue> stack_;
-  const SnapshotStore& store_;
+  const PickleStore& store_;
+  const ContainerBuilder& builder_;
   std::string path_;
 };
 
 }  // namespace
 
-std::string snapshot_path(std::span<const PickleValue> stack, std::span<const std::size_t> marks,
-                          std::size_t target, const SnapshotStore& store) {
-  if (target >= stack.size()) {
+std::string pickle_path(const PickleStack& stack, std::size_t target, const PickleStore& store,
+                        const ContainerBuilder& builder) {
+  if (target >= stack.values.size()) {
     return {};
   }
-  PathWalk walk(stack, store);
+  PathWalk walk(stack.values, store, builder);
   std::size_t first = 0;
-  for (const std::size_t mark : marks) {
+  for (const std::size_t mark : stack.marks) {
     if (mark == 0 || mark > target) {
       break;
     }
@@ -92,20 +94,6 @@ std::string snapshot_path(std::span<const PickleValue> stack, std::span<const st
   }
   first == 0 ? walk.descend(0, target) : walk.cross_batch(first, target);
   return walk.path();
-}
-
-bool is_unused_place(std::string_view path) {
-  constexpr std::array<std::string_view, 5> kUsed{"segments", "device_traces", "blocks", "frames",
-                                                  "history"};
-  while (!path.empty()) {
-    const std::string_view step = path.substr(0, path.find('.'));
-    const std::string_view key = step.substr(0, step.find('['));
-    if (!key.empty() && std::ranges::find(kUsed, key) == kUsed.end()) {
-      return true;
-    }
-    path.remove_prefix(std::min(path.size(), step.size() + 1));
-  }
-  return false;
 }
 
 std::string join_path(std::string path, const std::string& field) {

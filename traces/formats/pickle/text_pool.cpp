@@ -1,4 +1,4 @@
-#include "traces/formats/snapshot/text_pool.hpp"
+#include "traces/formats/pickle/text_pool.hpp"
 
 #include <functional>
 #include <utility>
@@ -18,8 +18,8 @@ std::uint32_t hash_of(std::string_view text) {
 
 }  // namespace
 
-TextPool::TextPool() : slots_(kFirstSlots) {
-  for (const std::string_view word : kWords) {
+TextPool::TextPool(std::span<const std::string_view> words) : slots_(kFirstSlots) {
+  for (const std::string_view word : words) {
     intern(word);
   }
 }
