@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kCommands = std::to_array<Command>({
     {"simulate", "--model NAME|FILE [options]",
-     "Simulates training of a model: peak memory, what it is made of, whether it fits on a GPU.",
+     "Simulates training a model: peak memory, its breakdown, and whether it fits on a GPU.",
      "highwater simulate --model llama-3-8b --batch 1 --seq 4096 --precision bf16 --gpu h100-80",
      run_simulate},
     {"generate", "--model NAME|FILE --output TRACE [options]",
@@ -25,7 +25,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "highwater estimate --model t5-3b --gpus-per-node 8 --nodes 1 --formula deepspeed-zero3",
      run_estimate},
     {"plan", "--model NAME|FILE --gpu NAME [--gpus N] [options]",
-     "Finds the strategy and the largest batch that fit: LLMem's Algorithm 1, and by simulation.",
+     "Finds the best strategy and largest batch that fit, by LLMem's Algorithm 1 and by "
+     "simulation.",
      "highwater plan --model opt-1.3b --seq 512 --precision fp16 --gpu v100-16 --gpus 4", run_plan},
     {"replay", "FILE [options]",
      "Replays a memory snapshot or trace through the allocator model, under any settings.",
@@ -35,42 +36,41 @@ constexpr auto kCommands = std::to_array<Command>({
      "Runs a training script with its own PyTorch on a fake GPU and records what it allocates.",
      "highwater record --gpu h100-80 --steps 3 -- python3 train.py --batch-size 8", run_record},
     {"explain", "FILE | --model NAME|FILE [options]",
-     "Says why a run is out of memory and what would have helped, each answer replayed.",
+     "Explains why a run ran out of memory and what would have helped; each answer is replayed.",
      "highwater explain snapshot.pickle", run_explain},
     {"advise", "FILE | --model NAME|FILE [options]",
-     "Finds the allocator settings that serve a file or a plan best, by replaying them.",
+     "Finds the best allocator settings for a file or a plan by replaying it under many of them.",
      "highwater advise snapshot.pickle", run_advise},
     {"sweep", "FILE | --model NAME|FILE [options] [--set KEY=V1,V2,...]...",
      "Replays a file or a plan under every combination of settings, limits and plan options.",
      "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
      run_sweep_command},
     {"report", "FILE | --model NAME [options]",
-     "Writes one self-contained HTML page about a run: memory over time, segment maps, who holds "
-     "it.",
+     "Writes a self-contained HTML page about a run: memory over time, segment maps, who holds "
+     "memory.",
      "highwater report snapshot.pickle --output report.html", run_report},
-    {"models", "[NAME|FILE] [options]",
-     "Lists the models known by name, or shows what one of them consists of.",
+    {"models", "[NAME|FILE] [options]", "Lists the known models, or shows the details of one.",
      "highwater models llama-3-8b", run_models},
     {"info", "FILE... [options]",
      "Shows what is in a file: devices, events, settings, peaks, truncation, top sites.",
      "highwater info snapshot.pickle", run_info},
     {"diff", "A B | CASE.json [options]",
-     "Compares the peaks and requests of two runs, or a recorded case with its own simulation.",
+     "Compares the peaks and requests of two runs, or of a recorded case and its simulation.",
      "highwater diff recorded/gpt2-fp32-sdpa.json --step 1 --phase forward", run_diff},
     {"validate", "[GRID | --recorded DIR | --reference FILE] [options]",
-     "Sets closed forms, simulation and measured truth side by side: over a grid of plans, over "
-     "recordings, or against published figures.",
+     "Compares closed forms, simulation and measurements: over a grid of plans, over recordings, "
+     "or against published figures.",
      "highwater validate --recorded recorded --only 'gpt2-*'", run_validate},
     {"export", "[FILE | --model NAME|FILE] --output PATH [options]",
-     "Writes a run, under any settings, for other tools: memory snapshot, Chrome trace, CSV, "
+     "Exports a run, under any settings, for other tools: memory snapshot, Chrome trace, CSV, "
      "stacks.",
      "highwater export snapshot.pickle --alloc-conf expandable_segments:True --output other.pickle",
      run_export},
     {"redact", "IN OUT [options]",
-     "Takes names, paths and dates out of a snapshot or trace, and keeps its structure.",
+     "Removes names, paths and dates from a snapshot or trace, but keeps its structure.",
      "highwater redact snapshot.pickle shareable.pickle", run_redact},
     {"scan", "FOLDER [options]",
-     "Sets all snapshots of a job side by side: peaks by rank, outliers, imbalance.",
+     "Compares all snapshots of a job: peaks by rank, outliers, imbalance.",
      "highwater scan snapshots/", run_scan},
     {"convert", "IN OUT [options]",
      "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",
@@ -92,8 +92,8 @@ std::string overview() {
     text += fmt::format("  {:<12} {}\n", preset.name, preset.basis);
   }
   text +=
-      "\nExit codes: 0 fine, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad input,\n"
-      "4 internal error.\n'highwater COMMAND --help' shows a command's options.\n";
+      "\nExit codes: 0 success, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad "
+      "input,\n4 internal error.\n'highwater COMMAND --help' shows a command's options.\n";
   return text;
 }
 
@@ -116,7 +116,7 @@ const Command& command(std::string_view name) {
   if (found == kCommands.end()) {
     const auto meant = nearest_word(name, command_names());
     throw UsageError(
-        fmt::format("'{}': no such command; {}", name,
+        fmt::format("'{}': unknown command; {}", name,
                     meant ? "did you mean '" + *meant + "'?" : "see highwater --help"));
   }
   return *found;
@@ -124,7 +124,7 @@ const Command& command(std::string_view name) {
 
 ExitCode run_command(const Arguments& arguments, std::ostream& out) {
   if (arguments.empty()) {
-    throw UsageError("a command is missing; see highwater --help");
+    throw UsageError("missing command; see highwater --help");
   }
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {

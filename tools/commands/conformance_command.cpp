@@ -69,7 +69,7 @@ void write_json(const std::vector<VectorOutcome>& vectors,
 fs::path folder_of(const po::variables_map& values) {
   const Arguments folders = values.contains("dir") ? values["dir"].as<Arguments>() : Arguments{};
   if (folders.size() != 1) {
-    throw UsageError("conformance takes one DIR with vectors; see highwater conformance --help");
+    throw UsageError("conformance takes one DIR of vectors; see highwater conformance --help");
   }
   std::error_code unreadable;  // then it is no folder to work with either
   if (!fs::is_directory(folders.front(), unreadable)) {
@@ -92,11 +92,11 @@ ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out) 
   const fs::path folder = folder_of(values);
   const OutputFormat format = output_format(values);
   if (format != OutputFormat::table && format != OutputFormat::json) {
-    throw UsageError("conformance has --format table and json only");
+    throw UsageError("conformance supports only --format table and json; use one of them");
   }
   const auto [vectors, settings] = check_conformance_folder(folder, version);
   if (vectors.empty() && settings.empty()) {
-    throw InputError(folder.string(), "", "holds no conformance vectors",
+    throw InputError(folder.string(), "", "contains no conformance vectors",
                      "name a folder with NAME.trace and NAME.expected files");
   }
   format == OutputFormat::json ? write_json(vectors, settings, out)

@@ -30,13 +30,12 @@ RequestTrace requests_of(const Recording& recording, const std::string& name,
     }
   }
   if (candidates.empty()) {
-    throw UsageError(fmt::format("'{}' has nothing about {}", name,
+    throw UsageError(fmt::format("'{}' contains no data for {}", name,
                                  wanted ? fmt::format("device {}", *wanted) : "any device"));
   }
   if (candidates.size() != 1) {
     throw UsageError(
-        fmt::format("'{}' has {} devices to choose from, a text trace holds one; "
-                    "name it with --device",
+        fmt::format("'{}' contains {} devices, but a text trace holds one; choose it with --device",
                     name, candidates.size()));
   }
   const VersionPreset& version = preset_of(recording);

@@ -20,9 +20,9 @@ void add_side_options(OptionParser& parser, const std::string& side, const std::
   add("alloc-conf", "S",
       fmt::format("replay {}{} under these settings, as in PYTORCH_CUDA_ALLOC_CONF", file,
                   file == "B" ? " (without a second file: A again)" : ""));
-  add("capacity", "SIZE", fmt::format("with so much memory for the allocator of {}", file));
-  add("memory-limit", "SIZE", fmt::format("with so much for the process of {}", file));
-  add("torch", "V", fmt::format("replay {} by the allocator of this PyTorch release", file));
+  add("capacity", "SIZE", fmt::format("with this much memory for the allocator of {}", file));
+  add("memory-limit", "SIZE", fmt::format("with this much memory for the process of {}", file));
+  add("torch", "V", fmt::format("replay {} with the allocator of this PyTorch release", file));
 }
 
 OptionParser option_parser() {
@@ -31,7 +31,7 @@ OptionParser option_parser() {
     return po::value<std::int64_t>()->default_value(by_default)->value_name("N");
   };
   parser.add()("view", po::value<std::string>()->value_name("V"),
-               "peak: what changes the peak of reserved; requests: the requests aligned; all");
+               "peak: what changes the reserved peak; requests: the aligned requests; all");
   add_side_options(parser, "a", "A");
   add_side_options(parser, "b", "B");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device (peak)")(
@@ -41,14 +41,14 @@ OptionParser option_parser() {
       "only this phase: init, zero_grad, data, forward (with loss), backward, clip, optimizer, "
       "empty_cache")("context", count(3), "equal requests shown around a difference")(
       "max-hunks", count(5), "differences shown in full")("max-lines", count(60),
-                                                          "lines shown of one of them")(
-      "ignore-free-order", "frees with no allocation between them may come in any order");
+                                                          "lines shown of each difference")(
+      "ignore-free-order", "ignore the order of frees that have no allocation between them");
   parser.add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
                "table or json");
   parser.note("view", {"default: all; requests for CASE.json and with --step or --phase; peak for "
                        "one file under other settings, whose requests are the same"});
-  parser.note("format", {"the exit code is 0 where traces differ, too: a difference is the answer, "
-                         "not a failure (validate and conformance exit with 1)"});
+  parser.note("format", {"the exit code is 0 even if the traces differ: a difference is an "
+                         "answer, not a failure (validate and conformance exit with 1)"});
   parser.positional("files", -1);
   return parser;
 }
@@ -57,7 +57,8 @@ std::size_t count_option(const po::variables_map& values, const std::string& nam
                          std::int64_t least = 0) {
   const auto number = values[name].as<std::int64_t>();
   if (number < least) {
-    throw UsageError(fmt::format("--{} {}: write {} or more", name, number, least));
+    throw UsageError(
+        fmt::format("--{} {}: not a valid count; use {} or more", name, number, least));
   }
   return static_cast<std::size_t>(number);
 }
@@ -75,8 +76,8 @@ void read_sides(const po::variables_map& values, DiffRequest& request) {
   const auto files = values.contains("files") ? values["files"].as<Arguments>() : Arguments{};
   if (files.empty() || files.size() > 2) {
     throw UsageError(
-        "diff takes two traces, or one recorded case X.json, which is compared with its "
-        "simulation; see highwater diff --help");
+        "diff takes two traces, or one recorded case X.json to compare with its simulation; see "
+        "highwater diff --help");
   }
   request.first = read_side_options(values, files.front(), "a");
   DiffSideRequest second = read_side_options(values, files.back(), "b");
@@ -95,7 +96,7 @@ void read_view(const po::variables_map& values, DiffRequest& request) {
                                                                 : "all";
   const std::string view = text_option(values, "view").value_or(by_default);
   if (view != "peak" && view != "requests" && view != "all") {
-    throw UsageError(fmt::format("--view {}: write peak, requests or all", view));
+    throw UsageError(fmt::format("--view {}: unknown view; use peak, requests or all", view));
   }
   request.shows_peak = view != "requests";
   request.shows_requests = view != "peak";
@@ -107,8 +108,8 @@ void read_view(const po::variables_map& values, DiffRequest& request) {
   }
   if (has_settings && !request.shows_peak) {
     throw UsageError(
-        "settings and limits of a side change its peak, not its requests: "
-        "leave them out, or choose --view peak");
+        "settings and limits of a side change its peak, not its requests; omit them, or use "
+        "--view peak");
   }
 }
 
@@ -134,7 +135,7 @@ DiffRequest read_diff_request(const Arguments& arguments) {
       values.contains("ignore-free-order") ? FreeOrder::ignored : FreeOrder::counts;
   request.format = output_format(values);
   if (request.format == OutputFormat::csv || request.format == OutputFormat::markdown) {
-    throw UsageError("diff writes --format table or json");
+    throw UsageError("diff supports only --format table and json; use one of them");
   }
   return request;
 }

@@ -23,13 +23,13 @@ OptionParser estimate_options() {
   OptionParser parser(command("estimate"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   parser.add()("formula", text("NAME[,NAME]"),
-               fmt::format("only these, with their terms; all for all of them: {}",
+               fmt::format("only these forms, with their terms (all: every form): {}",
                            fmt::join(formula_names(), ", "))
                    .c_str())("gpus-per-node", text("N"),
-                             "GPUs of one node; default: what the plan's ranks need, at most 8")(
+                             "GPUs per node; default: what the plan's ranks need, at most 8")(
       "nodes", text("N"), "nodes of the job; default: what the plan's ranks need")(
       "llmem-base", text("SIZE"),
-      "LLMem's m_base, memory in use before training; default 1100 MiB")(
+      "LLMem's m_base, the memory in use before training; default 1100 MiB")(
       "explain", "also show each form's equation, source, assumptions and known errors");
   add_plan_options(parser);
   parser.add_format();
@@ -44,8 +44,8 @@ std::optional<int> read_job_size(const po::variables_map& values, const std::str
   }
   const auto number = parse_number<std::int64_t>(*given);
   if (!number || *number < 1 || *number > kMostNodes) {
-    problems.push_back(
-        fmt::format("--{} {}: give a number from 1 to {}", option, *given, kMostNodes));
+    problems.push_back(fmt::format("--{} {}: out of range; use a number from 1 to {}", option,
+                                   *given, kMostNodes));
     return std::nullopt;
   }
   return static_cast<int>(*number);

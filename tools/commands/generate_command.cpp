@@ -39,8 +39,8 @@ OptionParser generate_options() {
   parser.add()("output,o", text("TRACE"), "the file to write: .trace or .hwt, plain or compressed")(
       "alloc-conf", text("S"), "settings to write into the trace's header")(
       "capacity", text("SIZE"),
-      "memory of the device to write into the trace's header; with --gpu, what that leaves to the "
-      "allocator. A replay of the trace goes on after running out, simulate stops")(
+      "device memory to write into the trace's header; with --gpu, what the GPU leaves to the "
+      "allocator. A replay of the trace continues after running out of memory, simulate stops")(
       "graph", text("FILE"),
       "also write the compute graph of the first forward and backward, for Graphviz (.dot)")(
       "graph-module", text("PATH"), "only this module's part of it, e.g. model.layers.0");
@@ -54,7 +54,7 @@ GenerateCommand parse_generate(const Arguments& arguments) {
   try {
     result.output = text_option(values, "output").value_or("");
     if (result.output.empty()) {
-      problems.emplace_back("--output is missing; name the trace to write, e.g. plan.hwt.zst");
+      problems.emplace_back("missing --output; name the trace to write, e.g. plan.hwt.zst");
     } else {
       trace_format(result.output);
     }
@@ -75,7 +75,7 @@ GenerateCommand parse_generate(const Arguments& arguments) {
     problems.emplace_back("--graph-module needs --graph; name the file to write");
   }
   if (result.graph == result.output) {
-    problems.emplace_back("--graph and --output name the same file; give two");
+    problems.emplace_back("--graph and --output name the same file; use two files");
   }
   result.run = read_plan(values, std::move(problems));
   return result;
@@ -88,7 +88,7 @@ void write_graph(const GeneratedGraph& generated, const GenerateCommand& command
   const std::string text = graphviz(graph, {.range = range, .module = command.graph_module});
   if (text.find("shape=box") == std::string::npos) {
     throw UsageError(fmt::format(
-        "--graph-module {}: no operator is there; give a module's path, e.g. model.layers.0",
+        "--graph-module {}: no operator in this module; give a module's path, e.g. model.layers.0",
         command.graph_module));
   }
   const auto sink = open_sink(*command.graph);
@@ -96,8 +96,8 @@ void write_graph(const GeneratedGraph& generated, const GenerateCommand& command
   sink->commit();
   const LivenessPeaks peaks = liveness_peaks(graph, generated.trace, range);
   out << fmt::format(
-      "{}: {} operators of the first forward and backward\n"
-      "  their peak of requested bytes: {}; if every block died at its last use: {}\n",
+      "{}: {} operators of the first forward and backward\n  peak of requested bytes: {}; if "
+      "every block were freed after its last use: {}\n",
       *command.graph, range.last.value() - range.first.value(), to_iec(peaks.actual),
       to_iec(peaks.graph_lower_bound));
 }

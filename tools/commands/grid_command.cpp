@@ -32,13 +32,13 @@ GridPlans read_plans(const GridRequest& request) {
   }
   if (plans.points.empty() && plans.skipped.empty()) {
     throw InputError(source, "", "no plan matches '" + request.only.value_or("") + "'",
-                     "patterns are of the words of a plan, as in 'model=gpt2 batch=4'");
+                     "use words of a plan, e.g. 'model=gpt2 batch=4'");
   }
   if (plans.points.empty()) {
     throw InputError(
         source, plans.skipped.front().label,
         "no plan of the grid can be simulated: " + plans.skipped.front().reasons.front(),
-        "change the plans");
+        "fix the plans, or see 'highwater simulate --help' for what is supported");
   }
   return plans;
 }
@@ -48,8 +48,8 @@ void check_limit(const GridRequest& request, const GridPlans& plans) {
   const auto is_measured = [](const GridPoint& point) { return point.measured.has_value(); };
   if (request.max_error && std::ranges::none_of(plans.points, is_measured)) {
     throw UsageError(
-        "--max-error: no plan of the grid has been measured, and closed forms are not held to a "
-        "limit; give cases with measured, or --recorded DIR");
+        "--max-error: the grid has no measured plans, and closed forms are not held to a limit; "
+        "use cases with " measured ", or --recorded DIR");
   }
 }
 

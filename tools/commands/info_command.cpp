@@ -96,7 +96,7 @@ void write_for_people(const FileInfo& file, OutputFormat format, std::ostream& o
 std::size_t sites_to_list(const po::variables_map& values) {
   const auto top = values["top"].as<std::int64_t>();
   if (top < 0) {
-    throw UsageError(fmt::format("--top {}: not a number of call sites; write 0 or more", top));
+    throw UsageError(fmt::format("--top {}: not a number of call sites; use 0 or more", top));
   }
   return static_cast<std::size_t>(top);
 }

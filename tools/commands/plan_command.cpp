@@ -22,12 +22,12 @@ OptionParser plan_options() {
   OptionParser parser(command("plan"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   parser.add()("gpus", text("N"), "GPUs to spread the job over; default 1")(
-      "capacity", text("SIZE"), "all of one GPU's memory; default: that of --gpu")(
+      "capacity", text("SIZE"), "memory of one GPU; default: that of --gpu")(
       "alloc-conf", text("S"), "settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation")(
       "llmem-base", text("SIZE"),
-      "LLMem's m_base, memory in use before training; default 1100 MiB")(
-      "formulas-only", "leave the simulations out: LLMem's Algorithm 1 alone")(
-      "published", "compute the LLMem paper's Tables 2 and 3 anew, beside what it prints");
+      "LLMem's m_base, the memory in use before training; default 1100 MiB")(
+      "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(
+      "published", "recompute the LLMem paper's Tables 2 and 3 next to the printed figures");
   add_plan_options(parser);
   parser.add_format();
   return parser;
@@ -45,7 +45,8 @@ int read_gpus(const po::variables_map& values, std::vector<std::string>& problem
   }
   const auto number = parse_number<std::int64_t>(*given);
   if (!number || *number < 1 || *number > kMostGpus) {
-    problems.push_back(fmt::format("--gpus {}: give a number from 1 to {}", *given, kMostGpus));
+    problems.push_back(
+        fmt::format("--gpus {}: out of range; use a number from 1 to {}", *given, kMostGpus));
     return 1;
   }
   return static_cast<int>(*number);
@@ -58,15 +59,16 @@ void read_groups(const po::variables_map& values, PlanCommand& result,
   Parallelism& parallel = request.run.plan.parallel;
   request.tp = values.contains("tp") ? parallel.tp : usual_tensor_parallel_group(request.gpus);
   if (request.gpus % request.tp != 0) {
-    problems.push_back(fmt::format("--tp {}: {} GPUs do not make groups of it; give a divisor",
-                                   request.tp, request.gpus));
+    problems.push_back(
+        fmt::format("--tp {}: {} GPUs cannot be divided into groups of that size; "
+                    "use a divisor",
+                    request.tp, request.gpus));
   }
   for (const char* chosen : {"framework", "dp", "dp-kind", "tp-kind", "sp", "pp", "pp-schedule",
                              "pp-chunks", "cp", "ep", "offload", "batch"}) {
     if (values.contains(chosen)) {
       problems.push_back(fmt::format(
-          "--{}: plan chooses strategy and batch; leave it out, or ask simulate or estimate",
-          chosen));
+          "--{}: plan chooses strategy and batch; omit it, or use simulate or estimate", chosen));
     }
   }
   parallel = {};
@@ -84,7 +86,7 @@ void read_sizes(const po::variables_map& values, PlanCommand& result,
     problems.emplace_back(error.what());
   }
   if (!values.contains("gpu") && !values.contains("capacity")) {
-    problems.emplace_back("plan needs a device to fit in; give --gpu or --capacity");
+    problems.emplace_back("plan needs a memory limit; add --gpu or --capacity");
   }
 }
 

@@ -19,8 +19,7 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
     out.flush();
     return out ? code
                : report(
-                     "standard output: could not be written; "
-                     "is the disk full, or did the reader of the pipe end?",
+                     "standard output: cannot be written; check for a full disk or a closed pipe",
                      ExitCode::internal);
   };
   try {

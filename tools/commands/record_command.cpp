@@ -45,10 +45,10 @@ void require_output(const std::string& path) {
   std::error_code none;
   const fs::file_status status = fs::status(path, none);
   if (path == "-" || (fs::exists(status) && fs::is_other(status))) {
-    throw UsageError("--output " + path + ": a regular file is needed");
+    throw UsageError("--output " + path + ": not a regular file; choose another name");
   }
   if (path.ends_with(".gz") || path.ends_with(".zst")) {
-    throw UsageError("--output " + path + ": plain or .xz is written here");
+    throw UsageError("--output " + path + ": unsupported compression; use a plain name or .xz");
   }
   open_sink(path);  // and given up: nothing is left, an older file stays
 }
@@ -76,7 +76,7 @@ std::string headline(const RecordOutcome& outcome, const std::string& ended,
   const Bytes peak = fullest->result.peak.reserved;
   if (fullest->result.counts.ooms != 0) {
     return fmt::format("OUT OF MEMORY in {}: peak reserved {}{}", device_text(request),
-                       to_iec(peak), ended == "oom" ? "" : "; the script went on");
+                       to_iec(peak), ended == "oom" ? "" : "; the script continued");
   }
   const Bytes room = memory_for_allocator(request);
   return fmt::format("{}FITS in {}: peak reserved {}, {} to spare",
@@ -99,8 +99,8 @@ void tell(const RecordOutcome& outcome, const std::string& ended,
 void tell_next(const std::string& path, std::ostream& out) {
   out << "\nNext:\n";
   constexpr std::array<std::array<std::string_view, 2>, 4> kNext{{
-      {"explain", "who holds the memory, and what would help"},
-      {"advise", "allocator settings that serve this run best"},
+      {"explain", "who holds memory, and what would help"},
+      {"advise", "the best allocator settings for this run"},
       {"sweep", "peaks under combinations of settings (--set)"},
       {"report", "an HTML page with memory over time (--output)"},
   }};

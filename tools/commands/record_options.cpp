@@ -23,19 +23,22 @@ namespace po = boost::program_options;
 OptionParser record_options() {
   OptionParser parser(command("record"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("gpu", text("NAME"), "the device that the script sees; default: a100-80")(
-      "capacity", text("SIZE"), "memory for the allocator, in place of the GPU's own")(
-      "world", text("N"), "ranks of a distributed script; one of them runs")(
-      "rank", text("R"), "which; default: 0")("steps", text("N"),
-                                              "end script and recording after N optimizer steps")(
-      "output", text("FILE"), "the snapshot; default: record.pickle; .xz behind it compresses")(
-      "stacks", text("none|python|all"), "call stacks of allocations; default: python")(
+  parser.add()("gpu", text("NAME"), "the GPU that the script sees; default: a100-80")(
+      "capacity", text("SIZE"), "memory for the allocator, instead of the GPU's own")(
+      "world", text("N"), "ranks of a distributed script; only one of them runs")(
+      "rank", text("R"), "which rank runs; default: 0")("steps", text("N"),
+                                                        "stop the script and the recording after N "
+                                                        "optimizer steps")(
+      "output", text("FILE"),
+      "the snapshot to write; compressed if it ends in .xz; default: "
+      "record.pickle")("stacks", text("none|python|all"),
+                       "call stacks of allocations; default: python")(
       "answers", text("NAME=VALUE,..."),
-      "values that the script reads from the device, in place of zeros: nonzero=COUNT or, below "
-      "1, the share that nonzero and masks find; item=VALUE for item() and the like")(
+      "values that the script reads from the device instead of zeros: nonzero=COUNT, or below 1 "
+      "the share that nonzero and masks select; item=VALUE for item() and similar calls")(
       "event-lag", text("N"),
-      "kernel launches that the device is behind the host: blocks used on several streams come "
-      "back later; default: 0");
+      "how many kernel launches the device lags behind the host, which delays the reuse of blocks "
+      "used on several streams; default: 0");
   parser.add_format();
   return parser;
 }
@@ -58,7 +61,7 @@ Gpu gpu_option(const std::string& name) {
 std::string stacks_option(const std::string& value) {
   constexpr std::array<std::string_view, 3> kKinds{"none", "python", "all"};
   if (std::ranges::find(kKinds, value) == kKinds.end()) {
-    throw UsageError("--stacks " + value + ": none, python or all was expected");
+    throw UsageError("--stacks " + value + ": unknown choice; use none, python or all");
   }
   return value;
 }
@@ -79,7 +82,7 @@ std::string answers_option(const std::string& value) {
   for (std::size_t begin = 0; begin <= value.size();) {
     const std::size_t end = std::min(value.find(',', begin), value.size());
     if (!is_answer(std::string_view(value).substr(begin, end - begin))) {
-      throw UsageError("--answers " + value + ": nonzero=COUNT and item=VALUE are known");
+      throw UsageError("--answers " + value + ": unknown answer; use nonzero=COUNT or item=VALUE");
     }
     begin = end + 1;
   }
@@ -95,16 +98,18 @@ Number number_option(const po::variables_map& values, const char* option, Number
   }
   const auto number = parse_number<Number>(*text);
   if (!number) {
-    throw UsageError(fmt::format("--{} {}: a whole number from 0 to {} was expected", option, *text,
-                                 std::numeric_limits<Number>::max()));
+    throw UsageError(fmt::format("--{} {}: not in range; use a whole number from 0 to {}", option,
+                                 *text, std::numeric_limits<Number>::max()));
   }
   return *number;
 }
 
 void require_rank_in_world(const RecordRequest& request) {
   if (request.rank != 0 && request.rank >= request.world) {
-    throw UsageError(fmt::format("--rank {}: there are {} ranks (--world)", request.rank,
-                                 std::max(request.world, 1U)));
+    throw UsageError(
+        fmt::format("--rank {}: there are only {} ranks (--world); use a smaller "
+                    "number",
+                    request.rank, std::max(request.world, 1U)));
   }
 }
 
@@ -149,7 +154,7 @@ RecordRequest read_record_request(const Arguments& arguments) {
   RecordRequest request = read_options(record_options().parse({arguments.begin(), separator}));
   if (separator == arguments.end() || separator + 1 == arguments.end()) {
     throw UsageError(
-        "a command is missing; e.g. highwater record --gpu h100-80 -- python3 train.py");
+        "missing command; write e.g. highwater record --gpu h100-80 -- python3 train.py");
   }
   request.command.assign(separator + 1, arguments.end());
   return request;

@@ -27,14 +27,14 @@ struct ReplayCommand {
 OptionParser replay_options() {
   OptionParser parser(command("replay"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  add_memory_options(parser, "unlimited, or failures where they were recorded");
+  add_memory_options(parser, "unlimited, or failures exactly where they were recorded");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device of the file")(
       "torch", text("V"),
-      "follow the file by the allocator of this PyTorch release, 2.6 to 2.15; default: the file's "
-      "own")("decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
+      "follow the file with the allocator of this PyTorch release, 2.6 to 2.15; default: the "
+      "file's own")("decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
       "timeline", "with --format json: memory over time, with exact extremes")(
-      "fail-on-oom", "exit with 1 when an allocation failed")(
-      "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
+      "fail-on-oom", "exit with 1 if an allocation fails")(
+      "max-reserved", text("SIZE"), "exit with 1 if peak reserved exceeds SIZE");
   parser.add_format();
   parser.positional("file", -1);
   return parser;
@@ -64,10 +64,10 @@ ReplayCommand parse_replay(const Arguments& arguments) {
   result.max_reserved = size_option(values, "max-reserved");
   result.with_timeline = values.contains("timeline");
   if (result.with_timeline && result.format != OutputFormat::json) {
-    throw UsageError("--timeline goes with --format json");
+    throw UsageError("--timeline needs --format json; add it");
   }
   if (result.format == OutputFormat::csv && values.contains("decisions")) {
-    throw UsageError("--decisions goes with --format table, markdown or json, not csv");
+    throw UsageError("--decisions cannot be written as csv; use --format table, markdown or json");
   }
   return result;
 }

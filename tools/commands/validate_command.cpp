@@ -38,20 +38,18 @@ struct ValidateCommand {
 OptionParser validate_options() {
   OptionParser parser(command("validate"));
   parser.positional("grid", 1);
-  parser.add()("print-grid", "print the grid that is run when none is given, as a grid file")(
+  parser.add()("print-grid", "print the default grid as a grid file")(
       "recorded", po::value<std::string>()->value_name("DIR"),
-      "folder searched for recorded cases: pairs X.json, X.pickle.xz")(
+      "folder to search for recorded cases: pairs X.json, X.pickle.xz")(
       "reference", po::value<std::string>()->value_name("FILE"),
-      "file of reference cases: recompute what publications print; the exit code is 1 if a case "
-      "fails")(
+      "file of reference cases: recompute published figures; exit with 1 if a case fails")(
       "only", po::value<std::string>()->value_name("PATTERN"),
-      "only cases or plans whose name matches: words with * and ?, or a part of the name (a plan's "
-      "is 'model=gpt2 batch=4 ...'); several with ,")(
+      "only cases or plans whose name matches: patterns with * and ?, or part of the name (of a "
+      "plan: 'model=gpt2 batch=4 ...'); separate several with commas")(
       "max-error", po::value<double>()->value_name("X"),
-      "exit with 1 when the simulation's error of peak allocated or reserved, or of what a grid's "
-      "case has measured, is above this fraction, or a run ends otherwise than recorded; cases "
-      "that "
-      "an index.json beside them holds out do not count");
+      "exit with 1 if the simulation's error in peak allocated or reserved, or in the measurement "
+      "of a grid's case, exceeds this fraction, or if a run ends differently from its recording; "
+      "cases that an index.json in their folder holds out do not count");
   parser.add_format();
   return parser;
 }
@@ -61,8 +59,8 @@ void check_one_task(const ValidateCommand& command) {
                     int{command.grid.has_value()} + int{command.prints_grid};
   if (tasks > 1) {
     throw UsageError(
-        "a grid file, --print-grid, --recorded DIR and --reference FILE are different things to "
-        "do; give one of them");
+        "a grid file, --print-grid, --recorded DIR and --reference FILE exclude one another; use "
+        "one of them");
   }
 }
 
@@ -80,12 +78,13 @@ ValidateCommand parse_validate(const Arguments& arguments) {
   if (values.contains("max-error")) {
     if (result.reference) {
       throw UsageError(
-          "--max-error is for --recorded; reference cases have tolerances of their own");
+          "--max-error does not apply to --reference, whose cases have their own tolerances; omit "
+          "it");
     }
     result.max_error = values["max-error"].as<double>();
     if (!(*result.max_error >= 0)) {
       throw UsageError(
-          fmt::format("--max-error {}: write a fraction of 0 or more", *result.max_error));
+          fmt::format("--max-error {}: not a fraction; use 0 or more", *result.max_error));
     }
   }
   result.format = output_format(values);
@@ -108,8 +107,8 @@ std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
   if (files.empty()) {
     throw InputError(*command.folder, "",
                      command.only ? "no recorded case matches '" + *command.only + "'"
-                                  : "no recorded case in it",
-                     "a recorded case is a pair X.json, X.pickle.xz");
+                                  : "no recorded cases found",
+                     "name a folder with pairs X.json, X.pickle.xz");
   }
   return files;
 }
@@ -188,8 +187,8 @@ ExitCode validate_reference(const ValidateCommand& command, std::ostream& out) {
   if (results.empty()) {
     throw InputError(path, "cases",
                      command.only ? "no reference case matches '" + *command.only + "'"
-                                  : "no reference case in it",
-                     "give the reference tables");
+                                  : "no reference cases found",
+                     "use the reference tables");
   }
   write(results, command.format, out);
   return count_results(results, ReferenceVerdict::failed) > 0 ? ExitCode::exceeded : ExitCode::ok;

@@ -14,7 +14,7 @@ Settings settings_from_file(const std::string& name, const Recording& recording,
   } catch (const SettingsError& error) {
     throw InputError(name, "allocator_settings.PYTORCH_CUDA_ALLOC_CONF",
                      fmt::format("'{}': {}", recording.settings->conf, error.what()),
-                     "replay the file with settings of your own, --alloc-conf");
+                     "replace them with --alloc-conf");
   }
 }
 

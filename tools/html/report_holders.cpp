@@ -152,10 +152,10 @@ json::array flames_json(const ReportRun& run, const Holders& holders) {
   const SideTables& tables = run.explained.subject.trace->tables;
   json::array list;
   list.push_back(named_flame("live", "allocated at the peak",
-                             "Allocated bytes by call stack at the highest allocated.", tables,
+                             "Allocated bytes by call stack at the allocated peak.", tables,
                              holders.stacks));
   list.push_back(named_flame("pinned", "free memory pinned",
-                             "Free bytes that live blocks keep from being given back, by the call "
+                             "Free bytes that live blocks keep from being released, by the call "
                              "stacks of those blocks, averaged over the run.",
                              tables, average_by_stack(run.explained.blame)));
   return list;

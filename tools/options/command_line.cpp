@@ -121,7 +121,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
       known.push_back("--" + name);
     }
     const auto meant = nearest_word(error.get_option_name(), known);
-    throw UsageError(fmt::format("{}: no such option of '{}'; {}", error.get_option_name(),
+    throw UsageError(fmt::format("{}: unknown option of '{}'; {}", error.get_option_name(),
                                  command_->name,
                                  meant ? "did you mean " + *meant + "?"
                                        : fmt::format("see highwater {} --help", command_->name)));

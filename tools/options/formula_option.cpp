@@ -11,7 +11,7 @@ namespace {
 std::string unknown_formula(const std::string& option, const std::string& name) {
   const std::vector<std::string> known = formula_names();
   const auto meant = nearest_word(name, known);
-  return fmt::format("--{} {}: no such closed form; {}", option, name,
+  return fmt::format("--{} {}: unknown closed form; {}", option, name,
                      meant ? fmt::format("did you mean {}?", *meant)
                            : fmt::format("known: {}", fmt::join(known, ", ")));
 }

@@ -18,7 +18,10 @@ std::optional<double> read_fraction(const po::variables_map& values) {
   char* end = nullptr;
   const double fraction = std::strtod(text->c_str(), &end);
   if (end == text->c_str() || *end != '\0' || !(fraction >= 0 && fraction <= 1)) {
-    throw UsageError(fmt::format("--memory-fraction {}: not a number between 0 and 1", *text));
+    throw UsageError(
+        fmt::format("--memory-fraction {}: not a number from 0 to 1; use 0.8, for "
+                    "example",
+                    *text));
   }
   return fraction;
 }

@@ -31,7 +31,7 @@ SubjectQuestion read_question(const Command& command, const Arguments& arguments
   collect_problems(problems, [&] { result.format = output_format(values); });
   const auto top = values["top"].as<std::int64_t>();
   if (top < 1) {
-    problems.push_back(fmt::format("--top {}: write 1 or more", top));
+    problems.push_back(fmt::format("--top {}: not a number of rows; use 1 or more", top));
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
   result.subject = read_subject_options(values, std::move(problems));

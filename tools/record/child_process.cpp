@@ -141,7 +141,7 @@ void start(const std::string& program, std::vector<std::string>& arguments,
                                  pointers(arguments).data(), pointers(variables).data());
   if (error != 0) {
     throw InputError(program, "", std::string("cannot be run: ") + std::strerror(error),
-                     "give the command as in a shell, e.g. -- python3 train.py");
+                     "write the command as in a shell, e.g. -- python3 train.py");
   }
   g_child = child;
 }

@@ -14,7 +14,7 @@ namespace {
 
 InputError cannot_write(const std::filesystem::path& path) {
   return {path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
-          "set TMPDIR to a folder with some free megabytes"};
+          "set TMPDIR to a folder with a few free megabytes"};
 }
 
 void write(const std::filesystem::path& path, std::string_view content) {
@@ -33,7 +33,7 @@ std::filesystem::path temporary_folder() {
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
   if (error) {
     throw InputError("temporary folder", "", error.message(),
-                     "set TMPDIR to a folder that exists and has some free megabytes");
+                     "set TMPDIR to an existing folder with a few free megabytes");
   }
   return std::filesystem::absolute(folder);
 }
@@ -41,8 +41,8 @@ std::filesystem::path temporary_folder() {
 std::filesystem::path make_folder() {
   std::string name = (temporary_folder() / "highwater-record-XXXXXX").string();
   if (name.find(':') != std::string::npos) {  // which separates the folders on PYTHONPATH
-    throw InputError(name, "", "a colon in its name hides it from Python",
-                     "set TMPDIR to a folder without one");
+    throw InputError(name, "", "the colon in its name hides it from Python",
+                     "set TMPDIR to a folder without a colon in its name");
   }
   if (mkdtemp(name.data()) == nullptr) {
     throw cannot_write(name);

@@ -126,16 +126,19 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
         ended);
   }
   if (!outcome.cuda_used && (outcome.end.status != 0 || outcome.end.signal != 0)) {
-    return fmt::format("the command {} before it used CUDA; its own message says why", ended);
+    return fmt::format("the command {} before it used CUDA; see its own message", ended);
   }
   if (!outcome.cuda_used) {
     return fmt::format(
         "the command {} and never used CUDA; check that it trains on device 'cuda' (a fake one is "
-        "there: torch.cuda.is_available() is True)",
+        "present: torch.cuda.is_available() is True)",
         ended);
   }
   if (outcome.nothing_allocated) {
-    return fmt::format("the command {} and allocated nothing on the device", ended);
+    return fmt::format(
+        "the command {} and allocated nothing on the device; check that it trains "
+        "on device 'cuda'",
+        ended);
   }
   return fmt::format(
       "the command {} before its snapshot could be written; if the host ran out of memory, make "
@@ -147,23 +150,24 @@ std::vector<std::string> record_notes(const RecordOutcome& outcome) {
   std::vector<std::string> notes;
   for (const WrittenSnapshot& snapshot : outcome.snapshots) {
     if (snapshot.ended == "crash") {
-      notes.push_back(fmt::format("the command crashed: it {}; its history was saved before",
+      notes.push_back(fmt::format("the command crashed: it {}; its history up to then was saved",
                                   how_it_ended(outcome.end)));
     } else if (snapshot.ended == "error") {
       notes.push_back("the script ended with " + snapshot.error);
     } else if (snapshot.ended == "interrupted" || snapshot.ended == "terminated") {
-      notes.push_back(fmt::format("the script was {}; more steps may need more", snapshot.ended));
+      notes.push_back(
+          fmt::format("the script was {}; further steps may need more", snapshot.ended));
     }
     if (snapshot.ended == "error" && snapshot.values_read != 0) {
       notes.push_back(fmt::format(
-          "it read {} value{} from the device before; on the fake device values are zeros, which "
-          "some scripts do not expect (--answers gives others)",
+          "it had read {} value{} from the device; on the fake device values are zeros, which "
+          "some scripts do not expect (--answers sets others)",
           snapshot.values_read, snapshot.values_read == 1 ? "" : "s"));
     }
     if (!snapshot.not_modelled.empty()) {
       notes.push_back(
-          "functions that were called and do nothing here, so that memory they would "
-          "ask for is missing: " +
+          "functions that do nothing here were called, so the memory they would request is "
+          "missing: " +
           list_of(snapshot.not_modelled));
     }
   }
@@ -171,8 +175,7 @@ std::vector<std::string> record_notes(const RecordOutcome& outcome) {
     notes.push_back("the command " + how_it_ended(outcome.end));
   }
   if (!outcome.torch_tested) {
-    notes.push_back(
-        fmt::format("PyTorch {} is newer than the releases that were tested", outcome.torch));
+    notes.push_back(fmt::format("PyTorch {} is newer than the tested releases", outcome.torch));
   }
   if (!outcome.waiting_at.empty()) {
     notes.push_back("the script seemed to wait for a value from the device at " +

@@ -35,9 +35,9 @@ void add_fragmentation(MetricList& list, const Fragmentation& f) {
   list.add("fragmentation.peak", "fragmentation (1 - peak active / peak reserved)", f.peak);
   list.add("fragmentation.at_peak_reserved", "unused share at peak reserved", f.at_peak_reserved);
   list.add("fragmentation.final_free_bytes", "free at the end", f.free);
-  list.add("fragmentation.final_free_in_split_bytes", "  of it pinned in segments in use",
+  list.add("fragmentation.final_free_in_split_bytes", "  pinned in segments in use",
            f.free_in_split);
-  list.add("fragmentation.final_free_whole_bytes", "  of it in whole free segments", f.free_whole);
+  list.add("fragmentation.final_free_whole_bytes", "  in whole free segments", f.free_whole);
   list.add("fragmentation.final_largest_free_block_bytes", "  largest free block",
            f.largest_free_block);
   list.add("fragmentation.final_rounding_bytes", "lost to rounding at the end", f.rounding);
@@ -200,7 +200,8 @@ std::vector<std::string> replay_notes(const DeviceReplay& replay) {
   std::vector<std::string> notes = replay.notes;
   if (const std::uint64_t refused = replay.result.refused_empty_caches; refused > 0) {
     notes.push_back(fmt::format(
-        "{} empty_cache {} inside a pool session: PyTorch {} asserts there, nothing was released",
+        "{} empty_cache {} inside a pool session: PyTorch {} asserts there, so nothing was "
+        "released",
         refused, refused == 1 ? "call" : "calls", replay.version->name));
   }
   return notes;
@@ -227,8 +228,8 @@ std::string describe_ooms(const DeviceReplay& replay) {
   for (const OomRecord& record : replay.result.ooms) {
     const OutOfMemory& oom = record.account;
     text += fmt::format(
-        "out of memory at operation {}: asked {}, needs {} from the device{}; "
-        "reserved {}, allocated {}, largest free block {} (usable here: {})\n",
+        "out of memory at operation {}: requested {}, needs {} from the device{}; reserved {}, "
+        "allocated {}, largest free block {} (usable here: {})\n",
         record.operation, to_iec(oom.requested), to_iec(oom.segment_size), room(replay, oom),
         to_iec(oom.reserved), to_iec(oom.allocated), to_iec(oom.largest_free_block),
         to_iec(oom.largest_usable_free_block));

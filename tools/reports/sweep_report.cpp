@@ -140,7 +140,7 @@ std::string sweep_conclusion(const Sweep& sweep) {
   const SweepRun& best = sweep.runs[sweep.ranking().front()];
   const Bytes base = sweep.base.replay.result.peak.reserved;
   if (best.problem || best.ran_out()) {
-    return "no combination survives";
+    return "every combination runs out of memory";
   }
   std::string text = fmt::format("best: {}: {} peak reserved, {} the base's {}", words(best),
                                  to_iec(best.replay.result.peak.reserved),

@@ -100,7 +100,7 @@ std::string describe(const BatchSearch& search) {
     return fmt::format("none: a single sequence does not fit ({})", list);
   }
   if (!search.smallest_failing) {
-    return fmt::format("{} or more: the search ends there ({})", *search.largest, list);
+    return fmt::format("{} or more: the search stops there ({})", *search.largest, list);
   }
   return fmt::format("{} ({} does not fit; {})", *search.largest, *search.smallest_failing, list);
 }

@@ -82,13 +82,13 @@ std::vector<ScanRow> read_rows(const std::string& path) {
     if (!rows.empty()) {
       return rows;
     }
-    failed.error = "holds no device with memory or events";
+    failed.error = "contains no device with memory or events";
   } catch (const OperationError& error) {
     failed.error = error.in(path).what();
   } catch (const Error& error) {
     failed.error = error.what();
   } catch (const std::bad_alloc&) {
-    failed.error = path + ": does not fit into the memory of this machine";
+    failed.error = path + ": does not fit in this machine's memory";
   }
   rows.push_back(failed);
   return rows;
@@ -206,7 +206,7 @@ std::vector<fs::path> find_traces(const fs::path& folder) {
                      "check its permissions");
   }
   if (files.empty()) {
-    throw InputError(folder.string(), "", "holds no .pickle, .pkl, .hwt or .trace file",
+    throw InputError(folder.string(), "", "contains no .pickle, .pkl, .hwt or .trace file",
                      "name the folder that the snapshots were written to");
   }
   std::ranges::sort(files);

@@ -30,7 +30,7 @@ std::size_t combinations(const std::vector<SweepAxis>& axes) {
   for (const SweepAxis& axis : axes) {
     count *= axis.values.size();
     if (count > kMostRuns) {
-      throw UsageError("--set: more than 100000 combinations; leave some values out");
+      throw UsageError("--set: more than 100000 combinations; omit some values");
     }
   }
   return count;

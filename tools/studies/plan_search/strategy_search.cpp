@@ -96,7 +96,7 @@ StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& me
   StrategySearch found;
   if (const Bytes least = least_of(base.plan, gpus); least > device) {
     found.left_out.push_back(fmt::format(
-        "any strategy: the parameters alone, in 16 bit and spread over all GPUs, take {} of {}",
+        "any strategy: the parameters alone, in 16 bits and spread over all GPUs, take {} of {}",
         to_iec(least), to_iec(device)));
     return found;
   }

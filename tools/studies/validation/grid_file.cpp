@@ -16,7 +16,8 @@ namespace {
 using GridField = RecordedField;
 
 constexpr std::string_view kGridRemedy =
-    "'highwater validate --print-grid' shows a grid file, 'highwater simulate --help' the options";
+    "see 'highwater validate --print-grid' for an example and 'highwater simulate --help' for the "
+    "options";
 
 constexpr std::string_view kMeasured = "measured";
 
@@ -51,7 +52,7 @@ std::string scalar_text(const GridField& field) {
   if (value.is_number()) {
     return boost::json::serialize(value);
   }
-  field.fail("a text, a number, true, false or null was expected");
+  field.fail("expected a string, a number, true, false or null");
 }
 
 /// A value as the command line has it: a list becomes "512,1024".
@@ -71,7 +72,7 @@ Measurement read_measurement(const GridField& field) {
   for (const MeasuredFigure figure : kFigures) {
     if (const auto bytes = field.find(bytes_key(figure))) {
       if (measurement) {
-        field.fail("two figures; give each a case of its own");
+        field.fail("two figures; put each in its own case");
       }
       measurement = Measurement{figure, Bytes{bytes->count()}, ""};
       if (measurement->bytes == Bytes{}) {
@@ -80,7 +81,7 @@ Measurement read_measurement(const GridField& field) {
     }
   }
   if (!measurement) {
-    field.fail("no figure; give one of allocated_bytes, reserved_bytes and process_bytes");
+    field.fail("missing figure; give one of allocated_bytes, reserved_bytes and process_bytes");
   }
   if (const auto source = field.find("source")) {
     measurement->source = source->text();
@@ -88,7 +89,7 @@ Measurement read_measurement(const GridField& field) {
   for (const auto& [key, value] : field.object()) {
     const std::string_view name = key;
     if (name != "source" && std::ranges::find(kFigures, name, bytes_key) == kFigures.end()) {
-      field.at(name).fail("unknown; give a figure and a source");
+      field.at(name).fail("unknown field; give a figure and a source");
     }
   }
   return *measurement;
@@ -127,7 +128,7 @@ GridAxis read_axis(const GridField& field, std::string_view key) {
     axis.push_back({name, value_text(element), element.path()});
   }
   if (axis.empty()) {
-    field.fail("a list without values makes no plan");
+    field.fail("an empty list yields no plans");
   }
   return axis;
 }
@@ -136,7 +137,7 @@ std::vector<GridAxis> read_axes(const GridField& field) {
   std::vector<GridAxis> axes;
   for (const auto& [key, value] : field.object()) {
     if (std::string_view(key) == kMeasured) {
-      field.at(key).fail("a cross product cannot have been measured; list a case");
+      field.at(key).fail("a cross product cannot have a measurement; list it as a case");
     }
     axes.push_back(read_axis(field.at(key), key));
   }
@@ -146,7 +147,7 @@ std::vector<GridAxis> read_axes(const GridField& field) {
 void check_size(std::size_t points, const GridField& field) {
   if (points > kMostGridPoints) {
     field.fail(
-        fmt::format("more than {} plans; give fewer values, or several files", kMostGridPoints));
+        fmt::format("more than {} plans; use fewer values, or several files", kMostGridPoints));
   }
 }
 
@@ -201,7 +202,7 @@ std::vector<GridEntry> read_grid(std::string_view text, const std::string& sourc
   const GridField root(document, "", source, kGridRemedy);
   for (const auto& [key, value] : root.object()) {
     if (std::string_view(key) != "grid" && std::string_view(key) != "cases") {
-      root.at(key).fail("unknown; a grid file has the fields grid and cases");
+      root.at(key).fail("unknown field; a grid file has the fields grid and cases");
     }
   }
   std::vector<GridEntry> entries;
@@ -215,7 +216,7 @@ std::vector<GridEntry> read_grid(std::string_view text, const std::string& sourc
     }
   }
   if (entries.empty()) {
-    root.fail("no plan in it; give grid or cases");
+    root.fail("it contains no plans; add grid or cases");
   }
   return entries;
 }

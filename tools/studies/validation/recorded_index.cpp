@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSchema = "highwater.recorded-index/1";
 constexpr std::string_view kIndexRemedy =
-    "the file is damaged or no index of recordings; bundle the results again";
+    "the file is damaged or not an index of recordings; bundle the results again";
 
 constexpr std::array<std::pair<std::string_view, CaseHalf>, 3> kHalves{{
     {"tuning", CaseHalf::tuning},
@@ -32,7 +32,7 @@ CaseHalf read_half(const RecordedField& field) {
       return half;
     }
   }
-  field.fail("'" + text + "' is none of the halves tuning, held-out, facts");
+  field.fail("'" + text + "' is not one of tuning, held-out, facts");
 }
 
 fs::path without_ending(const std::string& description) {

@@ -48,15 +48,15 @@ Recording read_recording(const std::string& path, StackMode stacks) {
   if (auto* recording = std::get_if<Recording>(&file)) {
     return std::move(*recording);
   }
-  throw InputError(path, "", "a request trace, not the recording of a real allocator",
-                   "give the snapshot");
+  throw InputError(path, "", "this is a request trace, not a recording of a real allocator",
+                   "use the snapshot");
 }
 
 const RecordedDevice* busiest_device(const Recording& recording, const std::string& name) {
   const auto busiest = std::ranges::max_element(
       recording.devices, {}, [](const RecordedDevice& device) { return device.entries.size(); });
   if (busiest == recording.devices.end()) {
-    throw InputError(name, "device_traces", "no device has any entry",
+    throw InputError(name, "device_traces", "no device has any entries",
                      "record the history with torch.cuda.memory._record_memory_history");
   }
   return &*busiest;
@@ -107,7 +107,7 @@ std::vector<CaseFiles> find_cases(const std::string& folder) {
   }
   if (error) {
     throw InputError(folder, "", "cannot be searched: " + error.message(),
-                     "give a folder with pairs X.json, X.pickle.xz");
+                     "name a folder with pairs X.json, X.pickle.xz");
   }
   std::ranges::sort(cases, {}, &CaseFiles::description);
   return cases;

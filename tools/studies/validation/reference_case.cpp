@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 4> kKinds{"printed", "derived", "constant
 ReferenceKind read_kind(const ReferenceField& field) {
   const auto* const found = std::ranges::find(kKinds, field.text());
   if (found == kKinds.end()) {
-    field.fail("one of printed, derived, constant, observation was expected");
+    field.fail("expected printed, derived, constant or observation");
   }
   return static_cast<ReferenceKind>(found - kKinds.begin());
 }
@@ -31,7 +31,7 @@ ReferenceKind read_kind(const ReferenceField& field) {
 /// A figure or a word.
 const json::value& read_value(const ReferenceField& field) {
   if (!field.value().is_number() && !field.value().is_string()) {
-    field.fail("a number or a string was expected");
+    field.fail("expected a number or a string");
   }
   return field.value();
 }

@@ -30,7 +30,7 @@ DeepspeedZero2Rule rule_of(std::string_view word) {
   if (word == "code_current") {
     return DeepspeedZero2Rule::code_current;
   }
-  throw InputError("", "inputs.rule", "one of docs, code, code_current was expected", "");
+  throw InputError("", "inputs.rule", "expected docs, code or code_current", "");
 }
 
 bool is_on_host(const json::object& c, std::string_view what) {

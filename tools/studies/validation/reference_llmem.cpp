@@ -35,7 +35,7 @@ std::int64_t input_elements(const json::object& question, std::string_view key) 
   constexpr double kMost = 1e15;
   const double number = input_number(question, key);
   if (!(number >= 1 && number <= kMost)) {
-    throw InputError("", fmt::format("inputs.{}", key), "a number of elements was expected", "");
+    throw InputError("", fmt::format("inputs.{}", key), "expected a number of elements", "");
   }
   return static_cast<std::int64_t>(number);
 }
@@ -127,7 +127,7 @@ std::vector<double> all_errors(const json::array& all_cases, std::string_view es
 std::vector<double> some_errors(const json::array& all_cases, std::string_view estimate) {
   std::vector<double> values = all_errors(all_cases, estimate);
   if (values.empty()) {
-    throw InputError("the reference cases", "llmem.table2", "no row of the table is there", "");
+    throw InputError("the reference cases", "llmem.table2", "the table has no rows", "");
   }
   return values;
 }
@@ -198,8 +198,8 @@ json::object recompute_llmem(const json::object& reference_case, const json::arr
   const auto* const rule = std::ranges::find_if(
       kRules, [id](const Rule& candidate) { return id.starts_with(candidate.prefix); });
   if (rule == kRules.end()) {
-    throw InputError("the reference cases", id, "it is no case about LLMem that is known",
-                     "use the tables.json that this version was made with");
+    throw InputError("the reference cases", id, "unknown LLMem case",
+                     "use the tables.json of this version");
   }
   return rule->compute(reference_case);
 }

@@ -58,8 +58,8 @@ struct Interval {
 const json::object& printed_static(const json::object& row) {
   const json::value* const printed = row.at("expected").as_object().if_contains("static");
   if (printed == nullptr || !printed->at("value").is_number()) {
-    throw InputError("", fmt::format("{}: expected.static", reference_id(row)),
-                     "a number was expected", "");
+    throw InputError("", fmt::format("{}: expected.static", reference_id(row)), "expected a number",
+                     "");
   }
   return printed->as_object();
 }

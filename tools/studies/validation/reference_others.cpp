@@ -108,7 +108,7 @@ AccelerateDtype dtype_of(std::string_view word) {
       return dtype;
     }
   }
-  throw InputError("", "inputs.dtype", fmt::format("'{}' is no dtype of Accelerate", word), "");
+  throw InputError("", "inputs.dtype", fmt::format("'{}' is not a dtype of Accelerate", word), "");
 }
 
 /// The user guide's table, in MiB and GiB as it has them.

@@ -21,7 +21,7 @@ const json::value& input(const json::object& reference_case, std::string_view ke
 }
 
 [[noreturn]] void fail(std::string_view key, std::string_view wanted) {
-  throw InputError("", fmt::format("inputs.{}", key), fmt::format("{} was expected", wanted), "");
+  throw InputError("", fmt::format("inputs.{}", key), fmt::format("expected {}", wanted), "");
 }
 
 /// The first entry whose prefix begins the case's id, or nullptr.

@@ -72,7 +72,7 @@ std::string problem_of(const ReferenceValue& value, ReferenceKind kind) {
     return "differs from the file's answer";
   }
   if (value.expected != nullptr && value.agrees_with_source != value.expected->matches) {
-    return value.agrees_with_source ? "agrees with the source, which the file denies"
+    return value.agrees_with_source ? "agrees with the source, although the file marks a mismatch"
                                     : "differs from what the source prints";
   }
   return "";
@@ -139,7 +139,7 @@ ReferenceResult run_case(const ReferenceCase& reference, const json::object& que
   try {
     const json::object computed = recompute_by_id(kSources, question, questions);
     if (computed.empty()) {
-      result.problem = "no closed form is known to recompute cases of this name";
+      result.problem = "no closed form recomputes cases of this name";
       return result;
     }
     compare_all(computed, result);
