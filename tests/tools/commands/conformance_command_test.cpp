@@ -89,5 +89,5 @@ TEST_CASE("conformance: a folder without vectors is refused", "[cli][conformance
   const test::TempDir folder;
   const CommandRun result = run({"conformance", folder.path().string()});
   CHECK(result.code == ExitCode::bad_input);
-  CHECK_THAT(result.err, Contains("holds no conformance vectors"));
+  CHECK_THAT(result.err, Contains("contains no conformance vectors"));
 }

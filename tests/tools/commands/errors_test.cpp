@@ -26,15 +26,15 @@ const std::string kTrace = HIGHWATER_SOURCE "/tests/data/conformance/h07_oom_ret
 
 TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors]") {
   const auto [arguments, message] = GENERATE(table<Arguments, std::string>({
-      {Arguments{}, "a command is missing"},
-      {{"repaly", "x"}, "'repaly': no such command; did you mean 'replay'?"},
+      {Arguments{}, "missing command"},
+      {{"repaly", "x"}, "'repaly': unknown command; did you mean 'replay'?"},
       {{"replay"}, "takes exactly one FILE"},
       {{"replay", kTrace, "--capcity", "1G"}, "did you mean --capacity?"},
       {{"replay", kTrace, "--capacity", "80 Gigs"}, "--capacity 80 Gigs: not a size"},
       {{"replay", kTrace, "--format", "yaml"}, "--format yaml: unknown format"},
       {{"replay", kTrace, "--torch", "1.0"}, "unknown release; use one of 2.6, 2.8"},
       {{"replay", kTrace, "--device", "3"}, "has nothing about that device"},
-      {{"replay", kTrace, "--memory-fraction", "2"}, "not a number between 0 and 1"},
+      {{"replay", kTrace, "--memory-fraction", "2"}, "not a number from 0 to 1"},
       {{"replay", kTrace, "--memory-fraction", "x"}, "memory-fraction"},
       {{"replay", kTrace, "--memory-fraction", "0.5", "--memory-limit", "1G"}, "one of them"},
       {{"replay", kTrace, "--alloc-conf", "max_splt_size_mb:64"},
@@ -42,12 +42,12 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"replay", kTrace, "--alloc-conf", "max_split_size_mb:1"}, "too small, must be > 20"},
       {{"convert", "a"}, "convert takes IN and OUT"},
       {{"convert", kTrace, "b.json"}, "b.json: the ending tells no format"},
-      {{"replay", kTrace, "--decisions", "--format", "csv"}, "--decisions goes with"},
+      {{"replay", kTrace, "--decisions", "--format", "csv"}, "--decisions cannot be written as csv"},
       {{"replay", kTrace, "--alloc-conf", "large_segment_size_mb:40", "--torch", "2.6"},
        "large_segment_size_mb; known to --torch 2.11"},
       {{"conformance"}, "takes one DIR"},
-      {{"conformance", kVectors, "--format", "csv"}, "table and json only"},
-      {{"conformance", kVectors, "--format", "markdown"}, "table and json only"},
+      {{"conformance", kVectors, "--format", "csv"}, "only --format table and json"},
+      {{"conformance", kVectors, "--format", "markdown"}, "only --format table and json"},
       {{"info"}, "takes one or more FILEs"},
       {{"info", kTrace, "--top=-1"}, "--top -1: not a number"},
   }));
@@ -106,7 +106,7 @@ TEST_CASE("cli: an output that cannot be written is an error, of --help too", "[
     std::ostringstream err;
     out.setstate(std::ios::badbit);
     CHECK(run_program(arguments, out, err) == ExitCode::internal);
-    CHECK_THAT(err.str(), Contains("standard output: could not be written; is the disk full"));
+    CHECK_THAT(err.str(), Contains("standard output: cannot be written; check for a full disk"));
   }
 }
 

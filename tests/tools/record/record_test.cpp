@@ -99,7 +99,7 @@ TEST_CASE("record: a script that fails leaves its recording, and exit code 3") {
                  tell(written(folder / "out.pickle", "error", R"("ValueError: no")")) + "exit 1\n");
   CHECK(result.code == ExitCode::bad_input);
   CHECK_THAT(result.out, Contains("the script ended with ValueError: no"));
-  CHECK_THAT(result.out, Contains("it read 5 values from the device before"));
+  CHECK_THAT(result.out, Contains("it had read 5 values from the device"));
 }
 
 TEST_CASE("record: a crash leaves its recording, and exit code 3") {
@@ -165,9 +165,9 @@ TEST_CASE("record: an output that cannot be written is refused before the comman
   for (const auto& [output, complaint] : std::vector<std::pair<std::string, std::string>>{
            {folder / "folder", "is a directory"},
            {folder / "missing/out.pickle", "cannot be created"},
-           {"/dev/null", "a regular file is needed"},
-           {"-", "a regular file is needed"},
-           {folder / "out.pickle.gz", "plain or .xz"}}) {
+           {"/dev/null", "not a regular file"},
+           {"-", "not a regular file"},
+           {folder / "out.pickle.gz", "use a plain name or .xz"}}) {
     const CommandRun result = run({"record", "--output", output, "--", "touch", ran});
     INFO(output << ": " << result.err);
     CHECK(result.code == ExitCode::usage);
@@ -223,8 +223,8 @@ TEST_CASE("record: why there is no recording") {
 TEST_CASE("record: mistakes on the command line are named together") {
   for (const auto& [line, complaint] : std::vector<std::pair<std::string, std::string>>{
            {"record python3 train.py", "--"},
-           {"record --gpu h100-80", "a command is missing"},
-           {"record --gpu h100-80 --", "a command is missing"},
+           {"record --gpu h100-80", "missing command"},
+           {"record --gpu h100-80 --", "missing command"},
            {"record --gpu h100-81 -- true", "did you mean h100-80"},
            {"record --rank 8 --world 8 -- true", "there are 8 ranks"},
            {"record --rank 1 -- true", "there are 1 ranks"},
@@ -315,7 +315,7 @@ TEST_CASE("record: a temporary folder that cannot serve is named") {
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   for (const auto& [place, complaint] : std::vector<std::pair<std::string, std::string>>{
-           {folder / "missing", "set TMPDIR"}, {folder / "a:b", "a folder without one"}}) {
+           {folder / "missing", "set TMPDIR"}, {folder / "a:b", "a folder without a colon in its name"}}) {
     setenv("TMPDIR", place.c_str(), 1);
     const CommandRun result = record(folder, "exit 0\n");
     before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);

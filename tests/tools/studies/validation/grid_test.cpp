@@ -159,7 +159,7 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
   check(R"({"cases": [{"model": "gpt2", "use-cache": true, "use_cache": true}]})",
         "cases[0].use_cache: --use-cache is given twice");
   check(R"({"grids": {}})", "grids: unknown; a grid file has the fields grid and cases");
-  check("{}", "no plan in it");
+  check("{}", "contains no plans");
   check("[]", "expected an object");
   check("{", "byte 1: not JSON");
   CHECK(run({"validate", "nosuch.json"}).code == ExitCode::bad_input);
