@@ -49,7 +49,7 @@ void check_limit(const GridRequest& request, const GridPlans& plans) {
   if (request.max_error && std::ranges::none_of(plans.points, is_measured)) {
     throw UsageError(
         "--max-error: the grid has no measured plans, and closed forms are not held to a limit; "
-        "use cases with " measured ", or --recorded DIR");
+        "use cases with the field 'measured', or --recorded DIR");
   }
 }
 

@@ -22,7 +22,8 @@ std::string trust_line(const DeviceReplay& replay) {
   const std::string conf = to_conf(replay.settings);
   line += fmt::format("; settings {}", conf.empty() ? "default" : "'" + conf + "'");
   line += fmt::format("; {} events read, {} dropped", replay.events_read, replay.events_dropped);
-  line += replay.truncated ? "; history truncated at the start (earlier state rebuilt)" : "; complete";
+  line +=
+      replay.truncated ? "; history truncated at the start (earlier state rebuilt)" : "; complete";
   if (replay.fidelity) {
     const Fidelity& f = *replay.fidelity;
     line += fmt::format("; fidelity: {} addresses, {} segment events, {} final segments",

@@ -315,7 +315,8 @@ TEST_CASE("record: a temporary folder that cannot serve is named") {
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   for (const auto& [place, complaint] : std::vector<std::pair<std::string, std::string>>{
-           {folder / "missing", "set TMPDIR"}, {folder / "a:b", "a folder without a colon in its name"}}) {
+           {folder / "missing", "set TMPDIR"},
+           {folder / "a:b", "a folder without a colon in its name"}}) {
     setenv("TMPDIR", place.c_str(), 1);
     const CommandRun result = record(folder, "exit 0\n");
     before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
