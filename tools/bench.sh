@@ -5,8 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools/install_packages.sh python3-minimal time
-cmake --preset release >/dev/null
-cmake --build --preset release --target highwater highwater_bench >/dev/null
+tools/build/build.sh release highwater highwater_bench
 
 build/release/tests/bench/highwater_bench "${1:-2000000}"
 

@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools/install_packages.sh
-cmake --preset release >/dev/null
-cmake --build --preset release --target highwater
+echo "Building (two to four minutes on two cores):"
+tools/build/build.sh release highwater
 
 highwater=build/release/highwater
 echo

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that includes follow the rooms: tools/python/checks/check_rooms.py SOURCE_DIR ROOMS_FILE
+"""Checks that includes follow the rooms: check_rooms.py SOURCE_DIR ROOMS_FILE
 
 ROOMS_FILE has a line per room, written by CMake: "workloads/nn: workloads/eager ...", the rooms that
 it links. A source may include headers of its own room and of the rooms that it links, directly or
-through them. A room links no room above itself and holds at most 40 sources and headers. Prints every
-line that is wrong and exits with 1.
+through them; no room links itself through others. A parser of options is included in tools/options
+and tools/commands only. No folder holds more than 40 sources and headers. Prints every line that is
+wrong and exits with 1.
 """
 
 import re
@@ -13,7 +14,9 @@ from pathlib import Path
 
 LAYERS = ("traces", "allocator", "sim", "workloads", "tools")
 MOST_FILES = 40
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+PARSER = "boost/program_options"
+PARSER_ROOMS = ("tools/options", "tools/commands")
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
 def read_rooms(text):
@@ -47,37 +50,53 @@ def reach(rooms):
     return below, cycles
 
 
+def sources_of(folder):
+    return sorted([*folder.glob("*.cpp"), *folder.glob("*.hpp")])
+
+
 def includes_of(source):
-    """(line number, included path) of each quoted include."""
+    """(line number, included path) of each include."""
     text = source.read_text(encoding="utf-8")
     for match in INCLUDE.finditer(text):
         yield text.count("\n", 0, match.start(1)) + 1, match.group(1)
 
 
+def include_problem(room, header, rooms, below):
+    """Why `room` may not include `header`; None if it may."""
+    if header.startswith(PARSER) and room not in PARSER_ROOMS:
+        return f"the parser of options belongs in {' and '.join(PARSER_ROOMS)}"
+    target = str(Path(header).parent)
+    if target in rooms and target != room and target not in below[room]:
+        return (f"{room} does not link {target}; move the code, or add the link in "
+                f"{room.split('/')[0]}/CMakeLists.txt")
+    return None
+
+
 def check_includes(root, room, rooms, below):
-    problems = []
-    sources = sorted([*(root / room).glob("*.cpp"), *(root / room).glob("*.hpp")])
-    if len(sources) > MOST_FILES:
-        problems.append(f"{room}: {len(sources)} sources and headers, at most {MOST_FILES}; split the room")
-    for source in sources:
+    for source in sources_of(root / room):
         for line, header in includes_of(source):
-            target = str(Path(header).parent)
-            if target in rooms and target != room and target not in below[room]:
-                name = source.relative_to(root)
-                problems.append(
-                    f"{name}:{line}: includes {header}, but {room} does not link {target}; "
-                    f"move the code, or add the link in {room.split('/')[0]}/CMakeLists.txt")
-    return problems
+            problem = include_problem(room, header, rooms, below)
+            if problem:
+                yield f"{source.relative_to(root)}:{line}: includes {header}: {problem}"
+
+
+def check_sizes(root):
+    folders = [root / top for top in (*LAYERS, "tests")]
+    for folder in [f for top in folders for f in (top, *top.rglob("*")) if f.is_dir()]:
+        count = len(sources_of(folder))
+        if count > MOST_FILES:
+            yield (f"{folder.relative_to(root)}: {count} sources and headers; a folder holds at "
+                   f"most {MOST_FILES}, so split it")
 
 
 def check(root, rooms):
     below, cycles = reach(rooms)
-    problems = ["rooms in a cycle: " + " -> ".join(cycle) for cycle in cycles]
+    problems = ["these rooms link each other in a circle: " + " -> ".join(c) for c in cycles]
     problems += [f"{room}: links {link}, which is not a room"
                  for room, links in rooms.items() for link in links if link not in rooms]
     for room in rooms:
         problems += check_includes(root, room, rooms, below)
-    return problems
+    return problems + list(check_sizes(root))
 
 
 def main():
