@@ -22,7 +22,7 @@ void pass_on(int signal) {
   }
 }
 
-/// While it lives, the keyboard's signals are the child's business alone.
+/// While it lives, only the child handles the keyboard's signals.
 class SignalsForChild {
  public:
   SignalsForChild() {
@@ -46,7 +46,7 @@ class SignalsForChild {
   }
 
  private:
-  /// A signal that is ignored stays so, for us and the child: nohup asks for it.
+  /// An ignored signal stays ignored, for this process and the child: nohup relies on it.
   static void forward(int signal, struct sigaction& before) {
     struct sigaction forwarded = {};
     forwarded.sa_handler = pass_on;
@@ -62,7 +62,7 @@ class SignalsForChild {
   struct sigaction hang_up_ = {};
 };
 
-/// While it lives, a signal that has to be passed on waits: there is no child yet.
+/// While it lives, signals to be passed on wait, because there is no child yet.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() {
@@ -78,7 +78,7 @@ class SignalsHeldBack {
 
   ~SignalsHeldBack() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  /// The mask as it was, and as the child gets it.
+  /// The original mask, which the child receives as well.
   [[nodiscard]] const sigset_t& before() const { return before_; }
 
  private:
@@ -91,7 +91,7 @@ class SpawnPlan {
   SpawnPlan(ChildOutput output, const sigset_t& mask) {
     posix_spawnattr_init(&attributes_);
     posix_spawn_file_actions_init(&actions_);
-    // What we ignore would stay ignored in the child.
+    // Signals ignored here would stay ignored in the child.
     sigset_t defaults;
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGINT);
@@ -131,7 +131,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// Starts the child, which the signals reach from its first moment on. @throws InputError
+/// Starts the child, which receives the signals from the start. @throws InputError
 void start(const std::string& program, std::vector<std::string>& arguments,
            std::vector<std::string>& variables, ChildOutput output) {
   const SignalsHeldBack held;

@@ -12,7 +12,7 @@
 namespace highwater {
 namespace {
 
-// A node has at most so many GPUs here; a larger world spreads over several nodes.
+// The most GPUs per node here; a larger world spreads over several nodes.
 constexpr std::uint32_t kGpusPerNode = 8;
 
 std::string gpu_text(const Gpu& gpu) {
@@ -21,7 +21,7 @@ std::string gpu_text(const Gpu& gpu) {
                      gpu.max_threads_per_multiprocessor, gpu.total_memory.count());
 }
 
-/// Whatever release the command will use: newer ones need about as much.
+/// Used for whatever release the command runs: newer ones need about as much.
 Bytes context_of(const Gpu& gpu) {
   return outside_memory(gpu, "").context;
 }
@@ -38,7 +38,7 @@ void describe_device(const RecordRequest& request, Environment& environment) {
   if (request.event_lag != 0) {
     environment["FAKE_CUDA_EVENT_LAG"] = std::to_string(request.event_lag);
   }
-  // Set by those who want no GPU to be seen; here one is wanted.
+  // Set by users who want to hide the GPUs; here one is wanted.
   environment.erase("CUDA_VISIBLE_DEVICES");
 }
 

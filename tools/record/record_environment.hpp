@@ -9,8 +9,8 @@
 
 namespace highwater {
 
-/// What the fake device leaves to the allocator: a GPU's memory less what a process takes on it
-/// besides (workloads/outside_memory.hpp), or the capacity that was asked for.
+/// What the fake device leaves to the allocator: a GPU's memory minus what a process uses outside
+/// the allocator (outside_memory.hpp), or the requested capacity.
 Bytes memory_for_allocator(const RecordRequest& request);
 
 using Environment = std::map<std::string, std::string>;
@@ -19,8 +19,8 @@ using Environment = std::map<std::string, std::string>;
 Environment current_environment();
 
 /// `base` with what the fake device (tools/record/fakecuda) and the recorder
-/// (tools/python/recorder) read, and without what would hide the device. `files` is where both were
-/// unpacked; the recorder appends what happens to `status`.
+/// (tools/python/recorder) read, and without variables that would hide the device. `files` is where
+/// both were unpacked; the recorder appends its progress to `status`.
 Environment record_environment(const RecordRequest& request, const std::filesystem::path& files,
                                const std::filesystem::path& status, Environment base);
 

@@ -1,4 +1,4 @@
-// What a recording needs beside the binary, which carries it: the fake CUDA libraries and the
+// The files that a recording needs and that the binary carries: the fake CUDA libraries and the
 // Python package that records.
 #pragma once
 
@@ -19,7 +19,7 @@ std::span<const EmbeddedFile> record_files();
 /// A folder with all of them, removed with the object.
 class UnpackedRecordFiles {
  public:
-  /// @throws InputError where no temporary folder can be written
+  /// @throws InputError if no temporary folder can be written
   UnpackedRecordFiles();
   UnpackedRecordFiles(const UnpackedRecordFiles&) = delete;
   UnpackedRecordFiles& operator=(const UnpackedRecordFiles&) = delete;

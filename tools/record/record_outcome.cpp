@@ -70,7 +70,7 @@ bool any_ended(const RecordOutcome& outcome, std::initializer_list<std::string_v
   });
 }
 
-/// A status or signal that comes from none of the ends that the snapshots tell of.
+/// A status or signal that none of the snapshots explains.
 bool ended_unexplained(const RecordOutcome& outcome) {
   return (outcome.end.status != 0 || outcome.end.signal != 0) &&
          !any_ended(outcome, {"oom", "interrupted", "terminated", "error", "crash"});
@@ -90,7 +90,7 @@ RecordOutcome read_record_outcome(const std::filesystem::path& status, ProcessEn
   RecordOutcome outcome{.end = end};
   std::ifstream in(status);
   for (std::string line; std::getline(in, line);) {
-    json::error_code broken;  // a process that was killed may leave half a line
+    json::error_code broken;  // a killed process may leave half a line
     const json::value value = json::parse(line, broken);
     if (!broken && value.is_object()) {
       take(value.get_object(), outcome);

@@ -1,4 +1,4 @@
-// What became of a command that was run for recording.
+// What happened to a command that was run for recording.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,16 @@ struct RecordOutcome {
   std::string waiting_at;          ///< where the script seems to wait for a value, or empty
 };
 
-/// From the lines that the recorder appended to `status`, a file that may be missing.
+/// Reads the lines that the recorder appended to `status`, a file that may be missing.
 RecordOutcome read_record_outcome(const std::filesystem::path& status, ProcessEnd end);
 
-/// The snapshot that got the name that was asked for, or the first to be written.
+/// The snapshot with the requested name, or the first one written.
 /// @pre outcome.snapshots is not empty
 const WrittenSnapshot& main_snapshot(const RecordOutcome& outcome,
                                      const std::filesystem::path& asked_for);
 
-/// Whether the command failed: by an exception, a crash, or an end that no snapshot explains. To be
-/// out of memory, interrupted or terminated is no failure.
+/// Whether the command failed: by an exception, a crash, or an end that no snapshot explains.
+/// Running out of memory, being interrupted or terminated does not count as failure.
 bool command_failed(const RecordOutcome& outcome);
 
 /// Whether the command was stopped, or failed, before the end that it or --steps sets.
@@ -55,7 +55,7 @@ bool ended_early(const RecordOutcome& outcome);
 /// Why there is no snapshot, and what to try. @pre outcome.snapshots is empty
 std::string why_nothing_recorded(const RecordOutcome& outcome);
 
-/// Sentences about the run that its figures do not show, one a line.
+/// Remarks about the run that its figures do not show, one per line.
 std::vector<std::string> record_notes(const RecordOutcome& outcome);
 
 }  // namespace highwater

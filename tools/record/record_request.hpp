@@ -1,4 +1,4 @@
-// What `highwater record` is asked to do.
+// The options of `highwater record`.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct RecordRequest {
   std::optional<Bytes> capacity;  ///< all of it for the allocator; replaces the GPU's own
   std::uint32_t world = 0;        ///< ranks of a distributed run; 0: as the script says
   std::uint32_t rank = 0;         ///< the one that runs
-  std::uint32_t steps = 0;        ///< the recording ends after so many optimizer steps; 0: never
-  std::uint64_t event_lag = 0;    ///< kernel launches that the device is behind the host
+  std::uint32_t steps = 0;        ///< the recording ends after this many optimizer steps; 0: never
+  std::uint64_t event_lag = 0;    ///< kernel launches by which the device lags behind the host
   std::string output = "record.pickle";
   std::string stacks = "python";     ///< none, python, all
   std::string answers;               ///< "nonzero=0.25,item=1"

@@ -1,4 +1,4 @@
-// How the fake libraries' functions are declared: with C linkage and visible.
+// Declares the fake libraries' functions: with C linkage and default visibility.
 #pragma once
 
 #define FAKECUDA_API extern "C" __attribute__((visibility("default")))

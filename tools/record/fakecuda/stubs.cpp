@@ -82,8 +82,8 @@ void zero_parameters(void* first, std::va_list others, std::initializer_list<int
   }
 }
 
-/// What all handles and descriptors without code of their own point to: there is nothing to keep in
-/// them. Room for callers that look into it.
+/// The target of all handles and descriptors without their own code, which keep no state. Large
+/// enough for callers that look into it.
 char object[256];
 
 /// Writes the object's address to what parameter `n` points to.

@@ -1,4 +1,4 @@
-// The addresses of one device: a bump pointer and the ranges that were given back.
+// The addresses of one device: a bump pointer and the freed ranges.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class AddressSpace {
  public:
   AddressSpace(std::uint64_t begin, std::uint64_t end) : next_(begin), end_(end) {}
 
-  /// A range of `size` bytes, nothing where none is left. With AddressOrder::bump freed ranges are
+  /// A range of `size` bytes, nothing if none is left. With AddressOrder::bump freed ranges are
   /// used again only when fresh addresses have run out.
   std::optional<std::uint64_t> take(std::uint64_t size, AddressOrder order);
 

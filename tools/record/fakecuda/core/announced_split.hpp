@@ -1,5 +1,5 @@
-// What the caller knows of a communicator that is about to be split off and ncclCommSplit's
-// arguments do not say.
+// What the caller knows about a communicator that is about to be split off, but cannot pass to
+// ncclCommSplit.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ struct Place {
   int size = 1;
 };
 
-/// The next split of this thread gets that place; nothing announced: the parent's.
+/// The next split of this thread gets this place; without an announcement, the parent's.
 void announce_split(std::optional<Place> place);
 
 /// The announced place, once.

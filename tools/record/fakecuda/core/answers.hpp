@@ -14,8 +14,8 @@ void forget_answers();
 /// Delivers the next answer of that size; false without one.
 bool take_answer(void* to, std::size_t size);
 
-/// A copy to the host delivered bytes that nobody knows: counted when it is as small as the values
-/// that programs branch on.
+/// A copy to the host delivered unknown bytes: counted if it is as small as the values that
+/// programs branch on.
 void count_unknown_read(std::size_t size);
 
 /// The copies of at most 64 bytes that delivered zeros for unknown bytes.

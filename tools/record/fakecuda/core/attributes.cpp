@@ -7,7 +7,7 @@
 namespace highwater::fakecuda {
 namespace {
 
-// What the profile decides; 0 for the rest.
+// Attributes given by the profile; 0 for the others.
 int profile_attribute(Attribute attribute, int device) {
   const GpuProfile& gpu = settings().gpu;
   switch (attribute) {

@@ -58,7 +58,7 @@ inline int device_attribute(Attribute attribute, int device) {
 }
 
 /// How many blocks of `threads` threads and `shared` bytes of dynamic shared memory a
-/// multiprocessor takes: at least one. An estimate, for registers are known to nobody here.
+/// multiprocessor takes: at least one. An estimate, since the use of registers is unknown here.
 int resident_blocks(int threads, unsigned long shared);
 
 }  // namespace highwater::fakecuda

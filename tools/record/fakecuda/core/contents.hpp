@@ -1,4 +1,4 @@
-// What is known of the contents of device memory.
+// What is known about the contents of device memory.
 //
 // A copy from the host is remembered until the next kernel launch, which may have changed anything;
 // everything else reads as zeros. That is exact: what was copied and not touched since is really

@@ -5,8 +5,9 @@
 
 namespace highwater::fakecuda {
 
-/// Copies like cudaMemcpy with cudaMemcpyDefault: the addresses decide the direction. From the
-/// device come the next answer of that size, else what is known, else zeros.
+/// Copies like cudaMemcpy with cudaMemcpyDefault: the addresses determine the direction. A copy
+/// from the device delivers the next answer of that size, otherwise the known bytes, otherwise
+/// zeros.
 void copy_memory(void* to, const void* from, std::size_t size);
 
 /// cudaMemset: device memory becomes unknown, unless it is filled with zeros, which it reads as

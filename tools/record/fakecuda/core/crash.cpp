@@ -19,8 +19,8 @@ std::atomic<const char*> g_statement{nullptr};
 EnsureState g_ensure_state = nullptr;
 RunString g_run_string = nullptr;
 
-/// Not allowed in a signal handler by the letter: the process is lost anyway, and what it recorded
-/// is lost with it unless this works. An alarm ends it where a lock is held for ever.
+/// Strictly not allowed in a signal handler, but the process is lost anyway, and its recording with
+/// it unless this works. An alarm ends it if a lock is held forever.
 void last_act(int signal) {
   for (const int each : kFatal) {
     std::signal(each, SIG_DFL);

@@ -46,7 +46,7 @@ void* at(std::uint64_t address) {
   return reinterpret_cast<void*>(address);
 }
 
-// Nothing of the host may land there, and whoever touches it faults at once.
+// Nothing of the host may be placed there, and any access faults at once.
 void reserve_host_range() {
   void* const got = mmap(at(kBegin), kEnd - kBegin, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -91,7 +91,7 @@ AddressSpace& space_of(std::uint64_t address) {
   return memory().space[(address - kBegin) / kPerDevice];
 }
 
-// The handle or one mapping is gone; the last one takes the memory with it.
+// The handle or one mapping is released; the last one frees the memory.
 void drop_owner(std::uint64_t handle) {
   const auto found = memory().physical.find(handle);
   if (found == memory().physical.end() || --found->second.owners > 0) {

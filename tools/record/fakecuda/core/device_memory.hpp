@@ -31,7 +31,7 @@ struct AddressExtent {
 
 std::optional<AddressExtent> extent_around(std::uint64_t address);
 
-/// cudaMalloc: nothing when the capacity is exceeded.
+/// cudaMalloc: nothing if the capacity is exceeded.
 std::optional<std::uint64_t> allocate(int device, std::uint64_t size);
 /// False for an address that allocate() did not return.
 bool deallocate(std::uint64_t address);
@@ -40,7 +40,7 @@ bool deallocate(std::uint64_t address);
 std::optional<std::uint64_t> reserve_addresses(int device, std::uint64_t size);
 bool release_addresses(std::uint64_t address);
 
-/// Memory without addresses: a handle, nothing when the capacity is exceeded.
+/// Memory without addresses: a handle, nothing if the capacity is exceeded.
 std::optional<std::uint64_t> create_physical(int device, std::uint64_t size);
 /// One more owner of the handle.
 bool retain_physical(std::uint64_t handle);
@@ -50,7 +50,7 @@ std::optional<int> physical_device(std::uint64_t handle);
 /// The handle mapped at an address.
 std::optional<std::uint64_t> mapped_handle(std::uint64_t address);
 
-/// False where the handle is unknown or the address already mapped.
+/// False if the handle is unknown or the address already mapped.
 bool map_physical(std::uint64_t address, std::uint64_t size, std::uint64_t handle);
 void unmap_physical(std::uint64_t address, std::uint64_t size);
 

@@ -18,7 +18,7 @@ void* find_variant(const std::string& name, const char* suffix) {
 }  // namespace
 
 void* find_entry_point(const char* name, int cuda_version) {
-  if (cuda_version >= 13000) {  // only there the third variant became what the plain name means
+  if (cuda_version >= 13000) {  // only there did the third variant become the plain name's meaning
     if (void* const third = find_variant(name, "_v3")) {
       return third;
     }

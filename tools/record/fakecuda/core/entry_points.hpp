@@ -1,4 +1,4 @@
-// The driver's functions by name, for those who look them up at run time.
+// The driver's functions by name, for look-ups at run time.
 #pragma once
 
 namespace highwater::fakecuda {

@@ -1,5 +1,4 @@
-// What the fake GPU says about itself: FAKE_CUDA_GPU, completed by CUDA's limits per compute
-// capability.
+// The fake GPU's properties: FAKE_CUDA_GPU, completed by CUDA's limits per compute capability.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +22,9 @@ struct GpuProfile {
 };
 
 /// Reads "name=NVIDIA H100 80GB HBM3;major=9;minor=0;multiprocessors=132;memory=84943044608".
-/// Further keys: threads, blocks, l2, shared_sm, shared_block; what is left out follows from the
-/// compute capability. Without text: an A100 with 80 GB. Ends the process on a key, value or
-/// capability it does not know (see reject_environment()).
+/// Further keys: threads, blocks, l2, shared_sm, shared_block; omitted ones follow from the compute
+/// capability. Without text: an A100 with 80 GB. Ends the process on a key, value or capability it
+/// does not know (see reject_environment()).
 GpuProfile gpu_profile(std::string_view text);
 
 }  // namespace highwater::fakecuda

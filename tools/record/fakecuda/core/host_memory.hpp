@@ -13,7 +13,7 @@ enum class HostMemory {
   registered,  ///< cudaHostRegister: the program's own memory
 };
 
-/// Zeroed pages that cost host memory only where they are written; nullptr when there are none.
+/// Zeroed pages that use host memory only once written; nullptr if there are none.
 void* allocate_host(std::size_t size, HostMemory kind);
 /// False for an address that allocate_host() did not return.
 bool free_host(void* address);
@@ -21,11 +21,11 @@ bool free_host(void* address);
 void register_host(void* address, std::size_t size);
 bool unregister_host(void* address);
 
-/// What an address belongs to, nothing for ordinary memory.
+/// The block that an address belongs to, nothing for ordinary memory.
 std::optional<HostMemory> host_memory_at(const void* address);
 
-/// Fills with zeros. Whole pages of our own are given back instead of touched, so that a program
-/// that offloads tensors to pinned memory needs no host memory for them.
+/// Fills with zeros. Whole pages allocated here are released instead of written, so a program that
+/// offloads tensors to pinned memory needs no host memory for them.
 void zero_host(void* address, std::size_t size);
 
 }  // namespace highwater::fakecuda

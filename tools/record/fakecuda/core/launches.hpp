@@ -10,14 +10,14 @@ struct Extent3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// A kernel was launched; it may have changed any device memory. `kernel` is what the log calls it.
+/// A kernel was launched; it may have changed any device memory. `kernel` is its name in the log.
 void launch_kernel(const void* kernel, Extent3 grid, Extent3 block);
 
 /// A library's computation (cublasSgemm, ...) was launched: like a kernel.
 void launch_computation(const char* name);
 
-/// A collective was launched: it takes its place among the launches, and what it does to memory its
-/// library knows.
+/// A collective was launched: it counts among the launches; its library handles what it does to
+/// memory.
 void launch_collective(const char* name);
 
 /// The name under which a kernel's host stub or handle appears in the log.

@@ -1,8 +1,7 @@
 // The one lock of the fake device's state.
 //
-// Fake calls take some tens of nanoseconds, so that one lock for everything costs nothing worth
-// having. It is held across fork(): a child (a DataLoader worker) finds consistent state and a free
-// lock.
+// Fake calls take some tens of nanoseconds, so one lock for everything costs little. It is held
+// across fork(): a child (a DataLoader worker) finds consistent state and a free lock.
 #pragma once
 
 #include <mutex>

@@ -18,7 +18,7 @@ std::FILE* open_log() {
   if (file == nullptr) {
     reject_environment("FAKE_CUDA_LOG", path, "cannot be opened for writing");
   }
-  std::setvbuf(file, nullptr, _IOLBF, 1 << 16);  // whole lines, also of a process that is killed
+  std::setvbuf(file, nullptr, _IOLBF, 1 << 16);  // whole lines, even if the process is killed
   return file;
 }
 

@@ -6,7 +6,7 @@ namespace highwater::fakecuda {
 /// Appends a line to the log; nothing without one.
 [[gnu::format(printf, 1, 2)]] void log_line(const char* format, ...);
 
-/// Whether kernels and copies belong into the log.
+/// Whether to log kernels and copies.
 bool logs_kernels();
 
 }  // namespace highwater::fakecuda

@@ -17,7 +17,7 @@ AddressOrder address_order() {
   return text == "bump" ? AddressOrder::bump : AddressOrder::first_fit;
 }
 
-// CUDA_VISIBLE_DEVICES: all fake devices are equal, so that only the length of the list counts. An
+// CUDA_VISIBLE_DEVICES: all fake devices are equal, so only the length of the list matters. An
 // empty list, or one that begins with -1, hides all of them.
 int visible_devices(int devices) {
   const char* const list = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -1,4 +1,4 @@
-// Everything the environment says about the fake device, read once at the first call that needs it.
+// Everything the environment sets for the fake device, read once at the first call that needs it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Settings {
   std::uint64_t capacity = 0;  ///< FAKE_CUDA_CAPACITY: bytes, default: the GPU's memory
   std::uint64_t context = 0;   ///< FAKE_CUDA_CONTEXT: bytes taken before the first allocation
   AddressOrder order = AddressOrder::bump;  ///< FAKE_CUDA_ADDRESS
-  std::uint64_t event_lag = 0;              ///< FAKE_CUDA_EVENT_LAG: launches the device is behind
+  std::uint64_t event_lag = 0;      ///< FAKE_CUDA_EVENT_LAG: launches by which the device lags
   std::uint64_t event_queries = 0;  ///< FAKE_CUDA_EVENT_QUERIES: first queries answered "not ready"
   std::uint64_t cudnn_workspace = 0;  ///< FAKE_CUDNN_WORKSPACE: bytes of every cuDNN plan
   int cudnn_version = 0;              ///< FAKE_CUDNN_VERSION (91900); 0: the library's own choice
@@ -31,7 +31,7 @@ struct Settings {
   bool log_kernels = false;           ///< FAKE_CUDA_LOG_KERNELS
 };
 
-/// The process's settings. Ends the process where a variable cannot be understood.
+/// The process's settings. Ends the process if a variable cannot be parsed.
 const Settings& settings();
 
 }  // namespace highwater::fakecuda

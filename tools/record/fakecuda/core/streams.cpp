@@ -44,7 +44,7 @@ double now_milliseconds() {
       .count();
 }
 
-// Whatever the stream waited for before `upto` is done as well.
+// Whatever the stream waited for before `upto` is complete as well.
 void finish_up_to(Stream& stream, std::uint64_t upto) {
   if (stream.finished >= upto) {
     return;

@@ -1,4 +1,4 @@
-// Streams, events and captures: what the host can find out about the device's progress.
+// Streams, events and captures: what the host can observe of the device's progress.
 //
 // Positions in time are numbers of one sequence that counts event records and waits. Without
 // FAKE_CUDA_EVENT_LAG or FAKE_CUDA_EVENT_QUERIES everything is done at once. With a lag of N, an
@@ -14,7 +14,7 @@ namespace highwater::fakecuda {
 
 struct Stream;
 
-/// A stream waits for what `other` had to do up to `upto`.
+/// A stream waits for the work of `other` up to `upto`.
 struct StreamWait {
   std::uint64_t at;
   Stream* other;

@@ -1,4 +1,4 @@
-// Calls of functions that are stubs: the honest list of what a recording rests on without a model.
+// Calls of functions that are stubs: a list of what a recording relies on without a model.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Copies and fills. The kind is ignored: the addresses tell the direction.
+// Copies and fills. The kind is ignored: the addresses determine the direction.
 #include "tools/record/fakecuda/core/copies.hpp"
 
 #include <cstddef>

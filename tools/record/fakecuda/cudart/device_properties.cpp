@@ -1,5 +1,5 @@
-// cudaGetDeviceProperties: what decides PyTorch's choices of kernels and the sizes of their
-// buffers.
+// cudaGetDeviceProperties: the properties that determine PyTorch's choices of kernels and the sizes
+// of their buffers.
 #include "tools/record/fakecuda/abi/device_properties.hpp"
 
 #include <cstdio>
@@ -83,7 +83,7 @@ abi::DeviceProperties properties_of(int device) {
 
 }  // namespace
 
-// CUDA 12's plain name has the layout of CUDA 11, which nothing built for CUDA 12 asks for.
+// CUDA 12's plain name has the layout of CUDA 11, which nothing built for CUDA 12 uses.
 #if FAKECUDA_MAJOR >= 13
 FAKECUDA_API abi::Error cudaGetDeviceProperties(abi::DeviceProperties* properties, int device) {
 #else

@@ -1,5 +1,5 @@
-// Stream capture and graphs: captures are tracked, for PyTorch's private pools follow them; a graph
-// itself is an empty object with one node (none at all would make PyTorch warn).
+// Stream capture and graphs: captures are tracked because PyTorch's private pools follow them; a
+// graph itself is an empty object with one node (none at all would make PyTorch warn).
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/streams.hpp"
 #include "tools/record/fakecuda/cudart/errors.hpp"

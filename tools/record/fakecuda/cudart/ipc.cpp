@@ -1,4 +1,4 @@
-// Sharing between processes. Addresses mean the same in every process, so that a handle is the
+// Sharing between processes. Addresses mean the same in every process, so the handle is the
 // address.
 #include <cstring>
 

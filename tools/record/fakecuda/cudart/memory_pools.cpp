@@ -17,7 +17,7 @@ struct MemPool {
   int device = 0;
   std::uint64_t release_threshold = 0;  ///< bytes; kept, but memory always returns at once
   std::uint64_t used = 0;               ///< bytes
-  std::uint64_t high = 0;               ///< the most that was used
+  std::uint64_t high = 0;               ///< the highest use
 };
 
 struct PoolAllocation {
@@ -118,7 +118,7 @@ FAKECUDA_API abi::Error cudaMemPoolCreate(MemPool** pool, const abi::MemPoolProp
   return abi::kSuccess;
 }
 
-// The pool stays, for its allocations may outlive it.
+// The pool stays because its allocations may outlive it.
 FAKECUDA_API abi::Error cudaMemPoolDestroy(MemPool*) {
   return abi::kSuccess;
 }

@@ -6,7 +6,7 @@
 namespace highwater::fakecuda {
 namespace {
 
-// Runs the function with the stream, or fails where the handle names none.
+// Runs the function with the stream, or fails if the handle names none.
 template <class Function>
 abi::Error with_stream(abi::Handle handle, Function function) {
   Stream* const stream = find_stream(handle);
@@ -55,7 +55,7 @@ FAKECUDA_API abi::Error cudaStreamGetDevice(abi::Handle handle, int* device) {
   return with_stream(handle, [&](const Stream& stream) { *device = stream.device; });
 }
 
-// Answering "not ready" here would end no loop: only events lag.
+// Answering "not ready" here would not end any loop: only events lag.
 FAKECUDA_API abi::Error cudaStreamQuery(abi::Handle handle) {
   return with_stream(handle, [](const Stream&) {});
 }

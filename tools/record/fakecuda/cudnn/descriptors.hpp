@@ -1,4 +1,4 @@
-// The descriptors of cuDNN's older API whose contents somebody reads back.
+// The descriptors of cuDNN's older API whose contents are read back.
 #pragma once
 
 namespace highwater::fakecuda {

@@ -91,7 +91,7 @@ std::int64_t put_attribute(const BackendDescriptor& descriptor, int name, int ty
       return 1;  // the caller made the descriptors; an empty one will do
     case kConfigSharedMemory:
       return put_number(asked, out, std::int32_t{0});
-    case kConfigWorkspaceSize:  // a caller drops a configuration whose needs it cannot tell
+    case kConfigWorkspaceSize:  // callers drop a configuration whose needs they cannot determine
     case kPlanWorkspaceSize:
       return put_number(asked, out, static_cast<std::int64_t>(settings().cudnn_workspace));
     case kPlanJson:

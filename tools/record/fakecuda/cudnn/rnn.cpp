@@ -1,5 +1,5 @@
-// Recurrent networks: PyTorch reads the weights' sizes and places back, so that their layout is
-// real; work and reserve spaces are not modelled (0 bytes).
+// Recurrent networks: PyTorch reads back the weights' sizes and places, so their layout is real;
+// work and reserve spaces are not modelled (0 bytes).
 //
 // Weights lie in this order: the matrices, layer by layer, the input's before the state's, then the
 // projection; then all biases.
@@ -106,7 +106,7 @@ void describe(TensorDescriptor& tensor, const RnnDescriptor& rnn, std::int64_t r
   tensor.stride[2] = 1;
 }
 
-/// What the caller wants to know of a matrix or bias; each pointer may be null.
+/// What the caller wants to know about a matrix or bias; each pointer may be null.
 struct Wanted {
   TensorDescriptor* shape;
   std::uint64_t* address;

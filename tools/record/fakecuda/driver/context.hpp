@@ -11,7 +11,7 @@ inline abi::Handle context_of_device(int device) {
   return kFirstContext + static_cast<abi::Handle>(device);
 }
 
-/// A number that is no device for a handle that is no context.
+/// For a handle that is not a context, a number that is not a device.
 inline int device_of_context(abi::Handle context) {
   return static_cast<int>(context - kFirstContext);
 }

@@ -19,7 +19,7 @@ bool is_managed(abi::DevicePointer address) {
   return host_memory_at(as_pointer(address)) == HostMemory::managed;
 }
 
-// Writes the attribute's value; false for an attribute that nobody asked for so far.
+// Writes the attribute's value; false for an attribute that no known program queries.
 bool put_attribute(void* to, int attribute, abi::DevicePointer address) {
   const auto device = device_of(address);
   const auto extent = extent_around(address).value_or(AddressExtent{address, 0});

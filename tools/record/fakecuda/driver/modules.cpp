@@ -12,7 +12,7 @@
 namespace highwater::fakecuda {
 namespace {
 
-/// There is nothing to know of a module.
+/// A module has no contents.
 struct Module {};
 
 struct Function {
@@ -24,7 +24,7 @@ Module* the_module() {
   return &module;
 }
 
-// Kept for ever: a kernel may be launched after its module was unloaded by an exiting program.
+// Kept forever: a kernel may be launched after an exiting program has unloaded its module.
 Function* new_function(const Module* module) {
   static auto* const functions = new std::deque<Function>;
   const auto hold = hold_state();

@@ -1,4 +1,4 @@
-// Virtual memory management: what PyTorch's expandable segments are made of.
+// Virtual memory management: the basis of PyTorch's expandable segments.
 #include "tools/record/fakecuda/abi/driver.hpp"
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/contents.hpp"
@@ -80,7 +80,7 @@ FAKECUDA_API abi::Result cuMemGetAllocationPropertiesFromHandle(
   return abi::kResultSuccess;
 }
 
-// A handle means the same in this process only: enough for a program that shares with itself.
+// A handle is valid only in this process: enough for a program that shares with itself.
 FAKECUDA_API abi::Result cuMemExportToShareableHandle(int* shareable, abi::Handle handle, int,
                                                       unsigned long long) {
   *shareable = static_cast<int>(handle);

@@ -1,5 +1,5 @@
 // Collectives finish at once, as if every rank had sent what this one sends: gathers and broadcasts
-// move what is known, sums are not formed.
+// move known bytes, sums are not computed.
 #include <cstddef>
 #include <cstdint>
 

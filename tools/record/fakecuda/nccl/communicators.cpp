@@ -1,4 +1,4 @@
-// Communicators know their rank and size; nobody is asked whether the other ranks exist.
+// Communicators know their rank and size; nothing checks whether the other ranks exist.
 #include "tools/record/fakecuda/nccl/communicators.hpp"
 
 #include <cstddef>
@@ -63,7 +63,8 @@ FAKECUDA_API int ncclCommInitAll(Communicator** communicators, int count, const 
   return kSuccess;
 }
 
-// How many ranks share the color only the other ranks know, and PyTorch, which may have told.
+// Only the other ranks know how many ranks share the color, and PyTorch, which may have announced
+// it.
 FAKECUDA_API int ncclCommSplit(const Communicator* parent, int color, int,
                                Communicator** communicator, const void*) {
   if (color == kNoColor) {

@@ -1,4 +1,4 @@
-// What a fake communicator knows.
+// The state of a fake communicator.
 #pragma once
 
 namespace highwater::fakecuda {

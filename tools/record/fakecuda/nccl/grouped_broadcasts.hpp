@@ -1,8 +1,8 @@
 // Broadcasts between ncclGroupStart and ncclGroupEnd.
 //
 // PyTorch gathers by a group of broadcasts, one from each rank (ProcessGroupNCCL::allgather with a
-// list of outputs). What the other ranks send is what this one sends, so it is known only when the
-// group has ended and this rank's own broadcast is among the calls.
+// list of outputs). The other ranks send what this one sends, so it is known only once the group
+// has ended and this rank's own broadcast is among the calls.
 #pragma once
 
 #include <cstddef>

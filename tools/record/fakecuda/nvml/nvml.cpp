@@ -55,7 +55,7 @@ NvmlMemory memory_of(const NvmlDevice& device) {
   return {info.total, info.free, info.total - info.free};
 }
 
-// Says how many processes there are, and describes them if there is room.
+// Returns the number of processes, and describes them if there is room.
 template <class Process>
 int put_processes(unsigned* count, Process* processes, Process only) {
   const bool fits = *count >= 1 && processes != nullptr;
@@ -81,7 +81,7 @@ FAKECUDA_API const char* nvmlErrorString(int error) {
   return error == kSuccess ? "Success" : "error of the fake NVML";
 }
 
-// NVML does not heed CUDA_VISIBLE_DEVICES: its numbers must name devices.
+// NVML ignores CUDA_VISIBLE_DEVICES: its numbers must name devices.
 FAKECUDA_API int nvmlDeviceGetCount_v2(unsigned* count) {
   const bool chosen = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
   *count = static_cast<unsigned>(chosen ? kMaxDevices : settings().devices);
