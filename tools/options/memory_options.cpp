@@ -49,7 +49,7 @@ MemoryRequest read_memory_options(const po::variables_map& values,
   collect_problems(problems, [&] { memory.memory_fraction = read_fraction(values); });
   if (values.contains("memory-limit") && values.contains("memory-fraction")) {
     problems.emplace_back(
-        "--memory-limit and --memory-fraction are the same limit; give one of them");
+        "--memory-limit and --memory-fraction set the same limit; use one of them");
   }
   return memory;
 }

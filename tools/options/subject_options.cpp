@@ -17,7 +17,7 @@ void require_no_plan_options(const po::variables_map& values, std::vector<std::s
   for (const OptionWord& given : given_plan_options(values)) {
     if (given.first != "torch" && given.first != "gpu") {
       problems.push_back(fmt::format(
-          "--{} belongs to a plan (--model), not to a FILE; leave it out", given.first));
+          "--{} applies only to a plan (--model), not to a FILE; omit it", given.first));
     }
   }
 }
@@ -39,7 +39,7 @@ const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::st
   const auto name = text_option(values, "gpu");
   const Gpu* gpu = name ? find_gpu(*name) : nullptr;
   if (name && gpu == nullptr) {
-    problems.push_back(fmt::format("--gpu {}: unknown; see highwater simulate --help", *name));
+    problems.push_back(fmt::format("--gpu {}: unknown GPU; see highwater simulate --help", *name));
   }
   return gpu;
 }
@@ -52,7 +52,7 @@ void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
   }
   if (request.memory.memory_fraction && !values.contains("gpu") && !request.memory.capacity) {
     problems.emplace_back(
-        "--memory-fraction is a share of a device's memory; give --gpu or --capacity too");
+        "--memory-fraction is a share of a device's memory; add --gpu or --capacity");
   }
   request.plan = read_plan(values, std::move(problems));
   problems.clear();
@@ -63,9 +63,9 @@ void read_plan_subject(const po::variables_map& values, SubjectRequest& request,
 void add_subject_options(OptionParser& parser) {
   add_plan_options(parser);
   add_memory_options(parser,
-                     "what --gpu leaves it; of a recording that ran out of memory, what "
-                     "its failure shows; else unlimited");
-  parser.add()("device", po::value<int>()->value_name("N"), "of a FILE: only this device");
+                     "what --gpu leaves to it; for a recording that ran out of memory, the limit "
+                     "that its failure implies; otherwise unlimited");
+  parser.add()("device", po::value<int>()->value_name("N"), "only this device of a FILE");
   parser.positional("file", -1);
 }
 

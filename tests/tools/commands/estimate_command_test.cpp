@@ -92,7 +92,7 @@ TEST_CASE("estimate: mistakes are reported together", "[cli][estimates]") {
   // Said once, though both the word and the rules are looked at.
   const std::string twice = run_line("estimate --model gpt2 --dp abc").err;
   CHECK(twice.find("--dp abc") == twice.rfind("--dp abc"));
-  CHECK_THAT(run_line("estimate").err, Contains("--model is missing"));
+  CHECK_THAT(run_line("estimate").err, Contains("missing --model"));
 }
 
 TEST_CASE("estimate: --explain tells what the numbers rest on", "[cli][estimates]") {

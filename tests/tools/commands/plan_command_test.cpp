@@ -106,7 +106,7 @@ TEST_CASE("plan: mistakes are reported together", "[cli][plan]") {
       run_line("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3 --offload both");
   CHECK(result.code == ExitCode::usage);
   for (const std::string text : {"--tp 4: 6 GPUs", "--dp: plan chooses", "--batch: plan chooses",
-                                 "--offload: plan chooses", "give --gpu or --capacity"}) {
+                                 "--offload: plan chooses", "add --gpu or --capacity"}) {
     CHECK_THAT(result.err, Contains(text));
   }
 }

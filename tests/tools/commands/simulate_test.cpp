@@ -297,7 +297,7 @@ TEST_CASE("simulate: bad plans exit with 2 and tell all mistakes, one per line",
   CHECK(result.code == ExitCode::usage);
   CHECK(result.out.empty());
   for (const std::string message :
-       {"--batch 0: give a number", "--capacity 12Q: not a size", "--memory-fraction 3: not a",
+       {"--batch 0: use a number", "--capacity 12Q: not a size", "--memory-fraction 3: not a",
         "--format yaml: unknown format", "--find-batch chooses the batch",
         "did you mean max_split_size_mb?", "checkpoint-impl reentrant: nothing is checkpointed"}) {
     CHECK_THAT(result.err, Contains("highwater: ") && Contains(message));

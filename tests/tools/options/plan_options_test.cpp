@@ -176,11 +176,11 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
                  "gtp2"));
   const std::vector<std::string> expected{
       "--model gtp2: no such model",
-      "--batch 0: give a number from 1",
+      "--batch 0: use a number from 1",
       "--seq 12,x: 'x': not a whole number",
       "did you mean fp32?",
       "--checkpoint every-0: every- must be followed by a number >= 1, e.g. every-2",
-      "--dropout 2: give a number from 0 to 1",
+      "--dropout 2: use a number from 0 to 1",
       "--use-cache maybe",
       "did you mean fused?",
       "--grad-clip x",

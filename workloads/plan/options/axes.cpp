@@ -26,7 +26,7 @@ Reading<std::int64_t> read_whole(std::string_view text, const AllowedValues& ran
     return {std::nullopt, "not a whole number"};
   }
   if (*number < least || *number > most) {
-    return {std::nullopt, fmt::format("give a number from {} to {}", least, most)};
+    return {std::nullopt, fmt::format("use a number from {} to {}", least, most)};
   }
   return {number, std::nullopt};
 }
@@ -35,7 +35,7 @@ Reading<double> read_real(std::string_view text, const AllowedValues& range) {
   const auto& [least, most, description] = std::get<RealRange>(range);
   const auto number = parse_number<double>(text);
   if (!number || !(*number >= least && *number <= most)) {
-    return {std::nullopt, fmt::format("give a number {}", description)};
+    return {std::nullopt, fmt::format("use a number {}", description)};
   }
   return {number, std::nullopt};
 }

@@ -53,7 +53,7 @@ TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>&
   WordReader reader(problems);
   if (find_word(given, "model") == nullptr) {
     problems.emplace_back(
-        "--model is missing; give a name ('highwater models' lists them) or a config.json");
+        "missing --model; give a name ('highwater models' lists them) or a config.json");
   }
   for (const Option& option : option_table()) {
     if (const std::string* text = find_word(given, option.name)) {
@@ -85,7 +85,7 @@ void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {
 std::string unknown_option(std::string_view name) {
   const auto meant = nearest_word(name, plan_option_names());
   return fmt::format(
-      "--{}: no such option of a plan; {}", name,
+      "--{}: unknown plan option; {}", name,
       meant ? fmt::format("did you mean --{}?", *meant) : "see highwater simulate --help");
 }
 

@@ -22,10 +22,10 @@ constexpr std::array kCommunicationRows{
            "torch 2.6 distributed/distributed_c10d.py: of cuda",
            word<OfParallel<&Parallelism::backend>, kCommBackends>()},
     Option{"event-lag", "N", memory, rare,
-           "kernel launches by which events of other streams complete late",
+           "kernel launches by which events of other streams are delayed",
            "Highwater's choice: the GPU keeps up",
            whole<OfParallel<&Parallelism::event_lag>>(0, kMostLag)},
-    Option{"event-queries", "N", memory, rare, "times an event is found incomplete",
+    Option{"event-queries", "N", memory, rare, "how often an event is found incomplete",
            "Highwater's choice: the GPU keeps up",
            whole<OfParallel<&Parallelism::event_queries>>(0, kMostLag)},
 };

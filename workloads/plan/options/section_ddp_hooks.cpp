@@ -27,15 +27,17 @@ constexpr std::array kDdpHooksRows{
     Option{"powersgd-rank", "N", data_parallel, rare, "matrix_approximation_rank", kPowerSgd,
            whole<OfPowerSgd<&PowerSgd::rank>>(1, kMostRanks)},
     Option{"powersgd-start-iter", "N", data_parallel, rare,
-           "backwards that are plainly all-reduced first (start_powerSGD_iter)", kPowerSgd,
+           "first iterations with a plain all-reduce (start_powerSGD_iter)", kPowerSgd,
            whole<OfPowerSgd<&PowerSgd::start_iter>>(0, kMostIterations)},
     Option{"powersgd-min-rate", "X", data_parallel, rare,
-           "matrices that shrink by less stay whole (min_compression_rate)", kPowerSgd,
+           "matrices that shrink by less than this stay whole (min_compression_rate)", kPowerSgd,
            real<OfPowerSgd<&PowerSgd::min_compression_rate>>(1e-6, 1e9, "above 0")},
     Option{"powersgd-error-feedback", "", data_parallel, rare,
-           "what was lost is added the next time (use_error_feedback)", kPowerSgd,
+           "add the lost part in the next iteration (use_error_feedback)", kPowerSgd,
            flag<OfPowerSgd<&PowerSgd::error_feedback>>()},
-    Option{"powersgd-warm-start", "", data_parallel, rare, "P and Q are used again (warm_start)",
+    Option{"powersgd-warm-start", "", data_parallel, rare,
+           "reuse P and Q in the next iteration "
+           "(warm_start)",
            kPowerSgd, flag<OfPowerSgd<&PowerSgd::warm_start>>()},
 };
 

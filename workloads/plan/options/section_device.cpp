@@ -59,7 +59,7 @@ constexpr Axis release() {
 
 std::span<const Option> device_options() {
   static const std::array rows{
-      Option{"gpu", "NAME", memory, common, "the GPU that the run has to fit on",
+      Option{"gpu", "NAME", memory, common, "the GPU that the run must fit on",
              "Highwater's choice: its kernels, with unlimited memory unless --gpu is given",
              gpu_axis()},
       Option{"torch", "V", memory, common, "PyTorch release whose behaviour is modelled",

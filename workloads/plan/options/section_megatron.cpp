@@ -32,7 +32,7 @@ constexpr std::array kMegatronRows{
            "megatron-core 0.16.1 distributed/distributed_data_parallel.py",
            optional_whole<OfMegatron<&Megatron::bucket_size>, Absent::standard>(
                1, std::int64_t{1} << 40)}
-        .with_default("max(40000000, 1000000 dp) with overlap, else one bucket"),
+        .with_default("max(40000000, 1000000 dp) with overlap, otherwise one bucket"),
     Option{"vocab-divisor", "N", model_parallel, rare,
            "Megatron pads the vocabulary to a multiple of this times tp",
            "Megatron-LM arguments.py --make-vocab-size-divisible-by",
@@ -55,7 +55,7 @@ constexpr std::array kMegatronRows{
            "apex contrib/optimizers/distributed_fused_adam.py bucket_cap_mb",
            real<OfApex<&Apex::bucket_cap_mb>>(1e-3, 1e6, "above 0")},
     Option{"apex-remainders", "", model_parallel, rare,
-           "Apex keeps 16 bits beside bf16 parameters instead of fp32 copies",
+           "Apex keeps 16 extra bits per bf16 parameter instead of fp32 copies",
            "NeMo 1.20 megatron_base_model.py setup_optimization, of bf16 parameters; Apex: false",
            flag<OfApex<&Apex::store_remainders>>()},
     Option{"apex-contiguous-grads", "", model_parallel, rare,

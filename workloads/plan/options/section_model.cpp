@@ -143,10 +143,10 @@ constexpr std::array kModelRows{
     Option{"framework", "F", model, common,
            "training loop whose defaults are taken; options override them",
            "Highwater's choice: a plain PyTorch script", kFramework}
-        .and_more("nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands for "
-                  "LLMem's scripts. With deepspeed give --dp-kind zero1, zero2 or zero3: stage 0, "
-                  "the default of runtime/zero/config.py, is its engine without ZeRO, which is not "
-                  "simulated"),
+        .and_more("nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands "
+                  "for LLMem's scripts. With deepspeed, add --dp-kind zero1, zero2 or zero3: "
+                  "stage 0, the default of runtime/zero/config.py, is its engine without ZeRO, "
+                  "which is not simulated"),
     Option{"model-code", "C", model, common, "library whose Python code runs; hf is transformers",
            "Highwater's choice", word<Path<&TrainingPlan::model_code>, kModelCodes>()},
     Option{"batch", "N", model, common, "sequences per micro-batch",

@@ -27,7 +27,7 @@ constexpr std::array kParallelSizesRows{
     Option{"sp", "", model_parallel, common, "sequence parallelism along the tensor-parallel ranks",
            "megatron-core 0.16.1 model_parallel_config.py sequence_parallel",
            flag<OfParallel<&Parallelism::sequence_parallel>>()}
-        .and_more("norms work on a part of the sequence each"),
+        .and_more("each norm works on part of the sequence"),
     Option{"loss-parallel", "", model_parallel, rare,
            "tp-kind dtensor: logits stay split over the vocabulary (loss_parallel)",
            "torch 2.6 distributed/tensor/parallel/loss.py: on demand",
@@ -35,13 +35,13 @@ constexpr std::array kParallelSizesRows{
     Option{"pp", "N", model_parallel, common, "pipeline stages",
            "megatron-core 0.16.1 model_parallel_config.py",
            whole<OfParallel<&Parallelism::pp>>(1, kMostRanks)}
-        .and_more("Megatron-Core's with --model-code megatron, else those of "
+        .and_more("Megatron-Core's with --model-code megatron, otherwise those of "
                   "torch.distributed.pipelining over --grad-accum micro-batches of --batch "
                   "sequences"),
     Option{"pp-schedule", "S", model_parallel, common, "",
            "megatron-core 0.16.1 pipeline_parallel/schedules.py get_forward_backward_func",
            word<OfParallel<&Parallelism::schedule>, kSchedules>()}
-        .and_more("naive: one process spreads a transformers model over N GPUs (device_map), a "
+        .and_more("naive: one process spreads a transformers model over N GPUs (device_map); a "
                   "rank is a GPU"),
     Option{"pp-chunks", "N", model_parallel, rare,
            "model chunks per rank of an interleaved schedule",

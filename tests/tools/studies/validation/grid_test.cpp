@@ -142,8 +142,7 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
         "grid.json: grid.checkpoint[1]: --checkpoint ful: unknown; did you mean full?");
   check(R"({"grid": {"model": ["gpt2", "gtp2"]}})", "grid.model[1]: --model");
   check(R"({"grid": [{"model": "gpt2", "bach": 1}]})", "did you mean --batch?");
-  check(R"({"cases": [{"model": "gpt2", "batch": 0}]})",
-        "cases[0].batch: --batch 0: give a number");
+  check(R"({"cases": [{"model": "gpt2", "batch": 0}]})", "cases[0].batch: --batch 0: use a number");
   check(R"({"cases": [{"model": "nosuch/config.json"}]})", "cases[0].model: nosuch/config.json");
   check(R"({"cases": [{"batch": 1}]})", "cases[0]: the field 'model' is missing");
   check(R"({"grid": {"model": []}})", "grid.model: a list without values");
