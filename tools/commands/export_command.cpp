@@ -10,7 +10,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/memory_options.hpp"
-#include "tools/options/subject_options.hpp"
+#include "tools/options/workload_options.hpp"
 #include "tools/reports/export_csv.hpp"
 #include "tools/reports/export_perfetto.hpp"
 #include "tools/reports/replay_report.hpp"
@@ -41,10 +41,10 @@ constexpr std::array<FormatName, 4> kFormats{{
 }};
 
 struct ExportCommand {
-  SubjectRequest subject;
+  WorkloadRequest workload;
   ExportFormat format = ExportFormat::snapshot;
   std::string output;
-  LiveMoment moment;
+  LiveChoice moment;
 };
 
 OptionParser export_options() {
@@ -53,13 +53,13 @@ OptionParser export_options() {
   parser.add()("to", text("FORMAT"),
                "snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, "
                "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
-               "default: by the ending of --output")(
+               "default: by the extension of --output")(
       "output", text("PATH"),
       "the file to write; .gz, .xz or .zst at the end compresses it, - is standard output")(
       "at", text("MOMENT"),
       "folded: live bytes at the peak (default), at the end, or after operation number N as csv "
       "counts them");
-  add_subject_options(parser);
+  add_workload_options(parser);
   return parser;
 }
 
@@ -71,8 +71,7 @@ ExportFormat format_by_ending(const std::string& output) {
     }
   }
   throw UsageError(fmt::format(
-      "--output {}: the ending tells no format; say --to snapshot, perfetto, csv or folded",
-      output));
+      "--output {}: unknown file extension; give --to snapshot, perfetto, csv or folded", output));
 }
 
 ExportFormat read_format(const po::variables_map& values, const std::string& output) {
@@ -88,18 +87,18 @@ ExportFormat read_format(const po::variables_map& values, const std::string& out
   return found->format;
 }
 
-LiveMoment read_moment(const std::string& text) {
+LiveChoice read_moment(const std::string& text) {
   if (text == "peak" || text == "end") {
-    return {text == "peak" ? LiveMoment::Kind::peak : LiveMoment::Kind::end, 0};
+    return text == "peak" ? LiveExtreme::peak : LiveExtreme::end;
   }
-  LiveMoment moment{LiveMoment::Kind::operation, 0};
+  std::uint64_t operation = 0;
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, moment.operation);
+  const auto [stop, error] = std::from_chars(text.data(), end, operation);
   if (error != std::errc{} || stop != end) {
     throw UsageError(
-        fmt::format("--at {}: neither peak nor end nor the number of an operation", text));
+        fmt::format("--at {}: expected peak, end or the number of an operation", text));
   }
-  return moment;
+  return operation;
 }
 
 ExportCommand parse_export(const Arguments& arguments) {
@@ -109,7 +108,7 @@ ExportCommand parse_export(const Arguments& arguments) {
   collect_problems(problems, [&] {
     const auto output = text_option(values, "output");
     if (!output) {
-      throw UsageError("say where to with --output PATH ('-' is standard output)");
+      throw UsageError("missing --output PATH ('-' is standard output)");
     }
     result.output = *output;
     result.format = read_format(values, result.output);
@@ -120,7 +119,7 @@ ExportCommand parse_export(const Arguments& arguments) {
       throw UsageError("--at belongs to --to folded; leave it out");
     }
   });
-  result.subject = read_subject_options(values, std::move(problems));
+  result.workload = read_workload_options(values, std::move(problems));
   return result;
 }
 
@@ -163,7 +162,7 @@ std::string write_as(const ExportCommand& command, const ObservedRuns& runs, Byt
 
 ExitCode run_export(const Arguments& arguments, std::ostream& out) {
   const ExportCommand command = parse_export(arguments);
-  const ObservedRuns runs = observe_runs(command.subject);
+  const ObservedRuns runs = observe_runs(command.workload);
   const auto sink = open_sink(command.output);
   const std::string written = write_as(command, runs, *sink);
   if (command.output == "-") {

@@ -42,7 +42,7 @@ json::array bounds_json(const ReportRun& run) {
   const LowerBound& bound = run.explained.bars.bound;
   json::array list;
   list.push_back(level("live", "max live", bound.live,
-                       "the most bytes asked for at once: no allocator can do with less"));
+                       "the most bytes asked for at once: no allocator can manage with less"));
   list.push_back(level("packed", "packed", bound.packed,
                        "the same blocks placed by an offline packing that knows the future"));
   return list;
@@ -59,58 +59,64 @@ json::array bars_json(const ReportRun& run) {
   list.push_back(bar("bound", "packed offline", bars.bound.packed));
   list.push_back(bar("", "expandable segments", bars.expandable.reserved, bars.expandable.ran_out));
   list.push_back(bar("", "default settings", bars.standard.reserved, bars.standard.ran_out));
-  list.push_back(bar("own", "this run", run.explained.subject.replay.result.peak.reserved,
+  list.push_back(bar("own", "this run", run.explained.workload.replay.result.peak.reserved,
                      run.outcome == RunOutcome::out_of_memory));
   return list;
 }
 
 std::string bars_about(const ReportRun& run) {
   const FourBars& bars = run.explained.bars;
-  const Bytes peak = run.explained.subject.replay.result.peak.reserved;
+  const Bytes peak = run.explained.workload.replay.result.peak.reserved;
   const std::string gap =
       bars.bound.gap() > 0
           ? fmt::format("at most {:.2f} % above the best possible", 100 * bars.bound.gap())
           : std::string("the best possible");
-  const std::string win = run.outcome == RunOutcome::out_of_memory
-                              ? "This run was cut off when memory ran out, so its peak says little."
-                              : fmt::format("No settings can win more than {} over this run.",
-                                            to_iec(peak - std::min(peak, bars.bound.live_rounded)));
+  const std::string win =
+      run.outcome == RunOutcome::out_of_memory
+          ? "This run was cut off when memory ran out, so its peak means little."
+          : fmt::format("No settings can save more than {} on this run.",
+                        to_iec(peak - std::min(peak, bars.bound.live_rounded)));
   return fmt::format(
       "Peaks of reserved memory under the same limit. {} The packing of the same blocks is {}; it "
       "knows the future and ignores streams and pools.",
       win, gap);
 }
 
-json::array marks_json(const MemoryHistory& history) {
+json::array marks_json(const ReplayHistory& history) {
   constexpr std::array<std::string_view, kMarkKinds> kWords{"out_of_memory", "retry",
                                                             "empty_cache"};
   json::array list;
   for (const HistoryMark& mark : history.marks) {
-    list.push_back(json::array{kWords[static_cast<std::size_t>(mark.kind)], mark.operation,
-                               mark.bytes.count()});
+    list.push_back(
+        json::array{kWords[static_cast<std::size_t>(mark.kind)], mark.at, mark.bytes.count()});
   }
   return list;
 }
 
-json::object mark_counts_json(const MemoryHistory& history) {
+json::object mark_counts_json(const ReplayHistory& history) {
   return {{"out_of_memory", history.mark_counts[0]},
           {"retry", history.mark_counts[1]},
           {"empty_cache", history.mark_counts[2]}};
 }
 
-json::array steps_json(const MemoryHistory& history) {
+bool has_all_ranges(const ReplayHistory& history) {
+  return history.of(RangeKind::step).left_out() == 0 &&
+         history.of(RangeKind::phase).left_out() == 0;
+}
+
+json::array steps_json(const ReplayHistory& history) {
   json::array list;
-  for (const StretchBegin& begin : history.steps) {
-    list.push_back(json::array{begin.operation, begin.step});
+  for (const HistoryRange& step : history.of(RangeKind::step).items) {
+    list.push_back(json::array{step.begin, step.value});
   }
   return list;
 }
 
-json::array phases_json(const MemoryHistory& history, const SideTables& tables) {
+json::array phases_json(const ReplayHistory& history, const SideTables& tables) {
   json::array list;
-  for (const StretchBegin& begin : history.phases) {
+  for (const HistoryRange& phase : history.of(RangeKind::phase).items) {
     list.push_back(
-        json::array{begin.operation, shortened(std::string(tables.strings[begin.phase]), 60)});
+        json::array{phase.begin, shortened(std::string(tables.strings[phase.name()]), 60)});
   }
   return list;
 }
@@ -120,7 +126,7 @@ json::array figure(std::string_view label, Bytes bytes, std::string_view note = 
 }
 
 json::array figures_json(const ReportRun& run) {
-  const ReplayResult& result = run.explained.subject.replay.result;
+  const ReplayResult& result = run.explained.workload.replay.result;
   const Bytes never = result.peak.reserved - std::min(result.peak.reserved, result.peak.active);
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
@@ -202,7 +208,7 @@ std::vector<std::string> evidence_of(const Explanation& explained) {
     return {};
   }
   std::vector<std::string> lines = oom_evidence(explained);
-  if (explained.subject.is_plan()) {
+  if (explained.workload.is_plan()) {
     lines.insert(lines.begin(), explain_verdict(explained));
   }
   return lines;
@@ -225,7 +231,7 @@ json::array notes_json(const ReportRun& run) {
   for (const std::string& note : run.notes) {
     list.emplace_back(shortened(note, 1000));
   }
-  for (const std::string& note : replay_notes(run.explained.subject.replay)) {
+  for (const std::string& note : replay_notes(run.explained.workload.replay)) {
     list.emplace_back(shortened(note, 1000));
   }
   return list;
@@ -237,35 +243,35 @@ json::object report_json(const ReportRun& run) {
   ReportSites sites(run);
   json::object root{{"schema", "highwater.report/1"},
                     {"title", shortened(run.title)},
-                    {"plan", run.explained.subject.is_plan()},
-                    {"device", run.explained.subject.replay.device},
+                    {"plan", run.explained.workload.is_plan()},
+                    {"device", run.explained.workload.replay.device},
                     {"outcome", word(run.outcome)},
                     {"verdict", shortened(run.verdict, 600)},
-                    {"trust", shortened(run.explained.subject.trust(), 1000)}};
+                    {"trust", shortened(run.explained.workload.trust(), 1000)}};
   root["figures"] = figures_json(run);
-  root["counts"] = counts_json(run.explained.subject.replay.result.counts);
+  root["counts"] = counts_json(run.explained.workload.replay.result.counts);
   root["available"] = run.available ? json::value(run.available->count()) : json::value(nullptr);
-  root["peaks"] = usage_json(run.explained.subject.replay.result.peak);
+  root["peaks"] = usage_json(run.explained.workload.replay.result.peak);
   root["bounds"] = bounds_json(run);
   root["bars"] = bars_json(run);
   root["bars_about"] = bars_about(run);
   const Explanation& explained = run.explained;
   root["evidence"] = lines_json(evidence_of(explained));
   root["trials"] = trials_json(explained);
-  root["drift"] = lines_json(drift_lines(explained, kLeaksShown));
-  root["operations"] = run.history.operations;
+  root["drift"] = lines_json(growth_lines(explained, kLeaksShown));
+  root["operations"] = run.history.length;
   root["curves"] = curves_json(run.history.timeline);
   root["steps"] = steps_json(run.history);
-  root["phases"] = phases_json(run.history, run.explained.subject.trace->tables);
-  root["all_stretches"] = run.history.has_all_stretches;
+  root["phases"] = phases_json(run.history, run.explained.workload.trace->tables);
+  root["all_stretches"] = has_all_ranges(run.history);
   root["marks"] = marks_json(run.history);
   root["mark_counts"] = mark_counts_json(run.history);
   root["moments"] = moments_json(run, sites);
   add_holders(run, sites, root);
-  root["settings"] = settings_json(run.explained.subject.replay.settings);
-  root["conf"] = to_conf(run.explained.subject.replay.settings);
-  root["torch"] = std::string(run.explained.subject.replay.version->name);
-  const json::object replay = replay_json(run.explained.subject.replay);
+  root["settings"] = settings_json(run.explained.workload.replay.settings);
+  root["conf"] = to_conf(run.explained.workload.replay.settings);
+  root["torch"] = std::string(run.explained.workload.replay.version->name);
+  const json::object replay = replay_json(run.explained.workload.replay);
   root["ooms"] = replay.at("ooms");
   root["notes"] = notes_json(run);
   root["sites"] = sites.names();

@@ -1,11 +1,12 @@
-// What the HTML report shows: all that `explain` says about a subject, and its history.
+// What the HTML report shows: all that `explain` says about a workload, and its history.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/peak/memory_history.hpp"
+#include "sim/peak/moments.hpp"
+#include "sim/peak/replay_history.hpp"
 #include "tools/studies/explain_run.hpp"
 
 namespace highwater {
@@ -13,18 +14,19 @@ namespace highwater {
 enum class RunOutcome : std::uint8_t { fits, out_of_memory, unlimited };
 
 struct ReportRun {
-  Explanation explained;  ///< the subject is in it
+  Explanation explained;  ///< the workload is in it
   std::string title;      ///< the file's name, or the plan in one line
   std::string verdict;    ///< one sentence
   RunOutcome outcome = RunOutcome::unlimited;
   std::vector<StackId> stacks;     ///< by AllocationId: who asked for it
   std::optional<Bytes> available;  ///< what the allocator could take, if it is limited
-  MemoryHistory history;
-  std::vector<std::string> notes;  ///< besides those of the replay
+  ReplayHistory history;
+  std::vector<MemoryState> states;  ///< of the history's moments, in their order
+  std::vector<std::string> notes;   ///< besides those of the replay
 };
 
 /// About the device that the request names, else the one with the highest reserved memory.
 /// @throws InputError, UsageError
-ReportRun run_for_report(SubjectRequest request);
+ReportRun run_for_report(WorkloadRequest request);
 
 }  // namespace highwater

@@ -24,7 +24,7 @@ json::value number_or_null(const std::optional<double>& number) {
 
 constexpr std::size_t kDetailsShown = 5;
 
-json::object line_json(const BridgeLine& line) {
+json::object line_json(const ReconciliationLine& line) {
   json::object object{{"name", line.name},
                       {"terms", words_json(line.terms)},
                       {"estimated_bytes", line.estimated},
@@ -32,20 +32,20 @@ json::object line_json(const BridgeLine& line) {
                       {"to_add_bytes", line.difference()}};
   json::array details;
   for (std::size_t i = 0; i < std::min(kDetailsShown, line.details.size()); ++i) {
-    details.push_back({{"what", valid_utf8(line.details[i].what)},
-                       {"bytes", line.details[i].bytes.count()},
+    details.push_back({{"what", valid_utf8(line.details[i].origin)},
+                       {"bytes", line.details[i].held.count()},
                        {"blocks", line.details[i].blocks}});
   }
   object["largest"] = std::move(details);
   return object;
 }
 
-json::object bridge_json(const Bridge& bridge) {
-  json::object object{{"estimated_bytes", bridge.estimated},
-                      {"simulated_bytes", bridge.simulated},
-                      {"to_add_bytes", bridge.difference()}};
+json::object reconciliation_json(const Reconciliation& reconciliation) {
+  json::object object{{"estimated_bytes", reconciliation.estimated},
+                      {"simulated_bytes", reconciliation.simulated},
+                      {"to_add_bytes", reconciliation.difference()}};
   json::array lines;
-  for (const BridgeLine& line : bridge.lines) {
+  for (const ReconciliationLine& line : reconciliation.lines) {
     lines.push_back(line_json(line));
   }
   object["lines"] = std::move(lines);
@@ -66,19 +66,19 @@ std::string bar(std::int64_t value, std::int64_t largest) {
 }
 
 /// The largest holders below a line that the form does not meet.
-void add_details(const BridgeLine& line, TextTable& table) {
+void add_details(const ReconciliationLine& line, TextTable& table) {
   if (line.difference() == 0) {
     return;
   }
   constexpr std::size_t kShown = 3;
   for (std::size_t i = 0; i < std::min(kShown, line.details.size()); ++i) {
-    const PartDetail& detail = line.details[i];
-    table.rows.push_back({"    " + detail.what, "", "", to_iec(detail.bytes), ""});
+    const Holder<std::string>& detail = line.details[i];
+    table.rows.push_back({"    " + detail.origin, "", "", to_iec(detail.held), ""});
   }
   if (line.details.size() > kShown) {
     Bytes rest;
     for (std::size_t i = kShown; i < line.details.size(); ++i) {
-      rest += line.details[i].bytes;
+      rest += line.details[i].held;
     }
     table.rows.push_back(
         {fmt::format("    {} others", line.details.size() - kShown), "", "", to_iec(rest), ""});
@@ -106,27 +106,27 @@ TextTable comparison_table(const EstimateComparison& comparison) {
   return table;
 }
 
-TextTable bridge_table(const ComparedEstimate& compared) {
-  const Bridge& bridge = compared.bridge;
+TextTable reconciliation_table(const ComparedEstimate& compared) {
+  const Reconciliation& reconciliation = compared.reconciliation;
   TextTable table{
       fmt::format("From {} to the simulated process, part by part", compared.outcome.formula->name),
       {"part", "estimated", "to add", "simulated", ""},
       {},
       {false, true, true, true, false}};
   std::int64_t largest = 0;
-  for (const BridgeLine& line : bridge.lines) {
+  for (const ReconciliationLine& line : reconciliation.lines) {
     largest = std::max(largest, std::abs(line.difference()));
   }
-  for (const BridgeLine& line : bridge.lines) {
+  for (const ReconciliationLine& line : reconciliation.lines) {
     table.rows.push_back(
         {line.name, line.terms.empty() ? "-" : bytes_text(static_cast<double>(line.estimated)),
          to_iec_signed(line.difference()), bytes_text(static_cast<double>(line.simulated)),
          bar(line.difference(), largest)});
     add_details(line, table);
   }
-  table.rows.push_back({"total", bytes_text(static_cast<double>(bridge.estimated)),
-                        to_iec_signed(bridge.difference()),
-                        bytes_text(static_cast<double>(bridge.simulated)), ""});
+  table.rows.push_back({"total", bytes_text(static_cast<double>(reconciliation.estimated)),
+                        to_iec_signed(reconciliation.difference()),
+                        bytes_text(static_cast<double>(reconciliation.simulated)), ""});
   return table;
 }
 
@@ -141,7 +141,7 @@ json::array comparison_json(const EstimateComparison& comparison) {
     object["error_vs_simulated"] = number_or_null(compared.error());
     object["covered_bytes"] = compared.covered.count();
     object["error_vs_covered"] = number_or_null(compared.error_of_covered());
-    object["bridge"] = bridge_json(compared.bridge);
+    object["bridge"] = reconciliation_json(compared.reconciliation);
     array.push_back(std::move(object));
   }
   return array;

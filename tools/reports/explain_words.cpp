@@ -29,29 +29,29 @@ std::string because(const OomExplanation& oom) {
   const Bytes lacking = excess_over(oom.in_use + account.requested, oom.limit);
   if (lacking == Bytes{0} && oom.most_alive > oom.limit) {
     return fmt::format(
-        "the run has up to {} in use at once, more than the {} there are; the first request that "
+        "the run has up to {} in use at once, more than the {} available; the first request that "
         "fails asks for {} with {} in use",
         to_iec(oom.most_alive), to_iec(oom.limit), to_iec(account.requested), to_iec(oom.in_use));
   }
   switch (oom.cause) {
     case OomCause::capacity:
-      return fmt::format("{} in use and the {} asked for are {} more than the {} there are",
+      return fmt::format("{} in use and the {} requested are {} more than the {} available",
                          to_iec(oom.in_use), to_iec(account.requested), to_iec(lacking),
                          to_iec(oom.limit));
     case OomCause::memory_limit:
       return fmt::format(
-          "{} in use and the {} asked for are {} more than the {} that the process may take; the "
+          "{} in use and the {} requested are {} more than the {} that the process may take; the "
           "device has more",
           to_iec(oom.in_use), to_iec(account.requested), to_iec(lacking), to_iec(oom.limit));
     case OomCause::outside_pytorch:
       return fmt::format(
-          "{} in use and the {} asked for would fit on the device, but others leave only {}",
+          "{} in use and the {} requested would fit on the device, but others leave only {}",
           to_iec(oom.in_use), to_iec(account.requested), to_iec(oom.limit));
     case OomCause::pending_frees:
       if (oom.came_free_too_late > Bytes{0}) {
         return fmt::format(
-            "a block of {} that would hold the {} asked for waited for another stream; PyTorch "
-            "waits for it as the last resort, but does not look at it again",
+            "a block of {} that could hold the {} requested was waiting for another stream; "
+            "PyTorch waits for it as a last resort, but does not look at it again",
             to_iec(oom.came_free_too_late), to_iec(account.requested));
       }
       return fmt::format("{} were freed but still wait for other streams", to_iec(oom.pending));
@@ -61,7 +61,8 @@ std::string because(const OomExplanation& oom) {
       return fmt::format("{} are free, but in private pools", to_iec(oom.free_private));
     case OomCause::fragmentation:
       return fmt::format(
-          "{} of {} are not in use, but no free block holds the {} asked for (largest {}), and a "
+          "{} of {} are not in use, but no free block can hold the {} requested (largest {}), and "
+          "a "
           "new segment of {} does not fit",
           to_iec(excess_over(oom.limit, account.active)), to_iec(oom.limit),
           to_iec(account.requested), to_iec(account.largest_usable_free_block),
@@ -79,13 +80,13 @@ std::string whole_run(const Explanation& e) {
 }
 
 std::string no_failure(const Explanation& e) {
-  const ReplayResult& result = e.subject.replay.result;
+  const ReplayResult& result = e.workload.replay.result;
   std::string text = fmt::format("does not run out of memory: peak reserved {}, allocated {}",
                                  to_iec(result.peak.reserved), to_iec(result.peak.allocated));
   if (e.limit) {
     text += fmt::format(" of {}", to_iec(*e.limit));
   }
-  if (e.subject.limit && e.is_reproduced == false) {
+  if (e.workload.limit && e.is_reproduced == false) {
     text +=
         "; the recording did, but a replay of its requests does not under the limit that its "
         "failure shows: give the limit with --memory-limit or --capacity";
@@ -94,16 +95,16 @@ std::string no_failure(const Explanation& e) {
 }
 
 /// Whether the places are known at all: recordings without stacks name none.
-bool has_stacks(const std::vector<SiteBytes>& sites) {
-  return sites.size() > 1 || (sites.size() == 1 && sites.front().site != kNoSite);
+bool has_stacks(const std::vector<PlaceHolder>& sites) {
+  return sites.size() > 1 || (sites.size() == 1 && sites.front().origin != kNoSite);
 }
 
 std::string freed_text(const Explanation& e, const FreedBlocks& freed) {
-  const std::vector<SiteBytes> sites = freed_sites(e.subject, freed);
+  const std::vector<PlaceHolder> sites = freed_sites(e.workload, freed);
   std::string text = fmt::format("would have succeeded if {} ({})",
                                  plural(freed.blocks.size(), "block"), to_iec(freed.bytes));
   if (has_stacks(sites)) {
-    text += " allocated at " + sites.front().site;
+    text += " allocated at " + sites.front().origin;
   }
   if (sites.size() > 1) {
     text += fmt::format(" and {}", plural(sites.size() - 1, "other place"));
@@ -118,18 +119,19 @@ std::string rest_of_run(const Counterfactual& trial) {
   }
   const std::string peak =
       trial.peak ? fmt::format(", peak reserved {}", to_iec(trial.peak->reserved)) : "";
-  return trial.survives ? fmt::format("; the rest of the run succeeds, too{}", peak)
-                        : "; a later request fails then";
+  return trial.survives ? fmt::format("; the rest of the run succeeds as well{}", peak)
+                        : "; but a later request fails";
 }
 
 std::string limit_shown(const RecordedLimit& limit) {
   if (limit.source == RecordedLimit::Source::device) {
-    return fmt::format("as recorded, the device had {} for this process when it failed",
-                       to_iec(limit.at_least));
+    return fmt::format(
+        "according to the recording, the device had {} for this process when it failed",
+        to_iec(limit.at_least));
   }
   return fmt::format(
-      "the recording shows the limit only by what was reached: {} could be had, {} could not; if "
-      "you know it, give it with --memory-limit",
+      "the recording only bounds the limit: {} could be reserved, {} could not; if you know the "
+      "limit, give it with --memory-limit",
       to_iec(limit.at_least), to_iec(limit.below));
 }
 
@@ -157,30 +159,30 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
 }
 
 void add_growth(const Explanation& e, std::vector<std::string>& lines) {
-  const Drift& drift = e.drift;
-  const auto rate = [](const Growth& growth) {
-    return fmt::format("{} a step ({} to {})", bytes_text(growth.per_step), bytes_text(growth.low),
-                       bytes_text(growth.high));
+  const MemoryGrowth& growth = e.growth;
+  const auto rate = [](const Growth& slope) {
+    return fmt::format("{} a step ({} to {})", bytes_text(slope.per_step), bytes_text(slope.low),
+                       bytes_text(slope.high));
   };
-  if (drift.verdict == DriftVerdict::none) {
+  if (growth.verdict == GrowthVerdict::none) {
     lines.emplace_back("no growth: neither live nor reserved memory grows from step to step");
     return;
   }
-  if (drift.verdict == DriftVerdict::leak) {
-    lines.push_back("leak: live memory at step ends grows by " + rate(drift.end));
-  } else if (drift.verdict == DriftVerdict::larger_steps) {
-    lines.push_back("larger steps: the peak of allocated grows by " + rate(drift.peak));
-  } else if (drift.verdict == DriftVerdict::fragmentation) {
-    lines.push_back("fragmentation: reserved grows by " + rate(drift.reserved) +
-                    " though what is live does not");
+  if (growth.verdict == GrowthVerdict::leak) {
+    lines.push_back("leak: live memory at step ends grows by " + rate(growth.end));
+  } else if (growth.verdict == GrowthVerdict::larger_steps) {
+    lines.push_back("larger steps: the peak of allocated grows by " + rate(growth.peak));
+  } else if (growth.verdict == GrowthVerdict::fragmentation) {
+    lines.push_back("fragmentation: reserved grows by " + rate(growth.reserved) +
+                    " although live memory does not");
   }
 }
 
 void add_forecast(const Explanation& e, std::vector<std::string>& lines) {
-  const auto forecast = e.limit ? e.drift.forecast(*e.limit) : std::nullopt;
+  const auto forecast = e.limit ? e.growth.forecast(*e.limit) : std::nullopt;
   if (forecast) {
     lines.push_back(fmt::format(
-        "forecast: {} are reached about {:.0f} steps after the last one ({:.0f} to {:.0f})",
+        "forecast: {} is reached about {:.0f} steps after the last one ({:.0f} to {:.0f})",
         to_iec(forecast->limit), forecast->steps, forecast->earliest, forecast->latest));
   }
 }
@@ -227,16 +229,15 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
   const OomExplanation& oom = *e.oom;
   const OutOfMemory& account = oom.state.account;
   std::vector<std::string> lines;
-  const std::string site = e.subject.site(oom.state.stack);
+  const std::string site = e.workload.site(oom.state.stack);
   lines.push_back(
       fmt::format("where: operation {}{}{}{}", oom.state.operation,
                   oom.state.step ? fmt::format(", step {}", *oom.state.step) : "",
                   oom.state.phase.empty() ? "" : ", " + oom.state.phase,
-                  site == kNoSite ? "; no call stack was recorded" : ", asked for at " + site));
-  lines.push_back(fmt::format("limit {} - reserved {} = {} still to be had; needed {}",
-                              to_iec(oom.limit), to_iec(account.reserved),
-                              to_iec(excess_over(oom.limit, account.reserved)),
-                              to_iec(account.segment_size)));
+                  site == kNoSite ? "; no call stack was recorded" : ", requested at " + site));
+  lines.push_back(fmt::format(
+      "limit {} - reserved {} = {} left; needed {}", to_iec(oom.limit), to_iec(account.reserved),
+      to_iec(excess_over(oom.limit, account.reserved)), to_iec(account.segment_size)));
   lines.push_back(fmt::format("reserved {} = in use {} + waiting for streams {} + free {}",
                               to_iec(account.reserved), to_iec(account.allocated),
                               to_iec(excess_over(account.active, account.allocated)),
@@ -246,79 +247,74 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
       "in other pools, {} in private pools",
       to_iec(oom.free_same_place), to_iec(account.largest_usable_free_block),
       to_iec(oom.free_other_stream), to_iec(oom.free_other_pool), to_iec(oom.free_private)));
-  if (e.subject.is_limit_shown()) {
-    lines.push_back(limit_shown(*e.subject.limit));
+  if (e.workload.is_limit_shown()) {
+    lines.push_back(limit_shown(*e.workload.limit));
   }
   if (e.is_reproduced) {
     lines.emplace_back(*e.is_reproduced
                            ? "a replay of the requests fails at the same request with the same "
                              "memory in use"
-                           : "a replay of the requests fails elsewhere than the recording: take "
-                             "what follows as a sketch");
+                           : "a replay of the requests fails at another point than the recording: "
+                             "take what follows as an approximation");
   }
   return lines;
 }
 
-std::vector<std::string> drift_lines(const Explanation& e, std::size_t top) {
+std::vector<std::string> growth_lines(const Explanation& e, std::size_t top) {
   std::vector<std::string> lines;
-  if (e.drift.verdict == DriftVerdict::too_few_steps) {
-    const std::size_t steps = e.drift.steps.size();
+  if (e.growth.verdict == GrowthVerdict::too_few_steps) {
+    const std::size_t steps = e.growth.steps.size();
     lines.push_back(steps == 0 ? "no steps found"
-                               : plural(steps, "step") + " found: too few to see a trend");
+                               : plural(steps, "step") + " found: too few to show a trend");
   } else if (!e.are_steps_sure()) {
     lines.push_back(fmt::format(
-        "{} found by {}, too unlike each other to see a trend (confidence {:.2f})",
-        plural(e.drift.steps.size(), "step"), to_string(e.steps.source), e.steps.confidence));
+        "{} found by {}, too different from one another to show a trend (confidence {:.2f})",
+        plural(e.growth.steps.size(), "step"), to_string(e.steps.source), e.steps.confidence));
   } else {
     lines.push_back(fmt::format("{} found by {}, confidence {:.2f}",
-                                plural(e.drift.steps.size(), "step"), to_string(e.steps.source),
+                                plural(e.growth.steps.size(), "step"), to_string(e.steps.source),
                                 e.steps.confidence));
     add_growth(e, lines);
     add_forecast(e, lines);
   }
-  const std::size_t leaks = e.are_steps_sure() ? std::min(top, e.drift.leaks.size()) : 0;
+  const std::size_t leaks = e.are_steps_sure() ? std::min(top, e.growth.leaks.size()) : 0;
   for (std::size_t i = 0; i < leaks; ++i) {
-    const LeakSite& leak = e.drift.leaks[i];
+    const LeakSite& leak = e.growth.leaks[i];
     lines.push_back(fmt::format("left behind by {}: {} in {}, allocated at {}",
-                                plural(leak.steps, "step"), to_iec(leak.bytes),
-                                plural(leak.blocks, "block"), e.subject.site(leak.stack)));
+                                plural(leak.steps, "step"), to_iec(leak.left.held),
+                                plural(leak.left.blocks, "block"),
+                                e.workload.site(leak.left.origin)));
   }
-  if (!e.drift.pending.empty()) {
+  if (!e.growth.pending.empty()) {
     lines.push_back(fmt::format("{} freed but waiting for other streams at the end: {}",
-                                plural(e.drift.pending.size(), "block"),
-                                to_iec(e.drift.pending_bytes)));
+                                plural(e.growth.pending.size(), "block"),
+                                to_iec(e.growth.pending_bytes)));
   }
   return lines;
 }
 
 std::vector<std::string> explain_notes(const Explanation& e) {
-  std::vector<std::string> notes = replay_notes(e.subject.replay);
-  const auto recorded = static_cast<double>(e.subject.replay.result.peak.reserved.count());
+  std::vector<std::string> notes = replay_notes(e.workload.replay);
+  const auto recorded = static_cast<double>(e.workload.replay.result.peak.reserved.count());
   const auto own = static_cast<double>(e.bars.own.reserved.count());
   const double error = recorded > 0 ? own / recorded - 1 : 0;
-  if (e.subject.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
+  if (e.workload.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
     notes.push_back(fmt::format(
-        "bars, pinned memory and steps are of a replay of the requests alone: its peak reserved "
-        "is {}, {} from the recorded one, since blocks older than the recording lie elsewhere in "
+        "bars, pinned memory and steps come from a replay of the requests alone: its peak "
+        "reserved is {}, {} from the recorded one, since blocks older than the recording lie "
+        "elsewhere in "
         "it",
         to_iec(e.bars.own.reserved), percent_text(error)));
   }
   return notes;
 }
 
-std::vector<SiteBytes> freed_sites(const Subject& subject, const FreedBlocks& freed) {
-  std::map<std::string, SiteBytes> by_site;
+std::vector<PlaceHolder> freed_sites(const Workload& workload, const FreedBlocks& freed) {
+  HolderSums<std::string> sums;
   for (const HeldBlock& block : freed.blocks) {
-    SiteBytes& sum = by_site[subject.site(block.stack)];
-    sum.bytes += block.size;
-    ++sum.blocks;
+    sums.add(workload.site(block.stack), block.size);
   }
-  std::vector<SiteBytes> sites;
-  for (const auto& [site, sum] : by_site) {
-    sites.push_back({site, sum.bytes, sum.blocks});
-  }
-  std::ranges::stable_sort(sites, std::ranges::greater{}, &SiteBytes::bytes);
-  return sites;
+  return sums.largest_first();
 }
 
 }  // namespace highwater

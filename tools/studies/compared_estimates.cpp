@@ -34,7 +34,7 @@ std::vector<Bytes> covered_bytes(const std::vector<FormulaOutcome>& outcomes,
     sets.push_back(covered_by(outcome.estimate));
   }
   const std::size_t events =
-      simulation.failure ? simulation.failure->event : simulation.trace->events.size();
+      simulation.failure ? simulation.failure->event() : simulation.trace->events.size();
   std::vector<Bytes> covered = highest_of(*simulation.trace, events, sets);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     covered[i] += simulation.parts.of(sets[i] & kOutsideTensors);
@@ -76,7 +76,7 @@ EstimateComparison compare_estimates(const Simulation& simulation) {
     ComparedEstimate& compared = comparison.compared.emplace_back();
     compared.peak = simulated_peak(outcome.formula->scope, simulation);
     compared.covered = covered[i];
-    compared.bridge = bridge(outcome.estimate, simulation.parts);
+    compared.reconciliation = reconcile(outcome.estimate, simulation.parts);
     compared.outcome = std::move(outcome);
   }
   return comparison;
