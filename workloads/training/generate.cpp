@@ -72,8 +72,7 @@ DType first_dtype(const TrainingPlan& plan) {
 // torchtitan's decoders give logits only; the script computes the loss.
 bool model_takes_labels(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::megatron ||
-         (plan.model_code == ModelCode::hf &&
-          !std::holds_alternative<PlainConfig>(plan.model.config));
+         (plan.model_code == ModelCode::hf && !plan.model.config.family().traits.torchtitan_style);
 }
 
 bool is_inside_model(LossKind kind) {

@@ -1,4 +1,4 @@
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 #include <algorithm>
 #include <array>
