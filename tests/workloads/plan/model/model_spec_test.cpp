@@ -48,7 +48,7 @@ std::string input_error(const std::string& text) {
 
 template <class Config>
 Config config_of(const std::string& text) {
-  return std::get<Config>(from_text(text).config);
+  return from_text(text).config.as<Config>();
 }
 
 std::vector<std::string> problems_of(ModelConfig config) {
