@@ -1,5 +1,5 @@
-// What Megatron-Core's TransformerConfig and GPTModel need to know about a model. The families that it
-// can express say how (Family::to_megatron).
+// What Megatron-Core's TransformerConfig and GPTModel need to know about a model. The families that
+// it can express say how (Family::to_megatron).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // What a release of transformers does differently behind the decoder, as data: head and loss. Each
 // table has a row per change; families that changed together share one.
 //
-// Read from the wheels of 4.29.2, 4.30.2, 4.31.0, 4.44.2 to 4.50.3, 4.53.3, 4.57.1, 5.0.0 and 5.12.1.
+// Read from the wheels of 4.29.2, 4.30.2, 4.31.0, 4.44.2 to 4.50.3, 4.53.3, 4.57.1, 5.0.0
+// and 5.12.1.
 #pragma once
 
 #include <array>

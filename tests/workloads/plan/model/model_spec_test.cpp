@@ -220,7 +220,7 @@ TEST_CASE("config.json: every bad field is named at once", "[models]") {
   for (const auto* const part :
        {"test.json", "hidden_size is \"big\"", "num_attention_heads is 12.5",
         "hidden_act is \"wobble\"", "mlp_bias is 3", "rope_scaling.rope_type is 'spiral'",
-        "vocab_size is 1000000000000000, too large", "quantization_config"}) {
+        "vocab_size is 1000000000000000, which is too large", "quantization_config"}) {
     CHECK_THAT(error, Contains(part));
   }
 }
