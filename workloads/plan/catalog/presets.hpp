@@ -7,7 +7,6 @@
 
 #include <span>
 #include <string>
-#include <string>
 #include <string_view>
 
 #include "workloads/plan/model/model_spec.hpp"
