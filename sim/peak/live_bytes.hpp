@@ -1,6 +1,6 @@
 // Who holds the memory at one moment of a replay: live requested bytes by call stack.
 //
-// Unlike peak_profile, which looks at requests alone, this watches a replay: what failed under its
+// Unlike live_blocks, which looks at requests alone, this watches a replay: what failed under its
 // settings never lives, and blocks older than a recording count from the start.
 #pragma once
 

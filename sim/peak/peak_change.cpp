@@ -25,7 +25,7 @@ void add(Shares& shares, const std::string& name, std::uint64_t count, const Res
 }
 
 /// Free memory and what was reserved in passing has no holder.
-void add_remainders(const PeakComposition& first, const PeakComposition& second, PeakRows& rows) {
+void add_remainders(const PeakBreakdown& first, const PeakBreakdown& second, PeakRows& rows) {
   const auto add_part = [&](const char* name, Bytes ReservedParts::*part) {
     PeakRow row;
     row.name = name;
@@ -150,7 +150,7 @@ PeakRows site_rows(const PeakSide& first, const PeakSide& second) {
   return rows_of(first_shares, second_shares, moved_lines(first_sites, second_sites));
 }
 
-Shares by_category(const PeakComposition& peak) {
+Shares by_category(const PeakBreakdown& peak) {
   Shares shares;
   for (const HolderShare& holder : peak.holders) {
     add(shares, std::string(to_string(holder.category)), holder.blocks, holder.parts);
@@ -158,7 +158,7 @@ Shares by_category(const PeakComposition& peak) {
   return shares;
 }
 
-Shares by_segment(const PeakComposition& peak) {
+Shares by_segment(const PeakBreakdown& peak) {
   Shares shares;
   for (const SegmentShare& share : peak.segments) {
     const std::string pool = share.pool == 0 ? "" : fmt::format(", private pool {}", share.pool);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/peak/peak_composition.hpp"
+#include "sim/peak/peak_breakdown.hpp"
 
 namespace highwater {
 
@@ -22,7 +22,7 @@ struct SiteName {
 
 /// One side.
 struct PeakSide {
-  const PeakComposition* peak = nullptr;
+  const PeakBreakdown* peak = nullptr;
   const RequestTrace* trace = nullptr;
   std::function<SiteName(StackId)> site;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/recordings/recorded_requests.hpp"
+
 namespace highwater {
 namespace {
 
@@ -13,20 +15,6 @@ bool has_all_times(const RecordedDevice& device) {
     }
   }
   return !device.entries.empty();
-}
-
-/// The events before those of the recording: with_baseline allocates the initial blocks first.
-std::size_t baseline_length(const RequestTrace& trace, const DerivedTrace& derived) {
-  const auto& original = derived.requests.events;
-  if (trace.events.size() <= original.size()) {
-    return 0;
-  }
-  auto length = static_cast<std::size_t>(
-      std::ranges::count_if(derived.initial_ids, [](AllocationId id) { return id.has_value(); }));
-  for (const MapSegment& segment : derived.initial.segments) {
-    length += segment.owner.is_default() ? 0U : 2U;  // its pool's session
-  }
-  return length;
 }
 
 }  // namespace
@@ -43,7 +31,8 @@ EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
     return {};
   }
   const auto& original = derived.requests.events;
-  const std::size_t first = baseline_length(trace, derived);
+  // recorded_requests() allocates the initial blocks first.
+  const std::size_t first = trace.events.size() > original.size() ? older_block_events(derived) : 0;
   std::vector<std::int64_t> times(trace.events.size(), device.entries[0].time_us);
   std::size_t next = 0;
   for (std::size_t i = first; i < times.size(); ++i) {

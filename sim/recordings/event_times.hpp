@@ -38,8 +38,8 @@ class EventTimes {
 };
 
 /// The times of the events of `trace`, which is `derived.requests` or made from it by
-/// with_baseline: events that were put in take the time of the one before. Counted where `device`
-/// has an entry without a time.
+/// recorded_requests: events that were put in take the time of the one before. Counted where
+/// `device` has an entry without a time.
 EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
                     const RecordedDevice& device);
 

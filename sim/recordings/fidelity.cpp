@@ -8,7 +8,7 @@
 
 #include "allocator/caching_allocator.hpp"
 #include "allocator/size_policy.hpp"
-#include "sim/recordings/recorded_answers.hpp"
+#include "sim/recordings/playback_device.hpp"
 #include "sim/replay/state_observer.hpp"
 #include "sim/replay/trace_driver.hpp"
 #include "sim/replay/usage_tracker.hpp"
@@ -239,7 +239,7 @@ class FidelityRun {
     if (moved.has_value()) {
       driver_.set_handle(event.allocation, moved);
       ++replay_.fidelity.resyncs;
-      if (RecordedAnswers::is_made_up(old)) {
+      if (PlaybackDevice::is_made_up(old)) {
         allocator_.drop_segment(old);
       }
     }
@@ -309,7 +309,7 @@ class FidelityRun {
   const RecordedDevice* device_;
   const DerivedTrace* derived_;
   StateObserver* observer_;
-  RecordedAnswers answers_;
+  PlaybackDevice answers_;
   CachingAllocator allocator_;
   TraceDriver driver_;
   DecisionLog log_;

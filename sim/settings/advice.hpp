@@ -32,7 +32,7 @@ struct SettingsTrial {
 };
 
 struct Advice {
-  SettingsTrial present;              ///< the subject's own settings
+  SettingsTrial present;              ///< the workload's own settings
   std::vector<SettingsTrial> trials;  ///< best first; the present ones are among them
   Bytes noise;                        ///< differences of peak reserved below this say nothing
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/steps/periods.hpp"
+#include "sim/steps/training_steps.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {

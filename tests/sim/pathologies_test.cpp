@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "sim/oom/oom_explanation.hpp"
-#include "sim/steps/drift.hpp"
+#include "sim/steps/memory_growth.hpp"
 #include "tests/support/format_io.hpp"
 
 using namespace highwater;
@@ -74,8 +74,8 @@ std::string varying_shapes(int steps) {
   return text + "step 99\n";
 }
 
-Drift drift_of(const RequestTrace& trace, const ReplayOptions& options) {
-  return measure_drift(trace, find_steps(trace), options);
+MemoryGrowth growth_of(const RequestTrace& trace, const ReplayOptions& options) {
+  return measure_memory_growth(trace, find_steps(trace), options);
 }
 
 /// pytorch #189504: 40 of the segment's 60 MiB wait for stream 1, 20 are in use. The device has 30
@@ -135,18 +135,18 @@ TEST_CASE("pathology: record_stream keeps memory until the other stream is done"
 TEST_CASE("pathology: varying shapes let reserved grow step by step", "[sim][pathology]") {
   const RequestTrace trace = test::parse_text(varying_shapes(8));
   const ReplayOptions options = options_for("2.6", "");
-  const Drift drift = drift_of(trace, options);
+  const MemoryGrowth growth = growth_of(trace, options);
   // The long block always fits the segment of 100 MiB; the short one outgrows the segments of all
   // steps before, and the rest of the long one's: 100 + 20 + 22 + ... + 34.
-  REQUIRE(drift.steps.size() == 9);  // the last marker begins one that is not complete
-  CHECK(drift.steps[0].peak.reserved == 120_MiB);
-  CHECK(drift.steps[1].peak.reserved == 142_MiB);
-  CHECK(drift.steps[7].peak.reserved == 316_MiB);
-  CHECK(drift.steps[7].peak.allocated == 120_MiB);
-  CHECK(drift.verdict == DriftVerdict::fragmentation);
-  const Drift cured = drift_of(trace, options_for("2.6", "expandable_segments:True"));
+  REQUIRE(growth.steps.size() == 9);  // the last marker begins one that is not complete
+  CHECK(growth.steps[0].peak.reserved == 120_MiB);
+  CHECK(growth.steps[1].peak.reserved == 142_MiB);
+  CHECK(growth.steps[7].peak.reserved == 316_MiB);
+  CHECK(growth.steps[7].peak.allocated == 120_MiB);
+  CHECK(growth.verdict == GrowthVerdict::fragmentation);
+  const MemoryGrowth cured = growth_of(trace, options_for("2.6", "expandable_segments:True"));
   CHECK(cured.steps[7].peak.reserved == 120_MiB);
-  CHECK(cured.verdict == DriftVerdict::none);
+  CHECK(cured.verdict == GrowthVerdict::none);
 }
 
 TEST_CASE("pathology: out of memory although a fitting block is free", "[sim][pathology]") {

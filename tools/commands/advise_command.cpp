@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "tools/commands/commands.hpp"
-#include "tools/options/subject_question.hpp"
+#include "tools/options/workload_question.hpp"
 #include "tools/reports/advise_report.hpp"
 #include "tools/studies/advise_run.hpp"
 
@@ -20,7 +20,7 @@ void write_json(const std::vector<AdviceReport>& reports, std::ostream& out) {
   out << root << "\n";
 }
 
-void write(const std::vector<AdviceReport>& reports, const SubjectQuestion& question,
+void write(const std::vector<AdviceReport>& reports, const WorkloadQuestion& question,
            std::ostream& out) {
   if (question.format == OutputFormat::json) {
     write_json(reports, out);
@@ -38,10 +38,10 @@ void write(const std::vector<AdviceReport>& reports, const SubjectQuestion& ques
 }  // namespace
 
 ExitCode run_advise(const Arguments& arguments, std::ostream& out) {
-  const SubjectQuestion question = read_question(command("advise"), arguments);
+  const WorkloadQuestion question = read_question(command("advise"), arguments);
   std::vector<AdviceReport> reports;
-  for (Subject& subject : read_subjects(question.subject)) {
-    reports.push_back(advise(std::move(subject)));
+  for (Workload& workload : read_workloads(question.workload)) {
+    reports.push_back(advise(std::move(workload)));
   }
   write(reports, question, out);
   return ExitCode::ok;

@@ -4,8 +4,8 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
-#include "sim/recordings/baseline.hpp"
 #include "sim/recordings/fidelity.hpp"
+#include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/files/file_settings.hpp"
@@ -43,7 +43,7 @@ RequestTrace requests_of(const Recording& recording, const std::string& name,
   const DerivedTrace derived = derive_requests(recording, *candidates.front(), settings);
   const FidelityReplay as_recorded =
       replay_as_recorded(*candidates.front(), derived, settings, version);
-  return with_baseline(derived, as_recorded.empty_caches);
+  return recorded_requests(derived, as_recorded.empty_caches);
 }
 
 void convert(TraceFile file, const std::string& from, const std::string& to,

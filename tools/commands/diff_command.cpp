@@ -136,12 +136,12 @@ std::string name_of(const DiffSideRequest& side) {
 
 PeakDiff compare_peaks(const DiffRequest& request) {
   PeakDiff diff;
-  const auto subject = [&](const DiffSideRequest& side) {
-    return peak_subject({recording_of(side.path), side.memory, side.torch, request.device},
-                        diff.notes);
+  const auto peak = [&](const DiffSideRequest& side) {
+    return workload_peak({recording_of(side.path), side.memory, side.torch, request.device},
+                         diff.notes);
   };
-  diff.first = subject(request.first);
-  diff.second = subject(*request.second);
+  diff.first = peak(request.first);
+  diff.second = peak(*request.second);
   diff.change = change_between(diff.first, diff.second);
   note_older_blocks(diff);
   return diff;
@@ -162,24 +162,24 @@ struct RequestDiff {
 };
 
 /// Both views, as far as they are asked for, under one heading.
-DiffSubject subject_of(const DiffRequest& request, const std::optional<PeakDiff>& peaks,
-                       const std::optional<RequestDiff>& requests) {
-  DiffSubject subject;
-  subject.first_name = name_of(request.first);
-  subject.second_name = request.second ? name_of(*request.second) : "";
+DiffInputs inputs_of(const DiffRequest& request, const std::optional<PeakDiff>& peaks,
+                     const std::optional<RequestDiff>& requests) {
+  DiffInputs inputs;
+  inputs.first_name = name_of(request.first);
+  inputs.second_name = request.second ? name_of(*request.second) : "";
   if (requests) {
-    subject.first = &requests->first.trace();
-    subject.second = &requests->second.trace();
-    subject.notes = notes(requests->first);
+    inputs.first = &requests->first.trace();
+    inputs.second = &requests->second.trace();
+    inputs.notes = notes(requests->first);
   }
   if (requests && !peaks) {
-    subject.first_name = requests->first.name;
-    subject.second_name = requests->second.name;
+    inputs.first_name = requests->first.name;
+    inputs.second_name = requests->second.name;
   }
   if (peaks) {
-    subject.notes.insert(subject.notes.end(), peaks->notes.begin(), peaks->notes.end());
+    inputs.notes.insert(inputs.notes.end(), peaks->notes.begin(), peaks->notes.end());
   }
-  return subject;
+  return inputs;
 }
 
 }  // namespace
@@ -194,21 +194,21 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
   if (request.shows_peak) {
     peaks = compare_peaks(request);
   }
-  const DiffSubject subject = subject_of(request, peaks, requests);
+  const DiffInputs inputs = inputs_of(request, peaks, requests);
   if (request.format == OutputFormat::json) {
-    boost::json::object root = diff_json(subject);
+    boost::json::object root = diff_json(inputs);
     if (peaks) {
       root["peak"] = peak_diff_json(*peaks);
     }
     if (requests) {
-      add_requests_json(requests->diff, subject, request.view, root);
+      add_requests_json(requests->diff, inputs, request.view, root);
     }
-    root["notes"] = words_json(subject.notes);
+    root["notes"] = words_json(inputs.notes);
     out << root << "\n";
     return ExitCode::ok;
   }
-  out << diff_header(subject) << (peaks ? peak_diff_text(*peaks, request.top) : "")
-      << (requests ? requests_text(requests->diff, subject, request.view) : "");
+  out << diff_header(inputs) << (peaks ? peak_diff_text(*peaks, request.top) : "")
+      << (requests ? requests_text(requests->diff, inputs, request.view) : "");
   return ExitCode::ok;
 }
 

@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "tools/commands/commands.hpp"
-#include "tools/options/subject_question.hpp"
+#include "tools/options/workload_question.hpp"
 #include "tools/reports/explain_report.hpp"
 #include "tools/studies/explain_run.hpp"
 
@@ -25,14 +25,14 @@ void write_csv(const std::vector<Explanation>& explanations, std::ostream& out) 
   table.columns = {"device", "metric", "value"};
   for (const Explanation& explanation : explanations) {
     for (const Metric& metric : explanation_metrics(explanation).metrics) {
-      table.rows.push_back({std::to_string(explanation.subject.replay.device), metric.key,
+      table.rows.push_back({std::to_string(explanation.workload.replay.device), metric.key,
                             to_exact_text(metric.value)});
     }
   }
   out << format_csv(table);
 }
 
-void write(const std::vector<Explanation>& explanations, const SubjectQuestion& question,
+void write(const std::vector<Explanation>& explanations, const WorkloadQuestion& question,
            std::ostream& out) {
   if (question.format == OutputFormat::json) {
     write_json(explanations, out);
@@ -50,10 +50,10 @@ void write(const std::vector<Explanation>& explanations, const SubjectQuestion& 
 }  // namespace
 
 ExitCode run_explain(const Arguments& arguments, std::ostream& out) {
-  const SubjectQuestion question = read_question(command("explain"), arguments);
+  const WorkloadQuestion question = read_question(command("explain"), arguments);
   std::vector<Explanation> explanations;
-  for (Subject& subject : read_subjects(question.subject)) {
-    explanations.push_back(explain(std::move(subject)));
+  for (Workload& workload : read_workloads(question.workload)) {
+    explanations.push_back(explain(std::move(workload)));
   }
   write(explanations, question, out);
   return ExitCode::ok;

@@ -10,7 +10,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/memory_options.hpp"
-#include "tools/options/subject_options.hpp"
+#include "tools/options/workload_options.hpp"
 #include "tools/reports/export_csv.hpp"
 #include "tools/reports/export_perfetto.hpp"
 #include "tools/reports/replay_report.hpp"
@@ -41,7 +41,7 @@ constexpr std::array<FormatName, 4> kFormats{{
 }};
 
 struct ExportCommand {
-  SubjectRequest subject;
+  WorkloadRequest workload;
   ExportFormat format = ExportFormat::snapshot;
   std::string output;
   LiveMoment moment;
@@ -59,7 +59,7 @@ OptionParser export_options() {
       "at", text("MOMENT"),
       "folded: live bytes at the peak (default), at the end, or after operation number N as csv "
       "counts them");
-  add_subject_options(parser);
+  add_workload_options(parser);
   return parser;
 }
 
@@ -120,7 +120,7 @@ ExportCommand parse_export(const Arguments& arguments) {
       throw UsageError("--at belongs to --to folded; leave it out");
     }
   });
-  result.subject = read_subject_options(values, std::move(problems));
+  result.workload = read_workload_options(values, std::move(problems));
   return result;
 }
 
@@ -163,7 +163,7 @@ std::string write_as(const ExportCommand& command, const ObservedRuns& runs, Byt
 
 ExitCode run_export(const Arguments& arguments, std::ostream& out) {
   const ExportCommand command = parse_export(arguments);
-  const ObservedRuns runs = observe_runs(command.subject);
+  const ObservedRuns runs = observe_runs(command.workload);
   const auto sink = open_sink(command.output);
   const std::string written = write_as(command, runs, *sink);
   if (command.output == "-") {

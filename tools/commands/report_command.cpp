@@ -10,7 +10,7 @@
 #include "tools/html/report_data.hpp"
 #include "tools/html/report_page.hpp"
 #include "tools/html/report_run.hpp"
-#include "tools/options/subject_options.hpp"
+#include "tools/options/workload_options.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 
@@ -23,7 +23,7 @@ OptionParser report_options() {
   OptionParser parser(command("report"));
   parser.add()("output,o", po::value<std::string>()->value_name("HTML"),
                "the file to write; default: report.html; - is standard output");
-  add_subject_options(parser);
+  add_workload_options(parser);
   return parser;
 }
 
@@ -32,7 +32,7 @@ OptionParser report_options() {
 ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = report_options().parse(arguments);
   const std::string path = text_option(values, "output").value_or("report.html");
-  const ReportRun run = run_for_report(read_subject_options(values));
+  const ReportRun run = run_for_report(read_workload_options(values));
   const std::string page = report_page(report_json(run));
   if (path == "-") {
     out << page;
@@ -43,7 +43,7 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   sink->commit();
   out << fmt::format("{}\nwrote {} ({:.1f} MB)\n{}\n", printable(run.verdict), printable(path),
                      static_cast<double>(page.size()) / 1e6,
-                     printable(run.explained.subject.trust()));
+                     printable(run.explained.workload.trust()));
   return ExitCode::ok;
 }
 

@@ -26,7 +26,7 @@ struct SimulateCommand {
   OutputFormat format = OutputFormat::table;
   bool find_batch = false;
   RankChoice ranks;
-  std::vector<const Formula*> bridges;  ///< closed forms whose difference is taken apart
+  std::vector<const Formula*> reconciled;  ///< closed forms whose difference is taken apart
   bool fail_on_oom = false;
   std::optional<Bytes> max_reserved;
 };
@@ -106,7 +106,7 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   collect_problems(problems, [&] { result.format = output_format(values); });
   check_together(values, problems);
   if (values.contains("bridge")) {
-    result.bridges = formula_option(values, problems, "bridge");
+    result.reconciled = formula_option(values, problems, "bridge");
   }
   result.ranks = read_ranks(values, problems);
   result.run = read_plan(values, std::move(problems));
@@ -141,11 +141,11 @@ ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
     report.batches = find_largest_batch(run, command.memory, command.ranks);
     run.plan.batch = report.batches->largest.value_or(1);
   }
-  report.ranks = survey_ranks(run, command.memory, command.ranks);
+  report.ranks = simulate_ranks(run, command.memory, command.ranks);
   run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
   report.simulation = simulate(run, command.memory);
   report.estimates = compare_estimates(report.simulation);
-  report.bridges = command.bridges;
+  report.reconciled = command.reconciled;
   write(report, command.format, out);
   const Simulation& simulation = report.simulation;
   const bool is_over =

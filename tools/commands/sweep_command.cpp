@@ -8,7 +8,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
-#include "tools/options/subject_options.hpp"
+#include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/sweep_run.hpp"
 #include "tools/text/safe_text.hpp"
@@ -22,8 +22,8 @@ namespace po = boost::program_options;
 enum class SweepFormat : std::uint8_t { table, json, json_lines, csv, markdown };
 
 struct SweepCommand {
-  SubjectRequest subject;
-  std::vector<SweepAxis> axes;  ///< none: the subject's own
+  WorkloadRequest workload;
+  std::vector<SweepAxis> axes;  ///< none: the workload's own
   SweepFormat format = SweepFormat::table;
   std::size_t top = 0;  ///< rows of tables for people
   OptionWords plan;     ///< what the command line says about it
@@ -31,7 +31,7 @@ struct SweepCommand {
 
 OptionParser sweep_options() {
   OptionParser parser(command("sweep"));
-  add_subject_options(parser);
+  add_workload_options(parser);
   parser.add()("set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
                "values to try, set on top of the file's or plan's own; repeatable: cross product. "
                "KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, "
@@ -75,7 +75,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
     problems.push_back(fmt::format("--top {}: write 1 or more", top));
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
-  result.subject = read_subject_options(values, std::move(problems));
+  result.workload = read_workload_options(values, std::move(problems));
   result.plan = given_plan_options(values);
   return result;
 }
@@ -88,16 +88,16 @@ PlanMaker plan_maker(const SweepCommand& command) {
       std::erase_if(words, [&](const OptionWord& word) { return word.first == option.first; });
       words.push_back(option);
     }
-    return subject_of(checked_run(words), command.subject.memory);
+    return workload_of(checked_run(words), command.workload.memory);
   };
 }
 
 std::vector<Sweep> run_sweeps(const SweepCommand& command) {
   std::vector<Sweep> sweeps;
-  for (Subject& subject : read_subjects(command.subject)) {
-    std::vector<SweepAxis> axes = command.axes.empty() ? default_axes(subject) : command.axes;
-    expand_auto(subject, axes);
-    sweeps.push_back(run_sweep(std::move(subject), std::move(axes), plan_maker(command)));
+  for (Workload& workload : read_workloads(command.workload)) {
+    std::vector<SweepAxis> axes = command.axes.empty() ? default_axes(workload) : command.axes;
+    expand_auto(workload, axes);
+    sweeps.push_back(run_sweep(std::move(workload), std::move(axes), plan_maker(command)));
   }
   return sweeps;
 }
@@ -119,7 +119,7 @@ void write_for_people(const Sweep& sweep, const SweepCommand& command, std::ostr
   out << (command.format == SweepFormat::markdown ? format_markdown(table) : format_aligned(table))
       << "\n"
       << sweep_conclusion(sweep) << "\n"
-      << printable(sweep.subject.trust()) << "\n";
+      << printable(sweep.workload.trust()) << "\n";
 }
 
 void write(const std::vector<Sweep>& sweeps, const SweepCommand& command, std::ostream& out) {

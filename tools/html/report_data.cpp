@@ -59,14 +59,14 @@ json::array bars_json(const ReportRun& run) {
   list.push_back(bar("bound", "packed offline", bars.bound.packed));
   list.push_back(bar("", "expandable segments", bars.expandable.reserved, bars.expandable.ran_out));
   list.push_back(bar("", "default settings", bars.standard.reserved, bars.standard.ran_out));
-  list.push_back(bar("own", "this run", run.explained.subject.replay.result.peak.reserved,
+  list.push_back(bar("own", "this run", run.explained.workload.replay.result.peak.reserved,
                      run.outcome == RunOutcome::out_of_memory));
   return list;
 }
 
 std::string bars_about(const ReportRun& run) {
   const FourBars& bars = run.explained.bars;
-  const Bytes peak = run.explained.subject.replay.result.peak.reserved;
+  const Bytes peak = run.explained.workload.replay.result.peak.reserved;
   const std::string gap =
       bars.bound.gap() > 0
           ? fmt::format("at most {:.2f} % above the best possible", 100 * bars.bound.gap())
@@ -120,7 +120,7 @@ json::array figure(std::string_view label, Bytes bytes, std::string_view note = 
 }
 
 json::array figures_json(const ReportRun& run) {
-  const ReplayResult& result = run.explained.subject.replay.result;
+  const ReplayResult& result = run.explained.workload.replay.result;
   const Bytes never = result.peak.reserved - std::min(result.peak.reserved, result.peak.active);
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
@@ -202,7 +202,7 @@ std::vector<std::string> evidence_of(const Explanation& explained) {
     return {};
   }
   std::vector<std::string> lines = oom_evidence(explained);
-  if (explained.subject.is_plan()) {
+  if (explained.workload.is_plan()) {
     lines.insert(lines.begin(), explain_verdict(explained));
   }
   return lines;
@@ -225,7 +225,7 @@ json::array notes_json(const ReportRun& run) {
   for (const std::string& note : run.notes) {
     list.emplace_back(shortened(note, 1000));
   }
-  for (const std::string& note : replay_notes(run.explained.subject.replay)) {
+  for (const std::string& note : replay_notes(run.explained.workload.replay)) {
     list.emplace_back(shortened(note, 1000));
   }
   return list;
@@ -237,35 +237,35 @@ json::object report_json(const ReportRun& run) {
   ReportSites sites(run);
   json::object root{{"schema", "highwater.report/1"},
                     {"title", shortened(run.title)},
-                    {"plan", run.explained.subject.is_plan()},
-                    {"device", run.explained.subject.replay.device},
+                    {"plan", run.explained.workload.is_plan()},
+                    {"device", run.explained.workload.replay.device},
                     {"outcome", word(run.outcome)},
                     {"verdict", shortened(run.verdict, 600)},
-                    {"trust", shortened(run.explained.subject.trust(), 1000)}};
+                    {"trust", shortened(run.explained.workload.trust(), 1000)}};
   root["figures"] = figures_json(run);
-  root["counts"] = counts_json(run.explained.subject.replay.result.counts);
+  root["counts"] = counts_json(run.explained.workload.replay.result.counts);
   root["available"] = run.available ? json::value(run.available->count()) : json::value(nullptr);
-  root["peaks"] = usage_json(run.explained.subject.replay.result.peak);
+  root["peaks"] = usage_json(run.explained.workload.replay.result.peak);
   root["bounds"] = bounds_json(run);
   root["bars"] = bars_json(run);
   root["bars_about"] = bars_about(run);
   const Explanation& explained = run.explained;
   root["evidence"] = lines_json(evidence_of(explained));
   root["trials"] = trials_json(explained);
-  root["drift"] = lines_json(drift_lines(explained, kLeaksShown));
+  root["drift"] = lines_json(growth_lines(explained, kLeaksShown));
   root["operations"] = run.history.operations;
   root["curves"] = curves_json(run.history.timeline);
   root["steps"] = steps_json(run.history);
-  root["phases"] = phases_json(run.history, run.explained.subject.trace->tables);
+  root["phases"] = phases_json(run.history, run.explained.workload.trace->tables);
   root["all_stretches"] = run.history.has_all_stretches;
   root["marks"] = marks_json(run.history);
   root["mark_counts"] = mark_counts_json(run.history);
   root["moments"] = moments_json(run, sites);
   add_holders(run, sites, root);
-  root["settings"] = settings_json(run.explained.subject.replay.settings);
-  root["conf"] = to_conf(run.explained.subject.replay.settings);
-  root["torch"] = std::string(run.explained.subject.replay.version->name);
-  const json::object replay = replay_json(run.explained.subject.replay);
+  root["settings"] = settings_json(run.explained.workload.replay.settings);
+  root["conf"] = to_conf(run.explained.workload.replay.settings);
+  root["torch"] = std::string(run.explained.workload.replay.version->name);
+  const json::object replay = replay_json(run.explained.workload.replay);
   root["ooms"] = replay.at("ooms");
   root["notes"] = notes_json(run);
   root["sites"] = sites.names();

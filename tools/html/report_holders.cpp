@@ -81,7 +81,7 @@ const KeyMoment* moment_of(const MemoryHistory& history, MomentKind kind) {
   return found == history.moments.end() ? nullptr : &*found;
 }
 
-json::object blame_json(const Blame& blame, ReportSites& sites) {
+json::object blame_json(const FragmentationBlame& blame, ReportSites& sites) {
   struct Row {
     std::int64_t site = -1;
     std::uint64_t byte_operations = 0;
@@ -128,7 +128,7 @@ json::object blame_json(const Blame& blame, ReportSites& sites) {
           {"unused", blame.unused.count()}};
 }
 
-StackValues average_by_stack(const Blame& blame) {
+StackValues average_by_stack(const FragmentationBlame& blame) {
   StackValues values;
   const std::uint64_t operations = std::max<std::uint64_t>(blame.operations, 1);
   for (const BlameShare& share : blame.stacks) {
@@ -149,7 +149,7 @@ json::object named_flame(std::string_view id, std::string_view title, std::strin
 }
 
 json::array flames_json(const ReportRun& run, const Holders& holders) {
-  const SideTables& tables = run.explained.subject.trace->tables;
+  const SideTables& tables = run.explained.workload.trace->tables;
   json::array list;
   list.push_back(named_flame("live", "allocated at the peak",
                              "Allocated bytes by call stack at the allocated peak.", tables,

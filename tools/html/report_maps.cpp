@@ -36,7 +36,7 @@ json::object sums_json(const SegmentSums& sums) {
 template <class Group>
 void describe_pool(const Group& group, const ReportRun& run, json::object& object) {
   object["pool"] = group.kind == PoolKind::small ? "small" : "large";
-  object["stream"] = run.explained.subject.replay.stream_handles[group.stream.index()];
+  object["stream"] = run.explained.workload.replay.stream_handles[group.stream.index()];
   if (!group.owner.is_default()) {
     object["owner"] = fmt::format("{},{}", group.owner.capture, group.owner.user);
   }
@@ -89,7 +89,7 @@ json::object moment_json(const KeyMoment& moment, const ReportRun& run, ReportSi
   }
   if (moment.phase.has_value()) {
     object["phase"] =
-        shortened(std::string(run.explained.subject.trace->tables.strings[moment.phase]), 60);
+        shortened(std::string(run.explained.workload.trace->tables.strings[moment.phase]), 60);
   }
   object["map"] = map_json(moment, run, sites);
   return object;

@@ -56,20 +56,20 @@ std::string replay_verdict(const ReplayResult& result) {
       100 * result.fragmentation.peak);
 }
 
-/// The subject that reserves most; a note names the others.
-Subject chosen(std::vector<Subject> subjects, const std::string& name,
-               std::vector<std::string>& notes) {
-  if (subjects.empty()) {
+/// The workload that reserves most; a note names the others.
+Workload chosen(std::vector<Workload> workloads, const std::string& name,
+                std::vector<std::string>& notes) {
+  if (workloads.empty()) {
     throw InputError(name, "devices", "the file has nothing about any device",
                      "record a snapshot of a process that uses the GPU");
   }
-  const auto peak = [](const Subject& subject) { return subject.replay.result.peak.reserved; };
-  const auto highest = std::ranges::max_element(subjects, {}, peak);
+  const auto peak = [](const Workload& workload) { return workload.replay.result.peak.reserved; };
+  const auto highest = std::ranges::max_element(workloads, {}, peak);
   std::string others;
-  for (const Subject& subject : subjects) {
-    if (&subject != &*highest) {
-      others += fmt::format("{}device {} ({})", others.empty() ? "" : ", ", subject.replay.device,
-                            to_iec(peak(subject)));
+  for (const Workload& workload : workloads) {
+    if (&workload != &*highest) {
+      others += fmt::format("{}device {} ({})", others.empty() ? "" : ", ", workload.replay.device,
+                            to_iec(peak(workload)));
     }
   }
   if (!others.empty()) {
@@ -82,40 +82,40 @@ Subject chosen(std::vector<Subject> subjects, const std::string& name,
 /// Of a recording with the cause where a replay runs out of memory, too.
 std::string verdict_of(const ReportRun& run) {
   const Explanation& explained = run.explained;
-  if (explained.subject.simulation) {
-    return verdict(*explained.subject.simulation);
+  if (explained.workload.simulation) {
+    return verdict(*explained.workload.simulation);
   }
   return explained.oom ? explain_verdict(explained)
-                       : replay_verdict(explained.subject.replay.result);
+                       : replay_verdict(explained.workload.replay.result);
 }
 
-std::optional<Bytes> available_to(const Subject& subject) {
-  if (subject.simulation) {
-    return subject.simulation->available;
+std::optional<Bytes> available_to(const Workload& workload) {
+  if (workload.simulation) {
+    return workload.simulation->available;
   }
-  if (subject.options.memory_limit) {
-    return subject.options.memory_limit;
+  if (workload.options.memory_limit) {
+    return workload.options.memory_limit;
   }
-  if (subject.options.capacity && subject.options.fraction) {
+  if (workload.options.capacity && workload.options.fraction) {
     return Bytes{static_cast<std::uint64_t>(
-        *subject.options.fraction * static_cast<double>(subject.options.capacity->count()))};
+        *workload.options.fraction * static_cast<double>(workload.options.capacity->count()))};
   }
-  return subject.options.capacity;
+  return workload.options.capacity;
 }
 
 RunOutcome outcome_of(const ReportRun& run) {
-  if (run.explained.subject.replay.result.counts.ooms > 0) {
+  if (run.explained.workload.replay.result.counts.ooms > 0) {
     return RunOutcome::out_of_memory;
   }
   return run.available ? RunOutcome::fits : RunOutcome::unlimited;
 }
 
-std::string title_of(const Subject& subject) {
-  if (subject.is_plan()) {
-    return subject.name;
+std::string title_of(const Workload& workload) {
+  if (workload.is_plan()) {
+    return workload.name;
   }
-  return subject.name == "-" ? "standard input"
-                             : std::filesystem::path(subject.name).filename().string();
+  return workload.name == "-" ? "standard input"
+                              : std::filesystem::path(workload.name).filename().string();
 }
 
 void note_steps(ReportRun& run) {
@@ -128,18 +128,19 @@ void note_steps(ReportRun& run) {
 
 }  // namespace
 
-ReportRun run_for_report(SubjectRequest request) {
+ReportRun run_for_report(WorkloadRequest request) {
   request.watchable = true;
   ReportRun run;
-  run.explained = explain(chosen(read_subjects(request), request.file.value_or("plan"), run.notes));
-  const RequestTrace& trace = *run.explained.subject.trace;
-  run.title = title_of(run.explained.subject);
-  run.available = available_to(run.explained.subject);
+  run.explained =
+      explain(chosen(read_workloads(request), request.file.value_or("plan"), run.notes));
+  const RequestTrace& trace = *run.explained.workload.trace;
+  run.title = title_of(run.explained.workload);
+  run.available = available_to(run.explained.workload);
   run.outcome = outcome_of(run);
   run.verdict = verdict_of(run);
   run.stacks = stacks_of(trace);
   note_steps(run);
-  run.history = collect_history(trace.allocation_count, run.explained.subject.watch,
+  run.history = collect_history(trace.allocation_count, run.explained.workload.watch,
                                 step_begins(trace, run.explained.steps));
   return run;
 }

@@ -1,4 +1,4 @@
-// What the HTML report shows: all that `explain` says about a subject, and its history.
+// What the HTML report shows: all that `explain` says about a workload, and its history.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace highwater {
 enum class RunOutcome : std::uint8_t { fits, out_of_memory, unlimited };
 
 struct ReportRun {
-  Explanation explained;  ///< the subject is in it
+  Explanation explained;  ///< the workload is in it
   std::string title;      ///< the file's name, or the plan in one line
   std::string verdict;    ///< one sentence
   RunOutcome outcome = RunOutcome::unlimited;
@@ -25,6 +25,6 @@ struct ReportRun {
 
 /// About the device that the request names, else the one with the highest reserved memory.
 /// @throws InputError, UsageError
-ReportRun run_for_report(SubjectRequest request);
+ReportRun run_for_report(WorkloadRequest request);
 
 }  // namespace highwater

@@ -21,7 +21,7 @@ std::int64_t ReportSites::of(AllocationId allocation) {
 std::int64_t ReportSites::of(StackId stack) {
   const auto [known, is_new] = by_stack_.try_emplace(stack, 0);
   if (is_new) {
-    const std::string text = shortened(run_->explained.subject.site(stack));
+    const std::string text = shortened(run_->explained.workload.site(stack));
     const auto [named, added] =
         by_name_.try_emplace(text, static_cast<std::int64_t>(names_.size()));
     if (added) {

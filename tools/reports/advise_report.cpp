@@ -35,14 +35,14 @@ std::string gain(const AdviceReport& report) {
 }
 
 /// A failure under a memory fraction tells the limit only as a range.
-std::string room_above(const Subject& subject, Bytes needed) {
+std::string room_above(const Workload& workload, Bytes needed) {
   const bool is_range =
-      subject.is_limit_shown() && subject.limit->source == RecordedLimit::Source::fraction;
-  return is_range && needed < subject.limit->below
+      workload.is_limit_shown() && workload.limit->source == RecordedLimit::Source::fraction;
+  return is_range && needed < workload.limit->below
              ? fmt::format(
                    ". The limit is known only to lie between {} and {}: give it with "
                    "--memory-limit",
-                   to_iec(subject.limit->at_least), to_iec(subject.limit->below))
+                   to_iec(workload.limit->at_least), to_iec(workload.limit->below))
              : "";
 }
 
@@ -59,7 +59,7 @@ std::string none_survives(const AdviceReport& report) {
   if (trial.smallest_limit) {
     text += fmt::format("; it needs {} with {}{}", to_iec(*trial.smallest_limit),
                         conf_or_default(trial.settings),
-                        room_above(report.subject, *trial.smallest_limit));
+                        room_above(report.workload, *trial.smallest_limit));
   }
   return text;
 }
@@ -139,8 +139,8 @@ std::string advice_verdict(const AdviceReport& report) {
 }
 
 boost::json::object advice_json(const AdviceReport& report) {
-  boost::json::object object{{"subject", valid_utf8(report.subject.name)},
-                             {"device", report.subject.replay.device},
+  boost::json::object object{{"subject", valid_utf8(report.workload.name)},
+                             {"device", report.workload.replay.device},
                              {"verdict", valid_utf8(advice_verdict(report))},
                              {"trusted", !report.trust.why_not},
                              {"addresses_matched", share_json(report.trust.addresses)},
@@ -161,8 +161,8 @@ boost::json::object advice_json(const AdviceReport& report) {
       trials.push_back(trial_json(shown(report, trial)));
     }
   }
-  object["notes"] = words_json(replay_notes(report.subject.replay));
-  object["trust"] = valid_utf8(report.subject.trust());
+  object["notes"] = words_json(replay_notes(report.workload.replay));
+  object["trust"] = valid_utf8(report.workload.trust());
   return object;
 }
 
@@ -190,8 +190,8 @@ TextTable advice_table(const AdviceReport& report, std::size_t top, bool exact) 
 }
 
 std::string advice_text(const AdviceReport& report, OutputFormat format, std::size_t top) {
-  std::string text = fmt::format("{}, device {}\n{}\n", printable(report.subject.name),
-                                 report.subject.replay.device, printable(advice_verdict(report)));
+  std::string text = fmt::format("{}, device {}\n{}\n", printable(report.workload.name),
+                                 report.workload.replay.device, printable(advice_verdict(report)));
   if (report.advice) {
     if (report.advice->is_worth_it()) {
       text += fmt::format("\n  export PYTORCH_CUDA_ALLOC_CONF={}\n",
@@ -203,10 +203,10 @@ std::string advice_text(const AdviceReport& report, OutputFormat format, std::si
     text +=
         "\n" + (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table));
   }
-  for (const std::string& note : replay_notes(report.subject.replay)) {
+  for (const std::string& note : replay_notes(report.workload.replay)) {
     text += "note: " + printable(note) + "\n";
   }
-  if (report.subject.fidelity) {
+  if (report.workload.fidelity) {
     text += fmt::format(
         "how far it can be trusted: what the model gives as recorded: {}, {}, {}; the peak of the "
         "replayed requests is {:.2f} % off\n",
@@ -214,7 +214,7 @@ std::string advice_text(const AdviceReport& report, OutputFormat format, std::si
         matched(report.trust.segment_events, "segment events"),
         matched(report.trust.final_segments, "final segments"), 100 * report.trust.peak_error);
   }
-  return text + printable(report.subject.trust()) + "\n";
+  return text + printable(report.workload.trust()) + "\n";
 }
 
 }  // namespace highwater

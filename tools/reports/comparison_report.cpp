@@ -24,7 +24,7 @@ json::value number_or_null(const std::optional<double>& number) {
 
 constexpr std::size_t kDetailsShown = 5;
 
-json::object line_json(const BridgeLine& line) {
+json::object line_json(const ReconciliationLine& line) {
   json::object object{{"name", line.name},
                       {"terms", words_json(line.terms)},
                       {"estimated_bytes", line.estimated},
@@ -40,12 +40,12 @@ json::object line_json(const BridgeLine& line) {
   return object;
 }
 
-json::object bridge_json(const Bridge& bridge) {
-  json::object object{{"estimated_bytes", bridge.estimated},
-                      {"simulated_bytes", bridge.simulated},
-                      {"to_add_bytes", bridge.difference()}};
+json::object reconciliation_json(const Reconciliation& reconciliation) {
+  json::object object{{"estimated_bytes", reconciliation.estimated},
+                      {"simulated_bytes", reconciliation.simulated},
+                      {"to_add_bytes", reconciliation.difference()}};
   json::array lines;
-  for (const BridgeLine& line : bridge.lines) {
+  for (const ReconciliationLine& line : reconciliation.lines) {
     lines.push_back(line_json(line));
   }
   object["lines"] = std::move(lines);
@@ -66,7 +66,7 @@ std::string bar(std::int64_t value, std::int64_t largest) {
 }
 
 /// The largest holders below a line that the form does not meet.
-void add_details(const BridgeLine& line, TextTable& table) {
+void add_details(const ReconciliationLine& line, TextTable& table) {
   if (line.difference() == 0) {
     return;
   }
@@ -106,27 +106,27 @@ TextTable comparison_table(const EstimateComparison& comparison) {
   return table;
 }
 
-TextTable bridge_table(const ComparedEstimate& compared) {
-  const Bridge& bridge = compared.bridge;
+TextTable reconciliation_table(const ComparedEstimate& compared) {
+  const Reconciliation& reconciliation = compared.reconciliation;
   TextTable table{
       fmt::format("From {} to the simulated process, part by part", compared.outcome.formula->name),
       {"part", "estimated", "to add", "simulated", ""},
       {},
       {false, true, true, true, false}};
   std::int64_t largest = 0;
-  for (const BridgeLine& line : bridge.lines) {
+  for (const ReconciliationLine& line : reconciliation.lines) {
     largest = std::max(largest, std::abs(line.difference()));
   }
-  for (const BridgeLine& line : bridge.lines) {
+  for (const ReconciliationLine& line : reconciliation.lines) {
     table.rows.push_back(
         {line.name, line.terms.empty() ? "-" : bytes_text(static_cast<double>(line.estimated)),
          to_iec_signed(line.difference()), bytes_text(static_cast<double>(line.simulated)),
          bar(line.difference(), largest)});
     add_details(line, table);
   }
-  table.rows.push_back({"total", bytes_text(static_cast<double>(bridge.estimated)),
-                        to_iec_signed(bridge.difference()),
-                        bytes_text(static_cast<double>(bridge.simulated)), ""});
+  table.rows.push_back({"total", bytes_text(static_cast<double>(reconciliation.estimated)),
+                        to_iec_signed(reconciliation.difference()),
+                        bytes_text(static_cast<double>(reconciliation.simulated)), ""});
   return table;
 }
 
@@ -141,7 +141,7 @@ json::array comparison_json(const EstimateComparison& comparison) {
     object["error_vs_simulated"] = number_or_null(compared.error());
     object["covered_bytes"] = compared.covered.count();
     object["error_vs_covered"] = number_or_null(compared.error_of_covered());
-    object["bridge"] = bridge_json(compared.bridge);
+    object["bridge"] = reconciliation_json(compared.reconciliation);
     array.push_back(std::move(object));
   }
   return array;

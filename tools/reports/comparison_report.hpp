@@ -11,8 +11,8 @@ namespace highwater {
 /// Forms beside the simulated peak, those that apply.
 TextTable comparison_table(const EstimateComparison& comparison);
 
-/// One form's bridge, line by line with the largest details, drawn as bars.
-TextTable bridge_table(const ComparedEstimate& compared);
+/// One form reconciled with the simulation, line by line with the largest details, drawn as bars.
+TextTable reconciliation_table(const ComparedEstimate& compared);
 
 boost::json::array comparison_json(const EstimateComparison& comparison);
 

@@ -61,11 +61,11 @@ struct Party {
 
 class DiffPrinter {
  public:
-  DiffPrinter(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view)
+  DiffPrinter(const TraceDiff& diff, const DiffInputs& inputs, const DiffView& view)
       : diff_(&diff),
-        first_{&diff.first, subject.first},
-        second_{&diff.second, subject.second},
-        subject_(&subject),
+        first_{&diff.first, inputs.first},
+        second_{&diff.second, inputs.second},
+        inputs_(&inputs),
         view_(&view) {}
 
   std::string text() {
@@ -354,7 +354,7 @@ class DiffPrinter {
   const TraceDiff* diff_;
   Party first_;
   Party second_;
-  const DiffSubject* subject_;
+  const DiffInputs* inputs_;
   const DiffView* view_;
   std::string out_;
 };
@@ -365,28 +365,28 @@ bool shows(const DiffView& view, const PhaseDiff& phase) {
   return (!view.step || phase.step == view.step) && (!view.phase || phase.phase == *view.phase);
 }
 
-std::string diff_header(const DiffSubject& subject) {
+std::string diff_header(const DiffInputs& inputs) {
   std::string text =
-      fmt::format("- {}\n+ {}\n", printable(subject.first_name), printable(subject.second_name));
-  for (const std::string& note : subject.notes) {
+      fmt::format("- {}\n+ {}\n", printable(inputs.first_name), printable(inputs.second_name));
+  for (const std::string& note : inputs.notes) {
     text += "note: " + printable(note) + "\n";
   }
   return text;
 }
 
-json::object diff_json(const DiffSubject& subject) {
+json::object diff_json(const DiffInputs& inputs) {
   return {{"schema", "highwater.diff/1"},
-          {"first", valid_utf8(subject.first_name)},
-          {"second", valid_utf8(subject.second_name)}};
+          {"first", valid_utf8(inputs.first_name)},
+          {"second", valid_utf8(inputs.second_name)}};
 }
 
-std::string requests_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view) {
-  return DiffPrinter(diff, subject, view).text();
+std::string requests_text(const TraceDiff& diff, const DiffInputs& inputs, const DiffView& view) {
+  return DiffPrinter(diff, inputs, view).text();
 }
 
-void add_requests_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view,
+void add_requests_json(const TraceDiff& diff, const DiffInputs& inputs, const DiffView& view,
                        json::object& root) {
-  DiffPrinter(diff, subject, view).add_to(root);
+  DiffPrinter(diff, inputs, view).add_to(root);
 }
 
 }  // namespace highwater

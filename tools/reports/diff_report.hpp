@@ -16,7 +16,7 @@
 namespace highwater {
 
 /// What was compared, with everything that is needed to name a request.
-struct DiffSubject {
+struct DiffInputs {
   std::string first_name;
   std::string second_name;
   const RequestTrace* first = nullptr;
@@ -40,16 +40,16 @@ struct DiffView {
 bool shows(const DiffView& view, const PhaseDiff& phase);
 
 /// The two names and the notes, with which every report of a comparison begins.
-std::string diff_header(const DiffSubject& subject);
+std::string diff_header(const DiffInputs& inputs);
 
 /// Schema and names: the object to which the parts of the report are added.
-boost::json::object diff_json(const DiffSubject& subject);
+boost::json::object diff_json(const DiffInputs& inputs);
 
-/// The alignment of the requests. @pre `subject` has both traces
-std::string requests_text(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view);
+/// The alignment of the requests. @pre `inputs` has both traces
+std::string requests_text(const TraceDiff& diff, const DiffInputs& inputs, const DiffView& view);
 
 /// The same as keys of `root`: equal, equal_from_step_1, phases, origins.
-void add_requests_json(const TraceDiff& diff, const DiffSubject& subject, const DiffView& view,
+void add_requests_json(const TraceDiff& diff, const DiffInputs& inputs, const DiffView& view,
                        boost::json::object& root);
 
 }  // namespace highwater

@@ -46,8 +46,8 @@ json::object growth_json(const Growth& growth) {
 
 json::array leaks_json(const Explanation& e) {
   json::array list;
-  for (const LeakSite& leak : e.drift.leaks) {
-    list.push_back({{"site", valid_utf8(e.subject.site(leak.stack))},
+  for (const LeakSite& leak : e.growth.leaks) {
+    list.push_back({{"site", valid_utf8(e.workload.site(leak.stack))},
                     {"bytes", leak.bytes.count()},
                     {"blocks", leak.blocks},
                     {"steps", leak.steps},
@@ -58,8 +58,8 @@ json::array leaks_json(const Explanation& e) {
 
 json::array pending_json(const Explanation& e) {
   json::array list;
-  for (const PendingFree& block : e.drift.pending) {
-    list.push_back({{"site", valid_utf8(e.subject.site(block.stack))},
+  for (const PendingFree& block : e.growth.pending) {
+    list.push_back({{"site", valid_utf8(e.workload.site(block.stack))},
                     {"bytes", block.size.count()},
                     {"freed_at_operation", block.operation},
                     {"age_operations", block.age}});
@@ -68,7 +68,7 @@ json::array pending_json(const Explanation& e) {
 }
 
 json::value forecast_json(const Explanation& e) {
-  const auto forecast = e.limit ? e.drift.forecast(*e.limit) : std::nullopt;
+  const auto forecast = e.limit ? e.growth.forecast(*e.limit) : std::nullopt;
   if (!forecast) {
     return nullptr;
   }
@@ -78,18 +78,18 @@ json::value forecast_json(const Explanation& e) {
                       {"latest", forecast->latest}};
 }
 
-json::object drift_json(const Explanation& e) {
-  return {{"verdict", to_string(e.drift.verdict)},
-          {"steps", e.drift.steps.size()},
+json::object growth_json(const Explanation& e) {
+  return {{"verdict", to_string(e.growth.verdict)},
+          {"steps", e.growth.steps.size()},
           {"steps_from", to_string(e.steps.source)},
           {"confidence", e.steps.confidence},
-          {"reserved", growth_json(e.drift.reserved)},
-          {"allocated_peak", growth_json(e.drift.peak)},
-          {"allocated_end", growth_json(e.drift.end)},
+          {"reserved", growth_json(e.growth.reserved)},
+          {"allocated_peak", growth_json(e.growth.peak)},
+          {"allocated_end", growth_json(e.growth.end)},
           {"forecast", forecast_json(e)},
           {"leaks", leaks_json(e)},
           {"pending_frees", pending_json(e)},
-          {"pending_bytes", e.drift.pending_bytes.count()}};
+          {"pending_bytes", e.growth.pending_bytes.count()}};
 }
 
 json::object counterfactual_json(const Explanation& e, const Counterfactual& trial) {
@@ -104,7 +104,7 @@ json::object counterfactual_json(const Explanation& e, const Counterfactual& tri
   } else if (trial.kind == Counterfactual::Kind::freed_blocks) {
     object["blocks"] = trial.freed.blocks.size();
     object["bytes"] = trial.freed.bytes.count();
-    object["sites"] = sites_json(freed_sites(e.subject, trial.freed));
+    object["sites"] = sites_json(freed_sites(e.workload, trial.freed));
   }
   if (trial.peak) {
     object["peak_reserved_bytes"] = trial.peak->reserved.count();
@@ -114,9 +114,9 @@ json::object counterfactual_json(const Explanation& e, const Counterfactual& tri
 
 json::object oom_part(const Explanation& e) {
   const OomExplanation& oom = *e.oom;
-  json::object account = oom_json({oom.state.operation, oom.state.account}, e.subject.replay);
+  json::object account = oom_json({oom.state.operation, oom.state.account}, e.workload.replay);
   account["event"] = oom.state.event;
-  account["site"] = valid_utf8(e.subject.site(oom.state.stack));
+  account["site"] = valid_utf8(e.workload.site(oom.state.stack));
   account["step"] = oom.state.step ? json::value(*oom.state.step) : nullptr;
   account["phase"] = valid_utf8(oom.state.phase);
   account["limit_bytes"] = oom.limit.count();
@@ -171,7 +171,7 @@ TextTable pool_table(const Explanation& e) {
                                   ? ""
                                   : fmt::format(" ({}, {})", pool.owner.capture, pool.owner.user);
     table.rows.push_back({(pool.kind == PoolKind::small ? "small" : "large") + owner,
-                          fmt::format("{}", e.subject.replay.stream_handles[pool.stream.index()]),
+                          fmt::format("{}", e.workload.replay.stream_handles[pool.stream.index()]),
                           to_iec(pool.reserved), to_iec(pool.allocated), to_iec(pool.pending_free),
                           to_iec(pool.free), to_iec(pool.largest_free_block)});
   }
@@ -267,8 +267,8 @@ void add_oom(TextReport& report, const Explanation& e) {
 }  // namespace
 
 json::object explanation_json(const Explanation& e) {
-  json::object object{{"subject", valid_utf8(e.subject.name)},
-                      {"device", e.subject.replay.device},
+  json::object object{{"subject", valid_utf8(e.workload.name)},
+                      {"device", e.workload.replay.device},
                       {"verdict", valid_utf8(explain_verdict(e))},
                       {"cause", e.oom ? json::value(to_string(e.oom->cause)) : nullptr},
                       {"reproduced", e.is_reproduced ? json::value(*e.is_reproduced) : nullptr}};
@@ -280,23 +280,23 @@ json::object explanation_json(const Explanation& e) {
   }
   object["counterfactuals"] = std::move(trials);
   object["oom"] = e.oom ? json::value(oom_part(e)) : json::value(nullptr);
-  object["peak_reserved_bytes"] = e.subject.replay.result.peak.reserved.count();
-  object["peak_allocated_bytes"] = e.subject.replay.result.peak.allocated.count();
+  object["peak_reserved_bytes"] = e.workload.replay.result.peak.reserved.count();
+  object["peak_allocated_bytes"] = e.workload.replay.result.peak.allocated.count();
   object["holders"] = sites_json(e.holders);
   object["pinned"] = sites_json(e.pinned);
   object["pinned_bytes"] = e.blame.pinned.count();
   object["pinned_byte_operations"] = e.blame.byte_operations;
   object["bounds"] = bounds_json(e.bars);
-  object["drift"] = drift_json(e);
-  object["settings"] = to_conf(e.subject.options.settings);
+  object["drift"] = growth_json(e);
+  object["settings"] = to_conf(e.workload.options.settings);
   object["notes"] = words_json(explain_notes(e));
-  object["trust"] = valid_utf8(e.subject.trust());
+  object["trust"] = valid_utf8(e.workload.trust());
   return object;
 }
 
 std::string explanation_text(const Explanation& e, OutputFormat format, std::size_t top) {
   TextReport report(format);
-  report.line(fmt::format("{}, device {}", e.subject.name, e.subject.replay.device));
+  report.line(fmt::format("{}, device {}", e.workload.name, e.workload.replay.device));
   report.line(explain_verdict(e));
   if (e.oom) {
     add_oom(report, e);
@@ -309,10 +309,10 @@ std::string explanation_text(const Explanation& e, OutputFormat format, std::siz
                              to_iec(e.blame.pinned), e.oom ? "then" : "at the peak of reserved"),
                  e.pinned, top));
   report.table(bars_table(e.bars));
-  report.items("From step to step", drift_lines(e, top));
+  report.items("From step to step", growth_lines(e, top));
   report.items("Notes", explain_notes(e));
   report.line("");
-  report.line(e.subject.trust());
+  report.line(e.workload.trust());
   return std::move(report).take();
 }
 
@@ -320,8 +320,8 @@ MetricList explanation_metrics(const Explanation& e) {
   MetricList list;
   list.add("verdict", "", explain_verdict(e));
   list.add("cause", "", e.oom ? MetricValue(std::string(to_string(e.oom->cause))) : MetricValue());
-  list.add("peak_reserved_bytes", "", e.subject.replay.result.peak.reserved);
-  list.add("peak_allocated_bytes", "", e.subject.replay.result.peak.allocated);
+  list.add("peak_reserved_bytes", "", e.workload.replay.result.peak.reserved);
+  list.add("peak_allocated_bytes", "", e.workload.replay.result.peak.allocated);
   if (e.oom) {
     list.add("oom.requested_bytes", "", e.oom->state.account.requested);
     list.add("oom.limit_bytes", "", e.oom->limit);
@@ -335,8 +335,8 @@ MetricList explanation_metrics(const Explanation& e) {
   list.add("bounds.packed_bytes", "", e.bars.bound.packed);
   list.add("bounds.expandable.reserved_bytes", "", e.bars.expandable.reserved);
   list.add("bounds.default.reserved_bytes", "", e.bars.standard.reserved);
-  list.add("drift.verdict", "", std::string(to_string(e.drift.verdict)));
-  list.add("trust", "", e.subject.trust());
+  list.add("drift.verdict", "", std::string(to_string(e.growth.verdict)));
+  list.add("trust", "", e.workload.trust());
   return list;
 }
 

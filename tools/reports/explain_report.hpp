@@ -12,7 +12,7 @@
 namespace highwater {
 
 /// One device: `verdict`, `cause`, `oom`, `free`, `counterfactuals`, `holders`, `pinned`, `bounds`,
-/// `drift`, `trust`.
+/// `growth`, `trust`.
 boost::json::object explanation_json(const Explanation& explanation);
 
 /// For people, `top` rows of each list, as aligned columns or as Markdown.

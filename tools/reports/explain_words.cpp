@@ -79,13 +79,13 @@ std::string whole_run(const Explanation& e) {
 }
 
 std::string no_failure(const Explanation& e) {
-  const ReplayResult& result = e.subject.replay.result;
+  const ReplayResult& result = e.workload.replay.result;
   std::string text = fmt::format("does not run out of memory: peak reserved {}, allocated {}",
                                  to_iec(result.peak.reserved), to_iec(result.peak.allocated));
   if (e.limit) {
     text += fmt::format(" of {}", to_iec(*e.limit));
   }
-  if (e.subject.limit && e.is_reproduced == false) {
+  if (e.workload.limit && e.is_reproduced == false) {
     text +=
         "; the recording did, but a replay of its requests does not under the limit that its "
         "failure shows: give the limit with --memory-limit or --capacity";
@@ -99,7 +99,7 @@ bool has_stacks(const std::vector<SiteBytes>& sites) {
 }
 
 std::string freed_text(const Explanation& e, const FreedBlocks& freed) {
-  const std::vector<SiteBytes> sites = freed_sites(e.subject, freed);
+  const std::vector<SiteBytes> sites = freed_sites(e.workload, freed);
   std::string text = fmt::format("would have succeeded if {} ({})",
                                  plural(freed.blocks.size(), "block"), to_iec(freed.bytes));
   if (has_stacks(sites)) {
@@ -157,27 +157,27 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
 }
 
 void add_growth(const Explanation& e, std::vector<std::string>& lines) {
-  const Drift& drift = e.drift;
+  const MemoryGrowth& growth = e.growth;
   const auto rate = [](const Growth& growth) {
     return fmt::format("{} a step ({} to {})", bytes_text(growth.per_step), bytes_text(growth.low),
                        bytes_text(growth.high));
   };
-  if (drift.verdict == DriftVerdict::none) {
+  if (growth.verdict == GrowthVerdict::none) {
     lines.emplace_back("no growth: neither live nor reserved memory grows from step to step");
     return;
   }
-  if (drift.verdict == DriftVerdict::leak) {
-    lines.push_back("leak: live memory at step ends grows by " + rate(drift.end));
-  } else if (drift.verdict == DriftVerdict::larger_steps) {
-    lines.push_back("larger steps: the peak of allocated grows by " + rate(drift.peak));
-  } else if (drift.verdict == DriftVerdict::fragmentation) {
-    lines.push_back("fragmentation: reserved grows by " + rate(drift.reserved) +
+  if (growth.verdict == GrowthVerdict::leak) {
+    lines.push_back("leak: live memory at step ends grows by " + rate(growth.end));
+  } else if (growth.verdict == GrowthVerdict::larger_steps) {
+    lines.push_back("larger steps: the peak of allocated grows by " + rate(growth.peak));
+  } else if (growth.verdict == GrowthVerdict::fragmentation) {
+    lines.push_back("fragmentation: reserved grows by " + rate(growth.reserved) +
                     " though what is live does not");
   }
 }
 
 void add_forecast(const Explanation& e, std::vector<std::string>& lines) {
-  const auto forecast = e.limit ? e.drift.forecast(*e.limit) : std::nullopt;
+  const auto forecast = e.limit ? e.growth.forecast(*e.limit) : std::nullopt;
   if (forecast) {
     lines.push_back(fmt::format(
         "forecast: {} are reached about {:.0f} steps after the last one ({:.0f} to {:.0f})",
@@ -227,7 +227,7 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
   const OomExplanation& oom = *e.oom;
   const OutOfMemory& account = oom.state.account;
   std::vector<std::string> lines;
-  const std::string site = e.subject.site(oom.state.stack);
+  const std::string site = e.workload.site(oom.state.stack);
   lines.push_back(
       fmt::format("where: operation {}{}{}{}", oom.state.operation,
                   oom.state.step ? fmt::format(", step {}", *oom.state.step) : "",
@@ -246,8 +246,8 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
       "in other pools, {} in private pools",
       to_iec(oom.free_same_place), to_iec(account.largest_usable_free_block),
       to_iec(oom.free_other_stream), to_iec(oom.free_other_pool), to_iec(oom.free_private)));
-  if (e.subject.is_limit_shown()) {
-    lines.push_back(limit_shown(*e.subject.limit));
+  if (e.workload.is_limit_shown()) {
+    lines.push_back(limit_shown(*e.workload.limit));
   }
   if (e.is_reproduced) {
     lines.emplace_back(*e.is_reproduced
@@ -259,44 +259,44 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
   return lines;
 }
 
-std::vector<std::string> drift_lines(const Explanation& e, std::size_t top) {
+std::vector<std::string> growth_lines(const Explanation& e, std::size_t top) {
   std::vector<std::string> lines;
-  if (e.drift.verdict == DriftVerdict::too_few_steps) {
-    const std::size_t steps = e.drift.steps.size();
+  if (e.growth.verdict == GrowthVerdict::too_few_steps) {
+    const std::size_t steps = e.growth.steps.size();
     lines.push_back(steps == 0 ? "no steps found"
                                : plural(steps, "step") + " found: too few to see a trend");
   } else if (!e.are_steps_sure()) {
     lines.push_back(fmt::format(
         "{} found by {}, too unlike each other to see a trend (confidence {:.2f})",
-        plural(e.drift.steps.size(), "step"), to_string(e.steps.source), e.steps.confidence));
+        plural(e.growth.steps.size(), "step"), to_string(e.steps.source), e.steps.confidence));
   } else {
     lines.push_back(fmt::format("{} found by {}, confidence {:.2f}",
-                                plural(e.drift.steps.size(), "step"), to_string(e.steps.source),
+                                plural(e.growth.steps.size(), "step"), to_string(e.steps.source),
                                 e.steps.confidence));
     add_growth(e, lines);
     add_forecast(e, lines);
   }
-  const std::size_t leaks = e.are_steps_sure() ? std::min(top, e.drift.leaks.size()) : 0;
+  const std::size_t leaks = e.are_steps_sure() ? std::min(top, e.growth.leaks.size()) : 0;
   for (std::size_t i = 0; i < leaks; ++i) {
-    const LeakSite& leak = e.drift.leaks[i];
+    const LeakSite& leak = e.growth.leaks[i];
     lines.push_back(fmt::format("left behind by {}: {} in {}, allocated at {}",
                                 plural(leak.steps, "step"), to_iec(leak.bytes),
-                                plural(leak.blocks, "block"), e.subject.site(leak.stack)));
+                                plural(leak.blocks, "block"), e.workload.site(leak.stack)));
   }
-  if (!e.drift.pending.empty()) {
+  if (!e.growth.pending.empty()) {
     lines.push_back(fmt::format("{} freed but waiting for other streams at the end: {}",
-                                plural(e.drift.pending.size(), "block"),
-                                to_iec(e.drift.pending_bytes)));
+                                plural(e.growth.pending.size(), "block"),
+                                to_iec(e.growth.pending_bytes)));
   }
   return lines;
 }
 
 std::vector<std::string> explain_notes(const Explanation& e) {
-  std::vector<std::string> notes = replay_notes(e.subject.replay);
-  const auto recorded = static_cast<double>(e.subject.replay.result.peak.reserved.count());
+  std::vector<std::string> notes = replay_notes(e.workload.replay);
+  const auto recorded = static_cast<double>(e.workload.replay.result.peak.reserved.count());
   const auto own = static_cast<double>(e.bars.own.reserved.count());
   const double error = recorded > 0 ? own / recorded - 1 : 0;
-  if (e.subject.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
+  if (e.workload.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
     notes.push_back(fmt::format(
         "bars, pinned memory and steps are of a replay of the requests alone: its peak reserved "
         "is {}, {} from the recorded one, since blocks older than the recording lie elsewhere in "
@@ -306,10 +306,10 @@ std::vector<std::string> explain_notes(const Explanation& e) {
   return notes;
 }
 
-std::vector<SiteBytes> freed_sites(const Subject& subject, const FreedBlocks& freed) {
+std::vector<SiteBytes> freed_sites(const Workload& workload, const FreedBlocks& freed) {
   std::map<std::string, SiteBytes> by_site;
   for (const HeldBlock& block : freed.blocks) {
-    SiteBytes& sum = by_site[subject.site(block.stack)];
+    SiteBytes& sum = by_site[workload.site(block.stack)];
     sum.bytes += block.size;
     ++sum.blocks;
   }

@@ -1,4 +1,4 @@
-// The sentences of `explain`: verdict, evidence, counterfactuals, drift.
+// The sentences of `explain`: verdict, evidence, counterfactuals, growth.
 #pragma once
 
 #include <string>
@@ -22,12 +22,12 @@ std::string counterfactual_text(const Explanation& explanation, const Counterfac
 std::vector<std::string> oom_evidence(const Explanation& explanation);
 
 /// Growth from step to step, forecast, leaks and pending frees; `top` of each.
-std::vector<std::string> drift_lines(const Explanation& explanation, std::size_t top);
+std::vector<std::string> growth_lines(const Explanation& explanation, std::size_t top);
 
 /// Those of the replay, and how far a replay of the requests alone is from what was recorded.
 std::vector<std::string> explain_notes(const Explanation& explanation);
 
 /// The blocks of a counterfactual by place, largest first.
-std::vector<SiteBytes> freed_sites(const Subject& subject, const FreedBlocks& freed);
+std::vector<SiteBytes> freed_sites(const Workload& workload, const FreedBlocks& freed);
 
 }  // namespace highwater

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/peak/peak_profile.hpp"
-#include "sim/recordings/baseline.hpp"
+#include "sim/peak/live_blocks.hpp"
 #include "sim/recordings/fidelity.hpp"
+#include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/text/site_label.hpp"
 #include "traces/error.hpp"
@@ -112,7 +112,8 @@ InfoSection describe_device(const Recording& recording, const RecordedDevice& de
            derived.report.initial_blocks_doubtful);
   list.add("failed_requests", "requests that ran out of memory", derived.report.failed_requests);
   list.add("deferred_frees", "frees that waited for other streams", derived.report.deferred_frees);
-  const PeakProfile profile = profile_peak(with_baseline(derived, {}, FailedRequests::left_out));
+  const PeakProfile profile =
+      profile_peak(recorded_requests(derived, {}, FailedRequests::left_out));
   add_peak(list, profile);
   add_final_state(list, device);
   section.top_sites = top_sites(profile, recording.tables, top);

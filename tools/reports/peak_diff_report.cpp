@@ -89,7 +89,7 @@ std::string change_text(const MetricValue& first, const MetricValue& second) {
              : fmt::format("{:+}", std::get<std::int64_t>(change));
 }
 
-std::string moment_text(const PeakComposition& peak) {
+std::string moment_text(const PeakBreakdown& peak) {
   if (peak.operations == 0) {
     return "before the first operation";
   }
@@ -136,8 +136,8 @@ TextTable figures_table(const PeakDiff& diff) {
   table.columns = {"figure", "-", "+", "change"};
   table.right_aligned = {false, true, true, true};
   for (const Figure& figure : figures()) {
-    const MetricValue first = figure.of(diff.first.subject.replay.result);
-    const MetricValue second = figure.of(diff.second.subject.replay.result);
+    const MetricValue first = figure.of(diff.first.workload.replay.result);
+    const MetricValue second = figure.of(diff.second.workload.replay.result);
     table.rows.push_back(
         {figure.label, to_text(first), to_text(second), change_text(first, second)});
   }
@@ -241,15 +241,15 @@ json::value exact(const MetricValue& value) {
   return to_json(list).at("value");
 }
 
-json::object side_object(const PeakSubject& side) {
+json::object side_object(const WorkloadPeak& side) {
   json::object object = parts_object(side.peak.parts);
-  object["device"] = side.subject.replay.device;
+  object["device"] = side.workload.replay.device;
   object["operations"] = side.peak.operations;
   object["step"] = side.peak.step ? json::value(*side.peak.step) : json::value(nullptr);
   for (const Figure& figure : figures()) {
-    object[figure.key] = exact(figure.of(side.subject.replay.result));
+    object[figure.key] = exact(figure.of(side.workload.replay.result));
   }
-  object["trust"] = valid_utf8(side.subject.trust());
+  object["trust"] = valid_utf8(side.workload.trust());
   return object;
 }
 
@@ -261,8 +261,8 @@ json::object changes_object(const PeakDiff& diff) {
   }
   object["total_bytes"] = total.change();
   for (const Figure& figure : figures()) {
-    object[figure.key] = exact(change_of(figure.of(diff.first.subject.replay.result),
-                                         figure.of(diff.second.subject.replay.result)));
+    object[figure.key] = exact(change_of(figure.of(diff.first.workload.replay.result),
+                                         figure.of(diff.second.workload.replay.result)));
   }
   return object;
 }
@@ -279,8 +279,8 @@ std::string peak_diff_text(const PeakDiff& diff, std::size_t top) {
   }
   text += "\n" + RowsTable("By kind of segment", "kind", "count", true).text(change.segments, top);
   text += "\n" + format_aligned(figures_table(diff));
-  return text + fmt::format("\n- {}\n+ {}\n", printable(diff.first.subject.trust()),
-                            printable(diff.second.subject.trust()));
+  return text + fmt::format("\n- {}\n+ {}\n", printable(diff.first.workload.trust()),
+                            printable(diff.second.workload.trust()));
 }
 
 json::object peak_diff_json(const PeakDiff& diff) {

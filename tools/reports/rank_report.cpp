@@ -18,7 +18,7 @@ json::object place_json(const RankPlace& place) {
   return {{"dp", place.dp}, {"tp", place.tp}, {"pp", place.pp}, {"cp", place.cp}};
 }
 
-std::string left_out(const RankSurvey& survey) {
+std::string left_out(const RankPeaks& survey) {
   return survey.peaks.size() < survey.classes
              ? fmt::format(" ({} of {} kinds of ranks simulated; --rank all takes all)",
                            survey.peaks.size(), survey.classes)
@@ -50,7 +50,7 @@ std::vector<std::string> row_of(Peaks begin, Peaks end, bool is_limited) {
 
 }  // namespace
 
-TextTable rank_table(const RankSurvey& survey) {
+TextTable rank_table(const RankPeaks& survey) {
   TextTable table{"Peak by rank",
                   {"rank", "ranks alike", "what", "allocated", "reserved", "fits"},
                   {},
@@ -68,7 +68,7 @@ TextTable rank_table(const RankSurvey& survey) {
   return table;
 }
 
-std::string rank_sentence(const RankSurvey& survey) {
+std::string rank_sentence(const RankPeaks& survey) {
   const RankPeak& worst = survey.peaks[survey.worst];
   if (survey.classes == 1) {
     return fmt::format("all {} ranks make the same requests; shown is rank {}\n", survey.ranks,
@@ -85,7 +85,7 @@ std::string rank_sentence(const RankSurvey& survey) {
       static_cast<double>(worst.peak.reserved.count()) / survey.mean_reserved(), left_out(survey));
 }
 
-json::array ranks_json(const RankSurvey& survey) {
+json::array ranks_json(const RankPeaks& survey) {
   json::array ranks;
   for (std::size_t i = 0; i < survey.peaks.size(); ++i) {
     const RankPeak& each = survey.peaks[i];

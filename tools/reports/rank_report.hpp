@@ -5,19 +5,19 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/studies/rank_survey.hpp"
+#include "tools/studies/rank_peaks.hpp"
 #include "tools/text/metrics.hpp"
 
 namespace highwater {
 
 /// One row per class of ranks, one for neighbours whose figures are the same; no rows if all ranks
 /// are alike.
-TextTable rank_table(const RankSurvey& survey);
+TextTable rank_table(const RankPeaks& survey);
 
 /// Which rank is the worst, why, and how uneven the job is.
-std::string rank_sentence(const RankSurvey& survey);
+std::string rank_sentence(const RankPeaks& survey);
 
 /// `[{rank, ranks, place, what, peak, fits, is_worst}]`.
-boost::json::array ranks_json(const RankSurvey& survey);
+boost::json::array ranks_json(const RankPeaks& survey);
 
 }  // namespace highwater

@@ -25,7 +25,7 @@ boost::json::object breakdown_json(const CategoryBytes& bytes) {
   return object;
 }
 
-boost::json::object parts_json(const PeakParts& parts) {
+boost::json::object parts_json(const ProcessBreakdown& parts) {
   boost::json::object object;
   for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
     std::string key(to_string(static_cast<MemoryPart>(i)));

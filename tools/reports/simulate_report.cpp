@@ -247,8 +247,8 @@ std::vector<TextTable> tables_of(const SimulationReport& report) {
     tables.insert(tables.begin() + 2, std::move(host));  // behind the peaks of GPU memory
   }
   for (const ComparedEstimate& compared : report.estimates.compared) {
-    if (std::ranges::find(report.bridges, compared.outcome.formula) != report.bridges.end()) {
-      tables.push_back(bridge_table(compared));
+    if (std::ranges::find(report.reconciled, compared.outcome.formula) != report.reconciled.end()) {
+      tables.push_back(reconciliation_table(compared));
     }
   }
   return tables;
@@ -258,7 +258,7 @@ std::vector<TextTable> tables_of(const SimulationReport& report) {
 std::string missing_bridges(const SimulationReport& report) {
   std::string text;
   for (const FormulaOutcome& outcome : report.estimates.refused) {
-    if (std::ranges::find(report.bridges, outcome.formula) != report.bridges.end()) {
+    if (std::ranges::find(report.reconciled, outcome.formula) != report.reconciled.end()) {
       text += fmt::format("{} does not apply: {}\n", outcome.formula->name, outcome.refusal);
     }
   }

@@ -8,7 +8,7 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/studies/compared_estimates.hpp"
-#include "tools/studies/rank_survey.hpp"
+#include "tools/studies/rank_peaks.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/output_format.hpp"
@@ -17,10 +17,10 @@ namespace highwater {
 
 struct SimulationReport {
   Simulation simulation;  ///< of the worst rank
-  RankSurvey ranks;
+  RankPeaks ranks;
   std::optional<BatchSearch> batches;  ///< --find-batch
   EstimateComparison estimates;
-  std::vector<const Formula*> bridges;  ///< closed forms whose difference is shown part by part
+  std::vector<const Formula*> reconciled;  ///< closed forms whose difference is shown part by part
 };
 
 /// One object: the keys of a device of `replay` at top level and what a plan adds.

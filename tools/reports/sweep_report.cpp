@@ -101,10 +101,10 @@ boost::json::object sweep_json(const std::vector<Sweep>& sweeps) {
     for (const SweepRun& run : sweep.runs) {
       runs.push_back(sweep_run_json(run));
     }
-    trust.emplace_back(valid_utf8(sweep.subject.trust()));
+    trust.emplace_back(valid_utf8(sweep.workload.trust()));
   }
   return {{"schema", "highwater.sweep/1"},
-          {"subject", sweeps.empty() ? "" : valid_utf8(sweeps.front().subject.name)},
+          {"subject", sweeps.empty() ? "" : valid_utf8(sweeps.front().workload.name)},
           {"bases", std::move(bases)},
           {"runs", std::move(runs)},
           {"best", std::move(best)},
@@ -113,7 +113,7 @@ boost::json::object sweep_json(const std::vector<Sweep>& sweeps) {
 
 TextTable sweep_table(const Sweep& sweep, bool exact, std::size_t top) {
   TextTable table;
-  table.title = fmt::format("{}, device {}", sweep.subject.name, sweep.subject.replay.device);
+  table.title = fmt::format("{}, device {}", sweep.workload.name, sweep.workload.replay.device);
   for (const auto& [key, value] : sweep.runs.front().set) {
     table.columns.push_back(key);
   }

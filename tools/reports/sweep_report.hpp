@@ -16,8 +16,8 @@ namespace highwater {
 /// instead of these for a plan that cannot be.
 boost::json::object sweep_run_json(const SweepRun& run);
 
-/// The whole of it: `subject`, `bases` (one per device), `runs` in input order, `best` (per device,
-/// an index into runs), `trust` (per device).
+/// The whole of it: `workload`, `bases` (one per device), `runs` in input order, `best` (per
+/// device, an index into runs), `trust` (per device).
 boost::json::object sweep_json(const std::vector<Sweep>& sweeps);
 
 /// Best first, with a column for each key of --set; exact bytes when `exact`. Behind the first

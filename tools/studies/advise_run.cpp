@@ -23,8 +23,8 @@ std::string percent(const std::optional<double>& share) {
   return fmt::format("{:.0f} %", 100 * share.value_or(1));
 }
 
-std::optional<std::string> why_not(const Subject& subject, const Trustworthiness& trust) {
-  if (subject.replay.result.counts.allocs == 0) {
+std::optional<std::string> why_not(const Workload& workload, const Trustworthiness& trust) {
+  if (workload.replay.result.counts.allocs == 0) {
     return "there are no allocation requests: record the history "
            "(torch.cuda.memory._record_memory_history) before the snapshot is taken";
   }
@@ -49,40 +49,40 @@ std::optional<std::string> why_not(const Subject& subject, const Trustworthiness
   return std::nullopt;
 }
 
-Trustworthiness trustworthiness(const Subject& subject) {
+Trustworthiness trustworthiness(const Workload& workload) {
   Trustworthiness trust;
-  if (subject.fidelity) {
-    const Fidelity& f = *subject.fidelity;
+  if (workload.fidelity) {
+    const Fidelity& f = *workload.fidelity;
     trust.addresses = share(f.alloc_addresses_matched, f.alloc_addresses_compared);
     trust.segment_events = share(f.segment_events_matched, f.segment_events_recorded);
     trust.final_segments = share(f.final_segments_matched, f.final_segments_compared);
     const auto recorded = static_cast<double>(f.peak_reserved_recorded.count());
     const auto replayed =
-        static_cast<double>(replay(*subject.trace, *subject.as_recorded).peak.reserved.count());
+        static_cast<double>(replay(*workload.trace, *workload.as_recorded).peak.reserved.count());
     trust.peak_error = recorded > 0 ? std::abs(replayed / recorded - 1) : 0;
   }
-  trust.why_not = why_not(subject, trust);
+  trust.why_not = why_not(workload, trust);
   return trust;
 }
 
-Bytes noise_of(const Subject& subject, const Trustworthiness& trust) {
-  const double peak = static_cast<double>(subject.replay.result.peak.reserved.count());
+Bytes noise_of(const Workload& workload, const Trustworthiness& trust) {
+  const double peak = static_cast<double>(workload.replay.result.peak.reserved.count());
   return Bytes{static_cast<std::uint64_t>(peak * std::max(kLeastGain, 2 * trust.peak_error))};
 }
 
 }  // namespace
 
-AdviceReport advise(Subject subject) {
+AdviceReport advise(Workload workload) {
   AdviceReport report;
-  report.trust = trustworthiness(subject);
-  report.steps = steps_of(subject).steps.size();
+  report.trust = trustworthiness(workload);
+  report.steps = steps_of(workload).steps.size();
   if (!report.trust.why_not) {
     const ProgressLine progress("settings");
     report.advice =
-        search_settings(*subject.trace, subject.options, noise_of(subject, report.trust),
+        search_settings(*workload.trace, workload.options, noise_of(workload, report.trust),
                         [&](std::size_t tried, std::size_t known) { progress.show(tried, known); });
   }
-  report.subject = std::move(subject);
+  report.workload = std::move(workload);
   return report;
 }
 

@@ -1,7 +1,7 @@
-// Advice on allocator settings for one subject, and how far its data allows any.
+// Advice on allocator settings for one workload, and how far its data allows any.
 //
 // Advice rests on replays under other settings, so it is worth as much as a replay under the
-// subject's own settings is worth: what such a free replay gets wrong of the recorded peak counts
+// workload's own settings is worth: what such a free replay gets wrong of the recorded peak counts
 // as noise, and beyond some error nothing is advised.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "sim/settings/advice.hpp"
-#include "tools/studies/subject.hpp"
+#include "tools/studies/workload.hpp"
 
 namespace highwater {
 
@@ -23,7 +23,7 @@ struct Trustworthiness {
 };
 
 struct AdviceReport {
-  Subject subject;
+  Workload workload;
   Trustworthiness trust;
   std::optional<Advice> advice;  ///< absent when the data does not allow any
   std::uint64_t steps = 0;       ///< of the run, 0 when none were found; figures per step
@@ -38,6 +38,6 @@ inline constexpr double kMostPeakError = 0.1;
 inline constexpr double kLeastGain = 0.02;
 
 /// Some dozens of replays. @throws InputError as replay()
-AdviceReport advise(Subject subject);
+AdviceReport advise(Workload workload);
 
 }  // namespace highwater

@@ -77,7 +77,7 @@ EstimateComparison compare_estimates(const Simulation& simulation) {
     ComparedEstimate& compared = comparison.compared.emplace_back();
     compared.peak = simulated_peak(outcome.formula->scope, simulation);
     compared.covered = covered[i];
-    compared.bridge = bridge(outcome.estimate, simulation.parts);
+    compared.reconciliation = reconcile(outcome.estimate, simulation.parts);
     compared.outcome = std::move(outcome);
   }
   return comparison;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tools/studies/bridge.hpp"
+#include "tools/studies/reconciliation.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "workloads/estimates/evaluate.hpp"
 
@@ -14,7 +14,7 @@ struct ComparedEstimate {
   FormulaOutcome outcome;
   Bytes peak;     ///< the simulated figure that users compare it with: simulated_peak()
   Bytes covered;  ///< the most that the simulation had of the parts that its terms stand for
-  Bridge bridge;  ///< to the whole process
+  Reconciliation reconciliation;  ///< to the whole process
 
   [[nodiscard]] double bytes() const { return outcome.estimate.bytes(); }
 

@@ -1,4 +1,4 @@
-// Everything `explain` says about one subject, as data.
+// Everything `explain` says about one workload, as data.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 #include "sim/oom/oom_explanation.hpp"
 #include "sim/packing/lower_bound.hpp"
-#include "sim/peak/blame.hpp"
-#include "sim/peak/peak_profile.hpp"
-#include "sim/steps/drift.hpp"
-#include "tools/studies/subject.hpp"
+#include "sim/peak/fragmentation_blame.hpp"
+#include "sim/peak/live_blocks.hpp"
+#include "sim/steps/memory_growth.hpp"
+#include "tools/studies/workload.hpp"
 
 namespace highwater {
 
@@ -25,28 +25,28 @@ struct SiteBytes {
 inline constexpr double kLeastStepConfidence = 0.2;
 
 struct Explanation {
-  Subject subject;
-  /// Absent when the replay under the subject's settings and limits never runs out of memory.
+  Workload workload;
+  /// Absent when the replay under the workload's settings and limits never runs out of memory.
   std::optional<OomExplanation> oom;
   /// The recording ran out of memory and a replay of its requests does so at the same request:
-  /// then its counterfactuals hold. Absent for subjects that are no recordings out of memory.
+  /// then its counterfactuals hold. Absent for workloads that are no recordings out of memory.
   std::optional<bool> is_reproduced;
   std::vector<SiteBytes> holders;  ///< live bytes then, or at the peak of requested; largest first
-  Blame blame;                     ///< its moment: the failure, or the peak of reserved
+  FragmentationBlame blame;        ///< its moment: the failure, or the peak of reserved
   std::vector<SiteBytes> pinned;   ///< free bytes pinned at that moment, by site; largest first
   FourBars bars;
   Steps steps;
-  Drift drift;
-  std::optional<Bytes> limit;  ///< that the drift is going for, if any is known
+  MemoryGrowth growth;
+  std::optional<Bytes> limit;  ///< that the growth is going for, if any is known
 
   /// Whether the steps are alike enough to speak of a trend; JSON has the figures in any case.
   [[nodiscard]] bool are_steps_sure() const { return steps.confidence >= kLeastStepConfidence; }
 };
 
 /// Takes some dozens of replays. @throws InputError as replay()
-Explanation explain(Subject subject);
+Explanation explain(Workload workload);
 
-/// What is known of the memory around the allocator of `subject`.
-DeviceKnowledge device_knowledge(const Subject& subject);
+/// What is known of the memory around the allocator of `workload`.
+DeviceKnowledge device_knowledge(const Workload& workload);
 
 }  // namespace highwater

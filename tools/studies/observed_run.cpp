@@ -57,7 +57,7 @@ ObservedRun run_as_recorded(RecordedReplay recorded, const std::shared_ptr<const
 }
 
 ObservedRun recorded_run(const std::shared_ptr<const Recording>& file, const RecordedDevice& device,
-                         const SubjectRequest& request) {
+                         const WorkloadRequest& request) {
   RecordedReplay recorded = replay_recorded(*file, device, *request.file, replay_request(request));
   if (is_as_recorded(request.memory)) {
     return run_as_recorded(std::move(recorded), file, device);
@@ -68,7 +68,7 @@ ObservedRun recorded_run(const std::shared_ptr<const Recording>& file, const Rec
   return free_run(std::move(recorded.replay), options, std::move(trace), std::move(times));
 }
 
-ObservedRuns runs_of(Recording recording, const SubjectRequest& request) {
+ObservedRuns runs_of(Recording recording, const WorkloadRequest& request) {
   if (request.device) {
     std::erase_if(recording.devices,
                   [&](const RecordedDevice& device) { return device.index != *request.device; });
@@ -87,7 +87,7 @@ ObservedRuns runs_of(Recording recording, const SubjectRequest& request) {
   return result;
 }
 
-ObservedRuns runs_of(RequestTrace requests, const SubjectRequest& request) {
+ObservedRuns runs_of(RequestTrace requests, const WorkloadRequest& request) {
   ObservedRuns result;
   if (request.device.value_or(0) == 0) {
     const auto trace = std::make_shared<const RequestTrace>(std::move(requests));
@@ -98,7 +98,7 @@ ObservedRuns runs_of(RequestTrace requests, const SubjectRequest& request) {
   return result;
 }
 
-ObservedRuns file_runs(const SubjectRequest& request) {
+ObservedRuns file_runs(const WorkloadRequest& request) {
   try {
     TraceFile file = read_trace_file(*request.file, StackMode::keep);
     return std::visit([&](auto& content) { return runs_of(std::move(content), request); }, file);
@@ -107,18 +107,19 @@ ObservedRuns file_runs(const SubjectRequest& request) {
   }
 }
 
-ObservedRuns plan_runs(const SubjectRequest& request) {
+ObservedRuns plan_runs(const WorkloadRequest& request) {
   ObservedRuns result;
-  for (Subject& subject : read_subjects(request)) {
-    result.trust = subject.trust();
-    result.runs.push_back(free_run(std::move(subject.replay), subject.options, subject.trace, {}));
+  for (Workload& workload : read_workloads(request)) {
+    result.trust = workload.trust();
+    result.runs.push_back(
+        free_run(std::move(workload.replay), workload.options, workload.trace, {}));
   }
   return result;
 }
 
 }  // namespace
 
-ObservedRuns observe_runs(const SubjectRequest& request) {
+ObservedRuns observe_runs(const WorkloadRequest& request) {
   if (!request.file) {
     return plan_runs(request);
   }

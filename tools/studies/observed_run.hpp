@@ -13,7 +13,7 @@
 #include "sim/recordings/event_times.hpp"
 #include "sim/replay/replay.hpp"
 #include "tools/studies/replay_run.hpp"
-#include "tools/studies/subject.hpp"
+#include "tools/studies/workload.hpp"
 #include "traces/recording.hpp"
 
 namespace highwater {
@@ -36,7 +36,7 @@ struct ObservedRuns {
 };
 
 /// @throws InputError, UsageError
-ObservedRuns observe_runs(const SubjectRequest& request);
+ObservedRuns observe_runs(const WorkloadRequest& request);
 
 /// The simulated history and final state of all runs as one recording.
 Recording record_runs(const ObservedRuns& runs);

@@ -11,35 +11,35 @@
 namespace highwater {
 namespace {
 
-Bytes peak_reserved(const Subject& subject) {
-  return subject.replay.result.peak.reserved;
+Bytes peak_reserved(const Workload& workload) {
+  return workload.replay.result.peak.reserved;
 }
 
-Subject heaviest(std::vector<Subject> subjects, const std::string& path,
-                 std::vector<std::string>& notes) {
-  if (subjects.empty()) {
+Workload heaviest(std::vector<Workload> workloads, const std::string& path,
+                  std::vector<std::string>& notes) {
+  if (workloads.empty()) {
     throw InputError(path, "devices", "the file has nothing about any device",
                      "record a snapshot of a process that uses the GPU");
   }
-  const auto found = std::ranges::max_element(subjects, {}, peak_reserved);
-  if (subjects.size() > 1) {
+  const auto found = std::ranges::max_element(workloads, {}, peak_reserved);
+  if (workloads.size() > 1) {
     notes.push_back(fmt::format("{}: device {}, which reserves most of {} (--device chooses)", path,
-                                found->replay.device, subjects.size()));
+                                found->replay.device, workloads.size()));
   }
   return std::move(*found);
 }
 
 /// A replay that follows a recording finds older blocks in place; a free one allocates them.
-bool allocates_older_blocks(const Subject& subject) {
-  return !subject.replay.fidelity && subject.replay.derivation &&
-         subject.replay.derivation->initial_blocks > 0;
+bool allocates_older_blocks(const Workload& workload) {
+  return !workload.replay.fidelity && workload.replay.derivation &&
+         workload.replay.derivation->initial_blocks > 0;
 }
 
-PeakSide side_of(const PeakSubject& subject) {
+PeakSide side_of(const WorkloadPeak& workload) {
   PeakSide side;
-  side.peak = &subject.peak;
-  side.trace = subject.subject.trace.get();
-  side.site = [tables = &subject.subject.trace->tables](StackId stack) {
+  side.peak = &workload.peak;
+  side.trace = workload.workload.trace.get();
+  side.site = [tables = &workload.workload.trace->tables](StackId stack) {
     SiteName name{site_label(*tables, stack), ""};
     name.without_line = without_line(name.name);
     return name;
@@ -49,27 +49,27 @@ PeakSide side_of(const PeakSubject& subject) {
 
 }  // namespace
 
-PeakSubject peak_subject(const PeakRequest& request, std::vector<std::string>& notes) {
-  SubjectRequest subject;
-  subject.file = request.path;
-  subject.memory = request.memory;
-  subject.served_by = request.torch;
-  subject.device = request.device;
-  subject.watchable = true;
-  PeakSubject result;
-  result.subject = heaviest(read_subjects(subject), request.path, notes);
-  result.peak =
-      compose_peak(*result.subject.trace, result.subject.watch, peak_reserved(result.subject));
+WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes) {
+  WorkloadRequest workload;
+  workload.file = request.path;
+  workload.memory = request.memory;
+  workload.served_by = request.torch;
+  workload.device = request.device;
+  workload.watchable = true;
+  WorkloadPeak result;
+  result.workload = heaviest(read_workloads(workload), request.path, notes);
+  result.peak = break_down_peak(*result.workload.trace, result.workload.watch,
+                                peak_reserved(result.workload));
   return result;
 }
 
-PeakChange change_between(const PeakSubject& first, const PeakSubject& second) {
+PeakChange change_between(const WorkloadPeak& first, const WorkloadPeak& second) {
   return change_of_peak(side_of(first), side_of(second));
 }
 
 void note_older_blocks(PeakDiff& diff) {
-  const bool first = allocates_older_blocks(diff.first.subject);
-  if (first != allocates_older_blocks(diff.second.subject)) {
+  const bool first = allocates_older_blocks(diff.first.workload);
+  if (first != allocates_older_blocks(diff.second.workload)) {
     diff.notes.push_back(fmt::format(
         "device allocations of {} include those for the blocks older than its recording, "
         "which a replay under other settings allocates first",

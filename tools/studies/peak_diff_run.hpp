@@ -8,19 +8,19 @@
 
 #include "sim/peak/peak_change.hpp"
 #include "tools/studies/memory_request.hpp"
-#include "tools/studies/subject.hpp"
+#include "tools/studies/workload.hpp"
 
 namespace highwater {
 
 /// One side: what it did and what it reserved at its peak.
-struct PeakSubject {
-  Subject subject;
-  PeakComposition peak;
+struct WorkloadPeak {
+  Workload workload;
+  PeakBreakdown peak;
 };
 
 struct PeakDiff {
-  PeakSubject first;
-  PeakSubject second;
+  WorkloadPeak first;
+  WorkloadPeak second;
   PeakChange change;
   std::vector<std::string> notes;  ///< notes for the reader of the numbers
 };
@@ -34,9 +34,9 @@ struct PeakRequest {
 };
 
 /// @throws InputError, UsageError
-PeakSubject peak_subject(const PeakRequest& request, std::vector<std::string>& notes);
+WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes);
 
-PeakChange change_between(const PeakSubject& first, const PeakSubject& second);
+PeakChange change_between(const WorkloadPeak& first, const WorkloadPeak& second);
 
 /// Adds a note if the device calls of the two sides are not counted in the same way.
 void note_older_blocks(PeakDiff& diff);

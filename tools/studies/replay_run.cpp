@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_options.hpp"
-#include "sim/recordings/baseline.hpp"
+#include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/files/file_settings.hpp"
 #include "traces/error.hpp"
@@ -84,7 +84,7 @@ DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
 }
 
 RequestTrace RecordedReplay::requests() const {
-  return with_baseline(derived, as_recorded.empty_caches);
+  return recorded_requests(derived, as_recorded.empty_caches);
 }
 
 RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/peak/peak_profile.hpp"
+#include "sim/peak/live_blocks.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
@@ -202,10 +202,10 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   const RequestTrace& trace = *simulation.trace;
   const ReplayOptions options = replay_plan(trace, simulation);
   simulation.holders = holders_at(trace, simulation.at_peak.event);
-  simulation.parts = peak_parts(trace, options,
-                                {.event = simulation.at_peak.event,
-                                 .reserved = simulation.replay.result.peak.reserved,
-                                 .outside = simulation.outside.total()});
+  simulation.parts = process_breakdown(trace, options,
+                                       {.event = simulation.at_peak.event,
+                                        .reserved = simulation.replay.result.peak.reserved,
+                                        .outside = simulation.outside.total()});
   if (simulation.failure) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
   }

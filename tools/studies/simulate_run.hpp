@@ -9,8 +9,8 @@
 
 #include "sim/replay/phase_peaks.hpp"
 #include "tools/studies/memory_request.hpp"
-#include "tools/studies/peak_parts.hpp"
 #include "tools/studies/planned_run.hpp"
+#include "tools/studies/process_breakdown.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/text/site.hpp"
 #include "workloads/training/generate.hpp"
@@ -44,7 +44,7 @@ struct Simulation {
   PhasePeaks peaks;
   Moment at_peak;                 ///< first moment of the highest allocated
   std::vector<Holder> holders;    ///< at that moment, largest first; requested bytes
-  PeakParts parts;                ///< at that moment, with all that is outside of tensors
+  ProcessBreakdown parts;         ///< at that moment, with all that is outside of tensors
   std::optional<Moment> failure;  ///< where memory ran out
   Site failure_site;
   OutsideMemory outside;

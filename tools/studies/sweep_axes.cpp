@@ -76,14 +76,14 @@ std::string unknown_key(const std::string& key, bool is_plan) {
               "or with --model an option of the plan");
 }
 
-/// What known GPUs leave the allocator of a plan, or their memory, around what the subject needs;
+/// What known GPUs leave the allocator of a plan, or their memory, around what the workload needs;
 /// smallest first.
-std::vector<std::string> gpu_capacities(const Subject& subject) {
-  const Bytes least = subject.replay.result.peak.allocated;
+std::vector<std::string> gpu_capacities(const Workload& workload) {
+  const Bytes least = workload.replay.result.peak.allocated;
   std::vector<Bytes> sizes;
   for (const Gpu& gpu : known_gpus()) {
-    sizes.push_back(subject.simulation ? memory_for_allocator(gpu, subject.simulation->plan)
-                                       : gpu.total_memory);
+    sizes.push_back(workload.simulation ? memory_for_allocator(gpu, workload.simulation->plan)
+                                        : gpu.total_memory);
   }
   std::ranges::sort(sizes);
   const auto repeated = std::ranges::unique(sizes);
@@ -99,13 +99,13 @@ std::vector<std::string> gpu_capacities(const Subject& subject) {
   return values;
 }
 
-std::vector<std::string> automatic_values(const Subject& subject, const SweepAxis& axis) {
+std::vector<std::string> automatic_values(const Workload& workload, const SweepAxis& axis) {
   if (axis.kind == AxisKind::settings) {
-    return candidate_values(axis.key, *subject.trace, memory_bound(subject.options)).values;
+    return candidate_values(axis.key, *workload.trace, memory_bound(workload.options)).values;
   }
   std::vector<std::string> values;
   if (axis.kind == AxisKind::capacity) {
-    values = gpu_capacities(subject);
+    values = gpu_capacities(workload);
   } else if (axis.key == "torch") {
     for (const VersionPreset& preset : version_presets()) {
       values.emplace_back(preset.name);
@@ -175,20 +175,20 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
   return axes;
 }
 
-std::vector<SweepAxis> default_axes(const Subject& subject) {
+std::vector<SweepAxis> default_axes(const Workload& workload) {
   std::vector<SweepAxis> axes;
-  for (OptionValues& values : candidate_values(*subject.trace, memory_bound(subject.options))) {
+  for (OptionValues& values : candidate_values(*workload.trace, memory_bound(workload.options))) {
     axes.push_back({std::move(values.option), AxisKind::settings, std::move(values.values)});
   }
   return axes;
 }
 
-void expand_auto(const Subject& subject, std::vector<SweepAxis>& axes) {
+void expand_auto(const Workload& workload, std::vector<SweepAxis>& axes) {
   for (SweepAxis& axis : axes) {
     if (axis.values != std::vector<std::string>{"auto"}) {
       continue;
     }
-    axis.values = automatic_values(subject, axis);
+    axis.values = automatic_values(workload, axis);
     if (axis.values.empty()) {
       throw UsageError(
           fmt::format("--set {}=auto: there are no values to choose from; name them", axis.key));

@@ -1,5 +1,5 @@
 // What `sweep --set key=v1,v2` varies: allocator options, limits, the version, or an option of the
-// plan; each value set on top of what the subject has.
+// plan; each value set on top of what the workload has.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/studies/replay_run.hpp"
-#include "tools/studies/subject.hpp"
+#include "tools/studies/workload.hpp"
 
 namespace highwater {
 
@@ -33,11 +33,11 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
                                  std::vector<std::string>& problems);
 
 /// The axes that a sweep without --set varies: the allocator options that can change something.
-std::vector<SweepAxis> default_axes(const Subject& subject);
+std::vector<SweepAxis> default_axes(const Workload& workload);
 
-/// Puts the values that fit `subject` in the place of "auto".
+/// Puts the values that fit `workload` in the place of "auto".
 /// @throws UsageError for a key for which there are none
-void expand_auto(const Subject& subject, std::vector<SweepAxis>& axes);
+void expand_auto(const Workload& workload, std::vector<SweepAxis>& axes);
 
 /// One case of a sweep: what is replayed, and how reports name it.
 struct SweepPoint {

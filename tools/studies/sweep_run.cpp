@@ -55,7 +55,7 @@ class SweepBuilder {
       by_plan[describe(i)].push_back(i);
     }
     for (std::size_t i = 0; i < count; ++i) {
-      static_cast<void>(point_of(i, sweep_->subject));  // wrong values throw before any long work
+      static_cast<void>(point_of(i, sweep_->workload));  // wrong values throw before any long work
     }
     const ProgressLine progress(count, "replays");
     for (const auto& [plan, members] : by_plan) {
@@ -78,9 +78,9 @@ class SweepBuilder {
     return plan;
   }
 
-  [[nodiscard]] SweepPoint point_of(std::size_t i, const Subject& subject) const {
-    SweepPoint point{subject.options, subject.replay};
-    point.is_limit_shown = subject.is_limit_shown();
+  [[nodiscard]] SweepPoint point_of(std::size_t i, const Workload& workload) const {
+    SweepPoint point{workload.options, workload.replay};
+    point.is_limit_shown = workload.is_limit_shown();
     point.shown.result = ReplayResult();
     point.shown.fidelity.reset();
     const std::vector<std::size_t> chosen = digits(i, axes_);
@@ -100,7 +100,7 @@ class SweepBuilder {
   void run_group(const Choice& plan, const std::vector<std::size_t>& members,
                  const ProgressLine& progress) {
     if (plan.empty()) {
-      replay_members(sweep_->subject, members, progress);
+      replay_members(sweep_->workload, members, progress);
       return;
     }
     try {
@@ -113,16 +113,16 @@ class SweepBuilder {
     }
   }
 
-  void replay_members(const Subject& subject, const std::vector<std::size_t>& members,
+  void replay_members(const Workload& workload, const std::vector<std::size_t>& members,
                       const ProgressLine& progress) {
     std::vector<SweepPoint> points;
     std::vector<ReplayOptions> options;
     for (const std::size_t i : members) {
-      points.push_back(point_of(i, subject));
+      points.push_back(point_of(i, workload));
       options.push_back(points.back().options);
     }
     std::vector<ReplayResult> results =
-        sweep(*subject.trace, options, [&](std::size_t done) { progress.show(finished_ + done); });
+        sweep(*workload.trace, options, [&](std::size_t done) { progress.show(finished_ + done); });
     finished_ += members.size();
     for (std::size_t m = 0; m < members.size(); ++m) {
       SweepRun& run = sweep_->runs[members[m]];
@@ -155,12 +155,12 @@ std::vector<std::size_t> Sweep::ranking() const {
   return order;
 }
 
-Sweep run_sweep(Subject subject, std::vector<SweepAxis> axes, const PlanMaker& make_plan) {
+Sweep run_sweep(Workload workload, std::vector<SweepAxis> axes, const PlanMaker& make_plan) {
   Sweep result;
-  result.subject = std::move(subject);
-  result.base.replay = result.subject.replay;
+  result.workload = std::move(workload);
+  result.base.replay = result.workload.replay;
   result.base.replay.fidelity.reset();
-  result.base.replay.result = replay(*result.subject.trace, result.subject.options);
+  result.base.replay.result = replay(*result.workload.trace, result.workload.options);
   SweepBuilder(result, std::move(axes), make_plan).run();
   for (SweepRun& run : result.runs) {
     run.gain = relative(run.replay.result.peak.reserved, result.base.replay.result.peak.reserved);

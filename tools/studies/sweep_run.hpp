@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/studies/subject.hpp"
 #include "tools/studies/sweep_axes.hpp"
+#include "tools/studies/workload.hpp"
 
 namespace highwater {
 
@@ -30,8 +30,8 @@ struct SweepRun {
 
 /// The sweep of one device of a file, or of a plan.
 struct Sweep {
-  Subject subject;
-  SweepRun base;  ///< the subject's own settings and limits, `set` empty
+  Workload workload;
+  SweepRun base;  ///< the workload's own settings and limits, `set` empty
   std::vector<SweepRun> runs;
 
   /// Indices into `runs`, best first: those that survive, then by peak reserved, device calls and
@@ -39,12 +39,12 @@ struct Sweep {
   [[nodiscard]] std::vector<std::size_t> ranking() const;
 };
 
-/// Makes the plan's subject with some options set anew. @throws UsageError when it cannot be
+/// Makes the plan's workload with some options set anew. @throws UsageError when it cannot be
 using PlanMaker =
-    std::function<Subject(const std::vector<std::pair<std::string, std::string>>& options)>;
+    std::function<Workload(const std::vector<std::pair<std::string, std::string>>& options)>;
 
 /// Runs every combination. `make_plan` is asked once for each combination of plan options.
 /// @throws UsageError for values that an option refuses, before anything is replayed
-Sweep run_sweep(Subject subject, std::vector<SweepAxis> axes, const PlanMaker& make_plan);
+Sweep run_sweep(Workload workload, std::vector<SweepAxis> axes, const PlanMaker& make_plan);
 
 }  // namespace highwater

@@ -21,7 +21,7 @@ struct Run {
   explicit Run(RequestTrace requests) : trace(std::move(requests)) {
     const ReplayOptions options = options_for(trace);
     result = replay(trace, options);
-    peak = compose_peak(
+    peak = break_down_peak(
         trace, [&](StateObserver& observer) { replay_watched(trace, options, observer); },
         result.peak.reserved);
   }
@@ -42,7 +42,7 @@ struct Run {
 
   RequestTrace trace;
   ReplayResult result;
-  PeakComposition peak;
+  PeakBreakdown peak;
 };
 
 std::string site(int number, int line, const std::string& function) {

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/recordings/baseline.hpp"
 #include "sim/recordings/fidelity.hpp"
+#include "sim/recordings/recorded_requests.hpp"
 #include "tests/support/recording_builder.hpp"
 
 using namespace highwater;
@@ -95,7 +95,7 @@ TEST_CASE(
   CHECK(replay.fidelity.is_perfect());
   CHECK(replay.empty_caches.size() == 1);
   CHECK(replay.result.counts.alloc_retries == 0);
-  const RequestTrace requests = with_baseline(derive(builder), replay.empty_caches);
+  const RequestTrace requests = recorded_requests(derive(builder), replay.empty_caches);
   CHECK(requests.events[2].kind == EventKind::empty_cache);
 }
 
@@ -204,12 +204,12 @@ TEST_CASE("derivation: contradictions between entries and segments are reported"
   CHECK(replay.fidelity.alloc_addresses_matched == 1);
 }
 
-TEST_CASE("derivation: the baseline comes first, in address order", "[sim][derivation]") {
+TEST_CASE("derivation: older blocks come first, in address order", "[sim][derivation]") {
   RecordingBuilder builder;
   builder.segment_alloc(kOther, 20_MiB).alloc(kOther, 20_MiB);
   builder.final_segment(kBase, {{4_MiB, kUsed}, {16_MiB, kFree}});
   builder.final_segment(kOther, {{20_MiB, kUsed}});
-  const RequestTrace requests = with_baseline(derive(builder), {});
+  const RequestTrace requests = recorded_requests(derive(builder), {});
   REQUIRE(requests.events.size() == 2);
   CHECK(requests.events[0].bytes() == 4_MiB);
   CHECK(requests.events[1].bytes() == 20_MiB);
@@ -379,18 +379,18 @@ TEST_CASE("derivation: a failed request is asked again and freed at once, or lef
   builder.final_segment(kBase, {{20_MiB, kUsed}});
   const DerivedTrace derived = derive(builder);
   CHECK(derived.report.failed_requests == 1);
-  const RequestTrace kept = with_baseline(derived, {});
+  const RequestTrace kept = recorded_requests(derived, {});
   REQUIRE(kept.events.size() == 3);
   CHECK(kept.events[1].bytes() == 40_MiB);
   CHECK(kept.events[2].kind == EventKind::free);
   CHECK(kept.events[2].allocation == kept.events[1].allocation);
-  CHECK(with_baseline(derived, {}, FailedRequests::left_out).events.size() == 1);
+  CHECK(recorded_requests(derived, {}, FailedRequests::left_out).events.size() == 1);
 }
 
 TEST_CASE("derivation: older blocks of a private pool are allocated in it", "[sim][derivation]") {
   RecordingBuilder builder;
   builder.final_segment(kBase, {{20_MiB, kUsed}}, {0, 3});
-  const RequestTrace requests = with_baseline(derive(builder), {});
+  const RequestTrace requests = recorded_requests(derive(builder), {});
   REQUIRE(requests.events.size() == 3);
   CHECK(requests.events[0].kind == EventKind::pool_begin);
   CHECK(requests.events[1].kind == EventKind::alloc);

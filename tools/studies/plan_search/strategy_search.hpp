@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tools/studies/plan_search/strategy_candidates.hpp"
-#include "tools/studies/rank_survey.hpp"
+#include "tools/studies/rank_peaks.hpp"
 
 namespace highwater {
 

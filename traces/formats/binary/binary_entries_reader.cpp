@@ -1,6 +1,6 @@
 #include "traces/formats/binary/binary_entries.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
-#include "traces/formats/binary/entry_model.hpp"
+#include "traces/formats/binary/entry_predictor.hpp"
 #include "traces/formats/binary/entry_tag.hpp"
 
 namespace highwater {
@@ -65,9 +65,9 @@ class EntryReader {
   std::uint32_t get_shape(ShapeGuess guess) {
     switch (guess) {
       case ShapeGuess::after_three:
-        return guessed_shape(Context::three);
+        return guessed_shape(ContextTable::three);
       case ShapeGuess::after_one:
-        return guessed_shape(Context::one);
+        return guessed_shape(ContextTable::one);
       case ShapeGuess::by_number:
         return static_cast<std::uint32_t>(model_.shapes.size() - 1 -
                                           in_.number_below(model_.shapes.size(), "shape"));
@@ -77,9 +77,9 @@ class EntryReader {
     return get_new_shape();
   }
 
-  std::uint32_t guessed_shape(Context::Order order) {
+  std::uint32_t guessed_shape(ContextTable::Order order) {
     const std::uint64_t shape = model_.shape_context.guess(order);
-    if (shape == Context::kNoGuess) {
+    if (shape == ContextTable::kNoGuess) {
       in_.fail("a predicted value is used where none can be predicted");
     }
     return static_cast<std::uint32_t>(shape);
@@ -125,7 +125,7 @@ class EntryReader {
 
   std::size_t get_ordinal(unsigned tag) {
     const std::uint64_t distance = (tag & kDistanceGuessed) != 0
-                                       ? model_.distance_context.guess(Context::three)
+                                       ? model_.distance_context.guess(ContextTable::three)
                                        : in_.number();
     if (distance == 0 || distance > model_.allocations.size()) {
       in_.fail("free of an allocation that was never made");
@@ -160,7 +160,7 @@ class EntryReader {
 
   BinaryReader& in_;
   EntryLimits limits_;
-  EntryModel model_;
+  EntryPredictor model_;
   ChunkedVector<RecordedEntry> entries_;
 };
 

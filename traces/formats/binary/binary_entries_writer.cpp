@@ -4,7 +4,7 @@
 
 #include "traces/formats/binary/binary_entries.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
-#include "traces/formats/binary/entry_model.hpp"
+#include "traces/formats/binary/entry_predictor.hpp"
 #include "traces/formats/binary/entry_tag.hpp"
 
 namespace highwater {
@@ -92,11 +92,11 @@ class EntryWriter {
     if (known == model_.shapes.size()) {
       return ShapeGuess::is_new;
     }
-    if (known == model_.shape_context.guess(Context::three)) {
+    if (known == model_.shape_context.guess(ContextTable::three)) {
       return ShapeGuess::after_three;
     }
-    return known == model_.shape_context.guess(Context::one) ? ShapeGuess::after_one
-                                                             : ShapeGuess::by_number;
+    return known == model_.shape_context.guess(ContextTable::one) ? ShapeGuess::after_one
+                                                                  : ShapeGuess::by_number;
   }
 
   [[nodiscard]] AddressGuess guess_for(std::uint64_t address, std::uint32_t shape) const {
@@ -134,7 +134,7 @@ class EntryWriter {
     const std::uint32_t shape = model_.allocations[ordinal].shape;
     const std::uint64_t distance = model_.allocations.size() - ordinal;
     const bool stack_guessed = model_.guess_free_stack(shape) == entry.stack;
-    const bool distance_guessed = model_.distance_context.guess(Context::three) == distance;
+    const bool distance_guessed = model_.distance_context.guess(ContextTable::three) == distance;
     put_tag(free_tag(entry, second), entry,
             pair_time_bits(entry, second) | (stack_guessed ? kStackGuessed : 0) |
                 (distance_guessed ? kDistanceGuessed : 0));
@@ -206,7 +206,7 @@ class EntryWriter {
   }
 
   BinaryWriter& out_;
-  EntryModel model_;
+  EntryPredictor model_;
   std::unordered_map<std::uint64_t, std::size_t> live_;  ///< address -> ordinal of its allocation
 };
 

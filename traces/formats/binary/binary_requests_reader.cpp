@@ -4,7 +4,7 @@
 
 #include "traces/formats/binary/binary_requests.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
-#include "traces/formats/binary/request_model.hpp"
+#include "traces/formats/binary/request_predictor.hpp"
 
 namespace highwater {
 namespace {
@@ -71,9 +71,9 @@ class RequestReader {
   std::uint32_t get_shape(ShapeGuess guess) {
     switch (guess) {
       case ShapeGuess::after_three:
-        return guessed_shape(Context::three);
+        return guessed_shape(ContextTable::three);
       case ShapeGuess::after_one:
-        return guessed_shape(Context::one);
+        return guessed_shape(ContextTable::one);
       case ShapeGuess::by_number:
         return static_cast<std::uint32_t>(model_.shapes.size() - 1 -
                                           in_.number_below(model_.shapes.size(), "shape"));
@@ -83,9 +83,9 @@ class RequestReader {
     return get_new_shape();
   }
 
-  std::uint32_t guessed_shape(Context::Order order) {
+  std::uint32_t guessed_shape(ContextTable::Order order) {
     const std::uint64_t shape = model_.shape_context.guess(order);
-    if (shape == Context::kNoGuess) {
+    if (shape == ContextTable::kNoGuess) {
       in_.fail("a predicted value is used where none can be predicted");
     }
     return static_cast<std::uint32_t>(shape);
@@ -103,7 +103,7 @@ class RequestReader {
 
   void get_free(unsigned tag) {
     const std::uint64_t distance = (tag & kRequestDistanceGuessed) != 0
-                                       ? model_.distance_context.guess(Context::three)
+                                       ? model_.distance_context.guess(ContextTable::three)
                                        : in_.number();
     if (distance == 0 || distance > model_.next_id) {
       in_.fail("free of an allocation that was never made");
@@ -198,7 +198,7 @@ class RequestReader {
 
   BinaryReader& in_;
   RequestTrace& trace_;
-  RequestModel model_;
+  RequestPredictor model_;
   std::uint64_t due_ = 0;         ///< the most likely name of the next allocation
   std::uint64_t highest_id_ = 0;  ///< one above the highest allocation named by an `other` record
 };

@@ -3,7 +3,7 @@
 
 #include "traces/formats/binary/binary_requests.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
-#include "traces/formats/binary/request_model.hpp"
+#include "traces/formats/binary/request_predictor.hpp"
 #include "traces/formats/text/text_line.hpp"
 
 namespace highwater {
@@ -105,11 +105,11 @@ class RequestWriter {
     if (known == model_.shapes.size()) {
       return ShapeGuess::is_new;
     }
-    if (known == model_.shape_context.guess(Context::three)) {
+    if (known == model_.shape_context.guess(ContextTable::three)) {
       return ShapeGuess::after_three;
     }
-    return known == model_.shape_context.guess(Context::one) ? ShapeGuess::after_one
-                                                             : ShapeGuess::by_number;
+    return known == model_.shape_context.guess(ContextTable::one) ? ShapeGuess::after_one
+                                                                  : ShapeGuess::by_number;
   }
 
   void put_shape(const Event& shape) {
@@ -122,7 +122,7 @@ class RequestWriter {
 
   void put_free(const Event& event) {
     const std::uint64_t distance = model_.next_id - event.allocation.value();
-    const bool guessed = model_.distance_context.guess(Context::three) == distance;
+    const bool guessed = model_.distance_context.guess(ContextTable::three) == distance;
     out_.put_byte(static_cast<std::uint8_t>(static_cast<unsigned>(RequestTag::free) |
                                             (guessed ? kRequestDistanceGuessed : 0)));
     if (!guessed) {
@@ -165,7 +165,7 @@ class RequestWriter {
   }
 
   BinaryWriter& out_;
-  RequestModel model_;
+  RequestPredictor model_;
 };
 
 }  // namespace

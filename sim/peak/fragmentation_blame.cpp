@@ -1,0 +1,263 @@
+#include "sim/peak/fragmentation_blame.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/peak/free_byte_shares.hpp"
+#include "sim/replay/usage_tracker.hpp"
+
+namespace highwater {
+namespace {
+
+/// Shares by stack, made as stacks appear.
+class StackShares {
+ public:
+  BlameShare& of(StackId stack) {
+    const std::size_t slot = stack.has_value() ? stack.index() + 1 : 0;
+    if (slot >= shares_.size()) {
+      shares_.resize(slot + 1);
+    }
+    shares_[slot].stack = stack;
+    return shares_[slot];
+  }
+
+  /// Those that had blocks, largest first.
+  std::vector<BlameShare> take() {
+    std::erase_if(shares_, [](const BlameShare& share) { return share.blocks == 0; });
+    std::ranges::stable_sort(shares_, std::ranges::greater{}, &BlameShare::byte_operations);
+    return std::move(shares_);
+  }
+
+ private:
+  std::vector<BlameShare> shares_;
+};
+
+/// Follows segments and active blocks through a replay.
+class BlameTracker : public ReplayObserver, public DecisionListener {
+ public:
+  explicit BlameTracker(std::size_t moment) { blame_.moment = moment; }
+
+  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override {
+    allocator_ = &allocator;
+    driver_ = &driver;
+  }
+
+  void on_decision(const Decision& decision) override;
+  void on_event(const Event& event, AllocationStatus status, const Statistics& statistics) override;
+  FragmentationBlame finish();
+
+ private:
+  /// An active block; interior pages of a large one are full and need no part.
+  struct ActiveBlock {
+    StackId stack;
+    Bytes size;
+    FreeByteShares::Part front;
+    FreeByteShares::Part back;  ///< in an expandable segment, when it ends in another page
+    Address front_page;         ///< pages only; a fixed segment is there without blocks, too
+    Address back_page;
+    bool is_paged = false;
+    bool is_active = false;
+
+    [[nodiscard]] bool has_back() const { return back.piece.has_value(); }
+  };
+
+  void block_handed_out(const Block& block, BlockId id, StackId stack);
+  void block_returned(ActiveBlock& block);
+  FreeByteShares::Part enter_page(AddressRange page, AddressRange block);
+  std::uint64_t leave_page(const FreeByteShares::Part& part, Address page);
+  PieceId segment_of(Address address);
+  void look(const Statistics& statistics);
+  Bytes share_now(const FreeByteShares::Part& part, std::vector<std::uint64_t>& given) const;
+
+  const CachingAllocator* allocator_ = nullptr;
+  const TraceDriver* driver_ = nullptr;
+  FreeByteShares pieces_;
+  std::map<Address, PieceId> segments_;                     ///< fixed, by first address
+  std::unordered_map<std::uint64_t, PieceId> pages_;        ///< with active blocks, by address
+  std::unordered_map<std::uint64_t, std::uint32_t> slots_;  ///< of active blocks, by address
+  std::vector<ActiveBlock> blocks_;
+  std::vector<std::uint32_t> unused_slots_;
+  StackShares shares_;
+  std::size_t next_event_ = 0;
+  std::uint64_t now_ = 0;  ///< operations carried out
+  FragmentationBlame blame_;
+};
+
+void BlameTracker::on_decision(const Decision& decision) {
+  if (decision.action == RecordedAction::segment_alloc) {
+    segments_[decision.address] = pieces_.add(decision.size);
+  } else if (decision.action == RecordedAction::segment_free) {
+    const auto segment = segments_.find(decision.address);
+    pieces_.remove(segment->second);
+    segments_.erase(segment);
+  } else if (decision.action == RecordedAction::free_completed) {
+    const auto slot = slots_.find(decision.address.value());
+    block_returned(blocks_[slot->second]);
+    unused_slots_.push_back(slot->second);
+    slots_.erase(slot);
+  }
+}
+
+void BlameTracker::on_event(const Event& event, AllocationStatus status,
+                            const Statistics& statistics) {
+  if (event.kind == EventKind::alloc && status == AllocationStatus::ok) {
+    const BlockId id = driver_->handle(event.allocation);
+    block_handed_out(allocator_->block(id), id, event.stack);
+  }
+  now_ += event.is_operation() ? 1U : 0U;
+  if (next_event_++ == blame_.moment) {
+    look(statistics);
+  }
+}
+
+PieceId BlameTracker::segment_of(Address address) {
+  return std::prev(segments_.upper_bound(address))->second;
+}
+
+void BlameTracker::block_handed_out(const Block& block, BlockId id, StackId stack) {
+  if (unused_slots_.empty()) {
+    unused_slots_.push_back(static_cast<std::uint32_t>(blocks_.size()));
+    blocks_.emplace_back();
+  }
+  const std::uint32_t slot = unused_slots_.back();
+  unused_slots_.pop_back();
+  slots_[block.address.value()] = slot;
+  ++shares_.of(stack).blocks;
+  ActiveBlock& active = blocks_[slot] = {
+      .stack = stack, .size = block.size, .is_paged = block.is_expandable(), .is_active = true};
+  if (!active.is_paged) {
+    active.front = pieces_.enter(segment_of(block.address), block.size, now_);
+    return;
+  }
+  const AddressRange range{block.address, block.size};
+  const AddressRange front = allocator_->expandable_page_at(id, range.begin);
+  const AddressRange back = allocator_->expandable_page_at(id, range.end() - Bytes{1});
+  active.front_page = front.begin;
+  active.back_page = back.begin;
+  active.front = enter_page(front, range);
+  if (back.begin != front.begin) {
+    active.back = enter_page(back, range);
+  }
+}
+
+FreeByteShares::Part BlameTracker::enter_page(AddressRange page, AddressRange block) {
+  const auto [entry, is_new] = pages_.try_emplace(page.begin.value());
+  if (is_new) {
+    entry->second = pieces_.add(page.size);
+  }
+  const Address begin = std::max(page.begin, block.begin);
+  const Address end = std::min(page.end(), block.end());
+  return pieces_.enter(entry->second, end - begin, now_);
+}
+
+std::uint64_t BlameTracker::leave_page(const FreeByteShares::Part& part, Address page) {
+  const std::uint64_t share = pieces_.leave(part, now_);
+  if (pieces_.blocks(part.piece) == 0) {
+    pieces_.remove(part.piece);
+    pages_.erase(page.value());
+  }
+  return share;
+}
+
+void BlameTracker::block_returned(ActiveBlock& block) {
+  std::uint64_t& share = shares_.of(block.stack).byte_operations;
+  const std::uint64_t front =
+      block.is_paged ? leave_page(block.front, block.front_page) : pieces_.leave(block.front, now_);
+  share = add_byte_operations(share, front);
+  if (block.has_back()) {
+    share = add_byte_operations(share, leave_page(block.back, block.back_page));
+  }
+  block.is_active = false;
+}
+
+/// An equal share of the piece's free bytes; the bytes left over go to the first blocks.
+Bytes BlameTracker::share_now(const FreeByteShares::Part& part,
+                              std::vector<std::uint64_t>& given) const {
+  const std::uint64_t blocks = pieces_.blocks(part.piece);
+  const std::uint64_t free = pieces_.free_bytes(part.piece).count();
+  const std::uint64_t nth = given[part.piece.index()]++;
+  return Bytes{free / blocks + (nth < free % blocks ? 1 : 0)};
+}
+
+void BlameTracker::look(const Statistics& statistics) {
+  std::vector<std::uint64_t> given(pieces_.size());
+  for (const ActiveBlock& block : blocks_) {
+    if (!block.is_active) {
+      continue;
+    }
+    Bytes pinned = share_now(block.front, given);
+    if (block.has_back()) {
+      pinned += share_now(block.back, given);
+    }
+    BlameShare& share = shares_.of(block.stack);
+    share.pinned += pinned;
+    share.active += block.size;
+    share.pinning_blocks += pinned.count() > 0 ? 1U : 0U;
+    blame_.pinned += pinned;
+  }
+  const Usage usage = usage_of(statistics);
+  blame_.unused = usage.reserved - usage.active - blame_.pinned;
+}
+
+FragmentationBlame BlameTracker::finish() {
+  for (ActiveBlock& block : blocks_) {
+    if (block.is_active) {
+      block_returned(block);
+    }
+  }
+  blame_.operations = now_;
+  blame_.stacks = shares_.take();
+  for (const BlameShare& share : blame_.stacks) {
+    blame_.byte_operations = add_byte_operations(blame_.byte_operations, share.byte_operations);
+  }
+  return std::move(blame_);
+}
+
+/// Watches for the highest reserved and for failed allocations.
+class BlameMomentFinder : public ReplayObserver {
+ public:
+  void on_event(const Event& /*event*/, AllocationStatus status,
+                const Statistics& statistics) override {
+    const Bytes reserved = statistics.current_bytes(Stat::reserved_bytes);
+    if (reserved > highest_) {
+      highest_ = reserved;
+      moments_.peak_reserved = next_event_;
+    }
+    if (status == AllocationStatus::out_of_memory && !moments_.out_of_memory) {
+      moments_.out_of_memory = next_event_;
+    }
+    ++next_event_;
+  }
+
+  [[nodiscard]] const Moments& moments() const { return moments_; }
+
+ private:
+  Moments moments_;
+  Bytes highest_;
+  std::size_t next_event_ = 0;
+};
+
+}  // namespace
+
+Moments find_moments(const RequestTrace& trace, ReplayOptions options) {
+  BlameMomentFinder finder;
+  options.observer = &finder;
+  options.decisions = DecisionDetail::none;
+  replay(trace, options);
+  return finder.moments();
+}
+
+FragmentationBlame blame_fragmentation(const RequestTrace& trace, ReplayOptions options,
+                                       std::optional<std::size_t> moment) {
+  options.listener = nullptr;
+  BlameTracker tracker(moment ? *moment : find_moments(trace, options).peak_reserved);
+  options.observer = &tracker;
+  options.listener = &tracker;
+  options.decisions = DecisionDetail::none;
+  replay(trace, options);
+  return tracker.finish();
+}
+
+}  // namespace highwater

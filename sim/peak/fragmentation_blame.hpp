@@ -1,0 +1,69 @@
+// Fragmentation blame: which call stacks' live blocks keep free memory from being given back.
+//
+// A piece is what goes back to the device only as a whole: a fixed segment, or one page of an
+// expandable segment. While a piece holds active blocks its free bytes are pinned:
+//
+//   piece   |  A  |.......|B|......|     24 MiB free, pinned by A and B: 12 MiB each
+//
+// Each active block with bytes in the piece carries an equal share of the piece's free bytes, for
+// as long as it is active (waiting for another stream included: it pins just the same). Time is
+// counted in operations: the state after an operation lasts for one. So the shares of all blocks
+// add up to the pinned free bytes of every moment, and the byte-operations of all stacks to their
+// sum over the run, exactly: what a division leaves over is carried on inside the piece.
+//
+// For fixed segments the pinned bytes are Fragmentation::free_in_split. For expandable segments
+// they are fewer: empty_cache returns whole free pages between blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/replay/replay.hpp"
+#include "traces/request_trace.hpp"
+
+namespace highwater {
+
+/// What the blocks allocated at one call stack pin.
+struct BlameShare {
+  StackId stack;                      ///< none: no stack was recorded
+  std::uint64_t byte_operations = 0;  ///< pinned bytes, summed over the operations of the run
+  std::uint64_t blocks = 0;           ///< blocks of this stack over the whole run
+  // At the chosen moment:
+  Bytes pinned;                      ///< its share of the pinned free bytes
+  Bytes active;                      ///< bytes of its active blocks
+  std::uint64_t pinning_blocks = 0;  ///< active blocks in a piece that has free bytes
+};
+
+struct FragmentationBlame {
+  std::uint64_t operations = 0;       ///< of the run
+  std::uint64_t byte_operations = 0;  ///< pinned bytes, summed over the operations; of all stacks
+  std::size_t moment = 0;             ///< index of the event after which the moment is
+  Bytes pinned;                       ///< free bytes pinned at the moment; of all stacks
+  Bytes unused;                       ///< free bytes in pieces without active blocks, then
+  /// Largest byte_operations first. `byte_operations` and `pinned` sum to the totals.
+  std::vector<BlameShare> stacks;
+
+  /// Pinned bytes on average over the run.
+  [[nodiscard]] Bytes average_pinned() const {
+    return operations == 0 ? Bytes{} : Bytes{byte_operations / operations};
+  }
+};
+
+/// Replays `trace` (its observer and listener are replaced) and divides the pinned bytes. The
+/// moment is right after event `moment`; absent: after the operation that first reached the
+/// highest reserved, for which the trace is replayed twice.
+/// @throws InputError as replay() does, and when the byte-operations do not fit into 64 bits.
+FragmentationBlame blame_fragmentation(const RequestTrace& trace, ReplayOptions options,
+                                       std::optional<std::size_t> moment = std::nullopt);
+
+/// Events of a replay that reports look at.
+struct Moments {
+  std::size_t peak_reserved = 0;             ///< the event after which reserved was first highest
+  std::optional<std::size_t> out_of_memory;  ///< the first allocation that failed
+};
+
+/// Finds them by a replay (the observer in `options` is replaced).
+Moments find_moments(const RequestTrace& trace, ReplayOptions options);
+
+}  // namespace highwater

@@ -1,0 +1,31 @@
+// A recording as requests alone, for replays under other settings than its own.
+//
+// Blocks older than the recording occupy memory all along, but where they would lie under other
+// settings is not known: they are allocated first.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/recordings/derivation.hpp"
+#include "traces/request_trace.hpp"
+
+namespace highwater {
+
+/// What becomes of requests that ran out of memory in the recording.
+enum class FailedRequests {
+  kept,  ///< asked again, and freed at once should they succeed: no later free was recorded
+  left_out,
+};
+
+/// The requests with the initial blocks allocated first, in address order and in their private
+/// pools: what can be replayed under other settings. `confirmed` lists the events
+/// before which the fidelity replay found an empty_cache.
+RequestTrace recorded_requests(const DerivedTrace& derived,
+                               const std::vector<std::size_t>& confirmed,
+                               FailedRequests failed = FailedRequests::kept);
+
+/// The events at the front of recorded_requests() that allocate the initial blocks.
+std::size_t older_block_events(const DerivedTrace& derived);
+
+}  // namespace highwater

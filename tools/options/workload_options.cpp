@@ -1,0 +1,95 @@
+#include "tools/options/workload_options.hpp"
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/options/memory_options.hpp"
+#include "tools/options/plan_options.hpp"
+#include "tools/text/usage_errors.hpp"
+
+namespace highwater {
+namespace {
+
+namespace po = boost::program_options;
+
+/// Options of a plan say nothing about a file.
+void require_no_plan_options(const po::variables_map& values, std::vector<std::string>& problems) {
+  for (const OptionWord& given : given_plan_options(values)) {
+    if (given.first != "torch" && given.first != "gpu") {
+      problems.push_back(fmt::format(
+          "--{} applies only to a plan (--model), not to a FILE; omit it", given.first));
+    }
+  }
+}
+
+std::optional<std::string> read_file_option(const po::variables_map& values,
+                                            std::vector<std::string>& problems) {
+  if (!values.contains("file")) {
+    return std::nullopt;
+  }
+  const auto& files = values["file"].as<Arguments>();
+  if (files.size() > 1) {
+    problems.emplace_back("give one FILE at a time ('-' is standard input)");
+  }
+  require_no_plan_options(values, problems);
+  return files.front();
+}
+
+const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::string>& problems) {
+  const auto name = text_option(values, "gpu");
+  const Gpu* gpu = name ? find_gpu(*name) : nullptr;
+  if (name && gpu == nullptr) {
+    problems.push_back(fmt::format("--gpu {}: unknown GPU; see highwater simulate --help", *name));
+  }
+  return gpu;
+}
+
+void read_plan_workload(const po::variables_map& values, WorkloadRequest& request,
+                        std::vector<std::string>& problems) {
+  if (!values.contains("model")) {
+    problems.emplace_back("give a FILE (snapshot or trace), or a plan with --model");
+    throw UsageErrors(std::move(problems));
+  }
+  if (request.memory.memory_fraction && !values.contains("gpu") && !request.memory.capacity) {
+    problems.emplace_back(
+        "--memory-fraction is a share of a device's memory; add --gpu or --capacity");
+  }
+  request.plan = read_plan(values, std::move(problems));
+  problems.clear();
+}
+
+}  // namespace
+
+void add_workload_options(OptionParser& parser) {
+  add_plan_options(parser);
+  add_memory_options(parser,
+                     "what --gpu leaves to it; for a recording that ran out of memory, the limit "
+                     "that its failure implies; otherwise unlimited");
+  parser.add()("device", po::value<int>()->value_name("N"), "only this device of a FILE");
+  parser.positional("file", -1);
+}
+
+WorkloadRequest read_workload_options(const po::variables_map& values,
+                                      std::vector<std::string> problems) {
+  WorkloadRequest request;
+  request.memory = read_memory_options(values, problems);
+  request.file = read_file_option(values, problems);
+  request.torch = text_option(values, "torch");
+  if (values.contains("device")) {
+    request.device = values["device"].as<int>();
+  }
+  if (request.file) {
+    request.gpu = read_gpu_of_file(values, problems);
+    if (request.gpu != nullptr && !request.memory.has_limit()) {
+      request.memory.capacity = memory_for_allocator(*request.gpu, TrainingPlan{});
+    }
+  } else {
+    read_plan_workload(values, request, problems);
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return request;
+}
+
+}  // namespace highwater

@@ -1,0 +1,19 @@
+// The options of a question about a file or a plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/options/command_line.hpp"
+#include "tools/studies/workload.hpp"
+
+namespace highwater {
+
+/// Adds the positional FILE, every plan option, the memory options and --device.
+void add_workload_options(OptionParser& parser);
+
+/// @throws UsageErrors with everything that is wrong, `problems` included
+WorkloadRequest read_workload_options(const boost::program_options::variables_map& values,
+                                      std::vector<std::string> problems = {});
+
+}  // namespace highwater

@@ -1,0 +1,150 @@
+#include "tools/studies/rank_peaks.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/replay/parallel.hpp"
+
+namespace highwater {
+namespace {
+
+std::vector<RankClass> chosen(const std::vector<RankClass>& classes, RankChoice choice) {
+  switch (choice.kind) {
+    case RankChoice::Kind::all:
+      return classes;
+    case RankChoice::Kind::representative:
+      return representative_ranks(classes);
+    case RankChoice::Kind::one:
+      break;
+  }
+  return {};
+}
+
+bool has_limit(const PlannedRun& run, const MemoryRequest& memory) {
+  return run.gpu_named || memory.capacity || memory.memory_limit;
+}
+
+RankPeak peak_of(PlannedRun run, const MemoryRequest& memory, const RankClass& ranks) {
+  run.plan.parallel.rank = ranks.rank;
+  const Simulation simulation = simulate_peaks(run, memory);
+  return {ranks, simulation.replay.result.peak, simulation.peaks.run.at_peak, simulation.fits()};
+}
+
+bool is_worse(const RankPeak& a, const RankPeak& b) {
+  return a.fits != b.fits ? !a.fits : a.peak.reserved > b.peak.reserved;
+}
+
+/// One rank by itself: a class of its own.
+RankClass single(const Parallelism& parallel, int rank) {
+  Parallelism at = parallel;
+  at.rank = rank;
+  return {.rank = rank, .ranks = 1, .place = rank_place(at), .what = ""};
+}
+
+double count_of(Bytes bytes) {
+  return static_cast<double>(bytes.count());
+}
+
+}  // namespace
+
+double RankPeaks::mean_reserved() const {
+  double sum = 0;
+  double count = 0;
+  for (const RankPeak& each : peaks) {
+    sum += count_of(each.peak.reserved) * static_cast<double>(each.ranks.ranks);
+    count += static_cast<double>(each.ranks.ranks);
+  }
+  return sum / count;
+}
+
+std::string RankPeaks::why() const {
+  if (peaks.size() < 2) {
+    return "";
+  }
+  Category most = Category::parameter;
+  double excess = 0;
+  for (std::size_t i = 0; i < kCategoryCount; ++i) {
+    const auto category = static_cast<Category>(i);
+    double sum = 0;
+    double count = 0;
+    for (const RankPeak& each : peaks) {
+      sum += count_of(each.at_peak.of(category)) * static_cast<double>(each.ranks.ranks);
+      count += static_cast<double>(each.ranks.ranks);
+    }
+    const double more = count_of(peaks[worst].at_peak.of(category)) - sum / count;
+    if (more > excess) {
+      excess = more;
+      most = category;
+    }
+  }
+  if (excess < 1) {
+    return "";
+  }
+  std::string name(to_string(most));
+  std::ranges::replace(name, '_', ' ');
+  return fmt::format("{} more of category {} than the mean rank",
+                     to_iec(Bytes{static_cast<std::uint64_t>(excess)}), name);
+}
+
+RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice) {
+  const Parallelism& parallel = run.plan.parallel;
+  const std::vector<RankClass> classes = rank_classes(run.plan);
+  const std::vector<RankClass> ranks = choice.kind == RankChoice::Kind::one
+                                           ? std::vector{single(parallel, choice.rank)}
+                                           : chosen(classes, choice);
+  RankPeaks survey;
+  survey.classes = classes.size();
+  survey.ranks = parallel.gpus();
+  survey.is_limited = has_limit(run, memory);
+  survey.peaks.resize(ranks.size());
+  for_each_index(ranks.size(),
+                 [&](std::size_t i) { survey.peaks[i] = peak_of(run, memory, ranks[i]); });
+  const auto worst = std::ranges::min_element(survey.peaks, is_worse);
+  survey.worst = static_cast<std::size_t>(worst - survey.peaks.begin());
+  return survey;
+}
+
+namespace {
+
+BatchTrial trial_of(PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
+                    std::int64_t batch) {
+  run.plan.batch = batch;
+  if (batch > 1 && !plan_problems(run.plan).empty()) {
+    return {batch, false, Bytes{}};  // larger than a plan may be
+  }
+  const RankPeaks survey = simulate_ranks(run, memory, choice);
+  const RankPeak& worst = survey.peaks[survey.worst];
+  return {batch, worst.fits, worst.peak.reserved};
+}
+
+}  // namespace
+
+BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice) {
+  return find_batch([&](std::int64_t batch) { return trial_of(run, memory, choice, batch); });
+}
+
+BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory) {
+  const std::size_t kinds = representative_ranks(rank_classes(run.plan)).size();
+  RankChoice watched{RankChoice::Kind::one, 0};
+  for (std::size_t i = 0; i < kinds; ++i) {
+    BatchSearch search =
+        find_batch([&](std::int64_t batch) { return trial_of(run, memory, watched, batch); },
+                   kLargestBatchTried, memory.capacity);
+    if (!search.largest || kinds == 1) {
+      return search;
+    }
+    run.plan.batch = *search.largest;
+    const RankPeaks all = simulate_ranks(run, memory, {});
+    const RankPeak& worst = all.peaks[all.worst];
+    if (worst.fits) {
+      const auto trial = std::ranges::find(search.trials, *search.largest, &BatchTrial::batch);
+      trial->peak_reserved = worst.peak.reserved;
+      return search;
+    }
+    watched.rank = worst.ranks.rank;
+  }
+  return find_largest_batch(run, memory);
+}
+
+}  // namespace highwater

@@ -1,0 +1,63 @@
+// The memory of all ranks of a job: one simulation for each class of ranks that make the same
+// requests, on all cores. Traces are dropped as soon as they have been replayed, so memory does not
+// grow with the job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/studies/find_batch.hpp"
+#include "tools/studies/simulate_run.hpp"
+#include "workloads/training/ranks.hpp"
+
+namespace highwater {
+
+/// Which ranks --rank asks for.
+struct RankChoice {
+  enum class Kind : std::uint8_t { one, representative, all };
+
+  Kind kind = Kind::representative;
+  int rank = 0;  ///< of Kind::one
+};
+
+/// A class of ranks and its peaks.
+struct RankPeak {
+  RankClass ranks;
+  Usage peak;
+  CategoryBytes at_peak;  ///< when most was allocated
+  bool fits = true;
+};
+
+struct RankPeaks {
+  std::vector<RankPeak> peaks;  ///< in order of rank
+  std::size_t worst = 0;        ///< index into peaks: out of memory first, then most reserved
+  std::size_t classes = 0;      ///< of the job; more than were simulated if some were left out
+  std::int64_t ranks = 0;       ///< of the job
+  bool is_limited = false;      ///< there is a memory to fit in
+
+  /// Mean peak reserved over the ranks that `peaks` stand for, bytes.
+  [[nodiscard]] double mean_reserved() const;
+
+  /// What the worst rank holds more of than the others on average: "1.20 GiB more activations than
+  /// the mean rank"; empty if all are equivalent.
+  [[nodiscard]] std::string why() const;
+};
+
+/// @pre plan_problems(run.plan) is empty; the rank of Kind::one exists
+RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice);
+
+/// The largest batch with which all chosen ranks fit.
+/// @pre the memory is limited by a GPU, a capacity or a limit
+BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice = {});
+
+/// The same for representative ranks, with fewer simulations: it makes for the capacity
+/// (find_batch.hpp), and of each batch simulates the rank that failed first, as one is enough to
+/// say no; all are asked about the batch that is left. Trials tell of that rank, the largest batch
+/// of the worst.
+/// @pre memory.capacity is given
+BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory);
+
+}  // namespace highwater

@@ -1,0 +1,186 @@
+#include "tools/studies/workload.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/replay/trace_driver.hpp"
+#include "tools/files/input.hpp"
+#include "tools/studies/rank_peaks.hpp"
+#include "tools/studies/trust_line.hpp"
+#include "tools/text/safe_text.hpp"
+#include "tools/text/site_label.hpp"
+#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
+
+namespace highwater {
+namespace {
+
+Workload workload_of(RequestTrace trace, const std::string& name, const ReplayRequest& request) {
+  Workload workload;
+  workload.name = name;
+  workload.replay = replay_requests(trace, name, request);
+  workload.options = options_of(workload.replay, trace.header.addresses);
+  workload.trace = std::make_shared<RequestTrace>(std::move(trace));
+  return workload;
+}
+
+/// A recording that ran out of memory keeps the limit that this shows, unless another is given.
+void apply_recorded_limit(Workload& workload, const MemoryRequest& memory) {
+  if (!workload.limit || memory.has_limit()) {
+    return;
+  }
+  bound_as_shown(*workload.limit, workload.options);
+  if (memory.alloc_conf) {
+    workload.replay.capacity = workload.options.capacity;
+    workload.replay.memory_limit = workload.options.memory_limit;
+    workload.replay.result = replay(*workload.trace, workload.options);
+  }
+}
+
+/// The recorded process's own settings, and the limit that its failure shows.
+ReplayOptions recorded_options(const RecordedReplay& recorded) {
+  ReplayOptions options;
+  options.settings = recorded.settings;
+  options.version = recorded.replay.version;
+  if (recorded.limit) {
+    bound_as_shown(*recorded.limit, options);
+  }
+  return options;
+}
+
+/// The replay of a recording that follows it, to be carried out again.
+std::function<void(StateObserver&)> following(std::shared_ptr<const Recording> recording,
+                                              const RecordedDevice& device,
+                                              RecordedReplay recorded) {
+  return [keep = std::move(recording), &device, settings = recorded.replay.settings,
+          version = recorded.replay.version,
+          derived = std::make_shared<DerivedTrace>(std::move(recorded.derived))](
+             StateObserver& observer) {
+    replay_as_recorded(device, *derived, settings, *version, DecisionDetail::none, &observer);
+  };
+}
+
+Workload workload_of(const std::shared_ptr<const Recording>& recording,
+                     const RecordedDevice& device, const std::string& name,
+                     const WorkloadRequest& request) {
+  RecordedReplay recorded = replay_recorded(*recording, device, name, replay_request(request));
+  Workload workload;
+  workload.name = name;
+  workload.as_recorded = recorded_options(recorded);
+  workload.replay = std::move(recorded.replay);
+  workload.options = options_of(workload.replay, AddressPolicy::never_reuse);
+  workload.trace = std::make_shared<RequestTrace>(recorded.requests());
+  workload.older_events = older_block_events(recorded.derived);
+  workload.fidelity = recorded.as_recorded.fidelity;
+  workload.limit = recorded.limit;
+  apply_recorded_limit(workload, request.memory);
+  if (request.watchable && workload.replay.fidelity) {
+    recorded.replay.settings = workload.replay.settings;
+    recorded.replay.version = workload.replay.version;
+    workload.watch = following(recording, device, std::move(recorded));
+  }
+  return workload;
+}
+
+/// The same requests under the same settings and limits, decided by another release.
+void serve_by(const VersionPreset& version, Workload& workload) {
+  if (workload.replay.fidelity && workload.as_recorded) {
+    workload.options = *workload.as_recorded;
+  }
+  workload.options.version = &version;
+  workload.replay.version = &version;
+  workload.replay.fidelity.reset();
+  workload.replay.capacity = workload.options.capacity;
+  workload.replay.memory_limit = workload.options.memory_limit;
+  workload.replay.result = replay(*workload.trace, workload.options);
+  workload.watch = nullptr;
+}
+
+std::vector<Workload> file_workloads(const WorkloadRequest& request) {
+  const std::string& name = *request.file;
+  const auto file = std::make_shared<TraceFile>(read_trace_file(name, StackMode::keep));
+  std::vector<Workload> workloads;
+  if (auto* trace = std::get_if<RequestTrace>(file.get())) {
+    if (request.device.value_or(0) == 0) {
+      workloads.push_back(workload_of(std::move(*trace), name, replay_request(request)));
+    }
+  } else {
+    const std::shared_ptr<const Recording> recording(file, &std::get<Recording>(*file));
+    for (const RecordedDevice& device : recording->devices) {
+      if (request.device.value_or(device.index) == device.index) {
+        workloads.push_back(workload_of(recording, device, name, request));
+      }
+    }
+  }
+  if (request.device && workloads.empty()) {
+    throw UsageError(
+        fmt::format("--device {}: '{}' has nothing about that device", *request.device, name));
+  }
+  return workloads;
+}
+
+}  // namespace
+
+ReplayRequest replay_request(const WorkloadRequest& request) {
+  return {.memory = request.memory, .torch = request.torch, .device = request.device};
+}
+
+bool Workload::is_limit_shown() const {
+  return limit && is_bound_as_shown(*limit, options);
+}
+
+std::string Workload::site(StackId stack) const {
+  return site_label(trace->tables, stack);
+}
+
+std::string Workload::trust() const {
+  return simulation ? simulation_trust_line(*simulation) : trust_line(replay);
+}
+
+std::vector<Workload> read_workloads(const WorkloadRequest& request) {
+  std::vector<Workload> workloads;
+  if (!request.file) {
+    workloads.push_back(workload_of(request.plan, request.memory));
+  } else {
+    try {
+      workloads = file_workloads(request);
+    } catch (const OperationError& error) {
+      throw error.in(*request.file);
+    }
+  }
+  for (Workload& workload : workloads) {
+    if (request.served_by) {
+      serve_by(version_preset(*request.served_by), workload);
+    }
+    if (request.watchable && !workload.watch) {
+      workload.watch = [trace = workload.trace, options = workload.options](
+                           StateObserver& observer) { replay_watched(*trace, options, observer); };
+    }
+  }
+  return workloads;
+}
+
+Steps steps_of(const Workload& workload) {
+  Steps steps = find_steps(*workload.trace);
+  std::erase_if(steps.steps,
+                [&](const StepSpan& step) { return step.begin < workload.older_events; });
+  return steps.steps.empty() ? Steps() : steps;
+}
+
+Workload workload_of(const PlannedRun& run, const MemoryRequest& memory) {
+  PlannedRun worst = run;
+  if (run.plan.parallel.gpus() > 1) {
+    const RankPeaks survey = simulate_ranks(run, memory, {});
+    worst.plan.parallel.rank = survey.peaks[survey.worst].ranks.rank;
+  }
+  Workload workload;
+  workload.simulation = simulate(worst, memory);
+  workload.name = printable(plan_summary(worst.plan));
+  workload.replay = workload.simulation->replay;
+  workload.options = replay_options(*workload.simulation);
+  workload.trace = workload.simulation->trace;
+  return workload;
+}
+
+}  // namespace highwater

@@ -1,0 +1,82 @@
+// What a what-if question is asked about: one device of a file, or a plan.
+//
+// Whatever it comes from, it is requests that can be replayed under any settings, the options under
+// which they ran, and what happened under these. sweep, explain, advise, report and export work on
+// workloads alone, so recordings and plans are treated alike.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/recordings/fidelity.hpp"
+#include "sim/recordings/recorded_limit.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/state_observer.hpp"
+#include "sim/steps/training_steps.hpp"
+#include "tools/studies/memory_request.hpp"
+#include "tools/studies/planned_run.hpp"
+#include "tools/studies/replay_run.hpp"
+#include "tools/studies/simulate_run.hpp"
+#include "workloads/plan/gpu.hpp"
+
+namespace highwater {
+
+struct Workload {
+  std::string name;       ///< the file as it was given, or the plan in words
+  DeviceReplay replay;    ///< what happened: as recorded, or under the settings asked for
+  ReplayOptions options;  ///< for replays of `trace` under the same settings and limits
+  std::shared_ptr<const RequestTrace> trace;  ///< blocks older than a recording come first
+  std::size_t older_events = 0;               ///< at the front of `trace`, which make those blocks
+  std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
+  std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
+  /// Recordings: for a replay of `trace` as the recorded process ran, whatever was asked.
+  std::optional<ReplayOptions> as_recorded;
+  std::optional<Simulation> simulation;  ///< plans; its trace and replay are those above
+  const Gpu* gpu = nullptr;              ///< files: what it is asked to run on, if named
+  /// Carries out `replay` again and shows every state of it: following the recording where that
+  /// did. Only if the request said `watchable`.
+  std::function<void(StateObserver&)> watch;
+
+  [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
+
+  /// Whether the memory is bounded by what the recorded failure shows, and by nothing better known.
+  [[nodiscard]] bool is_limit_shown() const;
+
+  /// Who asked for a block: a line of the program, or operator and module.
+  [[nodiscard]] std::string site(StackId stack) const;
+
+  /// The trust line of the replay or of the simulation.
+  [[nodiscard]] std::string trust() const;
+};
+
+/// How a command says what it is about: a file or a plan, device, version, settings, limits.
+struct WorkloadRequest {
+  std::optional<std::string> file;  ///< absent: the plan
+  PlannedRun plan;
+  MemoryRequest memory;
+  std::optional<int> device;
+  std::optional<std::string> torch;  ///< by which a recording is followed
+  /// The release whose allocator serves the requests instead of the recorded one.
+  std::optional<std::string> served_by;
+  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU that it has to run on, if --gpu names one
+  bool watchable = false;    ///< keep what Workload::watch needs: of a recording all of it
+};
+
+/// The part of `request` that replaying a file needs.
+ReplayRequest replay_request(const WorkloadRequest& request);
+
+/// One workload per device that has anything, or the plan's worst rank.
+/// @throws InputError, UsageError
+std::vector<Workload> read_workloads(const WorkloadRequest& request);
+
+/// The steps of the run. What merely sets up blocks older than a recording repeats sizes, too, but
+/// is no run: steps found in it do not count.
+Steps steps_of(const Workload& workload);
+
+/// The worst rank of a plan.
+Workload workload_of(const PlannedRun& run, const MemoryRequest& memory);
+
+}  // namespace highwater
