@@ -6,32 +6,34 @@
 #include <utility>
 
 #include "sim/peak/free_byte_shares.hpp"
+#include "sim/peak/moments.hpp"
 #include "sim/replay/usage_tracker.hpp"
 
 namespace highwater {
 namespace {
 
-/// Shares by stack, made as stacks appear.
+/// Shares by stack, made as stacks appear; looked up at every event, so not HolderSums.
 class StackShares {
  public:
-  BlameShare& of(StackId stack) {
+  PinningStack& of(StackId stack) {
     const std::size_t slot = stack.has_value() ? stack.index() + 1 : 0;
     if (slot >= shares_.size()) {
       shares_.resize(slot + 1);
     }
-    shares_[slot].stack = stack;
+    shares_[slot].origin = stack;
     return shares_[slot];
   }
 
   /// Those that had blocks, largest first.
-  std::vector<BlameShare> take() {
-    std::erase_if(shares_, [](const BlameShare& share) { return share.blocks == 0; });
-    std::ranges::stable_sort(shares_, std::ranges::greater{}, &BlameShare::byte_operations);
+  std::vector<PinningStack> take() {
+    std::erase_if(shares_, [](const PinningStack& share) { return share.blocks == 0; });
+    const auto pinned = [](const PinningStack& share) { return share.held.byte_operations; };
+    std::ranges::stable_sort(shares_, std::ranges::greater{}, pinned);
     return std::move(shares_);
   }
 
  private:
-  std::vector<BlameShare> shares_;
+  std::vector<PinningStack> shares_;
 };
 
 /// Follows segments and active blocks through a replay.
@@ -162,7 +164,7 @@ std::uint64_t BlameTracker::leave_page(const FreeByteShares::Part& part, Address
 }
 
 void BlameTracker::block_returned(ActiveBlock& block) {
-  std::uint64_t& share = shares_.of(block.stack).byte_operations;
+  std::uint64_t& share = shares_.of(block.stack).held.byte_operations;
   const std::uint64_t front =
       block.is_paged ? leave_page(block.front, block.front_page) : pieces_.leave(block.front, now_);
   share = add_byte_operations(share, front);
@@ -191,8 +193,8 @@ void BlameTracker::look(const Statistics& statistics) {
     if (block.has_back()) {
       pinned += share_now(block.back, given);
     }
-    BlameShare& share = shares_.of(block.stack);
-    share.pinned += pinned;
+    PinnedMemory& share = shares_.of(block.stack).held;
+    share.bytes += pinned;
     share.active += block.size;
     share.pinning_blocks += pinned.count() > 0 ? 1U : 0U;
     blame_.pinned += pinned;
@@ -209,50 +211,24 @@ FragmentationBlame BlameTracker::finish() {
   }
   blame_.operations = now_;
   blame_.stacks = shares_.take();
-  for (const BlameShare& share : blame_.stacks) {
-    blame_.byte_operations = add_byte_operations(blame_.byte_operations, share.byte_operations);
+  for (const PinningStack& stack : blame_.stacks) {
+    blame_.byte_operations =
+        add_byte_operations(blame_.byte_operations, stack.held.byte_operations);
   }
   return std::move(blame_);
 }
 
-/// Watches for the highest reserved and for failed allocations.
-class BlameMomentFinder : public ReplayObserver {
- public:
-  void on_event(const Event& /*event*/, AllocationStatus status,
-                const Statistics& statistics) override {
-    const Bytes reserved = statistics.current_bytes(Stat::reserved_bytes);
-    if (reserved > highest_) {
-      highest_ = reserved;
-      moments_.peak_reserved = next_event_;
-    }
-    if (status == AllocationStatus::out_of_memory && !moments_.out_of_memory) {
-      moments_.out_of_memory = next_event_;
-    }
-    ++next_event_;
-  }
-
-  [[nodiscard]] const Moments& moments() const { return moments_; }
-
- private:
-  Moments moments_;
-  Bytes highest_;
-  std::size_t next_event_ = 0;
-};
+std::size_t peak_event(const RequestTrace& trace, const ReplayOptions& options) {
+  const auto replay = [&](StateObserver& observer) { replay_watched(trace, options, observer); };
+  return find_peak_reserved(replay).event();
+}
 
 }  // namespace
-
-Moments find_moments(const RequestTrace& trace, ReplayOptions options) {
-  BlameMomentFinder finder;
-  options.observer = &finder;
-  options.decisions = DecisionDetail::none;
-  replay(trace, options);
-  return finder.moments();
-}
 
 FragmentationBlame blame_fragmentation(const RequestTrace& trace, ReplayOptions options,
                                        std::optional<std::size_t> moment) {
   options.listener = nullptr;
-  BlameTracker tracker(moment ? *moment : find_moments(trace, options).peak_reserved);
+  BlameTracker tracker(moment ? *moment : peak_event(trace, options));
   options.observer = &tracker;
   options.listener = &tracker;
   options.decisions = DecisionDetail::none;

@@ -19,21 +19,31 @@
 #include <optional>
 #include <vector>
 
+#include "sim/peak/holders.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
 
 /// What the blocks allocated at one call stack pin.
-struct BlameShare {
-  StackId stack;                      ///< none: no stack was recorded
+struct PinnedMemory {
   std::uint64_t byte_operations = 0;  ///< pinned bytes, summed over the operations of the run
-  std::uint64_t blocks = 0;           ///< blocks of this stack over the whole run
   // At the chosen moment:
-  Bytes pinned;                      ///< its share of the pinned free bytes
+  Bytes bytes;                       ///< its share of the pinned free bytes
   Bytes active;                      ///< bytes of its active blocks
   std::uint64_t pinning_blocks = 0;  ///< active blocks in a piece that has free bytes
+
+  PinnedMemory& operator+=(const PinnedMemory& other) {
+    byte_operations += other.byte_operations;
+    bytes += other.bytes;
+    active += other.active;
+    pinning_blocks += other.pinning_blocks;
+    return *this;
+  }
 };
+
+/// `blocks` are those of the stack over the whole run.
+using PinningStack = Holder<StackId, PinnedMemory>;
 
 struct FragmentationBlame {
   std::uint64_t operations = 0;       ///< of the run
@@ -41,8 +51,8 @@ struct FragmentationBlame {
   std::size_t moment = 0;             ///< index of the event after which the moment is
   Bytes pinned;                       ///< free bytes pinned at the moment; of all stacks
   Bytes unused;                       ///< free bytes in pieces without active blocks, then
-  /// Largest byte_operations first. `byte_operations` and `pinned` sum to the totals.
-  std::vector<BlameShare> stacks;
+  /// Largest byte_operations first; these and the bytes sum to the totals.
+  std::vector<PinningStack> stacks;
 
   /// Pinned bytes on average over the run.
   [[nodiscard]] Bytes average_pinned() const {
@@ -56,14 +66,5 @@ struct FragmentationBlame {
 /// @throws InputError as replay() does, and when the byte-operations do not fit into 64 bits.
 FragmentationBlame blame_fragmentation(const RequestTrace& trace, ReplayOptions options,
                                        std::optional<std::size_t> moment = std::nullopt);
-
-/// Events of a replay that reports look at.
-struct Moments {
-  std::size_t peak_reserved = 0;             ///< the event after which reserved was first highest
-  std::optional<std::size_t> out_of_memory;  ///< the first allocation that failed
-};
-
-/// Finds them by a replay (the observer in `options` is replaced).
-Moments find_moments(const RequestTrace& trace, ReplayOptions options);
 
 }  // namespace highwater

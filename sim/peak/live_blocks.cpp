@@ -1,8 +1,5 @@
 #include "sim/peak/live_blocks.hpp"
 
-#include <algorithm>
-#include <map>
-
 namespace highwater {
 namespace {
 
@@ -51,22 +48,6 @@ class LiveSet {
   Bytes total_;
 };
 
-std::vector<SiteShare> by_site(const std::vector<LiveBlock>& blocks) {
-  std::map<StackId, SiteShare> sites;
-  for (const LiveBlock& block : blocks) {
-    SiteShare& share = sites[block.stack];
-    share.stack = block.stack;
-    share.bytes += block.bytes;
-    ++share.blocks;
-  }
-  std::vector<SiteShare> shares;
-  for (const auto& [stack, share] : sites) {
-    shares.push_back(share);
-  }
-  std::ranges::stable_sort(shares, std::ranges::greater{}, &SiteShare::bytes);
-  return shares;
-}
-
 std::size_t peak_event(const RequestTrace& trace) {
   LiveSet live(trace);
   Bytes highest;
@@ -83,20 +64,21 @@ std::size_t peak_event(const RequestTrace& trace) {
 
 }  // namespace
 
-PeakProfile profile_peak(const RequestTrace& trace) {
-  return profile_at(trace, peak_event(trace));
+LiveMemory live_at_peak(const RequestTrace& trace) {
+  return live_at(trace, peak_event(trace));
 }
 
-PeakProfile profile_at(const RequestTrace& trace, std::size_t event) {
-  PeakProfile profile;
-  profile.event = event;
-  const std::vector<LiveBlock> blocks = live_blocks_at(trace, event);
-  profile.blocks = blocks.size();
-  profile.sites = by_site(blocks);
-  for (const SiteShare& share : profile.sites) {
-    profile.live += share.bytes;
+LiveMemory live_at(const RequestTrace& trace, std::size_t event) {
+  LiveMemory live;
+  live.at = event;
+  HolderSums<StackId> sums;
+  for (const LiveBlock& block : live_blocks_at(trace, event)) {
+    sums.add(block.stack, block.bytes);
+    live.total += block.bytes;
+    ++live.blocks;
   }
-  return profile;
+  live.holders = sums.largest_first();
+  return live;
 }
 
 std::vector<LiveBlock> live_blocks_at(const RequestTrace& trace, std::size_t event) {

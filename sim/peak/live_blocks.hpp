@@ -1,32 +1,29 @@
-// Who holds the memory at the highest point: live requested bytes by call site.
+// Who holds the memory that a program has asked for at one moment of a trace, by default the
+// highest point: live requested bytes by call stack.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "sim/peak/holders.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
 
-struct SiteShare {
-  StackId stack;  ///< none: no stack was recorded
-  Bytes bytes;
+/// What lives at one moment.
+struct LiveMemory {
+  std::uint64_t at = 0;  ///< after this event, or operation where a replay was watched; from 0
+  Bytes total;
   std::uint64_t blocks = 0;
+  std::vector<StackHolder> holders;  ///< largest first; they sum to `total`
 };
 
-/// One moment of a trace, by default the first at which the live requested bytes are highest.
-struct PeakProfile {
-  std::size_t event = 0;  ///< index of the event that reaches it
-  Bytes live;
-  std::uint64_t blocks = 0;
-  std::vector<SiteShare> sites;  ///< largest first; their bytes sum to `live`
-};
+/// The first moment at which the live requested bytes are highest. A block counts as live until its
+/// free is requested.
+LiveMemory live_at_peak(const RequestTrace& trace);
 
-/// A block counts as live until its free is requested.
-PeakProfile profile_peak(const RequestTrace& trace);
-
-/// The live bytes right after event `event` of `trace`.
-PeakProfile profile_at(const RequestTrace& trace, std::size_t event);
+/// Right after event `event` of `trace`.
+LiveMemory live_at(const RequestTrace& trace, std::size_t event);
 
 /// One live allocation, with the phase of the run in which it was made.
 struct LiveBlock {

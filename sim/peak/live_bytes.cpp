@@ -1,7 +1,7 @@
 #include "sim/peak/live_bytes.hpp"
 
+#include <algorithm>
 #include <limits>
-#include <map>
 
 #include "sim/replay/trace_driver.hpp"
 
@@ -20,7 +20,6 @@ class LiveCounter : public StateObserver {
   void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override {
     next_ = 0;
     live_.assign(trace_->allocation_count, {});
-    by_stack_.clear();
     total_ = highest_ = Bytes{};
     highest_at_.reset();
     for (const auto& [id, stack] : *older_) {
@@ -54,15 +53,18 @@ class LiveCounter : public StateObserver {
 
   [[nodiscard]] std::uint64_t operations() const { return next_; }
 
-  [[nodiscard]] LiveBytes take() const {
-    LiveBytes result;
-    result.operation = next_ == 0 ? 0 : std::min(last_, next_ - 1);
+  [[nodiscard]] LiveMemory take() const {
+    LiveMemory result;
+    result.at = next_ == 0 ? 0 : std::min(last_, next_ - 1);
     result.total = total_;
-    for (const auto& [stack, bytes] : by_stack_) {
-      if (bytes.count() != 0) {
-        result.by_stack.emplace_back(stack, bytes);
+    HolderSums<StackId> sums;
+    for (const Live& live : live_) {
+      if (live.is_live && live.bytes > Bytes{}) {
+        sums.add(live.stack, live.bytes);
+        ++result.blocks;
       }
     }
+    result.holders = sums.largest_first();
     return result;
   }
 
@@ -76,14 +78,12 @@ class LiveCounter : public StateObserver {
   void begin(AllocationId id, Bytes bytes, StackId stack) {
     end(id);
     live_[id.index()] = {bytes, stack, true};
-    by_stack_[stack] += bytes;
     total_ += bytes;
   }
 
   void end(AllocationId id) {
     Live& live = live_[id.index()];
     if (live.is_live) {
-      by_stack_[live.stack] -= live.bytes;
       total_ -= live.bytes;
       live.is_live = false;
     }
@@ -94,7 +94,6 @@ class LiveCounter : public StateObserver {
   std::uint64_t last_;
   std::uint64_t next_ = 0;
   std::vector<Live> live_;  ///< by AllocationId
-  std::map<StackId, Bytes> by_stack_;
   Bytes total_;
   Bytes highest_;
   std::optional<std::uint64_t> highest_at_;
@@ -102,19 +101,19 @@ class LiveCounter : public StateObserver {
 
 }  // namespace
 
-std::optional<LiveBytes> live_bytes_at(const RequestTrace& trace,
-                                       const std::vector<OlderBlockStack>& older,
-                                       const LiveMoment& moment,
-                                       const std::function<void(StateObserver&)>& observe) {
-  std::uint64_t last = moment.kind == LiveMoment::Kind::operation ? moment.operation : kNever;
-  if (moment.kind == LiveMoment::Kind::peak) {
+std::optional<LiveMemory> live_bytes_at(const RequestTrace& trace,
+                                        const std::vector<OlderBlockStack>& older,
+                                        const LiveChoice& choice, const WatchedReplay& observe) {
+  const auto* operation = std::get_if<std::uint64_t>(&choice);
+  std::uint64_t last = operation != nullptr ? *operation : kNever;
+  if (choice == LiveChoice(LiveExtreme::peak)) {
     LiveCounter search(trace, older, kNever);
     observe(search);
     last = search.highest_at().value_or(kNever);
   }
   LiveCounter collect(trace, older, last);
   observe(collect);
-  if (moment.kind == LiveMoment::Kind::operation && last >= collect.operations()) {
+  if (operation != nullptr && last >= collect.operations()) {
     return std::nullopt;
   }
   return collect.take();

@@ -5,35 +5,26 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <utility>
+#include <variant>
 #include <vector>
 
+#include "sim/peak/live_blocks.hpp"
 #include "sim/peak/operation_rows.hpp"
 #include "sim/replay/state_observer.hpp"
 
 namespace highwater {
 
-/// A block lives from its allocation until its free is requested.
-struct LiveBytes {
-  std::uint64_t operation = 0;  ///< the state after it
-  Bytes total;
-  std::vector<std::pair<StackId, Bytes>> by_stack;  ///< by id, none last; their sum is `total`
-};
+enum class LiveExtreme : std::uint8_t { peak, end };
 
-/// Which moment is wanted: `peak` is the first of the highest live bytes.
-struct LiveMoment {
-  enum class Kind : std::uint8_t { peak, end, operation };
-  Kind kind = Kind::peak;
-  std::uint64_t operation = 0;
-};
+/// Which moment is wanted: the first of the highest live bytes, the end, or the state after the
+/// operation of a number. A block lives from its allocation until its free is requested.
+using LiveChoice = std::variant<LiveExtreme, std::uint64_t>;
 
 /// Calls `observe`, which replays `trace` with the observer it is given, twice for a peak. Nothing
 /// when the replay has no operation of that number.
-std::optional<LiveBytes> live_bytes_at(const RequestTrace& trace,
-                                       const std::vector<OlderBlockStack>& older,
-                                       const LiveMoment& moment,
-                                       const std::function<void(StateObserver&)>& observe);
+std::optional<LiveMemory> live_bytes_at(const RequestTrace& trace,
+                                        const std::vector<OlderBlockStack>& older,
+                                        const LiveChoice& choice, const WatchedReplay& observe);
 
 }  // namespace highwater

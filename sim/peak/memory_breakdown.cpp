@@ -3,62 +3,54 @@
 #include <algorithm>
 
 namespace highwater {
-namespace {
 
-PoolShare& share_of(std::vector<PoolShare>& pools, const MapSegment& segment) {
-  const auto found = std::ranges::find_if(pools, [&](const PoolShare& pool) {
-    return pool.stream == segment.stream && pool.kind == segment.kind &&
-           pool.owner == segment.owner;
-  });
-  if (found != pools.end()) {
-    return *found;
-  }
-  return pools.emplace_back(
-      PoolShare{.stream = segment.stream, .kind = segment.kind, .owner = segment.owner});
+MemoryBreakdown& MemoryBreakdown::operator+=(const MemoryBreakdown& other) {
+  requested += other.requested;
+  rounding += other.rounding;
+  tails += other.tails;
+  waiting += other.waiting;
+  free_in_split += other.free_in_split;
+  free_whole += other.free_whole;
+  passing += other.passing;
+  return *this;
 }
 
-}  // namespace
-
-Bytes MemoryAnatomy::reserved() const {
-  Bytes sum = allocated() + awaiting;
-  for (const PoolShare& pool : pools) {
-    sum += pool.free();
-  }
-  return sum;
-}
-
-BlockAnatomy anatomy_of(const MapBlock& block, const Settings& settings) {
-  BlockAnatomy anatomy;
+MemoryBreakdown breakdown_of(const MapBlock& block, const Settings& settings) {
+  MemoryBreakdown parts;
   if (block.state == BlockState::active_pending_free) {
-    anatomy.awaiting = block.size;
-    return anatomy;
+    parts.waiting = block.size;
+    return parts;
   }
   const Bytes rounded = std::min(round_size(block.requested, settings), block.size);
-  anatomy.requested = block.requested;
-  anatomy.rounding = rounded - block.requested;
-  anatomy.split_tail = block.size - rounded;
-  return anatomy;
+  parts.requested = block.requested;
+  parts.rounding = rounded - block.requested;
+  parts.tails = block.size - rounded;
+  return parts;
 }
 
-MemoryAnatomy anatomy_of(const MemoryMap& map, const Settings& settings) {
-  MemoryAnatomy anatomy;
-  for (const MapSegment& segment : map.segments) {
-    Bytes active;
-    for (const MapBlock& block : segment.blocks) {
-      if (block.state != BlockState::inactive) {
-        active += block.size;
-        const BlockAnatomy parts = anatomy_of(block, settings);
-        anatomy.requested += parts.requested;
-        anatomy.rounding += parts.rounding;
-        anatomy.split_tails += parts.split_tail;
-        anatomy.awaiting += parts.awaiting;
-      }
+MemoryBreakdown breakdown_of(const MapSegment& segment, const Settings& settings) {
+  MemoryBreakdown parts;
+  for (const MapBlock& block : segment.blocks) {
+    if (block.state != BlockState::inactive) {
+      parts += breakdown_of(block, settings);
     }
-    PoolShare& pool = share_of(anatomy.pools, segment);
-    pool.active += active;
-    (active == Bytes{} ? pool.unused_segments : pool.fragments) += segment.size - active;
   }
-  return anatomy;
+  const Bytes used = parts.in_use();
+  (used == Bytes{} ? parts.free_whole : parts.free_in_split) = segment.size - used;
+  return parts;
+}
+
+std::vector<PoolBreakdown> breakdown_by_pool(const MemoryMap& map, const Settings& settings) {
+  std::vector<PoolBreakdown> pools;
+  for (const MapSegment& segment : map.segments) {
+    const PoolStream pool{segment.owner, segment.kind, segment.stream};
+    auto found = std::ranges::find(pools, pool, &PoolBreakdown::pool);
+    if (found == pools.end()) {
+      found = pools.insert(found, {pool, {}});
+    }
+    found->parts += breakdown_of(segment, settings);
+  }
+  return pools;
 }
 
 }  // namespace highwater

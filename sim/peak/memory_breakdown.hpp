@@ -1,7 +1,9 @@
-// Where reserved memory goes: what was asked for, what rounding and unsplit blocks add, what waits
-// for other streams, and what lies free in which pool. All parts sum to the reserved bytes.
+// What reserved memory consists of: what was asked for, what rounding and unsplit blocks add, what
+// waits for other streams, and what lies free. The parts of a block sum to its size, those of a
+// segment, a pool or a whole map to the reserved bytes.
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "allocator/memory_map.hpp"
@@ -9,41 +11,45 @@
 
 namespace highwater {
 
-/// The cached memory of one pool and stream.
-struct PoolShare {
-  StreamId stream;
-  PoolKind kind = PoolKind::large;
+struct MemoryBreakdown {
+  Bytes requested;      ///< asked for, over blocks handed out
+  Bytes rounding;       ///< what the size rules add: 512 bytes, roundup_power2_divisions
+  Bytes tails;          ///< of blocks beyond that: the rest was too small to be split off
+  Bytes waiting;        ///< freed blocks that wait for other streams
+  Bytes free_in_split;  ///< free, in segments of which something is in use
+  Bytes free_whole;     ///< free segments, which empty_cache() would return
+  Bytes passing;        ///< reserved during an operation only (peak_breakdown.hpp)
+
+  [[nodiscard]] Bytes in_use() const { return requested + rounding + tails + waiting; }
+
+  [[nodiscard]] Bytes total() const { return in_use() + free_in_split + free_whole + passing; }
+
+  MemoryBreakdown& operator+=(const MemoryBreakdown& other);
+
+  bool operator==(const MemoryBreakdown&) const = default;
+};
+
+/// The memory of one pool on one stream: what is cached for one cannot serve another.
+struct PoolStream {
   PoolId owner;
-  Bytes active;           ///< in blocks handed out or waiting for other streams
-  Bytes fragments;        ///< free, in segments of which something is in use
-  Bytes unused_segments;  ///< free segments, which empty_cache() would return
+  PoolKind kind = PoolKind::large;
+  StreamId stream;
 
-  [[nodiscard]] Bytes free() const { return fragments + unused_segments; }
+  auto operator<=>(const PoolStream&) const = default;
 };
 
-struct MemoryAnatomy {
-  Bytes requested;    ///< asked for, over allocated blocks
-  Bytes rounding;     ///< what the size rules add: 512 bytes, roundup_power2_divisions
-  Bytes split_tails;  ///< what blocks have beyond that: the rest was too small to be split off
-  Bytes awaiting;     ///< freed blocks that wait for other streams
-  std::vector<PoolShare> pools;
-
-  [[nodiscard]] Bytes allocated() const { return requested + rounding + split_tails; }
-
-  [[nodiscard]] Bytes reserved() const;
+struct PoolBreakdown {
+  PoolStream pool;
+  MemoryBreakdown parts;
 };
 
-/// What an active block consists of; the parts sum to its size.
-struct BlockAnatomy {
-  Bytes requested;
-  Bytes rounding;
-  Bytes split_tail;
-  Bytes awaiting;  ///< all of a block that waits for other streams
-};
+/// Of an active block. `settings` are those under which the memory came about: they decide what
+/// rounding is.
+MemoryBreakdown breakdown_of(const MapBlock& block, const Settings& settings);
 
-BlockAnatomy anatomy_of(const MapBlock& block, const Settings& settings);
+MemoryBreakdown breakdown_of(const MapSegment& segment, const Settings& settings);
 
-/// `settings` are those under which the map came about: they decide what rounding is.
-MemoryAnatomy anatomy_of(const MemoryMap& map, const Settings& settings);
+/// In the order in which the pools appear.
+std::vector<PoolBreakdown> breakdown_by_pool(const MemoryMap& map, const Settings& settings);
 
 }  // namespace highwater

@@ -10,36 +10,18 @@
 // (expandable segments map pages before they find that the rest does not fit).
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "allocator/memory_map.hpp"
-#include "sim/replay/replay_result.hpp"
+#include "sim/peak/holders.hpp"
+#include "sim/peak/memory_breakdown.hpp"
+#include "sim/peak/moments.hpp"
 #include "sim/replay/state_observer.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
-
-/// The parts of reserved memory; they sum to it.
-struct ReservedParts {
-  Bytes requested;      ///< asked for, over blocks handed out
-  Bytes rounding;       ///< what the size rules add: 512 bytes, roundup_power2_divisions
-  Bytes tails;          ///< of blocks beyond that: the rest was too small to be split off
-  Bytes waiting;        ///< freed blocks that wait for other streams
-  Bytes free_in_split;  ///< free, in segments of which something is in use
-  Bytes free_whole;     ///< free segments, which empty_cache() would return
-  Bytes passing;        ///< reserved during an operation only
-
-  [[nodiscard]] Bytes in_use() const { return requested + rounding + tails + waiting; }
-
-  [[nodiscard]] Bytes total() const { return in_use() + free_in_split + free_whole + passing; }
-
-  ReservedParts& operator+=(const ReservedParts& other);
-
-  bool operator==(const ReservedParts&) const = default;
-};
 
 /// Kinds of segments by how they come about.
 enum class SegmentClass : std::uint8_t {
@@ -62,24 +44,22 @@ struct SegmentShare {
   std::uint32_t pool = 0;    ///< 0: the default pools, else private ones by first use
   std::uint32_t stream = 0;  ///< by first appearance: handles of two processes differ
   std::uint64_t segments = 0;
-  ReservedParts parts;
+  MemoryBreakdown parts;
 };
 
-/// All active blocks of one call stack and category.
-struct HolderShare {
-  StackId stack;  ///< none: not known
+/// Where blocks come from; nothing of it is known of blocks without an owner.
+struct BlockOrigin {
+  StackId stack;
   Category category = Category::unknown;
-  std::uint64_t blocks = 0;
-  ReservedParts parts;  ///< nothing free
+
+  auto operator<=>(const BlockOrigin&) const = default;
 };
 
 struct PeakBreakdown {
-  Usage usage;                        ///< at the moment
-  std::uint64_t operations = 0;       ///< carried out by then; 0: before the first one
-  std::optional<std::uint64_t> step;  ///< the moment lies in, if markers tell
-  ReservedParts parts;                ///< total(): the peak of reserved
+  Moment moment;
+  MemoryBreakdown parts;  ///< total(): the peak of reserved
   std::vector<SegmentShare> segments;
-  std::vector<HolderShare> holders;
+  std::vector<Holder<BlockOrigin, MemoryBreakdown>> holders;  ///< of active blocks: nothing free
 };
 
 /// `replay` replays the requests of `trace`, freely or following a recording; it is called twice.

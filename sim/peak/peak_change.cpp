@@ -13,12 +13,13 @@ namespace {
 
 struct Share {
   std::uint64_t count = 0;
-  ReservedParts parts;
+  MemoryBreakdown parts;
 };
 
 using Shares = std::map<std::string, Share>;
 
-void add(Shares& shares, const std::string& name, std::uint64_t count, const ReservedParts& parts) {
+void add(Shares& shares, const std::string& name, std::uint64_t count,
+         const MemoryBreakdown& parts) {
   Share& share = shares[name];
   share.count += count;
   share.parts += parts;
@@ -26,7 +27,7 @@ void add(Shares& shares, const std::string& name, std::uint64_t count, const Res
 
 /// Free memory and what was reserved in passing has no holder.
 void add_remainders(const PeakBreakdown& first, const PeakBreakdown& second, PeakRows& rows) {
-  const auto add_part = [&](const char* name, Bytes ReservedParts::*part) {
+  const auto add_part = [&](const char* name, Bytes MemoryBreakdown::*part) {
     PeakRow row;
     row.name = name;
     row.first.*part = first.parts.*part;
@@ -34,14 +35,14 @@ void add_remainders(const PeakBreakdown& first, const PeakBreakdown& second, Pea
     row.is_remainder = true;
     rows.push_back(std::move(row));
   };
-  add_part("(free in segments in use)", &ReservedParts::free_in_split);
-  add_part("(free whole segments)", &ReservedParts::free_whole);
-  add_part("(reserved within one operation only)", &ReservedParts::passing);
+  add_part("(free in segments in use)", &MemoryBreakdown::free_in_split);
+  add_part("(free whole segments)", &MemoryBreakdown::free_whole);
+  add_part("(reserved within one operation only)", &MemoryBreakdown::passing);
 }
 
 bool is_empty(const PeakRow& row) {
-  return row.first == ReservedParts{} && row.second == ReservedParts{} && row.first_count == 0 &&
-         row.second_count == 0;
+  return row.first == MemoryBreakdown{} && row.second == MemoryBreakdown{} &&
+         row.first_count == 0 && row.second_count == 0;
 }
 
 void sort_rows(PeakRows& rows) {
@@ -113,8 +114,8 @@ class Sites {
 
   Shares shares() {
     Shares shares;
-    for (const HolderShare& holder : side_->peak->holders) {
-      add(shares, name(holder.stack), holder.blocks, holder.parts);
+    for (const auto& holder : side_->peak->holders) {
+      add(shares, name(holder.origin.stack), holder.blocks, holder.held);
     }
     return shares;
   }
@@ -152,8 +153,8 @@ PeakRows site_rows(const PeakSide& first, const PeakSide& second) {
 
 Shares by_category(const PeakBreakdown& peak) {
   Shares shares;
-  for (const HolderShare& holder : peak.holders) {
-    add(shares, std::string(to_string(holder.category)), holder.blocks, holder.parts);
+  for (const auto& holder : peak.holders) {
+    add(shares, std::string(to_string(holder.origin.category)), holder.blocks, holder.held);
   }
   return shares;
 }

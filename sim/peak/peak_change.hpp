@@ -33,8 +33,8 @@ struct PeakRow {
   std::string second_name;  ///< if the line moved; else empty
   std::uint64_t first_count = 0;
   std::uint64_t second_count = 0;
-  ReservedParts first;
-  ReservedParts second;
+  MemoryBreakdown first;
+  MemoryBreakdown second;
   bool is_remainder = false;  ///< held by nobody: listed after the others
 
   [[nodiscard]] std::int64_t change() const;

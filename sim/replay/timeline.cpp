@@ -3,46 +3,31 @@
 #include <algorithm>
 
 namespace highwater {
-namespace {
 
-void widen(TimelineBucket& bucket, const CurveValues& low, const CurveValues& high) {
-  for (std::size_t c = 0; c < kCurveCount; ++c) {
-    bucket.low[c] = std::min(bucket.low[c], low[c]);
-    bucket.high[c] = std::max(bucket.high[c], high[c]);
-  }
+Timeline::Timeline(std::size_t max_buckets, std::uint64_t width)
+    : max_buckets_(std::max<std::size_t>(max_buckets, 1)), width_(width) {
+  curves_.fill(ThinnedCurve(width_, max_buckets_));
 }
 
-}  // namespace
+std::uint64_t Timeline::operations_per_bucket() const {
+  std::uint64_t width = width_;
+  while (operations_ > max_buckets_ * width) {
+    width *= 2;
+  }
+  return width;
+}
 
-void Timeline::add(const CurveValues& values) {
-  if (buckets_.empty() || in_last_ == per_bucket_) {
-    if (buckets_.size() == max_buckets_) {
-      join_neighbours();
+std::vector<TimelineBucket> Timeline::buckets() const {
+  const std::uint64_t width = operations_per_bucket();
+  std::vector<TimelineBucket> buckets((operations_ + width - 1) / width);
+  for (std::size_t c = 0; c < kCurveCount; ++c) {
+    const std::vector<ValueRange> ranges = curves_[c].ranges(width, buckets.size());
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      buckets[i].low[c] = ranges[i].low;
+      buckets[i].high[c] = ranges[i].high;
     }
   }
-  if (buckets_.empty() || in_last_ == per_bucket_) {
-    buckets_.push_back({values, values});
-    in_last_ = 1;
-    return;
-  }
-  widen(buckets_.back(), values, values);
-  ++in_last_;
-}
-
-void Timeline::join_neighbours() {
-  const std::size_t joined = (buckets_.size() + 1) / 2;
-  const bool odd = buckets_.size() % 2 == 1;
-  for (std::size_t i = 0; i < buckets_.size() / 2; ++i) {
-    TimelineBucket bucket = buckets_[2 * i];
-    widen(bucket, buckets_[2 * i + 1].low, buckets_[2 * i + 1].high);
-    buckets_[i] = bucket;
-  }
-  if (odd) {
-    buckets_[joined - 1] = buckets_.back();
-  }
-  in_last_ = odd ? per_bucket_ : 2 * per_bucket_;
-  per_bucket_ *= 2;
-  buckets_.resize(joined);
+  return buckets;
 }
 
 }  // namespace highwater

@@ -1,14 +1,15 @@
-// Memory over time with a bounded number of samples and nothing lost at the top or the bottom.
+// Memory over time: the four curves of an allocator, thinned (thinned_curve.hpp).
 //
-// Each bucket covers the same number of operations and keeps the smallest and largest value of each
-// curve in it; when all buckets are used, neighbours are joined. So a trace of any length costs
-// the same memory, and the highest point of every curve is always exact.
+// A run of operations is shown in buckets: each covers the same number of operations and has the
+// lowest and the highest value of each curve in it. A run of any length costs the same memory, and
+// the highest point of every curve is always exact.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "sim/replay/thinned_curve.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
@@ -25,23 +26,31 @@ struct TimelineBucket {
 
 class Timeline {
  public:
-  explicit Timeline(std::size_t max_buckets = 2048) : max_buckets_(max_buckets) {}
+  explicit Timeline(std::size_t max_buckets = 2048, std::uint64_t width = 1);
 
   /// The state after the next operation.
-  void add(const CurveValues& values);
+  void add(const CurveValues& values) { add_at(operations_++, values); }
 
-  [[nodiscard]] const std::vector<TimelineBucket>& buckets() const { return buckets_; }
+  /// The state from position `at` on, for runs that are not measured in operations.
+  void add_at(std::uint64_t at, const CurveValues& values) {
+    for (std::size_t c = 0; c < kCurveCount; ++c) {
+      curves_[c].add(at, values[c]);
+    }
+  }
+
+  [[nodiscard]] const ThinnedCurve& curve(Curve curve) const {
+    return curves_[static_cast<std::size_t>(curve)];
+  }
 
   /// Bucket i covers operations [i * n, (i+1) * n) with n = operations_per_bucket().
-  [[nodiscard]] std::uint64_t operations_per_bucket() const { return per_bucket_; }
+  [[nodiscard]] std::vector<TimelineBucket> buckets() const;
+  [[nodiscard]] std::uint64_t operations_per_bucket() const;
 
  private:
-  void join_neighbours();
-
   std::size_t max_buckets_;
-  std::uint64_t per_bucket_ = 1;
-  std::uint64_t in_last_ = 0;  ///< operations in the last bucket
-  std::vector<TimelineBucket> buckets_;
+  std::uint64_t width_;
+  std::uint64_t operations_ = 0;
+  std::array<ThinnedCurve, kCurveCount> curves_;
 };
 
 }  // namespace highwater

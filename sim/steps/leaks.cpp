@@ -37,10 +37,10 @@ std::vector<bool> freed_before(const RequestTrace& trace, std::size_t end) {
 void count(const Event& event, std::size_t step, std::map<SiteKey, Site>& sites) {
   const bool by_size = !event.stack.has_value();
   auto& [leak, last_step] = sites[{event.stack, by_size ? event.bytes() : Bytes{}}];
-  leak.stack = event.stack;
+  leak.left.origin = event.stack;
   leak.size = by_size ? std::optional(event.bytes()) : std::nullopt;
-  leak.bytes += event.bytes();
-  ++leak.blocks;
+  leak.left.held += event.bytes();
+  ++leak.left.blocks;
   leak.steps += last_step == step ? 0U : 1U;
   last_step = step;
 }
@@ -67,11 +67,12 @@ std::vector<LeakSite> find_leaks(const RequestTrace& trace, const std::vector<St
   for (auto& [key, site] : sites) {
     if (site.leak.steps >= kFewestSteps && site.leak.steps * 2 >= looked_at) {
       site.leak.bytes_per_step =
-          static_cast<double>(site.leak.bytes.count()) / static_cast<double>(looked_at);
+          static_cast<double>(site.leak.left.held.count()) / static_cast<double>(looked_at);
       leaks.push_back(site.leak);
     }
   }
-  std::ranges::stable_sort(leaks, std::ranges::greater{}, &LeakSite::bytes);
+  const auto held = [](const LeakSite& leak) { return leak.left.held; };
+  std::ranges::stable_sort(leaks, std::ranges::greater{}, held);
   return leaks;
 }
 

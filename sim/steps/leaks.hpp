@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/peak/holders.hpp"
 #include "sim/steps/training_steps.hpp"
 #include "traces/request_trace.hpp"
 
@@ -17,10 +18,10 @@ namespace highwater {
 
 /// The blocks that one call stack leaves behind.
 struct LeakSite {
-  StackId stack;              ///< none: no stack was recorded; then sites are told apart by size
+  /// As asked for, alive when the last complete step ends. Where no stack was recorded, sites are
+  /// told apart by size.
+  StackHolder left;
   std::optional<Bytes> size;  ///< of each block, when told apart by it
-  Bytes bytes;                ///< as asked for, alive when the last complete step ends
-  std::uint64_t blocks = 0;
   std::uint64_t steps = 0;    ///< steps that left some behind
   double bytes_per_step = 0;  ///< on average over the steps looked at
 };

@@ -44,7 +44,7 @@ struct ExportCommand {
   WorkloadRequest workload;
   ExportFormat format = ExportFormat::snapshot;
   std::string output;
-  LiveMoment moment;
+  LiveChoice moment;
 };
 
 OptionParser export_options() {
@@ -88,18 +88,18 @@ ExportFormat read_format(const po::variables_map& values, const std::string& out
   return found->format;
 }
 
-LiveMoment read_moment(const std::string& text) {
+LiveChoice read_moment(const std::string& text) {
   if (text == "peak" || text == "end") {
-    return {text == "peak" ? LiveMoment::Kind::peak : LiveMoment::Kind::end, 0};
+    return text == "peak" ? LiveExtreme::peak : LiveExtreme::end;
   }
-  LiveMoment moment{LiveMoment::Kind::operation, 0};
+  std::uint64_t operation = 0;
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, moment.operation);
+  const auto [stop, error] = std::from_chars(text.data(), end, operation);
   if (error != std::errc{} || stop != end) {
     throw UsageError(
         fmt::format("--at {}: neither peak nor end nor the number of an operation", text));
   }
-  return moment;
+  return operation;
 }
 
 ExportCommand parse_export(const Arguments& arguments) {

@@ -81,36 +81,41 @@ std::string bars_about(const ReportRun& run) {
       win, gap);
 }
 
-json::array marks_json(const MemoryHistory& history) {
+json::array marks_json(const ReplayHistory& history) {
   constexpr std::array<std::string_view, kMarkKinds> kWords{"out_of_memory", "retry",
                                                             "empty_cache"};
   json::array list;
   for (const HistoryMark& mark : history.marks) {
-    list.push_back(json::array{kWords[static_cast<std::size_t>(mark.kind)], mark.operation,
-                               mark.bytes.count()});
+    list.push_back(
+        json::array{kWords[static_cast<std::size_t>(mark.kind)], mark.at, mark.bytes.count()});
   }
   return list;
 }
 
-json::object mark_counts_json(const MemoryHistory& history) {
+json::object mark_counts_json(const ReplayHistory& history) {
   return {{"out_of_memory", history.mark_counts[0]},
           {"retry", history.mark_counts[1]},
           {"empty_cache", history.mark_counts[2]}};
 }
 
-json::array steps_json(const MemoryHistory& history) {
+bool has_all_ranges(const ReplayHistory& history) {
+  return history.of(RangeKind::step).left_out() == 0 &&
+         history.of(RangeKind::phase).left_out() == 0;
+}
+
+json::array steps_json(const ReplayHistory& history) {
   json::array list;
-  for (const StretchBegin& begin : history.steps) {
-    list.push_back(json::array{begin.operation, begin.step});
+  for (const HistoryRange& step : history.of(RangeKind::step).items) {
+    list.push_back(json::array{step.begin, step.value});
   }
   return list;
 }
 
-json::array phases_json(const MemoryHistory& history, const SideTables& tables) {
+json::array phases_json(const ReplayHistory& history, const SideTables& tables) {
   json::array list;
-  for (const StretchBegin& begin : history.phases) {
+  for (const HistoryRange& phase : history.of(RangeKind::phase).items) {
     list.push_back(
-        json::array{begin.operation, shortened(std::string(tables.strings[begin.phase]), 60)});
+        json::array{phase.begin, shortened(std::string(tables.strings[phase.name()]), 60)});
   }
   return list;
 }
@@ -253,11 +258,11 @@ json::object report_json(const ReportRun& run) {
   root["evidence"] = lines_json(evidence_of(explained));
   root["trials"] = trials_json(explained);
   root["drift"] = lines_json(growth_lines(explained, kLeaksShown));
-  root["operations"] = run.history.operations;
+  root["operations"] = run.history.length;
   root["curves"] = curves_json(run.history.timeline);
   root["steps"] = steps_json(run.history);
   root["phases"] = phases_json(run.history, run.explained.workload.trace->tables);
-  root["all_stretches"] = run.history.has_all_stretches;
+  root["all_stretches"] = has_all_ranges(run.history);
   root["marks"] = marks_json(run.history);
   root["mark_counts"] = mark_counts_json(run.history);
   root["moments"] = moments_json(run, sites);

@@ -13,35 +13,22 @@ namespace json = boost::json;
 /// How many sites a table lists; the rest is summed.
 constexpr std::size_t kSitesShown = 25;
 
-/// One row of the table of sites, and what its stacks sum to.
-struct SiteSum {
-  std::int64_t site = -1;
-  Bytes bytes;
-  std::uint64_t blocks = 0;
-};
-
-std::vector<SiteSum> largest_first(const std::map<std::int64_t, SiteSum>& by_site) {
-  std::vector<SiteSum> sums;
-  for (const auto& [site, sum] : by_site) {
-    sums.push_back(sum);
-  }
-  std::ranges::stable_sort(sums, std::ranges::greater{}, &SiteSum::bytes);
-  return sums;
-}
+/// By number of the site; -1: not known.
+using SiteNumber = std::int64_t;
 
 /// Who holds the allocated bytes of one moment, and the same by stack.
-struct Holders {
-  std::vector<SiteSum> sites;
+struct PeakHolders {
+  std::vector<Holder<SiteNumber>> sites;
   StackValues stacks;
 };
 
-Holders holders_at(const KeyMoment& moment, const ReportRun& run, ReportSites& sites) {
-  std::map<std::int64_t, SiteSum> by_site;
+PeakHolders holders_in(const MemoryState& state, const ReportRun& run, ReportSites& sites) {
+  HolderSums<SiteNumber> by_site;
   std::map<StackId, std::uint64_t> by_stack;
   std::size_t i = 0;
-  for (const MapSegment& segment : moment.map.segments) {
+  for (const MapSegment& segment : state.map.segments) {
     for (const MapBlock& block : segment.blocks) {
-      const AllocationId owner = moment.owners[i++];
+      const AllocationId owner = state.owners[i++];
       if (block.state != BlockState::active_allocated) {
         continue;
       }
@@ -49,80 +36,67 @@ Holders holders_at(const KeyMoment& moment, const ReportRun& run, ReportSites& s
                                 ? run.stacks[owner.index()]
                                 : StackId::none();
       by_stack[stack] += block.size.count();
-      const std::int64_t site = sites.of(stack);
-      SiteSum& sum = by_site[site];
-      sum.site = site;
-      sum.bytes += block.size;
-      ++sum.blocks;
+      by_site.add(sites.of(stack), block.size);
     }
   }
-  return {largest_first(by_site), {by_stack.begin(), by_stack.end()}};
+  return {by_site.largest_first(), {by_stack.begin(), by_stack.end()}};
 }
 
-json::object holders_json(const Holders& holders) {
+PeakHolders holders_at_peak(const ReportRun& run, ReportSites& sites) {
+  const std::vector<Moment>& moments = run.history.moments;
+  const auto peak = std::ranges::find(moments, MomentKind::peak_allocated, &Moment::kind);
+  return peak == moments.end()
+             ? PeakHolders{}
+             : holders_in(run.states[static_cast<std::size_t>(peak - moments.begin())], run, sites);
+}
+
+json::object holders_json(const PeakHolders& holders) {
   json::array rows;
-  SiteSum rest;
+  Holder<SiteNumber> rest;
   std::uint64_t rest_sites = 0;
-  for (const SiteSum& sum : holders.sites) {
+  for (const Holder<SiteNumber>& holder : holders.sites) {
     if (rows.size() < kSitesShown) {
-      rows.push_back(json::array{sum.site, sum.bytes.count(), sum.blocks});
+      rows.push_back(json::array{holder.origin, holder.held.count(), holder.blocks});
     } else {
-      rest.bytes += sum.bytes;
-      rest.blocks += sum.blocks;
+      rest.held += holder.held;
+      rest.blocks += holder.blocks;
       ++rest_sites;
     }
   }
   return {{"rows", std::move(rows)},
-          {"rest", json::array{rest_sites, rest.bytes.count(), rest.blocks}}};
+          {"rest", json::array{rest_sites, rest.held.count(), rest.blocks}}};
 }
 
-const KeyMoment* moment_of(const MemoryHistory& history, MomentKind kind) {
-  const auto found = std::ranges::find(history.moments, kind, &KeyMoment::kind);
-  return found == history.moments.end() ? nullptr : &*found;
+/// The stacks' shares by site, the largest of the whole run first.
+std::vector<Holder<SiteNumber, PinnedMemory>> pinned_by_site(const FragmentationBlame& blame,
+                                                             ReportSites& sites) {
+  HolderSums<SiteNumber, PinnedMemory> sums;
+  for (const PinningStack& stack : blame.stacks) {
+    sums.add(sites.of(stack.origin), stack.held, stack.blocks);
+  }
+  std::vector<Holder<SiteNumber, PinnedMemory>> rows = sums.by_origin();
+  const auto weight = [](const auto& row) { return row.held.byte_operations; };
+  std::ranges::stable_sort(rows, std::ranges::greater{}, weight);
+  return rows;
 }
 
 json::object blame_json(const FragmentationBlame& blame, ReportSites& sites) {
-  struct Row {
-    std::int64_t site = -1;
-    std::uint64_t byte_operations = 0;
-    Bytes pinned;
-    Bytes active;
-    std::uint64_t blocks = 0;
-  };
-
-  std::map<std::int64_t, Row> by_site;
-  for (const BlameShare& share : blame.stacks) {
-    Row& row = by_site[sites.of(share.stack)];
-    row.site = sites.of(share.stack);
-    row.byte_operations += share.byte_operations;
-    row.pinned += share.pinned;
-    row.active += share.active;
-    row.blocks += share.pinning_blocks;
-  }
-  std::vector<Row> rows;
-  for (const auto& [site, row] : by_site) {
-    rows.push_back(row);
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater{}, &Row::byte_operations);
   json::array list;
-  Row rest;
+  PinnedMemory rest;
   std::uint64_t rest_sites = 0;
   const std::uint64_t operations = std::max<std::uint64_t>(blame.operations, 1);
-  for (const Row& row : rows) {
+  for (const auto& [site, pinned, blocks] : pinned_by_site(blame, sites)) {
     if (list.size() < kSitesShown) {
-      list.push_back(json::array{row.site, row.byte_operations / operations, row.pinned.count(),
-                                 row.active.count(), row.blocks});
+      list.push_back(json::array{site, pinned.byte_operations / operations, pinned.bytes.count(),
+                                 pinned.active.count(), pinned.pinning_blocks});
     } else {
-      rest.byte_operations += row.byte_operations;
-      rest.pinned += row.pinned;
-      rest.active += row.active;
-      rest.blocks += row.blocks;
+      rest += pinned;
       ++rest_sites;
     }
   }
   return {{"rows", std::move(list)},
-          {"rest", json::array{rest_sites, rest.byte_operations / operations, rest.pinned.count(),
-                               rest.active.count(), rest.blocks}},
+          {"rest", json::array{rest_sites, rest.byte_operations / operations, rest.bytes.count(),
+                               rest.active.count(), rest.pinning_blocks}},
           {"average", blame.average_pinned().count()},
           {"pinned", blame.pinned.count()},
           {"unused", blame.unused.count()}};
@@ -131,9 +105,9 @@ json::object blame_json(const FragmentationBlame& blame, ReportSites& sites) {
 StackValues average_by_stack(const FragmentationBlame& blame) {
   StackValues values;
   const std::uint64_t operations = std::max<std::uint64_t>(blame.operations, 1);
-  for (const BlameShare& share : blame.stacks) {
-    if (share.byte_operations >= operations) {
-      values.emplace_back(share.stack, share.byte_operations / operations);
+  for (const PinningStack& stack : blame.stacks) {
+    if (stack.held.byte_operations >= operations) {
+      values.emplace_back(stack.origin, stack.held.byte_operations / operations);
     }
   }
   return values;
@@ -148,7 +122,7 @@ json::object named_flame(std::string_view id, std::string_view title, std::strin
   return flame;
 }
 
-json::array flames_json(const ReportRun& run, const Holders& holders) {
+json::array flames_json(const ReportRun& run, const PeakHolders& holders) {
   const SideTables& tables = run.explained.workload.trace->tables;
   json::array list;
   list.push_back(named_flame("live", "allocated at the peak",
@@ -164,10 +138,7 @@ json::array flames_json(const ReportRun& run, const Holders& holders) {
 }  // namespace
 
 void add_holders(const ReportRun& run, ReportSites& sites, json::object& root) {
-  Holders holders;
-  if (const KeyMoment* peak = moment_of(run.history, MomentKind::peak_allocated)) {
-    holders = holders_at(*peak, run, sites);
-  }
+  const PeakHolders holders = holders_at_peak(run, sites);
   root["holders"] = holders_json(holders);
   json::object blame = blame_json(run.explained.blame, sites);
   blame["when"] = run.explained.oom ? "when memory ran out" : "at peak reserved";

@@ -20,7 +20,7 @@ std::int64_t signed_count(Bytes bytes) {
 
 std::string_view word(MomentKind kind) {
   constexpr std::array<std::string_view, 6> kWords{
-      "peak_reserved", "peak_allocated", "most_fragmented", "out_of_memory", "step_end", "end"};
+      "peak_reserved", "peak_allocated", "most_fragmented", "end", "out_of_memory", "step_end"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
@@ -56,8 +56,8 @@ json::array cell_json(const MapCell& cell, ReportSites& sites) {
   return entry;
 }
 
-json::object map_json(const KeyMoment& moment, const ReportRun& run, ReportSites& sites) {
-  const SegmentRows view = segment_rows(moment.map, moment.owners);
+json::object map_json(const MemoryState& state, const ReportRun& run, ReportSites& sites) {
+  const SegmentRows view = segment_rows(state.map, state.owners);
   json::array rows;
   for (const SegmentRow& row : view.rows) {
     json::object object = sums_json(row.sums);
@@ -80,9 +80,10 @@ json::object map_json(const KeyMoment& moment, const ReportRun& run, ReportSites
   return {{"rows", std::move(rows)}, {"rests", std::move(rests)}};
 }
 
-json::object moment_json(const KeyMoment& moment, const ReportRun& run, ReportSites& sites) {
+json::object moment_json(const Moment& moment, const MemoryState& state, const ReportRun& run,
+                         ReportSites& sites) {
   json::object object{{"kinds", json::array{word(moment.kind)}},
-                      {"operation", moment.operation},
+                      {"operation", moment.operation()},
                       {"usage", usage_json(moment.usage)}};
   if (moment.step) {
     object["step"] = *moment.step;
@@ -91,7 +92,7 @@ json::object moment_json(const KeyMoment& moment, const ReportRun& run, ReportSi
     object["phase"] =
         shortened(std::string(run.explained.workload.trace->tables.strings[moment.phase]), 60);
   }
-  object["map"] = map_json(moment, run, sites);
+  object["map"] = map_json(state, run, sites);
   return object;
 }
 
@@ -157,11 +158,12 @@ json::object curves_json(const Timeline& timeline) {
   constexpr std::array<std::string_view, kCurveCount> kNames{"requested", "allocated", "active",
                                                              "reserved"};
   json::object object{{"operations_per_bucket", timeline.operations_per_bucket()}};
+  const std::vector<TimelineBucket> buckets = timeline.buckets();
   for (std::size_t c = 0; c < kCurveCount; ++c) {
     json::array high;
     json::array low;
     Bytes before;
-    for (const TimelineBucket& bucket : timeline.buckets()) {
+    for (const TimelineBucket& bucket : buckets) {
       high.push_back(signed_count(bucket.high[c]) - signed_count(before));
       low.push_back((bucket.high[c] - bucket.low[c]).count());
       before = bucket.high[c];
@@ -173,14 +175,13 @@ json::object curves_json(const Timeline& timeline) {
 
 json::array moments_json(const ReportRun& run, ReportSites& sites) {
   json::array list;
-  const KeyMoment* before = nullptr;
-  for (const KeyMoment& moment : run.history.moments) {
-    if (before != nullptr && before->state == moment.state) {
-      list.back().as_object()["kinds"].as_array().emplace_back(word(moment.kind));
+  const std::vector<Moment>& moments = run.history.moments;
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    if (i > 0 && moments[i - 1].state == moments[i].state) {
+      list.back().as_object()["kinds"].as_array().emplace_back(word(moments[i].kind));
     } else {
-      list.push_back(moment_json(moment, run, sites));
+      list.push_back(moment_json(moments[i], run.states[i], run, sites));
     }
-    before = &moment;
   }
   return list;
 }

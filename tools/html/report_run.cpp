@@ -140,8 +140,10 @@ ReportRun run_for_report(WorkloadRequest request) {
   run.verdict = verdict_of(run);
   run.stacks = stacks_of(trace);
   note_steps(run);
-  run.history = collect_history(trace.allocation_count, run.explained.workload.watch,
-                                step_begins(trace, run.explained.steps));
+  HistoryRequest history;
+  history.step_begins = step_begins(trace, run.explained.steps);
+  run.history = collect_history(trace, run.explained.workload.watch, history);
+  run.states = states_at(run.history.moments, trace.allocation_count, run.explained.workload.watch);
   return run;
 }
 

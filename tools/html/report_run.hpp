@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/peak/memory_history.hpp"
+#include "sim/peak/moments.hpp"
+#include "sim/peak/replay_history.hpp"
 #include "tools/studies/explain_run.hpp"
 
 namespace highwater {
@@ -19,8 +20,9 @@ struct ReportRun {
   RunOutcome outcome = RunOutcome::unlimited;
   std::vector<StackId> stacks;     ///< by AllocationId: who asked for it
   std::optional<Bytes> available;  ///< what the allocator could take, if it is limited
-  MemoryHistory history;
-  std::vector<std::string> notes;  ///< besides those of the replay
+  ReplayHistory history;
+  std::vector<MemoryState> states;  ///< of the history's moments, in their order
+  std::vector<std::string> notes;   ///< besides those of the replay
 };
 
 /// About the device that the request names, else the one with the highest reserved memory.

@@ -32,8 +32,8 @@ json::object line_json(const ReconciliationLine& line) {
                       {"to_add_bytes", line.difference()}};
   json::array details;
   for (std::size_t i = 0; i < std::min(kDetailsShown, line.details.size()); ++i) {
-    details.push_back({{"what", valid_utf8(line.details[i].what)},
-                       {"bytes", line.details[i].bytes.count()},
+    details.push_back({{"what", valid_utf8(line.details[i].origin)},
+                       {"bytes", line.details[i].held.count()},
                        {"blocks", line.details[i].blocks}});
   }
   object["largest"] = std::move(details);
@@ -72,13 +72,13 @@ void add_details(const ReconciliationLine& line, TextTable& table) {
   }
   constexpr std::size_t kShown = 3;
   for (std::size_t i = 0; i < std::min(kShown, line.details.size()); ++i) {
-    const PartDetail& detail = line.details[i];
-    table.rows.push_back({"    " + detail.what, "", "", to_iec(detail.bytes), ""});
+    const Holder<std::string>& detail = line.details[i];
+    table.rows.push_back({"    " + detail.origin, "", "", to_iec(detail.held), ""});
   }
   if (line.details.size() > kShown) {
     Bytes rest;
     for (std::size_t i = kShown; i < line.details.size(); ++i) {
-      rest += line.details[i].bytes;
+      rest += line.details[i].held;
     }
     table.rows.push_back(
         {fmt::format("    {} others", line.details.size() - kShown), "", "", to_iec(rest), ""});

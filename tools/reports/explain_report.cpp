@@ -16,11 +16,12 @@ namespace {
 
 namespace json = boost::json;
 
-json::array sites_json(const std::vector<SiteBytes>& sites) {
+json::array sites_json(const std::vector<PlaceHolder>& sites) {
   json::array list;
-  for (const SiteBytes& site : sites) {
-    list.push_back(
-        {{"site", valid_utf8(site.site)}, {"bytes", site.bytes.count()}, {"blocks", site.blocks}});
+  for (const PlaceHolder& place : sites) {
+    list.push_back({{"site", valid_utf8(place.origin)},
+                    {"bytes", place.held.count()},
+                    {"blocks", place.blocks}});
   }
   return list;
 }
@@ -47,9 +48,9 @@ json::object growth_json(const Growth& growth) {
 json::array leaks_json(const Explanation& e) {
   json::array list;
   for (const LeakSite& leak : e.growth.leaks) {
-    list.push_back({{"site", valid_utf8(e.workload.site(leak.stack))},
-                    {"bytes", leak.bytes.count()},
-                    {"blocks", leak.blocks},
+    list.push_back({{"site", valid_utf8(e.workload.site(leak.left.origin))},
+                    {"bytes", leak.left.held.count()},
+                    {"blocks", leak.left.blocks},
                     {"steps", leak.steps},
                     {"bytes_per_step", leak.bytes_per_step}});
   }
@@ -134,7 +135,7 @@ std::string shortened(const std::string& site) {
   return site.size() <= kWidest ? site : site.substr(0, kWidest - 3) + "...";
 }
 
-TextTable site_table(std::string title, const std::vector<SiteBytes>& sites, std::size_t top) {
+TextTable site_table(std::string title, const std::vector<PlaceHolder>& sites, std::size_t top) {
   TextTable table;
   table.title = std::move(title);
   table.columns = {"site", "bytes", "blocks", "share"};
@@ -142,8 +143,8 @@ TextTable site_table(std::string title, const std::vector<SiteBytes>& sites, std
   Bytes all;
   Bytes rest;
   for (std::size_t i = 0; i < sites.size(); ++i) {
-    all += sites[i].bytes;
-    rest += i < top ? Bytes{} : sites[i].bytes;
+    all += sites[i].held;
+    rest += i < top ? Bytes{} : sites[i].held;
   }
   const auto share = [&](Bytes bytes) {
     return fmt::format("{:.1f} %",
@@ -151,8 +152,8 @@ TextTable site_table(std::string title, const std::vector<SiteBytes>& sites, std
                            static_cast<double>(std::max<std::uint64_t>(all.count(), 1)));
   };
   for (std::size_t i = 0; i < std::min(top, sites.size()); ++i) {
-    table.rows.push_back({shortened(sites[i].site), to_iec(sites[i].bytes),
-                          fmt::format("{}", sites[i].blocks), share(sites[i].bytes)});
+    table.rows.push_back({shortened(sites[i].origin), to_iec(sites[i].held),
+                          fmt::format("{}", sites[i].blocks), share(sites[i].held)});
   }
   if (sites.size() > top) {
     table.rows.push_back(

@@ -94,16 +94,16 @@ std::string no_failure(const Explanation& e) {
 }
 
 /// Whether the places are known at all: recordings without stacks name none.
-bool has_stacks(const std::vector<SiteBytes>& sites) {
-  return sites.size() > 1 || (sites.size() == 1 && sites.front().site != kNoSite);
+bool has_stacks(const std::vector<PlaceHolder>& sites) {
+  return sites.size() > 1 || (sites.size() == 1 && sites.front().origin != kNoSite);
 }
 
 std::string freed_text(const Explanation& e, const FreedBlocks& freed) {
-  const std::vector<SiteBytes> sites = freed_sites(e.workload, freed);
+  const std::vector<PlaceHolder> sites = freed_sites(e.workload, freed);
   std::string text = fmt::format("would have succeeded if {} ({})",
                                  plural(freed.blocks.size(), "block"), to_iec(freed.bytes));
   if (has_stacks(sites)) {
-    text += " allocated at " + sites.front().site;
+    text += " allocated at " + sites.front().origin;
   }
   if (sites.size() > 1) {
     text += fmt::format(" and {}", plural(sites.size() - 1, "other place"));
@@ -280,8 +280,9 @@ std::vector<std::string> growth_lines(const Explanation& e, std::size_t top) {
   for (std::size_t i = 0; i < leaks; ++i) {
     const LeakSite& leak = e.growth.leaks[i];
     lines.push_back(fmt::format("left behind by {}: {} in {}, allocated at {}",
-                                plural(leak.steps, "step"), to_iec(leak.bytes),
-                                plural(leak.blocks, "block"), e.workload.site(leak.stack)));
+                                plural(leak.steps, "step"), to_iec(leak.left.held),
+                                plural(leak.left.blocks, "block"),
+                                e.workload.site(leak.left.origin)));
   }
   if (!e.growth.pending.empty()) {
     lines.push_back(fmt::format("{} freed but waiting for other streams at the end: {}",
@@ -306,19 +307,12 @@ std::vector<std::string> explain_notes(const Explanation& e) {
   return notes;
 }
 
-std::vector<SiteBytes> freed_sites(const Workload& workload, const FreedBlocks& freed) {
-  std::map<std::string, SiteBytes> by_site;
+std::vector<PlaceHolder> freed_sites(const Workload& workload, const FreedBlocks& freed) {
+  HolderSums<std::string> sums;
   for (const HeldBlock& block : freed.blocks) {
-    SiteBytes& sum = by_site[workload.site(block.stack)];
-    sum.bytes += block.size;
-    ++sum.blocks;
+    sums.add(workload.site(block.stack), block.size);
   }
-  std::vector<SiteBytes> sites;
-  for (const auto& [site, sum] : by_site) {
-    sites.push_back({site, sum.bytes, sum.blocks});
-  }
-  std::ranges::stable_sort(sites, std::ranges::greater{}, &SiteBytes::bytes);
-  return sites;
+  return sums.largest_first();
 }
 
 }  // namespace highwater

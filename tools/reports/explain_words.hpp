@@ -28,6 +28,6 @@ std::vector<std::string> growth_lines(const Explanation& explanation, std::size_
 std::vector<std::string> explain_notes(const Explanation& explanation);
 
 /// The blocks of a counterfactual by place, largest first.
-std::vector<SiteBytes> freed_sites(const Workload& workload, const FreedBlocks& freed);
+std::vector<PlaceHolder> freed_sites(const Workload& workload, const FreedBlocks& freed);
 
 }  // namespace highwater

@@ -117,21 +117,21 @@ void write_operations_csv(const ObservedRuns& runs, ByteSink& sink) {
   sink.commit();
 }
 
-Bytes write_folded_stacks(const ObservedRuns& runs, const LiveMoment& moment, ByteSink& sink) {
+Bytes write_folded_stacks(const ObservedRuns& runs, const LiveChoice& moment, ByteSink& sink) {
   TextOutput out(sink);
   Bytes total;
   for (const ObservedRun& run : runs.runs) {
     const auto live = live_bytes_at(*run.trace, run.older, moment, run.observe);
     if (!live) {
       throw UsageError(fmt::format("--at {}: the run on device {} has only {} operations",
-                                   moment.operation, run.replay.device,
+                                   std::get<std::uint64_t>(moment), run.replay.device,
                                    run.replay.result.operations));
     }
     const std::string root =
         runs.runs.size() > 1 ? fmt::format("device {};", run.replay.device) : "";
     std::map<std::string, Bytes> lines;
-    for (const auto& [stack, bytes] : live->by_stack) {
-      lines[root + folded_stack(run.trace->tables, stack)] += bytes;
+    for (const StackHolder& holder : live->holders) {
+      lines[root + folded_stack(run.trace->tables, holder.origin)] += holder.held;
     }
     for (const auto& [stack, bytes] : lines) {
       out.put("{} {}\n", stack, bytes.count());

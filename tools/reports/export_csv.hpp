@@ -17,6 +17,6 @@ void write_operations_csv(const ObservedRuns& runs, ByteSink& sink);
 /// first, one line per distinct stack in the order of the text: what flame graph tools read. Of
 /// several runs each line begins with the device. Returns the bytes written down.
 /// @throws UsageError for an operation that a run does not have
-Bytes write_folded_stacks(const ObservedRuns& runs, const LiveMoment& moment, ByteSink& sink);
+Bytes write_folded_stacks(const ObservedRuns& runs, const LiveChoice& moment, ByteSink& sink);
 
 }  // namespace highwater

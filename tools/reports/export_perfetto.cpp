@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <queue>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "sim/peak/memory_story.hpp"
+#include "sim/peak/replay_history.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/text_output.hpp"
 
@@ -18,10 +19,10 @@ namespace {
 
 constexpr std::size_t kStretches = 2000;    // of the run: up to 8000 points a curve
 constexpr std::size_t kMaxSlices = 20'000;  // of one kind
-constexpr std::size_t kMaxIncidents = 10'000;
+constexpr std::size_t kMaxMarks = 10'000;
 
-constexpr std::array<std::string_view, kStoryCurveCount> kCurveNames{"reserved", "allocated",
-                                                                     "active"};
+constexpr std::array<std::pair<Curve, std::string_view>, 3> kCurves{
+    {{Curve::reserved, "reserved"}, {Curve::allocated, "allocated"}, {Curve::active, "active"}}};
 
 std::string json_text(std::string_view text) {
   return boost::json::serialize(boost::json::string(valid_utf8(text)));
@@ -31,31 +32,31 @@ std::string json_text(std::string_view text) {
 class RunWriter {
  public:
   /// `first` is true as long as nothing was written to the list of events.
-  RunWriter(const ObservedRun& run, const MemoryStory& story, TextOutput& out, bool& first)
-      : run_(&run), story_(&story), out_(&out), first_(&first) {}
+  RunWriter(const ObservedRun& run, const ReplayHistory& history, TextOutput& out, bool& first)
+      : run_(&run), history_(&history), out_(&out), first_(&first) {}
 
   void write() {
     name("process_name", memory_process(), 0, fmt::format("GPU {} memory", run_->replay.device));
     name("process_name", segment_process(), 0, fmt::format("GPU {} segments", run_->replay.device));
-    write_curves(story_->total, "");
-    for (const auto& [home, curves] : story_->pools) {
-      write_curves(curves, fmt::format(" ({})", words(home)));
+    write_curves(history_->timeline, "");
+    for (const auto& [home, timeline] : history_->pools) {
+      write_curves(timeline, fmt::format(" ({})", words(home)));
     }
     write_ranges(RangeKind::step, "steps");
     write_ranges(RangeKind::phase, "phases");
     write_ranges(RangeKind::op, "operators");
     write_segments();
-    write_incidents();
+    write_marks();
   }
 
-  [[nodiscard]] std::size_t left_out() const { return left_out_; }
+  [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
   [[nodiscard]] int memory_process() const { return 2 * run_->replay.device + 1; }
 
   [[nodiscard]] int segment_process() const { return memory_process() + 1; }
 
-  [[nodiscard]] std::int64_t time(std::size_t event) const {
+  [[nodiscard]] std::int64_t time(std::uint64_t event) const {
     return run_->times.of(event) - run_->times.of(0);
   }
 
@@ -82,60 +83,42 @@ class RunWriter {
           thread, json_text(value));
   }
 
-  void write_curves(const StoryCurves& curves, const std::string& suffix) {
-    for (std::size_t c = 0; c < kStoryCurveCount; ++c) {
-      const std::string title = json_text(std::string(kCurveNames.at(c)) + suffix);
-      for (const CurvePoint& point : curves.at(c)) {
+  void write_curves(const Timeline& timeline, const std::string& suffix) {
+    for (const auto& [curve, name] : kCurves) {
+      const std::string title = json_text(std::string(name) + suffix);
+      for (const CurvePoint& point : timeline.curve(curve).points()) {
         event(R"({{"ph":"C","name":{},"pid":{},"tid":0,"ts":{},"args":{{"bytes":{}}}}})", title,
-              memory_process(), time(point.event), point.value.count());
+              memory_process(), time(point.at), point.value.count());
       }
     }
   }
 
-  [[nodiscard]] std::string range_name(const StoryRange& range) const {
-    return range.kind == RangeKind::step
-               ? fmt::format("step {}", range.value)
-               : std::string(run_->trace->tables
-                                 .strings[StringId{static_cast<std::uint32_t>(range.value)}]);
+  [[nodiscard]] std::string range_name(RangeKind kind, const HistoryRange& range) const {
+    return kind == RangeKind::step ? fmt::format("step {}", range.value)
+                                   : std::string(run_->trace->tables.strings[range.name()]);
   }
 
   void write_ranges(RangeKind kind, std::string_view title) {
-    std::vector<StoryRange> ranges;
-    std::ranges::copy_if(story_->ranges, std::back_inserter(ranges),
-                         [&](const StoryRange& range) { return range.kind == kind; });
-    keep_largest(ranges, [](const StoryRange& range) { return range.end - range.begin; });
-    std::ranges::sort(ranges, {}, &StoryRange::begin);
+    const KeptItems<HistoryRange>& ranges = history_->of(kind);
+    left_out_ += ranges.left_out();
     const int thread = static_cast<int>(kind) + 1;
-    if (!ranges.empty()) {
+    if (!ranges.items.empty()) {
       name("thread_name", memory_process(), thread, title);
     }
-    for (const StoryRange& range : ranges) {
+    for (const HistoryRange& range : ranges.items) {
       event(R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{},"dur":{}}})",
-            json_text(range_name(range)), title, memory_process(), thread, time(range.begin),
+            json_text(range_name(kind, range)), title, memory_process(), thread, time(range.begin),
             time(range.end) - time(range.begin));
     }
   }
 
-  /// Keeps the kMaxSlices of the greatest weight and counts the others.
-  template <class T, class Weight>
-  void keep_largest(std::vector<T>& slices, Weight weight) {
-    if (slices.size() > kMaxSlices) {
-      std::ranges::nth_element(slices, slices.begin() + kMaxSlices, std::ranges::greater{}, weight);
-      left_out_ += slices.size() - kMaxSlices;
-      slices.resize(kMaxSlices);
-    }
-  }
-
-  [[nodiscard]] std::size_t end_of(const SegmentLife& life) const {
-    return life.end.value_or(story_->events);
+  [[nodiscard]] std::uint64_t end_of(const SegmentLife& life) const {
+    return life.end.value_or(history_->length);
   }
 
   void write_segments() {
-    std::vector<SegmentLife> lives = story_->segments;
-    keep_largest(lives, [&](const SegmentLife& life) {
-      return static_cast<double>(life.range.size.count()) *
-             static_cast<double>(end_of(life) - life.begin + 1);
-    });
+    std::vector<SegmentLife> lives = history_->segments.items;
+    left_out_ += history_->segments.left_out();
     std::ranges::sort(lives, [](const SegmentLife& a, const SegmentLife& b) {
       return std::pair(a.begin, a.range.begin) < std::pair(b.begin, b.range.begin);
     });
@@ -170,25 +153,28 @@ class RunWriter {
           life.end.has_value());
   }
 
-  void write_incidents() {
-    constexpr std::array<std::string_view, 3> kNames{
+  void write_marks() {
+    constexpr std::array<std::string_view, kMarkKinds> kNames{
         "out of memory", "retry after freeing the cache", "empty_cache"};
-    const std::size_t count = std::min(story_->incidents.size(), kMaxIncidents);
-    left_out_ += story_->incidents.size() - count;
+    const std::size_t count = std::min(history_->marks.size(), kMaxMarks);
+    left_out_ += std::accumulate(history_->mark_counts.begin(), history_->mark_counts.end(),
+                                 std::uint64_t{0}) -
+                 count;
     for (std::size_t i = 0; i < count; ++i) {
-      const StoryIncident& incident = story_->incidents[i];
+      const HistoryMark& mark = history_->marks[i];
+      const bool is_request = mark.kind != MarkKind::empty_cache;
       event(R"({{"ph":"i","name":"{}","cat":"incident","s":"p","pid":{},"tid":0,"ts":{},)"
             R"("args":{{"requested_bytes":{}}}}})",
-            kNames.at(static_cast<std::size_t>(incident.kind)), memory_process(),
-            time(incident.event), incident.bytes.count());
+            kNames.at(static_cast<std::size_t>(mark.kind)), memory_process(), time(mark.at),
+            is_request ? mark.bytes.count() : 0);
     }
   }
 
   const ObservedRun* run_;
-  const MemoryStory* story_;
+  const ReplayHistory* history_;
   TextOutput* out_;
   bool* first_;
-  std::size_t left_out_ = 0;
+  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace
@@ -197,13 +183,19 @@ void write_chrome_trace(const ObservedRuns& runs, ByteSink& sink) {
   TextOutput out(sink);
   out.text("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
   bool first = true;
-  std::size_t left_out = 0;
+  std::uint64_t left_out = 0;
   bool is_timed = !runs.runs.empty();
   for (const ObservedRun& run : runs.runs) {
-    StoryTeller teller(*run.trace, kStretches);
-    run.observe(teller);
-    const MemoryStory story = teller.take();
-    RunWriter writer(run, story, out, first);
+    const ReplayHistory history = collect_history(*run.trace, run.observe,
+                                                  {.axis = HistoryAxis::events,
+                                                   .stretches = kStretches,
+                                                   .marks = kMaxMarks,
+                                                   .ranges = kMaxSlices,
+                                                   .kept_ranges = KeptRanges::longest,
+                                                   .segments = kMaxSlices,
+                                                   .moments = {.ooms = 0, .step_ends = 0},
+                                                   .step_begins = {}});
+    RunWriter writer(run, history, out, first);
     writer.write();
     left_out += writer.left_out();
     is_timed &= run.times.are_recorded();

@@ -14,32 +14,31 @@
 namespace highwater {
 namespace {
 
-std::vector<TopSite> top_sites(const PeakProfile& profile, const SideTables& tables,
-                               std::size_t top) {
+std::vector<TopSite> top_sites(const LiveMemory& live, const SideTables& tables, std::size_t top) {
   // Several stacks can share a label; people count them together.
   std::vector<TopSite> sites;
-  for (const SiteShare& share : profile.sites) {
-    const std::string label = site_label(tables, share.stack);
+  for (const StackHolder& holder : live.holders) {
+    const std::string label = site_label(tables, holder.origin);
     auto site = std::ranges::find(sites, label, &TopSite::label);
     if (site == sites.end()) {
       site = sites.insert(sites.end(), TopSite{label, Bytes{}, 0, 0});
     }
-    site->bytes += share.bytes;
-    site->blocks += share.blocks;
+    site->bytes += holder.held;
+    site->blocks += holder.blocks;
   }
   std::ranges::stable_sort(sites, std::ranges::greater{}, &TopSite::bytes);
   sites.resize(std::min(sites.size(), top));
   for (TopSite& site : sites) {
     site.share = static_cast<double>(site.bytes.count()) /
-                 static_cast<double>(std::max<std::uint64_t>(profile.live.count(), 1));
+                 static_cast<double>(std::max<std::uint64_t>(live.total.count(), 1));
   }
   return sites;
 }
 
-void add_peak(MetricList& list, const PeakProfile& profile) {
-  list.add("peak_live_requested_bytes", "peak of live requested bytes", profile.live);
-  list.add("peak_live_blocks", "blocks live at that moment", profile.blocks);
-  list.add("peak_event", "", static_cast<std::uint64_t>(profile.event));
+void add_peak(MetricList& list, const LiveMemory& live) {
+  list.add("peak_live_requested_bytes", "peak of live requested bytes", live.total);
+  list.add("peak_live_blocks", "blocks live at that moment", live.blocks);
+  list.add("peak_event", "", live.at);
 }
 
 void add_actions(MetricList& list, const RecordedDevice& device) {
@@ -112,11 +111,10 @@ InfoSection describe_device(const Recording& recording, const RecordedDevice& de
            derived.report.initial_blocks_doubtful);
   list.add("failed_requests", "requests that ran out of memory", derived.report.failed_requests);
   list.add("deferred_frees", "frees that waited for other streams", derived.report.deferred_frees);
-  const PeakProfile profile =
-      profile_peak(recorded_requests(derived, {}, FailedRequests::left_out));
-  add_peak(list, profile);
+  const LiveMemory live = live_at_peak(recorded_requests(derived, {}, FailedRequests::left_out));
+  add_peak(list, live);
   add_final_state(list, device);
-  section.top_sites = top_sites(profile, recording.tables, top);
+  section.top_sites = top_sites(live, recording.tables, top);
   section.notes = derived.report.problems;
   if (device.entries.size() <= 1) {
     section.notes.emplace_back("no history was recorded: the file tells the final state only");
@@ -179,9 +177,9 @@ FileInfo describe_requests(const RequestTrace& trace, const std::string& name, s
   list.add("frees", "frees", frees);
   list.add("streams", "streams (raw handles)", stream_list(trace.stream_handles));
   list.add("private_pools", "private pools", static_cast<std::uint64_t>(trace.pools.size()));
-  const PeakProfile profile = profile_peak(trace);
-  add_peak(list, profile);
-  section.top_sites = top_sites(profile, trace.tables, top);
+  const LiveMemory live = live_at_peak(trace);
+  add_peak(list, live);
+  section.top_sites = top_sites(live, trace.tables, top);
   info.sections.push_back(std::move(section));
   return info;
 }

@@ -24,17 +24,17 @@ std::string signed_change(std::int64_t bytes) {
 struct Part {
   const char* key;
   const char* label;
-  Bytes ReservedParts::*bytes;
+  Bytes MemoryBreakdown::*bytes;
 };
 
 constexpr std::array<Part, 7> kParts{{
-    {"requested_bytes", "requested", &ReservedParts::requested},
-    {"rounding_bytes", "rounding of sizes", &ReservedParts::rounding},
-    {"tails_bytes", "block ends too small to split off", &ReservedParts::tails},
-    {"waiting_bytes", "freed, waiting for other streams", &ReservedParts::waiting},
-    {"free_in_split_bytes", "free in segments in use", &ReservedParts::free_in_split},
-    {"free_whole_bytes", "free whole segments (cached)", &ReservedParts::free_whole},
-    {"passing_bytes", "reserved within one operation only", &ReservedParts::passing},
+    {"requested_bytes", "requested", &MemoryBreakdown::requested},
+    {"rounding_bytes", "rounding of sizes", &MemoryBreakdown::rounding},
+    {"tails_bytes", "block ends too small to split off", &MemoryBreakdown::tails},
+    {"waiting_bytes", "freed, waiting for other streams", &MemoryBreakdown::waiting},
+    {"free_in_split_bytes", "free in segments in use", &MemoryBreakdown::free_in_split},
+    {"free_whole_bytes", "free whole segments (cached)", &MemoryBreakdown::free_whole},
+    {"passing_bytes", "reserved within one operation only", &MemoryBreakdown::passing},
 }};
 
 /// A figure of a whole run that is set beside the peak.
@@ -90,11 +90,11 @@ std::string change_text(const MetricValue& first, const MetricValue& second) {
 }
 
 std::string moment_text(const PeakBreakdown& peak) {
-  if (peak.operations == 0) {
+  if (peak.moment.operations == 0) {
     return "before the first operation";
   }
-  const std::string step = peak.step ? fmt::format(" in step {}", *peak.step) : "";
-  return fmt::format("after operation {}{}", peak.operations, step);
+  const std::string step = peak.moment.step ? fmt::format(" in step {}", *peak.moment.step) : "";
+  return fmt::format("after operation {}{}", peak.moment.operations, step);
 }
 
 std::string headline(const PeakDiff& diff) {
@@ -122,7 +122,7 @@ TextTable parts_table(const PeakRow& total) {
   for (const Part& part : kParts) {
     const Bytes first = total.first.*part.bytes;
     const Bytes second = total.second.*part.bytes;
-    if (part.bytes != &ReservedParts::passing || first != second || first > Bytes{0}) {
+    if (part.bytes != &MemoryBreakdown::passing || first != second || first > Bytes{0}) {
       table.rows.push_back(cells(part.label, first, second));
     }
   }
@@ -209,7 +209,7 @@ bool tells_categories(const PeakRows& rows) {
   });
 }
 
-json::object parts_object(const ReservedParts& parts) {
+json::object parts_object(const MemoryBreakdown& parts) {
   json::object object;
   for (const Part& part : kParts) {
     object[part.key] = (parts.*part.bytes).count();
@@ -244,8 +244,9 @@ json::value exact(const MetricValue& value) {
 json::object side_object(const WorkloadPeak& side) {
   json::object object = parts_object(side.peak.parts);
   object["device"] = side.workload.replay.device;
-  object["operations"] = side.peak.operations;
-  object["step"] = side.peak.step ? json::value(*side.peak.step) : json::value(nullptr);
+  object["operations"] = side.peak.moment.operations;
+  object["step"] =
+      side.peak.moment.step ? json::value(*side.peak.moment.step) : json::value(nullptr);
   for (const Figure& figure : figures()) {
     object[figure.key] = exact(figure.of(side.workload.replay.result));
   }

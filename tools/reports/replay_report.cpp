@@ -211,10 +211,11 @@ boost::json::object timeline_json(const Timeline& timeline) {
   constexpr std::array<std::string_view, kCurveCount> kNames{"requested", "allocated", "active",
                                                              "reserved"};
   boost::json::object object{{"operations_per_bucket", timeline.operations_per_bucket()}};
+  const std::vector<TimelineBucket> buckets = timeline.buckets();
   for (std::size_t c = 0; c < kCurveCount; ++c) {
     boost::json::array low;
     boost::json::array high;
-    for (const TimelineBucket& bucket : timeline.buckets()) {
+    for (const TimelineBucket& bucket : buckets) {
       low.push_back(bucket.low[c].count());
       high.push_back(bucket.high[c].count());
     }

@@ -68,9 +68,9 @@ boost::json::array phases_json(const Simulation& simulation) {
 boost::json::array holders_json(const Simulation& simulation) {
   boost::json::array holders;
   for (std::size_t i = 0; i < std::min(kHoldersShown, simulation.holders.size()); ++i) {
-    const Holder& holder = simulation.holders[i];
-    boost::json::object object = site_json(holder.site);
-    object["requested_bytes"] = holder.bytes.count();
+    const SiteHolder& holder = simulation.holders[i];
+    boost::json::object object = site_json(holder.origin);
+    object["requested_bytes"] = holder.held.count();
     object["blocks"] = holder.blocks;
     holders.push_back(std::move(object));
   }
@@ -83,7 +83,7 @@ boost::json::value failure_json(const Simulation& simulation) {
   }
   boost::json::object object = site_json(simulation.failure_site);
   object["step"] = step_or_null(simulation.failure->step);
-  object["phase"] = valid_utf8(simulation.failure->phase);
+  object["phase"] = valid_utf8(simulation.failure_phase);
   return object;
 }
 
@@ -166,7 +166,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["phases"] = phases_json(simulation);
   root["breakdown_at_peak"] = breakdown_json(simulation.peaks.run.at_peak);
   root["peak_moment"] = {{"step", step_or_null(simulation.at_peak.step)},
-                         {"phase", valid_utf8(simulation.at_peak.phase)}};
+                         {"phase", valid_utf8(simulation.peak_phase)}};
   root["holders_at_peak"] = holders_json(simulation);
   root["out_of_memory"] = failure_json(simulation);
   if (report.batches) {

@@ -30,9 +30,11 @@ std::string limit_words(const Simulation& simulation) {
   return fmt::format("a capacity of {}", to_iec(*simulation.available));
 }
 
-std::string where(const Moment& moment, const Site& site) {
-  std::string text = moment.step ? fmt::format("step {}, phase {}", *moment.step, moment.phase)
-                                 : fmt::format("phase {}", moment.phase);
+std::string failure_place(const Simulation& simulation) {
+  const Site& site = simulation.failure_site;
+  const std::optional<std::uint64_t>& step = simulation.failure->step;
+  std::string text = step ? fmt::format("step {}, ", *step) : "";
+  text += "phase " + simulation.failure_phase;
   text += site.module.empty() ? "" : ", module " + site.module;
   text += site.op.empty() ? "" : ", operator " + site.op;
   text += site.autograd.empty() ? "" : " in " + site.autograd;
@@ -51,7 +53,7 @@ std::string remedies(const Simulation& simulation) {
   const OutOfMemory& oom = simulation.replay.result.ooms.front().account;
   const bool has_optimizer = plan.training && plan.optimizer.kind != OptimizerKind::none;
   std::vector<std::string> list;
-  const std::string& phase = simulation.failure->phase;
+  const std::string& phase = simulation.failure_phase;
   const Bytes asked = phase == "init" || phase == "optimizer" ? Bytes{} : oom.requested;
   if (matters(at_peak.of(Category::activation) + at_peak.of(Category::temporary) + asked,
               simulation)) {
@@ -91,9 +93,9 @@ std::string failure_text(const Simulation& simulation) {
       "out of memory at {}\n  asked {}, needs {} from the device; {} are left of {}\n  reserved "
       "{}, "
       "of which allocated {}, free {} (largest free block {})\n  try: {}\n",
-      where(*simulation.failure, simulation.failure_site), to_iec(oom.requested),
-      to_iec(oom.segment_size), to_iec(available - std::min(available, oom.reserved)),
-      to_iec(available), to_iec(oom.reserved), to_iec(oom.allocated),
+      failure_place(simulation), to_iec(oom.requested), to_iec(oom.segment_size),
+      to_iec(available - std::min(available, oom.reserved)), to_iec(available),
+      to_iec(oom.reserved), to_iec(oom.allocated),
       to_iec(oom.reserved - std::min(oom.reserved, oom.allocated)), to_iec(oom.largest_free_block),
       remedies(simulation));
 }
@@ -128,9 +130,9 @@ TextTable peaks_table(const Simulation& simulation) {
 
 TextTable breakdown_table(const Simulation& simulation) {
   const StretchPeak& run = simulation.peaks.run;
-  const Moment& moment = simulation.at_peak;
+  const std::optional<std::uint64_t>& step = simulation.at_peak.step;
   const std::string when =
-      moment.step ? fmt::format("step {}, {}", *moment.step, moment.phase) : moment.phase;
+      (step ? fmt::format("step {}, ", *step) : std::string()) + simulation.peak_phase;
   TextTable table{"Allocated at the peak (" + when + ")",
                   {"category", "memory", "share"},
                   {},
@@ -200,10 +202,10 @@ TextTable holders_table(const Simulation& simulation) {
                   {},
                   {true, true, false, false}};
   for (std::size_t i = 0; i < std::min(kHoldersShown, simulation.holders.size()); ++i) {
-    const Holder& holder = simulation.holders[i];
-    const Site& site = holder.site;
+    const SiteHolder& holder = simulation.holders[i];
+    const Site& site = holder.origin;
     table.rows.push_back(
-        {to_iec(holder.bytes), std::to_string(holder.blocks),
+        {to_iec(holder.held), std::to_string(holder.blocks),
          site.autograd.empty() ? site.op : fmt::format("{} in {}", site.op, site.autograd),
          site.module});
   }
@@ -211,7 +213,7 @@ TextTable holders_table(const Simulation& simulation) {
     Bytes rest;
     std::uint64_t blocks = 0;
     for (std::size_t i = kHoldersShown; i < simulation.holders.size(); ++i) {
-      rest += simulation.holders[i].bytes;
+      rest += simulation.holders[i].held;
       blocks += simulation.holders[i].blocks;
     }
     table.rows.push_back({to_iec(rest), std::to_string(blocks),
@@ -300,7 +302,7 @@ std::string verdict(const Simulation& simulation) {
   }
   if (!simulation.fits()) {
     return fmt::format("DOES NOT FIT in {}: out of memory at {}", limit_words(simulation),
-                       where(*simulation.failure, simulation.failure_site));
+                       failure_place(simulation));
   }
   return fmt::format("FITS in {}: peak reserved {}, {} to spare", limit_words(simulation),
                      to_iec(reserved),

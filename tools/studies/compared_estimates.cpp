@@ -35,7 +35,7 @@ std::vector<Bytes> covered_bytes(const std::vector<FormulaOutcome>& outcomes,
     sets.push_back(covered_by(outcome.estimate));
   }
   const std::size_t events =
-      simulation.failure ? simulation.failure->event : simulation.trace->events.size();
+      simulation.failure ? simulation.failure->event() : simulation.trace->events.size();
   std::vector<Bytes> covered = highest_of(*simulation.trace, events, sets);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     covered[i] += simulation.parts.of(sets[i] & kOutsideTensors);

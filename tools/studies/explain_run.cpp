@@ -1,61 +1,40 @@
 #include "tools/studies/explain_run.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {
 namespace {
 
-/// Sums by site label: the same line reached through different callers is one place.
-class SiteSums {
- public:
-  explicit SiteSums(const Workload& workload) : workload_(&workload) {}
-
-  void add(StackId stack, Bytes bytes, std::uint64_t blocks) {
-    SiteBytes& sum = by_site_[workload_->site(stack)];
-    sum.bytes += bytes;
-    sum.blocks += blocks;
-  }
-
-  /// Largest first, nothing of 0 bytes.
-  [[nodiscard]] std::vector<SiteBytes> sorted() const {
-    std::vector<SiteBytes> sites;
-    for (const auto& [site, sum] : by_site_) {
-      if (sum.bytes > Bytes{0}) {
-        sites.push_back({site, sum.bytes, sum.blocks});
-      }
-    }
-    std::ranges::stable_sort(sites, std::ranges::greater{}, &SiteBytes::bytes);
-    return sites;
-  }
-
- private:
-  const Workload* workload_;
-  std::map<std::string, SiteBytes> by_site_;
-};
-
-std::vector<SiteBytes> holders(const Workload& workload, const std::optional<OomExplanation>& oom) {
-  SiteSums sums(workload);
-  if (oom) {
-    for (const HeldBlock& block : oom->state.held) {
-      sums.add(block.stack, block.size, 1);
-    }
-  } else {
-    for (const SiteShare& share : profile_peak(*workload.trace).sites) {
-      sums.add(share.stack, share.bytes, share.blocks);
-    }
-  }
-  return sums.sorted();
+/// Nothing of 0 bytes.
+std::vector<PlaceHolder> largest_first(const HolderSums<std::string>& sums) {
+  std::vector<PlaceHolder> holders = sums.largest_first();
+  std::erase_if(holders, [](const PlaceHolder& holder) { return holder.held == Bytes{}; });
+  return holders;
 }
 
-std::vector<SiteBytes> pinned_sites(const Workload& workload, const FragmentationBlame& blame) {
-  SiteSums sums(workload);
-  for (const BlameShare& share : blame.stacks) {
-    sums.add(share.stack, share.pinned, share.pinning_blocks);
+std::vector<PlaceHolder> holders(const Workload& workload,
+                                 const std::optional<OomExplanation>& oom) {
+  HolderSums<std::string> sums;
+  if (oom) {
+    for (const HeldBlock& block : oom->state.held) {
+      sums.add(workload.site(block.stack), block.size);
+    }
+  } else {
+    for (const StackHolder& holder : live_at_peak(*workload.trace).holders) {
+      sums.add(workload.site(holder.origin), holder.held, holder.blocks);
+    }
   }
-  return sums.sorted();
+  return largest_first(sums);
+}
+
+std::vector<PlaceHolder> pinned_sites(const Workload& workload, const FragmentationBlame& blame) {
+  HolderSums<std::string> sums;
+  for (const PinningStack& stack : blame.stacks) {
+    sums.add(workload.site(stack.origin), stack.held.bytes, stack.held.pinning_blocks);
+  }
+  return largest_first(sums);
 }
 
 /// The request that failed in the recording is the one that fails in the replay of its requests.

@@ -14,12 +14,8 @@
 
 namespace highwater {
 
-/// What one place of the program has at the moment looked at.
-struct SiteBytes {
-  std::string site;
-  Bytes bytes;
-  std::uint64_t blocks = 0;
-};
+/// What one place of the program holds: the same line reached through different callers.
+using PlaceHolder = Holder<std::string>;
 
 /// Steps of which less repeats are no steps that a trend could be seen in.
 inline constexpr double kLeastStepConfidence = 0.2;
@@ -31,9 +27,10 @@ struct Explanation {
   /// The recording ran out of memory and a replay of its requests does so at the same request:
   /// then its counterfactuals hold. Absent for workloads that are no recordings out of memory.
   std::optional<bool> is_reproduced;
-  std::vector<SiteBytes> holders;  ///< live bytes then, or at the peak of requested; largest first
-  FragmentationBlame blame;        ///< its moment: the failure, or the peak of reserved
-  std::vector<SiteBytes> pinned;   ///< free bytes pinned at that moment, by site; largest first
+  std::vector<PlaceHolder>
+      holders;                      ///< live bytes then, or at the peak of requested; largest first
+  FragmentationBlame blame;         ///< its moment: the failure, or the peak of reserved
+  std::vector<PlaceHolder> pinned;  ///< free bytes pinned at that moment, by site; largest first
   FourBars bars;
   Steps steps;
   MemoryGrowth growth;

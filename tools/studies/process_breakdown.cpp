@@ -39,7 +39,7 @@ std::string describe(const Site& site) {
   return text;
 }
 
-std::string describe(const PoolShare& pool, std::string_view what) {
+std::string describe(const PoolStream& pool, std::string_view what) {
   return fmt::format("{} of the {} pool{}, stream {}", what,
                      pool.kind == PoolKind::small ? "small" : "large",
                      pool.owner.is_default() ? "" : " (private)", pool.stream.value());
@@ -50,26 +50,23 @@ class PartCollector {
  public:
   void add(MemoryPart part, const std::string& what, Bytes bytes, std::uint64_t blocks = 0) {
     if (bytes != Bytes{}) {
-      PartDetail& detail = details_[static_cast<std::size_t>(part)][what];
-      detail.bytes += bytes;
-      detail.blocks += blocks;
+      details_[static_cast<std::size_t>(part)].add(what, bytes, blocks);
     }
   }
 
   [[nodiscard]] ProcessBreakdown finish() const {
     ProcessBreakdown parts;
     for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
-      for (const auto& [what, detail] : details_[i]) {
-        parts.bytes[i] += detail.bytes;
-        parts.details[i].push_back({what, detail.bytes, detail.blocks});
+      parts.details[i] = details_[i].largest_first();
+      for (const Holder<std::string>& detail : parts.details[i]) {
+        parts.bytes[i] += detail.held;
       }
-      std::ranges::stable_sort(parts.details[i], std::ranges::greater{}, &PartDetail::bytes);
     }
     return parts;
   }
 
  private:
-  std::array<std::map<std::string, PartDetail>, kMemoryPartCount> details_;
+  std::array<HolderSums<std::string>, kMemoryPartCount> details_;
 };
 
 void add_tensors(const RequestTrace& trace, std::size_t event, PartCollector& collector) {
@@ -79,14 +76,14 @@ void add_tensors(const RequestTrace& trace, std::size_t event, PartCollector& co
   }
 }
 
-void add_free_memory(const MemoryAnatomy& anatomy, PartCollector& collector) {
-  const auto main = std::ranges::max_element(anatomy.pools, {}, &PoolShare::active);
-  for (auto pool = anatomy.pools.begin(); pool != anatomy.pools.end(); ++pool) {
+void add_free_memory(const std::vector<PoolBreakdown>& pools, PartCollector& collector) {
+  const auto in_use = [](const PoolBreakdown& pool) { return pool.parts.in_use(); };
+  const auto main = std::ranges::max_element(pools, {}, in_use);
+  for (auto pool = pools.begin(); pool != pools.end(); ++pool) {
     const MemoryPart part = pool == main ? MemoryPart::segment_slack : MemoryPart::isolation;
-    collector.add(part, describe(*pool, "free between blocks"), pool->fragments);
-    collector.add(part, describe(*pool, "unused segments"), pool->unused_segments);
+    collector.add(part, describe(pool->pool, "free between blocks"), pool->parts.free_in_split);
+    collector.add(part, describe(pool->pool, "unused segments"), pool->parts.free_whole);
   }
-  collector.add(MemoryPart::isolation, "blocks that wait for other streams", anatomy.awaiting);
 }
 
 /// Follows the live bytes of each part through a trace.
@@ -205,14 +202,19 @@ ProcessBreakdown process_breakdown(const RequestTrace& trace, ReplayOptions opti
   add_tensors(trace, peak.event, collector);
   options.last_event = peak.event;
   options.observer = nullptr;
-  const MemoryAnatomy anatomy = anatomy_of(replay(trace, options).map, options.settings);
+  const std::vector<PoolBreakdown> pools =
+      breakdown_by_pool(replay(trace, options).map, options.settings);
+  MemoryBreakdown sum;
+  for (const PoolBreakdown& pool : pools) {
+    sum += pool.parts;
+  }
   collector.add(MemoryPart::rounding, "blocks of whole 512 bytes, or as the settings round",
-                anatomy.rounding);
-  collector.add(MemoryPart::split_tails, "left-overs too small to be split off",
-                anatomy.split_tails);
-  add_free_memory(anatomy, collector);
+                sum.rounding);
+  collector.add(MemoryPart::split_tails, "left-overs too small to be split off", sum.tails);
+  add_free_memory(pools, collector);
+  collector.add(MemoryPart::isolation, "blocks that wait for other streams", sum.waiting);
   collector.add(MemoryPart::later_growth, "reserved at another moment",
-                peak.reserved - anatomy.reserved());
+                peak.reserved - sum.total());
   collector.add(MemoryPart::outside, "CUDA context and loaded kernels", peak.outside);
   return collector.finish();
 }

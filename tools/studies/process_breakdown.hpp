@@ -11,22 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "sim/peak/holders.hpp"
 #include "sim/peak/live_blocks.hpp"
 #include "sim/replay/replay.hpp"
 #include "workloads/estimates/terms/memory_part.hpp"
 
 namespace highwater {
 
-/// Bytes of a part that have the same origin: an operator in one place of the model, a pool.
-struct PartDetail {
-  std::string what;
-  Bytes bytes;
-  std::uint64_t blocks = 0;  ///< 0: not blocks
-};
-
 struct ProcessBreakdown {
   std::array<Bytes, kMemoryPartCount> bytes{};
-  std::array<std::vector<PartDetail>, kMemoryPartCount> details;  ///< largest first, sum to bytes
+  /// By origin: an operator in one place of the model, or a pool, which has no blocks. Largest
+  /// first; they sum to `bytes`.
+  std::array<std::vector<Holder<std::string>>, kMemoryPartCount> details;
 
   [[nodiscard]] Bytes of(MemoryPart part) const { return bytes[static_cast<std::size_t>(part)]; }
 

@@ -50,7 +50,7 @@ ReconciliationLine line_over(PartSet parts, const ProcessBreakdown& simulated) {
                       std::back_inserter(line.details));
   }
   line.simulated = static_cast<std::int64_t>(simulated.of(parts).count());
-  std::ranges::stable_sort(line.details, std::ranges::greater{}, &PartDetail::bytes);
+  std::ranges::stable_sort(line.details, std::ranges::greater{}, &Holder<std::string>::held);
   return line;
 }
 

@@ -20,9 +20,10 @@ struct ReconciliationLine {
   std::string name;                ///< "parameters", "gradients + optimizer states"
   std::vector<std::string> terms;  ///< of the form; empty: it omits this
   PartSet parts;
-  std::int64_t estimated = 0;       ///< bytes
-  std::int64_t simulated = 0;       ///< bytes
-  std::vector<PartDetail> details;  ///< of the simulation, largest first; sum to `simulated`
+  std::int64_t estimated = 0;  ///< bytes
+  std::int64_t simulated = 0;  ///< bytes
+  std::vector<Holder<std::string>>
+      details;  ///< of the simulation, largest first; sum to `simulated`
 
   [[nodiscard]] std::int64_t difference() const { return simulated - estimated; }
 };

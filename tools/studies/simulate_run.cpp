@@ -1,7 +1,6 @@
 #include "tools/studies/simulate_run.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -11,74 +10,51 @@
 namespace highwater {
 namespace {
 
-/// Forwards to the phase peaks and keeps two moments: the highest allocated and the failure.
+/// Forwards to the phase peaks and to the moments: the highest allocated and the failure.
 class SimulationObserver : public ReplayObserver {
  public:
   explicit SimulationObserver(const RequestTrace& trace) : trace_(&trace), phases_(trace) {}
 
+  void on_begin(const CachingAllocator& /*allocator*/, const TraceDriver& driver) override {
+    driver_ = &driver;
+  }
+
   void on_event(const Event& event, AllocationStatus status,
                 const Statistics& statistics) override {
     phases_.on_event(event, status, statistics);
-    follow_markers(event);
-    if (event.kind == EventKind::alloc) {
-      observe_allocation(event, status, statistics.current_bytes(Stat::allocated_bytes));
-    }
-    ++now_.event;
+    moments_.follow(event, status, statistics, driver_->operations());
   }
 
   void finish(Simulation& simulation) {
     simulation.peaks = phases_.finish();
-    simulation.at_peak = peak_;
-    simulation.failure = failure_;
+    simulation.at_peak = moments_.find(MomentKind::peak_allocated).value_or(Moment{});
+    simulation.peak_phase = phase_of(simulation.at_peak);
+    simulation.failure = moments_.find(MomentKind::out_of_memory);
+    simulation.failure_phase = simulation.failure ? phase_of(*simulation.failure) : "";
   }
 
  private:
-  void follow_markers(const Event& event) {
-    if (event.kind == EventKind::step) {
-      now_.step = event.value;
-    } else if (event.kind == EventKind::phase) {
-      now_.phase = trace_->tables.strings[event.text()];
+  [[nodiscard]] std::string phase_of(const Moment& moment) const {
+    if (moment.phase.has_value()) {
+      return std::string(trace_->tables.strings[moment.phase]);
     }
-  }
-
-  void observe_allocation(const Event& event, AllocationStatus status, Bytes allocated) {
-    const auto here = [&] {
-      Moment moment = now_;
-      moment.stack = event.stack;
-      return moment;
-    };
-    if (status == AllocationStatus::out_of_memory) {
-      failure_ = here();
-    } else if (allocated > highest_) {
-      highest_ = allocated;
-      peak_ = here();
-    }
+    return moment.step ? "step_begin" : "init";
   }
 
   const RequestTrace* trace_;
+  const TraceDriver* driver_ = nullptr;
   PhasePeakTracker phases_;
-  Moment now_;
-  Moment peak_;
-  Bytes highest_;
-  std::optional<Moment> failure_;
+  MomentFinder moments_;
 };
 
-std::vector<Holder> holders_at(const RequestTrace& trace, std::size_t event) {
-  std::map<Site, Holder> by_site;
-  for (const SiteShare& share : profile_at(trace, event).sites) {
-    Site site = site_of(trace.tables, share.stack);
+std::vector<SiteHolder> holders_at(const RequestTrace& trace, std::size_t event) {
+  HolderSums<Site> sums;
+  for (const StackHolder& holder : live_at(trace, event).holders) {
+    Site site = site_of(trace.tables, holder.origin);
     site.module = without_indices(site.module);
-    Holder& holder = by_site[site];
-    holder.site = site;
-    holder.bytes += share.bytes;
-    holder.blocks += share.blocks;
+    sums.add(site, holder.held, holder.blocks);
   }
-  std::vector<Holder> holders;
-  for (auto& [site, holder] : by_site) {
-    holders.push_back(std::move(holder));
-  }
-  std::ranges::stable_sort(holders, std::ranges::greater{}, &Holder::bytes);
-  return holders;
+  return sums.largest_first();
 }
 
 /// The preset of the release; a note says when none was recorded from it.
@@ -201,9 +177,9 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   simulation.host = std::move(generated.host);
   const RequestTrace& trace = *simulation.trace;
   const ReplayOptions options = replay_plan(trace, simulation);
-  simulation.holders = holders_at(trace, simulation.at_peak.event);
+  simulation.holders = holders_at(trace, simulation.at_peak.event());
   simulation.parts = process_breakdown(trace, options,
-                                       {.event = simulation.at_peak.event,
+                                       {.event = simulation.at_peak.event(),
                                         .reserved = simulation.replay.result.peak.reserved,
                                         .outside = simulation.outside.total()});
   if (simulation.failure) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/peak/holders.hpp"
+#include "sim/peak/moments.hpp"
 #include "sim/replay/phase_peaks.hpp"
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/planned_run.hpp"
@@ -21,31 +23,21 @@ namespace highwater {
 /// What a GPU leaves to the allocator: all but what the process needs outside of it.
 Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
 
-/// A position in the run, as its markers and call sites tell it.
-struct Moment {
-  std::size_t event = 0;
-  std::optional<std::uint64_t> step;  ///< absent: before the first step
-  std::string phase = "init";
-  StackId stack;
-};
-
-/// Live bytes that one operator asked for in one place of the model; the same place of all layers
-/// is one holder ("layers.*").
-struct Holder {
-  Site site;
-  Bytes bytes;
-  std::uint64_t blocks = 0;
-};
+/// Live requested bytes that one operator asked for in one place of the model; the same place of
+/// all layers is one holder ("layers.*").
+using SiteHolder = Holder<Site>;
 
 struct Simulation {
   TrainingPlan plan;
   std::shared_ptr<const RequestTrace> trace;
   DeviceReplay replay;
   PhasePeaks peaks;
-  Moment at_peak;                 ///< first moment of the highest allocated
-  std::vector<Holder> holders;    ///< at that moment, largest first; requested bytes
-  ProcessBreakdown parts;         ///< at that moment, with all that is outside of tensors
-  std::optional<Moment> failure;  ///< where memory ran out
+  Moment at_peak;  ///< first moment of the highest allocated
+  std::string peak_phase;
+  std::vector<SiteHolder> holders;  ///< at that moment, largest first
+  ProcessBreakdown parts;           ///< at that moment, with all that is outside of tensors
+  std::optional<Moment> failure;    ///< where memory ran out
+  std::string failure_phase;
   Site failure_site;
   OutsideMemory outside;
   HostAccount host;                ///< what is offloaded

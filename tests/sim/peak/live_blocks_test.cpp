@@ -6,8 +6,8 @@
 using namespace highwater;
 using namespace highwater::literals;
 
-TEST_CASE("peak_profile: shares are of the first highest moment and sum to it",
-          "[sim][peak_profile]") {
+TEST_CASE("live blocks: holders are of the first highest moment and sum to it",
+          "[sim][live_blocks]") {
   RequestTrace trace;
   trace.allocation_count = 3;
   const auto alloc = [&](std::uint32_t id, Bytes size, std::uint32_t stack) {
@@ -24,11 +24,11 @@ TEST_CASE("peak_profile: shares are of the first highest moment and sum to it",
   free(0);
   free(0);  // a second free is no operation
   alloc(2, 4_MiB, 1);
-  const PeakProfile profile = profile_peak(trace);
-  CHECK(profile.event == 1);
-  CHECK(profile.live == 10_MiB);
-  CHECK(profile.blocks == 2);
-  REQUIRE(profile.sites.size() == 2);
-  CHECK(profile.sites[0].stack == StackId{std::uint32_t{2}});
-  CHECK(profile.sites[0].bytes + profile.sites[1].bytes == profile.live);
+  const LiveMemory live = live_at_peak(trace);
+  CHECK(live.at == 1);
+  CHECK(live.total == 10_MiB);
+  CHECK(live.blocks == 2);
+  REQUIRE(live.holders.size() == 2);
+  CHECK(live.holders[0].origin == StackId{std::uint32_t{2}});
+  CHECK(live.holders[0].held + live.holders[1].held == live.total);
 }

@@ -106,12 +106,12 @@ TEST_CASE("peak change: by hand", "[sim][peak_change]") {
   CHECK(first.peak.parts.rounding == 24_B);
   CHECK(first.peak.parts.free_in_split == 19_MiB - 1024_B);
   CHECK(first.peak.parts.total() == 22_MiB);
-  CHECK(first.peak.operations == 2);
+  CHECK(first.peak.moment.operations == 2);
   CHECK(second.peak.parts.requested == 26_MiB + 1000_B);
   CHECK(second.peak.parts.free_in_split == 20_MiB - 1024_B);
   CHECK(second.peak.parts.free_whole == 30_MiB);
   CHECK(second.peak.parts.total() == 76_MiB);
-  CHECK(second.peak.operations == 5);
+  CHECK(second.peak.moment.operations == 5);
 
   const PeakChange change = change_of_peak(first.side(), second.side());
   check_sums(change);
@@ -187,7 +187,7 @@ TEST_CASE("peak change: a run without any operation", "[sim][peak_change]") {
   const Run something("conf \na x 1048577 0\n");
   const PeakChange change = change_of_peak(nothing.side(), something.side());
   check_sums(change);
-  CHECK(nothing.peak.operations == 0);
+  CHECK(nothing.peak.moment.operations == 0);
   CHECK(change.total.change() == 20 << 20);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("peak change: every list sums to the byte on random programs",
       const Run first(with_stacks(program::generate(profile, seed, 200), 10));
       const Run second(with_stacks(program::generate(profile, seed + 1000, 200), 13));
       CHECK(first.peak.parts.total() == first.result.peak.reserved);
-      CHECK(first.peak.usage == first.result.at_peak_reserved);
+      CHECK(first.peak.moment.usage == first.result.at_peak_reserved);
       CHECK(first.peak.parts.in_use() == first.result.at_peak_reserved.active);
       const PeakChange change = change_of_peak(first.side(), second.side());
       check_sums(change);

@@ -90,8 +90,8 @@ TEST_CASE("growth: a leak, by the stack that leaves blocks behind", "[sim][growt
   CHECK(growth.steps[3].end.allocated == 98_MiB);    // 64 + 30 + 4
   CHECK(growth.steps[3].peak.allocated == 128_MiB);  // and the 30 of the step before
   REQUIRE(growth.leaks.size() == 1);
-  CHECK(growth.leaks[0].bytes == 5_MiB);  // of steps 1 to 5, alive when step 6 ends
-  CHECK(growth.leaks[0].blocks == 5);
+  CHECK(growth.leaks[0].left.held == 5_MiB);  // of steps 1 to 5, alive when step 6 ends
+  CHECK(growth.leaks[0].left.blocks == 5);
   CHECK(growth.leaks[0].steps == 5);
   CHECK(growth.leaks[0].bytes_per_step == kMiB);
   CHECK_FALSE(growth.leaks[0].size.has_value());

@@ -103,10 +103,10 @@ TEST_CASE("simulate: the holders of the peak hold all of it", "[cli][simulate]")
   planned.plan.seq = {64};
   const Simulation simulation = highwater::simulate(planned, {});
   Bytes held;
-  for (const Holder& holder : simulation.holders) {
-    held += holder.bytes;
+  for (const SiteHolder& holder : simulation.holders) {
+    held += holder.held;
     for (const std::string layer : {".0", ".1", ".11"}) {
-      CHECK_FALSE((holder.site.module + ".").find(layer + ".") != std::string::npos);
+      CHECK_FALSE((holder.origin.module + ".").find(layer + ".") != std::string::npos);
     }
   }
   const CategoryBytes& at_peak = simulation.peaks.run.at_peak;

@@ -33,8 +33,8 @@ void check_parts(const Simulation& simulation) {
   CHECK(tensors + parts.of(in_blocks) == result.peak.allocated);
   for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
     Bytes sum;
-    for (const PartDetail& detail : parts.details[i]) {
-      sum += detail.bytes;
+    for (const Holder<std::string>& detail : parts.details[i]) {
+      sum += detail.held;
     }
     CHECK(sum == parts.bytes[i]);
   }
@@ -47,8 +47,8 @@ void check_bridge(const ComparedEstimate& compared, const Simulation& simulation
   std::int64_t details = 0;
   for (const ReconciliationLine& line : reconciliation.lines) {
     difference += line.difference();
-    for (const PartDetail& detail : line.details) {
-      details += signed_count(detail.bytes);
+    for (const Holder<std::string>& detail : line.details) {
+      details += signed_count(detail.held);
     }
   }
   CHECK(reconciliation.estimated == std::llround(compared.bytes()));
@@ -254,7 +254,7 @@ TEST_CASE("peak parts: logits and loss are told from other activations", "[cli][
   run.plan.seq = {256};
   const Simulation simulation = simulate(run, {});
   const std::uint64_t logits = 4ULL * 256 * 50257 * 4;
-  CHECK(simulation.at_peak.phase == "backward");
+  CHECK(simulation.peak_phase == "backward");
   CHECK(simulation.parts.of(MemoryPart::logits) == Bytes{3 * logits + 4});
   CHECK(simulation.parts.of(MemoryPart::parameters) == Bytes{4ULL * 124439808});
   CHECK(simulation.parts.of(MemoryPart::optimizer_states) == Bytes{8ULL * 124439808});
