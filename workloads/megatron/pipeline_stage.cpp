@@ -2,20 +2,14 @@
 
 #include <utility>
 
+#include "workloads/plan/pipeline/megatron_schedule.hpp"
+
 namespace highwater {
 namespace {
 
 using dist::PipelineAction;
 using dist::PipelineStep;
 using eager::Tensor;
-
-dist::PipelineJob job_of(const TrainingPlan& plan) {
-  const Parallelism& p = plan.parallel;
-  return {.stages = p.pp,
-          .stage = rank_place(p).pp,
-          .micro_batches = plan.grad_accum,
-          .chunks = model_chunks(p)};
-}
 
 }  // namespace
 
@@ -25,9 +19,9 @@ PipelineStage::PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, 
       plan_(plan),
       strategy_(strategy),
       load_(std::move(load)),
-      job_(job_of(plan)),
+      job_(dist::pipeline_job(plan, rank_place(plan.parallel).pp)),
       group_(runtime, plan.parallel.pp, plan.parallel.backend),
-      actions_(dist::pipeline_schedule(plan.parallel.schedule, job_)),
+      actions_(dist::megatron_schedule(plan.parallel.schedule, job_)),
       units_(static_cast<std::size_t>(job_.micro_batches * job_.chunks)) {}
 
 void PipelineStage::run(int step) {

@@ -11,20 +11,13 @@
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
-#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+#include "workloads/plan/pipeline/pipeline_actions.hpp"
+#include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater {
 
-/// The parts of a batch that a rank needs.
-struct BatchParts {
-  bool tokens = true;
-  bool labels = true;
-
-  bool operator==(const BatchParts&) const = default;
-};
-
-class PipelineStage {
+class PipelineStage : public StepRunner {
  public:
   /// Loads `parts` of the batch of micro-batch `index`, counted over all steps.
   using Loader = std::function<models::Inputs(std::int64_t index, BatchParts parts)>;
@@ -32,8 +25,7 @@ class PipelineStage {
   /// All must outlive the stage.
   PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy, Loader load);
 
-  /// Runs the forwards and backwards of step number `step`.
-  void run(int step);
+  void run(int step) override;
 
  private:
   /// A micro-batch in one model chunk between its forward and its backward.

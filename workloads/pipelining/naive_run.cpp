@@ -18,7 +18,7 @@ NaiveRun::NaiveRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& 
       device_(rank_place(plan.parallel).pp),
       is_tied_(shape_of(plan.model).tied) {}
 
-void NaiveRun::run() {
+void NaiveRun::run(int /*step*/) {
   for (int i = 0; i < plan_.grad_accum; ++i) {
     micro_batch();
   }

@@ -9,17 +9,17 @@
 
 #include <cstdint>
 
+#include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater::pipelining {
 
-class NaiveRun {
+class NaiveRun : public StepRunner {
  public:
   /// All must outlive the run.
   NaiveRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
 
-  /// Runs the data loading, forwards and backwards of a step.
-  void run();
+  void run(int step) override;
 
  private:
   void micro_batch();

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/plan/pipeline/schedules.hpp"
+#include "workloads/plan/pipeline/torch_schedule.hpp"
 
 namespace highwater::pipelining {
 namespace {
@@ -11,14 +11,6 @@ namespace {
 using dist::PipelineAction;
 using dist::PipelineStep;
 using eager::Tensor;
-
-dist::PipelineJob job_of(const TrainingPlan& plan) {
-  const Parallelism& p = plan.parallel;
-  return {.stages = p.pp,
-          .stage = rank_place(p).pp,
-          .micro_batches = plan.grad_accum,
-          .chunks = model_chunks(p)};
-}
 
 }  // namespace
 
@@ -28,17 +20,21 @@ PipelineRun::PipelineRun(eager::Runtime& runtime, const TrainingPlan& plan, Stra
       batched_(runtime, plan.parallel.pp, plan.parallel.backend),
       previous_(runtime, 2, plan.parallel.backend),
       next_(runtime, 2, plan.parallel.backend),
-      actions_(schedule(plan.parallel.schedule, job_of(plan))) {
-  const dist::PipelineJob job = job_of(plan);
-  for (int chunk = 0; chunk < job.chunks; ++chunk) {
-    const StagePlace place{
-        .index = chunk * job.stages + job.stage, .count = job.stages * job.chunks, .chunk = chunk};
+      job_(dist::pipeline_job(plan, rank_place(plan.parallel).pp)),
+      actions_(torch_schedule(plan.parallel.schedule, job_)) {
+  for (int chunk = 0; chunk < job_.chunks; ++chunk) {
+    const StagePlace place{.index = chunk * job_.stages + job_.stage,
+                           .count = job_.stages * job_.chunks,
+                           .chunk = chunk};
     stages_.push_back(std::make_unique<Stage>(runtime, plan, strategy,
                                               Neighbours{batched_, previous_, next_}, place));
   }
 }
 
-void PipelineRun::run() {
+void PipelineRun::run(int /*step*/) {
+  // sdpa_kernel() surrounds the schedule's step.
+  const eager::Scoped<std::optional<SdpaBackend>> backend(runtime_.sdpa_backend,
+                                                          forced_backend(plan_.attention));
   load_batch();
   runtime_.mark_phase("forward");
   while (!losses_.empty()) {

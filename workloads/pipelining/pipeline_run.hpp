@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "workloads/pipelining/stage.hpp"
-#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+#include "workloads/plan/pipeline/pipeline_actions.hpp"
+#include "workloads/strategy/step_runner.hpp"
 
 namespace highwater::pipelining {
 
-class PipelineRun {
+class PipelineRun : public StepRunner {
  public:
   /// All must outlive the run.
   PipelineRun(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
 
-  /// Runs the data loading, forwards and backwards of a step.
-  void run();
+  void run(int step) override;
 
  private:
   void load_batch();
@@ -39,6 +39,7 @@ class PipelineRun {
   dist::ProcessGroup previous_;
   dist::ProcessGroup next_;
   std::vector<std::unique_ptr<Stage>> stages_;  ///< by model chunk
+  dist::PipelineJob job_;
   std::vector<dist::PipelineAction> actions_;
   bool is_initialized_ = false;
   eager::Tensor tokens_;

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/pipeline/megatron_schedule.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
-#include "workloads/plan/pipeline/pipeline_schedule.hpp"
-#include "workloads/plan/pipeline/schedules.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
+#include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
@@ -52,14 +52,13 @@ std::vector<std::int64_t> layers_of(const TrainingPlan& plan, int stage) {
 
 StageSignature stage_signature(const TrainingPlan& plan, int stage) {
   const Parallelism& p = plan.parallel;
-  const dist::PipelineJob job{
-      .stages = p.pp, .stage = stage, .micro_batches = plan.grad_accum, .chunks = model_chunks(p)};
+  const dist::PipelineJob job = dist::pipeline_job(plan, stage);
   return {.layers = layers_of(plan, stage),
           .is_first = stage == 0,
           .is_last = stage == p.pp - 1,
           .actions = plan.model_code == ModelCode::megatron
-                         ? dist::pipeline_schedule(p.schedule, job)
-                         : pipelining::schedule(p.schedule, job)};
+                         ? dist::megatron_schedule(p.schedule, job)
+                         : pipelining::torch_schedule(p.schedule, job)};
 }
 
 std::string stage_words(const Parallelism& p, int stage) {

@@ -8,7 +8,7 @@
 #include "tests/support/step_requests.hpp"
 #include "tests/workloads/pipelining/small_sizes.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
-#include "workloads/plan/pipeline/schedules.hpp"
+#include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/parameters.hpp"
 
@@ -18,7 +18,7 @@ using dist::PipelineAction;
 using dist::PipelineJob;
 using distributed_runs::requests_of;
 using pipelining::layers_of_stages;
-using pipelining::schedule;
+using pipelining::torch_schedule;
 
 namespace {
 
@@ -120,13 +120,14 @@ TEST_CASE("pipelining: chunk c of rank s is stage c * ranks + s", "[workloads][p
 TEST_CASE("pipelining: schedules by hand", "[workloads][pipeline]") {
   const PipelineJob first{.stages = 2, .stage = 0, .micro_batches = 3};
   const PipelineJob last{.stages = 2, .stage = 1, .micro_batches = 3};
-  CHECK(text(schedule(PipelineSchedule::gpipe, first)) == "f0 o0 f1 o1 f2 o2 g0 b0 g1 b1 g2 b2");
-  CHECK(text(schedule(PipelineSchedule::one_f_one_b, first)) ==
+  CHECK(text(torch_schedule(PipelineSchedule::gpipe, first)) ==
+        "f0 o0 f1 o1 f2 o2 g0 b0 g1 b1 g2 b2");
+  CHECK(text(torch_schedule(PipelineSchedule::one_f_one_b, first)) ==
         "f0 o0 f1 o1 g0 b0 f2 o2 g1 b1 g2 b2");
-  CHECK(text(schedule(PipelineSchedule::one_f_one_b, last)) == "i0 f0 b0 i1 f1 b1 i2 f2 b2");
+  CHECK(text(torch_schedule(PipelineSchedule::one_f_one_b, last)) == "i0 f0 b0 i1 f1 b1 i2 f2 b2");
   // Two rounds of two micro-batches; warm-up 2 + 2 * (2 - 1 - 1) = 2 forwards.
-  CHECK(text(schedule(PipelineSchedule::interleaved,
-                      {.stages = 2, .stage = 1, .micro_batches = 4, .chunks = 2})) ==
+  CHECK(text(torch_schedule(PipelineSchedule::interleaved,
+                            {.stages = 2, .stage = 1, .micro_batches = 4, .chunks = 2})) ==
         "i0 f0 o0 i1 f1 o1 "
         "i0.1 f0.1 b0.1 i1.1 f1.1 b1.1 "
         "i2 f2 o2 g0 b0 i3 f3 o3 g1 b1 "
@@ -139,15 +140,16 @@ TEST_CASE("pipelining: micro-batches in flight", "[workloads][pipeline]") {
   for (const int micro_batches : {1, 2, 4, 8}) {
     for (int stage = 0; stage < kStages; ++stage) {
       const PipelineJob job{.stages = kStages, .stage = stage, .micro_batches = micro_batches};
-      CHECK(most_in_flight(schedule(PipelineSchedule::gpipe, job)) == micro_batches);
-      CHECK(most_in_flight(schedule(PipelineSchedule::one_f_one_b, job)) ==
+      CHECK(most_in_flight(torch_schedule(PipelineSchedule::gpipe, job)) == micro_batches);
+      CHECK(most_in_flight(torch_schedule(PipelineSchedule::one_f_one_b, job)) ==
             std::min(micro_batches, kStages - stage));
     }
   }
   // (chunks - 1) * 4 + 2 * (4 - 1 - r) forwards and one more.
   for (int stage = 0; stage < kStages; ++stage) {
     const PipelineJob job{.stages = kStages, .stage = stage, .micro_batches = 8, .chunks = 2};
-    CHECK(most_in_flight(schedule(PipelineSchedule::interleaved, job)) == 4 + 2 * (3 - stage) + 1);
+    CHECK(most_in_flight(torch_schedule(PipelineSchedule::interleaved, job)) ==
+          4 + 2 * (3 - stage) + 1);
   }
 }
 

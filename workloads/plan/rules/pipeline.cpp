@@ -4,7 +4,7 @@
 #include <array>
 #include <variant>
 
-#include "workloads/plan/pipeline/schedules.hpp"
+#include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {

@@ -1,5 +1,5 @@
 // Pipeline schedules: small ones by hand, and what holds for all of them.
-#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+#include "workloads/plan/pipeline/megatron_schedule.hpp"
 
 #include <algorithm>
 #include <map>
@@ -27,7 +27,7 @@ std::string text(const std::vector<PipelineAction>& actions) {
 }
 
 std::string text(PipelineSchedule schedule, const PipelineJob& job) {
-  return text(pipeline_schedule(schedule, job));
+  return text(megatron_schedule(schedule, job));
 }
 
 // Every buffer exists before it is used, everything happens once, and nothing is left behind.
@@ -89,9 +89,9 @@ TEST_CASE("pipeline schedule: whatever the size, every unit runs once with its b
       for (int micro_batches = 1; micro_batches <= 11; ++micro_batches) {
         const PipelineJob job{.stages = stages, .stage = stage, .micro_batches = micro_batches};
         CAPTURE(stages, stage, micro_batches);
-        const auto eager = pipeline_schedule(PipelineSchedule::one_f_one_b, job);
-        const auto lazy = pipeline_schedule(PipelineSchedule::gpipe, job);
-        const auto naive = pipeline_schedule(PipelineSchedule::naive, job);
+        const auto eager = megatron_schedule(PipelineSchedule::one_f_one_b, job);
+        const auto lazy = megatron_schedule(PipelineSchedule::gpipe, job);
+        const auto naive = megatron_schedule(PipelineSchedule::naive, job);
         check_sound(eager, job);
         check_sound(lazy, job);
         check_sound(naive, job);
@@ -111,7 +111,7 @@ TEST_CASE("pipeline schedule: interleaved in flight", "[workloads][pipeline]") {
           const PipelineJob job{
               .stages = stages, .stage = stage, .micro_batches = groups * stages, .chunks = chunks};
           CAPTURE(stages, chunks, groups, stage);
-          const auto actions = pipeline_schedule(PipelineSchedule::interleaved, job);
+          const auto actions = megatron_schedule(PipelineSchedule::interleaved, job);
           check_sound(actions, job);
           const int warm_up = (stages - stage - 1) * 2 + (chunks - 1) * stages;
           CHECK(most_in_flight(actions) == std::min(job.micro_batches * chunks, warm_up + 1));

@@ -9,14 +9,15 @@
 
 #include <vector>
 
-#include "workloads/plan/pipeline/pipeline_schedule.hpp"
+#include "workloads/plan/pipeline/pipeline_actions.hpp"
 
 namespace highwater::pipelining {
 
 /// What rank `job.stage` does in one step.
 /// @pre 0 <= job.stage < job.stages; interleaved: job.micro_batches is a multiple of
 ///      max(1, micro_batches / stages), the number of rounds
-std::vector<dist::PipelineAction> schedule(PipelineSchedule schedule, const dist::PipelineJob& job);
+std::vector<dist::PipelineAction> torch_schedule(PipelineSchedule schedule,
+                                                 const dist::PipelineJob& job);
 
 /// Whether ScheduleInterleaved1F1B accepts this number of micro-batches over `stages` ranks.
 bool fits_rounds(int micro_batches, int stages);

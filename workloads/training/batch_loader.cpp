@@ -1,0 +1,48 @@
+#include "workloads/training/batch_loader.hpp"
+
+#include <utility>
+
+namespace highwater {
+
+using eager::Tensor;
+
+void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& batch) const {
+  const std::int64_t length = sequence_length(plan_, index);
+  runtime_.mark_phase("data");
+  if (parts.tokens) {
+    batch.input_ids = tensor(length);
+  }
+  if (parts.labels) {
+    batch.labels = tensor(length);
+  }
+  if (plan_.parallel.cp > 1) {
+    take_own_part(batch.input_ids);
+    take_own_part(batch.labels);
+  }
+  if (plan_.attention_mask) {
+    batch.attention_mask = tensor(length);
+  }
+}
+
+Tensor BatchLoader::tensor(std::int64_t length) const {
+  Tensor result = eager::empty(runtime_, {plan_.batch, length}, DType::int64);
+  runtime_.categorize(result, Category::input);
+  if (plan_.data == DataSource::to) {
+    runtime_.synchronize();  // the host waits for a copy from pageable memory
+  }
+  return result;
+}
+
+// get_batch_on_this_cp_rank: the whole sequence is freed once its part exists.
+void BatchLoader::take_own_part(Tensor& whole) const {
+  if (!whole.defined()) {
+    return;
+  }
+  const Tensor index = eager::empty(runtime_, {2}, DType::int64);
+  Tensor part =
+      eager::empty(runtime_, {plan_.batch, whole.size(1) / plan_.parallel.cp}, DType::int64);
+  runtime_.categorize(part, Category::input);
+  whole = std::move(part);
+}
+
+}  // namespace highwater

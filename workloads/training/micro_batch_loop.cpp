@@ -1,0 +1,120 @@
+#include "workloads/training/micro_batch_loop.hpp"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "workloads/eager/autocast.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/nn/save_on_cpu.hpp"
+#include "workloads/plan/offload.hpp"
+#include "workloads/plan/precision.hpp"
+
+namespace highwater {
+namespace {
+
+using eager::Tensor;
+using models::Inputs;
+using models::Outputs;
+
+// torchtitan's decoders give logits only; the script computes the loss.
+bool model_takes_labels(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::megatron ||
+         (plan.model_code == ModelCode::hf &&
+          !std::holds_alternative<PlainConfig>(plan.model.config));
+}
+
+bool is_inside_model(LossKind kind) {
+  return kind == LossKind::hf || kind == LossKind::fused;
+}
+
+}  // namespace
+
+MicroBatchLoop::MicroBatchLoop(eager::Runtime& runtime, const TrainingPlan& plan,
+                               Strategy& strategy)
+    : runtime_(runtime), plan_(plan), strategy_(strategy), loader_(runtime, plan) {
+  if (plan_.loss.kind == LossKind::chunked) {
+    ignored_labels_ = loader_.tensor(1);
+  }
+}
+
+void MicroBatchLoop::run(int step) {
+  for (int micro = 0; micro < plan_.grad_accum; ++micro) {
+    micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
+  }
+}
+
+void MicroBatchLoop::micro_batch(std::int64_t index) {
+  loader_.load(index, {}, batch_);
+  const bool is_last = (index + 1) % plan_.grad_accum == 0;
+  strategy_.set_gradient_sync(is_last || !plan_.parallel.no_sync);
+  runtime_.mark_phase("forward");
+  compute_loss();
+  if (!plan_.training) {
+    return;
+  }
+  runtime_.mark_phase("backward");
+  if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
+    loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
+  }
+  strategy_.backward(loss_);
+}
+
+// autocast, no_grad and sdpa_kernel() surround forward and loss, not backward.
+void MicroBatchLoop::compute_loss() {
+  const eager::Scoped<std::optional<SdpaBackend>> backend(runtime_.sdpa_backend,
+                                                          forced_backend(plan_.attention));
+  std::optional<eager::AutocastContext> autocast;
+  std::optional<eager::NoGrad> no_grad;
+  if (!plan_.training) {
+    no_grad.emplace(runtime_);
+  }
+  if (is_autocast(plan_.precision)) {
+    autocast.emplace(runtime_, compute_dtype(plan_.precision));
+  }
+  std::optional<nn::SaveOnCpu> save_on_cpu;
+  if (saves_on_cpu(plan_.parallel)) {
+    save_on_cpu.emplace(runtime_);
+  }
+  if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
+    loss_inside_model();
+  } else if (plan_.loss.kind == LossKind::chunked) {
+    loss_of_chunks();
+  } else {
+    loss_outside_model();
+  }
+}
+
+void MicroBatchLoop::loss_inside_model() {
+  Outputs outputs = strategy_.forward(batch_);
+  if (plan_.keep_logits) {
+    outputs_ = std::move(outputs);
+    loss_ = outputs_.loss;
+    return;
+  }
+  Tensor loss = outputs.loss;
+  outputs = {};
+  loss_ = std::move(loss);
+}
+
+void MicroBatchLoop::loss_outside_model() {
+  Inputs inputs = batch_;
+  inputs.labels.reset();
+  Tensor logits = strategy_.forward(std::move(inputs)).logits;
+  outputs_.logits = std::move(logits);
+  runtime_.mark_phase("loss");
+  loss_ = models::outside_loss(outputs_.logits, batch_.labels, plan_.loss.kind);
+  if (!plan_.keep_logits) {
+    outputs_.logits.reset();
+  }
+}
+
+void MicroBatchLoop::loss_of_chunks() {
+  Inputs inputs = batch_;
+  inputs.labels.reset();
+  auto chunks = strategy_.forward(std::move(inputs)).logit_chunks;
+  runtime_.mark_phase("loss");
+  loss_ = models::chunked_loss(chunks, batch_.labels, ignored_labels_);
+}
+
+}  // namespace highwater

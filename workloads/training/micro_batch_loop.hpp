@@ -1,0 +1,40 @@
+// A training step micro-batch by micro-batch: the order of a script without a pipeline, variable by
+// variable.
+//
+// Names that survive an iteration (tokens, labels, outputs, loss) die when they are bound again, as
+// in Python: the new value exists before the old one is freed.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/strategy/step_runner.hpp"
+#include "workloads/strategy/strategy.hpp"
+#include "workloads/training/batch_loader.hpp"
+
+namespace highwater {
+
+class MicroBatchLoop : public StepRunner {
+ public:
+  /// All must outlive the loop.
+  MicroBatchLoop(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy);
+
+  void run(int step) override;
+
+ private:
+  void micro_batch(std::int64_t index);
+  void compute_loss();
+  void loss_inside_model();
+  void loss_outside_model();
+  void loss_of_chunks();
+
+  eager::Runtime& runtime_;
+  const TrainingPlan& plan_;
+  Strategy& strategy_;
+  BatchLoader loader_;
+  models::Inputs batch_;
+  models::Outputs outputs_;
+  eager::Tensor loss_;
+  eager::Tensor ignored_labels_;  ///< for the chunked loss: one more label for each sequence
+};
+
+}  // namespace highwater
