@@ -1,7 +1,7 @@
 // The shortest way from one sequence to another by removals and insertions.
 //
 // E. Myers, "An O(ND) difference algorithm and its variations", Algorithmica 1986. The search is
-// given up after a number of edits and begun anew where it got furthest, so that cost and memory
+// abandoned after a number of edits and restarted where it got furthest, so that cost and memory
 // stay bounded for sequences that have little in common.
 #pragma once
 

@@ -69,7 +69,7 @@ class Side {
                           stream_number(event.stream), true});
     } else if (event.kind == EventKind::free) {
       const std::uint32_t ordinal = std::exchange(ordinals_[event.allocation.index()], kNoPartner);
-      if (ordinal != kNoPartner) {  // freeing twice is no operation
+      if (ordinal != kNoPartner) {  // freeing twice does nothing
         requests.push_back({index, ordinal, bytes_[ordinal], 0, false});
         fates[ordinal] = fingerprint(phases.back().key);
       }
@@ -227,7 +227,7 @@ class Comparison {
     align_exactly(rest(first), rest(second), phase);
   }
 
-  /// Walks both from the front while they are equal beyond doubt, and pairs the allocations there.
+  /// Walks both from the front while they are certainly equal, and pairs the allocations there.
   std::size_t common_front(const Order& first, const Order& second) {
     std::size_t i = 0;
     for (; i < first.size() && i < second.size(); ++i) {
@@ -256,7 +256,7 @@ class Comparison {
     second_.partners[b.ordinal] = a.ordinal;
   }
 
-  /// A number below 2^62 per request with no regard to which block of this phase is freed.
+  /// A number below 2^62 per request, regardless of which block of this phase is freed.
   static std::uint64_t loose_token(const Side& side, const PhaseRange& range,
                                    const ComparedRequest& request, bool is_first) {
     const std::uint64_t by_size =

@@ -1,7 +1,7 @@
 // Compares two request traces of the same run: a recorded one with a simulated one.
 //
 // Both are cut into phases by (step, phase, how often it came in the step). Inside a phase the
-// requests are aligned as lines of text are (Myers, An O(ND) difference algorithm, 1986), so that
+// requests are aligned like lines of text (Myers, An O(ND) difference algorithm, 1986), so that
 // one missing request does not spoil the rest. Two allocations are equal by (bytes, stream in order
 // of first appearance); two frees are equal when what they free was aligned with one another.
 #pragma once
@@ -24,7 +24,7 @@ struct PhaseBoundary {
   bool operator==(const PhaseBoundary&) const = default;
 };
 
-/// The boundaries that the step and phase markers of a trace tell. "loss" counts as part of
+/// The boundaries that the step and phase markers of a trace give. "loss" counts as part of
 /// "forward", as recordings do not separate the two.
 std::vector<PhaseBoundary> phase_boundaries(const RequestTrace& trace);
 
@@ -32,15 +32,15 @@ std::vector<PhaseBoundary> phase_boundaries(const RequestTrace& trace);
 struct ComparedTrace {
   const RequestTrace* requests = nullptr;
   std::vector<PhaseBoundary> phases;  ///< by event; what comes before the first is "init"
-  /// The allocation that ran out of memory: the program ended there. It does not count itself,
-  /// since a recording knows its size only rounded, and nothing after it does.
+  /// The allocation that ran out of memory, where the program ended. Neither it (a recording has
+  /// only its rounded size) nor anything after it counts.
   std::optional<AllocationId> failed;
 };
 
 /// One allocation or free of a side, with what it is compared by.
 struct ComparedRequest {
   std::uint32_t event = 0;    ///< index into RequestTrace::events
-  std::uint32_t ordinal = 0;  ///< the how manieth allocation of the trace it is, or frees
+  std::uint32_t ordinal = 0;  ///< the number of the allocation in the trace that it is or frees
   Bytes bytes;                ///< asked for, or given back
   std::uint16_t stream = 0;   ///< by first appearance
   bool is_alloc = true;
@@ -112,7 +112,7 @@ enum class FreeOrder {
 
 struct DiffOptions {
   FreeOrder free_order = FreeOrder::counts;
-  /// Differences that are searched for at once; beyond, the alignment is good, but not the best.
+  /// Differences that are searched for at once; beyond, the alignment is good but not optimal.
   std::size_t max_edits = 2000;
 };
 

@@ -1,9 +1,9 @@
-// Which live blocks would have had to be gone for a failed request to succeed.
+// Which live blocks would have had to be freed for a failed request to succeed.
 //
 // Candidates are the blocks of one call stack (largest first, as few as suffice), and for a
 // fragmented pool the blocks between which free memory lies: the stretch of a segment with the
-// fewest live bytes that would hold the request. Every candidate is proved by a replay in which its
-// blocks are freed right before the request.
+// fewest live bytes that would hold the request. Every candidate is verified by a replay in which
+// its blocks are freed right before the request.
 #pragma once
 
 #include <vector>

@@ -39,7 +39,7 @@ void add_free_memory(OomExplanation& explanation) {
   }
 }
 
-/// To the unit of all blocks: what no setting can spare.
+/// To the unit of all blocks: no setting can use less.
 Bytes rounded_to_unit(Bytes request) {
   const std::uint64_t unit = kMinBlockSize.count();
   return Bytes{(request.count() + unit - 1) / unit * unit};
@@ -59,7 +59,7 @@ Bytes in_use(const MemoryMap& map) {
 }
 
 /// The most bytes alive at once, rounded likewise. Requests that are freed at once are left out:
-/// those that failed in a recording stand so in its requests, and never were alive.
+/// the requests of a recording contain those that failed, which were never alive.
 Bytes most_alive(const RequestTrace& trace) {
   std::vector<Bytes> sizes(trace.allocation_count);
   Bytes alive;
@@ -117,7 +117,7 @@ class Explainer {
     return fits_alone && is_crowded ? OomCause::outside_pytorch : OomCause::capacity;
   }
 
-  /// What the replay does not fail without. Each is tried only where there is any of it.
+  /// What the replay does not fail without. Each is tried only where the trace has it.
   OomCause obstacle() {
     struct Obstacle {
       OomCause cause;
@@ -191,7 +191,7 @@ class Explainer {
       return;
     }
     const auto stretch = freed_stretch(*trace_, options_, explanation_->state);
-    // Where stacks are unknown or one block is all it takes, both may find the same bytes.
+    // Where stacks are unknown or one block suffices, both may find the same bytes.
     if (stretch && !(of_stack && of_stack->blocks.size() == stretch->blocks.size() &&
                      of_stack->bytes == stretch->bytes)) {
       add_freed(stretch);

@@ -1,11 +1,11 @@
-// Why a replay ran out of memory, and what would have helped, each proved by a replay.
+// Why a replay ran out of memory, and what would have helped, each verified by a replay.
 //
 // The cause is found by elimination. With A bytes of requests in use, a request of R and at most L
-// bytes to be had, A + R > L is a shortage no allocator can help with (capacity, or the limit that
+// bytes available, A + R > L is a shortage no allocator can help with (capacity, or the limit that
 // a memory fraction sets although the device has more), and so is a run that later has more than L
 // in use, even where the first request to fail would just have fitted. Otherwise there was room,
-// and what kept it from being used is what the replay does not fail without: events that have not
-// completed, other streams, private pools; else free memory lies in pieces (fragmentation).
+// and the cause is whatever the replay does not fail without: events that have not completed, other
+// streams, private pools; if none of these, free memory lies in pieces (fragmentation).
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 namespace highwater {
 
 enum class OomCause : std::uint8_t {
-  capacity,          ///< live memory and the request are more than there is
+  capacity,          ///< live memory and the request exceed all memory
   memory_limit,      ///< the same, but the device has more than the process may take
-  outside_pytorch,   ///< the same, but not without what others hold of the device
+  outside_pytorch,   ///< the same, but only because of what others hold of the device
   pending_frees,     ///< freed memory waits for events of other streams
   stream_isolation,  ///< free memory belongs to another stream
   private_pool,      ///< free memory belongs to a private pool
@@ -50,7 +50,7 @@ struct Counterfactual {
   Bytes bytes;                ///< of Kind::more_memory
   FreedBlocks freed;          ///< of Kind::freed_blocks
   bool serves = false;        ///< the request that failed succeeds
-  bool survives = false;      ///< and nothing fails after it (not known of freed_blocks: false)
+  bool survives = false;      ///< and nothing fails after it (unknown for freed_blocks: false)
   std::optional<Usage> peak;  ///< of the whole replay, if it was replayed to the end
 };
 
@@ -65,7 +65,7 @@ struct OomExplanation {
   OomState state;
   OomCause cause = OomCause::capacity;
   Bytes limit;              ///< the most that could be reserved
-  Bytes in_use;             ///< live requests then, in blocks of 512 bytes: what no setting spares
+  Bytes in_use;             ///< live requests then, in blocks of 512 bytes: no setting avoids these
   Bytes most_alive;         ///< of the whole run, in blocks of 512 bytes, at once
   Bytes free_same_place;    ///< cached for the request's own pool and stream
   Bytes free_other_stream;  ///< cached in the same kind of pool for other streams
@@ -76,8 +76,8 @@ struct OomExplanation {
   /// resort and then asks the device again, but not the cache (pytorch #189504). 0 if there is
   /// none.
   Bytes came_free_too_late;
-  /// Those that serve the request come first: settings, freed blocks, more memory, then what only
-  /// shows the cause.
+  /// Those that serve the request come first: settings, freed blocks, more memory, then those that
+  /// only show the cause.
   std::vector<Counterfactual> counterfactuals;
 };
 

@@ -1,4 +1,4 @@
-// Everything at the moment a replay first runs out of memory: the account, every block, its owner.
+// The state at which a replay first runs out of memory: the account, every block, its owner.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct OomState {
 };
 
 /// Replays `trace` until a request fails; absent when none does. The observer of `options` is not
-/// told. @throws InputError as replay()
+/// called. @throws InputError as replay()
 std::optional<OomState> first_out_of_memory(const RequestTrace& trace,
                                             const ReplayOptions& options);
 

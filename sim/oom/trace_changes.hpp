@@ -1,7 +1,7 @@
-// A trace as it would have been: what counterfactuals are replayed on.
+// Changed traces, on which counterfactuals are replayed.
 //
-// Each function changes one thing and keeps the rest, event by event; indices of events behind an
-// insertion shift by as many.
+// Each function changes one thing and keeps the rest, event by event; indices of events after an
+// insertion shift accordingly.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace highwater {
 
-/// `freed` are given back right before event `event`; their own frees come to nothing later.
+/// `freed` are given back right before event `event`; their own later frees do nothing.
 RequestTrace with_frees_before(const RequestTrace& trace, std::size_t event,
                                std::span<const AllocationId> freed);
 

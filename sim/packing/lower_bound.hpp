@@ -1,6 +1,6 @@
-// How little memory a run could have got by with: what settings can win and what they cannot.
+// How little memory a run could have managed with: what settings can save and what they cannot.
 //
-//   live     the most bytes asked for and alive at once: no allocator can do with less
+//   live     the most bytes asked for and alive at once: no allocator can manage with less
 //   packed   the same blocks, rounded to 512 bytes, placed by an offline packing (packing.hpp):
 //            reachable by an allocator that knows the future and moves nothing
 //   expandable, standard   the peak of reserved of replays with expandable segments and without
@@ -48,7 +48,7 @@ struct FourBars {
   ReplayBar standard;    ///< default settings
   ReplayBar own;         ///< the settings given
 
-  /// What any allocator could win at most over the settings given; 0 when they ran out of memory.
+  /// The most that any allocator could save over the settings given; 0 if they ran out of memory.
   [[nodiscard]] Bytes most_to_win() const;
 };
 

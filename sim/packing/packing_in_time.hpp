@@ -1,5 +1,5 @@
-// Packing in order of time: what an allocator without segments would do that places each block by
-// best fit when it is asked for; backward in time the same from the end. O(n log n).
+// Packing in order of time: what an allocator without segments would do if it placed each block by
+// best fit when it is requested; the same backward in time, from the end. O(n log n).
 #pragma once
 
 #include <span>

@@ -1,8 +1,8 @@
 // Which allocation of a trace each active block of an allocator belongs to.
 //
-// The driver forgets a handle when its allocation is freed; a block that waits for other streams
-// is still there then. So handles are noted as they are given: a handle belongs to the allocation
-// that got it last.
+// The driver forgets a handle when its allocation is freed, but a block that waits for other
+// streams still exists then. So handles are noted when they are handed out: a handle belongs to the
+// allocation that got it last.
 #pragma once
 
 #include <vector>
@@ -18,14 +18,14 @@ class BlockOwners {
   /// The blocks that are there before the first event; `allocations` is their number in the trace.
   void begin(const TraceDriver& driver, std::size_t allocations);
 
-  /// To be told of every event once it is carried out.
+  /// To be called for every event once it is carried out.
   void follow(const Event& event, const TraceDriver& driver) {
     if (event.kind == EventKind::alloc) {
       own(driver.handle(event.allocation), event.allocation);
     }
   }
 
-  /// Of a block of the allocator's map right now; none when it is free or not known.
+  /// The owner of a block of the allocator's current map; none if it is free or unknown.
   [[nodiscard]] AllocationId of(const MapBlock& block) const;
 
  private:

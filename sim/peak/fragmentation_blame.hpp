@@ -6,7 +6,7 @@
 //   piece   |  A  |.......|B|......|     24 MiB free, pinned by A and B: 12 MiB each
 //
 // Each active block with bytes in the piece carries an equal share of the piece's free bytes, for
-// as long as it is active (waiting for another stream included: it pins just the same). Time is
+// as long as it is active; a block that waits for another stream still pins. Time is
 // counted in operations: the state after an operation lasts for one. So the shares of all blocks
 // add up to the pinned free bytes of every moment, and the byte-operations of all stacks to their
 // sum over the run, exactly: what a division leaves over is carried on inside the piece.
@@ -48,9 +48,9 @@ using PinningStack = Holder<StackId, PinnedMemory>;
 struct FragmentationBlame {
   std::uint64_t operations = 0;       ///< of the run
   std::uint64_t byte_operations = 0;  ///< pinned bytes, summed over the operations; of all stacks
-  std::size_t moment = 0;             ///< index of the event after which the moment is
+  std::size_t moment = 0;             ///< index of the event right before the chosen moment
   Bytes pinned;                       ///< free bytes pinned at the moment; of all stacks
-  Bytes unused;                       ///< free bytes in pieces without active blocks, then
+  Bytes unused;                       ///< free bytes in pieces without active blocks at that moment
   /// Largest byte_operations first; these and the bytes sum to the totals.
   std::vector<PinningStack> stacks;
 

@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw InputError("", "", "byte-operations beyond 64 bits",
-                   "such sizes are no real program's; check the trace");
+                   "no real program uses such sizes; check the trace");
 }
 
 }  // namespace

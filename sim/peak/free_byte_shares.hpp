@@ -15,7 +15,7 @@
 
 namespace highwater {
 
-using PieceId = Id<struct PieceTag>;  ///< a fixed segment or a page, see blame.hpp
+using PieceId = Id<struct PieceTag>;  ///< a fixed segment or a page, see fragmentation_blame.hpp
 
 class FreeByteShares {
  public:
@@ -48,7 +48,7 @@ class FreeByteShares {
   struct Piece {
     Bytes free;
     std::uint64_t blocks = 0;
-    std::uint64_t since = 0;     ///< the integral is right up to this time
+    std::uint64_t since = 0;     ///< the integral is up to date until here
     std::uint64_t integral = 0;  ///< of free bytes per active block
     std::uint64_t carry = 0;     ///< byte-operations not yet in the integral, fewer than blocks
   };

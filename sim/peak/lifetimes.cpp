@@ -18,7 +18,7 @@ Lifetimes lifetimes_of(const RequestTrace& trace) {
     if (event.kind == EventKind::alloc && event.value > 0) {
       if (event.bytes() > kLargestSum || live + event.bytes() > kLargestSum) {
         throw InputError("", "", "live sizes beyond 2^62 bytes",
-                         "such sizes are no real program's; check the trace");
+                         "no real program uses such sizes; check the trace");
       }
       live += event.bytes();
       block_of[event.allocation.index()] = lives.blocks.size();

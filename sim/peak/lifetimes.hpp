@@ -30,7 +30,7 @@ struct Lifetimes {
   std::uint64_t operations = 0;
 };
 
-/// A block counts as dead from its free request on, though other streams may still use it.
+/// A block ends with its free request, even if other streams still use it.
 /// @throws InputError when the sizes sum to more than 63 bits hold.
 Lifetimes lifetimes_of(const RequestTrace& trace);
 

@@ -3,7 +3,7 @@
 namespace highwater {
 namespace {
 
-/// Follows allocations and frees; tells the live bytes after each event.
+/// Follows allocations and frees, and keeps the live bytes after each event.
 class LiveSet {
  public:
   explicit LiveSet(const RequestTrace& trace) : live_(trace.allocation_count) {}

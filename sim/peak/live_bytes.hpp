@@ -1,7 +1,7 @@
 // Who holds the memory at one moment of a replay: live requested bytes by call stack.
 //
-// Unlike live_blocks, which looks at requests alone, this watches a replay: what failed under its
-// settings never lives, and blocks older than a recording count from the start.
+// Unlike live_blocks, which looks at requests alone, this watches a replay: requests that failed
+// under its settings never live, and blocks older than a recording count from the start.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ enum class LiveExtreme : std::uint8_t { peak, end };
 /// operation of a number. A block lives from its allocation until its free is requested.
 using LiveChoice = std::variant<LiveExtreme, std::uint64_t>;
 
-/// Calls `observe`, which replays `trace` with the observer it is given, twice for a peak. Nothing
-/// when the replay has no operation of that number.
+/// Calls `observe`, which replays `trace` with the observer it is given; twice for a peak. Absent
+/// if the replay has no operation of that number.
 std::optional<LiveMemory> live_bytes_at(const RequestTrace& trace,
                                         const std::vector<OlderBlockStack>& older,
                                         const LiveChoice& choice, const WatchedReplay& observe);

@@ -1,4 +1,4 @@
-// A replay as rows: each operation with what it was about and the state it left behind.
+// A replay as rows: each operation, the block that it concerns, and the state after it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct OperationRow {
   std::uint64_t operation = 0;  ///< counted from 0; markers are not counted
   EventKind kind = EventKind::alloc;
   AllocationStatus status = AllocationStatus::ok;  ///< of an alloc
-  AllocationId allocation;                         ///< none where the operation concerns no block
+  AllocationId allocation;                         ///< none if the operation concerns no block
   Bytes bytes;                                     ///< requested for the block
   StreamId stream;                                 ///< of the block, or that the operation names
   std::optional<Address> address;                  ///< of the block, while it has one

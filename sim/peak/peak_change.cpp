@@ -25,7 +25,7 @@ void add(Shares& shares, const std::string& name, std::uint64_t count,
   share.parts += parts;
 }
 
-/// Free memory and what was reserved in passing has no holder.
+/// Free memory and memory that was reserved only in passing have no holder.
 void add_remainders(const PeakBreakdown& first, const PeakBreakdown& second, PeakRows& rows) {
   const auto add_part = [&](const char* name, Bytes MemoryBreakdown::*part) {
     PeakRow row;
@@ -56,7 +56,7 @@ void sort_rows(PeakRows& rows) {
   std::ranges::stable_sort(rows, larger);
 }
 
-/// Names of the second side that stand for another of the first: a line that moved.
+/// Names of the second side that correspond to another name of the first: the line moved.
 using Renames = std::map<std::string, std::string>;
 
 PeakRows rows_of(const Shares& first, const Shares& second, const Renames& renames = {}) {

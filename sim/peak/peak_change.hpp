@@ -1,6 +1,6 @@
 // Why the peak of one run differs from that of another, to the byte.
 //
-// Both peaks are taken apart at their own moments (peak_composition.hpp) and set side by side three
+// Both peaks are broken down at their own moments (peak_breakdown.hpp) and set side by side three
 // times: by call site, by category and by kind of segment. In each list every byte of both peaks
 // is counted once, so the changes sum to the change of the peak, and so does each part by itself.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace highwater {
 
-/// How a call site is called, and how it would be called wherever its line had moved to.
+/// The name of a call site, and the part of it that does not change when the line moves.
 struct SiteName {
   std::string name;          ///< "train.py:42 forward"
   std::string without_line;  ///< "train.py forward"; empty: only the name itself can match
@@ -27,7 +27,7 @@ struct PeakSide {
   std::function<SiteName(StackId)> site;
 };
 
-/// What has one name on both sides; all 0 where a side has nothing of that name.
+/// What has the same name on both sides; all 0 on a side that has nothing of that name.
 struct PeakRow {
   std::string name;
   std::string second_name;  ///< if the line moved; else empty
@@ -35,7 +35,7 @@ struct PeakRow {
   std::uint64_t second_count = 0;
   MemoryBreakdown first;
   MemoryBreakdown second;
-  bool is_remainder = false;  ///< held by nobody: listed after the others
+  bool is_remainder = false;  ///< memory without a holder: listed after the others
 
   [[nodiscard]] std::int64_t change() const;
 };
@@ -46,12 +46,12 @@ using PeakRows = std::vector<PeakRow>;
 struct PeakChange {
   PeakRow total;        ///< the two peaks
   PeakRows sites;       ///< blocks by who asked for them; free memory as remainders
-  PeakRows categories;  ///< the same by what they are for; one "unknown" row for recordings
+  PeakRows categories;  ///< the same by category; one "unknown" row for recordings
   PeakRows segments;    ///< by class, pool and stream; counts are segments
 };
 
-/// Sites match by name. Where only one side's trace has a name at all, sites match by the name
-/// without line, provided that it names one site on each side: the function has moved in its file.
+/// Sites match by name. A name that only one side's trace has matches by the name without line,
+/// provided that this names exactly one site on each side: the function has moved in its file.
 PeakChange change_of_peak(const PeakSide& first, const PeakSide& second);
 
 /// The sum of `rows`, [begin, end).

@@ -102,8 +102,8 @@ Bytes pinned_in(const OwnedSegment& owned) {
   return free < owned.segment->size ? free : Bytes{};
 }
 
-/// In the order in which they get rows: first some with the most pinned bytes, for these are what
-/// one looks for, then by size.
+/// In the order in which they get rows: first some with the most pinned bytes, which matter
+/// most, then by size.
 std::vector<OwnedSegment> by_interest(std::vector<OwnedSegment> segments, std::size_t rows) {
   const auto size = [](const OwnedSegment& owned) { return owned.segment->size; };
   const auto middle =

@@ -1,7 +1,7 @@
 // A memory map made small enough to draw: some segments with their blocks, the rest summed.
 //
-// Neighbouring blocks that are too narrow to be seen at the row's width become one cell that says
-// how much of it is used. Most rows go to the segments in use that have the most free bytes, the
+// Neighbouring blocks that are too narrow to be seen at the row's width become one cell with
+// its used bytes. Most rows go to the segments in use that have the most free bytes, the
 // others to the largest; segments beyond the limit are summed by pool and stream. Nothing is lost:
 // rows and rests add up to the map.
 #pragma once
@@ -64,8 +64,9 @@ struct SegmentRows {
 
 struct RowLimits {
   std::size_t rows = 40;
-  std::size_t cells = 2400;        ///< over all rows
-  std::uint64_t resolution = 500;  ///< a cell has at least this share of its segment, or is joined
+  std::size_t cells = 2400;  ///< over all rows
+  std::uint64_t resolution =
+      500;  ///< narrower cells than 1 / resolution of their segment are joined
 };
 
 /// `owners` has an entry per block of `map` in order, or is empty.

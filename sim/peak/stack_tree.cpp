@@ -15,7 +15,7 @@ auto outermost_first(const SideTables& tables, StackId stack) {
   return tables.stacks.stack(stack) | std::views::reverse | std::views::take(kMaxDepth);
 }
 
-/// A node while the tree is built: children by frame, none for stacks that are not known.
+/// A node while the tree is built: children by frame, frame none for unknown stacks.
 struct Growing {
   std::uint64_t value = 0;
   std::map<FrameId, std::unique_ptr<Growing>> children;
@@ -54,7 +54,7 @@ std::size_t nodes_above(const Growing& node, std::uint64_t narrow) {
   return count;
 }
 
-/// What a node must have so that no more than `max_nodes` have it.
+/// The value that at most `max_nodes` nodes reach.
 std::uint64_t narrowest(const Growing& root, std::size_t max_nodes) {
   std::uint64_t narrow = std::max<std::uint64_t>(1, root.value / 2000);
   while (nodes_above(root, narrow) > max_nodes) {

@@ -16,7 +16,7 @@
 namespace highwater {
 
 struct StackNode {
-  FrameId frame;                    ///< none: the root, a stack that is not known, or joined nodes
+  FrameId frame;                    ///< none: the root, an unknown stack, or joined nodes
   std::uint64_t value = 0;          ///< its own and its children's
   std::uint64_t joined = 0;         ///< how many narrow nodes were joined to this one
   std::vector<StackNode> children;  ///< largest first, joined ones last
@@ -27,7 +27,7 @@ struct StackTree {
   std::vector<FrameId> common;  ///< outer frames of all stacks, cut off; outermost first
 };
 
-/// A value per stack; none: no stack is known.
+/// A value per stack; stack none: unknown.
 using StackValues = std::vector<std::pair<StackId, std::uint64_t>>;
 
 /// At most about `max_nodes` nodes.

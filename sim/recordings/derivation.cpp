@@ -115,7 +115,7 @@ class Derivation {
       case RecordedAction::segment_free:
       case RecordedAction::segment_unmap:
         if (pending_.gains && !pending_.maps) {
-          settle_releases();  // cannot be: kept apart so that a strange file stays readable
+          settle_releases();  // should not happen: kept apart so that an odd file stays readable
         }
         pending_.releases = true;  // pages may have been mapped before the device had no more
         pending_.unmaps |= entry.action == RecordedAction::segment_unmap;
@@ -146,12 +146,12 @@ class Derivation {
     }
     emit(event, consumed_);
     for (const StreamId stream : waited_for) {
-      emit_done(stream);  // nothing new here, but under other settings nobody may have waited
+      emit_done(stream);  // no change here, but under other settings there may have been no wait
     }
     pending_ = {};
   }
 
-  /// An oom entry has no address that would tell its pool. While a session is open nothing is
+  /// An oom entry has no address that would reveal its pool. While a session is open nothing is
   /// released before the failure; so where something was, none was open.
   [[nodiscard]] PoolId pool_of_failure(const RecordedEntry& entry) const {
     if (entry.pool != 0) {
@@ -160,8 +160,9 @@ class Derivation {
     return pending_.releases ? PoolId{} : session_;
   }
 
-  /// What was released and completed before an allocation: by it, or by an empty_cache before it?
-  /// Returned are the streams that the allocation waited for; the others were done before it.
+  /// Decides whether what was released and completed before an allocation was released by it, or by
+  /// an empty_cache before it. Returns the streams that the allocation waited for; the others were
+  /// done before it.
   std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
     if (pending_.releases && !pending_.gains && !failed && !leaves_rim(entry)) {
@@ -488,7 +489,7 @@ class Derivation {
   }
 
   /// A ring buffer that was overwritten shows by its round length; a recording that began late
-  /// shows by older blocks. Either way the start of the story is missing.
+  /// shows by older blocks. Either way the start of the history is missing.
   void note_truncation() {
     const std::size_t n = device_->entries.size();
     trace_.report.truncated |= n >= 1000 && n % 1000 == 0;

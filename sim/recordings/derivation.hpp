@@ -1,10 +1,10 @@
-// From a recording to what the program asked: the request trace of one recorded device.
+// Derives what the program asked for from a recording: the request trace of one recorded device.
 //
 // Recorded entries are effects. The requests behind them are: one alloc or oom entry is one
 // allocation, with the segment entries directly before it; a free_requested is one free, and if its
 // free_completed does not follow at once, the block was used on other streams: each such block
 // waits on a stream of its own (a synthetic one) that is done when the completion was recorded;
-// segments released without an allocation behind them are an empty_cache. Blocks older than the
+// segments released without an allocation after them are an empty_cache. Blocks older than the
 // recording are found by their frees and in the final segments.
 // Source of the order rules: SNAPSHOT_FORMAT sections 3 and 4 of the project's documentation,
 // record_trace calls of c10/cuda/CUDACachingAllocator.cpp.
@@ -32,12 +32,12 @@ struct DerivationReport {
   std::uint64_t entries_read = 0;
   std::uint64_t entries_dropped = 0;          ///< unknown action, or could not be paired
   std::uint64_t initial_blocks = 0;           ///< older than the recording
-  std::uint64_t initial_blocks_doubtful = 0;  ///< whose real size the file does not tell
+  std::uint64_t initial_blocks_doubtful = 0;  ///< whose real size the file does not show
   std::uint64_t implicit_frees = 0;           ///< an alloc at an address that was still live
   std::uint64_t failed_requests = 0;          ///< oom entries
   std::uint64_t deferred_frees = 0;           ///< frees that waited for other streams
   bool truncated = false;                     ///< older entries are missing
-  std::vector<std::string> problems;          ///< contradictions inside the file, for people
+  std::vector<std::string> problems;          ///< contradictions inside the file, as sentences
 };
 
 struct DerivedTrace {

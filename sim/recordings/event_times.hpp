@@ -1,4 +1,4 @@
-// When the events of a trace happened, as far as anybody knows.
+// When the events of a trace happened: the recorded times, else times made up by counting events.
 //
 // A recording of PyTorch 2.2 or later has a time for each entry; requests derived from it take the
 // time of the last entry that they account for. Everything else counts events: one microsecond
@@ -38,8 +38,8 @@ class EventTimes {
 };
 
 /// The times of the events of `trace`, which is `derived.requests` or made from it by
-/// recorded_requests: events that were put in take the time of the one before. Counted where
-/// `device` has an entry without a time.
+/// recorded_requests(): inserted events take the time of the one before. Times are counted if
+/// any entry of `device` lacks one.
 EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
                     const RecordedDevice& device);
 

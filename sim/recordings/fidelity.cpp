@@ -78,8 +78,8 @@ class FidelityRun {
   }
 
   /// Memory was released before the allocation behind event `i`. If the model would serve that
-  /// from its cache, the release was not the allocation's doing: the program emptied the cache. So
-  /// it was when the segment would have fitted beside all that was held.
+  /// from its cache, the allocation did not cause the release: the program emptied the cache. The
+  /// same holds if the new segment would have fitted beside everything that was held.
   void decide_empty_cache(std::size_t i) {
     const ChunkedVector<Event>& events = derived_->requests.events;
     std::size_t allocation = i;
@@ -155,7 +155,7 @@ class FidelityRun {
     }
   }
 
-  /// Puts in place what the recording shows and the model did not do.
+  /// Carries out what the recording shows and the model did not do.
   void settle_segments(std::size_t event, bool made_up) {
     for (const std::size_t e : answers_.unmatched()) {
       const RecordedEntry& entry = device_->entries[e];
@@ -164,13 +164,14 @@ class FidelityRun {
     }
     if (made_up) {
       const std::size_t last = std::max<std::size_t>(derived_->entries_of(event).end, 1) - 1;
-      diverge(last, fmt::format("the model asked the device for memory or gave some "
-                                "back where the recording has: {}",
+      diverge(last, fmt::format("the model allocated from the device or released memory "
+                                "to it where the recording has: {}",
                                 describe(device_->entries[last])));
     }
   }
 
-  /// Each correction searches all blocks, so a file that differs everywhere gets only so many.
+  /// Each correction searches all blocks, so their number is limited for files that differ
+  /// everywhere.
   bool may_correct() {
     constexpr std::uint64_t kMaxCorrections = 2000;
     replay_.fidelity.corrections_stopped = ++corrections_tried_ > kMaxCorrections;
@@ -245,7 +246,7 @@ class FidelityRun {
     }
   }
 
-  /// Earlier snapshot calls wrote the active bytes of their moment into the trace.
+  /// Earlier snapshot calls wrote the active bytes at that moment into the trace.
   void check_snapshots(EntryRange entries) {
     for (std::size_t e = entries.begin; e < entries.end; ++e) {
       if (device_->entries[e].action == RecordedAction::snapshot) {
@@ -292,7 +293,7 @@ class FidelityRun {
         modelled.erase(found);
       }
     }
-    fidelity.final_segments_compared += modelled.size();  // the model has some too many
+    fidelity.final_segments_compared += modelled.size();  // segments that only the model has
   }
 
   [[nodiscard]] static bool is_same(const RecordedSegment& recorded, const MapSegment& modelled) {
@@ -355,7 +356,7 @@ FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTra
   if (settings.garbage_collection_threshold == 0) {
     return run(settings, observer);
   }
-  // Garbage is collected only where a memory fraction was set, which no recording tells.
+  // Garbage is collected only where a memory fraction was set, which recordings do not show.
   Settings without = settings;
   without.garbage_collection_threshold = 0;
   FidelityReplay plain = run(without, nullptr);

@@ -49,12 +49,12 @@ struct Fidelity {
 struct FidelityReplay {
   ReplayResult result;
   Fidelity fidelity;
-  std::vector<std::size_t> empty_caches;  ///< of possible_empty_caches, those that were
+  std::vector<std::size_t> empty_caches;  ///< those of possible_empty_caches that did happen
 };
 
 class StateObserver;
 
-/// `observer` sees every state of it (state_observer.hpp).
+/// `observer` sees every state of the replay (state_observer.hpp).
 FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTrace& derived,
                                   const Settings& settings, const VersionPreset& version,
                                   DecisionDetail decisions = DecisionDetail::none,

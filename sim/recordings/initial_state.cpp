@@ -10,7 +10,7 @@
 namespace highwater {
 namespace {
 
-/// Address space is so large that no reservation ever runs out; nothing depends on the exact size.
+/// So large that no reservation ever runs out; nothing depends on the exact size.
 constexpr Bytes kReservationRoom{std::uint64_t{1} << 44};
 
 /// A segment or mapped range on its way back in time.
@@ -66,7 +66,7 @@ void cut(Ranges& ranges, AddressRange gone) {
   keep(gone.end(), held.end());
 }
 
-/// Adds `back` as mapped, joined with ranges that touch it; they also tell its kind and owner.
+/// Adds `back` as mapped, joined with adjacent ranges, which also determine its kind and owner.
 void join(Ranges& ranges, AddressRange back, Range attributes) {
   const auto after = ranges.find(back.end());
   if (after != ranges.end() && after->second.is_expandable) {
@@ -88,7 +88,7 @@ void join(Ranges& ranges, AddressRange back, Range attributes) {
 }
 
 /// The pool of a mapped range of before, of which nothing is left: pages come in 2 and 20 MiB. Ten
-/// small ones look like a large one; then the blocks in it tell.
+/// small ones look like a large one; then the blocks in it decide.
 PoolKind kind_of_pages(const RecordedDevice& device, AddressRange range) {
   if (range.size.count() % kLargeBuffer.count() != 0) {
     return PoolKind::small;
@@ -166,8 +166,9 @@ Sized size_of(const OlderBlock& block, const Range& range, Bytes room, const Set
   return {unsplit ? room : rounded, gap > kSmallSize};
 }
 
-/// The sizes of older blocks that later allocations tell. As long as such a block lives, the free
-/// block behind it begins where it ends, and the first allocation there is put at that place.
+/// The sizes of older blocks that later allocations reveal. While such a block lives, the free
+/// block after it begins where it ends, and the first allocation there is placed exactly at that
+/// point.
 void find_ends(std::vector<OlderBlock>& blocks, const RecordedDevice& device,
                const Settings& settings) {
   std::vector<bool> freed(blocks.size());
@@ -231,7 +232,7 @@ class Builder {
       const Bytes needed = std::max(block.requested, kMinBlockSize);
       const bool aligned = (block.address - segment.address) % kMinBlockSize == Bytes{0};
       if (block.address < reached || limit - block.address < needed || !aligned) {
-        state_.misplaced.push_back(block.id);  // overlaps another one, or never was a block
+        state_.misplaced.push_back(block.id);  // overlaps another one, or was never a block
         continue;
       }
       add_free(segment, reached, block.address);

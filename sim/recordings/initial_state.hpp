@@ -23,7 +23,7 @@ struct OlderBlock {
   std::optional<Bytes> size;  ///< known when the block is still in the final state
   AllocationId id;
   StackId stack;  ///< of the allocation, known when the block is still in the final state
-  std::optional<Bytes> told_size = std::nullopt;  ///< what an allocation right behind it tells
+  std::optional<Bytes> told_size = std::nullopt;  ///< as shown by an allocation right after it
 };
 
 struct InitialState {

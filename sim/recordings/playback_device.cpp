@@ -12,7 +12,8 @@ bool is_answer(RecordedAction action) {
          action == RecordedAction::oom;
 }
 
-/// Reservations are sized by the device's memory; no recording tells it, and room enough will do.
+/// Reservations are as large as the device's memory, which recordings do not show; any size that is
+/// large enough will do.
 constexpr Bytes kTotalMemory{std::uint64_t{1} << 43};
 
 }  // namespace
@@ -74,7 +75,7 @@ std::optional<Address> PlaybackDevice::allocate(Bytes size) {
   }
   if (entry(*answer).action == RecordedAction::segment_alloc ||
       entry(*answer).action == RecordedAction::segment_map) {
-    return make_up(size);  // another size: the model went another way
+    return make_up(size);  // another size: the model took another path
   }
   return std::nullopt;
 }
@@ -136,7 +137,7 @@ Address PlaybackDevice::reserve(const ReservationRequest& request) {
 
 bool PlaybackDevice::map(AddressRange range, Bytes) {
   if (range.size >= kTotalMemory || holds_any(range)) {
-    return false;  // a damaged file: more than a reservation holds, or somebody else's memory
+    return false;  // a damaged file: more than a reservation holds, or memory held already
   }
   Answer* const answer = next();
   if (answer != nullptr && entry(*answer).action != RecordedAction::segment_map) {

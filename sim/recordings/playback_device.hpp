@@ -2,9 +2,9 @@
 //
 // Each operation brings the recorded segment entries that belong to it. A device allocation
 // succeeds, at the recorded address, exactly when the next of them is one of that size; when memory
-// was released first, or the operation ended out of memory, it fails. So addresses and failures are
-// the recorded ones without any capacity being known. What the recording does not show (the model
-// went another way) is answered with addresses of its own and counted.
+// was released first, or the operation ran out of memory, it fails. So addresses and failures are
+// the recorded ones although the capacity is unknown. Calls that the recording does not show
+// (because the model took another path) are answered with made-up addresses and counted.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class PlaybackDevice : public Device {
  public:
   explicit PlaybackDevice(const RecordedDevice& recording) : recording_(&recording) {}
 
-  /// The operation that accounts for `entries` begins.
+  /// Begins the operation that accounts for `entries`.
   void begin(EntryRange entries);
 
-  /// Memory that the model holds: a damaged file must not have it handed out a second time.
+  /// Memory that the model holds: a damaged file must not cause it to be handed out twice.
   [[nodiscard]] bool holds_any(AddressRange range) const;
   void hold(AddressRange range);
   void drop(AddressRange range);

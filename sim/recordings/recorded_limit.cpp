@@ -21,7 +21,7 @@ std::optional<RecordedLimit> recorded_limit(const FidelityReplay& as_recorded) {
   // Later failures may have met another free memory of the device: the first one is explained.
   const OutOfMemory& oom = as_recorded.result.ooms.front().account;
   if (oom.segment_size >= kUnlimited - oom.reserved) {
-    return std::nullopt;  // no size of this world: the file is damaged
+    return std::nullopt;  // not a plausible size: the file is damaged
   }
   RecordedLimit limit;
   limit.below = oom.reserved + oom.segment_size;

@@ -1,8 +1,8 @@
-// The memory that a recorded process could have, as its own failures show it.
+// How much memory a recorded process could get, as its own failures show.
 //
 // No snapshot names the device's memory or the limit set by a memory fraction, but a request that
 // failed bounds them: the process held some memory, and was refused some more. What the device had
-// free at that moment (the `oom` entry) tells which of the two refused.
+// free at that moment (the `oom` entry) shows which of the two refused.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace highwater {
 
 struct RecordedLimit {
   enum class Source : std::uint8_t {
-    device,   ///< the device had too little left: all it had for this process is known exactly
+    device,   ///< the device had too little left: what it had for this process is known exactly
     fraction  ///< the device had enough: a limit of the process refused (memory fraction)
   };
 

@@ -1,7 +1,7 @@
 // A recording as requests alone, for replays under other settings than its own.
 //
-// Blocks older than the recording occupy memory all along, but where they would lie under other
-// settings is not known: they are allocated first.
+// Blocks older than the recording occupy memory throughout, but where they would lie under other
+// settings is unknown, so they are allocated first.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace highwater {
 
-/// What becomes of requests that ran out of memory in the recording.
+/// What happens to requests that ran out of memory in the recording.
 enum class FailedRequests {
-  kept,  ///< asked again, and freed at once should they succeed: no later free was recorded
+  kept,  ///< asked again, and freed at once if they succeed, as no later free was recorded
   left_out,
 };
 

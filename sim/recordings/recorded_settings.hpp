@@ -1,4 +1,4 @@
-// The settings and the release that a recording ran under, as far as its file tells.
+// The settings and the release that a recording ran under, as far as its file shows.
 #pragma once
 
 #include <string>

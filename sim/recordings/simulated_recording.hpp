@@ -3,7 +3,7 @@
 //
 // The recorder watches a replay. Every decision becomes an entry with the call stack that PyTorch
 // would note there; the final memory map becomes the segments. A recorded process that behaves as
-// the model does would leave this very history.
+// the model does would leave exactly this history.
 // Source: record_trace and its callers in c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 #pragma once
 

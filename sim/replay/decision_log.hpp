@@ -17,7 +17,7 @@ struct NumberedDecision {
 
 class DecisionLog : public DecisionListener {
  public:
-  /// `driver` carries out the operations; `next`, if any, is told of every decision, too. Both must
+  /// `driver` carries out the operations; `next`, if any, receives every decision, too. Both must
   /// outlive the log's use.
   explicit DecisionLog(const TraceDriver& driver, DecisionListener* next = nullptr)
       : driver_(&driver), next_(next) {}

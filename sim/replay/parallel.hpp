@@ -1,5 +1,5 @@
 // Independent pieces of work on all cores, results by index: the order of the output does not
-// depend on which thread was quicker.
+// depend on which thread finishes first.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace highwater {
 
 /// Calls work(i) for every i below `count`, on as many threads as there are cores. The first
-/// exception ends the work and is thrown on.
+/// exception ends the work and is rethrown.
 template <class Work>
 void for_each_index(std::size_t count, Work work) {
   std::atomic<std::size_t> next = 0;

@@ -1,8 +1,8 @@
-// Peaks of a replay by training step and by phase, and what the memory was for at each of them.
+// Peaks of a replay by training step and by phase, and what the memory was used for at each peak.
 //
 // A step begins at its step marker and a phase at its phase marker; what comes before the first
 // step belongs to no step. The breakdown is by the categories of the trace, in requested bytes, at
-// the first moment of the highest allocated; what blocks are larger than their requests is
+// the first moment of the highest allocated; what block sizes exceed the requests by is
 // `rounding`, so that the parts sum to the peak.
 #pragma once
 

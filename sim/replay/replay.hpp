@@ -17,7 +17,7 @@ enum class DecisionDetail { none, keep };
 /// What happens when an allocation ran out of memory: PyTorch raises, most programs end there.
 enum class AfterOom { go_on, stop };
 
-/// Told of every event of a replay once it is carried out.
+/// Sees every event of a replay once it is carried out.
 class ReplayObserver {
  public:
   ReplayObserver() = default;
@@ -25,8 +25,8 @@ class ReplayObserver {
   ReplayObserver& operator=(const ReplayObserver&) = delete;
   virtual ~ReplayObserver() = default;
 
-  /// Before the first event. Both live until the replay returns: with the driver's handle of an
-  /// allocation the allocator tells where its block is.
+  /// Before the first event. Both live until the replay returns: given the driver's handle of an
+  /// allocation, the allocator knows where its block is.
   virtual void on_begin(const CachingAllocator& /*allocator*/, const TraceDriver& /*driver*/) {}
 
   /// Markers included; `status` matters for allocations only.
@@ -45,7 +45,7 @@ struct ReplayOptions {
   AfterOom after_oom = AfterOom::go_on;
   std::optional<std::size_t> last_event;  ///< the replay ends after this event; absent: the last
   ReplayObserver* observer = nullptr;     ///< must outlive the replay
-  DecisionListener* listener = nullptr;   ///< told of every decision; must outlive the replay
+  DecisionListener* listener = nullptr;   ///< receives every decision; must outlive the replay
 };
 
 /// @throws InputError for a trace that PyTorch would assert on.

@@ -1,4 +1,4 @@
-// What a replay found, as data. Printing is someone else's job (tools/).
+// What a replay found, as data. Printing is left to tools/.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Watches the whole state of an allocator during a replay, not only its statistics.
 //
-// A ReplayObserver (replay.hpp) sees counters; who wants to draw what lies where needs the
-// allocator itself and the driver, which knows the handle of each allocation. Both kinds of replay
-// can be watched: free ones, and those that follow a recording (fidelity.hpp).
+// A ReplayObserver (replay.hpp) sees counters only; drawing what lies where takes the allocator
+// itself and the driver, which knows the handle of each allocation. Both kinds of replay can be
+// watched: free ones, and those that follow a recording (fidelity.hpp).
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ class StateObserver {
   /// Before the first event; the allocator may hold blocks older than the trace already.
   virtual void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) = 0;
 
-  /// After every event, markers included; an empty_cache that only the recording's effects show is
-  /// told as an event of its own. `status` matters for allocations only.
+  /// After every event, markers included; an empty_cache that a recording shows only by its effects
+  /// is reported as an event of its own. `status` matters for allocations only.
   virtual void on_state(const Event& event, AllocationStatus status,
                         const CachingAllocator& allocator, const TraceDriver& driver) = 0;
 
-  /// Who is told of every decision, before on_state tells of its operation; null: nobody.
+  /// Receives every decision, before on_state is called for the operation; null: nothing does.
   [[nodiscard]] virtual DecisionListener* listener() { return nullptr; }
 };
 

@@ -11,8 +11,8 @@
 namespace highwater {
 
 /// One result per entry of `cases`, in their order, without final memory maps and timelines: a
-/// sweep of hundreds of cases stays small. `done` is told how many are finished, one call at a
-/// time.
+/// sweep of hundreds of cases stays small. `done` is called with the number of finished cases, one
+/// call at a time.
 /// @throws InputError for a trace that PyTorch would assert on
 /// @pre no two cases share an observer
 std::vector<ReplayResult> sweep(

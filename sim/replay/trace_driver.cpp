@@ -65,7 +65,7 @@ AllocationStatus TraceDriver::apply(const Event& event) {
     case EventKind::step:
     case EventKind::phase:
     case EventKind::op:
-      return status;  // markers are no operations
+      return status;  // markers do not count as operations
   }
   ++operations_;
   return status;
@@ -105,7 +105,7 @@ void TraceDriver::apply_settings_change(const Event& event) {
     apply_settings(conf, allocator_->version(), settings);
   } catch (const SettingsError& error) {
     throw OperationError(operations_, fmt::format("settings '{}': {}", conf, error.what()),
-                         "correct the string");
+                         "correct the settings string");
   }
   allocator_->change_settings(settings);
 }

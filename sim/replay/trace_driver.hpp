@@ -1,7 +1,7 @@
 // Drives the allocator model with the events of a request trace, one at a time.
 //
 // The driver keeps what the model does not know: which handle an allocation of the trace got, and
-// what the trace's format promises (freeing twice, or freeing what failed, is no operation).
+// what the trace's format allows (freeing twice, or freeing what failed, does nothing).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace highwater {
 
-/// An operation of the trace that PyTorch would refuse. The driver knows no file names: whoever
-/// does throws the error on as `in(name)`.
+/// An operation of the trace that PyTorch would refuse. The driver does not know file names: a
+/// caller that does rethrows the error as `in(name)`.
 class OperationError : public InputError {
  public:
   OperationError(std::uint64_t operation, std::string problem, std::string remedy)

@@ -49,7 +49,8 @@ class SettingsSearch {
   using Order =
       std::tuple<bool, bool, std::uint64_t, bool, std::size_t, std::uint64_t, std::uint64_t, Bytes>;
 
-  /// Peaks in steps of the noise above the lowest one, so that equals are equal for all.
+  /// Peaks in steps of the noise above the lowest one, so that all comparisons agree on which are
+  /// equal.
   [[nodiscard]] std::uint64_t noise_steps(const SettingsTrial& trial) const {
     const std::uint64_t step = std::max<std::uint64_t>(advice_->noise.count(), 1);
     return (trial.result.peak.reserved - std::min(lowest_, trial.result.peak.reserved)).count() /
@@ -151,8 +152,8 @@ class SettingsSearch {
     return best;
   }
 
-  /// Where none survives, a trial's peak tells only where it was cut off: those that reserve least
-  /// without a bound are the ones that need least with one.
+  /// Where none survives, a trial's peak only shows where it was cut off: those that reserve least
+  /// without a limit need least with one.
   [[nodiscard]] std::vector<SettingsTrial*> lowest_without_bound() {
     std::vector<ReplayOptions> cases;
     for (const SettingsTrial& trial : trials()) {

@@ -4,7 +4,7 @@
 // each option. Survival of the run comes first, then a gain over the present settings of at least
 // the noise, then peak reserved in steps of the noise above the lowest. Peaks in the same step
 // count as equal: there the present settings win, then fewer options, then fewer retries and calls
-// of the device. A setting that gains nothing is not worth its risk.
+// of the device. A setting that gains nothing is not worth the risk.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct SettingsTrial {
 struct Advice {
   SettingsTrial present;              ///< the workload's own settings
   std::vector<SettingsTrial> trials;  ///< best first; the present ones are among them
-  Bytes noise;                        ///< differences of peak reserved below this say nothing
+  Bytes noise;                        ///< smaller differences of peak reserved mean nothing
 
   [[nodiscard]] const SettingsTrial& best() const { return trials.front(); }
 
@@ -44,12 +44,13 @@ struct Advice {
 
   [[nodiscard]] bool is_worth_it() const { return gains(best()); }
 
-  /// Reserved bytes that the lowest of those that survive is below the present settings.
+  /// How far the lowest peak reserved of those that survive lies below that of the present
+  /// settings.
   [[nodiscard]] Bytes most_gained() const;
 };
 
-/// Searches; `noise` as in Advice. `tried` is told how many settings were replayed of how many
-/// known so far. @throws InputError as replay()
+/// Searches; `noise` as in Advice. `tried` is called with the number of settings replayed and
+/// the number known so far. @throws InputError as replay()
 Advice search_settings(
     const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
     const std::function<void(std::size_t, std::size_t)>& tried = [](std::size_t, std::size_t) {});

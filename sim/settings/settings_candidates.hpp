@@ -17,7 +17,7 @@ namespace highwater {
 /// Whether the process may take less than the device has: garbage is collected only then.
 enum class MemoryBound : std::uint8_t { unlimited, limited };
 
-/// By a limit or a fraction; a capacity alone is none.
+/// By a limit or a fraction; a capacity alone does not count.
 MemoryBound memory_bound(const ReplayOptions& options);
 
 /// One option and the values to try; the first is "default".
@@ -27,7 +27,7 @@ struct OptionValues {
 };
 
 /// Candidates of one option (expandable_segments, max_split_size_mb, roundup_power2_divisions,
-/// garbage_collection_threshold); only "default" for one that can change nothing here.
+/// garbage_collection_threshold); only "default" for one that cannot change anything here.
 OptionValues candidate_values(std::string_view option, const RequestTrace& trace,
                               MemoryBound bound);
 

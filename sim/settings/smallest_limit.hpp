@@ -15,8 +15,8 @@ ReplayOptions with_memory(ReplayOptions options, std::optional<Bytes> memory);
 
 /// The smallest amount of memory, to within `step`, above `refused` with which `trace` is replayed
 /// without running out of memory as far as `options.last_event` says. The amount returned was
-/// replayed and survived; `refused` is taken as one that does not. More memory is assumed never to
-/// hurt, which holds but for the odd case of a cache that is flushed at a lucky moment.
+/// replayed and survived; `refused` is assumed not to suffice. More memory is assumed never to
+/// hurt, which holds except when a cache happens to be flushed at a lucky moment.
 ///
 /// The memory is bounded as with_memory() does. Absent when even unlimited memory fails
 /// (a request too large for any device).

@@ -1,9 +1,9 @@
 // What steps leave behind: blocks that outlive the step that made them, step after step.
 //
-// Looked at are the blocks made in a complete step, the last one excepted, and still alive when
-// that last one ends. A call stack leaks when at least half of those steps, and at least two, have
-// left such blocks: what is made once (caches, optimizer states) is no leak, nor is what the next
-// step frees (gradients until zero_grad).
+// The blocks examined are those made in a complete step, except the last one, that are still alive
+// when that last one ends. A call stack leaks when at least half of those steps, and at least two,
+// have left such blocks: what is made once (caches, optimizer states) does not count, nor does what
+// the next step frees (gradients until zero_grad).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LeakSite {
   StackHolder left;
   std::optional<Bytes> size;  ///< of each block, when told apart by it
   std::uint64_t steps = 0;    ///< steps that left some behind
-  double bytes_per_step = 0;  ///< on average over the steps looked at
+  double bytes_per_step = 0;  ///< on average over the steps examined
 };
 
 /// Most bytes first; `spans` as in Steps::steps.

@@ -178,7 +178,7 @@ Bytes end_allocated(const StepUsage& step) {
   return step.end.allocated;
 }
 
-/// Grows, and over all these steps by a share of the last value that is worth a word.
+/// Grows, and over all these steps by a share of the last value that matters.
 bool is_material(const Growth& growth, const std::vector<Bytes>& values) {
   const double steps = static_cast<double>(values.size()) - 1;
   return growth.grows() &&
@@ -189,7 +189,7 @@ GrowthVerdict judge(const MemoryGrowth& growth) {
   if (growth.examined.size() < kFewestForLeak) {
     return GrowthVerdict::too_few_steps;
   }
-  if (growth.end.grows() && !growth.leaks.empty()) {  // a trend by chance leaves no blocks behind
+  if (growth.end.grows() && !growth.leaks.empty()) {  // a chance trend leaves no blocks behind
     return GrowthVerdict::leak;
   }
   if (growth.examined.size() < kFewestForPeaks) {

@@ -1,17 +1,17 @@
 // Does memory grow from step to step, by what, and when does it run out?
 //
-// Growth (robust_growth.hpp) is taken over the complete steps; where steps are known and not found
-// (markers, boundaries) the first is left out: it also sets up optimizer states and caches. A
-// figure grows when the low end of its interval does.
+// Growth (robust_growth.hpp) is measured over the complete steps; where steps are marked rather
+// than detected, the first is left out: it also sets up optimizer states and caches. A figure grows
+// when the low end of its interval does.
 //
 //   leak           allocated bytes at step ends grow
 //   larger_steps   not that, but the peaks of allocated do: steps need more and more
 //   fragmentation  neither, but reserved does, beyond what the highest allocated so far needs
 //
-// Three steps suffice for a leak, since step ends are alike when nothing leaks. Peaks vary with the
-// shapes, and three rise in a row by chance in one run of six: the other two verdicts need five,
-// and a growth over the steps of at least 5 % of the figure, since thousands of steps show any
-// trend.
+// Three steps suffice for a leak, since step ends are equal when nothing leaks. Peaks vary with the
+// shapes, and in one run of six, three in a row rise by chance: so the other two verdicts need five
+// steps, and a total growth of at least 5 % of the figure, since over thousands of steps any trend
+// is significant.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ struct PendingFree {
   std::uint64_t age = 0;        ///< operations since then
 };
 
-/// When `limit` is reached if it goes on like this, counted from the last complete step: 1 is the
-/// next one; 0 is now.
+/// When `limit` is reached if memory goes on growing, counted from the last complete step: 1 is the
+/// next one, 0 is now.
 struct Forecast {
   Bytes limit;
   double steps = 0;

@@ -21,7 +21,7 @@ struct RequestSequence {
 
   [[nodiscard]] std::size_t size() const { return events.size(); }
 
-  /// The first request at or behind event `event`.
+  /// The first request at or after event `event`.
   [[nodiscard]] std::size_t request_at(std::size_t event) const;
 
   /// The request in [first, last) before which the least is alive, the first among equals.

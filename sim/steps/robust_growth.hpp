@@ -1,7 +1,7 @@
-// Growth per step that single odd steps do not decide.
+// Growth per step, not swayed by single odd steps.
 //
 // The Theil-Sen slope is the median of the slopes between all pairs of steps; up to 29 % of the
-// steps may be anything. Sen's interval takes the slopes at the ranks (N -+ C) / 2 of the N sorted
+// steps may be outliers. Sen's interval takes the slopes at the ranks (N -+ C) / 2 of the N sorted
 // ones, C = 1.96 * sqrt(n (n-1) (2n+5) / 18) (Sen, J. Amer. Statist. Assoc. 63, 1968).
 #pragma once
 

@@ -142,7 +142,7 @@ std::optional<Steps> from_optimizer(const RequestTrace& trace, const RequestSequ
     return std::nullopt;
   }
   // The first forward requests come on top of what a step leaves behind: cut at the least alive
-  // within an eighth of a step, which is behind zero_grad where that comes first.
+  // within an eighth of a step, which is after zero_grad if that comes first.
   std::vector<std::size_t> cuts;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::size_t next = i + 1 < ends.size() ? ends[i + 1] : sequence.size();

@@ -2,16 +2,16 @@
 //
 // Sources, the first that answers wins:
 //   markers     the trace's own `step` events
-//   boundaries  events at which the caller knows steps to begin (profiler annotations)
-//   optimizer   runs of allocations made inside torch/optim: a step ends behind each of them
+//   boundaries  events where, as the caller knows, steps begin (profiler annotations)
+//   optimizer   runs of allocations made inside torch/optim: a step ends after each of them
 //   repetition  the longest stretch of the run in which requests repeat with a fixed period: equal
 //               (size, stream), else equal (call stack, stream) when shapes vary. Linear time: the
 //               Z-algorithm from several anchors (Main & Lorentz, J. Algorithms 5, 1984)
 //   landmarks   a request that comes back at even distances, though what lies between varies
 //               (gradients keep their size when sequence lengths do not)
 // Where the source gives a period but no begin, steps are cut where the live bytes are lowest.
-// Layers repeat, too: a repetition that keeps more than a quarter of what it takes is none of
-// steps. Runs that repeat nothing have no steps: an empty list is an answer.
+// Layers repeat, too: a repetition that keeps more than a quarter of what it takes does not consist
+// of steps. A run without repetition has no steps: an empty list is a valid answer.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct StepSpan {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::uint64_t number = 0;  ///< the marker's, else counted from 0
-  bool complete = true;      ///< false: the trace may end (or begin) inside of it
+  bool complete = true;      ///< false: the trace may end (or begin) inside it
 };
 
 struct Steps {
