@@ -7,9 +7,9 @@
 //   release.cpp    cached memory back to the device: empty_cache, oversize, garbage collection
 //   expandable.cpp expandable segments: reserve, map, unmap
 //   pools.cpp      private pools and their sessions
-//   map.cpp        picture of the state, and start from such a picture
-//   correct.cpp overrides decisions that differ from a recording Source: class
-//   DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
+//   memory_map.cpp picture of the state, and start from such a picture
+//   resync.cpp     overrides decisions that differ from a recording
+// Source: class DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 //
 // Differs from the original only where the original has defects that depend on freed memory: a
 // stream use noted during a pool session never outlives its allocation; a block that is part of a
@@ -249,7 +249,7 @@ class CachingAllocator {
     return !sessions_.empty() && version_->open_pool == OpenPool::holds_back;
   }
 
-  // map.cpp
+  // memory_map.cpp
   void append_ranges(BlockId first, MemoryMap& map) const;
   [[nodiscard]] MapSegment empty_range(const Block& first) const;
   [[nodiscard]] Pool& pool_of(PoolId owner, PoolKind kind);
