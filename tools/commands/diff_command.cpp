@@ -88,7 +88,7 @@ std::vector<std::string> notes(const DiffSide& first) {
         "the recorded program ran out of memory; compared up to the request that failed");
   }
   if (first.recorded != nullptr && !first.described) {
-    notes.emplace_back("no description beside the recording: its phases are not known");
+    notes.emplace_back("no description beside the recording: its phases are unknown");
   }
   return notes;
 }

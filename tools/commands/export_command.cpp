@@ -53,7 +53,7 @@ OptionParser export_options() {
   parser.add()("to", text("FORMAT"),
                "snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, "
                "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
-               "default: by the ending of --output")(
+               "default: by the extension of --output")(
       "output", text("PATH"),
       "the file to write; .gz, .xz or .zst at the end compresses it, - is standard output")(
       "at", text("MOMENT"),
@@ -71,8 +71,7 @@ ExportFormat format_by_ending(const std::string& output) {
     }
   }
   throw UsageError(fmt::format(
-      "--output {}: the ending tells no format; say --to snapshot, perfetto, csv or folded",
-      output));
+      "--output {}: unknown file extension; give --to snapshot, perfetto, csv or folded", output));
 }
 
 ExportFormat read_format(const po::variables_map& values, const std::string& output) {
@@ -97,7 +96,7 @@ LiveChoice read_moment(const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data(), end, operation);
   if (error != std::errc{} || stop != end) {
     throw UsageError(
-        fmt::format("--at {}: neither peak nor end nor the number of an operation", text));
+        fmt::format("--at {}: expected peak, end or the number of an operation", text));
   }
   return operation;
 }
@@ -109,7 +108,7 @@ ExportCommand parse_export(const Arguments& arguments) {
   collect_problems(problems, [&] {
     const auto output = text_option(values, "output");
     if (!output) {
-      throw UsageError("say where to with --output PATH ('-' is standard output)");
+      throw UsageError("missing --output PATH ('-' is standard output)");
     }
     result.output = *output;
     result.format = read_format(values, result.output);

@@ -26,8 +26,8 @@ void require_known_ending(const std::string& path) {
   const std::string name = without_compression(path);
   if (!names_snapshot(path) && !name.ends_with(".hwt") && !name.ends_with(".trace")) {
     throw UsageError(path +
-                     ": the ending tells no format; use .pickle (snapshot), .trace or .hwt, "
-                     "with .gz, .xz or .zst behind it to compress");
+                     ": unknown file extension; use .pickle (snapshot), .trace or .hwt, "
+                     "and add .gz, .xz or .zst to compress");
   }
 }
 

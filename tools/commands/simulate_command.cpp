@@ -42,8 +42,8 @@ OptionParser simulate_options() {
       "find-batch", "search the largest batch that fits and report on it")(
       "rank", text("R|all|representative"),
       "whose memory: one rank's, every rank's, or of each kind of ranks that differ (default); the "
-      "report is about the worst")("fail-on-oom", "exit with 1 when memory ran out")(
-      "max-reserved", text("SIZE"), "exit with 1 when peak reserved is above");
+      "report is about the worst")("fail-on-oom", "exit with 1 if memory runs out")(
+      "max-reserved", text("SIZE"), "exit with 1 if peak reserved exceeds SIZE");
   parser.add_format();
   return parser;
 }

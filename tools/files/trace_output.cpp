@@ -26,8 +26,8 @@ TraceFormat trace_format(const std::string& path) {
     return TraceFormat::binary;
   }
   throw UsageError(path +
-                   ": the ending tells no format; use .trace (text) or .hwt (binary), "
-                   "with .gz, .xz or .zst behind it to compress");
+                   ": unknown file extension; use .trace (text) or .hwt (binary), "
+                   "and add .gz, .xz or .zst to compress");
 }
 
 void write_trace_file(const RequestTrace& trace, const std::string& path) {

@@ -42,7 +42,7 @@ json::array bounds_json(const ReportRun& run) {
   const LowerBound& bound = run.explained.bars.bound;
   json::array list;
   list.push_back(level("live", "max live", bound.live,
-                       "the most bytes asked for at once: no allocator can do with less"));
+                       "the most bytes asked for at once: no allocator can manage with less"));
   list.push_back(level("packed", "packed", bound.packed,
                        "the same blocks placed by an offline packing that knows the future"));
   return list;
@@ -71,10 +71,11 @@ std::string bars_about(const ReportRun& run) {
       bars.bound.gap() > 0
           ? fmt::format("at most {:.2f} % above the best possible", 100 * bars.bound.gap())
           : std::string("the best possible");
-  const std::string win = run.outcome == RunOutcome::out_of_memory
-                              ? "This run was cut off when memory ran out, so its peak says little."
-                              : fmt::format("No settings can win more than {} over this run.",
-                                            to_iec(peak - std::min(peak, bars.bound.live_rounded)));
+  const std::string win =
+      run.outcome == RunOutcome::out_of_memory
+          ? "This run was cut off when memory ran out, so its peak means little."
+          : fmt::format("No settings can save more than {} on this run.",
+                        to_iec(peak - std::min(peak, bars.bound.live_rounded)));
   return fmt::format(
       "Peaks of reserved memory under the same limit. {} The packing of the same blocks is {}; it "
       "knows the future and ignores streams and pools.",

@@ -44,7 +44,7 @@ std::string replay_verdict(const ReplayResult& result) {
     const OutOfMemory& oom = result.ooms.front().account;
     const bool often = result.counts.ooms > 1;
     return fmt::format(
-        "Ran out of memory{}: asked for {} with {} reserved, of which {} lay unused{}",
+        "Ran out of memory{}: asked for {} with {} reserved, of which {} was unused{}",
         often ? fmt::format(" {} times", result.counts.ooms) : "", to_iec(oom.requested),
         to_iec(oom.reserved), to_iec(oom.reserved - std::min(oom.reserved, oom.active)),
         often ? " (the first time)" : "");
@@ -60,7 +60,7 @@ std::string replay_verdict(const ReplayResult& result) {
 Workload chosen(std::vector<Workload> workloads, const std::string& name,
                 std::vector<std::string>& notes) {
   if (workloads.empty()) {
-    throw InputError(name, "devices", "the file has nothing about any device",
+    throw InputError(name, "devices", "the file contains no data for any device",
                      "record a snapshot of a process that uses the GPU");
   }
   const auto peak = [](const Workload& workload) { return workload.replay.result.peak.reserved; };
@@ -73,7 +73,7 @@ Workload chosen(std::vector<Workload> workloads, const std::string& name,
     }
   }
   if (!others.empty()) {
-    notes.push_back(fmt::format("about device {}; the file also has {} (--device chooses)",
+    notes.push_back(fmt::format("shows device {}; the file also has {} (--device chooses)",
                                 highest->replay.device, others));
   }
   return std::move(*highest);
@@ -121,8 +121,9 @@ std::string title_of(const Workload& workload) {
 void note_steps(ReportRun& run) {
   const StepSource source = run.explained.steps.source;
   if (source != StepSource::none && source != StepSource::markers) {
-    run.notes.push_back(fmt::format("steps were found by {} (confidence {:.2f}); the file has none",
-                                    to_string(source), run.explained.steps.confidence));
+    run.notes.push_back(
+        fmt::format("steps were detected by {} (confidence {:.2f}); the file marks none",
+                    to_string(source), run.explained.steps.confidence));
   }
 }
 

@@ -133,9 +133,9 @@ std::string advice_verdict(const AdviceReport& report) {
     return fmt::format("keep {}: none of {} settings reserves less than their {}", kept,
                        advice.trials.size(), to_iec(advice.present.result.peak.reserved));
   }
-  return fmt::format("keep {}: the lowest of {} settings gains {}, less than the {} that count",
-                     kept, advice.trials.size(), to_iec(advice.most_gained()),
-                     to_iec(advice.noise));
+  return fmt::format(
+      "keep {}: the lowest of {} settings gains {}, less than the {} that counts as a gain", kept,
+      advice.trials.size(), to_iec(advice.most_gained()), to_iec(advice.noise));
 }
 
 boost::json::object advice_json(const AdviceReport& report) {
@@ -208,8 +208,8 @@ std::string advice_text(const AdviceReport& report, OutputFormat format, std::si
   }
   if (report.workload.fidelity) {
     text += fmt::format(
-        "how far it can be trusted: what the model gives as recorded: {}, {}, {}; the peak of the "
-        "replayed requests is {:.2f} % off\n",
+        "how far it can be trusted: the model reproduces {}, {}, {}; the peak of the replayed "
+        "requests is {:.2f} % off\n",
         matched(report.trust.addresses, "addresses"),
         matched(report.trust.segment_events, "segment events"),
         matched(report.trust.final_segments, "final segments"), 100 * report.trust.peak_error);

@@ -157,7 +157,7 @@ class DiffPrinter {
       out_ += line_text(phase.lines[i]) + "\n";
     }
     if (end != hunk.end) {
-      out_ += fmt::format("  ... {} lines more in this hunk\n", hunk.end - end);
+      out_ += fmt::format("  ... {} more lines in this hunk\n", hunk.end - end);
     }
   }
 
@@ -200,12 +200,12 @@ class DiffPrinter {
         ++left_out;
       }
     }
-    out_ += left_out == 0 ? "" : fmt::format("\n... and sizes in {} phases more\n", left_out);
+    out_ += left_out == 0 ? "" : fmt::format("\n... and sizes in {} more phases\n", left_out);
   }
 
   void add_sizes(const PhaseDiff& phase) {
     TextTable table;
-    table.title = "Sizes asked for, " + phase_label(phase);
+    table.title = "Requested sizes, " + phase_label(phase);
     table.columns = {"bytes", "size", "times -", "times +", "difference"};
     table.right_aligned = {true, true, true, true, true};
     for (const SizeDifference& size : phase.sizes) {
@@ -218,7 +218,7 @@ class DiffPrinter {
     }
     out_ += "\n" + format_aligned(table);
     if (phase.sizes.size() > table.rows.size()) {
-      out_ += fmt::format("  ... and {} sizes more\n", phase.sizes.size() - table.rows.size());
+      out_ += fmt::format("  ... and {} more sizes\n", phase.sizes.size() - table.rows.size());
     }
   }
 
@@ -276,7 +276,7 @@ class DiffPrinter {
       out_ += "\n" + format_aligned(table);
     }
     if (found.size() > table.rows.size()) {
-      out_ += fmt::format("  ... and {} origins more\n", found.size() - table.rows.size());
+      out_ += fmt::format("  ... and {} more origins\n", found.size() - table.rows.size());
     }
   }
 

@@ -306,8 +306,8 @@ std::string explanation_text(const Explanation& e, OutputFormat format, std::siz
       e.oom ? "Who held the memory then" : "Who holds the memory at the highest requested bytes",
       e.holders, top));
   report.table(
-      site_table(fmt::format("Free memory pinned by live blocks ({} of it {})",
-                             to_iec(e.blame.pinned), e.oom ? "then" : "at the peak of reserved"),
+      site_table(fmt::format("Free memory pinned by live blocks ({} {})", to_iec(e.blame.pinned),
+                             e.oom ? "then" : "at the peak of reserved"),
                  e.pinned, top));
   report.table(bars_table(e.bars));
   report.items("From step to step", growth_lines(e, top));

@@ -29,29 +29,29 @@ std::string because(const OomExplanation& oom) {
   const Bytes lacking = excess_over(oom.in_use + account.requested, oom.limit);
   if (lacking == Bytes{0} && oom.most_alive > oom.limit) {
     return fmt::format(
-        "the run has up to {} in use at once, more than the {} there are; the first request that "
+        "the run has up to {} in use at once, more than the {} available; the first request that "
         "fails asks for {} with {} in use",
         to_iec(oom.most_alive), to_iec(oom.limit), to_iec(account.requested), to_iec(oom.in_use));
   }
   switch (oom.cause) {
     case OomCause::capacity:
-      return fmt::format("{} in use and the {} asked for are {} more than the {} there are",
+      return fmt::format("{} in use and the {} requested are {} more than the {} available",
                          to_iec(oom.in_use), to_iec(account.requested), to_iec(lacking),
                          to_iec(oom.limit));
     case OomCause::memory_limit:
       return fmt::format(
-          "{} in use and the {} asked for are {} more than the {} that the process may take; the "
+          "{} in use and the {} requested are {} more than the {} that the process may take; the "
           "device has more",
           to_iec(oom.in_use), to_iec(account.requested), to_iec(lacking), to_iec(oom.limit));
     case OomCause::outside_pytorch:
       return fmt::format(
-          "{} in use and the {} asked for would fit on the device, but others leave only {}",
+          "{} in use and the {} requested would fit on the device, but others leave only {}",
           to_iec(oom.in_use), to_iec(account.requested), to_iec(oom.limit));
     case OomCause::pending_frees:
       if (oom.came_free_too_late > Bytes{0}) {
         return fmt::format(
-            "a block of {} that would hold the {} asked for waited for another stream; PyTorch "
-            "waits for it as the last resort, but does not look at it again",
+            "a block of {} that could hold the {} requested was waiting for another stream; "
+            "PyTorch waits for it as a last resort, but does not look at it again",
             to_iec(oom.came_free_too_late), to_iec(account.requested));
       }
       return fmt::format("{} were freed but still wait for other streams", to_iec(oom.pending));
@@ -61,7 +61,8 @@ std::string because(const OomExplanation& oom) {
       return fmt::format("{} are free, but in private pools", to_iec(oom.free_private));
     case OomCause::fragmentation:
       return fmt::format(
-          "{} of {} are not in use, but no free block holds the {} asked for (largest {}), and a "
+          "{} of {} are not in use, but no free block can hold the {} requested (largest {}), and "
+          "a "
           "new segment of {} does not fit",
           to_iec(excess_over(oom.limit, account.active)), to_iec(oom.limit),
           to_iec(account.requested), to_iec(account.largest_usable_free_block),
@@ -118,18 +119,19 @@ std::string rest_of_run(const Counterfactual& trial) {
   }
   const std::string peak =
       trial.peak ? fmt::format(", peak reserved {}", to_iec(trial.peak->reserved)) : "";
-  return trial.survives ? fmt::format("; the rest of the run succeeds, too{}", peak)
-                        : "; a later request fails then";
+  return trial.survives ? fmt::format("; the rest of the run succeeds as well{}", peak)
+                        : "; but a later request fails";
 }
 
 std::string limit_shown(const RecordedLimit& limit) {
   if (limit.source == RecordedLimit::Source::device) {
-    return fmt::format("as recorded, the device had {} for this process when it failed",
-                       to_iec(limit.at_least));
+    return fmt::format(
+        "according to the recording, the device had {} for this process when it failed",
+        to_iec(limit.at_least));
   }
   return fmt::format(
-      "the recording shows the limit only by what was reached: {} could be had, {} could not; if "
-      "you know it, give it with --memory-limit",
+      "the recording only bounds the limit: {} could be reserved, {} could not; if you know the "
+      "limit, give it with --memory-limit",
       to_iec(limit.at_least), to_iec(limit.below));
 }
 
@@ -172,7 +174,7 @@ void add_growth(const Explanation& e, std::vector<std::string>& lines) {
     lines.push_back("larger steps: the peak of allocated grows by " + rate(growth.peak));
   } else if (growth.verdict == GrowthVerdict::fragmentation) {
     lines.push_back("fragmentation: reserved grows by " + rate(growth.reserved) +
-                    " though what is live does not");
+                    " although live memory does not");
   }
 }
 
@@ -180,7 +182,7 @@ void add_forecast(const Explanation& e, std::vector<std::string>& lines) {
   const auto forecast = e.limit ? e.growth.forecast(*e.limit) : std::nullopt;
   if (forecast) {
     lines.push_back(fmt::format(
-        "forecast: {} are reached about {:.0f} steps after the last one ({:.0f} to {:.0f})",
+        "forecast: {} is reached about {:.0f} steps after the last one ({:.0f} to {:.0f})",
         to_iec(forecast->limit), forecast->steps, forecast->earliest, forecast->latest));
   }
 }
@@ -232,11 +234,10 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
       fmt::format("where: operation {}{}{}{}", oom.state.operation,
                   oom.state.step ? fmt::format(", step {}", *oom.state.step) : "",
                   oom.state.phase.empty() ? "" : ", " + oom.state.phase,
-                  site == kNoSite ? "; no call stack was recorded" : ", asked for at " + site));
-  lines.push_back(fmt::format("limit {} - reserved {} = {} still to be had; needed {}",
-                              to_iec(oom.limit), to_iec(account.reserved),
-                              to_iec(excess_over(oom.limit, account.reserved)),
-                              to_iec(account.segment_size)));
+                  site == kNoSite ? "; no call stack was recorded" : ", requested at " + site));
+  lines.push_back(fmt::format(
+      "limit {} - reserved {} = {} left; needed {}", to_iec(oom.limit), to_iec(account.reserved),
+      to_iec(excess_over(oom.limit, account.reserved)), to_iec(account.segment_size)));
   lines.push_back(fmt::format("reserved {} = in use {} + waiting for streams {} + free {}",
                               to_iec(account.reserved), to_iec(account.allocated),
                               to_iec(excess_over(account.active, account.allocated)),
@@ -253,8 +254,8 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
     lines.emplace_back(*e.is_reproduced
                            ? "a replay of the requests fails at the same request with the same "
                              "memory in use"
-                           : "a replay of the requests fails elsewhere than the recording: take "
-                             "what follows as a sketch");
+                           : "a replay of the requests fails at another point than the recording: "
+                             "take what follows as an approximation");
   }
   return lines;
 }
@@ -264,10 +265,10 @@ std::vector<std::string> growth_lines(const Explanation& e, std::size_t top) {
   if (e.growth.verdict == GrowthVerdict::too_few_steps) {
     const std::size_t steps = e.growth.steps.size();
     lines.push_back(steps == 0 ? "no steps found"
-                               : plural(steps, "step") + " found: too few to see a trend");
+                               : plural(steps, "step") + " found: too few to show a trend");
   } else if (!e.are_steps_sure()) {
     lines.push_back(fmt::format(
-        "{} found by {}, too unlike each other to see a trend (confidence {:.2f})",
+        "{} found by {}, too different from one another to show a trend (confidence {:.2f})",
         plural(e.growth.steps.size(), "step"), to_string(e.steps.source), e.steps.confidence));
   } else {
     lines.push_back(fmt::format("{} found by {}, confidence {:.2f}",
@@ -299,8 +300,9 @@ std::vector<std::string> explain_notes(const Explanation& e) {
   const double error = recorded > 0 ? own / recorded - 1 : 0;
   if (e.workload.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
     notes.push_back(fmt::format(
-        "bars, pinned memory and steps are of a replay of the requests alone: its peak reserved "
-        "is {}, {} from the recorded one, since blocks older than the recording lie elsewhere in "
+        "bars, pinned memory and steps come from a replay of the requests alone: its peak "
+        "reserved is {}, {} from the recorded one, since blocks older than the recording lie "
+        "elsewhere in "
         "it",
         to_iec(e.bars.own.reserved), percent_text(error)));
   }

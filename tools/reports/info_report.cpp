@@ -146,7 +146,7 @@ FileInfo describe_recording(const Recording& recording, const std::string& name,
   for (const RecordedDevice& device : recording.devices) {
     info.sections.push_back(describe_device(recording, device, settings, top));
   }
-  list.add("devices", "devices with anything",
+  list.add("devices", "devices with activity",
            static_cast<std::uint64_t>(recording.devices.size()));
   list.add("annotations", "profiler annotations",
            static_cast<std::uint64_t>(recording.annotations.size()));

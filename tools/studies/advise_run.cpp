@@ -30,14 +30,14 @@ std::optional<std::string> why_not(const Workload& workload, const Trustworthine
   }
   if (is_low(trust.addresses) || is_low(trust.segment_events)) {
     return fmt::format(
-        "the model gives {} of the recorded addresses and {} of the segment events: the file is "
-        "not what this model of the allocator does",
+        "the model reproduces {} of the recorded addresses and {} of the segment events: too few "
+        "to rely on it",
         percent(trust.addresses), percent(trust.segment_events));
   }
   if (is_low(trust.final_segments)) {
     return fmt::format(
         "after the recorded entries the model has {} of the segments that the file lists: entries "
-        "are missing, or the two are not of the same run",
+        "are missing, or entries and segments are not from the same run",
         percent(trust.final_segments));
   }
   if (trust.peak_error > kMostPeakError) {

@@ -125,8 +125,8 @@ ObservedRuns observe_runs(const WorkloadRequest& request) {
   }
   ObservedRuns result = file_runs(request);
   if (request.device && result.runs.empty()) {
-    throw UsageError(fmt::format("--device {}: '{}' has nothing about that device", *request.device,
-                                 *request.file));
+    throw UsageError(fmt::format("--device {}: '{}' contains no data for this device",
+                                 *request.device, *request.file));
   }
   result.trust = result.runs.empty() ? "" : trust_line(result.runs.front().replay);
   return result;

@@ -18,7 +18,7 @@ Bytes peak_reserved(const Workload& workload) {
 Workload heaviest(std::vector<Workload> workloads, const std::string& path,
                   std::vector<std::string>& notes) {
   if (workloads.empty()) {
-    throw InputError(path, "devices", "the file has nothing about any device",
+    throw InputError(path, "devices", "the file contains no data for any device",
                      "record a snapshot of a process that uses the GPU");
   }
   const auto found = std::ranges::max_element(workloads, {}, peak_reserved);

@@ -113,9 +113,9 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
     replay.fidelity = as_recorded.fidelity;
     if (replay.version != &preset_of(recording)) {
       replay.notes.push_back(fmt::format(
-          "the recording is followed by the model of another release, {}: its figures are the "
-          "recording's wherever the two decide otherwise, and its fidelity says how often; what "
-          "that release would have done, sweep --set torch={} and diff --torch-b {} tell",
+          "the recording is followed with the model of another release, {}: where the two decide "
+          "differently, the figures are the recording's, and the fidelity says how often; sweep "
+          "--set torch={} and diff --torch-b {} show what that release would have done",
           replay.version->name, replay.version->name, replay.version->name));
     }
   } else {
@@ -124,14 +124,14 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
     replay.result = highwater::replay(recorded_replay.requests(), options);
     if (derived.report.failed_requests != 0) {
       replay.notes.push_back(fmt::format(
-          "{} requests ran out of memory in the recording; each is asked again and freed at once, "
-          "since the recording does not tell what would have followed",
+          "{} requests ran out of memory in the recording; each is asked for again and freed at "
+          "once, since the recording does not show what would have followed",
           derived.report.failed_requests));
     }
     if (derived.report.initial_blocks != 0) {
       replay.notes.push_back(fmt::format(
           "{} blocks older than the recording are allocated first, in address order: where they "
-          "would lie under these settings is not known",
+          "would lie under these settings is unknown",
           derived.report.initial_blocks));
     }
   }
@@ -145,8 +145,8 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   }
   if (replay.fidelity && replay.fidelity->corrections_stopped) {
     replay.notes.emplace_back(
-        "the model differs from the recording too often to be put right each time; from there on "
-        "the fidelity counts differences that follow from earlier ones");
+        "the model differs from the recording too often to resynchronise; from then on the "
+        "fidelity also counts differences caused by earlier ones");
   }
   note_inactive_collection(replay);
   return recorded_replay;
@@ -156,7 +156,7 @@ Settings settings_from_command_line(const std::string& conf, const VersionPreset
   try {
     return parse_settings(conf, version);
   } catch (const SettingsError& error) {
-    throw UsageError(fmt::format("--alloc-conf '{}': {}{} (as PyTorch {} has it)", conf,
+    throw UsageError(fmt::format("--alloc-conf '{}': {}{} (PyTorch {}'s own message)", conf,
                                  error.what(), suggestion(error, version), version.name));
   }
 }
@@ -187,7 +187,7 @@ std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& 
   }
   if (request.device && replays.empty()) {
     throw UsageError(
-        fmt::format("--device {}: '{}' has nothing about that device", *request.device, name));
+        fmt::format("--device {}: '{}' contains no data for this device", *request.device, name));
   }
   return replays;
 }

@@ -190,8 +190,7 @@ void expand_auto(const Workload& workload, std::vector<SweepAxis>& axes) {
     }
     axis.values = automatic_values(workload, axis);
     if (axis.values.empty()) {
-      throw UsageError(
-          fmt::format("--set {}=auto: there are no values to choose from; name them", axis.key));
+      throw UsageError(fmt::format("--set {}=auto: no values to choose from; list them", axis.key));
     }
   }
 }

@@ -115,7 +115,7 @@ std::vector<Workload> file_workloads(const WorkloadRequest& request) {
   }
   if (request.device && workloads.empty()) {
     throw UsageError(
-        fmt::format("--device {}: '{}' has nothing about that device", *request.device, name));
+        fmt::format("--device {}: '{}' contains no data for this device", *request.device, name));
   }
   return workloads;
 }
