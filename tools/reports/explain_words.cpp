@@ -160,9 +160,9 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
 
 void add_growth(const Explanation& e, std::vector<std::string>& lines) {
   const MemoryGrowth& growth = e.growth;
-  const auto rate = [](const Growth& growth) {
-    return fmt::format("{} a step ({} to {})", bytes_text(growth.per_step), bytes_text(growth.low),
-                       bytes_text(growth.high));
+  const auto rate = [](const Growth& slope) {
+    return fmt::format("{} a step ({} to {})", bytes_text(slope.per_step), bytes_text(slope.low),
+                       bytes_text(slope.high));
   };
   if (growth.verdict == GrowthVerdict::none) {
     lines.emplace_back("no growth: neither live nor reserved memory grows from step to step");
