@@ -6,16 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "traces/overloaded.hpp"
+
 namespace highwater::program {
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
 
 std::string line_of(const Instruction& instruction) {
   return std::visit(

@@ -9,6 +9,7 @@
 #include "tools/text/metrics.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/named_model.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/training/parameters.hpp"
 

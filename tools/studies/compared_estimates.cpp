@@ -21,7 +21,8 @@ std::optional<double> error_of(double estimate, Bytes simulated) {
   return simulated == Bytes{} ? std::nullopt : std::optional(relative_error(estimate, simulated));
 }
 
-/// Parts that are no tensors have no life in the trace; they count as they are at the peak.
+/// Parts that are not tensors have no lifetime in the trace; they count with their size at the
+/// peak.
 constexpr PartSet kOutsideTensors{MemoryPart::rounding,      MemoryPart::split_tails,
                                   MemoryPart::segment_slack, MemoryPart::isolation,
                                   MemoryPart::later_growth,  MemoryPart::outside};

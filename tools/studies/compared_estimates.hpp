@@ -1,4 +1,4 @@
-// Closed forms beside the simulation of the same plan.
+// Closed forms compared with the simulation of the same plan.
 #pragma once
 
 #include <vector>

@@ -10,7 +10,7 @@ namespace highwater {
 
 namespace {
 
-/// A search under way.
+/// A search in progress.
 class Search {
  public:
   Search(const std::function<BatchTrial(std::int64_t)>& simulate, std::int64_t limit)
@@ -40,7 +40,7 @@ class Search {
     return found_.trials.back().fits;
   }
 
-  /// No batch is known that does not fit, and there are larger ones to try.
+  /// No batch is known not to fit, and there are larger ones to try.
   [[nodiscard]] bool is_open() const {
     return !found_.smallest_failing && *found_.largest < found_.limit;
   }

@@ -1,10 +1,10 @@
 // The largest batch that fits, by search over simulations.
 //
 // Doubling finds a batch that does not fit, bisection the border between it and the largest that
-// did. Where the capacity is known the search aims first: a line through two batches that fit says
-// about where the border is, and steps from there that double find it. Memory need not grow evenly
+// did. Where the capacity is known the search aims first: a line through two batches that fit
+// estimates where the border is, and doubling steps from there find it. Memory need not grow evenly
 // with the batch (kernels change, the allocator's segments do), so a batch above the border may fit
-// again: the search says what it tried and claims no more.
+// again: the search reports what it tried and claims no more.
 #pragma once
 
 #include <cstdint>

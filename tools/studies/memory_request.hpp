@@ -1,4 +1,4 @@
-// What the allocator works under, beside what the plan or the recording says.
+// The allocator's settings and limits, besides those of the plan or the recording.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace highwater {
 
-/// The settings and limits that were asked for.
+/// The requested settings and limits.
 struct MemoryRequest {
   std::optional<std::string> alloc_conf;
   std::optional<Bytes> capacity;  ///< all of it for the allocator; replaces the GPU's own

@@ -1,4 +1,4 @@
-// What export writes down: a run on one device that can be watched again and again.
+// What export writes: a run on one device that can be watched repeatedly.
 //
 // A recording under its own settings is watched as it was recorded, from the state before its first
 // entry on; anything else is a free replay of requests.

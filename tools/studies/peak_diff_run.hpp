@@ -1,4 +1,4 @@
-// The peak view of `diff`: both sides replayed, and their peaks taken apart.
+// The peak view of `diff`: both sides replayed, and their peaks broken down.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ struct PeakDiff {
   WorkloadPeak first;
   WorkloadPeak second;
   PeakChange change;
-  std::vector<std::string> notes;  ///< what a reader of the numbers should know
+  std::vector<std::string> notes;  ///< notes for the reader of the numbers
 };
 
-/// A file, and what it is replayed under if not as it ran.
+/// A file, and the settings to replay it under if not its own.
 struct PeakRequest {
   std::string path;
   MemoryRequest memory;
@@ -38,7 +38,7 @@ WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>&
 
 PeakChange change_between(const WorkloadPeak& first, const WorkloadPeak& second);
 
-/// Tells when the device calls of the two sides do not count the same.
+/// Adds a note if the device calls of the two sides are not counted in the same way.
 void note_older_blocks(PeakDiff& diff);
 
 }  // namespace highwater

@@ -9,7 +9,7 @@
 namespace highwater {
 namespace {
 
-/// What a line would make that names the model and the framework alone.
+/// The plan of a line that names only the model and the framework.
 TrainingPlan start_of(const TrainingPlan& plan) {
   TrainingPlan start;
   start.model = plan.model;

@@ -10,7 +10,7 @@
 
 namespace highwater {
 
-/// What a line says beside the plan's own axes.
+/// What a line contains besides the plan's own axes.
 struct LineOptions {
   std::string model;              ///< a name or a file, as it was asked for
   bool is_gpu_named = false;      ///< the run has to fit on the plan's GPU

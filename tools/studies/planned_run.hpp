@@ -1,4 +1,4 @@
-// A plan as it was asked for in words: on a command line, in a grid, by a sweep.
+// A plan as requested in words: on a command line, in a grid, by a sweep.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// What all ranks of a job take: one simulation for each class of ranks that make the same requests,
-// on all cores. Traces are dropped as soon as they were replayed, so memory does not grow with the
-// job.
+// The memory of all ranks of a job: one simulation for each class of ranks that make the same
+// requests, on all cores. Traces are dropped as soon as they have been replayed, so memory does not
+// grow with the job.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +41,8 @@ struct RankPeaks {
   /// Mean peak reserved over the ranks that `peaks` stand for, bytes.
   [[nodiscard]] double mean_reserved() const;
 
-  /// What the worst rank has more of than the others on average: "1.20 GiB more activations than
-  /// the mean rank"; empty if all are alike.
+  /// What the worst rank holds more of than the others on average: "1.20 GiB more activations than
+  /// the mean rank"; empty if all are equivalent.
   [[nodiscard]] std::string why() const;
 };
 

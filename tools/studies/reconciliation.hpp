@@ -2,8 +2,8 @@
 // (the option --bridge).
 //
 // Terms and memory parts are matched by what the terms say they cover. Terms that cover a part in
-// common form one line with all parts that any of them covers; a part that no term covers is a line
-// of its own, with 0 on the form's side. So the lines sum to the form's total on one side, to the
+// common form one line with all parts that any of them covers; a part that no term covers gets its
+// own line, with 0 on the form's side. So the lines sum to the form's total on one side, to the
 // simulated process's memory on the other, and their differences to the difference of the two.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Replays one file as the command line asks: which settings, which device, as recorded or not.
+// Replays one file according to the command line: which settings, which device, as recorded or not.
 #pragma once
 
 #include <optional>
@@ -43,7 +43,7 @@ struct DeviceReplay {
 /// The settings of --alloc-conf. @throws UsageError with PyTorch's reason and a near name
 Settings settings_from_command_line(const std::string& conf, const VersionPreset& version);
 
-/// A recording replayed, with what further replays of it rest on.
+/// A replayed recording, with the data for further replays.
 struct RecordedReplay {
   DeviceReplay replay;
   DerivedTrace derived;
@@ -55,22 +55,22 @@ struct RecordedReplay {
   [[nodiscard]] RequestTrace requests() const;
 };
 
-/// One device of a recording as `request` asks.
+/// Replays one device of a recording according to `request`.
 /// @throws UsageError, InputError
 RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
                                const std::string& name, const ReplayRequest& request);
 
-/// A request trace as `request` asks. @throws UsageError, InputError
+/// Replays a request trace according to `request`. @throws UsageError, InputError
 DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
                              const ReplayRequest& request);
 
 /// The options under which `replay` ran.
 ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses);
 
-/// Tells in the notes when garbage_collection_threshold has nothing to act on.
+/// Adds a note if garbage_collection_threshold has no effect.
 void note_inactive_collection(DeviceReplay& replay);
 
-/// One result per device that has anything, ascending.
+/// One result per device with activity, ascending.
 /// @throws UsageError for wrong options, InputError for wrong settings inside the file.
 std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
                                       const ReplayRequest& request);

@@ -1,9 +1,9 @@
-// Many snapshots at once: what each rank of a job did, and who differs from the others.
+// Many snapshots at once: what each rank of a job did, and which ranks differ from the others.
 //
 // An outlier is a peak whose modified z-score, 0.6745 (x - median) / MAD with MAD the median
 // absolute deviation, lies beyond 3.5 (Iglewicz and Hoaglin, "How to Detect and Handle Outliers",
-// 1993) and that is more than 1 % off the median. Where more than half of the peaks are equal, MAD
-// is 0 and the 1 % decide alone. Fewer than four peaks have no outliers.
+// 1993) and that is more than 1 % off the median. If more than half of the peaks are equal, MAD is
+// 0 and only the 1 % rule applies. Fewer than four peaks have no outliers.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace highwater {
 /// One device of one file, or a file that could not be read.
 struct ScanRow {
   std::string file;         ///< relative to the folder
-  std::optional<int> rank;  ///< as the name of the file or of its folder tells
+  std::optional<int> rank;  ///< according to the name of the file or its folder
   int device = 0;
   Usage peak;
   double fragmentation = 0;  ///< 1 - peak active / peak reserved
   std::uint64_t ooms = 0;
   bool truncated = false;
-  std::optional<double> fidelity;  ///< share of recorded decisions that the model makes, too
+  std::optional<double> fidelity;  ///< share of recorded decisions that the model reproduces
   std::string error;               ///< why there are no numbers; empty otherwise
   bool is_reserved_outlier = false;
   bool is_allocated_outlier = false;
@@ -35,7 +35,7 @@ struct ScanRow {
   [[nodiscard]] bool is_error() const { return !error.empty(); }
 };
 
-/// How peaks are spread over the rows that have numbers.
+/// The spread of peaks over the rows with numbers.
 struct Spread {
   Bytes lowest;
   Bytes median;
@@ -55,16 +55,16 @@ struct Scan {
   [[nodiscard]] std::size_t errors() const;
 };
 
-/// "rank3", "rank_3", "rank-03", "_r12": the number; nothing where no part of the name tells one.
+/// "rank3", "rank_3", "rank-03", "_r12": the number; nothing if no part of the name contains one.
 std::optional<int> rank_in(const std::string& name);
 
 /// Trace files below `folder` by their endings (.pickle, .pkl, .hwt, .trace, compressed or not), in
-/// order of name. A file is taken whatever its ending.
+/// order of name. A single file is accepted with any extension.
 /// @throws InputError when it does not exist, cannot be read or holds none
 std::vector<std::filesystem::path> find_traces(const std::filesystem::path& folder);
 
-/// Replays every file as it was recorded, on all cores, one file at a time on each; `progress` is
-/// told how many are done, one call at a time.
+/// Replays every file as it was recorded, on all cores, one file at a time on each; `progress`
+/// receives the number of finished files, one call at a time.
 Scan scan_files(const std::filesystem::path& folder,
                 const std::vector<std::filesystem::path>& files,
                 const std::function<void(std::size_t)>& progress);

@@ -81,7 +81,7 @@ void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& 
   replay.memory_fraction = memory.memory_fraction;
 }
 
-/// Fills in what the replay told. Returns the options under which it ran.
+/// Fills in the results of the replay. Returns the options under which it ran.
 ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
   SimulationObserver observer(trace);
   ReplayOptions options = replay_options(simulation);
@@ -100,7 +100,7 @@ ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
   return options;
 }
 
-/// A plan made ready to be replayed.
+/// A plan prepared for replay.
 Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation;
   simulation.plan = run.plan;

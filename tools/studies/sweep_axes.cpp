@@ -41,7 +41,7 @@ std::vector<std::string> settings_options() {
 
 std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
   if (is_plan && key == "torch") {
-    return AxisKind::plan;  // the release decides the requests, too
+    return AxisKind::plan;  // the release also determines the requests
   }
   const auto* const limit = std::ranges::find(kLimitKeys, key, &NamedKind::key);
   if (limit != kLimitKeys.end()) {
@@ -88,7 +88,8 @@ std::vector<std::string> gpu_capacities(const Workload& workload) {
   std::ranges::sort(sizes);
   const auto repeated = std::ranges::unique(sizes);
   sizes.erase(repeated.begin(), repeated.end());
-  // One that cannot hold what is live says nothing; those far above the peak say all the same.
+  // A capacity below the live bytes is useless, and those far above the peak all give the same
+  // result.
   std::erase_if(sizes, [&](Bytes size) { return size < least; });
   sizes.resize(std::min<std::size_t>(sizes.size(), 4));
   std::vector<std::string> values;

@@ -36,8 +36,8 @@ std::size_t combinations(const std::vector<SweepAxis>& axes) {
   return count;
 }
 
-/// The order in which values are put in place: the version decides how settings are read, and the
-/// capacity what a fraction is a share of.
+/// The order in which values are applied: the version determines how settings are parsed, and the
+/// capacity is what a fraction is a share of.
 int precedence(AxisKind kind) {
   return kind == AxisKind::torch ? 0 : kind == AxisKind::memory_fraction ? 2 : 1;
 }

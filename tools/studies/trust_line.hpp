@@ -1,4 +1,4 @@
-// The line that closes every report: how far its numbers can be trusted.
+// The line that closes every report: how reliable its numbers are.
 #pragma once
 
 #include <string>

@@ -8,17 +8,10 @@
 
 #include "tools/text/csv_field.hpp"
 #include "tools/text/safe_text.hpp"
+#include "traces/overloaded.hpp"
 
 namespace highwater {
 namespace {
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
 
 boost::json::value to_json_value(const MetricValue& value) {
   return std::visit(

@@ -5,24 +5,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/sim/peak/two_segments.hpp"
 #include "tests/support/format_io.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
 using namespace highwater::test;
-
-namespace {
-
-ReplayOptions default_options() {
-  ReplayOptions options;
-  options.version = &version_preset("2.6");
-  return options;
-}
-
-const std::string kTrace =
-    "conf \nstep 1\nphase forward\na x 1048576 0\na y 3145728 0\nphase backward\nf y\nc\n";
-
-}  // namespace
 
 TEST_CASE("live bytes: the first highest moment, the end, or a given operation",
           "[sim][live_bytes]") {

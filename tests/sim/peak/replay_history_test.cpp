@@ -5,22 +5,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/sim/peak/two_segments.hpp"
 #include "tests/support/format_io.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
+using namespace highwater::test;
 
 namespace {
-
-ReplayOptions default_options() {
-  ReplayOptions options;
-  options.version = &version_preset("2.6");
-  return options;
-}
-
-// Two segments: 2 MiB for x; 20 MiB for y, released by the emptied cache.
-const std::string kTrace =
-    "conf \nstep 1\nphase forward\na x 1048576 0\na y 3145728 0\nphase backward\nf y\nc\n";
 
 /// A history of operations, and what lay where at its moments.
 struct History : ReplayHistory {

@@ -7,7 +7,7 @@
 namespace highwater {
 namespace {
 
-/// The plan that LLMem's questions are about, whatever strategy it will choose.
+/// The plan for LLMem's formulas, independent of the strategy that it will choose.
 EstimateInputs inputs_of(const PlanRequest& request) {
   EstimateInputs inputs = estimate_inputs(request.run.plan);
   inputs.base = request.base;

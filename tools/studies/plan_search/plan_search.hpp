@@ -1,5 +1,5 @@
-// What `plan` answers: the strategy and the largest batch that fit, by simulation of every strategy
-// that the generator knows, and by LLMem's Algorithm 1 over closed forms.
+// The results of `plan`: the strategy and the largest batch that fit, by simulation of every
+// strategy that the generator knows, and by LLMem's Algorithm 1 over closed forms.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@ namespace highwater {
 
 struct PlanRequest {
   PlannedRun run;
-  std::string model;     ///< as it was asked for: a name or a file
+  std::string model;     ///< as given: a name or a file
   MemoryRequest memory;  ///< for the simulation; its capacity is not used
-  Bytes device;          ///< all of one GPU's memory, the process's share outside the allocator too
+  Bytes device;  ///< all of one GPU's memory, including the process's share outside the allocator
   int gpus = 1;
   int tp = 1;  ///< tensor-parallel ranks of a group where both axes are used; 1: not used
   Bytes base = kLlmemBase;
-  bool simulates = true;  ///< false: closed forms alone
+  bool simulates = true;  ///< false: only closed forms
 };
 
 /// Algorithm 1 over one way to add up LLMem's terms.

@@ -11,7 +11,7 @@
 namespace highwater {
 namespace {
 
-/// Sizes of the axes; dp is what is left.
+/// Sizes of the axes; dp is the remaining factor.
 struct Factors {
   int dp = 1;
   int tp = 1;
@@ -20,7 +20,7 @@ struct Factors {
 
 struct StrategyRow {
   std::string_view name;
-  bool uses_dp = true;  ///< needs more than one data-parallel rank to be something of its own
+  bool uses_dp = true;  ///< needs more than one data-parallel rank to be a distinct strategy
   bool uses_tp = false;
   bool uses_pp = false;
   void (*apply)(TrainingPlan&);
@@ -69,7 +69,7 @@ void use_expert_parallel(TrainingPlan& plan) {
   plan.parallel.ep = std::gcd(plan.parallel.dp, static_cast<int>(shape_of(plan.model).experts));
 }
 
-// Sequences are cut instead of handed out.
+// Sequences are split instead of distributed.
 void use_context_parallel(TrainingPlan& plan) {
   use_distributed_optimizer(plan);
   plan.parallel.cp = std::exchange(plan.parallel.dp, 1);
@@ -84,7 +84,7 @@ void use_gemini(TrainingPlan& plan) {
   use_framework(Framework::colossalai_gemini, plan);
 }
 
-// Axes by themselves are set before; a row sets what else is its own.
+// The axes are set before; a row sets everything else.
 constexpr std::array kStrategies{
     StrategyRow{"one GPU", false, false, false, [](TrainingPlan&) {}},
     StrategyRow{"DDP", true, false, false,
@@ -168,7 +168,7 @@ TrainingPlan applied(TrainingPlan plan, const StrategyRow& row, const Factors& f
   return plan;
 }
 
-// A framework's own choice gives way.
+// Overrides the framework's own choice.
 std::vector<TrainingPlan> with_checkpoints(TrainingPlan plan, const TrainingPlan& base) {
   if (base.checkpoint.kind != CheckpointKind::none || !base.training) {
     plan.checkpoint.kind = base.checkpoint.kind;
@@ -186,7 +186,7 @@ std::vector<TrainingPlan> with_checkpoints(TrainingPlan plan, const TrainingPlan
   return plans;
 }
 
-// Selective recomputation is no strategy of its own: where a program has none, nobody misses it.
+// Selective recomputation is not a separate strategy: a program without it lacks nothing.
 bool is_optional(const TrainingPlan& plan) {
   return plan.checkpoint.kind == CheckpointKind::selective_op ||
          plan.checkpoint.kind == CheckpointKind::selective_attention;

@@ -19,7 +19,7 @@ struct Candidate {
   TrainingPlan plan;
 };
 
-/// Candidates that the generator can run, and why others were left out.
+/// Candidates that the generator can run, and why others were omitted.
 struct Candidates {
   /// Those of a group differ in checkpointing only: full, which needs least memory, none, every
   /// second block, selective.
@@ -34,7 +34,7 @@ inline constexpr int kRanksOfMachine = 8;
 /// waits for at most a quarter of its time.
 inline constexpr int kMicroBatchesPerStage = 4;
 
-/// `base` says the model, its precision and all that is no question of strategy.
+/// `base` gives the model, its precision and everything else that does not depend on the strategy.
 /// @pre gpus >= 1
 Candidates strategy_candidates(const TrainingPlan& base, int gpus);
 

@@ -15,7 +15,7 @@
 namespace highwater {
 namespace {
 
-/// What the allocator gets of a device in a job of the plan's size.
+/// How much of a device the allocator gets in a job of the plan's size.
 Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
   const Bytes outside = outside_memory(plan.gpu, plan.versions.torch, plan.parallel).total();
   return device - std::min(device, outside);
@@ -37,8 +37,8 @@ StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes de
   return result;
 }
 
-/// Whether a simulation cannot tell anything new: what does not fit with full checkpointing does
-/// not with less; and pipelines, whose many micro-batches take long, need neither where they can
+/// Whether a simulation cannot add anything: what does not fit with full checkpointing does not fit
+/// with less; and pipelines, whose many micro-batches take long, need no checkpointing if they can
 /// keep everything.
 bool is_dominated(const Candidate& candidate, const std::vector<StrategyResult>& known) {
   if (known.empty()) {
@@ -70,7 +70,7 @@ std::vector<std::size_t> longest_first(const std::vector<std::vector<Candidate>>
   return order;
 }
 
-// Where speeds are equal the larger step comes first.
+// Among equal speeds the larger step comes first.
 bool is_better(const StrategyResult& a, const StrategyResult& b) {
   if (a.fits() != b.fits()) {
     return a.fits();

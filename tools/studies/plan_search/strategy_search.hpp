@@ -1,9 +1,9 @@
 // Which of the candidates fit, with which batch, and in which order they are worth trying.
 //
 // Each candidate's largest batch is found by simulating its representative ranks; one that keeps
-// more activations than another that does not fit is passed over. Those that fit
-// are ordered by sequences per second (workloads/step_time.hpp), the fastest first; LLMem's score,
-// the batch times the data-parallel ranks of Algorithm 1 (arXiv 2404.10933), stands beside it.
+// more activations than another that does not fit is skipped. Those that fit are ordered by
+// sequences per second (workloads/step_time.hpp), the fastest first; LLMem's score, the batch times
+// the data-parallel ranks of Algorithm 1 (arXiv 2404.10933), is listed as well.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct StrategyResult {
 struct StrategySearch {
   std::vector<StrategyResult> results;  ///< those that fit first, fastest first
   std::vector<std::string> left_out;
-  std::size_t dominated = 0;  ///< passed over for what others of their group told
+  std::size_t dominated = 0;  ///< skipped because of results of others in their group
 };
 
 /// Searches all candidates for `base` on `gpus` GPUs. `device` is all of one GPU's memory.

@@ -4,7 +4,7 @@ namespace highwater {
 namespace {
 
 // Families with and without dropout, tied heads, grouped queries, large vocabularies, experts and
-// an encoder; then the axes that closed forms treat by rules of their own.
+// an encoder; then the axes for which closed forms have special rules.
 //
 // The measured cases are LLMem's Table 2: one V100, what nvidia-smi showed. Batches are not printed
 // but follow from its columns (LLMem's own estimate with one m_base for all rows); the chunks of

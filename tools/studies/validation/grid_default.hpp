@@ -1,4 +1,4 @@
-// The grid that `validate` runs when none is given.
+// The grid that `validate` runs by default.
 #pragma once
 
 #include <string_view>

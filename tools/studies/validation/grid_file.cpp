@@ -55,7 +55,7 @@ std::string scalar_text(const GridField& field) {
   field.fail("expected a string, a number, true, false or null");
 }
 
-/// A value as the command line has it: a list becomes "512,1024".
+/// A value in the form of the command line: a list becomes "512,1024".
 std::string value_text(const GridField& field) {
   if (!field.value().is_array()) {
     return scalar_text(field);
@@ -151,7 +151,7 @@ void check_size(std::size_t points, const GridField& field) {
   }
 }
 
-/// Whether the product goes on behind `index`, which is then the next.
+/// Advances `index` to the next combination; false at the end of the product.
 bool advance(std::vector<std::size_t>& index, const std::vector<GridAxis>& axes) {
   for (std::size_t a = axes.size(); a-- > 0;) {
     if (++index[a] < axes[a].size()) {

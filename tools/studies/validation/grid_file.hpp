@@ -25,7 +25,7 @@ struct GridOption {
   std::string path;   ///< "grid.checkpoint[1]"
 };
 
-/// What was measured on a GPU: a peak of the allocator, or what nvidia-smi showed.
+/// A measurement on a GPU: a peak of the allocator, or what nvidia-smi showed.
 enum class MeasuredFigure : std::uint8_t { allocated, reserved, process };
 
 /// "allocated", ...
@@ -37,7 +37,7 @@ struct Measurement {
   std::string source;  ///< where it was published; may be empty
 };
 
-/// One plan as the file has it; the words are not looked at yet.
+/// One plan as written in the file; the words are not yet checked.
 struct GridEntry {
   std::string path;                 ///< "grid", "grid[1]", "cases[3]"
   std::vector<GridOption> options;  ///< in the file's order
@@ -47,7 +47,7 @@ struct GridEntry {
 inline constexpr std::size_t kMostGridPoints = 10'000;
 
 /// The plans in the file's order, those of a cross product with the last field changing fastest.
-/// @throws InputError naming the field; more than kMostGridPoints plans are an error, too
+/// @throws InputError naming the field; more than kMostGridPoints plans are an error as well
 std::vector<GridEntry> read_grid(std::string_view text, const std::string& source);
 
 }  // namespace highwater

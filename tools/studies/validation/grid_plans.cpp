@@ -36,7 +36,7 @@ class GridReader {
  public:
   explicit GridReader(const std::string& source) : source_(&source) {}
 
-  /// Looks at each word of the entry alone, so that what is wrong is said of the right field.
+  /// Checks each word of the entry separately, so that problems are reported for the right field.
   void check_words(const GridEntry& entry) {
     for (const GridOption& option : entry.options) {
       if (checked_.insert(option.path).second) {

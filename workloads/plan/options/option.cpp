@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "workloads/plan/model/overloaded.hpp"
+#include "traces/overloaded.hpp"
 
 namespace highwater {
 
