@@ -65,24 +65,24 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
   }
   SECTION("a free block that was asked for") {
     blocks[0].requested = 512_B;
-    CHECK(finds(map, stats, "free and used at once"));
+    CHECK(finds(map, stats, "both free and in use"));
   }
   SECTION("a free block with a handle") {
     blocks[0].handle = blocks[1].handle;
-    CHECK(finds(map, stats, "free and used at once"));
+    CHECK(finds(map, stats, "both free and in use"));
   }
   SECTION("a used block without a handle") {
     blocks[1].handle = BlockId::none();
-    CHECK(finds(map, stats, "free and used at once"));
+    CHECK(finds(map, stats, "both free and in use"));
   }
   SECTION("an expandable range of part of a page") {
     map.segments[0].is_expandable = true;
     map.segments[0].size += 512_B;
-    CHECK(finds(map, stats, "no whole number of pages"));
+    CHECK(finds(map, stats, "not a whole number of pages"));
   }
   SECTION("a small segment of another size") {
     map.segments[0].kind = PoolKind::small;
-    CHECK(finds(map, stats, "not of 2 MiB"));
+    CHECK(finds(map, stats, "is not 2 MiB"));
   }
   SECTION("each statistic by itself") {
     const auto stat =
@@ -90,7 +90,7 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
                  Stat::reserved_bytes, Stat::inactive_split_bytes, Stat::requested_bytes);
     const auto kind = GENERATE(PoolKind::small, PoolKind::large);
     stats.increase(stat, kind, 1);
-    CHECK(finds(map, stats, std::string(to_string(stat)) + ": the statistics say"));
+    CHECK(finds(map, stats, std::string(to_string(stat)) + ": the statistics show"));
   }
   SECTION("a statistic below zero") {
     stats.decrease(Stat::segment, PoolKind::small, 1);
