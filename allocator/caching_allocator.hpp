@@ -77,9 +77,9 @@ class CachingAllocator {
   void change_settings(const Settings& settings) { settings_ = settings; }
 
   AllocationResult allocate(Bytes size, StreamId stream);
-  /// `block` must be a handle from allocate() that was not freed.
-  void free(BlockId block);
-  void record_stream(BlockId block, StreamId stream);
+  /// `id` must be a handle from allocate() that was not freed.
+  void free(BlockId id);
+  void record_stream(BlockId id, StreamId stream);
 
   /// Every event recorded so far on `stream` (or on all streams) is complete; noticed at the next
   /// request.
@@ -158,8 +158,8 @@ class CachingAllocator {
   BlockId take_from_oom_pools(Request& request);
   BlockId new_segment(const Request& request, Attempt attempt);
   BlockId new_fixed_segment(const Request& request);
-  BlockId hand_out(const Request& request, BlockId block);
-  BlockId split(BlockId block, Bytes size);
+  BlockId hand_out(const Request& request, BlockId id);
+  BlockId split(BlockId id, Bytes size);
   [[nodiscard]] bool splits(const Request& request, Bytes remaining) const;
   void account_handed_out(const Block& block);
   [[gnu::noinline]] AllocationResult fail(const Request& request);

@@ -178,8 +178,8 @@ class FreeList {
   /// Notes whether class `c` is empty; without a branch, because it is unpredictable.
   void mark(std::size_t c, bool is_empty) {
     std::uint64_t& word = occupied_[c / 64];
-    word &= ~(std::uint64_t{is_empty} << (c % 64));
-    occupied_words_ &= ~(std::uint64_t{word == 0} << (c / 64));
+    word &= ~(static_cast<std::uint64_t>(is_empty) << (c % 64));
+    occupied_words_ &= ~(static_cast<std::uint64_t>(word == 0) << (c / 64));
   }
 
   std::array<detail::SizeClass, kClasses> classes_;

@@ -19,7 +19,7 @@ void Statistics::reset_peaks() {
   for (Total& value : all_) {
     value.peak = value.current;
   }
-  for (Pending* pending : {&pending_, &pool_pending_[0], &pool_pending_[1]}) {
+  for (Pending* pending : {&pending_, &pool_pending_.front(), &pool_pending_.back()}) {
     pending->active_peak = 0;
     pending->active_bytes_peak = 0;
   }

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # The HTML report is tested in a browser.
-tools/install_packages.sh chromium chromium-driver python3-selenium
+tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14
 tools/format.sh --check
 
 [ $# -gt 0 ] || set -- dev asan
@@ -16,3 +16,5 @@ for preset in "$@"; do
   tools/build/build.sh "$preset"
   ctest --preset "$preset"
 done
+# At most four minutes.
+tools/tidy.sh

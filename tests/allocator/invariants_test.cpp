@@ -55,6 +55,47 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
     map.segments.push_back(map.segments[0]);
     CHECK(finds(map, stats, "overlaps"));
   }
+  SECTION("a block of no size") {
+    blocks[0].size = 0_B;
+    CHECK(finds(map, stats, "block size 0"));
+  }
+  SECTION("a segment of no size") {
+    map.segments[0].size = 0_B;
+    CHECK(finds(map, stats, "size 0"));
+  }
+  SECTION("a free block that was asked for") {
+    blocks[0].requested = 512_B;
+    CHECK(finds(map, stats, "both free and in use"));
+  }
+  SECTION("a free block with a handle") {
+    blocks[0].handle = blocks[1].handle;
+    CHECK(finds(map, stats, "both free and in use"));
+  }
+  SECTION("a used block without a handle") {
+    blocks[1].handle = BlockId::none();
+    CHECK(finds(map, stats, "both free and in use"));
+  }
+  SECTION("an expandable range of part of a page") {
+    map.segments[0].is_expandable = true;
+    map.segments[0].size += 512_B;
+    CHECK(finds(map, stats, "not a whole number of pages"));
+  }
+  SECTION("a small segment of another size") {
+    map.segments[0].kind = PoolKind::small;
+    CHECK(finds(map, stats, "is not 2 MiB"));
+  }
+  SECTION("each statistic by itself") {
+    const auto stat =
+        GENERATE(Stat::allocation, Stat::segment, Stat::inactive_split, Stat::allocated_bytes,
+                 Stat::reserved_bytes, Stat::inactive_split_bytes, Stat::requested_bytes);
+    const auto kind = GENERATE(PoolKind::small, PoolKind::large);
+    stats.increase(stat, kind, 1);
+    CHECK(finds(map, stats, std::string(to_string(stat)) + ": the statistics show"));
+  }
+  SECTION("a statistic below zero") {
+    stats.decrease(Stat::segment, PoolKind::small, 1);
+    CHECK(finds(map, stats, "segment: current -1"));
+  }
   SECTION("statistics that disagree with the map") {
     stats.increase(Stat::allocation, PoolKind::large, 1);
     CHECK(finds(map, stats, "allocation: the statistics show 2, the map 1"));

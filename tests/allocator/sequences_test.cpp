@@ -217,6 +217,57 @@ TEST_CASE("allocator: a pool for use on out of memory serves the default pool la
   CHECK(under_test.picture() == "[b:30M free:10M] [a:20M]");
 }
 
+TEST_CASE("allocator: of pools for use on out of memory the first with room serves",
+          "[allocator][sequence]") {
+  AllocatorUnderTest under_test({.capacity = 80_MiB, .torch = "2.11"});
+  CachingAllocator& model = under_test.model();
+  for (const auto& [pool, size] : {std::pair{1, 20_MiB}, std::pair{2, 40_MiB}}) {
+    const PoolId id{0, static_cast<std::uint64_t>(pool)};
+    REQUIRE(model.begin_pool(id, {.use_on_oom = true}) == PoolCall::ok);
+    under_test.alloc("p", size);
+    REQUIRE(model.end_pool(id) == PoolCall::ok);
+    under_test.free("p");
+  }
+  under_test.alloc("a", 20_MiB);
+  SECTION("which may be the second") {
+    under_test.alloc("b", 30_MiB);
+    CHECK(under_test.picture() == "[free:20M] [b:30M free:10M] [a:20M]");
+  }
+  SECTION("and without room in any the request goes on as one of the default pool") {
+    under_test.free("a");
+    under_test.alloc("b", 10_MiB);
+    CHECK(under_test.runs_out(50_MiB));
+    CHECK(under_test.model().last_out_of_memory().largest_usable_free_block == 10_MiB);
+  }
+  SECTION("but none serves a request of another private pool") {
+    REQUIRE(model.begin_pool({0, 3}) == PoolCall::ok);
+    CHECK(under_test.runs_out(20_MiB));
+  }
+}
+
+TEST_CASE("allocator: a fraction of 1 takes an earlier limit away in 2.11",
+          "[allocator][sequence]") {
+  AllocatorUnderTest under_test({.capacity = 100_MiB, .fraction = 0.5, .torch = "2.11"});
+  CHECK(under_test.runs_out(60_MiB));
+  under_test.model().set_memory_fraction(1.0);
+  under_test.alloc("a", 60_MiB);
+}
+
+TEST_CASE("allocator: a question about the cache is answered without a change",
+          "[allocator][sequence]") {
+  AllocatorUnderTest under_test;
+  under_test.alloc("a", 4_MiB);
+  under_test.free("a");
+  CachingAllocator& model = under_test.model();
+  const StreamId stream{std::uint32_t{0}};
+  CHECK(model.would_hit_cache(0_B, stream));
+  CHECK(model.would_hit_cache(20_MiB, stream));
+  CHECK_FALSE(model.would_hit_cache(21_MiB, stream));
+  CHECK_FALSE(model.would_hit_cache(1_KiB, stream));
+  CHECK_FALSE(model.would_hit_cache(4_MiB, StreamId{std::uint32_t{1}}));
+  CHECK(under_test.picture() == "[free:20M]");
+}
+
 TEST_CASE("allocator: garbage collection frees the oldest cached segments above the threshold",
           "[allocator][sequence]") {
   AllocatorUnderTest under_test(
@@ -262,6 +313,7 @@ TEST_CASE("allocator: requests of impossible size run out of memory on every dev
     CHECK(under_test.runs_out(Bytes{std::uint64_t{1} << power}));
   }
   CHECK(under_test.runs_out(Bytes{~std::uint64_t{0}}));
+  CHECK(under_test.stats().counters.num_ooms == 1);  // beyond 2^62 bytes nothing is attempted
   under_test.free("a");
   under_test.alloc("b", 20_MiB);
 }

@@ -4,6 +4,7 @@ The source must be formatted by tools/format.sh: a comparison or a logical opera
 both sides, the angle brackets of templates have none. What this reader of tokens gets wrong does
 not compile, and mutate.py drops it.
 """
+import collections
 import dataclasses
 import re
 
@@ -39,16 +40,22 @@ class Token:
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
-    """`before` and `after` are the lines of the source that the mutant touches, in one line."""
+    """`before` and `after` are the lines of the source that the mutant touches, in one line;
+    `nth` tells apart what is the same at several places of a file."""
     file: str
     line: int
     before: str
     after: str
+    nth: int
     number: int
 
     @property
-    def key(self):
+    def change(self):
         return (self.file, self.before, self.after)
+
+    @property
+    def key(self):
+        return (*self.change, self.nth)
 
 
 @dataclasses.dataclass
@@ -288,7 +295,7 @@ def without_constexpr(source):
 def mutants_of(file, source, first_number, dropped=frozenset()):
     """The mutants of `source` and the source with all of them; the numbers start at the given one.
     The lines `dropped` are left as they are."""
-    mutants, edits = [], []
+    mutants, edits, seen = [], [], collections.Counter()
     for site in sorted(Finder(source).sites(), key=lambda s: (s.begin, -s.end)):
         line = source.count("\n", 0, site.begin) + 1
         last_line = source.count("\n", 0, site.end) + 1
@@ -298,8 +305,9 @@ def mutants_of(file, source, first_number, dropped=frozenset()):
         for after in site.afters:
             changed = source[begin:site.begin] + after + source[site.end:end]
             numbers.append(first_number + len(mutants))
-            mutants.append(Mutant(file, line, one_line(source[begin:end]),
-                                  one_line(changed) or "(removed)", numbers[-1]))
+            texts = one_line(source[begin:end]), one_line(changed) or "(removed)"
+            seen[texts] += 1
+            mutants.append(Mutant(file, line, *texts, seen[texts], numbers[-1]))
         if not dropped.intersection(range(line, last_line + 1)):
             edits.append((site, site.code(numbers)))
     return mutants, without_constexpr(rewritten(source, edits))

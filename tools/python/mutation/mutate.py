@@ -207,7 +207,7 @@ def is_wanted(mutant, options):
 
 def select(found, options, results):
     known = equivalents()
-    wanted = [m for m in found if is_wanted(m, options) and m.key not in known and
+    wanted = [m for m in found if is_wanted(m, options) and m.change not in known and
               (results.of(m) is None or (options.again and results.of(m) in LEFT))]
     if options.sample is not None and options.sample < len(wanted):
         chosen = set(random.Random(options.seed).sample(range(len(wanted)), options.sample))
@@ -225,12 +225,12 @@ def equivalents():
 def report(found, results):
     """Prints the survivors; 1 when there is one that is not explained."""
     known = equivalents()
-    told = {m.key: results.of(m) for m in found if results.of(m) and m.key not in known}
+    told = {m.key: results.of(m) for m in found if results.of(m) and m.change not in known}
     survivors = [m for m in found if told.get(m.key) in LEFT]
     for mutant in survivors:
         print(f"{mutant.file}:{mutant.line}: {mutant.before} -> {mutant.after}"
               f"{'  (not reached)' if told[mutant.key] == 'not reached' else ''}")
-    explained = sum(m.key in known for m in found)
+    explained = sum(m.change in known for m in found)
     unknown = len(found) - explained - sum(m.key in told for m in found)
     print(f"{len(found)} mutants: {len(found) - explained - unknown - len(survivors)} noticed, "
           f"{len(survivors)} survived, {explained} explained in equivalent.toml, {unknown} not run")
