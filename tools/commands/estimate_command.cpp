@@ -1,7 +1,6 @@
 // highwater estimate: closed forms of a plan, without simulating it.
 #include <ostream>
 
-#include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -89,13 +88,7 @@ EstimateCommand parse_estimate(const Arguments& arguments) {
 
 ExitCode run_estimate(const Arguments& arguments, std::ostream& out) {
   const EstimateCommand command = parse_estimate(arguments);
-  if (command.format == OutputFormat::json) {
-    out << estimate_json(command.report) << "\n";
-  } else if (command.format == OutputFormat::csv) {
-    out << format_csv(estimate_table(command.report));
-  } else {
-    out << estimate_text(command.report, command.format);
-  }
+  out << estimate_report(command.report, command.format);
   return ExitCode::ok;
 }
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <ostream>
 
-#include <boost/json.hpp>
-
 #include "tools/files/input.hpp"
 #include "tools/reports/validation/grid_report.hpp"
 #include "tools/studies/validation/grid_default.hpp"
@@ -64,23 +62,13 @@ GridRun run(GridPlans plans) {
   return run_grid(std::move(plans), [&](std::size_t done) { progress.show(done); });
 }
 
-void write(const GridRun& grid, OutputFormat format, std::ostream& out) {
-  if (format == OutputFormat::json) {
-    out << grid_json(grid) << "\n";
-  } else if (format == OutputFormat::csv) {
-    out << format_csv(point_table(grid));
-  } else {
-    out << grid_text(grid, format);
-  }
-}
-
 }  // namespace
 
 ExitCode validate_grid(const GridRequest& request, std::ostream& out) {
   GridPlans plans = read_plans(request);
   check_limit(request, plans);
   const GridRun grid = run(std::move(plans));
-  write(grid, request.format, out);
+  out << grid_report(grid, request.format);
   return request.max_error && exceeds(grid, *request.max_error) ? ExitCode::exceeded : ExitCode::ok;
 }
 

@@ -7,6 +7,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/report.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/named_model.hpp"
 #include "workloads/plan/catalog/presets.hpp"
@@ -61,109 +62,86 @@ MetricList describe_model(const ModelSpec& spec) {
   return list;
 }
 
-TextTable list_models() {
-  TextTable table;
-  table.columns = {"name", "family", "layers",     "hidden", "heads", "kv",
-                   "ffn",  "vocab",  "parameters", "tied",   "source"};
-  table.right_aligned = {false, false, true, true, true, true, true, true, true, false, false};
-  for (const ModelSpec& spec : model_presets()) {
-    const ModelShape shape = shape_of(spec);
-    const std::string layers = shape.decoder_layers > 0
-                                   ? fmt::format("{}+{}", shape.layers, shape.decoder_layers)
-                                   : std::to_string(shape.layers);
-    table.rows.push_back(
-        {spec.name, std::string(family_name(spec)), layers, std::to_string(shape.hidden),
-         std::to_string(shape.heads), std::to_string(shape.kv_heads), std::to_string(shape.ffn),
-         std::to_string(shape.vocab), std::to_string(parameter_count(spec.config).total()),
-         shape.tied ? "yes" : "no", spec.source});
-  }
-  return table;
+std::string layers_text(const ModelShape& shape) {
+  return shape.decoder_layers > 0 ? fmt::format("{}+{}", shape.layers, shape.decoder_layers)
+                                  : std::to_string(shape.layers);
 }
 
-boost::json::object list_json() {
-  boost::json::object root{{"schema", "highwater.models/1"}};
-  boost::json::array& models = root["models"].emplace_array();
+Table list_models() {
+  using enum Align;
+  const auto size = [](auto ModelShape::*member) {
+    return [member](const ModelSpec& spec) { return shape_of(spec).*member; };
+  };
+  static const Columns<ModelSpec> kColumns{
+      {"", "name", left, &ModelSpec::name},
+      {"", "family", left, [](const ModelSpec& spec) { return family_name(spec); }},
+      {"", "layers", right, [](const ModelSpec& spec) { return layers_text(shape_of(spec)); }},
+      {"", "hidden", right, size(&ModelShape::hidden)},
+      {"", "heads", right, size(&ModelShape::heads)},
+      {"", "kv", right, size(&ModelShape::kv_heads)},
+      {"", "ffn", right, size(&ModelShape::ffn)},
+      {"", "vocab", right, size(&ModelShape::vocab)},
+      {"", "parameters", right,
+       [](const ModelSpec& spec) { return parameter_count(spec.config).total(); }},
+      {"", "tied", left, [](const ModelSpec& spec) { return shape_of(spec).tied ? "yes" : "no"; }},
+      {"", "source", left, &ModelSpec::source}};
+  return tabulate("", kColumns, model_presets());
+}
+
+boost::json::array models_json() {
+  boost::json::array models;
   for (const ModelSpec& spec : model_presets()) {
     models.push_back(to_json(describe_model(spec)));
   }
-  return root;
+  return models;
 }
 
-TextTable metric_rows(const MetricList& list) {
-  TextTable table;
-  table.columns = {"metric", "value"};
-  for (const Metric& metric : list.metrics) {
-    table.rows.push_back({metric.key, to_exact_text(metric.value)});
+std::string list_report(OutputFormat format) {
+  Report report(format, "highwater.models/1");
+  report.table(list_models(), Gap::none);
+  if (format == OutputFormat::table) {
+    report.text(
+        "\n'highwater models NAME' shows one; names in any case, hub ids and config.json files "
+        "work, too.\n");
   }
-  return table;
-}
-
-void write_list(OutputFormat format, std::ostream& out) {
-  switch (format) {
-    case OutputFormat::json:
-      out << list_json() << "\n";
-      return;
-    case OutputFormat::csv:
-      out << format_csv(list_models());
-      return;
-    case OutputFormat::markdown:
-      out << format_markdown(list_models());
-      return;
-    case OutputFormat::table:
-      out << format_aligned(list_models())
-          << "\n'highwater models NAME' shows one; names in any case, hub ids and config.json "
-             "files "
-             "work, too.\n";
-      return;
-  }
+  report.csv(list_models);
+  report.json("models", models_json);
+  return report.str();
 }
 
 std::string shape_text(const std::vector<std::int64_t>& sizes) {
   return fmt::format("{}", fmt::join(sizes, " x "));
 }
 
-TextTable parameter_table(const std::vector<ParameterInfo>& parameters) {
-  TextTable table;
-  table.columns = {"parameter", "shape", "elements"};
-  table.right_aligned = {false, false, true};
-  for (const ParameterInfo& parameter : parameters) {
-    table.rows.push_back(
-        {parameter.name, shape_text(parameter.sizes), std::to_string(parameter.elements)});
-  }
-  return table;
+/// Text: "768 x 3072". JSON: the sizes.
+Cell shape_cell(const ParameterInfo& parameter) {
+  Cell cell = shape_text(parameter.sizes);
+  cell.json = [sizes = parameter.sizes] { return boost::json::value_from(sizes); };
+  return cell;
 }
 
-boost::json::array parameters_json(const std::vector<ParameterInfo>& parameters) {
-  boost::json::array list;
-  for (const ParameterInfo& parameter : parameters) {
-    list.push_back({{"name", parameter.name},
-                    {"shape", boost::json::value_from(parameter.sizes)},
-                    {"elements", parameter.elements}});
-  }
-  return list;
+Table parameter_table(const std::vector<ParameterInfo>& parameters) {
+  using enum Align;
+  static const Columns<ParameterInfo> kColumns{
+      {"name", "parameter", left, &ParameterInfo::name},
+      {"shape", "shape", left, shape_cell},
+      {"elements", "elements", right, &ParameterInfo::elements}};
+  return tabulate("", kColumns, parameters);
 }
 
-void write_model(const MetricList& list, const std::vector<ParameterInfo>& parameters,
-                 OutputFormat format, std::ostream& out) {
-  switch (format) {
-    case OutputFormat::json: {
-      boost::json::object root = to_json(list);
-      root["schema"] = "highwater.model/1";
-      root["parameter_tensors"] = parameters_json(parameters);
-      out << root << "\n";
-      return;
-    }
-    case OutputFormat::csv:
-      out << format_csv(metric_rows(list));
-      return;
-    case OutputFormat::markdown:
-      out << format_markdown(to_table(list)) << "\n"
-          << format_markdown(parameter_table(parameters));
-      return;
-    case OutputFormat::table:
-      out << format_aligned(to_table(list)) << "\n" << format_aligned(parameter_table(parameters));
-      return;
+std::string model_report(const MetricList& list, const std::vector<ParameterInfo>& parameters,
+                         OutputFormat format) {
+  if (format == OutputFormat::json) {  // the schema stands behind the metrics
+    boost::json::object root = to_json(list);
+    root["schema"] = "highwater.model/1";
+    root["parameter_tensors"] = rows_json(parameter_table(parameters));
+    return boost::json::serialize(root) + "\n";
   }
+  Report report(format, "");
+  report.table(to_table(list));
+  report.table(parameter_table(parameters), Gap::none);
+  report.csv([&] { return line_table(list); });
+  return report.str();
 }
 
 }  // namespace
@@ -176,9 +154,9 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   const OutputFormat format = output_format(values);
   if (values.contains("model")) {
     const ModelSpec spec = named_model(values["model"].as<Arguments>().front());
-    write_model(describe_model(spec), model_parameters(spec), format, out);
+    out << model_report(describe_model(spec), model_parameters(spec), format);
   } else {
-    write_list(format, out);
+    out << list_report(format);
   }
   return ExitCode::ok;
 }

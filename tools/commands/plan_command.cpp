@@ -1,7 +1,6 @@
 // highwater plan: which strategy and which batch fit.
 #include <ostream>
 
-#include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
@@ -108,41 +107,17 @@ PlanCommand parse_plan(const po::variables_map& values) {
   return result;
 }
 
-void write_published(OutputFormat format, std::ostream& out) {
-  if (format == OutputFormat::json) {
-    out << llmem_tables_json() << "\n";
-    return;
-  }
-  for (const TextTable& table : {llmem_table2_anew(), llmem_table3_anew()}) {
-    out << (format == OutputFormat::csv        ? format_csv(table)
-            : format == OutputFormat::markdown ? format_markdown(table)
-                                               : format_aligned(table))
-        << "\n";
-  }
-  if (format != OutputFormat::csv) {
-    for (const std::string& note : llmem_mismatches()) {
-      out << note << "\n";
-    }
-  }
-}
-
 }  // namespace
 
 ExitCode run_plan(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = plan_options().parse(arguments);
   if (values.contains("published")) {
-    write_published(output_format(values), out);
+    out << llmem_tables_report(output_format(values));
     return ExitCode::ok;
   }
   const PlanCommand command = parse_plan(values);
   const PlanResult result = search_plan(command.request);
-  if (command.format == OutputFormat::json) {
-    out << plan_search_json(command.request, result) << "\n";
-  } else if (command.format == OutputFormat::csv) {
-    out << format_csv(plan_table(result));
-  } else {
-    out << plan_text(command.request, result, command.format);
-  }
+  out << plan_report(command.request, result, command.format);
   return ExitCode::ok;
 }
 

@@ -92,7 +92,7 @@ ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse_replay(arguments);
   const TraceFile file = read_trace_file(command.file, StackMode::skip);
   const std::vector<DeviceReplay> replays = replays_of(file, command);
-  write_replays(replays, command.format, command.with_timeline, out);
+  out << replay_output(replays, command.format, command.with_timeline);
   for (const DeviceReplay& replay : replays) {
     if (exceeds_budget(command, replay)) {
       return ExitCode::exceeded;

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <ostream>
 
-#include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
@@ -116,21 +115,6 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   return result;
 }
 
-void write(const SimulationReport& report, OutputFormat format, std::ostream& out) {
-  if (format == OutputFormat::json) {
-    out << simulation_json(report) << "\n";
-  } else if (format == OutputFormat::csv) {
-    TextTable table;
-    table.columns = {"metric", "value"};
-    for (const Metric& metric : simulation_metrics(report).metrics) {
-      table.rows.push_back({metric.key, to_exact_text(metric.value)});
-    }
-    out << format_csv(table);
-  } else {
-    out << simulation_text(report, format);
-  }
-}
-
 }  // namespace
 
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
@@ -146,7 +130,7 @@ ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
   report.simulation = simulate(run, command.memory);
   report.estimates = compare_estimates(report.simulation);
   report.reconciled = command.reconciled;
-  write(report, command.format, out);
+  out << simulation_report(report, command.format);
   const Simulation& simulation = report.simulation;
   const bool is_over =
       command.max_reserved && simulation.replay.result.peak.reserved > *command.max_reserved;

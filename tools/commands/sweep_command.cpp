@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
@@ -11,22 +10,19 @@
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/sweep_run.hpp"
-#include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
 
 namespace po = boost::program_options;
 
-/// `json_lines`: one object per run and line.
-enum class SweepFormat : std::uint8_t { table, json, json_lines, csv, markdown };
-
 struct SweepCommand {
   WorkloadRequest workload;
   std::vector<SweepAxis> axes;  ///< none: the workload's own
-  SweepFormat format = SweepFormat::table;
-  std::size_t top = 0;  ///< rows of tables for people
-  OptionWords plan;     ///< what the command line says about it
+  OutputFormat format = OutputFormat::table;
+  bool is_by_line = false;  ///< JSON, one object per run and line
+  std::size_t top = 0;      ///< rows of tables for people
+  OptionWords plan;         ///< what the command line says about it
 };
 
 OptionParser sweep_options() {
@@ -45,22 +41,11 @@ OptionParser sweep_options() {
   return parser;
 }
 
-SweepFormat sweep_format(const po::variables_map& values) {
-  const auto& name = values["format"].as<std::string>();
-  if (name == "jsonl") {
-    return SweepFormat::json_lines;
+void read_format(const po::variables_map& values, SweepCommand& result) {
+  result.is_by_line = values["format"].as<std::string>() == "jsonl";
+  if (!result.is_by_line) {
+    result.format = output_format(values);
   }
-  switch (output_format(values)) {
-    case OutputFormat::table:
-      return SweepFormat::table;
-    case OutputFormat::json:
-      return SweepFormat::json;
-    case OutputFormat::csv:
-      return SweepFormat::csv;
-    case OutputFormat::markdown:
-      return SweepFormat::markdown;
-  }
-  return SweepFormat::table;
 }
 
 SweepCommand parse_sweep(const Arguments& arguments) {
@@ -69,7 +54,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   std::vector<std::string> problems;
   const Arguments sets = values.contains("set") ? values["set"].as<Arguments>() : Arguments{};
   result.axes = read_axes(sets, !values.contains("file"), problems);
-  collect_problems(problems, [&] { result.format = sweep_format(values); });
+  collect_problems(problems, [&] { read_format(values, result); });
   const auto top = values["top"].as<std::int64_t>();
   if (top < 1) {
     problems.push_back(fmt::format("--top {}: write 1 or more", top));
@@ -102,57 +87,16 @@ std::vector<Sweep> run_sweeps(const SweepCommand& command) {
   return sweeps;
 }
 
-void write_lines(const std::vector<Sweep>& sweeps, std::ostream& out) {
-  for (const Sweep& sweep : sweeps) {
-    for (const SweepRun& run : sweep.runs) {
-      boost::json::object line{{"schema", "highwater.sweep/1"}};
-      for (auto& [key, value] : sweep_run_json(run)) {
-        line[key] = std::move(value);
-      }
-      out << line << "\n";
-    }
-  }
-}
-
-void write_for_people(const Sweep& sweep, const SweepCommand& command, std::ostream& out) {
-  const TextTable table = sweep_table(sweep, false, command.top);
-  out << (command.format == SweepFormat::markdown ? format_markdown(table) : format_aligned(table))
-      << "\n"
-      << sweep_conclusion(sweep) << "\n"
-      << printable(sweep.workload.trust()) << "\n";
-}
-
-void write(const std::vector<Sweep>& sweeps, const SweepCommand& command, std::ostream& out) {
-  const SweepFormat format = command.format;
-  if (format == SweepFormat::json) {
-    out << sweep_json(sweeps) << "\n";
-    return;
-  }
-  if (format == SweepFormat::json_lines) {
-    write_lines(sweeps, out);
-    return;
-  }
-  for (const Sweep& sweep : sweeps) {
-    if (format == SweepFormat::csv) {
-      out << format_csv(sweep_table(sweep, true));
-    } else {
-      write_for_people(sweep, command, out);
-    }
-  }
+std::string report_text(const std::vector<Sweep>& sweeps, const SweepCommand& command) {
+  return command.is_by_line ? sweep_lines(sweeps)
+                            : sweep_report(sweeps, command.format, command.top);
 }
 
 }  // namespace
 
 ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out) {
   const SweepCommand command = parse_sweep(arguments);
-  const std::vector<Sweep> sweeps = run_sweeps(command);
-  const bool is_for_people =
-      command.format == SweepFormat::table || command.format == SweepFormat::markdown;
-  if (sweeps.empty() && is_for_people) {
-    out << "The file holds no device with memory or events.\n";
-    return ExitCode::ok;
-  }
-  write(sweeps, command, out);
+  out << report_text(run_sweeps(command), command);
   return ExitCode::ok;
 }
 

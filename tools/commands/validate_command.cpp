@@ -4,14 +4,12 @@
 #include <cmath>
 #include <ostream>
 
-#include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
 #include "tools/commands/grid_command.hpp"
 #include "tools/files/input.hpp"
-#include "tools/reports/validation/recorded_estimates_report.hpp"
 #include "tools/reports/validation/reference_report.hpp"
 #include "tools/reports/validation/validate_report.hpp"
 #include "tools/studies/validation/reference_run.hpp"
@@ -118,47 +116,6 @@ std::vector<CaseValidation> run(const std::vector<CaseFiles>& files) {
   return validate_cases(files, [&](std::size_t done) { progress.show(done); });
 }
 
-void write_tables(const std::vector<TextTable>& tables, OutputFormat format, std::ostream& out) {
-  for (const TextTable& table : tables) {
-    if (!table.rows.empty()) {
-      out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table))
-          << "\n";
-    }
-  }
-}
-
-void write(const std::vector<CaseValidation>& cases, OutputFormat format, std::ostream& out) {
-  if (format == OutputFormat::json) {
-    out << validation_json(cases) << "\n";
-    return;
-  }
-  if (format == OutputFormat::csv) {
-    out << format_csv(case_table(cases));
-    return;
-  }
-  write_tables({case_table(cases), replay_table(cases), unsupported_table(cases)}, format, out);
-  write_tables(error_tables(cases), format, out);
-  write_tables({recorded_estimate_table(cases)}, format, out);
-  for (const std::string& note : validation_notes(cases)) {
-    out << note << "\n";
-  }
-}
-
-void write(const std::vector<ReferenceResult>& results, OutputFormat format, std::ostream& out) {
-  if (format == OutputFormat::json) {
-    out << reference_json(results) << "\n";
-    return;
-  }
-  if (format == OutputFormat::csv) {
-    out << format_csv(reference_value_table(results));
-    return;
-  }
-  write_tables({reference_table(results), observation_table(results), known_mismatch_table(results),
-                reference_failure_table(results)},
-               format, out);
-  out << reference_summary(results) << "\n";
-}
-
 // A check that could simulate nothing has not passed. What is held out is only reported.
 bool exceeds(const std::vector<CaseValidation>& cases, double limit) {
   if (std::ranges::none_of(cases, &CaseValidation::is_simulated)) {
@@ -190,7 +147,7 @@ ExitCode validate_reference(const ValidateCommand& command, std::ostream& out) {
                                   : "no reference cases found",
                      "use the reference tables");
   }
-  write(results, command.format, out);
+  out << reference_report(results, command.format);
   return count_results(results, ReferenceVerdict::failed) > 0 ? ExitCode::exceeded : ExitCode::ok;
 }
 
@@ -208,7 +165,7 @@ ExitCode run_validate(const Arguments& arguments, std::ostream& out) {
     return validate_grid({command.grid, command.only, command.max_error, command.format}, out);
   }
   const std::vector<CaseValidation> cases = run(wanted_cases(command));
-  write(cases, command.format, out);
+  out << validation_report(cases, command.format);
   return command.max_error && exceeds(cases, *command.max_error) ? ExitCode::exceeded
                                                                  : ExitCode::ok;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -81,37 +82,78 @@ std::string per_step(std::uint64_t count, std::uint64_t steps) {
              : fmt::format("{:.1f}", static_cast<double>(count) / static_cast<double>(steps));
 }
 
-std::string size_cell(Bytes bytes, bool exact) {
-  return exact ? fmt::format("{}", bytes.count()) : to_iec(bytes);
+/// A setting that was tried, or the present ones.
+struct TrialRow {
+  const AdviceReport* report = nullptr;
+  const SettingsTrial* trial = nullptr;
+};
+
+Cell settings_cell(const TrialRow& row) {
+  const bool is_present = row.trial->settings == row.report->advice->present.settings;
+  const std::string words = conf_or_default(row.trial->settings);
+  Cell cell = to_conf(row.trial->settings);
+  cell.shown = words + (is_present ? " (present)" : "");
+  cell.exact = words;
+  return cell;
 }
 
-std::vector<std::string> row(const AdviceReport& report, const SettingsTrial& trial, bool exact) {
-  const bool is_present = trial.settings == report.advice->present.settings;
-  return {conf_or_default(trial.settings) + (is_present && !exact ? " (present)" : ""),
-          size_cell(trial.result.peak.reserved, exact),
-          per_step(trial.device_calls(), report.steps),
-          per_step(trial.result.counts.alloc_retries, report.steps),
-          trial.smallest_limit ? size_cell(*trial.smallest_limit, exact) : "",
-          trial.survives() ? "" : "out of memory"};
+/// Tables and CSV: per step.
+Cell count_cell(const TrialRow& row, std::uint64_t count) {
+  return Cell(count).written_as(per_step(count, row.report->steps));
 }
 
-boost::json::object trial_json(const SettingsTrial& trial) {
-  return {{"settings", to_conf(trial.settings)},
-          {"survives", trial.survives()},
-          {"peak_reserved_bytes", trial.result.peak.reserved.count()},
-          {"device_alloc", trial.result.counts.device_alloc},
-          {"device_free", trial.result.counts.device_free},
-          {"alloc_retries", trial.result.counts.alloc_retries},
-          {"ooms", trial.result.counts.ooms},
-          {"smallest_limit_bytes", trial.smallest_limit
-                                       ? boost::json::value(trial.smallest_limit->count())
-                                       : boost::json::value(nullptr)}};
+Cell limit_cell(const TrialRow& row) {
+  return row.trial->smallest_limit ? Cell(*row.trial->smallest_limit) : Cell::blank();
+}
+
+Columns<TrialRow> trial_columns(const AdviceReport& report) {
+  using enum Align;
+  using Row = TrialRow;
+  const std::string unit = report.steps > 0 ? "/step" : "";
+  return {{"settings", "settings", left, settings_cell},
+          {"survives", "", left, [](const Row& row) { return row.trial->survives(); }},
+          {"peak_reserved_bytes", "peak reserved", right,
+           [](const Row& row) { return row.trial->result.peak.reserved; }},
+          {"device_alloc", "", right,
+           [](const Row& row) { return row.trial->result.counts.device_alloc; }},
+          {"device_free", "", right,
+           [](const Row& row) { return row.trial->result.counts.device_free; }},
+          {"", "device calls" + unit, right,
+           [](const Row& row) { return count_cell(row, row.trial->device_calls()); }},
+          {"alloc_retries", "retries" + unit, right,
+           [](const Row& row) { return count_cell(row, row.trial->result.counts.alloc_retries); }},
+          {"ooms", "", right, [](const Row& row) { return row.trial->result.counts.ooms; }},
+          {"smallest_limit_bytes", "smallest memory", right, limit_cell},
+          {"", "outcome", left,
+           [](const Row& row) { return row.trial->survives() ? "" : "out of memory"; }}};
 }
 
 /// The present settings' row carries their smallest limit wherever they rank.
 const SettingsTrial& shown(const AdviceReport& report, const SettingsTrial& trial) {
   const SettingsTrial& present = report.advice->present;
   return trial.settings == present.settings ? present : trial;
+}
+
+std::vector<TrialRow> trial_rows(const AdviceReport& report) {
+  std::vector<TrialRow> rows;
+  for (const SettingsTrial& trial : report.advice->trials) {
+    rows.push_back({&report, &shown(report, trial)});
+  }
+  return rows;
+}
+
+/// The first `top`, and the present settings wherever they rank.
+Table trial_table(const AdviceReport& report, std::size_t top) {
+  const std::vector<TrialRow> all = trial_rows(report);
+  std::vector<TrialRow> rows(all.begin(),
+                             all.begin() + static_cast<std::ptrdiff_t>(std::min(top, all.size())));
+  const SettingsTrial* present = &report.advice->present;
+  const auto rank = std::ranges::find(all, present, &TrialRow::trial) - all.begin();
+  if (rank >= static_cast<std::ptrdiff_t>(top)) {
+    rows.push_back({&report, present});
+  }
+  return tabulate(fmt::format("Tried by replaying: {} settings, best first", all.size()),
+                  trial_columns(report), rows);
 }
 
 }  // namespace
@@ -138,6 +180,8 @@ std::string advice_verdict(const AdviceReport& report) {
       advice.trials.size(), to_iec(advice.most_gained()), to_iec(advice.noise));
 }
 
+namespace {
+
 boost::json::object advice_json(const AdviceReport& report) {
   boost::json::object object{{"subject", valid_utf8(report.workload.name)},
                              {"device", report.workload.replay.device},
@@ -155,66 +199,66 @@ boost::json::object advice_json(const AdviceReport& report) {
       object["advice"] = to_conf(advice.best().settings);
     }
     object["noise_bytes"] = advice.noise.count();
-    object["present"] = trial_json(advice.present);
-    boost::json::array& trials = object["trials"].emplace_array();
-    for (const SettingsTrial& trial : advice.trials) {
-      trials.push_back(trial_json(shown(report, trial)));
-    }
+    const Columns<TrialRow> columns = trial_columns(report);
+    object["present"] = row_json(columns, TrialRow{&report, &advice.present});
+    object["trials"] = rows_json(tabulate("", columns, trial_rows(report)));
   }
   object["notes"] = words_json(replay_notes(report.workload.replay));
   object["trust"] = valid_utf8(report.workload.trust());
   return object;
 }
 
-TextTable advice_table(const AdviceReport& report, std::size_t top, bool exact) {
-  TextTable table;
-  if (!report.advice) {
-    return table;
-  }
-  const std::string unit = report.steps == 0 ? "" : "/step";
-  table.columns = {"settings",       "peak reserved",   "device calls" + unit,
-                   "retries" + unit, "smallest memory", "outcome"};
-  table.right_aligned = {false, true, true, true, true, false};
-  const std::vector<SettingsTrial>& trials = report.advice->trials;
-  for (std::size_t i = 0; i < std::min(top, trials.size()); ++i) {
-    table.rows.push_back(row(report, shown(report, trials[i]), exact));
-  }
-  const auto is_present = [&](const SettingsTrial& trial) {
-    return trial.settings == report.advice->present.settings;
-  };
-  if (std::ranges::find_if(trials, is_present) - trials.begin() >=
-      static_cast<std::ptrdiff_t>(top)) {
-    table.rows.push_back(row(report, report.advice->present, exact));
-  }
-  return table;
+std::string trust_sentence(const Trustworthiness& trust) {
+  return fmt::format(
+      "how far it can be trusted: the model reproduces {}, {}, {}; the peak of the replayed "
+      "requests is {:.2f} % off",
+      matched(trust.addresses, "addresses"), matched(trust.segment_events, "segment events"),
+      matched(trust.final_segments, "final segments"), 100 * trust.peak_error);
 }
 
-std::string advice_text(const AdviceReport& report, OutputFormat format, std::size_t top) {
-  std::string text = fmt::format("{}, device {}\n{}\n", printable(report.workload.name),
-                                 report.workload.replay.device, printable(advice_verdict(report)));
-  if (report.advice) {
-    if (report.advice->is_worth_it()) {
-      text += fmt::format("\n  export PYTORCH_CUDA_ALLOC_CONF={}\n",
-                          to_conf(report.advice->best().settings));
+void add_device(const AdviceReport& device, std::size_t top, Report& report) {
+  report.line(fmt::format("{}, device {}", device.workload.name, device.workload.replay.device));
+  report.line(advice_verdict(device));
+  if (device.advice) {
+    if (device.advice->is_worth_it()) {
+      report.text(fmt::format("\n  export PYTORCH_CUDA_ALLOC_CONF={}\n",
+                              to_conf(device.advice->best().settings)));
     }
-    TextTable table = advice_table(report, top, false);
-    table.title =
-        fmt::format("Tried by replaying: {} settings, best first", report.advice->trials.size());
-    text +=
-        "\n" + (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table));
+    report.table(trial_table(device, top), Gap::before);
   }
-  for (const std::string& note : replay_notes(report.workload.replay)) {
-    text += "note: " + printable(note) + "\n";
+  for (const std::string& note : replay_notes(device.workload.replay)) {
+    report.line("note: " + note);
   }
-  if (report.workload.fidelity) {
-    text += fmt::format(
-        "how far it can be trusted: the model reproduces {}, {}, {}; the peak of the replayed "
-        "requests is {:.2f} % off\n",
-        matched(report.trust.addresses, "addresses"),
-        matched(report.trust.segment_events, "segment events"),
-        matched(report.trust.final_segments, "final segments"), 100 * report.trust.peak_error);
+  if (device.workload.fidelity) {
+    report.line(trust_sentence(device.trust));
   }
-  return text + printable(report.workload.trust()) + "\n";
+  report.line(device.workload.trust());
+}
+
+boost::json::array advice_of_each(const std::vector<AdviceReport>& devices) {
+  boost::json::array list;
+  for (const AdviceReport& device : devices) {
+    list.push_back(advice_json(device));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string advise_report(const std::vector<AdviceReport>& devices, OutputFormat format,
+                          std::size_t top) {
+  Report report(format, "highwater.advise/1");
+  if (devices.empty()) {
+    report.line("The file holds no device with memory or events.");
+  }
+  for (const AdviceReport& device : devices) {
+    add_device(device, top, report);
+    report.csv([&] {
+      return device.advice ? trial_table(device, device.advice->trials.size()) : Table();
+    });
+  }
+  report.json("devices", [&] { return advice_of_each(devices); });
+  return report.str();
 }
 
 }  // namespace highwater

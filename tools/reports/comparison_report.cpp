@@ -14,12 +14,9 @@ namespace {
 
 namespace json = boost::json;
 
-std::string percent_or_dash(const std::optional<double>& fraction) {
-  return fraction ? percent_text(*fraction) : "-";
-}
-
-json::value number_or_null(const std::optional<double>& number) {
-  return number ? json::value(*number) : json::value(nullptr);
+/// "-" where there is nothing to compare with.
+Cell error_or_dash(const std::optional<double>& error) {
+  return Cell(error).shown_as(error ? percent_text(*error) : "-");
 }
 
 constexpr std::size_t kDetailsShown = 5;
@@ -65,83 +62,116 @@ std::string bar(std::int64_t value, std::int64_t largest) {
                    : std::string(kWidth, ' ') + "|" + std::string(length, '>');
 }
 
+/// A part, a holder of it, or the total.
+struct ReconciliationRow {
+  std::string part;
+  std::string estimated;
+  std::string to_add;
+  std::string simulated;
+  std::string bar;
+};
+
 /// The largest holders below a line that the form does not meet.
-void add_details(const ReconciliationLine& line, TextTable& table) {
+void add_details(const ReconciliationLine& line, std::vector<ReconciliationRow>& rows) {
   if (line.difference() == 0) {
     return;
   }
   constexpr std::size_t kShown = 3;
   for (std::size_t i = 0; i < std::min(kShown, line.details.size()); ++i) {
     const Holder<std::string>& detail = line.details[i];
-    table.rows.push_back({"    " + detail.origin, "", "", to_iec(detail.held), ""});
+    rows.push_back({"    " + detail.origin, "", "", to_iec(detail.held), ""});
   }
   if (line.details.size() > kShown) {
     Bytes rest;
     for (std::size_t i = kShown; i < line.details.size(); ++i) {
       rest += line.details[i].held;
     }
-    table.rows.push_back(
+    rows.push_back(
         {fmt::format("    {} others", line.details.size() - kShown), "", "", to_iec(rest), ""});
   }
 }
 
-}  // namespace
-
-TextTable comparison_table(const EstimateComparison& comparison) {
-  TextTable table{
-      comparison.is_complete ? "Closed forms beside the simulation"
-                             : "Closed forms beside the simulation, up to where memory ran out",
-      {"form", "about", "estimate", "same parts simulated", "off by", "simulated peak", "off by"},
-      {},
-      {false, false, true, true, true, true, true}};
-  for (const ComparedEstimate& compared : comparison.compared) {
-    const Formula& formula = *compared.outcome.formula;
-    table.rows.push_back(
-        {std::string(formula.name), std::string(to_string(formula.scope)),
-         bytes_text(compared.bytes()), to_iec(compared.covered),
-         percent_or_dash(compared.error_of_covered()),
-         fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(formula.scope)),
-         percent_or_dash(compared.error())});
-  }
-  return table;
-}
-
-TextTable reconciliation_table(const ComparedEstimate& compared) {
-  const Reconciliation& reconciliation = compared.reconciliation;
-  TextTable table{
-      fmt::format("From {} to the simulated process, part by part", compared.outcome.formula->name),
-      {"part", "estimated", "to add", "simulated", ""},
-      {},
-      {false, true, true, true, false}};
+std::vector<ReconciliationRow> reconciliation_rows(const Reconciliation& reconciliation) {
+  const auto size = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
   std::int64_t largest = 0;
   for (const ReconciliationLine& line : reconciliation.lines) {
     largest = std::max(largest, std::abs(line.difference()));
   }
+  std::vector<ReconciliationRow> rows;
   for (const ReconciliationLine& line : reconciliation.lines) {
-    table.rows.push_back(
-        {line.name, line.terms.empty() ? "-" : bytes_text(static_cast<double>(line.estimated)),
-         to_iec_signed(line.difference()), bytes_text(static_cast<double>(line.simulated)),
-         bar(line.difference(), largest)});
-    add_details(line, table);
+    rows.push_back({line.name, line.terms.empty() ? "-" : size(line.estimated),
+                    to_iec_signed(line.difference()), size(line.simulated),
+                    bar(line.difference(), largest)});
+    add_details(line, rows);
   }
-  table.rows.push_back({"total", bytes_text(static_cast<double>(reconciliation.estimated)),
-                        to_iec_signed(reconciliation.difference()),
-                        bytes_text(static_cast<double>(reconciliation.simulated)), ""});
-  return table;
+  rows.push_back({"total", size(reconciliation.estimated),
+                  to_iec_signed(reconciliation.difference()), size(reconciliation.simulated), ""});
+  return rows;
+}
+
+Cell compared_peak_cell(const ComparedEstimate& compared) {
+  const FormulaScope scope = compared.outcome.formula->scope;
+  return Cell(compared.peak)
+      .shown_as(fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(scope)));
+}
+
+const Columns<ComparedEstimate>& comparison_columns() {
+  using enum Align;
+  using Row = ComparedEstimate;
+  static const Columns<Row> kColumns{
+      {"", "form", left, [](const Row& row) { return row.outcome.formula->name; }},
+      {"", "about", left, [](const Row& row) { return to_string(row.outcome.formula->scope); }},
+      {"", "estimate", right, [](const Row& row) { return bytes_text(row.bytes()); }},
+      {"compared_with", "", left,
+       [](const Row& row) { return simulated_peak_name(row.outcome.formula->scope); }},
+      {"simulated_peak_bytes", "simulated peak", right, compared_peak_cell},
+      {"difference_bytes", "", right,
+       [](const Row& row) {
+         return std::llround(row.bytes()) - static_cast<std::int64_t>(row.peak.count());
+       }},
+      {"error_vs_simulated", "off by", right,
+       [](const Row& row) { return error_or_dash(row.error()); }},
+      {"covered_bytes", "same parts simulated", right, [](const Row& row) { return row.covered; }},
+      {"error_vs_covered", "off by", right,
+       [](const Row& row) { return error_or_dash(row.error_of_covered()); }},
+      {"bridge", "", left, [](const Row& row) {
+         return nested([&row]() -> json::value { return reconciliation_json(row.reconciliation); });
+       }}};
+  return kColumns;
+}
+
+}  // namespace
+
+Table comparison_table(const EstimateComparison& comparison) {
+  const auto columns =
+      pick(comparison_columns(), {"form", "about", "estimate", "covered_bytes", "error_vs_covered",
+                                  "simulated_peak_bytes", "error_vs_simulated"});
+  return tabulate(comparison.is_complete
+                      ? "Closed forms beside the simulation"
+                      : "Closed forms beside the simulation, up to where memory ran out",
+                  columns, comparison.compared);
+}
+
+Table reconciliation_table(const ComparedEstimate& compared) {
+  using enum Align;
+  static const Columns<ReconciliationRow> kColumns{
+      {"", "part", left, &ReconciliationRow::part},
+      {"", "estimated", right, &ReconciliationRow::estimated},
+      {"", "to add", right, &ReconciliationRow::to_add},
+      {"", "simulated", right, &ReconciliationRow::simulated},
+      {"", "", left, &ReconciliationRow::bar}};
+  return tabulate(
+      fmt::format("From {} to the simulated process, part by part", compared.outcome.formula->name),
+      kColumns, reconciliation_rows(compared.reconciliation));
 }
 
 json::array comparison_json(const EstimateComparison& comparison) {
   json::array array;
   for (const ComparedEstimate& compared : comparison.compared) {
     json::object object = outcome_json(compared.outcome);
-    object["compared_with"] = simulated_peak_name(compared.outcome.formula->scope);
-    object["simulated_peak_bytes"] = compared.peak.count();
-    object["difference_bytes"] =
-        std::llround(compared.bytes()) - static_cast<std::int64_t>(compared.peak.count());
-    object["error_vs_simulated"] = number_or_null(compared.error());
-    object["covered_bytes"] = compared.covered.count();
-    object["error_vs_covered"] = number_or_null(compared.error_of_covered());
-    object["bridge"] = reconciliation_json(compared.reconciliation);
+    for (auto& [key, value] : row_json(comparison_columns(), compared)) {
+      object[key] = std::move(value);
+    }
     array.push_back(std::move(object));
   }
   return array;

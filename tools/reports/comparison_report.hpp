@@ -9,10 +9,10 @@
 namespace highwater {
 
 /// Forms beside the simulated peak, those that apply.
-TextTable comparison_table(const EstimateComparison& comparison);
+Table comparison_table(const EstimateComparison& comparison);
 
 /// One form reconciled with the simulation, line by line with the largest details, drawn as bars.
-TextTable reconciliation_table(const ComparedEstimate& compared);
+Table reconciliation_table(const ComparedEstimate& compared);
 
 boost::json::array comparison_json(const EstimateComparison& comparison);
 

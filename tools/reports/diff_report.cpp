@@ -1,28 +1,23 @@
 #include "tools/reports/diff_report.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <span>
 #include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/text/metrics.hpp"
+#include "sim/peak/peak_change.hpp"
 #include "tools/text/request_label.hpp"
 #include "tools/text/safe_text.hpp"
+#include "tools/text/table.hpp"
 
 namespace highwater {
 namespace {
 
 namespace json = boost::json;
-
-std::int64_t change(Bytes first, Bytes second) {
-  return static_cast<std::int64_t>(second.count()) - static_cast<std::int64_t>(first.count());
-}
-
-std::string signed_size(std::int64_t bytes) {
-  return bytes == 0 ? "=" : to_iec_signed(bytes);
-}
 
 /// One side of the comparison: its requests and how to name them.
 struct Party {
@@ -59,6 +54,64 @@ struct Party {
   }
 };
 
+const Columns<PhaseDiff>& phase_columns() {
+  using enum Align;
+  using Phase = PhaseDiff;
+  const auto count = [](std::uint64_t lines) {
+    return lines == 0 ? std::string("=") : std::to_string(lines);
+  };
+  static const Columns<Phase> kColumns{
+      {"", "phase", left, phase_label},
+      {"", "-", right, [](const Phase& phase) { return phase.first.requests; }},
+      {"", "+", right, [](const Phase& phase) { return phase.second.requests; }},
+      {"", "only -", right, [count](const Phase& phase) { return count(phase.only_first); }},
+      {"", "only +", right, [count](const Phase& phase) { return count(phase.only_second); }},
+      {"", "peak +", right, [](const Phase& phase) { return phase.second.peak; }},
+      {"", "vs -", right,
+       [](const Phase& phase) {
+         return size_change_text(difference(phase.first.peak, phase.second.peak));
+       }},
+      {"", "end +", right, [](const Phase& phase) { return phase.second.end; }},
+      {"", "vs -", right, [](const Phase& phase) {
+         return size_change_text(difference(phase.first.end, phase.second.end));
+       }}};
+  return kColumns;
+}
+
+const Columns<SizeDifference>& size_columns() {
+  using enum Align;
+  using Size = SizeDifference;
+  static const Columns<Size> kColumns{
+      {"bytes", "bytes", right, [](const Size& size) { return size.bytes.count(); }},
+      {"", "size", right, &Size::bytes},
+      {"first", "times -", right, &Size::first},
+      {"second", "times +", right, &Size::second},
+      {"", "difference", right, [](const Size& size) { return size_change_text(size.excess()); }}};
+  return kColumns;
+}
+
+/// Where allocations of one side alone come from.
+struct Origin {
+  char sign = ' ';
+  std::string label;
+  std::uint64_t times = 0;
+  Bytes bytes;
+};
+
+const Columns<Origin>& origin_columns() {
+  using enum Align;
+  static const Columns<Origin> kColumns{
+      {"", "", left, [](const Origin& origin) { return std::string(1, origin.sign); }},
+      {"side", "", left,
+       [](const Origin& origin) { return origin.sign == '-' ? "first" : "second"; }},
+      {"times", "times", right, &Origin::times},
+      {"bytes", "size", right, &Origin::bytes},
+      {"label", "origin", left, [](const Origin& origin) {
+         return Cell(origin.label).shown_as(origin.label.empty() ? "(not recorded)" : origin.label);
+       }}};
+  return kColumns;
+}
+
 class DiffPrinter {
  public:
   DiffPrinter(const TraceDiff& diff, const DiffInputs& inputs, const DiffView& view)
@@ -87,13 +140,7 @@ class DiffPrinter {
         phases.push_back(phase_object(phase, hunks_left));
       }
     }
-    json::array& list = root["origins"].emplace_array();
-    for (const Origin& origin : origins()) {
-      list.push_back({{"side", origin.sign == '-' ? "first" : "second"},
-                      {"times", origin.times},
-                      {"bytes", origin.bytes.count()},
-                      {"label", valid_utf8(origin.label)}});
-    }
+    root["origins"] = rows_json(tabulate("", origin_columns(), origins()));
   }
 
  private:
@@ -105,25 +152,16 @@ class DiffPrinter {
   }
 
   void add_phase_table() {
-    TextTable table;
-    table.columns = {"phase", "-", "+", "only -", "only +", "peak +", "vs -", "end +", "vs -"};
-    table.right_aligned = {false, true, true, true, true, true, true, true, true};
+    std::vector<std::reference_wrapper<const PhaseDiff>> phases;
     std::size_t left_out = 0;
     for (const PhaseDiff& phase : diff_->phases) {
       if (!is_listed(phase)) {
         left_out += shows(*view_, phase) ? 1U : 0U;
         continue;
       }
-      const auto count = [](std::uint64_t lines) {
-        return lines == 0 ? std::string("=") : std::to_string(lines);
-      };
-      table.rows.push_back(
-          {phase_label(phase), std::to_string(phase.first.requests),
-           std::to_string(phase.second.requests), count(phase.only_first), count(phase.only_second),
-           to_iec(phase.second.peak), signed_size(change(phase.first.peak, phase.second.peak)),
-           to_iec(phase.second.end), signed_size(change(phase.first.end, phase.second.end))});
+      phases.emplace_back(phase);
     }
-    out_ += table.rows.empty() ? "" : "\n" + format_aligned(table);
+    out_ += phases.empty() ? "" : "\n" + format_aligned(tabulate("", phase_columns(), phases));
     out_ += left_out == 0 ? "" : fmt::format("  ... and {} equal phases\n", left_out);
   }
 
@@ -204,30 +242,14 @@ class DiffPrinter {
   }
 
   void add_sizes(const PhaseDiff& phase) {
-    TextTable table;
-    table.title = "Requested sizes, " + phase_label(phase);
-    table.columns = {"bytes", "size", "times -", "times +", "difference"};
-    table.right_aligned = {true, true, true, true, true};
-    for (const SizeDifference& size : phase.sizes) {
-      if (table.rows.size() == view_->max_sizes) {
-        break;
-      }
-      table.rows.push_back({std::to_string(size.bytes.count()), to_iec(size.bytes),
-                            std::to_string(size.first), std::to_string(size.second),
-                            signed_size(size.excess())});
-    }
+    const std::span<const SizeDifference> sizes = phase.sizes;
+    const Table table = tabulate("Requested sizes, " + phase_label(phase), size_columns(),
+                                 sizes.first(std::min(sizes.size(), view_->max_sizes)));
     out_ += "\n" + format_aligned(table);
     if (phase.sizes.size() > table.rows.size()) {
       out_ += fmt::format("  ... and {} more sizes\n", phase.sizes.size() - table.rows.size());
     }
   }
-
-  struct Origin {
-    char sign = ' ';
-    std::string label;
-    std::uint64_t times = 0;
-    Bytes bytes;
-  };
 
   /// Allocations of one side alone by where they come from, most bytes first.
   [[nodiscard]] std::vector<Origin> origins() const {
@@ -260,18 +282,9 @@ class DiffPrinter {
 
   void add_origins() {
     const std::vector<Origin> found = origins();
-    TextTable table;
-    table.title = "Allocations of one side alone, by origin";
-    table.columns = {"", "times", "size", "origin"};
-    table.right_aligned = {false, true, true, false};
-    for (const Origin& origin : found) {
-      if (table.rows.size() == view_->max_origins) {
-        break;
-      }
-      table.rows.push_back({std::string(1, origin.sign), std::to_string(origin.times),
-                            to_iec(origin.bytes),
-                            origin.label.empty() ? "(not recorded)" : origin.label});
-    }
+    const std::span<const Origin> listed(found.data(), std::min(found.size(), view_->max_origins));
+    const Table table =
+        tabulate("Allocations of one side alone, by origin", origin_columns(), listed);
     if (!table.rows.empty()) {
       out_ += "\n" + format_aligned(table);
     }
@@ -343,11 +356,7 @@ class DiffPrinter {
       }
       hunks.push_back({{"begin", hunk.begin}, {"lines", std::move(lines)}});
     }
-    json::array& sizes = object["sizes"].emplace_array();
-    for (const SizeDifference& size : phase.sizes) {
-      sizes.push_back(
-          {{"bytes", size.bytes.count()}, {"first", size.first}, {"second", size.second}});
-    }
+    object["sizes"] = rows_json(tabulate("", size_columns(), phase.sizes));
     return object;
   }
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/options/plan_summary.hpp"
@@ -22,141 +25,6 @@ std::string deepspeed_gb(double bytes) {
   return fmt::format("{:.2f}GB", bytes / kGib);
 }
 
-TextTable overview_table(const EstimateReport& report) {
-  TextTable table{"Closed forms, per GPU",
-                  {"form", "about", "estimate", "assumptions broken"},
-                  {},
-                  {false, false, true, true}};
-  for (const FormulaOutcome& outcome : report.outcomes) {
-    if (outcome.applies()) {
-      table.rows.push_back(
-          {std::string(outcome.formula->name), std::string(to_string(outcome.formula->scope)),
-           bytes_text(outcome.estimate.bytes()), std::to_string(outcome.broken.size())});
-    }
-  }
-  return table;
-}
-
-TextTable refusal_table(const std::vector<FormulaOutcome>& outcomes) {
-  TextTable table{"Do not apply", {"form", "because"}, {}, {false, false}};
-  for (const FormulaOutcome& outcome : outcomes) {
-    if (!outcome.applies()) {
-      table.rows.push_back({std::string(outcome.formula->name), outcome.refusal});
-    }
-  }
-  return table;
-}
-
-TextTable term_table(const FormulaOutcome& outcome) {
-  TextTable table{fmt::format("{}: {}", outcome.formula->name, outcome.formula->title),
-                  {"term", "equation", "memory", "bytes"},
-                  {},
-                  {false, false, true, true}};
-  const std::vector<std::int64_t> bytes = whole_bytes(outcome.estimate);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const EstimateTerm& term = outcome.estimate.terms[i];
-    table.rows.push_back(
-        {term.name, term.equation, bytes_text(term.bytes), std::to_string(bytes[i])});
-  }
-  table.rows.push_back({"total", "sum of the terms", bytes_text(outcome.estimate.bytes()),
-                        fmt::format("{:.0f}", outcome.estimate.bytes())});
-  return table;
-}
-
-std::string plural(int count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-/// DeepSpeed's own table, in its columns and its unit; what is pinned comes behind.
-TextTable host_variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
-  const bool has_pinned = std::ranges::any_of(
-      outcome.variants, [](const FormulaVariant& row) { return row.pinned_bytes > 0; });
-  TextTable table{
-      fmt::format("{} on {} of {}: {}M parameters, {}M in the largest layer (GB are 2^30 bytes, as "
-                  "the source prints them)",
-                  outcome.formula->name, plural(inputs.nodes, "node"),
-                  plural(inputs.gpus_per_node, "GPU"), inputs.parameters() / 1'000'000,
-                  largest_module_parameters(inputs.tensors) / 1'000'000),
-      {"per CPU", "per GPU", "options"},
-      {},
-      {true, true, false}};
-  for (const FormulaVariant& variant : outcome.variants) {
-    table.rows.push_back(
-        {deepspeed_gb(variant.host_bytes), deepspeed_gb(variant.gpu_bytes), variant.label});
-    if (has_pinned) {
-      table.rows.back().push_back(variant.pinned_bytes > 0 ? deepspeed_gb(variant.pinned_bytes)
-                                                           : "");
-    }
-  }
-  if (has_pinned) {
-    table.columns.emplace_back("pinned, of CPU");
-    table.right_aligned.push_back(true);
-  }
-  return table;
-}
-
-TextTable variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
-  const bool has_host = std::ranges::any_of(
-      outcome.variants, [](const FormulaVariant& row) { return row.host_bytes > 0; });
-  if (has_host) {
-    return host_variant_table(outcome, inputs);
-  }
-  TextTable table{fmt::format("{}, other cases of the same job", outcome.formula->name),
-                  {"case", "per GPU"},
-                  {},
-                  {false, true}};
-  for (const FormulaVariant& variant : outcome.variants) {
-    table.rows.push_back({variant.label, bytes_text(variant.gpu_bytes)});
-  }
-  return table;
-}
-
-TextTable source_table(const Formula& formula) {
-  TextTable table{fmt::format("{}: where it is from", formula.name), {"", ""}, {}, {false, false}};
-  table.rows = {{"equation", std::string(formula.equation)},
-                {"source", std::string(formula.source)},
-                {"assumptions", std::string(formula.assumptions)},
-                {"known errors", std::string(formula.known_errors)}};
-  return table;
-}
-
-void add_details(const FormulaOutcome& outcome, const EstimateReport& report,
-                 std::vector<TextTable>& tables) {
-  if (outcome.applies() && !outcome.variants.empty()) {
-    tables.push_back(variant_table(outcome, report.inputs));
-  }
-  if (outcome.applies()) {
-    tables.push_back(term_table(outcome));
-  }
-}
-
-std::vector<TextTable> tables_of(const EstimateReport& report) {
-  std::vector<TextTable> tables;
-  if (!report.has_details) {
-    tables.push_back(overview_table(report));
-  }
-  for (const FormulaOutcome& outcome : report.outcomes) {
-    if (report.has_details) {
-      add_details(outcome, report, tables);
-    }
-    if (report.has_sources) {
-      tables.push_back(source_table(*outcome.formula));
-    }
-  }
-  tables.push_back(refusal_table(report.outcomes));
-  return tables;
-}
-
-std::string notes(const EstimateReport& report) {
-  std::string text;
-  for (const FormulaOutcome& outcome : report.outcomes) {
-    if (!outcome.broken.empty()) {
-      text += fmt::format("{}: {}\n", outcome.formula->name, fmt::join(outcome.broken, "; "));
-    }
-  }
-  return text;
-}
-
 json::array parts_json(PartSet parts) {
   json::array array;
   for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
@@ -167,21 +35,215 @@ json::array parts_json(PartSet parts) {
   return array;
 }
 
-}  // namespace
+Table overview_table(const EstimateReport& report) {
+  using enum Align;
+  using Outcome = FormulaOutcome;
+  static const Columns<Outcome> kColumns{
+      {"", "form", left, [](const Outcome& outcome) { return outcome.formula->name; }},
+      {"", "about", left, [](const Outcome& outcome) { return to_string(outcome.formula->scope); }},
+      {"", "estimate", right,
+       [](const Outcome& outcome) { return bytes_text(outcome.estimate.bytes()); }},
+      {"", "assumptions broken", right,
+       [](const Outcome& outcome) { return outcome.broken.size(); }}};
+  std::vector<Outcome> rows;
+  std::ranges::copy_if(report.outcomes, std::back_inserter(rows), &Outcome::applies);
+  return tabulate("Closed forms, per GPU", kColumns, rows);
+}
 
-std::string estimate_text(const EstimateReport& report, OutputFormat format) {
-  const bool is_markdown = format == OutputFormat::markdown;
-  std::string text = printable(plan_summary(report.inputs.plan)) + "\n\n";
-  for (const TextTable& table : tables_of(report)) {
-    if (!table.rows.empty()) {
-      text += (is_markdown ? format_markdown(table) : format_aligned(table)) + "\n";
+Table refusal_table(const std::vector<FormulaOutcome>& outcomes) {
+  using enum Align;
+  static const Columns<FormulaOutcome> kColumns{
+      {"name", "form", left, [](const FormulaOutcome& outcome) { return outcome.formula->name; }},
+      {"reason", "because", left, &FormulaOutcome::refusal}};
+  std::vector<FormulaOutcome> rows;
+  std::ranges::copy_if(outcomes, std::back_inserter(rows),
+                       [](const FormulaOutcome& outcome) { return !outcome.applies(); });
+  return tabulate("Do not apply", kColumns, rows);
+}
+
+/// A term of a form, or its total.
+struct TermRow {
+  std::string_view form;
+  std::string name;
+  std::string equation;
+  double bytes = 0;
+  std::int64_t whole_bytes = 0;  ///< so that the terms add up to the total
+  PartSet covers;
+};
+
+const Columns<TermRow>& term_columns() {
+  using enum Align;
+  static const Columns<TermRow> kColumns{
+      {"", "form", left, &TermRow::form},
+      {"name", "term", left, &TermRow::name},
+      {"equation", "equation", left, &TermRow::equation},
+      {"", "memory", right, [](const TermRow& row) { return bytes_text(row.bytes); }},
+      {"bytes", "bytes", right, &TermRow::whole_bytes},
+      {"covers", "", left,
+       [](const TermRow& row) { return nested([row] { return parts_json(row.covers); }); }}};
+  return kColumns;
+}
+
+std::vector<TermRow> term_rows(const FormulaOutcome& outcome) {
+  std::vector<TermRow> rows;
+  const std::vector<std::int64_t> bytes = whole_bytes(outcome.estimate);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const EstimateTerm& term = outcome.estimate.terms[i];
+    rows.push_back(
+        {outcome.formula->name, term.name, term.equation, term.bytes, bytes[i], term.covers});
+  }
+  return rows;
+}
+
+std::vector<TermRow> rows_with_total(const FormulaOutcome& outcome) {
+  std::vector<TermRow> rows = term_rows(outcome);
+  const double total = outcome.estimate.bytes();
+  rows.push_back(
+      {outcome.formula->name, "total", "sum of the terms", total, std::llround(total), {}});
+  return rows;
+}
+
+Table term_table(const FormulaOutcome& outcome) {
+  return tabulate(fmt::format("{}: {}", outcome.formula->name, outcome.formula->title),
+                  pick(term_columns(), {"term", "equation", "memory", "bytes"}),
+                  rows_with_total(outcome));
+}
+
+std::string plural(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+const Columns<FormulaVariant>& variant_columns() {
+  using enum Align;
+  const auto gigabytes = [](double FormulaVariant::*member) {
+    return [member](const FormulaVariant& row) {
+      return Cell(std::llround(row.*member)).shown_as(deepspeed_gb(row.*member));
+    };
+  };
+  static const Columns<FormulaVariant> kColumns{
+      {"options", "options", left, &FormulaVariant::label},
+      {"gpu_bytes", "per GPU", right, gigabytes(&FormulaVariant::gpu_bytes)},
+      {"host_bytes", "per CPU", right, gigabytes(&FormulaVariant::host_bytes)},
+      {"pinned_bytes", "pinned, of CPU", right, [](const FormulaVariant& row) {
+         return Cell(std::llround(row.pinned_bytes))
+             .shown_as(row.pinned_bytes > 0 ? deepspeed_gb(row.pinned_bytes) : "");
+       }}};
+  return kColumns;
+}
+
+bool any_above_0(const std::vector<FormulaVariant>& variants, double FormulaVariant::*member) {
+  return std::ranges::any_of(variants, [&](const FormulaVariant& row) { return row.*member > 0; });
+}
+
+/// DeepSpeed's own table, in its columns and its unit; what is pinned comes last.
+Table host_variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
+  std::vector<std::string_view> shown{"per CPU", "per GPU", "options"};
+  if (any_above_0(outcome.variants, &FormulaVariant::pinned_bytes)) {
+    shown.emplace_back("pinned, of CPU");
+  }
+  return tabulate(
+      fmt::format("{} on {} of {}: {}M parameters, {}M in the largest layer (GB are 2^30 bytes, as "
+                  "the source prints them)",
+                  outcome.formula->name, plural(inputs.nodes, "node"),
+                  plural(inputs.gpus_per_node, "GPU"), inputs.parameters() / 1'000'000,
+                  largest_module_parameters(inputs.tensors) / 1'000'000),
+      pick(variant_columns(), shown), outcome.variants);
+}
+
+Table variant_table(const FormulaOutcome& outcome, const EstimateInputs& inputs) {
+  using enum Align;
+  static const Columns<FormulaVariant> kColumns{
+      {"", "case", left, &FormulaVariant::label},
+      {"", "per GPU", right, [](const FormulaVariant& row) { return bytes_text(row.gpu_bytes); }}};
+  if (any_above_0(outcome.variants, &FormulaVariant::host_bytes)) {
+    return host_variant_table(outcome, inputs);
+  }
+  return tabulate(fmt::format("{}, other cases of the same job", outcome.formula->name), kColumns,
+                  outcome.variants);
+}
+
+Table source_table(const Formula& formula) {
+  using Line = std::pair<std::string_view, std::string_view>;
+  static const Columns<Line> kColumns{{"", "", Align::left, &Line::first},
+                                      {"", "", Align::left, &Line::second}};
+  return tabulate(fmt::format("{}: where it is from", formula.name), kColumns,
+                  std::vector<Line>{{"equation", formula.equation},
+                                    {"source", formula.source},
+                                    {"assumptions", formula.assumptions},
+                                    {"known errors", formula.known_errors}});
+}
+
+void add_details(const FormulaOutcome& outcome, const EstimateReport& estimate, Report& report) {
+  if (outcome.applies()) {
+    report.table(variant_table(outcome, estimate.inputs));
+    report.table(term_table(outcome));
+  }
+}
+
+void add_tables(const EstimateReport& estimate, Report& report) {
+  if (!estimate.has_details) {
+    report.table(overview_table(estimate));
+  }
+  for (const FormulaOutcome& outcome : estimate.outcomes) {
+    if (estimate.has_details) {
+      add_details(outcome, estimate, report);
+    }
+    if (estimate.has_sources) {
+      report.table(source_table(*outcome.formula));
     }
   }
-  text += notes(report);
-  return text +
-         "closed forms alone, nothing was simulated; 'highwater simulate' sets them beside the "
-         "simulated peak\n";
+  report.table(refusal_table(estimate.outcomes));
 }
+
+std::string broken_assumptions(const EstimateReport& estimate) {
+  std::string text;
+  for (const FormulaOutcome& outcome : estimate.outcomes) {
+    if (!outcome.broken.empty()) {
+      text += fmt::format("{}: {}\n", outcome.formula->name, fmt::join(outcome.broken, "; "));
+    }
+  }
+  return text;
+}
+
+/// For CSV: the terms of every form that applies.
+Table all_terms(const EstimateReport& estimate) {
+  std::vector<TermRow> rows;
+  for (const FormulaOutcome& outcome : estimate.outcomes) {
+    if (outcome.applies()) {
+      const std::vector<TermRow> more = rows_with_total(outcome);
+      rows.insert(rows.end(), more.begin(), more.end());
+    }
+  }
+  return tabulate("", pick(term_columns(), {"form", "term", "equation", "bytes"}), rows);
+}
+
+json::array estimates_json(const EstimateReport& estimate) {
+  json::array estimates;
+  for (const FormulaOutcome& outcome : estimate.outcomes) {
+    if (outcome.applies()) {
+      estimates.push_back(outcome_json(outcome));
+    }
+  }
+  return estimates;
+}
+
+void add_json(const EstimateReport& estimate, Report& report) {
+  const EstimateInputs& inputs = estimate.inputs;
+  report.json("plan", [&] { return plan_json(inputs.plan); });
+  report.json("model", [&]() -> json::value {
+    return {{"name", valid_utf8(inputs.plan.model.name)},
+            {"parameters", inputs.parameters()},
+            {"largest_layer_parameters", largest_module_parameters(inputs.tensors)}};
+  });
+  report.json("job", [&]() -> json::value {
+    return {
+        {"gpus_per_node", inputs.gpus_per_node}, {"nodes", inputs.nodes}, {"gpus", inputs.gpus()}};
+  });
+  report.json("estimates", [&] { return estimates_json(estimate); });
+  report.json("not_applicable", [&] { return refusals_json(estimate.outcomes); });
+}
+
+}  // namespace
 
 json::object outcome_json(const FormulaOutcome& outcome) {
   const Formula& formula = *outcome.formula;
@@ -194,73 +256,27 @@ json::object outcome_json(const FormulaOutcome& outcome) {
                       {"assumptions", formula.assumptions},
                       {"known_errors", formula.known_errors},
                       {"broken_assumptions", words_json(outcome.broken)}};
-  json::array terms;
-  const std::vector<std::int64_t> bytes = whole_bytes(outcome.estimate);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const EstimateTerm& term = outcome.estimate.terms[i];
-    terms.push_back({{"name", term.name},
-                     {"equation", term.equation},
-                     {"bytes", bytes[i]},
-                     {"covers", parts_json(term.covers)}});
-  }
-  object["terms"] = std::move(terms);
-  json::array variants;
-  for (const FormulaVariant& variant : outcome.variants) {
-    variants.push_back({{"options", variant.label},
-                        {"gpu_bytes", std::llround(variant.gpu_bytes)},
-                        {"host_bytes", std::llround(variant.host_bytes)},
-                        {"pinned_bytes", std::llround(variant.pinned_bytes)}});
-  }
-  object["variants"] = std::move(variants);
+  object["terms"] = rows_json(tabulate("", term_columns(), term_rows(outcome)));
+  object["variants"] = rows_json(tabulate("", variant_columns(), outcome.variants));
   return object;
 }
 
 json::array refusals_json(const std::vector<FormulaOutcome>& outcomes) {
-  json::array array;
-  for (const FormulaOutcome& outcome : outcomes) {
-    if (!outcome.applies()) {
-      array.push_back({{"name", outcome.formula->name}, {"reason", outcome.refusal}});
-    }
-  }
-  return array;
+  return rows_json(refusal_table(outcomes));
 }
 
-json::object estimate_json(const EstimateReport& report) {
-  const EstimateInputs& inputs = report.inputs;
-  json::object root{{"schema", "highwater.estimate/1"}};
-  root["plan"] = plan_json(inputs.plan);
-  root["model"] = {{"name", valid_utf8(inputs.plan.model.name)},
-                   {"parameters", inputs.parameters()},
-                   {"largest_layer_parameters", largest_module_parameters(inputs.tensors)}};
-  root["job"] = {
-      {"gpus_per_node", inputs.gpus_per_node}, {"nodes", inputs.nodes}, {"gpus", inputs.gpus()}};
-  json::array estimates;
-  for (const FormulaOutcome& outcome : report.outcomes) {
-    if (outcome.applies()) {
-      estimates.push_back(outcome_json(outcome));
-    }
-  }
-  root["estimates"] = std::move(estimates);
-  root["not_applicable"] = refusals_json(report.outcomes);
-  return root;
-}
-
-TextTable estimate_table(const EstimateReport& report) {
-  TextTable table;
-  table.columns = {"form", "term", "equation", "bytes"};
-  for (const FormulaOutcome& outcome : report.outcomes) {
-    const std::vector<std::int64_t> bytes = whole_bytes(outcome.estimate);
-    const std::string name(outcome.formula->name);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const EstimateTerm& term = outcome.estimate.terms[i];
-      table.rows.push_back({name, term.name, term.equation, std::to_string(bytes[i])});
-    }
-    if (outcome.applies()) {
-      table.rows.push_back(
-          {name, "total", "sum of the terms", fmt::format("{:.0f}", outcome.estimate.bytes())});
-    }
-  }
-  return table;
+std::string estimate_report(const EstimateReport& estimate, OutputFormat format) {
+  Report report(format, "highwater.estimate/1");
+  report.line(plan_summary(estimate.inputs.plan));
+  report.line("");
+  add_tables(estimate, report);
+  report.text(broken_assumptions(estimate));
+  report.line(
+      "closed forms alone, nothing was simulated; 'highwater simulate' sets them beside the "
+      "simulated peak");
+  report.csv([&] { return all_terms(estimate); });
+  add_json(estimate, report);
+  return report.str();
 }
 
 }  // namespace highwater

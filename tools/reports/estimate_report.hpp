@@ -6,7 +6,6 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/text/metrics.hpp"
 #include "tools/text/output_format.hpp"
 #include "workloads/estimates/evaluate.hpp"
 
@@ -19,10 +18,7 @@ struct EstimateReport {
   bool has_sources = false;  ///< --explain
 };
 
-std::string estimate_text(const EstimateReport& report, OutputFormat format);
-boost::json::object estimate_json(const EstimateReport& report);
-/// One row per term, and one per form with the term "total".
-TextTable estimate_table(const EstimateReport& report);
+std::string estimate_report(const EstimateReport& estimate, OutputFormat format);
 
 /// A form's description, its answer and its terms; what `estimate` and `simulate` have in common.
 boost::json::object outcome_json(const FormulaOutcome& outcome);

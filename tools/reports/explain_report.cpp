@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 #include "allocator/settings/settings_change.hpp"
 #include "tools/reports/explain_words.hpp"
 #include "tools/reports/replay_report.hpp"
+#include "tools/text/metrics.hpp"
+#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -135,97 +138,83 @@ std::string shortened(const std::string& site) {
   return site.size() <= kWidest ? site : site.substr(0, kWidest - 3) + "...";
 }
 
-TextTable site_table(std::string title, const std::vector<PlaceHolder>& sites, std::size_t top) {
-  TextTable table;
-  table.title = std::move(title);
-  table.columns = {"site", "bytes", "blocks", "share"};
-  table.right_aligned = {false, true, true, true};
-  Bytes all;
-  Bytes rest;
-  for (std::size_t i = 0; i < sites.size(); ++i) {
-    all += sites[i].held;
-    rest += i < top ? Bytes{} : sites[i].held;
+Bytes sum_of(std::span<const PlaceHolder> sites) {
+  Bytes sum;
+  for (const PlaceHolder& site : sites) {
+    sum += site.held;
   }
-  const auto share = [&](Bytes bytes) {
-    return fmt::format("{:.1f} %",
-                       100.0 * static_cast<double>(bytes.count()) /
-                           static_cast<double>(std::max<std::uint64_t>(all.count(), 1)));
-  };
-  for (std::size_t i = 0; i < std::min(top, sites.size()); ++i) {
-    table.rows.push_back({shortened(sites[i].origin), to_iec(sites[i].held),
-                          fmt::format("{}", sites[i].blocks), share(sites[i].held)});
-  }
-  if (sites.size() > top) {
-    table.rows.push_back(
-        {fmt::format("... {} more", sites.size() - top), to_iec(rest), "", share(rest)});
+  return sum;
+}
+
+std::string share_of(Bytes bytes, Bytes all) {
+  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(bytes.count()) /
+                                     static_cast<double>(std::max<std::uint64_t>(all.count(), 1)));
+}
+
+Table holder_table(std::string title, std::span<const PlaceHolder> sites, std::size_t top) {
+  using enum Align;
+  const Bytes all = sum_of(sites);
+  const Columns<PlaceHolder> columns{
+      {"", "site", left, [](const PlaceHolder& site) { return shortened(site.origin); }},
+      {"", "bytes", right, &PlaceHolder::held},
+      {"", "blocks", right, &PlaceHolder::blocks},
+      {"", "share", right, [all](const PlaceHolder& site) { return share_of(site.held, all); }}};
+  const std::size_t listed = std::min(top, sites.size());
+  Table table = tabulate(std::move(title), columns, sites.first(listed));
+  if (listed < sites.size()) {
+    const Bytes rest = sum_of(sites.subspan(listed));
+    table.footer.push_back(
+        {fmt::format("... {} more", sites.size() - listed), to_iec(rest), "", share_of(rest, all)});
   }
   return table;
 }
 
-TextTable pool_table(const Explanation& e) {
-  TextTable table;
-  table.title = "Pools and streams at that moment";
-  table.columns = {"pool", "stream", "reserved", "allocated", "waiting", "free", "largest free"};
-  table.right_aligned = {false, true, true, true, true, true, true};
-  for (const PoolAccount& pool : e.oom->state.account.pools) {
-    const std::string owner = pool.owner.is_default()
-                                  ? ""
-                                  : fmt::format(" ({}, {})", pool.owner.capture, pool.owner.user);
-    table.rows.push_back({(pool.kind == PoolKind::small ? "small" : "large") + owner,
-                          fmt::format("{}", e.workload.replay.stream_handles[pool.stream.index()]),
-                          to_iec(pool.reserved), to_iec(pool.allocated), to_iec(pool.pending_free),
-                          to_iec(pool.free), to_iec(pool.largest_free_block)});
-  }
-  return table;
+std::string pool_text(const PoolAccount& pool) {
+  const std::string owner =
+      pool.owner.is_default() ? "" : fmt::format(" ({}, {})", pool.owner.capture, pool.owner.user);
+  return (pool.kind == PoolKind::small ? "small" : "large") + owner;
 }
 
-TextTable bars_table(const FourBars& bars) {
-  TextTable table;
-  table.title = "What any allocator could do with these requests";
-  table.columns = {"bar", "memory", ""};
-  table.right_aligned = {false, true, false};
-  const auto outcome = [](const ReplayBar& bar) {
-    return std::string(bar.ran_out ? "runs out of memory" : "");
-  };
-  table.rows = {
-      {"most bytes alive at once", to_iec(bars.bound.live), "no allocator needs less"},
-      {"packed offline", to_iec(bars.bound.packed),
-       fmt::format("at most {:.1f} % above the best packing", 100 * bars.bound.gap())},
-      {"expandable segments", to_iec(bars.expandable.reserved), outcome(bars.expandable)},
-      {"default settings", to_iec(bars.standard.reserved), outcome(bars.standard)},
-      {"these settings", to_iec(bars.own.reserved), outcome(bars.own)},
-  };
-  return table;
+Table pool_table(const Explanation& e) {
+  using enum Align;
+  const Columns<PoolAccount> columns{
+      {"", "pool", left, pool_text},
+      {"", "stream", right,
+       [&](const PoolAccount& pool) {
+         return e.workload.replay.stream_handles[pool.stream.index()];
+       }},
+      {"", "reserved", right, &PoolAccount::reserved},
+      {"", "allocated", right, &PoolAccount::allocated},
+      {"", "waiting", right, &PoolAccount::pending_free},
+      {"", "free", right, &PoolAccount::free},
+      {"", "largest free", right, &PoolAccount::largest_free_block}};
+  return tabulate("Pools and streams at that moment", columns, e.oom->state.account.pools);
 }
 
-class TextReport {
- public:
-  explicit TextReport(OutputFormat format) : is_markdown_(format == OutputFormat::markdown) {}
-
-  void line(const std::string& text) { text_ += printable(text) + "\n"; }
-
-  void table(const TextTable& table) {
-    if (!table.rows.empty()) {
-      text_ += "\n" + (is_markdown_ ? format_markdown(table) : format_aligned(table));
-    }
-  }
-
-  void items(const std::string& title, const std::vector<std::string>& lines) {
-    if (lines.empty()) {
-      return;
-    }
-    text_ += "\n" + title + "\n";
-    for (const std::string& text : lines) {
-      text_ += (is_markdown_ ? "- " : "  ") + printable(text) + "\n";
-    }
-  }
-
-  [[nodiscard]] std::string take() && { return std::move(text_); }
-
- private:
-  bool is_markdown_;
-  std::string text_;
+struct BarRow {
+  std::string bar;
+  Bytes memory;
+  std::string remark;
 };
+
+Table bars_table(const FourBars& bars) {
+  using enum Align;
+  static const Columns<BarRow> kColumns{{"", "bar", left, &BarRow::bar},
+                                        {"", "memory", right, &BarRow::memory},
+                                        {"", "", left, &BarRow::remark}};
+  const auto replayed = [](std::string name, const ReplayBar& bar) {
+    return BarRow{std::move(name), bar.reserved, bar.ran_out ? "runs out of memory" : ""};
+  };
+  return tabulate(
+      "What any allocator could do with these requests", kColumns,
+      std::vector<BarRow>{
+          {"most bytes alive at once", bars.bound.live, "no allocator needs less"},
+          {"packed offline", bars.bound.packed,
+           fmt::format("at most {:.1f} % above the best packing", 100 * bars.bound.gap())},
+          replayed("expandable segments", bars.expandable),
+          replayed("default settings", bars.standard),
+          replayed("these settings", bars.own)});
+}
 
 /// The options that a string of settings names, without their values.
 std::vector<std::string> option_words(const Settings& settings) {
@@ -251,9 +240,9 @@ bool is_repeated(const OomExplanation& oom, const Counterfactual& trial) {
 }
 
 /// Of several values of an option that help, people see the best; JSON has all.
-void add_oom(TextReport& report, const Explanation& e) {
+void add_oom(const Explanation& e, Report& report) {
   report.items("Evidence", oom_evidence(e));
-  report.table(pool_table(e));
+  report.table(pool_table(e), Gap::before);
   std::vector<std::string> served;
   std::vector<std::string> rest;
   for (const Counterfactual& trial : e.oom->counterfactuals) {
@@ -264,8 +253,6 @@ void add_oom(TextReport& report, const Explanation& e) {
   report.items("What would have helped (each replayed)", served);
   report.items("What would not", rest);
 }
-
-}  // namespace
 
 json::object explanation_json(const Explanation& e) {
   json::object object{{"subject", valid_utf8(e.workload.name)},
@@ -295,28 +282,6 @@ json::object explanation_json(const Explanation& e) {
   return object;
 }
 
-std::string explanation_text(const Explanation& e, OutputFormat format, std::size_t top) {
-  TextReport report(format);
-  report.line(fmt::format("{}, device {}", e.workload.name, e.workload.replay.device));
-  report.line(explain_verdict(e));
-  if (e.oom) {
-    add_oom(report, e);
-  }
-  report.table(site_table(
-      e.oom ? "Who held the memory then" : "Who holds the memory at the highest requested bytes",
-      e.holders, top));
-  report.table(
-      site_table(fmt::format("Free memory pinned by live blocks ({} {})", to_iec(e.blame.pinned),
-                             e.oom ? "then" : "at the peak of reserved"),
-                 e.pinned, top));
-  report.table(bars_table(e.bars));
-  report.items("From step to step", growth_lines(e, top));
-  report.items("Notes", explain_notes(e));
-  report.line("");
-  report.line(e.workload.trust());
-  return std::move(report).take();
-}
-
 MetricList explanation_metrics(const Explanation& e) {
   MetricList list;
   list.add("verdict", "", explain_verdict(e));
@@ -339,6 +304,60 @@ MetricList explanation_metrics(const Explanation& e) {
   list.add("drift.verdict", "", std::string(to_string(e.growth.verdict)));
   list.add("trust", "", e.workload.trust());
   return list;
+}
+
+void add_explanation(const Explanation& e, std::size_t top, Report& report) {
+  report.line(fmt::format("{}, device {}", e.workload.name, e.workload.replay.device));
+  report.line(explain_verdict(e));
+  if (e.oom) {
+    add_oom(e, report);
+  }
+  report.table(holder_table(e.oom ? "Who held the memory then"
+                                  : "Who holds the memory at the highest requested bytes",
+                            e.holders, top),
+               Gap::before);
+  report.table(
+      holder_table(fmt::format("Free memory pinned by live blocks ({} {})", to_iec(e.blame.pinned),
+                               e.oom ? "then" : "at the peak of reserved"),
+                   e.pinned, top),
+      Gap::before);
+  report.table(bars_table(e.bars), Gap::before);
+  report.items("From step to step", growth_lines(e, top));
+  report.items("Notes", explain_notes(e));
+  report.line("");
+  report.line(e.workload.trust());
+}
+
+Table explanation_lines(const std::vector<Explanation>& devices) {
+  std::vector<MetricLine> lines;
+  for (const Explanation& e : devices) {
+    add_lines({std::to_string(e.workload.replay.device)}, explanation_metrics(e), lines);
+  }
+  return line_table({"device"}, lines);
+}
+
+json::array explanations_json(const std::vector<Explanation>& devices) {
+  json::array list;
+  for (const Explanation& e : devices) {
+    list.push_back(explanation_json(e));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string explain_report(const std::vector<Explanation>& devices, OutputFormat format,
+                           std::size_t top) {
+  Report report(format, "highwater.explain/1");
+  if (devices.empty()) {
+    report.line("The file holds no device with memory or events.");
+  }
+  for (const Explanation& device : devices) {
+    add_explanation(device, top, report);
+  }
+  report.csv([&] { return explanation_lines(devices); });
+  report.json("devices", [&] { return explanations_json(devices); });
+  return report.str();
 }
 
 }  // namespace highwater

@@ -23,41 +23,48 @@ std::string kind_of(const HostBuffers& buffers) {
   return buffers.is_pinned ? "pinned" : "pageable";
 }
 
+/// Numbers in JSON, sizes for people.
+auto size_of(std::int64_t HostBuffers::*member) {
+  return [member](const HostBuffers& each) {
+    return Cell(each.*member).shown_as(size_text(each.*member));
+  };
+}
+
+Table buffer_table(std::string title, const std::vector<HostBuffers>& buffers) {
+  using enum Align;
+  static const Columns<HostBuffers> kColumns{
+      {"what", "what", left,
+       [](const HostBuffers& each) { return Cell(each.what).shown_as(spoken(each.what)); }},
+      {"kind", "kind", left, kind_of},
+      {"blocks", "blocks", right, &HostBuffers::blocks},
+      {"requested_bytes", "requested", right, size_of(&HostBuffers::requested)},
+      {"taken_bytes", "taken", right, size_of(&HostBuffers::taken)}};
+  return tabulate(std::move(title), kColumns, buffers);
+}
+
 }  // namespace
 
-TextTable host_table(const HostAccount& host) {
-  TextTable table{"Host memory of this rank, when most is taken",
-                  {"what", "kind", "blocks", "requested", "taken"},
-                  {},
-                  {false, false, true, true, true}};
+Table host_table(const HostAccount& host) {
   auto buffers = host.buffers;
   std::ranges::stable_sort(buffers, std::ranges::greater{}, &HostBuffers::taken);
-  for (const HostBuffers& each : buffers) {
-    table.rows.push_back({spoken(each.what), kind_of(each), std::to_string(each.blocks),
-                          size_text(each.requested), size_text(each.taken)});
-  }
+  Table table = buffer_table("Host memory of this rank, when most is taken", buffers);
   if (host.cached > 0) {
-    table.rows.push_back({"cached", "pinned", "", "", size_text(host.cached)});
+    table.footer.push_back({"cached", "pinned", "", "", size_text(host.cached)});
   }
-  if (!table.rows.empty()) {
-    table.rows.push_back({"all pinned", "", "", "", size_text(host.pinned())});
-    table.rows.push_back({"all", "", "", size_text(host.requested()), size_text(host.taken())});
+  if (!table.rows.empty() || !table.footer.empty()) {
+    table.footer.push_back({"all pinned", "", "", "", size_text(host.pinned())});
+    table.footer.push_back({"all", "", "", size_text(host.requested()), size_text(host.taken())});
   }
   return table;
 }
 
 boost::json::object host_json(const HostAccount& host) {
-  boost::json::array buffers;
-  for (const HostBuffers& each : host.buffers) {
-    buffers.push_back({{"what", each.what},
-                       {"kind", kind_of(each)},
-                       {"blocks", each.blocks},
-                       {"requested_bytes", each.requested},
-                       {"taken_bytes", each.taken}});
-  }
-  return {{"requested_bytes", host.requested()}, {"taken_bytes", host.taken()},
-          {"pinned_bytes", host.pinned()},       {"pageable_bytes", host.pageable()},
-          {"cached_bytes", host.cached},         {"buffers", std::move(buffers)}};
+  return {{"requested_bytes", host.requested()},
+          {"taken_bytes", host.taken()},
+          {"pinned_bytes", host.pinned()},
+          {"pageable_bytes", host.pageable()},
+          {"cached_bytes", host.cached},
+          {"buffers", rows_json(buffer_table("", host.buffers))}};
 }
 
 }  // namespace highwater

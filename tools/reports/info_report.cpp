@@ -1,196 +1,76 @@
 #include "tools/reports/info_report.hpp"
 
-#include <algorithm>
+#include <boost/json.hpp>
 
-#include <fmt/format.h>
-
-#include "sim/peak/live_blocks.hpp"
-#include "sim/recordings/fidelity.hpp"
-#include "sim/recordings/recorded_requests.hpp"
-#include "sim/recordings/recorded_settings.hpp"
-#include "tools/text/site_label.hpp"
-#include "traces/error.hpp"
+#include "tools/text/report.hpp"
+#include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
 
-std::vector<TopSite> top_sites(const LiveMemory& live, const SideTables& tables, std::size_t top) {
-  // Several stacks can share a label; people count them together.
-  std::vector<TopSite> sites;
-  for (const StackHolder& holder : live.holders) {
-    const std::string label = site_label(tables, holder.origin);
-    auto site = std::ranges::find(sites, label, &TopSite::label);
-    if (site == sites.end()) {
-      site = sites.insert(sites.end(), TopSite{label, Bytes{}, 0, 0});
+Table site_table(const InfoSection& section) {
+  using enum Align;
+  static const Columns<TopSite> kColumns{
+      {"site", "site", left, &TopSite::label},
+      {"bytes", "bytes", right, &TopSite::bytes},
+      {"blocks", "blocks", right, &TopSite::blocks},
+      {"share", "share", right, [](const TopSite& site) { return percent_cell(site.share, 1); }}};
+  return tabulate("Top sites by live bytes at the peak", kColumns, section.top_sites);
+}
+
+boost::json::object section_json(const InfoSection& section) {
+  boost::json::object object = to_json(section.metrics);
+  object["top_sites"] = rows_json(site_table(section));
+  object["notes"] = words_json(section.notes);
+  return object;
+}
+
+boost::json::value files_json(const std::vector<FileInfo>& files) {
+  boost::json::array list;
+  for (const FileInfo& file : files) {
+    boost::json::object object = to_json(file.metrics);
+    object["file"] = valid_utf8(file.name);
+    boost::json::array& sections = object["sections"].emplace_array();
+    for (const InfoSection& section : file.sections) {
+      sections.push_back(section_json(section));
     }
-    site->bytes += holder.held;
-    site->blocks += holder.blocks;
+    list.push_back(std::move(object));
   }
-  std::ranges::stable_sort(sites, std::ranges::greater{}, &TopSite::bytes);
-  sites.resize(std::min(sites.size(), top));
-  for (TopSite& site : sites) {
-    site.share = static_cast<double>(site.bytes.count()) /
-                 static_cast<double>(std::max<std::uint64_t>(live.total.count(), 1));
-  }
-  return sites;
+  return list;
 }
 
-void add_peak(MetricList& list, const LiveMemory& live) {
-  list.add("peak_live_requested_bytes", "peak of live requested bytes", live.total);
-  list.add("peak_live_blocks", "blocks live at that moment", live.blocks);
-  list.add("peak_event", "", live.at);
-}
-
-void add_actions(MetricList& list, const RecordedDevice& device) {
-  for (std::size_t a = 0; a < kRecordedActionCount; ++a) {
-    const auto action = static_cast<RecordedAction>(a);
-    if (device.action_counts.at(a) != 0 && action != RecordedAction::ignored) {
-      const std::string name(to_string(action));
-      list.add("actions." + name, "  " + name, device.action_counts.at(a));
-    }
-  }
-  for (const auto& [name, count] : device.unknown_actions) {
-    list.add("ignored_actions." + name, "  " + name + " (ignored)", count);
-  }
-}
-
-std::string stream_list(const std::vector<std::uint64_t>& handles) {
-  std::string text;
-  for (const std::uint64_t handle : handles) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", handle);
-  }
-  return text;
-}
-
-void add_final_state(MetricList& list, const RecordedDevice& device) {
-  Bytes reserved;
-  Bytes allocated;
-  Bytes active;
-  std::uint64_t expandable = 0;
-  std::uint64_t private_pool = 0;
-  for (const RecordedSegment& segment : device.segments) {
-    reserved += segment.size;
-    expandable += segment.is_expandable ? 1U : 0U;
-    private_pool += segment.pool.is_default() ? 0U : 1U;
-    for (const RecordedBlock& block : segment.blocks) {
-      active += block.state == BlockState::inactive ? Bytes{} : block.size;
-      allocated += block.state == BlockState::active_allocated ? block.size : Bytes{};
+Table metric_table(const std::vector<FileInfo>& files) {
+  std::vector<MetricLine> lines;
+  for (const FileInfo& file : files) {
+    add_lines({file.name, ""}, file.metrics, lines);
+    for (const InfoSection& section : file.sections) {
+      add_lines({file.name, section.metrics.title}, section.metrics, lines);
     }
   }
-  list.add("final.segments", "segments at the end",
-           static_cast<std::uint64_t>(device.segments.size()));
-  list.add("final.expandable_segments", "  of them expandable", expandable);
-  list.add("final.private_pool_segments", "  of them in private pools", private_pool);
-  list.add("final.reserved_bytes", "reserved at the end", reserved);
-  list.add("final.allocated_bytes", "allocated at the end", allocated);
-  list.add("final.active_bytes", "active at the end", active);
-  list.add("peak_reserved_bytes", "peak reserved", recorded_peak_reserved(device));
+  return line_table({"file", "section"}, lines);
 }
 
-void add_span(MetricList& list, const RecordedDevice& device) {
-  if (!device.entries.empty() && device.entries[0].time_us >= 0) {
-    const std::int64_t span = device.entries.back().time_us - device.entries[0].time_us;
-    list.add("span_seconds", "seconds from first to last entry", static_cast<double>(span) * 1e-6);
+void add_file(const FileInfo& file, Report& report) {
+  report.table(to_table(file.metrics));
+  for (const InfoSection& section : file.sections) {
+    report.table(to_table(section.metrics));
+    report.table(site_table(section));
+    for (const std::string& note : section.notes) {
+      report.line("note: " + note);
+    }
   }
-}
-
-InfoSection describe_device(const Recording& recording, const RecordedDevice& device,
-                            const Settings& settings, std::size_t top) {
-  InfoSection section;
-  MetricList& list = section.metrics;
-  list.title = fmt::format("Device {}", device.index);
-  const DerivedTrace derived = derive_requests(recording, device, settings);
-  list.add("device", "", static_cast<std::uint64_t>(device.index));
-  list.add("entries", "trace entries", static_cast<std::uint64_t>(device.entries.size()));
-  add_actions(list, device);
-  add_span(list, device);
-  list.add("streams", "streams (raw handles)", stream_list(device.stream_handles));
-  list.add("complete", "complete from an empty allocator", !derived.report.truncated);
-  list.add("initial_blocks", "blocks older than the recording", derived.report.initial_blocks);
-  list.add("initial_blocks_doubtful", "  of them of uncertain size",
-           derived.report.initial_blocks_doubtful);
-  list.add("failed_requests", "requests that ran out of memory", derived.report.failed_requests);
-  list.add("deferred_frees", "frees that waited for other streams", derived.report.deferred_frees);
-  const LiveMemory live = live_at_peak(recorded_requests(derived, {}, FailedRequests::left_out));
-  add_peak(list, live);
-  add_final_state(list, device);
-  section.top_sites = top_sites(live, recording.tables, top);
-  section.notes = derived.report.problems;
-  if (device.entries.size() <= 1) {
-    section.notes.emplace_back("no history was recorded: the file tells the final state only");
-  }
-  return section;
-}
-
-FileInfo describe_recording(const Recording& recording, const std::string& name, std::size_t top) {
-  FileInfo info;
-  info.name = name;
-  info.metrics.title = name;
-  MetricList& list = info.metrics;
-  list.add("kind", "kind", std::string("recording"));
-  list.add("torch_detected", "written by PyTorch", to_string(recording.writer));
-  const VersionPreset& version = preset_of(recording);
-  list.add("torch", "nearest version preset", std::string(version.name));
-  Settings settings;
-  try {
-    settings = settings_of(recording, version);
-    const std::string conf = to_conf(settings);
-    list.add(
-        "settings", "settings",
-        recording.settings ? (conf.empty() ? "default" : conf) : "not recorded (default assumed)");
-  } catch (const SettingsError& error) {
-    settings = settings_from_fields(recording);
-    list.add("settings", "settings",
-             fmt::format("not understood: '{}': {}", recording.settings->conf, error.what()));
-  }
-  for (const RecordedDevice& device : recording.devices) {
-    info.sections.push_back(describe_device(recording, device, settings, top));
-  }
-  list.add("devices", "devices with activity",
-           static_cast<std::uint64_t>(recording.devices.size()));
-  list.add("annotations", "profiler annotations",
-           static_cast<std::uint64_t>(recording.annotations.size()));
-  for (const auto& [key, count] : recording.unknown_keys) {
-    list.add("unknown_keys." + key, "unknown key " + key, count);
-  }
-  return info;
-}
-
-FileInfo describe_requests(const RequestTrace& trace, const std::string& name, std::size_t top) {
-  FileInfo info;
-  info.name = name;
-  info.metrics.title = name;
-  info.metrics.add("kind", "kind", std::string("request trace"));
-  info.metrics.add("settings", "settings",
-                   trace.header.settings.empty() ? std::string("default") : trace.header.settings);
-  info.metrics.add("capacity_bytes", "device capacity",
-                   trace.header.capacity ? MetricValue(*trace.header.capacity) : MetricValue());
-  std::uint64_t frees = 0;
-  for (const Event& event : trace.events) {
-    frees += event.kind == EventKind::free ? 1U : 0U;
-  }
-  InfoSection section;
-  MetricList& list = section.metrics;
-  list.title = "Requests";
-  list.add("events", "events", static_cast<std::uint64_t>(trace.events.size()));
-  list.add("allocations", "allocations", static_cast<std::uint64_t>(trace.allocation_count));
-  list.add("frees", "frees", frees);
-  list.add("streams", "streams (raw handles)", stream_list(trace.stream_handles));
-  list.add("private_pools", "private pools", static_cast<std::uint64_t>(trace.pools.size()));
-  const LiveMemory live = live_at_peak(trace);
-  add_peak(list, live);
-  section.top_sites = top_sites(live, trace.tables, top);
-  info.sections.push_back(std::move(section));
-  return info;
 }
 
 }  // namespace
 
-FileInfo describe_file(const TraceFile& file, const std::string& name, std::size_t top) {
-  if (const auto* recording = std::get_if<Recording>(&file)) {
-    return describe_recording(*recording, name, top);
+std::string info_report(const std::vector<FileInfo>& files, OutputFormat format) {
+  Report report(format, "highwater.info/1");
+  for (const FileInfo& file : files) {
+    add_file(file, report);
   }
-  return describe_requests(std::get<RequestTrace>(file), name, top);
+  report.csv([&] { return metric_table(files); });
+  report.json("files", [&] { return files_json(files); });
+  return report.str();
 }
 
 }  // namespace highwater

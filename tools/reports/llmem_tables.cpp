@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/studies/plan_search/plan_search.hpp"
+#include "tools/text/report.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
@@ -51,13 +52,17 @@ std::string batches_text(const LlmemSelection& selection) {
   return fmt::format("{}", fmt::join(batches, " / "));
 }
 
-std::string seconds(const std::optional<int>& time) {
-  return time ? std::to_string(*time) : "OOM";
+/// null: the run was out of memory.
+Cell seconds_cell(const std::optional<int>& time) {
+  return time ? Cell(*time) : Cell(time).written_as("OOM");
 }
 
-/// null: the run was out of memory.
-boost::json::value seconds_or_null(const std::optional<int>& time) {
-  return time ? boost::json::value(*time) : boost::json::value(nullptr);
+Cell mib_cell(double mib) {
+  return Cell(mib).written_as(fmt::format("{:.0f}", mib));
+}
+
+Cell error_cell(double percent) {
+  return Cell(percent).written_as(fmt::format("{:.1f} %", percent));
 }
 
 /// Largest batches by method, and the choice.
@@ -70,92 +75,112 @@ boost::json::object selection_json(const LlmemSelection& selection) {
           {"choice", llmem_label(selection.printed, published_cluster())}};
 }
 
-}  // namespace
+double llmem_error(const LlmemMeasured& row) {
+  return error_percent(row.llmem, row.truth);
+}
 
-TextTable llmem_table2_anew() {
-  TextTable table{"LLMem, Table 2: one GPU of 16384 MiB, sequences of 512 tokens (MiB)",
-                  {"model", "measured", "LLMem", "error", "DNNMem", "error", "batch implied",
-                   "formulas, m_base 1100"},
-                  {},
-                  {false, true, true, true, true, true, true, true}};
+double dnnmem_error(const LlmemMeasured& row) {
+  return error_percent(row.dnnmem, row.truth);
+}
+
+Table measured_table() {
+  using enum Align;
+  static const Columns<LlmemMeasured> kColumns{
+      {"model", "model", left, &LlmemMeasured::model},
+      {"measured_mib", "measured", right, [](const auto& row) { return mib_cell(row.truth); }},
+      {"llmem_mib", "LLMem", right, [](const auto& row) { return mib_cell(row.llmem); }},
+      {"llmem_error_percent", "error", right,
+       [](const auto& row) { return error_cell(llmem_error(row)); }},
+      {"dnnmem_mib", "DNNMem", right, [](const auto& row) { return mib_cell(row.dnnmem); }},
+      {"dnnmem_error_percent", "error", right,
+       [](const auto& row) { return error_cell(dnnmem_error(row)); }},
+      {"batch_implied", "batch implied", right, &LlmemMeasured::batch},
+      {"formulas_mib", "formulas, m_base 1100", right,
+       [](const auto& row) { return mib_cell(estimate_anew(row)); }}};
+  return tabulate("LLMem, Table 2: one GPU of 16384 MiB, sequences of 512 tokens (MiB)", kColumns,
+                  llmem_table2());
+}
+
+/// The largest error of LLMem, the mean one of DNNMem.
+std::vector<Cell> error_row() {
   double dnnmem_sum = 0;
   double llmem_worst = 0;
-  const auto percent = [](double error) { return fmt::format("{:.1f} %", error); };
   for (const LlmemMeasured& row : llmem_table2()) {
-    const double llmem = error_percent(row.llmem, row.truth);
-    const double dnnmem = error_percent(row.dnnmem, row.truth);
-    llmem_worst = std::max(llmem_worst, llmem);
-    dnnmem_sum += dnnmem;
-    table.rows.push_back({std::string(row.model), fmt::format("{:.0f}", row.truth),
-                          fmt::format("{:.0f}", row.llmem), percent(llmem),
-                          fmt::format("{:.0f}", row.dnnmem), percent(dnnmem),
-                          std::to_string(row.batch), fmt::format("{:.0f}", estimate_anew(row))});
+    llmem_worst = std::max(llmem_worst, llmem_error(row));
+    dnnmem_sum += dnnmem_error(row);
   }
-  const auto rows = static_cast<double>(table.rows.size());
-  table.rows.push_back(
-      {"largest, mean", "", "", percent(llmem_worst), "", percent(dnnmem_sum / rows), "", ""});
-  return table;
+  const auto rows = static_cast<double>(llmem_table2().size());
+  return {
+      "largest, mean", {}, {}, error_cell(llmem_worst), {}, error_cell(dnnmem_sum / rows), {}, {}};
 }
 
-TextTable llmem_table3_anew() {
-  TextTable table{
-      "LLMem, Table 3: four GPUs of 16384 MiB; largest batch by CDP / ADP / TP / DP+TP (2 x 2)",
-      {"model", "formulas", "choice", "published code", "choice", "paper", "4DP s", "2DP+2TP s",
-       "4TP s"},
-      {},
-      {false, false, false, false, false, false, true, true, true}};
+/// A row of Table 3 beside Algorithm 1 anew.
+struct SelectedRow {
+  const LlmemSelected* paper = nullptr;
+  std::vector<PlanSelection> anew;  ///< by the formulas first, by the published code last
+};
+
+/// Text: the largest batches. JSON: those by method, and the choice.
+Cell selection_cell(const PlanSelection& anew) {
+  Cell cell = batches_text(anew.selection);
+  cell.json = [selection = anew.selection]() -> boost::json::value {
+    return selection_json(selection);
+  };
+  return cell;
+}
+
+Cell label_cell(const PlanSelection& anew) {
+  return llmem_label(anew.selection.printed, published_cluster());
+}
+
+Cell mismatch_cell(const SelectedRow& row) {
+  return row.paper->mismatch.empty() ? Cell::blank() : Cell(row.paper->mismatch);
+}
+
+Table selected_table() {
+  using enum Align;
+  using Row = SelectedRow;
+  static const Columns<SelectedRow> kColumns{
+      {"model", "model", left, [](const Row& row) { return row.paper->model; }},
+      {"formulas", "formulas", left,
+       [](const Row& row) { return selection_cell(row.anew.front()); }},
+      {"", "choice", left, [](const Row& row) { return label_cell(row.anew.front()); }},
+      {"published_code", "published code", left,
+       [](const Row& row) { return selection_cell(row.anew.back()); }},
+      {"", "choice", left, [](const Row& row) { return label_cell(row.anew.back()); }},
+      {"paper_choice", "paper", left, [](const Row& row) { return row.paper->selection; }},
+      {"seconds_4dp", "4DP s", right, [](const Row& row) { return seconds_cell(row.paper->dp); }},
+      {"seconds_2dp_2tp", "2DP+2TP s", right,
+       [](const Row& row) { return seconds_cell(row.paper->dp_tp); }},
+      {"seconds_4tp", "4TP s", right, [](const Row& row) { return seconds_cell(row.paper->tp); }},
+      {"mismatch", "", left, mismatch_cell}};
+  std::vector<SelectedRow> rows;
   for (const LlmemSelected& row : llmem_table3()) {
-    const auto selections = llmem_selections(published_inputs(row.model), published_cluster());
-    const auto choice = [](const PlanSelection& entry) {
-      return llmem_label(entry.selection.printed, published_cluster());
-    };
-    table.rows.push_back({std::string(row.model), batches_text(selections.front().selection),
-                          choice(selections.front()), batches_text(selections.back().selection),
-                          choice(selections.back()), std::string(row.selection), seconds(row.dp),
-                          seconds(row.dp_tp), seconds(row.tp)});
+    rows.push_back({&row, llmem_selections(published_inputs(row.model), published_cluster())});
   }
-  return table;
+  return tabulate(
+      "LLMem, Table 3: four GPUs of 16384 MiB; largest batch by CDP / ADP / TP / DP+TP (2 x 2)",
+      kColumns, rows);
 }
 
-std::vector<std::string> llmem_mismatches() {
-  std::vector<std::string> notes;
+}  // namespace
+
+std::string llmem_tables_report(OutputFormat format) {
+  Report report(format, "highwater.plan_published/1");
+  Table measured = measured_table();
+  report.json("table2", [&] { return rows_json(measured); });
+  measured.rows.push_back(error_row());
+  for (const Table& table : {measured, selected_table()}) {
+    report.table(table);
+    report.csv([&] { return table; }, Gap::after);
+  }
+  report.json("table3", [&] { return rows_json(selected_table()); });
   for (const LlmemSelected& row : llmem_table3()) {
     if (!row.mismatch.empty()) {
-      notes.push_back(fmt::format("known mismatch, {}: {}", row.model, row.mismatch));
+      report.text(fmt::format("known mismatch, {}: {}\n", row.model, row.mismatch));
     }
   }
-  return notes;
-}
-
-boost::json::object llmem_tables_json() {
-  namespace json = boost::json;
-  json::array measured;
-  for (const LlmemMeasured& row : llmem_table2()) {
-    measured.push_back({{"model", row.model},
-                        {"measured_mib", row.truth},
-                        {"llmem_mib", row.llmem},
-                        {"llmem_error_percent", error_percent(row.llmem, row.truth)},
-                        {"dnnmem_mib", row.dnnmem},
-                        {"dnnmem_error_percent", error_percent(row.dnnmem, row.truth)},
-                        {"batch_implied", row.batch},
-                        {"formulas_mib", estimate_anew(row)}});
-  }
-  json::array selected;
-  for (const LlmemSelected& row : llmem_table3()) {
-    const auto selections = llmem_selections(published_inputs(row.model), published_cluster());
-    selected.push_back(
-        {{"model", row.model},
-         {"formulas", selection_json(selections.front().selection)},
-         {"published_code", selection_json(selections.back().selection)},
-         {"paper_choice", row.selection},
-         {"seconds_4dp", seconds_or_null(row.dp)},
-         {"seconds_2dp_2tp", seconds_or_null(row.dp_tp)},
-         {"seconds_4tp", seconds_or_null(row.tp)},
-         {"mismatch", row.mismatch.empty() ? json::value(nullptr) : json::value(row.mismatch)}});
-  }
-  return {{"schema", "highwater.plan_published/1"},
-          {"table2", std::move(measured)},
-          {"table3", std::move(selected)}};
+  return report.str();
 }
 
 }  // namespace highwater

@@ -2,24 +2,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include <boost/json/fwd.hpp>
-
-#include "tools/text/metrics.hpp"
+#include "tools/text/output_format.hpp"
 
 namespace highwater {
 
 /// Table 2: printed figures, their errors, and the paper's formulas at the batch they imply.
-TextTable llmem_table2_anew();
-
-/// Table 3: Algorithm 1 by the formulas and by the published code, beside what the paper prints.
-TextTable llmem_table3_anew();
-
-/// Where the formulas and Table 3 disagree, and why; one line per model.
-std::vector<std::string> llmem_mismatches();
-
-/// Both tables and the mismatches, for programs: memory in MiB, errors in percent.
-boost::json::object llmem_tables_json();
+/// Table 3: Algorithm 1 by the formulas and by the published code, beside what the paper prints;
+/// where they disagree, why. Memory in MiB, errors in percent.
+std::string llmem_tables_report(OutputFormat format);
 
 }  // namespace highwater

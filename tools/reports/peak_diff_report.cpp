@@ -8,17 +8,13 @@
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
-#include "tools/text/metrics.hpp"
 #include "tools/text/safe_text.hpp"
+#include "tools/text/table.hpp"
 
 namespace highwater {
 namespace {
 
 namespace json = boost::json;
-
-std::string signed_change(std::int64_t bytes) {
-  return bytes == 0 ? "=" : to_iec_signed(bytes);
-}
 
 /// A part of reserved memory with its key in JSON and its words.
 struct Part {
@@ -101,7 +97,7 @@ std::string headline(const PeakDiff& diff) {
   const Bytes first = diff.change.total.first.total();
   const Bytes second = diff.change.total.second.total();
   std::string text = fmt::format("Peak reserved {} -> {}: {}", to_iec(first), to_iec(second),
-                                 signed_change(diff.change.total.change()));
+                                 size_change_text(diff.change.total.change()));
   if (first != second && first > Bytes{0}) {
     text += fmt::format(" ({})", percent_text(static_cast<double>(diff.change.total.change()) /
                                               static_cast<double>(first.count())));
@@ -110,97 +106,121 @@ std::string headline(const PeakDiff& diff) {
                             moment_text(diff.second.peak));
 }
 
-std::vector<std::string> cells(const std::string& name, Bytes first, Bytes second) {
-  return {name, to_iec(first), to_iec(second), signed_change(difference(first, second))};
-}
+/// A sum of bytes on both sides.
+struct SidesRow {
+  std::string part;
+  Bytes first;
+  Bytes second;
+};
 
-TextTable parts_table(const PeakRow& total) {
-  TextTable table;
-  table.title = "What the reserved memory is at each side's peak";
-  table.columns = {"part", "-", "+", "change"};
-  table.right_aligned = {false, true, true, true};
+Table parts_table(const PeakRow& total) {
+  using enum Align;
+  static const Columns<SidesRow> kColumns{
+      {"", "part", left, &SidesRow::part},
+      {"", "-", right, &SidesRow::first},
+      {"", "+", right, &SidesRow::second},
+      {"", "change", right,
+       [](const SidesRow& row) { return size_change_text(difference(row.first, row.second)); }}};
+  std::vector<SidesRow> rows;
   for (const Part& part : kParts) {
     const Bytes first = total.first.*part.bytes;
     const Bytes second = total.second.*part.bytes;
     if (part.bytes != &MemoryBreakdown::passing || first != second || first > Bytes{0}) {
-      table.rows.push_back(cells(part.label, first, second));
+      rows.push_back({part.label, first, second});
     }
   }
-  table.rows.push_back(cells("total", total.first.total(), total.second.total()));
-  return table;
+  rows.push_back({"total", total.first.total(), total.second.total()});
+  return tabulate("What the reserved memory is at each side's peak", kColumns, rows);
 }
 
-TextTable figures_table(const PeakDiff& diff) {
-  TextTable table;
-  table.title = "Of the whole run";
-  table.columns = {"figure", "-", "+", "change"};
-  table.right_aligned = {false, true, true, true};
-  for (const Figure& figure : figures()) {
-    const MetricValue first = figure.of(diff.first.workload.replay.result);
-    const MetricValue second = figure.of(diff.second.workload.replay.result);
-    table.rows.push_back(
-        {figure.label, to_text(first), to_text(second), change_text(first, second)});
-  }
-  return table;
+Table figures_table(const PeakDiff& diff) {
+  using enum Align;
+  const ReplayResult& first = diff.first.workload.replay.result;
+  const ReplayResult& second = diff.second.workload.replay.result;
+  const Columns<Figure> columns{
+      {"", "figure", left, &Figure::label},
+      {"", "-", right, [&](const Figure& figure) { return figure.of(first); }},
+      {"", "+", right, [&](const Figure& figure) { return figure.of(second); }},
+      {"", "change", right,
+       [&](const Figure& figure) { return change_text(figure.of(first), figure.of(second)); }}};
+  return tabulate("Of the whole run", columns, figures());
 }
 
-/// A list of rows as a table: the first `top`, the rest in one row, remainders, total.
-class RowsTable {
- public:
-  RowsTable(const char* title, const char* what, const char* counted, bool has_parts)
-      : has_parts_(has_parts) {
-    table_.title = title;
-    table_.columns = {"-", "+", "change", fmt::format("{} -", counted),
-                      fmt::format("{} +", counted)};
-    if (has_parts) {
-      table_.columns.insert(table_.columns.end(), {"in use", "free in them", "free whole"});
-    }
-    table_.right_aligned.assign(table_.columns.size(), true);
-    table_.columns.emplace_back(what);
-    table_.right_aligned.push_back(false);
-  }
-
-  std::string text(const PeakRows& rows, std::size_t top) {
-    const auto held = static_cast<std::size_t>(
-        std::ranges::find(rows, true, &PeakRow::is_remainder) - rows.begin());
-    const std::size_t shown = std::min(top, held);
-    for (std::size_t i = 0; i < shown; ++i) {
-      add(rows[i], name_of(rows[i]));
-    }
-    if (shown < held) {
-      add(sum_of(rows, shown, held), fmt::format("... {} more rows (--top)", held - shown));
-    }
-    for (std::size_t i = held; i < rows.size(); ++i) {
-      add(rows[i], rows[i].name);
-    }
-    add(sum_of(rows, 0, rows.size()), "total");
-    return format_aligned(table_);
-  }
-
- private:
-  static std::string name_of(const PeakRow& row) {
-    return row.second_name.empty() ? row.name : row.name + "  |  " + row.second_name;
-  }
-
-  void add(const PeakRow& row, const std::string& name) {
-    const auto count = [&](std::uint64_t number) {
-      return row.is_remainder ? std::string("-") : std::to_string(number);
-    };
-    std::vector<std::string> cells{to_iec(row.first.total()), to_iec(row.second.total()),
-                                   signed_change(row.change()), count(row.first_count),
-                                   count(row.second_count)};
-    if (has_parts_) {
-      cells.push_back(signed_change(difference(row.first.in_use(), row.second.in_use())));
-      cells.push_back(signed_change(difference(row.first.free_in_split, row.second.free_in_split)));
-      cells.push_back(signed_change(difference(row.first.free_whole, row.second.free_whole)));
-    }
-    cells.push_back(name);
-    table_.rows.push_back(std::move(cells));
-  }
-
-  bool has_parts_;
-  TextTable table_;
+/// A row and its name in the table: those that are left out share one.
+struct NamedRow {
+  PeakRow row;
+  std::string name;
 };
+
+std::string name_of(const PeakRow& row) {
+  return row.second_name.empty() ? row.name : row.name + "  |  " + row.second_name;
+}
+
+/// The first `top`, the rest in one row, remainders, total.
+std::vector<NamedRow> named_rows(const PeakRows& rows, std::size_t top) {
+  const auto held = static_cast<std::size_t>(std::ranges::find(rows, true, &PeakRow::is_remainder) -
+                                             rows.begin());
+  const std::size_t shown = std::min(top, held);
+  std::vector<NamedRow> named;
+  for (std::size_t i = 0; i < shown; ++i) {
+    named.push_back({rows[i], name_of(rows[i])});
+  }
+  if (shown < held) {
+    named.push_back(
+        {sum_of(rows, shown, held), fmt::format("... {} more rows (--top)", held - shown)});
+  }
+  for (std::size_t i = held; i < rows.size(); ++i) {
+    named.push_back({rows[i], rows[i].name});
+  }
+  named.push_back({sum_of(rows, 0, rows.size()), "total"});
+  return named;
+}
+
+/// What a list of rows is about.
+struct RowsHeads {
+  std::string title;
+  std::string what;
+  std::string counted = "blocks";
+};
+
+/// A count of remainders would mean nothing.
+auto count_of(std::uint64_t PeakRow::*member) {
+  return [member](const NamedRow& named) {
+    return named.row.is_remainder ? Cell(std::monostate()) : Cell(named.row.*member);
+  };
+}
+
+template <class Figure>
+auto change_in(Figure figure) {
+  return [figure](const NamedRow& named) {
+    return size_change_text(
+        difference(std::invoke(figure, named.row.first), std::invoke(figure, named.row.second)));
+  };
+}
+
+Columns<NamedRow> row_columns(const RowsHeads& heads, bool has_parts) {
+  using enum Align;
+  Columns<NamedRow> columns{
+      {"", "-", right, [](const NamedRow& named) { return named.row.first.total(); }},
+      {"", "+", right, [](const NamedRow& named) { return named.row.second.total(); }},
+      {"", "change", right,
+       [](const NamedRow& named) { return size_change_text(named.row.change()); }},
+      {"", heads.counted + " -", right, count_of(&PeakRow::first_count)},
+      {"", heads.counted + " +", right, count_of(&PeakRow::second_count)}};
+  if (has_parts) {
+    columns.push_back({"", "in use", right, change_in(&MemoryBreakdown::in_use)});
+    columns.push_back({"", "free in them", right, change_in(&MemoryBreakdown::free_in_split)});
+    columns.push_back({"", "free whole", right, change_in(&MemoryBreakdown::free_whole)});
+  }
+  columns.push_back({"", heads.what, left, &NamedRow::name});
+  return columns;
+}
+
+std::string rows_text(const PeakRows& rows, std::size_t top, const RowsHeads& heads,
+                      bool has_parts = false) {
+  return "\n" + format_aligned(
+                    tabulate(heads.title, row_columns(heads, has_parts), named_rows(rows, top)));
+}
 
 /// Recordings know no categories: one row of all would say nothing.
 bool tells_categories(const PeakRows& rows) {
@@ -235,12 +255,6 @@ json::array rows_array(const PeakRows& rows, const char* counted) {
   return list;
 }
 
-json::value exact(const MetricValue& value) {
-  MetricList list;
-  list.add("value", "", value);
-  return to_json(list).at("value");
-}
-
 json::object side_object(const WorkloadPeak& side) {
   json::object object = parts_object(side.peak.parts);
   object["device"] = side.workload.replay.device;
@@ -248,7 +262,7 @@ json::object side_object(const WorkloadPeak& side) {
   object["step"] =
       side.peak.moment.step ? json::value(*side.peak.moment.step) : json::value(nullptr);
   for (const Figure& figure : figures()) {
-    object[figure.key] = exact(figure.of(side.workload.replay.result));
+    object[figure.key] = to_json(figure.of(side.workload.replay.result));
   }
   object["trust"] = valid_utf8(side.workload.trust());
   return object;
@@ -262,8 +276,8 @@ json::object changes_object(const PeakDiff& diff) {
   }
   object["total_bytes"] = total.change();
   for (const Figure& figure : figures()) {
-    object[figure.key] = exact(change_of(figure.of(diff.first.workload.replay.result),
-                                         figure.of(diff.second.workload.replay.result)));
+    object[figure.key] = to_json(change_of(figure.of(diff.first.workload.replay.result),
+                                           figure.of(diff.second.workload.replay.result)));
   }
   return object;
 }
@@ -273,12 +287,11 @@ json::object changes_object(const PeakDiff& diff) {
 std::string peak_diff_text(const PeakDiff& diff, std::size_t top) {
   const PeakChange& change = diff.change;
   std::string text = "\n" + headline(diff) + "\n" + format_aligned(parts_table(change.total));
-  text += "\n" + RowsTable("By call site", "call site", "blocks", false).text(change.sites, top);
+  text += rows_text(change.sites, top, {"By call site", "call site"});
   if (tells_categories(change.categories)) {
-    text +=
-        "\n" + RowsTable("By category", "category", "blocks", false).text(change.categories, top);
+    text += rows_text(change.categories, top, {"By category", "category"});
   }
-  text += "\n" + RowsTable("By kind of segment", "kind", "count", true).text(change.segments, top);
+  text += rows_text(change.segments, top, {"By kind of segment", "kind", "count"}, true);
   text += "\n" + format_aligned(figures_table(diff));
   return text + fmt::format("\n- {}\n+ {}\n", printable(diff.first.workload.trust()),
                             printable(diff.second.workload.trust()));

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/studies/plan_line.hpp"
-#include "tools/text/safe_text.hpp"
+#include "tools/text/report.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
@@ -27,26 +27,74 @@ std::string choice_text(const LlmemChoice& choice, const LlmemCluster& cluster) 
   return fmt::format("{} ({})", llmem_label(choice, cluster), to_string(*choice));
 }
 
-TextTable selection_table(const PlanResult& result) {
-  TextTable table{
-      fmt::format("LLMem's Algorithm 1 on {} GPU{} of {}", result.cluster.n,
-                  result.cluster.n == 1 ? "" : "s", bytes_text(result.cluster.capacity)),
-      {"terms", "method", "largest batch", "score", "peak at it, at least at 1", "choice"},
-      {},
-      {false, false, true, true, true, false}};
-  for (const PlanSelection& entry : result.selections) {
-    std::string terms = entry.accounting;
-    std::string choice = choice_text(entry.selection.printed, result.cluster);
-    for (const LlmemMethod method : kLlmemMethods) {
-      if (entry.cluster.can_run(method)) {
-        const LlmemScore& score = entry.selection.of(method);
-        table.rows.push_back({std::exchange(terms, ""), std::string(to_string(method)),
-                              std::to_string(score.max_batch), fmt::format("{:g}", score.score),
-                              bytes_text(score.peak), std::exchange(choice, "")});
-      }
+/// A method of Algorithm 1 under one accounting.
+struct MethodRow {
+  const PlanSelection* selection = nullptr;
+  const LlmemCluster* cluster = nullptr;
+  LlmemMethod method = LlmemMethod::cdp;
+  bool is_first = false;  ///< of its accounting
+
+  [[nodiscard]] const LlmemScore& score() const { return selection->selection.of(method); }
+};
+
+std::vector<MethodRow> method_rows(const PlanSelection& selection, const LlmemCluster& cluster) {
+  std::vector<MethodRow> rows;
+  for (const LlmemMethod method : kLlmemMethods) {
+    if (selection.cluster.can_run(method)) {
+      rows.push_back({&selection, &cluster, method, rows.empty()});
     }
   }
-  return table;
+  return rows;
+}
+
+std::vector<MethodRow> method_rows(const PlanResult& result) {
+  std::vector<MethodRow> rows;
+  for (const PlanSelection& selection : result.selections) {
+    const std::vector<MethodRow> more = method_rows(selection, result.cluster);
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  return rows;
+}
+
+/// For people once for all methods of an accounting.
+Cell terms_cell(const MethodRow& row) {
+  const std::string& terms = row.selection->accounting;
+  return Cell(terms).shown_as(row.is_first ? terms : "");
+}
+
+Cell choice_cell(const MethodRow& row) {
+  const LlmemChoice& choice = row.selection->selection.printed;
+  return Cell(llmem_label(choice, *row.cluster))
+      .shown_as(row.is_first ? choice_text(choice, *row.cluster) : "");
+}
+
+Cell score_cell(const MethodRow& row) {
+  return Cell(row.score().score).written_as(fmt::format("{:g}", row.score().score));
+}
+
+Cell method_peak_cell(const MethodRow& row) {
+  const double peak = row.score().peak;
+  return Cell(std::llround(peak)).shown_as(bytes_text(peak));
+}
+
+Table method_table(std::string title, const std::vector<MethodRow>& rows) {
+  using enum Align;
+  static const Columns<MethodRow> kColumns{
+      {"", "terms", left, terms_cell},
+      {"method", "method", left, [](const MethodRow& row) { return to_string(row.method); }},
+      {"largest_batch", "largest batch", right,
+       [](const MethodRow& row) { return row.score().max_batch; }, "largest_batch"},
+      {"score", "score", right, score_cell},
+      {"peak_bytes", "peak at it, at least at 1", right, method_peak_cell, "peak_bytes"},
+      {"", "choice", left, choice_cell}};
+  return tabulate(std::move(title), kColumns, rows);
+}
+
+Table selection_table(const PlanResult& result) {
+  return method_table(
+      fmt::format("LLMem's Algorithm 1 on {} GPU{} of {}", result.cluster.n,
+                  result.cluster.n == 1 ? "" : "s", bytes_text(result.cluster.capacity)),
+      method_rows(result));
 }
 
 /// The two endings of the algorithm, where they differ.
@@ -109,26 +157,75 @@ std::string command_of(const PlanRequest& request, const StrategyResult& result)
                                                .alloc_conf = request.memory.alloc_conf});
 }
 
-TextTable strategy_table(const PlanRequest& request, const StrategySearch& search) {
-  const auto& results = search.results;
-  TextTable table{fmt::format("By simulation, on {} GPU{} of {}", request.gpus,
-                              request.gpus == 1 ? "" : "s", to_iec(request.device)),
-                  {"strategy", "dp x tp x pp", "sp", "checkpoint", "accum", "largest batch",
-                   "peak reserved", "speed", "batch x dp"},
-                  {},
-                  {false, false, false, false, true, true, true, true, true}};
-  for (const StrategyResult& each : results) {
-    const TrainingPlan& plan = each.candidate.plan;
-    const double best = results.front().sequences_per_second;
-    table.rows.push_back(
-        {std::string(each.candidate.strategy), sizes(plan.parallel),
-         plan.parallel.sequence_parallel ? "yes" : "", option_called("checkpoint").text(plan),
-         std::to_string(plan.grad_accum), each.fits() ? std::to_string(plan.batch) : "none",
-         to_iec(each.peak),
-         each.fits() ? fmt::format("{:.2f}", each.sequences_per_second / best) : "",
-         each.fits() ? std::to_string(each.llmem_score) : ""});
+/// A strategy among the others.
+struct StrategyRow {
+  const PlanRequest* request = nullptr;
+  const StrategyResult* result = nullptr;
+  double best = 0;  ///< sequences per second of the fastest
+
+  [[nodiscard]] const TrainingPlan& plan() const { return result->candidate.plan; }
+};
+
+/// Other words where nothing fits.
+Cell if_fits(const StrategyRow& row, Cell cell, std::string shown, const char* otherwise) {
+  return std::move(cell).shown_as(row.result->fits() ? std::move(shown) : otherwise);
+}
+
+Cell largest_batch_cell(const StrategyRow& row) {
+  return if_fits(row, row.plan().batch, std::to_string(row.plan().batch), "none");
+}
+
+Cell speed_cell(const StrategyRow& row) {
+  const double speed = row.result->sequences_per_second;
+  return if_fits(row, speed, fmt::format("{:.2f}", speed / row.best), "");
+}
+
+Cell llmem_score_cell(const StrategyRow& row) {
+  const std::int64_t score = row.result->llmem_score;
+  return if_fits(row, score, std::to_string(score), "");
+}
+
+template <class Make>
+auto nested_cell(Make make) {
+  return [make](const StrategyRow& row) {
+    return nested([make, row]() -> json::value { return make(row); });
+  };
+}
+
+const Columns<StrategyRow>& strategy_columns() {
+  using enum Align;
+  static const Columns<StrategyRow> kColumns{
+      {"strategy", "strategy", left,
+       [](const StrategyRow& row) { return row.result->candidate.strategy; }},
+      {"plan", "", left, nested_cell([](const StrategyRow& row) { return plan_json(row.plan()); })},
+      {"command", "", left, nested_cell([](const StrategyRow& row) {
+         return json::value(command_of(*row.request, *row.result));
+       })},
+      {"fits", "", left, [](const StrategyRow& row) { return row.result->fits(); }},
+      {"find_batch", "", left,
+       nested_cell([](const StrategyRow& row) { return batch_search_json(row.result->batches); })},
+      {"", "dp x tp x pp", left, [](const StrategyRow& row) { return sizes(row.plan().parallel); }},
+      {"", "sp", left,
+       [](const StrategyRow& row) { return row.plan().parallel.sequence_parallel ? "yes" : ""; }},
+      {"", "checkpoint", left,
+       [](const StrategyRow& row) { return option_called("checkpoint").text(row.plan()); }},
+      {"", "accum", right, [](const StrategyRow& row) { return row.plan().grad_accum; }},
+      {"", "largest batch", right, largest_batch_cell},
+      {"peak_reserved_bytes", "peak reserved", right,
+       [](const StrategyRow& row) { return row.result->peak; }},
+      {"sequences_per_second", "speed", right, speed_cell},
+      {"llmem_score", "batch x dp", right, llmem_score_cell}};
+  return kColumns;
+}
+
+Table strategy_table(const PlanRequest& request, const StrategySearch& search) {
+  std::vector<StrategyRow> rows;
+  for (const StrategyResult& result : search.results) {
+    rows.push_back({&request, &result, search.results.front().sequences_per_second});
   }
-  return table;
+  return tabulate(fmt::format("By simulation, on {} GPU{} of {}", request.gpus,
+                              request.gpus == 1 ? "" : "s", to_iec(request.device)),
+                  strategy_columns(), rows);
 }
 
 /// The first row as a command line.
@@ -163,23 +260,8 @@ std::string simulation_note(const TrainingPlan& base, const StrategySearch& sear
 }
 
 json::object strategies_json(const PlanRequest& request, const StrategySearch& search) {
-  json::array left_out;
-  for (const std::string& reason : search.left_out) {
-    left_out.emplace_back(reason);
-  }
-  json::array strategies;
-  for (const StrategyResult& each : search.results) {
-    strategies.push_back({{"strategy", each.candidate.strategy},
-                          {"plan", plan_json(each.candidate.plan)},
-                          {"command", command_of(request, each)},
-                          {"fits", each.fits()},
-                          {"find_batch", batch_search_json(each.batches)},
-                          {"peak_reserved_bytes", each.peak.count()},
-                          {"sequences_per_second", each.sequences_per_second},
-                          {"llmem_score", each.llmem_score}});
-  }
-  return {{"results", std::move(strategies)},
-          {"not_simulated", std::move(left_out)},
+  return {{"results", rows_json(strategy_table(request, search))},
+          {"not_simulated", words_json(search.left_out)},
           {"passed_over", search.dominated}};
 }
 
@@ -188,39 +270,16 @@ json::value method_or_null(const LlmemChoice& choice) {
 }
 
 json::object selection_json(const PlanSelection& entry, const LlmemCluster& cluster) {
-  json::array methods;
-  for (const LlmemMethod method : kLlmemMethods) {
-    if (entry.cluster.can_run(method)) {
-      const LlmemScore& score = entry.selection.of(method);
-      methods.push_back({{"method", to_string(method)},
-                         {"largest_batch", score.max_batch},
-                         {"score", score.score},
-                         {"peak_bytes", std::llround(score.peak)}});
-    }
-  }
   return {{"terms", entry.accounting},
-          {"methods", std::move(methods)},
+          {"methods", rows_json(method_table("", method_rows(entry, cluster)))},
           {"choice", llmem_label(entry.selection.printed, cluster)},
           {"choice_method", method_or_null(entry.selection.printed)},
           {"choice_as_text_says", llmem_label(entry.selection.corrected, cluster)}};
 }
 
-}  // namespace
-
-TextTable plan_table(const PlanResult& result) {
-  TextTable table;
-  table.columns = {"terms", "method", "largest_batch", "score", "peak_bytes", "choice"};
-  for (const PlanSelection& entry : result.selections) {
-    for (const LlmemMethod method : kLlmemMethods) {
-      if (entry.cluster.can_run(method)) {
-        const LlmemScore& score = entry.selection.of(method);
-        table.rows.push_back({entry.accounting, std::string(to_string(method)),
-                              std::to_string(score.max_batch), fmt::format("{:g}", score.score),
-                              fmt::format("{:.0f}", score.peak),
-                              llmem_label(entry.selection.printed, result.cluster)});
-      }
-    }
-  }
+/// One row per accounting and method, then one per strategy simulated.
+Table csv_table(const PlanResult& result) {
+  Table table = selection_table(result);
   if (!result.simulated) {
     return table;
   }
@@ -229,62 +288,75 @@ TextTable plan_table(const PlanResult& result) {
     table.rows.push_back({"simulation",
                           fmt::format("{}, {}, checkpoint {}", each.candidate.strategy,
                                       sizes(plan.parallel), option_called("checkpoint").text(plan)),
-                          std::to_string(each.batches.largest.value_or(0)),
-                          std::to_string(each.llmem_score), std::to_string(each.peak.count()), ""});
+                          each.batches.largest.value_or(0), each.llmem_score, each.peak, ""});
   }
   return table;
 }
 
-std::string plan_text(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
-  const auto formatted = [format](const TextTable& table) {
-    return format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table);
-  };
-  std::string text = printable(plan_summary(request.run.plan)) + "\n\n";
-  if (result.simulated) {
-    text += formatted(strategy_table(request, *result.simulated)) +
-            best_line(request, *result.simulated) +
-            simulation_note(request.run.plan, *result.simulated) + "\n";
-  }
-  if (result.refusal.empty()) {
-    text += formatted(selection_table(result)) + "\n" + ending_note(result) +
-            published_note(request, result);
-    for (const std::string& sentence : result.broken) {
-      text += "LLMem: " + sentence + "\n";
-    }
-    text += fmt::format("LLMem's m_base, measured in the paper and not printed: {}\n",
-                        to_iec(request.base));
-  } else {
-    text += "LLMem does not apply: " + result.refusal + "\n";
-  }
-  return text;
+void add_simulated(const PlanRequest& request, const StrategySearch& search, OutputFormat format,
+                   Report& report) {
+  report.text(format_table(strategy_table(request, search), format));
+  report.text(best_line(request, search));
+  report.text(simulation_note(request.run.plan, search) + "\n");
 }
 
-json::object plan_search_json(const PlanRequest& request, const PlanResult& result) {
-  json::object root{{"schema", "highwater.plan/1"}};
-  root["plan"] = plan_json(request.run.plan);
-  root["gpus"] = request.gpus;
-  root["tensor_parallel_group"] = request.tp;
-  root["device_bytes"] = request.device.count();
-  root["llmem_base_bytes"] = request.base.count();
+void add_llmem(const PlanRequest& request, const PlanResult& result, Report& report) {
+  report.table(selection_table(result));
+  report.text(ending_note(result) + published_note(request, result));
+  for (const std::string& sentence : result.broken) {
+    report.text("LLMem: " + sentence + "\n");
+  }
+  report.text(fmt::format("LLMem's m_base, measured in the paper and not printed: {}\n",
+                          to_iec(request.base)));
+}
+
+json::array selections_json(const PlanResult& result) {
   json::array selections;
   for (const PlanSelection& entry : result.selections) {
     selections.push_back(selection_json(entry, result.cluster));
   }
-  root["llmem"] = std::move(selections);
-  root["llmem_refusal"] =
-      result.refusal.empty() ? json::value(nullptr) : json::value(result.refusal);
-  json::array broken;
-  for (const std::string& sentence : result.broken) {
-    broken.emplace_back(sentence);
-  }
-  root["llmem_broken_assumptions"] = std::move(broken);
+  return selections;
+}
+
+json::value published_json(const PlanRequest& request, const PlanResult& result) {
   const LlmemSelected* published = published_selection(request, result);
-  root["published"] = published == nullptr ? json::value(nullptr)
-                                           : json::value{{"choice", published->selection},
-                                                         {"mismatch", published->mismatch}};
-  root["strategies"] =
-      result.simulated ? json::value(strategies_json(request, *result.simulated)) : nullptr;
-  return root;
+  return published == nullptr
+             ? json::value(nullptr)
+             : json::value{{"choice", published->selection}, {"mismatch", published->mismatch}};
+}
+
+void add_json(const PlanRequest& request, const PlanResult& result, Report& report) {
+  report.json("plan", [&] { return plan_json(request.run.plan); });
+  report.value("gpus", request.gpus);
+  report.value("tensor_parallel_group", request.tp);
+  report.value("device_bytes", request.device);
+  report.value("llmem_base_bytes", request.base);
+  report.json("llmem", [&] { return selections_json(result); });
+  report.value("llmem_refusal", result.refusal.empty() ? Cell::blank() : Cell(result.refusal));
+  report.json("llmem_broken_assumptions", [&] { return words_json(result.broken); });
+  report.json("published", [&] { return published_json(request, result); });
+  report.json("strategies", [&] {
+    return result.simulated ? json::value(strategies_json(request, *result.simulated)) : nullptr;
+  });
+}
+
+}  // namespace
+
+std::string plan_report(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
+  Report report(format, "highwater.plan/1");
+  report.line(plan_summary(request.run.plan));
+  report.line("");
+  if (result.simulated) {
+    add_simulated(request, *result.simulated, format, report);
+  }
+  if (result.refusal.empty()) {
+    add_llmem(request, result, report);
+  } else {
+    report.text("LLMem does not apply: " + result.refusal + "\n");
+  }
+  report.csv([&] { return csv_table(result); });
+  add_json(request, result, report);
+  return report.str();
 }
 
 }  // namespace highwater

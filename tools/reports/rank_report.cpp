@@ -1,8 +1,8 @@
 #include "tools/reports/rank_report.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
+#include <span>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -25,47 +25,58 @@ std::string left_out(const RankPeaks& survey) {
              : "";
 }
 
-using Peaks = std::vector<RankPeak>::const_iterator;
+using Peaks = std::span<const RankPeak>;
 
 bool has_same_figures(const RankPeak& a, const RankPeak& b) {
   return a.peak == b.peak && a.fits == b.fits;
 }
 
-/// One row for all of them, as their figures are the same.
-std::vector<std::string> row_of(Peaks begin, Peaks end, bool is_limited) {
-  const std::int64_t ranks = std::accumulate(
-      begin, end, std::int64_t{0},
-      [](std::int64_t sum, const RankPeak& each) { return sum + each.ranks.ranks; });
-  const RankClass& last = std::prev(end)->ranks;
-  const std::string to = std::next(begin) == end ? "" : " to " + last.what;
-  return {std::to_string(begin->ranks.rank),
-          std::to_string(ranks),
-          begin->ranks.what + to,
-          to_iec(begin->peak.allocated),
-          to_iec(begin->peak.reserved),
-          !is_limited   ? "-"
-          : begin->fits ? "yes"
-                        : "no"};
+/// Neighbours whose figures are the same.
+struct AlikeRanks {
+  Peaks peaks;
+  bool is_limited = false;
+
+  [[nodiscard]] const RankPeak& first() const { return peaks.front(); }
+
+  [[nodiscard]] std::int64_t count() const {
+    return std::accumulate(
+        peaks.begin(), peaks.end(), std::int64_t{0},
+        [](std::int64_t sum, const RankPeak& each) { return sum + each.ranks.ranks; });
+  }
+
+  [[nodiscard]] std::string what() const {
+    return first().ranks.what + (peaks.size() == 1 ? "" : " to " + peaks.back().ranks.what);
+  }
+
+  [[nodiscard]] const char* fits() const { return !is_limited ? "-" : first().fits ? "yes" : "no"; }
+};
+
+std::vector<AlikeRanks> alike_ranks(const RankPeaks& survey) {
+  std::vector<AlikeRanks> groups;
+  Peaks rest = survey.peaks;
+  while (!rest.empty()) {
+    const auto end = std::ranges::find_if(
+        rest, [&](const RankPeak& other) { return !has_same_figures(other, rest.front()); });
+    const auto size = static_cast<std::size_t>(end - rest.begin());
+    groups.push_back({rest.first(size), survey.is_limited});
+    rest = rest.subspan(size);
+  }
+  return groups;
 }
 
 }  // namespace
 
-TextTable rank_table(const RankPeaks& survey) {
-  TextTable table{"Peak by rank",
-                  {"rank", "ranks alike", "what", "allocated", "reserved", "fits"},
-                  {},
-                  {true, true, false, true, true, false}};
-  if (survey.peaks.size() == 1) {
-    return table;
-  }
-  for (auto begin = survey.peaks.begin(); begin != survey.peaks.end();) {
-    const auto end = std::find_if(begin, survey.peaks.end(), [&](const RankPeak& other) {
-      return !has_same_figures(other, *begin);
-    });
-    table.rows.push_back(row_of(begin, end, survey.is_limited));
-    begin = end;
-  }
-  return table;
+Table rank_table(const RankPeaks& survey) {
+  using enum Align;
+  static const Columns<AlikeRanks> kColumns{
+      {"", "rank", right, [](const AlikeRanks& row) { return row.first().ranks.rank; }},
+      {"", "ranks alike", right, &AlikeRanks::count},
+      {"", "what", left, &AlikeRanks::what},
+      {"", "allocated", right, [](const AlikeRanks& row) { return row.first().peak.allocated; }},
+      {"", "reserved", right, [](const AlikeRanks& row) { return row.first().peak.reserved; }},
+      {"", "fits", left, &AlikeRanks::fits}};
+  return tabulate("Peak by rank", kColumns,
+                  survey.peaks.size() == 1 ? std::vector<AlikeRanks>{} : alike_ranks(survey));
 }
 
 std::string rank_sentence(const RankPeaks& survey) {

@@ -6,13 +6,13 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/studies/rank_peaks.hpp"
-#include "tools/text/metrics.hpp"
+#include "tools/text/table.hpp"
 
 namespace highwater {
 
 /// One row per class of ranks, one for neighbours whose figures are the same; no rows if all ranks
 /// are alike.
-TextTable rank_table(const RankPeaks& survey);
+Table rank_table(const RankPeaks& survey);
 
 /// Which rank is the worst, why, and how uneven the job is.
 std::string rank_sentence(const RankPeaks& survey);

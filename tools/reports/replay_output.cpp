@@ -1,20 +1,18 @@
 #include "tools/reports/replay_output.hpp"
 
-#include <ostream>
-
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/trust_line.hpp"
-#include "tools/text/safe_text.hpp"
+#include "tools/text/metrics.hpp"
+#include "tools/text/report.hpp"
 
 namespace highwater {
 namespace {
 
-void write_json(const std::vector<DeviceReplay>& replays, bool with_timeline, std::ostream& out) {
-  boost::json::object root;
-  root["schema"] = "highwater.replay/1";
-  boost::json::array& devices = root["devices"].emplace_array();
+boost::json::array replays_json(const std::vector<DeviceReplay>& replays, bool with_timeline) {
+  boost::json::array devices;
   for (const DeviceReplay& replay : replays) {
     boost::json::object device = replay_json(replay);
     if (with_timeline) {
@@ -22,55 +20,50 @@ void write_json(const std::vector<DeviceReplay>& replays, bool with_timeline, st
     }
     devices.push_back(std::move(device));
   }
-  out << root << "\n";
+  return devices;
 }
 
-void write_csv(const std::vector<DeviceReplay>& replays, std::ostream& out) {
-  TextTable table;
-  table.columns = {"device", "metric", "value"};
+Table replay_lines(const std::vector<DeviceReplay>& replays) {
+  std::vector<MetricLine> lines;
   for (const DeviceReplay& replay : replays) {
-    for (const Metric& metric : replay_metrics(replay).metrics) {
-      table.rows.push_back(
-          {std::to_string(replay.device), metric.key, to_exact_text(metric.value)});
-    }
-    table.rows.push_back({std::to_string(replay.device), "trust", trust_line(replay)});
+    const std::vector<std::string> device{std::to_string(replay.device)};
+    add_lines(device, replay_metrics(replay), lines);
+    lines.push_back({device, "trust", trust_line(replay)});
   }
-  out << format_csv(table);
+  return line_table({"device"}, lines);
 }
 
-void write_for_people(const DeviceReplay& replay, OutputFormat format, std::ostream& out) {
-  out << decision_lines(replay);
-  TextTable table = to_table(replay_metrics(replay));
-  table.title = "Device " + std::to_string(replay.device);
-  out << (format == OutputFormat::markdown ? format_markdown(table) : format_aligned(table));
-  const std::string separator = format == OutputFormat::markdown ? "\n" : "";
-  out << separator << describe_ooms(replay);
+void add_replay(const DeviceReplay& replay, Report& report) {
+  report.text(decision_lines(replay));
+  MetricList metrics = replay_metrics(replay);
+  metrics.title = fmt::format("Device {}", replay.device);
+  report.table(to_table(metrics), Gap::after_markdown);
+  report.text(describe_ooms(replay));
   if (replay.fidelity && replay.fidelity->first_divergence) {
     const Divergence& first = *replay.fidelity->first_divergence;
-    out << "first divergence: device_traces[" << replay.device << "][" << first.entry
-        << "]: " << printable(first.description) << "\n";
+    report.line(fmt::format("first divergence: device_traces[{}][{}]: {}", replay.device,
+                            first.entry, first.description));
   }
   for (const std::string& note : replay_notes(replay)) {
-    out << "note: " << printable(note) << "\n";
+    report.line("note: " + note);
   }
-  out << printable(trust_line(replay)) << "\n";
+  report.line(trust_line(replay));
 }
 
 }  // namespace
 
-void write_replays(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                   bool with_timeline, std::ostream& out) {
-  if (format == OutputFormat::json) {
-    write_json(replays, with_timeline, out);
-  } else if (format == OutputFormat::csv) {
-    write_csv(replays, out);
-  } else if (replays.empty()) {
-    out << "The file holds no device with memory or events.\n";
-  } else {
-    for (const DeviceReplay& replay : replays) {
-      write_for_people(replay, format, out);
-    }
+std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
+                          bool with_timeline) {
+  Report report(format, "highwater.replay/1");
+  if (replays.empty()) {
+    report.line("The file holds no device with memory or events.");
   }
+  for (const DeviceReplay& replay : replays) {
+    add_replay(replay, report);
+  }
+  report.csv([&] { return replay_lines(replays); });
+  report.json("devices", [&] { return replays_json(replays, with_timeline); });
+  return report.str();
 }
 
 }  // namespace highwater

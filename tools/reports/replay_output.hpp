@@ -1,7 +1,7 @@
-// Writes the report of `replay` in every format.
+// The report of `replay` in every format.
 #pragma once
 
-#include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "tools/studies/replay_run.hpp"
@@ -9,8 +9,8 @@
 
 namespace highwater {
 
-/// `with_timeline`: memory over time as well; of effect in JSON only.
-void write_replays(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                   bool with_timeline, std::ostream& out);
+/// `with_timeline`: JSON has memory over time as well.
+std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
+                          bool with_timeline);
 
 }  // namespace highwater

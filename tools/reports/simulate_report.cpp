@@ -1,7 +1,9 @@
 #include "tools/reports/simulate_report.hpp"
 
 #include <algorithm>
+#include <span>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +12,7 @@
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/trust_line.hpp"
+#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/options/plan_summary.hpp"
@@ -106,48 +109,61 @@ std::string share(Bytes part, Bytes whole) {
                                                         static_cast<double>(whole.count()));
 }
 
-std::vector<std::string> usage_row(const std::string& name, const Usage& usage) {
-  return {name, to_iec(usage.requested), to_iec(usage.allocated), to_iec(usage.active),
-          to_iec(usage.reserved)};
-}
+/// Peaks under a name.
+struct NamedPeak {
+  std::string name;
+  Usage peak;
+};
 
-TextTable peaks_table(const Simulation& simulation) {
-  TextTable table{"Peak memory",
-                  {"", "requested", "allocated", "active", "reserved"},
-                  {},
-                  {false, true, true, true, true}};
+std::vector<NamedPeak> peak_rows(const Simulation& simulation) {
+  std::vector<NamedPeak> rows;
   const auto& steps = simulation.peaks.steps;
   if (!steps.empty()) {
     const std::string incomplete = steps.front().complete ? "" : " (not completed)";
-    table.rows.push_back(usage_row("first step" + incomplete, steps.front().peak));
+    rows.push_back({"first step" + incomplete, steps.front().peak});
   }
   if (const auto steady = simulation.steady_peak()) {
-    table.rows.push_back(usage_row("later steps", *steady));
+    rows.push_back({"later steps", *steady});
   }
-  table.rows.push_back(usage_row("whole run", simulation.replay.result.peak));
-  return table;
+  rows.push_back({"whole run", simulation.replay.result.peak});
+  return rows;
 }
 
-TextTable breakdown_table(const Simulation& simulation) {
+Table peaks_table(const Simulation& simulation) {
+  using enum Align;
+  using Row = NamedPeak;
+  static const Columns<Row> kColumns{
+      {"", "", left, &Row::name},
+      {"", "requested", right, [](const Row& row) { return row.peak.requested; }},
+      {"", "allocated", right, [](const Row& row) { return row.peak.allocated; }},
+      {"", "active", right, [](const Row& row) { return row.peak.active; }},
+      {"", "reserved", right, [](const Row& row) { return row.peak.reserved; }}};
+  return tabulate("Peak memory", kColumns, peak_rows(simulation));
+}
+
+std::string spoken_category(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+Table breakdown_table(const Simulation& simulation) {
+  using enum Align;
+  using CategoryPart = std::pair<std::string, Bytes>;
   const StretchPeak& run = simulation.peaks.run;
   const std::optional<std::uint64_t>& step = simulation.at_peak.step;
   const std::string when =
-      (step ? fmt::format("step {}, ", *step) : std::string()) + simulation.peak_phase;
-  TextTable table{"Allocated at the peak (" + when + ")",
-                  {"category", "memory", "share"},
-                  {},
-                  {false, true, true}};
+      moment.step ? fmt::format("step {}, {}", *moment.step, moment.phase) : moment.phase;
+  const Columns<CategoryPart> columns{
+      {"", "category", left, [](const CategoryPart& part) { return spoken_category(part.first); }},
+      {"", "memory", right, &CategoryPart::second},
+      {"", "share", right,
+       [&](const CategoryPart& part) { return share(part.second, run.peak.allocated); }}};
   auto parts = parts_of(run.at_peak);
-  std::ranges::stable_sort(parts, std::ranges::greater{}, &std::pair<std::string, Bytes>::second);
-  for (const auto& [name, bytes] : parts) {
-    if (bytes != Bytes{}) {
-      std::string words = name;
-      std::ranges::replace(words, '_', ' ');
-      table.rows.push_back({words, to_iec(bytes), share(bytes, run.peak.allocated)});
-    }
-  }
-  table.rows.push_back(
-      {"total", to_iec(run.at_peak.total()), share(run.at_peak.total(), run.peak.allocated)});
+  std::erase_if(parts, [](const CategoryPart& part) { return part.second == Bytes{}; });
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &CategoryPart::second);
+  Table table = tabulate("Allocated at the peak (" + when + ")", columns, parts);
+  const Bytes total = run.at_peak.total();
+  table.footer.push_back({"total", to_iec(total), share(total, run.peak.allocated)});
   return table;
 }
 
@@ -180,44 +196,55 @@ std::vector<PhaseRow> phase_rows(const Simulation& simulation) {
   return rows;
 }
 
-TextTable phases_table(const Simulation& simulation) {
-  TextTable table{"Peak by phase",
-                  {"phase", "first: allocated", "reserved", "later: allocated", "reserved"},
-                  {},
-                  {false, true, true, true, true}};
-  for (const PhaseRow& row : phase_rows(simulation)) {
-    const std::optional<Usage>& first = row.before ? row.before : row.first;
-    const auto cell = [](const std::optional<Usage>& usage, Bytes Usage::*member) {
-      return usage ? to_iec((*usage).*member) : std::string("-");
-    };
-    table.rows.push_back({row.phase, cell(first, &Usage::allocated), cell(first, &Usage::reserved),
-                          cell(row.later, &Usage::allocated), cell(row.later, &Usage::reserved)});
-  }
-  return table;
+/// The first step; what comes before it has no step.
+auto in_first(Bytes Usage::*member) {
+  return [member](const PhaseRow& row) {
+    const std::optional<Usage>& usage = row.before ? row.before : row.first;
+    return usage ? std::optional((*usage).*member) : std::nullopt;
+  };
 }
 
-TextTable holders_table(const Simulation& simulation) {
-  TextTable table{"Largest holders at the peak",
-                  {"memory", "blocks", "operator", "module"},
-                  {},
-                  {true, true, false, false}};
-  for (std::size_t i = 0; i < std::min(kHoldersShown, simulation.holders.size()); ++i) {
-    const SiteHolder& holder = simulation.holders[i];
-    const Site& site = holder.origin;
-    table.rows.push_back(
-        {to_iec(holder.held), std::to_string(holder.blocks),
-         site.autograd.empty() ? site.op : fmt::format("{} in {}", site.op, site.autograd),
-         site.module});
-  }
-  if (simulation.holders.size() > kHoldersShown) {
+auto in_later(Bytes Usage::*member) {
+  return [member](const PhaseRow& row) {
+    return row.later ? std::optional((*row.later).*member) : std::nullopt;
+  };
+}
+
+Table phases_table(const Simulation& simulation) {
+  using enum Align;
+  static const Columns<PhaseRow> kColumns{
+      {"", "phase", left, &PhaseRow::phase},
+      {"", "first: allocated", right, in_first(&Usage::allocated)},
+      {"", "reserved", right, in_first(&Usage::reserved)},
+      {"", "later: allocated", right, in_later(&Usage::allocated)},
+      {"", "reserved", right, in_later(&Usage::reserved)}};
+  return tabulate("Peak by phase", kColumns, phase_rows(simulation));
+}
+
+std::string operator_text(const SiteHolder& holder) {
+  const Site& site = holder.origin;
+  return site.autograd.empty() ? site.op : fmt::format("{} in {}", site.op, site.autograd);
+}
+
+Table holders_table(const Simulation& simulation) {
+  using enum Align;
+  static const Columns<SiteHolder> kColumns{
+      {"", "memory", right, &SiteHolder::held},
+      {"", "blocks", right, &SiteHolder::blocks},
+      {"", "operator", left, operator_text},
+      {"", "module", left, [](const SiteHolder& holder) { return holder.origin.module; }}};
+  const std::span<const SiteHolder> holders = simulation.holders;
+  const std::size_t listed = std::min(kHoldersShown, holders.size());
+  Table table = tabulate("Largest holders at the peak", kColumns, holders.first(listed));
+  if (listed < holders.size()) {
     Bytes rest;
     std::uint64_t blocks = 0;
-    for (std::size_t i = kHoldersShown; i < simulation.holders.size(); ++i) {
-      rest += simulation.holders[i].held;
-      blocks += simulation.holders[i].blocks;
+    for (const SiteHolder& holder : holders.subspan(listed)) {
+      rest += holder.held;
+      blocks += holder.blocks;
     }
-    table.rows.push_back({to_iec(rest), std::to_string(blocks),
-                          fmt::format("{} others", simulation.holders.size() - kHoldersShown), ""});
+    table.footer.push_back({to_iec(rest), std::to_string(blocks),
+                            fmt::format("{} others", holders.size() - listed), ""});
   }
   return table;
 }
@@ -240,20 +267,21 @@ std::string model_line(const Simulation& simulation) {
                      family_name(simulation.plan.model), printable(simulation.plan.model.source));
 }
 
-std::vector<TextTable> tables_of(const SimulationReport& report) {
-  const Simulation& simulation = report.simulation;
-  std::vector<TextTable> tables{rank_table(report.ranks),    peaks_table(simulation),
-                                breakdown_table(simulation), phases_table(simulation),
-                                holders_table(simulation),   comparison_table(report.estimates)};
-  if (TextTable host = host_table(simulation.host); !host.rows.empty()) {
-    tables.insert(tables.begin() + 2, std::move(host));  // behind the peaks of GPU memory
-  }
-  for (const ComparedEstimate& compared : report.estimates.compared) {
-    if (std::ranges::find(report.reconciled, compared.outcome.formula) != report.reconciled.end()) {
-      tables.push_back(reconciliation_table(compared));
+void add_tables(const SimulationReport& simulated, Report& report) {
+  const Simulation& simulation = simulated.simulation;
+  report.table(rank_table(simulated.ranks));
+  report.table(peaks_table(simulation));
+  report.table(host_table(simulation.host));
+  report.table(breakdown_table(simulation));
+  report.table(phases_table(simulation));
+  report.table(holders_table(simulation));
+  report.table(comparison_table(simulated.estimates));
+  for (const ComparedEstimate& compared : simulated.estimates.compared) {
+    if (std::ranges::find(simulated.reconciled, compared.outcome.formula) !=
+        simulated.reconciled.end()) {
+      report.table(reconciliation_table(compared));
     }
   }
-  return tables;
 }
 
 /// Which of the forms asked for cannot be compared, and why.
@@ -309,28 +337,50 @@ std::string verdict(const Simulation& simulation) {
                      to_iec(*simulation.available - std::min(*simulation.available, reserved)));
 }
 
-std::string simulation_text(const SimulationReport& report, OutputFormat format) {
-  const Simulation& simulation = report.simulation;
-  const bool is_markdown = format == OutputFormat::markdown;
-  const std::string gap = is_markdown ? "\n\n" : "\n";
-  std::string text = printable(verdict(simulation)) + gap;
-  if (report.batches) {
-    text += "largest batch that fits: " + describe(*report.batches) +
-            "; batches in between were not all tried, and memory need not grow evenly" + gap;
+namespace {
+
+/// One line, and in Markdown a paragraph.
+void add_paragraph(const std::string& text, Report& report) {
+  report.line(text);
+  report.paragraph();
+}
+
+void add_answer(const SimulationReport& simulated, Report& report) {
+  const Simulation& simulation = simulated.simulation;
+  add_paragraph(verdict(simulation), report);
+  if (simulated.batches) {
+    add_paragraph("largest batch that fits: " + describe(*simulated.batches) +
+                      "; batches in between were not all tried, and memory need not grow evenly",
+                  report);
   }
-  text += printable(plan_summary(simulation.plan)) + gap + model_line(simulation) + "\n";
-  text += report.ranks.ranks > 1 ? rank_sentence(report.ranks) + "\n" : "";
-  for (const TextTable& table : tables_of(report)) {
-    if (!table.rows.empty()) {
-      text += (is_markdown ? format_markdown(table) : format_aligned(table)) + "\n";
-    }
-  }
-  text += outside_line(simulation) + (is_markdown ? "\n" : "");
-  text += missing_bridges(report) + failure_text(simulation);
+  add_paragraph(plan_summary(simulation.plan), report);
+  report.text(model_line(simulation) + "\n");
+  report.text(simulated.ranks.ranks > 1 ? rank_sentence(simulated.ranks) + "\n" : "");
+}
+
+void add_closing(const SimulationReport& simulated, Report& report) {
+  const Simulation& simulation = simulated.simulation;
+  report.text(outside_line(simulation));
+  report.paragraph();
+  report.text(missing_bridges(simulated) + failure_text(simulation));
   for (const std::string& note : replay_notes(simulation.replay)) {
-    text += "note: " + printable(note) + "\n";
+    report.line("note: " + note);
   }
-  return text + printable(simulation_trust_line(simulation)) + "\n";
+  report.line(simulation_trust_line(simulation));
+}
+
+}  // namespace
+
+std::string simulation_report(const SimulationReport& simulated, OutputFormat format) {
+  if (format == OutputFormat::json) {
+    return boost::json::serialize(simulation_json(simulated)) + "\n";
+  }
+  Report report(format, "");
+  add_answer(simulated, report);
+  add_tables(simulated, report);
+  add_closing(simulated, report);
+  report.csv([&] { return line_table(simulation_metrics(simulated)); });
+  return report.str();
 }
 
 }  // namespace highwater

@@ -29,8 +29,7 @@ boost::json::object simulation_json(const SimulationReport& report);
 /// Every number under its JSON key, lists numbered: what CSV shows.
 MetricList simulation_metrics(const SimulationReport& report);
 
-/// For people, as aligned columns or as Markdown.
-std::string simulation_text(const SimulationReport& report, OutputFormat format);
+std::string simulation_report(const SimulationReport& simulated, OutputFormat format);
 
 /// Categories and their bytes, also those of 0, rounding last; they sum to the allocated bytes.
 std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes);

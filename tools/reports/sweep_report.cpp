@@ -2,31 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
-
-std::string bytes_cell(Bytes bytes, bool exact) {
-  return exact ? fmt::format("{}", bytes.count()) : to_iec(bytes);
-}
-
-std::string outcome(const SweepRun& run, bool exact) {
-  if (run.problem) {
-    return "impossible: " + *run.problem;
-  }
-  const std::uint64_t ooms = run.replay.result.counts.ooms;
-  if (exact) {
-    return fmt::format("{}", ooms);
-  }
-  return ooms == 0 ? "" : fmt::format("out of memory{}", ooms > 1 ? fmt::format(" x{}", ooms) : "");
-}
 
 /// Bytes that `auto` chose, as people read them.
 std::string shown_value(const std::string& key, const std::string& value) {
@@ -36,28 +22,81 @@ std::string shown_value(const std::string& key, const std::string& value) {
   return size ? to_iec(*size) : value;
 }
 
-std::vector<std::string> row(const SweepRun& run, bool exact) {
-  std::vector<std::string> cells;
-  for (const auto& [key, value] : run.set) {
-    cells.push_back(exact ? value : shown_value(key, value));
-  }
+Cell outcome_cell(const SweepRun& run) {
   if (run.problem) {
-    cells.resize(cells.size() + 6);
-    cells.push_back(outcome(run, exact));
-    return cells;
+    return "impossible: " + *run.problem;
   }
-  const ReplayResult& result = run.replay.result;
-  cells.push_back(bytes_cell(result.peak.reserved, exact));
-  cells.push_back(exact ? fmt::format("{:.6f}", run.gain) : percent_text(run.gain));
-  cells.push_back(bytes_cell(result.peak.allocated, exact));
-  cells.push_back(fmt::format("{:.4f}", result.fragmentation.peak));
-  cells.push_back(fmt::format("{}", run.device_calls()));
-  cells.push_back(fmt::format("{}", result.counts.alloc_retries));
-  cells.push_back(outcome(run, exact));
-  return cells;
+  const std::uint64_t ooms = run.replay.result.counts.ooms;
+  const std::string times = ooms > 1 ? fmt::format(" x{}", ooms) : "";
+  return Cell(ooms).shown_as(ooms == 0 ? "" : "out of memory" + times);
 }
 
-std::string words(const SweepRun& run) {
+/// Blank for a plan that cannot be.
+template <class Value>
+auto if_possible(Value value) {
+  return [value](const SweepRun& run) { return run.problem ? Cell() : Cell(value(run)); };
+}
+
+auto peak_of_run(Bytes Usage::*member) {
+  return if_possible([member](const SweepRun& run) { return run.replay.result.peak.*member; });
+}
+
+Cell gain_cell(const SweepRun& run) {
+  Cell cell = run.gain;
+  cell.shown = percent_text(run.gain);
+  cell.exact = fmt::format("{:.6f}", run.gain);
+  return cell;
+}
+
+Cell fragmentation_cell(const SweepRun& run) {
+  const double fragmentation = run.replay.result.fragmentation.peak;
+  return Cell(fragmentation).written_as(fmt::format("{:.4f}", fragmentation));
+}
+
+/// A column for each key of --set, then what the run came to. JSON has most of it by the keys of
+/// `replay`.
+Columns<SweepRun> sweep_columns(const Sweep& sweep) {
+  using enum Align;
+  Columns<SweepRun> columns;
+  const auto& set = sweep.runs.front().set;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    columns.push_back({"", set[i].first, left, [i](const SweepRun& run) {
+                         const auto& [key, value] = run.set[i];
+                         return Cell(value).shown_as(shown_value(key, value));
+                       }});
+  }
+  const Columns<SweepRun> results{
+      {"", "peak reserved", right, peak_of_run(&Usage::reserved)},
+      {"reserved_vs_base", "vs base", right, if_possible(gain_cell)},
+      {"", "peak allocated", right, peak_of_run(&Usage::allocated)},
+      {"", "fragmentation", right, if_possible(fragmentation_cell)},
+      {"", "device calls", right,
+       if_possible([](const SweepRun& run) { return run.device_calls(); })},
+      {"", "retries", right,
+       if_possible([](const SweepRun& run) { return run.replay.result.counts.alloc_retries; })},
+      {"", "outcome", left, outcome_cell, "ooms"}};
+  columns.insert(columns.end(), results.begin(), results.end());
+  return columns;
+}
+
+/// Best first. Below the first `top` rows one says how many more there are.
+Table sweep_table(const Sweep& sweep, std::size_t top) {
+  const std::vector<std::size_t> order = sweep.ranking();
+  std::vector<std::reference_wrapper<const SweepRun>> runs;
+  for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
+    runs.emplace_back(sweep.runs[order[i]]);
+  }
+  Table table =
+      tabulate(fmt::format("{}, device {}", sweep.workload.name, sweep.workload.replay.device),
+               sweep_columns(sweep), runs);
+  if (runs.size() < order.size()) {
+    table.footer.emplace_back(table.heads.size());
+    table.footer.back().front() = fmt::format("... {} more", order.size() - runs.size());
+  }
+  return table;
+}
+
+std::string set_words(const SweepRun& run) {
   std::string text;
   for (const auto& [key, value] : run.set) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
@@ -74,75 +113,14 @@ std::string comparison(Bytes value, Bytes base) {
   return fmt::format("{:.1f} % {} than", 100 * std::abs(change), change < 0 ? "less" : "more");
 }
 
-}  // namespace
-
-boost::json::object sweep_run_json(const SweepRun& run) {
-  boost::json::object set;
-  for (const auto& [key, value] : run.set) {
-    set[valid_utf8(key)] = valid_utf8(value);
-  }
-  if (run.problem) {
-    return {{"set", std::move(set)}, {"problem", valid_utf8(*run.problem)}};
-  }
-  boost::json::object object = replay_json(run.replay);
-  object["set"] = std::move(set);
-  object["reserved_vs_base"] = run.gain;
-  return object;
-}
-
-boost::json::object sweep_json(const std::vector<Sweep>& sweeps) {
-  boost::json::array bases;
-  boost::json::array runs;
-  boost::json::array best;
-  boost::json::array trust;
-  for (const Sweep& sweep : sweeps) {
-    bases.push_back(sweep_run_json(sweep.base));
-    best.emplace_back(runs.size() + sweep.ranking().front());
-    for (const SweepRun& run : sweep.runs) {
-      runs.push_back(sweep_run_json(run));
-    }
-    trust.emplace_back(valid_utf8(sweep.workload.trust()));
-  }
-  return {{"schema", "highwater.sweep/1"},
-          {"subject", sweeps.empty() ? "" : valid_utf8(sweeps.front().workload.name)},
-          {"bases", std::move(bases)},
-          {"runs", std::move(runs)},
-          {"best", std::move(best)},
-          {"trust", std::move(trust)}};
-}
-
-TextTable sweep_table(const Sweep& sweep, bool exact, std::size_t top) {
-  TextTable table;
-  table.title = fmt::format("{}, device {}", sweep.workload.name, sweep.workload.replay.device);
-  for (const auto& [key, value] : sweep.runs.front().set) {
-    table.columns.push_back(key);
-  }
-  const std::size_t keys = table.columns.size();
-  table.columns.insert(table.columns.end(),
-                       {"peak reserved", "vs base", "peak allocated", "fragmentation",
-                        "device calls", "retries", exact ? "ooms" : "outcome"});
-  table.right_aligned.assign(table.columns.size(), true);
-  std::fill_n(table.right_aligned.begin(), keys, false);
-  table.right_aligned.back() = false;
-  const std::vector<std::size_t> order = sweep.ranking();
-  const std::size_t shown = std::min(top, order.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    table.rows.push_back(row(sweep.runs[order[i]], exact));
-  }
-  if (shown < order.size()) {
-    table.rows.emplace_back(table.columns.size());
-    table.rows.back().front() = fmt::format("... {} more", order.size() - shown);
-  }
-  return table;
-}
-
+/// The sentence below the table: the best run against the base.
 std::string sweep_conclusion(const Sweep& sweep) {
   const SweepRun& best = sweep.runs[sweep.ranking().front()];
   const Bytes base = sweep.base.replay.result.peak.reserved;
   if (best.problem || best.ran_out()) {
     return "every combination runs out of memory";
   }
-  std::string text = fmt::format("best: {}: {} peak reserved, {} the base's {}", words(best),
+  std::string text = fmt::format("best: {}: {} peak reserved, {} the base's {}", set_words(best),
                                  to_iec(best.replay.result.peak.reserved),
                                  comparison(best.replay.result.peak.reserved, base), to_iec(base));
   if (sweep.base.ran_out()) {
@@ -151,6 +129,95 @@ std::string sweep_conclusion(const Sweep& sweep) {
   const bool is_better = sweep.base.ran_out() || best.replay.result.peak.reserved < base;
   const std::string conf = is_better ? to_conf(best.replay.settings) : "";
   return text + (conf.empty() ? "" : fmt::format("\nexport PYTORCH_CUDA_ALLOC_CONF={}", conf));
+}
+
+/// The keys of a device of `replay`, `set` and what the columns add; `problem` instead of the
+/// figures for a plan that cannot be.
+boost::json::object run_json(const Columns<SweepRun>& columns, const SweepRun& run) {
+  boost::json::object object = run.problem ? boost::json::object() : replay_json(run.replay);
+  boost::json::object& set = object["set"].emplace_object();
+  for (const auto& [key, value] : run.set) {
+    set[valid_utf8(key)] = valid_utf8(value);
+  }
+  if (run.problem) {
+    object["problem"] = valid_utf8(*run.problem);
+  }
+  for (auto& [key, value] : row_json(columns, run)) {
+    object[key] = std::move(value);
+  }
+  return object;
+}
+
+template <class Make>
+boost::json::array from_each(const std::vector<Sweep>& sweeps, Make make) {
+  boost::json::array list;
+  for (const Sweep& sweep : sweeps) {
+    make(sweep, list);
+  }
+  return list;
+}
+
+void add_runs(const Sweep& sweep, boost::json::array& list) {
+  const Columns<SweepRun> columns = sweep_columns(sweep);
+  for (const SweepRun& run : sweep.runs) {
+    list.push_back(run_json(columns, run));
+  }
+}
+
+/// The best run of each device, as an index into the runs of all.
+boost::json::array best_runs(const std::vector<Sweep>& sweeps) {
+  boost::json::array best;
+  std::size_t before = 0;
+  for (const Sweep& sweep : sweeps) {
+    best.emplace_back(before + sweep.ranking().front());
+    before += sweep.runs.size();
+  }
+  return best;
+}
+
+void add_sweep(const Sweep& sweep, std::size_t top, Report& report) {
+  report.table(sweep_table(sweep, top));
+  report.text(sweep_conclusion(sweep) + "\n");
+  report.line(sweep.workload.trust());
+  report.csv([&] { return sweep_table(sweep, sweep.runs.size()); });
+}
+
+}  // namespace
+
+std::string sweep_report(const std::vector<Sweep>& sweeps, OutputFormat format, std::size_t top) {
+  Report report(format, "highwater.sweep/1");
+  if (sweeps.empty()) {
+    report.line("The file holds no device with memory or events.");
+  }
+  for (const Sweep& sweep : sweeps) {
+    add_sweep(sweep, top, report);
+  }
+  report.value("subject", sweeps.empty() ? "" : sweeps.front().workload.name);
+  report.json("bases", [&] {
+    return from_each(sweeps, [](const Sweep& sweep, boost::json::array& list) {
+      list.push_back(run_json(sweep_columns(sweep), sweep.base));
+    });
+  });
+  report.json("runs", [&] { return from_each(sweeps, add_runs); });
+  report.json("best", [&] { return best_runs(sweeps); });
+  report.json("trust", [&] {
+    return from_each(sweeps, [](const Sweep& sweep, boost::json::array& list) {
+      list.emplace_back(valid_utf8(sweep.workload.trust()));
+    });
+  });
+  return report.str();
+}
+
+std::string sweep_lines(const std::vector<Sweep>& sweeps) {
+  std::string text;
+  for (const boost::json::value& run : from_each(sweeps, add_runs)) {
+    boost::json::object line{{"schema", "highwater.sweep/1"}};
+    for (const auto& [key, value] : run.as_object()) {
+      line[key] = value;
+    }
+    text += boost::json::serialize(line) + "\n";
+  }
+  return text;
 }
 
 }  // namespace highwater

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <boost/json.hpp>
-#include <fmt/format.h>
-
 namespace highwater {
 namespace {
 
@@ -36,22 +33,6 @@ ErrorSummary summarise_errors(std::vector<double> errors) {
   summary.p95 = errors[(errors.size() * 95 + 99) / 100 - 1];
   summary.worst = errors.back();
   return summary;
-}
-
-std::vector<std::string> error_cells(const ErrorSummary& summary, int decimals) {
-  const auto percent = [&](double fraction) {
-    return fmt::format("{:.{}f} %", 100 * fraction, decimals);
-  };
-  return {percent(summary.median), percent(summary.p95), percent(summary.worst),
-          fmt::format("{:+.{}f} %", 100 * summary.bias, decimals)};
-}
-
-boost::json::object error_json(const ErrorSummary& summary) {
-  return {{"count", summary.count},
-          {"median", summary.median},
-          {"p95", summary.p95},
-          {"worst", summary.worst},
-          {"bias", summary.bias}};
 }
 
 }  // namespace highwater

@@ -2,10 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
-
-#include <boost/json/fwd.hpp>
 
 #include "traces/units.hpp"
 
@@ -25,11 +22,5 @@ struct ErrorSummary {
 
 /// All zero for none.
 ErrorSummary summarise_errors(std::vector<double> signed_errors);
-
-/// Median, p95, worst and bias for a table, with that many decimals: "12.3 %", "+12.3 %".
-std::vector<std::string> error_cells(const ErrorSummary& summary, int decimals);
-
-/// {"count", "median", "p95", "worst", "bias"}
-boost::json::object error_json(const ErrorSummary& summary);
 
 }  // namespace highwater

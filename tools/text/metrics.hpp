@@ -1,24 +1,15 @@
-// A report as a list of named numbers, from which every output format is made.
+// What is known of one subject, as a list of named values: a table of one row, shown upright.
 //
 // Each metric has the key that JSON uses ("peak.reserved_bytes") and the words that people read;
-// so the formats cannot disagree. Integers stay exact in JSON and CSV; tables show IEC units.
+// so the formats cannot disagree.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include <boost/json/fwd.hpp>
-
-#include "traces/units.hpp"
+#include "tools/text/table.hpp"
 
 namespace highwater {
-
-/// Absence (a capacity that is unlimited) is monostate: null in JSON, "-" in tables.
-using MetricValue =
-    std::variant<std::monostate, Bytes, std::int64_t, std::uint64_t, double, bool, std::string>;
 
 struct Metric {
   std::string key;    ///< dotted path in JSON
@@ -35,38 +26,26 @@ struct MetricList {
   }
 };
 
-/// Columns of text with a title: what has rows rather than names.
-struct TextTable {
-  std::string title;
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
-  std::vector<bool> right_aligned;  ///< by column
+/// A metric among those of several subjects, and the names that tell these apart.
+struct MetricLine {
+  std::vector<std::string> subject;
+  std::string key;
+  MetricValue value;
 };
 
-/// "+12.3 %", and "> +999 %" for more than that.
-std::string percent_text(double fraction);
+void add_lines(const std::vector<std::string>& subject, const MetricList& list,
+               std::vector<MetricLine>& lines);
 
-/// As to_iec, for sizes that are no whole bytes or below 0: "39.41 GiB", "-1.50 MiB".
-std::string bytes_text(double bytes);
+/// For CSV: a column for each of `subject` ("file", "device"), key and exact value.
+Table line_table(const std::vector<std::string>& subject, const std::vector<MetricLine>& lines);
 
-/// For people: "39.41 GiB", "0.173", "yes".
-std::string to_text(const MetricValue& value);
-/// Exact: "42312138752", "0.17338", "true".
-std::string to_exact_text(const MetricValue& value);
+/// For CSV: keys and exact values of one subject.
+Table line_table(const MetricList& list);
 
-/// Texts as a list, made valid UTF-8.
-boost::json::array words_json(const std::vector<std::string>& words);
+/// For people: label and value.
+Table to_table(const MetricList& list);
 
-/// The metrics nested by the dots of their keys; all strings valid UTF-8.
+/// The metrics nested by the dots of their keys.
 boost::json::object to_json(const MetricList& list);
-
-/// Label and value, as aligned columns or as a Markdown table.
-TextTable to_table(const MetricList& list);
-
-/// Titles and cells are made printable (safe_text.hpp) by all three.
-std::string format_aligned(const TextTable& table);
-std::string format_markdown(const TextTable& table);
-/// With a header line; fields quoted as RFC 4180 says.
-std::string format_csv(const TextTable& table);
 
 }  // namespace highwater

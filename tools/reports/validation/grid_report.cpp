@@ -1,62 +1,21 @@
 #include "tools/reports/validation/grid_report.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/reports/validation/grid_columns.hpp"
 #include "tools/studies/validation/grid_summary.hpp"
-#include "tools/text/metrics.hpp"
-#include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
-
-constexpr int kDecimals = 1;
-
-std::string exact(double number) {
-  return fmt::format("{}", number);
-}
-
-std::vector<std::string> form_row(const FormSummary& summary) {
-  const Formula& formula = *summary.formula;
-  std::vector<std::string> row{std::string(formula.name), std::string(to_string(formula.scope)),
-                               std::string(simulated_peak_name(formula.scope)),
-                               std::to_string(summary.error.count),
-                               std::to_string(summary.refused)};
-  std::ranges::move(error_cells(summary.error, kDecimals), std::back_inserter(row));
-  row.push_back(summary.covered.count == 0 ? "-" : percent_text(summary.covered.bias));
-  return row;
-}
 
 /// Enough to recognise a plan by; JSON has all of it.
 std::string short_label(const GridPoint& point) {
   return fmt::format("{} batch={} seq={} {}", axis_word(point, "model"), axis_word(point, "batch"),
                      axis_word(point, "seq"), axis_word(point, "precision"));
-}
-
-std::vector<std::string> point_row(const GridResult& result, const GridEstimate& estimate,
-                                   const std::vector<std::string>& axes) {
-  const Formula& formula = *estimate.formula;
-  std::vector<std::string> row;
-  for (const std::string& axis : axes) {
-    row.emplace_back(axis_word(result.point, axis));
-  }
-  const auto& same = estimate.error_of_covered;
-  const auto& measured = result.point.measured;
-  std::ranges::move(
-      std::vector<std::string>{std::string(formula.name), std::string(to_string(formula.scope)),
-                               fmt::format("{:.0f}", estimate.bytes),
-                               std::string(simulated_peak_name(formula.scope)),
-                               std::to_string(estimate.simulated.count()), exact(estimate.error),
-                               std::to_string(estimate.covered.count()), same ? exact(*same) : "",
-                               measured ? std::string(to_string(measured->figure)) : "",
-                               measured ? std::to_string(measured->bytes.count()) : ""},
-      std::back_inserter(row));
-  return row;
 }
 
 using LabelsByReason = std::map<std::string, std::vector<std::string>>;
@@ -72,13 +31,27 @@ LabelsByReason refusals_of(const Formula& formula, const std::vector<GridResult>
   return labels;
 }
 
-/// Reason, how many plans have it, and the first of them.
-std::vector<std::vector<std::string>> reason_rows(const LabelsByReason& labels_by_reason) {
-  std::vector<std::vector<std::string>> rows;
+/// A reason, how many plans have it, and the first of them.
+struct ReasonRow {
+  const Formula* formula = nullptr;  ///< that says nothing; absent: the plan is not simulated
+  std::string reason;
+  std::size_t plans = 0;
+  std::string first;
+};
+
+void add_reasons(const LabelsByReason& labels_by_reason, const Formula* formula,
+                 std::vector<ReasonRow>& rows) {
   for (const auto& [reason, labels] : labels_by_reason) {
-    rows.push_back({reason, std::to_string(labels.size()), labels.front()});
+    rows.push_back({formula, reason, labels.size(), labels.front()});
   }
-  return rows;
+}
+
+const Columns<ReasonRow>& reason_columns() {
+  using enum Align;
+  static const Columns<ReasonRow> kColumns{{"", "because", left, &ReasonRow::reason},
+                                           {"", "plans", right, &ReasonRow::plans},
+                                           {"", "first", left, &ReasonRow::first}};
+  return kColumns;
 }
 
 std::string plans_text(std::size_t count) {
@@ -106,118 +79,140 @@ std::string words_of(const GridRun& run, std::string_view axis) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-}  // namespace
-
-std::string simulate_command_line(const GridPoint& point, const Formula& formula) {
-  return fmt::format("highwater simulate {} --bridge {}", point.options, formula.name);
-}
-
-TextTable form_table(const GridRun& run) {
-  TextTable table{
+/// One row per form that applies to a plan.
+Table form_table(const GridRun& run, std::vector<FormSummary> forms) {
+  std::erase_if(forms, [](const FormSummary& form) { return form.error.count == 0; });
+  return tabulate(
       fmt::format("Closed forms against the simulated peak of {}: estimate / simulated - 1",
                   plans_text(run.results.size())),
-      {"form", "about", "against", "points", "refused", "median", "p95", "worst", "bias",
-       "bias, same parts"},
-      {},
-      {false, false, false, true, true, true, true, true, true, true}};
-  for (const FormSummary& summary : summarise_forms(run.results)) {
-    if (summary.error.count > 0) {
-      table.rows.push_back(form_row(summary));
-    }
-  }
-  return table;
+      form_columns(), forms);
 }
 
-TextTable break_table(const GridRun& run) {
-  TextTable table{"Where each form is furthest off: medians over the plans that share a value",
-                  {"form", "where", "points", "error"},
-                  {},
-                  {false, false, true, true}};
-  for (const FormSummary& summary : summarise_forms(run.results)) {
-    const std::string name(summary.formula->name);
-    for (const AxisValueError& value : summary.breaks) {
-      table.rows.push_back({name, fmt::format("{}={}", value.axis, value.value),
-                            std::to_string(value.points),
-                            fmt::format("{:.{}f} %", 100 * value.median, kDecimals)});
-    }
+/// Per form, the values of the axes on which it is furthest off.
+Table break_table(const std::vector<FormSummary>& forms) {
+  std::vector<BreakRow> rows;
+  for (const FormSummary& form : forms) {
+    const std::vector<BreakRow> more = break_rows(form);
+    rows.insert(rows.end(), more.begin(), more.end());
   }
-  return table;
+  return tabulate("Where each form is furthest off: medians over the plans that share a value",
+                  break_columns(), rows);
 }
 
-std::vector<std::string> worst_lines(const GridRun& run) {
+std::vector<std::string> worst_lines(const std::vector<FormSummary>& forms) {
   std::vector<std::string> lines;
-  for (const FormSummary& summary : summarise_forms(run.results)) {
-    if (summary.worst != nullptr) {
-      lines.push_back(fmt::format("{} is {} off in: {}", summary.formula->name,
-                                  percent_text(summary.worst_error),
-                                  simulate_command_line(summary.worst->point, *summary.formula)));
+  for (const FormSummary& form : forms) {
+    if (form.worst != nullptr) {
+      lines.push_back(fmt::format("{} is {} off in: {}", form.formula->name,
+                                  percent_text(form.worst_error),
+                                  simulate_command_line(form.worst->point, *form.formula)));
     }
   }
   return lines;
 }
 
-TextTable measured_table(const GridRun& run) {
-  TextTable table{"Against measurements: value / measured - 1",
-                  {"plan", "figure", "measured", "by", "value", "off by"},
-                  {},
-                  {false, false, true, false, true, true}};
+/// What stands against a measurement: the simulation, then each form.
+struct MeasuredRow {
+  const GridResult* result = nullptr;
+  const GridEstimate* estimate = nullptr;  ///< absent: the simulation
+
+  [[nodiscard]] const Measurement& measured() const { return *result->point.measured; }
+};
+
+/// What the rows of a point share, said once.
+template <class Value>
+auto once(Value value) {
+  return [value](const MeasuredRow& row) {
+    return row.estimate == nullptr ? Cell(value(row)) : Cell();
+  };
+}
+
+Cell value_cell(const MeasuredRow& row) {
+  return row.estimate == nullptr ? Cell(row.result->simulated(row.measured().figure))
+                                 : Cell(bytes_text(row.estimate->bytes));
+}
+
+Cell off_by_cell(const MeasuredRow& row) {
+  return percent_text(row.estimate == nullptr ? *row.result->error_of_simulation()
+                                              : *row.result->error_of(*row.estimate));
+}
+
+const Columns<MeasuredRow>& measured_columns() {
+  using enum Align;
+  static const Columns<MeasuredRow> kColumns{
+      {"", "plan", left,
+       once([](const MeasuredRow& row) { return short_label(row.result->point); })},
+      {"", "figure", left,
+       once([](const MeasuredRow& row) { return to_string(row.measured().figure); })},
+      {"", "measured", right, once([](const MeasuredRow& row) { return row.measured().bytes; })},
+      {"", "by", left,
+       [](const MeasuredRow& row) {
+         return row.estimate == nullptr ? "simulation" : row.estimate->formula->name;
+       }},
+      {"", "value", right, value_cell},
+      {"", "off by", right, off_by_cell}};
+  return kColumns;
+}
+
+Table measured_table(const GridRun& run) {
+  std::vector<MeasuredRow> rows;
   for (const GridResult& result : run.results) {
     if (!result.point.measured) {
       continue;
     }
-    const Measurement& measured = *result.point.measured;
-    const Bytes simulated = result.simulated(measured.figure);
-    table.rows.push_back({short_label(result.point), std::string(to_string(measured.figure)),
-                          to_iec(measured.bytes), "simulation", to_iec(simulated),
-                          percent_text(*result.error_of_simulation())});
+    rows.push_back({&result, nullptr});
     for (const GridEstimate& estimate : result.estimates) {
-      table.rows.push_back({"", "", "", std::string(estimate.formula->name),
-                            bytes_text(estimate.bytes), percent_text(*result.error_of(estimate))});
+      rows.push_back({&result, &estimate});
     }
   }
-  return table;
+  return tabulate("Against measurements: value / measured - 1", measured_columns(), rows);
 }
 
-TextTable refused_table(const GridRun& run) {
-  TextTable table{
-      "Do not apply", {"form", "because", "plans", "first"}, {}, {false, false, true, false}};
+/// Why forms say nothing about some of the plans, counted by form and reason.
+Table refused_table(const GridRun& run) {
+  std::vector<ReasonRow> rows;
   for (const Formula* formula : formulas()) {
-    for (std::vector<std::string>& row : reason_rows(refusals_of(*formula, run.results))) {
-      row.insert(row.begin(), std::string(formula->name));
-      table.rows.push_back(std::move(row));
-    }
+    add_reasons(refusals_of(*formula, run.results), formula, rows);
   }
-  return table;
+  Columns<ReasonRow> columns = reason_columns();
+  columns.insert(columns.begin(),
+                 {"", "form", Align::left, [](const ReasonRow& row) { return row.formula->name; }});
+  return tabulate("Do not apply", columns, rows);
 }
 
-TextTable skipped_table(const GridRun& run) {
+/// Combinations that were left out, counted by reason.
+Table skipped_table(const GridRun& run) {
   LabelsByReason labels;
   for (const SkippedPoint& skipped : run.skipped) {
     for (const std::string& reason : skipped.reasons) {
       labels[reason].push_back(skipped.label);
     }
   }
-  return {"Left out: " + plans_text(run.skipped.size()),
-          {"because", "plans", "first"},
-          reason_rows(labels),
-          {false, true, false}};
+  std::vector<ReasonRow> rows;
+  add_reasons(labels, nullptr, rows);
+  return tabulate("Left out: " + plans_text(run.skipped.size()), reason_columns(), rows);
 }
 
-TextTable point_table(const GridRun& run) {
-  TextTable table;
-  const std::vector<std::string> axes = point_axes(run);
-  table.columns = axes;
-  for (const char* column :
-       {"form", "about", "estimate_bytes", "against", "simulated_bytes", "error", "covered_bytes",
-        "error_of_covered", "measured_figure", "measured_bytes"}) {
-    table.columns.emplace_back(column);
+/// One row per point and form, the axes that differ first.
+Table point_table(const GridRun& run) {
+  Columns<PointRow> columns;
+  for (const std::string& axis : point_axes(run)) {
+    columns.push_back({"", axis, Align::left,
+                       [axis](const PointRow& row) { return axis_word(row.result->point, axis); }});
   }
+  columns.insert(columns.end(), point_columns().begin(), point_columns().end());
+  std::vector<PointRow> rows;
   for (const GridResult& result : run.results) {
-    for (const GridEstimate& estimate : result.estimates) {
-      table.rows.push_back(point_row(result, estimate, axes));
-    }
+    const std::vector<PointRow> more = point_rows(result);
+    rows.insert(rows.end(), more.begin(), more.end());
   }
-  return table;
+  return tabulate("", columns, rows);
+}
+
+}  // namespace
+
+std::string simulate_command_line(const GridPoint& point, const Formula& formula) {
+  return fmt::format("highwater simulate {} --bridge {}", point.options, formula.name);
 }
 
 std::string grid_trust_line(const GridRun& run) {
@@ -239,19 +234,22 @@ std::string grid_trust_line(const GridRun& run) {
       words_of(run, "torch"), words_of(run, "transformers"), measured);
 }
 
-std::string grid_text(const GridRun& run, OutputFormat format) {
-  const bool is_markdown = format == OutputFormat::markdown;
-  std::string text;
-  for (const TextTable& table : {form_table(run), break_table(run), measured_table(run),
-                                 refused_table(run), skipped_table(run)}) {
-    if (!table.rows.empty()) {
-      text += (is_markdown ? format_markdown(table) : format_aligned(table)) + "\n";
-    }
+std::string grid_report(const GridRun& run, OutputFormat format) {
+  const std::vector<FormSummary> forms = summarise_forms(run.results);
+  Report report(format, "highwater.validate/1");
+  report.table(form_table(run, forms));
+  report.table(break_table(forms));
+  report.table(measured_table(run));
+  report.table(refused_table(run));
+  report.table(skipped_table(run));
+  for (const std::string& line : worst_lines(forms)) {
+    report.line(line);
   }
-  for (const std::string& line : worst_lines(run)) {
-    text += printable(line) + "\n";
-  }
-  return text + (run.results.empty() ? "" : "\n") + printable(grid_trust_line(run)) + "\n";
+  report.text(run.results.empty() ? "" : "\n");
+  report.line(grid_trust_line(run));
+  report.csv([&] { return point_table(run); });
+  add_grid_json(run, forms, report);
+  return report.str();
 }
 
 }  // namespace highwater

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
+#include "tools/reports/validation/error_columns.hpp"
 #include "tools/studies/compared_estimates.hpp"
 
 namespace highwater {
@@ -45,26 +44,33 @@ std::vector<FormErrors> errors_by_form(const std::vector<CaseValidation>& cases)
   return errors;
 }
 
+Columns<FormErrors> form_error_columns() {
+  using enum Align;
+  Columns<FormErrors> columns{
+      {"name", "form", left, [](const FormErrors& errors) { return errors.formula->name; }},
+      {"about", "about", left,
+       [](const FormErrors& errors) { return to_string(errors.formula->scope); }},
+      {"compared_with", "against", left,
+       [](const FormErrors& errors) { return simulated_peak_name(errors.formula->scope); }}};
+  for (const Columns<FormErrors>& more :
+       {error_columns<FormErrors>({.key = "error_vs_recorded", .count = "cases"},
+                                  &FormErrors::form),
+        error_columns<FormErrors>(
+            {.key = "simulation_error_vs_recorded", .median = "simulation median", .decimals = 3},
+            &FormErrors::simulation)}) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
+  return columns;
+}
+
 }  // namespace
 
-TextTable recorded_estimate_table(const std::vector<CaseValidation>& cases) {
-  TextTable table{
+Table recorded_estimate_table(const std::vector<CaseValidation>& cases) {
+  static const Columns<FormErrors> kColumns = form_error_columns();
+  return tabulate(
       "Closed forms against the recorded peak of the whole run (allocated; process: reserved and "
       "an estimated context), and the simulation against the same",
-      {"form", "about", "against", "cases", "median", "p95", "worst", "bias", "simulation median",
-       "p95", "worst", "bias"},
-      {},
-      {false, false, false, true, true, true, true, true, true, true, true, true}};
-  for (const FormErrors& errors : errors_by_form(cases)) {
-    const Formula& formula = *errors.formula;
-    std::vector<std::string> row{std::string(formula.name), std::string(to_string(formula.scope)),
-                                 std::string(simulated_peak_name(formula.scope)),
-                                 std::to_string(errors.form.count)};
-    std::ranges::move(error_cells(errors.form, 1), std::back_inserter(row));
-    std::ranges::move(error_cells(errors.simulation, 3), std::back_inserter(row));
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+      kColumns, errors_by_form(cases));
 }
 
 json::array recorded_estimates_json(const CaseValidation& validation) {
@@ -79,18 +85,6 @@ json::array recorded_estimates_json(const CaseValidation& validation) {
                      {"simulated_bytes", estimate.simulated.count()},
                      {"error_vs_recorded", estimate.error()},
                      {"simulation_error_vs_recorded", estimate.error_of_simulation()}});
-  }
-  return array;
-}
-
-json::array recorded_estimate_summary_json(const std::vector<CaseValidation>& cases) {
-  json::array array;
-  for (const FormErrors& errors : errors_by_form(cases)) {
-    array.push_back({{"name", errors.formula->name},
-                     {"about", to_string(errors.formula->scope)},
-                     {"compared_with", simulated_peak_name(errors.formula->scope)},
-                     {"error_vs_recorded", error_json(errors.form)},
-                     {"simulation_error_vs_recorded", error_json(errors.simulation)}});
   }
   return array;
 }

@@ -6,17 +6,14 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/studies/validation/validate_run.hpp"
-#include "tools/text/metrics.hpp"
+#include "tools/text/table.hpp"
 
 namespace highwater {
 
 /// One row per form: its errors over all cases it applies to, and the simulation's over the same.
-TextTable recorded_estimate_table(const std::vector<CaseValidation>& cases);
+Table recorded_estimate_table(const std::vector<CaseValidation>& cases);
 
 /// One case's forms.
 boost::json::array recorded_estimates_json(const CaseValidation& validation);
-
-/// The rows of the table.
-boost::json::array recorded_estimate_summary_json(const std::vector<CaseValidation>& cases);
 
 }  // namespace highwater

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/reports/replay_report.hpp"
+#include "tools/reports/validation/error_columns.hpp"
 #include "tools/reports/validation/recorded_estimates_report.hpp"
+#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -26,10 +31,6 @@ constexpr std::array<NamedFigure, 4> kFigures{{
     {"active", &Usage::active},
     {"reserved", &Usage::reserved},
 }};
-
-std::string percent(double fraction) {
-  return fmt::format("{:+.2f} %", 100 * fraction);
-}
 
 /// "ok", "oom in step 3", "oom before step 0".
 std::string ending(bool out_of_memory, std::optional<std::uint64_t> step) {
@@ -67,27 +68,17 @@ std::string requests_text(const SequenceValidation& sequence) {
   return sequence.equal_from_step_1_any_free_order ? "equal from step 1 but free order" : lines;
 }
 
-std::vector<const CaseValidation*> simulated_worst_first(const std::vector<CaseValidation>& cases) {
-  std::vector<const CaseValidation*> sorted;
-  for (const CaseValidation& validation : cases) {
-    if (validation.is_simulated()) {
-      sorted.push_back(&validation);
-    }
-  }
-  std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const CaseValidation* validation) {
-    const double worst = std::max(std::abs(worst_error(*validation, &Usage::allocated)),
-                                  std::abs(worst_error(*validation, &Usage::reserved)));
-    return std::pair(!validation->ends_alike(), worst);
+using Cases = std::vector<std::reference_wrapper<const CaseValidation>>;
+
+Cases simulated_worst_first(const std::vector<CaseValidation>& cases) {
+  Cases sorted;
+  std::ranges::copy_if(cases, std::back_inserter(sorted), &CaseValidation::is_simulated);
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, [](const CaseValidation& validation) {
+    const double worst = std::max(std::abs(worst_error(validation, &Usage::allocated)),
+                                  std::abs(worst_error(validation, &Usage::reserved)));
+    return std::pair(!validation.ends_alike(), worst);
   });
   return sorted;
-}
-
-json::object usage_json(const Usage& usage) {
-  json::object object;
-  for (const NamedFigure& entry : kFigures) {
-    object[fmt::format("{}_bytes", entry.name)] = (usage.*entry.figure).count();
-  }
-  return object;
 }
 
 json::value outside_json(const StepValidation& step) {
@@ -101,8 +92,8 @@ json::value outside_json(const StepValidation& step) {
 }
 
 json::object step_json(const StepValidation& step) {
-  json::object object{{"step", step.step}, {"recorded", usage_json(step.recorded)}};
-  object["simulated"] = step.simulated ? json::value(usage_json(*step.simulated)) : nullptr;
+  json::object object{{"step", step.step}, {"recorded", usage_bytes_json(step.recorded)}};
+  object["simulated"] = step.simulated ? json::value(usage_bytes_json(*step.simulated)) : nullptr;
   json::object& errors = object["error"].emplace_object();
   for (const NamedFigure& entry : kFigures) {
     const auto error = error_of(step, entry.figure);
@@ -156,32 +147,51 @@ std::string_view status_word(CaseStatus status) {
   return status == CaseStatus::ok ? "ok" : status == CaseStatus::error ? "error" : "oom";
 }
 
+/// The same words in CSV.
+Cell worst_error_cell(double fraction) {
+  return Cell(fraction).written_as(fmt::format("{:+.2f} %", 100 * fraction));
+}
+
+Columns<CaseValidation> case_columns(bool shows_outside) {
+  using enum Align;
+  Columns<CaseValidation> columns{
+      {"id", "case", left, &CaseValidation::id},
+      {"", "steps", right, [](const CaseValidation& each) { return each.steps.size(); }}};
+  for (const NamedFigure& entry : kFigures) {
+    columns.push_back(
+        {"", std::string(entry.name), right, [figure = entry.figure](const CaseValidation& each) {
+           return worst_error_cell(worst_error(each, figure));
+         }});
+  }
+  columns.push_back({"", "ends", left, [](const CaseValidation& each) { return ending(each); }});
+  columns.push_back({"", "addresses", right, fidelity_text});
+  columns.push_back({"", "requests", left,
+                     [](const CaseValidation& each) { return requests_text(each.sequence); }});
+  if (shows_outside) {
+    columns.push_back({"", "outside", right, [](const CaseValidation& each) {
+                         return worst_error_cell(worst_outside_error(each));
+                       }});
+  }
+  return columns;
+}
+
 json::object case_json(const CaseValidation& validation) {
-  json::object object{
-      {"id", valid_utf8(validation.id)},
-      {"path", valid_utf8(validation.path)},
-      {"status", status_word(validation.status)},
-      {"half", to_string(validation.half)},
-      {"fidelity", fidelity_json(validation)},
-      {"ends_alike", validation.ends_alike()},
-      {"oom",
-       {{"recorded", oom_json(validation.recorded_oom, validation.recorded_oom_step)},
-        {"simulated", oom_json(validation.simulated_oom, validation.simulated_oom_step)}}},
-      {"requests", sequence_json(validation.sequence)}};
+  json::object object = row_json(case_columns(false), validation);
+  object["path"] = valid_utf8(validation.path);
+  object["status"] = status_word(validation.status);
+  object["half"] = to_string(validation.half);
+  object["fidelity"] = fidelity_json(validation);
+  object["ends_alike"] = validation.ends_alike();
+  object["oom"] = {
+      {"recorded", oom_json(validation.recorded_oom, validation.recorded_oom_step)},
+      {"simulated", oom_json(validation.simulated_oom, validation.simulated_oom_step)}};
+  object["requests"] = sequence_json(validation.sequence);
   json::array& steps = object["steps"].emplace_array();
   for (const StepValidation& step : validation.steps) {
     steps.push_back(step_json(step));
   }
   object["estimates"] = recorded_estimates_json(validation);
   return object;
-}
-
-json::object unsupported_json(const CaseValidation& validation) {
-  return {{"id", valid_utf8(validation.id)},
-          {"path", valid_utf8(validation.path)},
-          {"half", to_string(validation.half)},
-          {"reason", valid_utf8(validation.unsupported_reason)},
-          {"fidelity", fidelity_json(validation)}};
 }
 
 /// How many cases fulfil a condition.
@@ -212,23 +222,29 @@ bool has_outside(const std::vector<CaseValidation>& cases) {
   return summarise_outside_errors(cases).count > 0;
 }
 
-TextTable error_table(const std::vector<CaseValidation>& cases, std::string title) {
-  TextTable table;
-  table.title = std::move(title);
-  table.columns = {"peak", "steps", "median", "p95", "worst", "bias"};
-  table.right_aligned = {false, true, true, true, true, true};
-  const auto add = [&](std::string_view name, const ErrorSummary& summary) {
-    std::vector<std::string> row{std::string(name), std::to_string(summary.count)};
-    std::ranges::move(error_cells(summary, 3), std::back_inserter(row));
-    table.rows.push_back(std::move(row));
-  };
+struct PeakErrors {
+  std::string_view peak;
+  ErrorSummary errors;
+};
+
+/// Of the four figures, and of the memory outside the allocator where it was recorded.
+std::vector<PeakErrors> peak_errors(const std::vector<CaseValidation>& cases) {
+  std::vector<PeakErrors> rows;
   for (const NamedFigure& entry : kFigures) {
-    add(entry.name, summarise_errors(cases, entry.figure));
+    rows.push_back({entry.name, summarise_errors(cases, entry.figure)});
   }
   if (has_outside(cases)) {
-    add("outside", summarise_outside_errors(cases));
+    rows.push_back({"outside", summarise_outside_errors(cases)});
   }
-  return table;
+  return rows;
+}
+
+Table error_table(const std::vector<CaseValidation>& cases, std::string title) {
+  Columns<PeakErrors> columns{{"", "peak", Align::left, &PeakErrors::peak}};
+  const Columns<PeakErrors> errors =
+      error_columns<PeakErrors>({.count = "steps", .decimals = 3}, &PeakErrors::errors);
+  columns.insert(columns.end(), errors.begin(), errors.end());
+  return tabulate(std::move(title), columns, peak_errors(cases));
 }
 
 json::object summary_json(const std::vector<CaseValidation>& cases) {
@@ -266,75 +282,42 @@ double replay_error(const CaseValidation& validation) {
                               recorded);
 }
 
-}  // namespace
-
-TextTable case_table(const std::vector<CaseValidation>& cases) {
-  TextTable table;
-  table.title = "Worst error of a step: simulated / recorded - 1";
-  table.columns = {"case",     "steps", "requested", "allocated", "active",
-                   "reserved", "ends",  "addresses", "requests"};
-  table.right_aligned = {false, true, true, true, true, true, false, true, false};
-  const bool shows_outside = has_outside(cases);
-  if (shows_outside) {
-    table.columns.emplace_back("outside");
-    table.right_aligned.push_back(true);
-  }
-  for (const CaseValidation* validation : simulated_worst_first(cases)) {
-    std::vector<std::string> row{validation->id, std::to_string(validation->steps.size())};
-    for (const NamedFigure& entry : kFigures) {
-      row.push_back(percent(worst_error(*validation, entry.figure)));
-    }
-    row.push_back(ending(*validation));
-    row.push_back(fidelity_text(*validation));
-    row.push_back(requests_text(validation->sequence));
-    if (shows_outside) {
-      row.push_back(percent(worst_outside_error(*validation)));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+std::string share_text(std::uint64_t matched, std::uint64_t compared) {
+  return fmt::format("{} of {}", matched, compared);
 }
 
-TextTable unsupported_table(const std::vector<CaseValidation>& cases) {
-  TextTable table;
-  table.title = "Not simulated";
-  table.columns = {"case", "addresses", "reason"};
-  table.right_aligned = {false, true, false};
-  for (const CaseValidation& validation : cases) {
-    if (!validation.is_simulated()) {
-      table.rows.push_back(
-          {validation.id, fidelity_text(validation), validation.unsupported_reason});
-    }
-  }
-  return table;
+Cell first_divergence_cell(const CaseValidation& each) {
+  const auto& first = each.fidelity->first_divergence;
+  return first ? Cell(first->description) : Cell(std::monostate());
 }
 
-TextTable replay_table(const std::vector<CaseValidation>& cases) {
-  TextTable table;
-  table.title = "Replays that decide otherwise than the recording";
-  table.columns = {"case",           "addresses",     "segment events",
-                   "final segments", "peak reserved", "first"};
-  table.right_aligned = {false, true, true, true, true, false};
-  const auto share = [](std::uint64_t matched, std::uint64_t compared) {
-    return fmt::format("{} of {}", matched, compared);
-  };
-  for (const CaseValidation& validation : cases) {
-    if (!validation.fidelity || validation.fidelity->is_perfect()) {
-      continue;
-    }
-    const Fidelity& fidelity = *validation.fidelity;
-    table.rows.push_back(
-        {validation.id, share(fidelity.alloc_addresses_matched, fidelity.alloc_addresses_compared),
-         share(fidelity.segment_events_matched, fidelity.segment_events_recorded),
-         share(fidelity.final_segments_matched, fidelity.final_segments_compared),
-         percent(replay_error(validation)),
-         fidelity.first_divergence ? fidelity.first_divergence->description : "-"});
-  }
-  return table;
+/// Cases that were simulated.
+Table case_table(const std::vector<CaseValidation>& cases) {
+  return tabulate("Worst error of a step: simulated / recorded - 1",
+                  case_columns(has_outside(cases)), simulated_worst_first(cases));
 }
 
-std::vector<TextTable> error_tables(const std::vector<CaseValidation>& cases) {
-  std::vector<TextTable> tables{error_table(cases, "Errors over all steps of all cases")};
+/// Cases that were not, and why.
+Table unsupported_table(const std::vector<CaseValidation>& cases) {
+  using enum Align;
+  static const Columns<CaseValidation> kColumns{
+      {"id", "case", left, &CaseValidation::id},
+      {"path", "", left, &CaseValidation::path},
+      {"half", "", left, [](const CaseValidation& each) { return to_string(each.half); }},
+      {"", "addresses", right, fidelity_text},
+      {"reason", "reason", left, &CaseValidation::unsupported_reason},
+      {"fidelity", "", left,
+       [](const CaseValidation& each) { return nested([&each] { return fidelity_json(each); }); }}};
+  Cases rows;
+  std::ranges::copy_if(cases, std::back_inserter(rows),
+                       [](const CaseValidation& each) { return !each.is_simulated(); });
+  return tabulate("Not simulated", kColumns, rows);
+}
+
+/// Median, 95th percentile, worst and bias of the four peaks, and of the memory outside the
+/// allocator where the driver's figure was recorded. Where halves are marked, theirs follow apart.
+std::vector<Table> error_tables(const std::vector<CaseValidation>& cases) {
+  std::vector<Table> tables{error_table(cases, "Errors over all steps of all cases")};
   for (const CaseHalf half : {CaseHalf::tuning, CaseHalf::held_out}) {
     const auto of_half = cases_of(cases, half);
     if (summarise_errors(of_half, &Usage::reserved).count > 0) {
@@ -344,6 +327,7 @@ std::vector<TextTable> error_tables(const std::vector<CaseValidation>& cases) {
   return tables;
 }
 
+/// What the tables add up to, and where the simulation went another way; one line each.
 std::vector<std::string> validation_notes(const std::vector<CaseValidation>& cases) {
   const std::uint64_t simulated = count_cases(cases, &CaseValidation::is_simulated);
   return {
@@ -361,23 +345,72 @@ std::vector<std::string> validation_notes(const std::vector<CaseValidation>& cas
   };
 }
 
-json::object validation_json(const std::vector<CaseValidation>& cases) {
-  json::object root{{"schema", "highwater.validate/1"}};
-  json::array& simulated = root["cases"].emplace_array();
-  json::array unsupported;
-  for (const CaseValidation& validation : cases) {
-    if (validation.is_simulated()) {
-      simulated.push_back(case_json(validation));
-    } else {
-      unsupported.push_back(unsupported_json(validation));
+json::array cases_json(const std::vector<CaseValidation>& cases) {
+  json::array array;
+  for (const CaseValidation& each : cases) {
+    if (each.is_simulated()) {
+      array.push_back(case_json(each));
     }
   }
+  return array;
+}
+
+json::object whole_summary_json(const std::vector<CaseValidation>& cases) {
   json::object summary = summary_json(cases);
   summary["halves"] = halves_json(cases);
-  summary["estimates"] = recorded_estimate_summary_json(cases);
-  root["unsupported"] = std::move(unsupported);
-  root["summary"] = std::move(summary);
-  return root;
+  summary["estimates"] = rows_json(recorded_estimate_table(cases));
+  return summary;
+}
+
+}  // namespace
+
+Table replay_table(const std::vector<CaseValidation>& cases) {
+  using enum Align;
+  using Case = CaseValidation;
+  static const Columns<Case> kColumns{
+      {"", "case", left, &Case::id},
+      {"", "addresses", right,
+       [](const Case& each) {
+         return share_text(each.fidelity->alloc_addresses_matched,
+                           each.fidelity->alloc_addresses_compared);
+       }},
+      {"", "segment events", right,
+       [](const Case& each) {
+         return share_text(each.fidelity->segment_events_matched,
+                           each.fidelity->segment_events_recorded);
+       }},
+      {"", "final segments", right,
+       [](const Case& each) {
+         return share_text(each.fidelity->final_segments_matched,
+                           each.fidelity->final_segments_compared);
+       }},
+      {"", "peak reserved", right,
+       [](const Case& each) { return signed_percent_cell(replay_error(each), 2); }},
+      {"", "first", left, first_divergence_cell}};
+  Cases rows;
+  std::ranges::copy_if(cases, std::back_inserter(rows), [](const Case& each) {
+    return each.fidelity && !each.fidelity->is_perfect();
+  });
+  return tabulate("Replays that decide otherwise than the recording", kColumns, rows);
+}
+
+std::string validation_report(const std::vector<CaseValidation>& cases, OutputFormat format) {
+  Report report(format, "highwater.validate/1");
+  report.table(case_table(cases));
+  report.table(replay_table(cases));
+  report.table(unsupported_table(cases));
+  for (const Table& table : error_tables(cases)) {
+    report.table(table);
+  }
+  report.table(recorded_estimate_table(cases));
+  for (const std::string& note : validation_notes(cases)) {
+    report.line(note);
+  }
+  report.csv([&] { return case_table(cases); });
+  report.json("cases", [&] { return cases_json(cases); });
+  report.json("unsupported", [&] { return rows_json(unsupported_table(cases)); });
+  report.json("summary", [&] { return whole_summary_json(cases); });
+  return report.str();
 }
 
 }  // namespace highwater

@@ -6,7 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "workloads/plan/model/overloaded.hpp"
+#include "traces/overloaded.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
