@@ -152,7 +152,7 @@ Table breakdown_table(const Simulation& simulation) {
   const StretchPeak& run = simulation.peaks.run;
   const std::optional<std::uint64_t>& step = simulation.at_peak.step;
   const std::string when =
-      moment.step ? fmt::format("step {}, {}", *moment.step, moment.phase) : moment.phase;
+      (step ? fmt::format("step {}, ", *step) : std::string()) + simulation.peak_phase;
   const Columns<CategoryPart> columns{
       {"", "category", left, [](const CategoryPart& part) { return spoken_category(part.first); }},
       {"", "memory", right, &CategoryPart::second},

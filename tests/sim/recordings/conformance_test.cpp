@@ -1,5 +1,5 @@
 // Fidelity: every conformance vector of PyTorch 2.6.0, line by line. The command that users run
-// (`highwater conformance`) is tested in tests/cli; here each vector is one section.
+// (`highwater conformance`) is tested in tests/tools/commands; here each vector is one section.
 #include "sim/recordings/conformance.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Command line: what users see, compared with approved files in tests/cli/approved.
+// Command line: what users see, compared with approved files in tests/tools/commands/approved.
 // HIGHWATER_APPROVE=1 rewrites them; review the difference before committing it.
 #include <cstdlib>
 #include <filesystem>
