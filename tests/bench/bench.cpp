@@ -18,7 +18,7 @@
 #include "sim/replay/replay.hpp"
 #include "tests/bench/workloads.hpp"
 #include "tests/support/oracle/naive_allocator.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace {

@@ -39,8 +39,6 @@ class AllocatorUnderTest {
   void record_stream(const std::string& name, int stream);
   void events_done(int stream);
 
-  [[nodiscard]] BlockId handle(const std::string& name) const { return names_.at(name); }
-
   [[nodiscard]] std::string picture() const;
 
   [[nodiscard]] CachingAllocator& model() { return allocator_; }

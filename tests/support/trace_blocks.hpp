@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/step_requests.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater::distributed_runs {

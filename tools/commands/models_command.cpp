@@ -8,9 +8,8 @@
 #include "tools/commands/commands.hpp"
 #include "tools/text/metrics.hpp"
 #include "traces/error.hpp"
-#include "workloads/plan/model/named_model.hpp"
+#include "workloads/plan/catalog/named_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/presets.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {

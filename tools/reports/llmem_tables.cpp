@@ -10,8 +10,8 @@
 
 #include "tools/studies/plan_search/plan_search.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
-#include "workloads/plan/model/presets.hpp"
 
 namespace highwater {
 namespace {

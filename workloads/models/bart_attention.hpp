@@ -52,6 +52,22 @@ class OffsetPositionalEmbedding : public nn::Embedding {
   static constexpr std::int64_t kOffset = 2;
 };
 
+/// Runs a decoder's layers. Their keyword arguments, position_ids among them, live as long as a
+/// checkpoint; what is captured last is freed first.
+template <class Layer>
+Tensor run_bart_layers(const nn::BlockList<Layer>& layers, Tensor states, const Tensor& mask,
+                       const Tensor& position_ids, const nn::CachePtr& cache) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto& layer = layers[i];
+    states = run_block(layer, i,
+                       [&layer, cache, position_ids, mask](const std::vector<Tensor>& in) {
+                         return layer(in[0], mask, cache);
+                       },
+                       {states});
+  }
+  return states;
+}
+
 /// The mask of ones that both models make if they are given none.
 Tensor mask_of_ones(const Tensor& inputs_embeds);
 

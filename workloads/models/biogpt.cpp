@@ -1,10 +1,12 @@
 // BioGPT (transformers 5.12, models/biogpt/modeling_biogpt.py).
+#include "workloads/plan/model/families/biogpt.hpp"
+
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/nn/masking.hpp"
 
 namespace highwater::models {
@@ -84,11 +86,11 @@ class BioGptModel : public Module {
                                                      .attention_mask = attention_mask,
                                                      .position_ids = {},
                                                      .has_cache = cache != nullptr});
-    Tensor position_ids = positions(inputs_embeds.size(1));
+    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0);
     Tensor position_embeds = embed_positions_(position_ids);
     Tensor states = eager::add(inputs_embeds, position_embeds);
     states = nn::functional_dropout(context(), states, dropout_);
-    states = run_layers(std::move(states), mask, position_ids, cache);
+    states = run_bart_layers(blocks_, std::move(states), mask, position_ids, cache);
     states = layer_norm_(states);
     eager::end_of_frame(attention_mask, inputs_embeds, position_ids, mask, position_embeds);
     return states;
@@ -97,26 +99,6 @@ class BioGptModel : public Module {
   [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
 
  private:
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::unsqueeze(eager::add(plain, 0.0), 0);
-  }
-
-  // The layers' keyword arguments, position_ids among them, live as long as a checkpoint; what is
-  // captured last is freed first.
-  Tensor run_layers(Tensor states, const Tensor& mask, const Tensor& position_ids,
-                    const nn::CachePtr& cache) const {
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const auto& block = blocks_[i];
-      states = run_block(block, i,
-                         [&block, cache, position_ids, mask](const std::vector<Tensor>& in) {
-                           return block(in[0], mask, cache);
-                         },
-                         {states});
-    }
-    return states;
-  }
-
   double dropout_;
   nn::Embedding embed_tokens_;
   OffsetPositionalEmbedding embed_positions_;
@@ -127,7 +109,7 @@ class BioGptModel : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_biogpt(nn::ModelContext& context, const BioGptConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const BioGptConfig& config) {
   return std::make_unique<CausalLm<BioGptModel>>(context,
                                                  HeadConfig{.width = config.hidden_size,
                                                             .vocab_size = config.vocab_size,

@@ -1,5 +1,7 @@
 // BLOOM (transformers 5.12, models/bloom/modeling_bloom.py): alibi instead of positions, eager
 // attention only, a GELU that is an autograd function written in Python.
+#include "workloads/plan/model/families/bloom.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -7,7 +9,6 @@
 #include "workloads/models/bart_attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/nn/masking.hpp"
 
 namespace highwater::models {
@@ -344,7 +345,7 @@ class BloomModel : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_bloom(nn::ModelContext& context, const BloomConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const BloomConfig& config) {
   return std::make_unique<CausalLm<BloomModel>>(context,
                                                 HeadConfig{.width = config.hidden_size,
                                                            .vocab_size = config.vocab_size,

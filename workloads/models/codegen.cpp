@@ -1,6 +1,7 @@
 // CodeGen (transformers 5.12, models/codegen/modeling_codegen.py): GPT-J with one projection for
 // queries, values and keys, laid out for four TPU cores.
-#include "workloads/models/families.hpp"
+#include "workloads/plan/model/families/codegen.hpp"
+
 #include "workloads/models/gptj_decoder.hpp"
 
 namespace highwater::models {
@@ -99,8 +100,7 @@ class CodegenAttention : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_codegen(nn::ModelContext& context,
-                                            const CodegenConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const CodegenConfig& config) {
   return std::make_unique<GptJForCausalLm<CodegenAttention, CodegenConfig>>(context, config);
 }
 

@@ -8,7 +8,7 @@
 #include "workloads/models/attention.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/models/rotary.hpp"
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/families/llama.hpp"
 
 namespace highwater::models {
 

@@ -1,12 +1,14 @@
 // DeepSeek-V3 (transformers 5.12, models/deepseek_v3/modeling_deepseek_v3.py): latent attention,
 // the first blocks dense, the others a mixture of routed and shared experts.
+#include "workloads/plan/model/families/deepseek_v3.hpp"
+
 #include <utility>
 
 #include "workloads/models/decoder.hpp"
 #include "workloads/models/experts.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/models/rms_norm.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/model/families/mistral.hpp"
 
 namespace highwater::models {
 
@@ -338,7 +340,7 @@ class DeepseekLayer : public DecoderLayer {
 
 // What the model around the blocks needs; its code is Mistral's, without a window.
 LlamaConfig frame_of(const DeepseekV3Config& config) {
-  LlamaConfig result = llama_defaults(LlamaFamily::mistral);
+  LlamaConfig result = mistral_defaults();
   result.vocab_size = config.vocab_size;
   result.hidden_size = config.hidden_size;
   result.num_hidden_layers = config.num_hidden_layers;
@@ -353,8 +355,8 @@ LlamaConfig frame_of(const DeepseekV3Config& config) {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_deepseek_v3(nn::ModelContext& context,
-                                                const DeepseekV3Config& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context,
+                                          const DeepseekV3Config& config) {
   const LlamaConfig frame = frame_of(config);
   return make_decoder(context, frame, [&](Module* parent, std::int64_t index) {
     return std::make_unique<DeepseekLayer>(parent, index, config, frame);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "workloads/nn/layers.hpp"
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/activation.hpp"
 
 namespace highwater::models {
 

@@ -1,9 +1,11 @@
 // GPT-2 (transformers 5.12, models/gpt2/modeling_gpt2.py).
+#include "workloads/plan/model/families/gpt2.hpp"
+
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
-#include "workloads/models/mlp.hpp"
+#include "workloads/models/gpt2_block.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -81,44 +83,6 @@ class Gpt2Attention : public Module {
   nn::Dropout resid_dropout_;
 };
 
-MlpConfig mlp_config(const Gpt2Config& config) {
-  return {.width = config.n_embd,
-          .inner = inner_dim_of(config),
-          .activation = config.activation_function,
-          .dropout = config.resid_pdrop};
-}
-
-class Gpt2Block : public Module {
- public:
-  Gpt2Block(Module* parent, std::size_t index, const Gpt2Config& config)
-      : Module(parent, std::to_string(index)),
-        ln_1_(this, "ln_1", config.n_embd),
-        attn_(this, config),
-        ln_2_(this, "ln_2", config.n_embd),
-        mlp_(this, mlp_config(config)) {}
-
-  Tensor operator()(Tensor hidden_states, const Tensor& attention_mask,
-                    const nn::CachePtr& cache) const {
-    const nn::InModule scope(*this);
-    Tensor residual = hidden_states;
-    Tensor states = ln_1_(hidden_states);
-    auto [attn_output, weights] = attn_(states, attention_mask, cache);
-    states = eager::add(attn_output, residual);
-    residual = states;
-    states = ln_2_(states);
-    Tensor feed_forward = mlp_(states);
-    states = eager::add(residual, feed_forward);
-    eager::end_of_frame(residual, attn_output, weights, feed_forward);
-    return states;
-  }
-
- private:
-  nn::LayerNorm ln_1_;
-  Gpt2Attention attn_;
-  nn::LayerNorm ln_2_;
-  Mlp<nn::Conv1D> mlp_;
-};
-
 class Gpt2Model : public Module {
  public:
   Gpt2Model(Module* parent, const Gpt2Config& config)
@@ -136,7 +100,7 @@ class Gpt2Model : public Module {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = wte_ ? embed(inputs.input_ids) : inputs.hidden_states;
     const std::int64_t length = inputs_embeds.size(1);
-    Tensor position_ids = eager::unsqueeze(positions(length), 0);
+    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), length), 0);
     Tensor position_embeds;
     Tensor states = inputs_embeds;
     if (wpe_) {
@@ -180,23 +144,18 @@ class Gpt2Model : public Module {
                                : nullptr;
   }
 
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::add(plain, 0.0);
-  }
-
   nn::ModelPart part_;
   std::unique_ptr<nn::Embedding> wte_;  ///< this and wpe: null behind a pipeline's first stage
   std::unique_ptr<nn::Embedding> wpe_;
   nn::Dropout drop_;
   nn::Container h_;
-  nn::BlockList<Gpt2Block> blocks_;
+  nn::BlockList<Gpt2Block<Gpt2Attention, nn::Conv1D>> blocks_;
   std::unique_ptr<nn::LayerNorm> ln_f_;  ///< null before a pipeline's last stage
 };
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_gpt2(nn::ModelContext& context, const Gpt2Config& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const Gpt2Config& config) {
   return std::make_unique<CausalLm<Gpt2Model>>(context,
                                                HeadConfig{.width = config.n_embd,
                                                           .vocab_size = config.vocab_size,

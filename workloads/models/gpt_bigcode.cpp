@@ -1,10 +1,12 @@
 // GPTBigCode: SantaCoder, StarCoder (transformers 5.12,
 // models/gpt_bigcode/modeling_gpt_bigcode.py).
+#include "workloads/plan/model/families/gpt_bigcode.hpp"
+
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
-#include "workloads/models/mlp.hpp"
+#include "workloads/models/gpt2_block.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -88,44 +90,6 @@ class GptBigCodeAttention : public Module {
   nn::Dropout resid_dropout_;
 };
 
-MlpConfig mlp_config(const GptBigCodeConfig& config) {
-  return {.width = config.n_embd,
-          .inner = inner_dim_of(config),
-          .activation = config.activation_function,
-          .dropout = config.resid_pdrop};
-}
-
-class GptBigCodeBlock : public Module {
- public:
-  GptBigCodeBlock(Module* parent, std::size_t index, const GptBigCodeConfig& config)
-      : Module(parent, std::to_string(index)),
-        ln_1_(this, "ln_1", config.n_embd),
-        attn_(this, config),
-        ln_2_(this, "ln_2", config.n_embd),
-        mlp_(this, mlp_config(config)) {}
-
-  Tensor operator()(Tensor hidden_states, const Tensor& attention_mask,
-                    const nn::CachePtr& cache) const {
-    const nn::InModule scope(*this);
-    Tensor residual = hidden_states;
-    hidden_states = ln_1_(hidden_states);
-    AttentionResult attention = attn_(hidden_states, attention_mask, cache);
-    hidden_states = eager::add(attention.output, residual);
-    residual = hidden_states;
-    hidden_states = ln_2_(hidden_states);
-    Tensor feed_forward = mlp_(hidden_states);
-    hidden_states = eager::add(residual, feed_forward);
-    eager::end_of_frame(residual, attention.output, attention.weights, feed_forward);
-    return hidden_states;
-  }
-
- private:
-  nn::LayerNorm ln_1_;
-  GptBigCodeAttention attn_;
-  nn::LayerNorm ln_2_;
-  Mlp<nn::Linear> mlp_;
-};
-
 class GptBigCodeModel : public Module {
  public:
   GptBigCodeModel(Module* parent, const GptBigCodeConfig& config)
@@ -145,7 +109,7 @@ class GptBigCodeModel : public Module {
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = wte_(inputs.input_ids);
-    Tensor position_ids = eager::unsqueeze(positions(inputs_embeds.size(1)), 0);
+    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0);
     Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                      .attention_mask = inputs.attention_mask,
                                                      .position_ids = position_ids,
@@ -178,25 +142,20 @@ class GptBigCodeModel : public Module {
     return eager::empty_like(ones);
   }
 
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::add(plain, 0.0);
-  }
-
   std::int64_t n_positions_;
   nn::Embedding wte_;
   nn::Embedding wpe_;
   nn::Dropout drop_;
   nn::Container h_;
-  nn::BlockList<GptBigCodeBlock> blocks_;
+  nn::BlockList<Gpt2Block<GptBigCodeAttention, nn::Linear>> blocks_;
   nn::LayerNorm ln_f_;
   Tensor bias_;
 };
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_gpt_bigcode(nn::ModelContext& context,
-                                                const GptBigCodeConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context,
+                                          const GptBigCodeConfig& config) {
   return std::make_unique<CausalLm<GptBigCodeModel>>(
       context,
       HeadConfig{.width = config.n_embd,

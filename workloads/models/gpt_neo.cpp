@@ -1,10 +1,12 @@
 // GPT-Neo (transformers 5.12, models/gpt_neo/modeling_gpt_neo.py). It has no SDPA: attention is
 // always written out, and each layer keeps its own boolean causal mask.
+#include "workloads/plan/model/families/gpt_neo.hpp"
+
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/models/mlp.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -193,7 +195,7 @@ class GptNeoModel : public Module {
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = wte_(inputs.input_ids);
-    Tensor position_ids = eager::unsqueeze(positions(inputs_embeds.size(1)), 0);
+    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0);
     Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                      .attention_mask = inputs.attention_mask,
                                                      .position_ids = position_ids,
@@ -215,11 +217,6 @@ class GptNeoModel : public Module {
   [[nodiscard]] const Tensor& embedding_weight() const { return wte_.weight; }
 
  private:
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::add(plain, 0.0);
-  }
-
   TensorList run(std::size_t index, const Tensor& states, const Tensor& mask,
                  const nn::CachePtr& cache) const {
     const auto& block = blocks_[index];
@@ -239,7 +236,7 @@ class GptNeoModel : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_gpt_neo(nn::ModelContext& context, const GptNeoConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const GptNeoConfig& config) {
   return std::make_unique<CausalLm<GptNeoModel>>(context,
                                                  HeadConfig{.width = config.hidden_size,
                                                             .vocab_size = config.vocab_size,

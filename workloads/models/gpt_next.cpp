@@ -1,10 +1,12 @@
 // NeMo's GPT ("gpt_next" sizes): the decoder of llama.cpp with LayerNorm (weight and bias), no
 // grouped heads and dropout after both parts of a block. NeMo's own fused kernels are not imitated:
 // these are the operators that transformers would run for such a model.
+#include "workloads/plan/model/families/gpt_next.hpp"
+
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/models/rotary.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -158,7 +160,7 @@ class GptNextModel : public Module {
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = embed_tokens_(inputs.input_ids);
-    Tensor position_ids = eager::unsqueeze(positions(inputs_embeds.size(1)), 0);
+    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0);
     Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                      .attention_mask = inputs.attention_mask,
                                                      .position_ids = position_ids,
@@ -190,11 +192,6 @@ class GptNextModel : public Module {
                      {states});
   }
 
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::add(plain, 0.0);
-  }
-
   nn::Embedding embed_tokens_;
   nn::Container layers_;
   nn::BlockList<GptNextLayer> blocks_;
@@ -204,8 +201,7 @@ class GptNextModel : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_gpt_next(nn::ModelContext& context,
-                                             const GptNextConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const GptNextConfig& config) {
   return std::make_unique<CausalLm<GptNextModel>>(
       context, HeadConfig{.width = config.hidden_size, .vocab_size = config.vocab_size}, config);
 }

@@ -1,5 +1,6 @@
 // GPT-J (transformers 5.12, models/gptj/modeling_gptj.py).
-#include "workloads/models/families.hpp"
+#include "workloads/plan/model/families/gptj.hpp"
+
 #include "workloads/models/gptj_decoder.hpp"
 
 namespace highwater::models {
@@ -92,7 +93,7 @@ class GptJAttention : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_gptj(nn::ModelContext& context, const GptJConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const GptJConfig& config) {
   return std::make_unique<GptJForCausalLm<GptJAttention, GptJConfig>>(context, config);
 }
 

@@ -11,6 +11,7 @@
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/mlp.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/models/sinusoidal_rotary.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -108,7 +109,8 @@ class GptJModel : public Module {
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = wte_(inputs.input_ids);
-    GptJContext about{eager::unsqueeze(positions(inputs_embeds.size(1)), 0), {}, cache};
+    GptJContext about{
+        eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0), {}, cache};
     about.attention_mask =
         nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                            .attention_mask = inputs.attention_mask,
@@ -129,11 +131,6 @@ class GptJModel : public Module {
   [[nodiscard]] const Tensor& embedding_weight() const { return wte_.weight; }
 
  private:
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::add(plain, 0.0);
-  }
-
   TensorList run(std::size_t index, const Tensor& states, const GptJContext& about) const {
     const auto& block = blocks_[index];
     return run_tuple_block(

@@ -1,12 +1,15 @@
 // LLaMA and the families that share its decoder: Mistral, Qwen2, Qwen3, Gemma (transformers 5.12,
 // models/<family>/modeling_<family>.py).
+#include "workloads/plan/model/families/llama.hpp"
+
 #include <utility>
 
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/decoder.hpp"
-#include "workloads/models/families.hpp"
+#include "workloads/models/positions.hpp"
 #include "workloads/models/rms_norm.hpp"
+#include "workloads/models/torchtitan.hpp"
 #include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -17,16 +20,16 @@ namespace highwater::models {
 namespace {
 
 NormKind norm_of(const LlamaConfig& config) {
-  return config.family == LlamaFamily::gemma ? NormKind::gemma : NormKind::llama;
+  return config.code->is_gemma ? NormKind::gemma : NormKind::llama;
 }
 
 // Which projections have a bias.
 nn::Bias qkv_bias(const LlamaConfig& config) {
-  return nn::bias_if(config.attention_bias || always_has_qkv_bias(config.family));
+  return nn::bias_if(config.attention_bias || config.code->has_qkv_bias);
 }
 
 nn::Bias output_bias(const LlamaConfig& config) {
-  return nn::bias_if(config.attention_bias && !always_has_qkv_bias(config.family));
+  return nn::bias_if(config.attention_bias && !config.code->has_qkv_bias);
 }
 
 class LlamaAttention : public Module {
@@ -44,7 +47,7 @@ class LlamaAttention : public Module {
                 qkv_bias(config)),
         o_proj_(this, "o_proj", config.num_attention_heads * head_dim_, config.hidden_size,
                 output_bias(config)) {
-    if (has_qk_norm(config.family)) {
+    if (config.code->has_qk_norm) {
       q_norm_ = std::make_unique<RmsNorm>(this, "q_norm", head_dim_, NormKind::llama);
       k_norm_ = std::make_unique<RmsNorm>(this, "k_norm", head_dim_, NormKind::llama);
     }
@@ -176,18 +179,12 @@ class LlamaDecoderLayer : public DecoderLayer {
   RmsNorm post_attention_layernorm_;
 };
 
-// Qwen's code makes one mask for each kind of layer and keeps them, with the arguments they were
-// made from, in dictionaries.
-bool has_mask_mapping(const LlamaConfig& config) {
-  return config.family == LlamaFamily::qwen2 || config.family == LlamaFamily::qwen3;
-}
-
 // Gemma's embedding is scaled by a buffer.
 class TokenEmbedding : public nn::Embedding {
  public:
   TokenEmbedding(Module* parent, const LlamaConfig& config)
       : Embedding(parent, "embed_tokens", config.vocab_size, config.hidden_size) {
-    if (config.family == LlamaFamily::gemma) {
+    if (config.code->is_gemma) {
       const nn::InModule scope(*this);
       scale_ = eager::empty_on(runtime(), context().place, {}, context().dtype);
       register_buffer("embed_scale", scale_);
@@ -241,7 +238,7 @@ class LlamaModel : public Module {
         embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
     Tensor states = frame.inputs_embeds;
     if (!is_elsewhere(states)) {
-      frame.position_ids = eager::unsqueeze(positions(states.size(1)), 0);
+      frame.position_ids = eager::unsqueeze(numbered_positions(runtime(), states.size(1)), 0);
       make_masks(frame, inputs.attention_mask);
       frame.tables = (*rotary_emb_)(states, frame.position_ids);
     }
@@ -288,7 +285,7 @@ class LlamaModel : public Module {
                             .attention_mask = attention_mask,
                             .position_ids = frame.position_ids,
                             .has_cache = frame.cache != nullptr};
-    if (!has_mask_mapping(config_)) {
+    if (!config_.code->has_mask_per_kind) {
       request.sliding_window = window_of(config_, 0);
       frame.mask = nn::create_causal_mask(context(), request);
       return;
@@ -313,7 +310,7 @@ class LlamaModel : public Module {
     const auto& block = *blocks_[position];
     const std::size_t index = position + static_cast<std::size_t>(part_.first_layer);
     const bool slides = window_of(config_, static_cast<std::int64_t>(index)).has_value();
-    const Tensor mask = has_mask_mapping(config_) && slides ? frame.sliding_mask : frame.mask;
+    const Tensor mask = config_.code->has_mask_per_kind && slides ? frame.sliding_mask : frame.mask;
     return run_block(
         block, index,
         [&block, slides, cache = frame.cache, first = tables_at(),
@@ -344,10 +341,7 @@ class LlamaModel : public Module {
   }
 
   // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
-  [[nodiscard]] std::size_t tables_at() const {
-    const bool is_first = config_.family == LlamaFamily::llama || has_mask_mapping(config_);
-    return is_first ? 1 : 2;
-  }
+  [[nodiscard]] std::size_t tables_at() const { return config_.code->names_positions_last ? 1 : 2; }
 
   // A checkpoint keeps the keyword arguments; they die in the order in which the call names them,
   // a tuple from its end.
@@ -359,17 +353,12 @@ class LlamaModel : public Module {
   }
 
   void end(ModelFrame& frame) const {
-    if (has_mask_mapping(config_)) {
+    if (config_.code->has_mask_per_kind) {
       eager::end_of_frame(frame.mask, frame.sliding_mask, frame.inputs_embeds, frame.position_ids);
     } else {
       eager::end_of_frame(frame.position_ids, frame.inputs_embeds, frame.mask);
     }
     eager::end_of_frame(frame.tables.sin, frame.tables.cos);
-  }
-
-  Tensor positions(std::int64_t length) const {
-    const Tensor plain = eager::arange(runtime(), length);
-    return eager::add(plain, 0.0);
   }
 
   LlamaConfig config_;
@@ -405,7 +394,10 @@ std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const 
   });
 }
 
-std::unique_ptr<LanguageModel> make_llama(nn::ModelContext& context, const LlamaConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const LlamaConfig& config) {
+  if (context.plan.model_code == ModelCode::torchtitan) {
+    return make_torchtitan(context, to_torchtitan(config));
+  }
   return make_llama_with(context, config, [&](Module* parent) {
     return make_gated_mlp(parent, "mlp", config, config.intermediate_size);
   });

@@ -1,10 +1,12 @@
 // Mixtral (transformers 5.12, models/mixtral/modeling_mixtral.py): Mistral with a mixture of
 // experts in every block.
+#include "workloads/plan/model/families/mixtral.hpp"
+
 #include <utility>
 
 #include "workloads/models/decoder.hpp"
 #include "workloads/models/experts.hpp"
-#include "workloads/models/families.hpp"
+#include "workloads/plan/model/families/mistral.hpp"
 
 namespace highwater::models {
 
@@ -92,7 +94,7 @@ class MixtralBlock : public FeedForward {
 };
 
 LlamaConfig attention_part(const MixtralConfig& config) {
-  LlamaConfig result = llama_defaults(LlamaFamily::mistral);
+  LlamaConfig result = mistral_defaults();
   result.vocab_size = config.vocab_size;
   result.hidden_size = config.hidden_size;
   result.intermediate_size = config.intermediate_size;
@@ -111,8 +113,7 @@ LlamaConfig attention_part(const MixtralConfig& config) {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_mixtral(nn::ModelContext& context,
-                                            const MixtralConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const MixtralConfig& config) {
   return make_llama_with(context, attention_part(config), [&](Module* parent) {
     return std::make_unique<MixtralBlock>(parent, config);
   });

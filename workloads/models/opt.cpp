@@ -1,11 +1,12 @@
 // OPT (transformers 5.12, models/opt/modeling_opt.py); opt-350m norms after its sublayers and has
 // narrower word embeddings, which are projected.
+#include "workloads/plan/model/families/opt.hpp"
+
 #include <utility>
 
 #include "workloads/models/bart_attention.hpp"
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/nn/masking.hpp"
 
 namespace highwater::models {
@@ -110,7 +111,8 @@ class OptDecoder : public Module {
     if (project_in_) {
       inputs_embeds = (*project_in_)(inputs_embeds);
     }
-    Tensor states = run_layers(eager::add(inputs_embeds, pos_embeds), mask, position_ids, cache);
+    Tensor states =
+        run_bart_layers(blocks_, eager::add(inputs_embeds, pos_embeds), mask, position_ids, cache);
     if (final_layer_norm_) {
       states = (*final_layer_norm_)(states);
     }
@@ -149,21 +151,6 @@ class OptDecoder : public Module {
     return eager::slice(eager::slice(ids, 0, 0, eager::kEnd), 1, 0, eager::kEnd);
   }
 
-  // The layers' keyword arguments, position_ids among them, live as long as a checkpoint; what is
-  // captured last is freed first.
-  Tensor run_layers(Tensor states, const Tensor& mask, const Tensor& position_ids,
-                    const nn::CachePtr& cache) const {
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const auto& block = blocks_[i];
-      states = run_block(block, i,
-                         [&block, cache, position_ids, mask](const std::vector<Tensor>& in) {
-                           return block(in[0], mask, cache);
-                         },
-                         {states});
-    }
-    return states;
-  }
-
   nn::Embedding embed_tokens_;
   OffsetPositionalEmbedding embed_positions_;
   std::unique_ptr<nn::Linear> project_out_;
@@ -191,7 +178,7 @@ class OptModel : public Module {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_opt(nn::ModelContext& context, const OptConfig& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const OptConfig& config) {
   return std::make_unique<CausalLm<OptModel>>(context,
                                               HeadConfig{.width = word_embed_dim_of(config),
                                                          .vocab_size = config.vocab_size,

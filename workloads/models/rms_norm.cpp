@@ -43,8 +43,8 @@ Tensor RmsNorm::normalized(Tensor x) const {
       return llama(std::move(x));
     case NormKind::gemma:
       return gemma(std::move(x));
-    case NormKind::plain:
-      return plain(std::move(x));
+    case NormKind::torchtitan:
+      return torchtitan(std::move(x));
   }
   return x;
 }
@@ -84,7 +84,7 @@ Tensor RmsNorm::gemma(Tensor x) const {
   return eager::to_dtype(output, x.dtype());
 }
 
-Tensor RmsNorm::plain(Tensor x) const {
+Tensor RmsNorm::torchtitan(Tensor x) const {
   Tensor wide = eager::to_dtype(x, DType::fp32);
   Tensor scaled;
   {

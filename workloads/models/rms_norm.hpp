@@ -9,9 +9,9 @@ using eager::Tensor;
 using nn::Module;
 
 enum class NormKind : std::uint8_t {
-  llama,  ///< weight * x.to(input dtype); also T5, Mixtral, DeepSeek
-  gemma,  ///< (x * (1 + weight)) in fp32, cast at the end
-  plain   ///< torchtitan's: weight * x.type_as(input), x not bound again
+  llama,      ///< weight * x.to(input dtype); also T5, Mixtral, DeepSeek
+  gemma,      ///< (x * (1 + weight)) in fp32, cast at the end
+  torchtitan  ///< weight * x.type_as(input), x not bound again
 };
 
 class RmsNorm : public Module {
@@ -26,7 +26,7 @@ class RmsNorm : public Module {
   [[nodiscard]] Tensor normalized(Tensor x) const;
   [[nodiscard]] Tensor llama(Tensor x) const;
   [[nodiscard]] Tensor gemma(Tensor x) const;
-  [[nodiscard]] Tensor plain(Tensor x) const;
+  [[nodiscard]] Tensor torchtitan(Tensor x) const;
 
   NormKind kind_;
   Tensor weight_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/rope.hpp"
 
 namespace highwater::models {
 

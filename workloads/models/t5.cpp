@@ -2,9 +2,11 @@
 // relative position bias per stack, which all its blocks share.
 //
 // Not imitated: the clamp that follows each part of a block in fp16.
+#include "workloads/plan/model/families/t5.hpp"
+
 #include <utility>
 
-#include "workloads/models/families.hpp"
+#include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
 
@@ -510,7 +512,7 @@ class T5Model : public LanguageModel {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_t5(nn::ModelContext& context, const T5Config& config) {
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const T5Config& config) {
   return std::make_unique<T5Model>(context, config);
 }
 

@@ -1,22 +1,19 @@
 // torchtitan's LLaMA of January 2025 (torchtitan/models/llama/model.py): composite RMSNorm, complex
 // rotation from a buffer of frequencies, repeated key heads, an untied head; the loss is the
 // caller's.
+#include "workloads/models/torchtitan.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 
 namespace {
-
-std::int64_t head_width_of(const PlainConfig& config) {
-  return config.dim / config.heads;
-}
 
 // The frequencies reach as far as the longest sequence.
 std::int64_t longest_sequence(const TrainingPlan& plan) {
@@ -87,13 +84,13 @@ Tensor rotate(Tensor x, const Tensor& frequencies) {
 
 class TitanAttention : public Module {
  public:
-  TitanAttention(Module* parent, const PlainConfig& config)
+  TitanAttention(Module* parent, const TorchtitanConfig& config)
       : Module(parent, "attention"),
-        head_dim_(head_width_of(config)),
-        groups_(config.heads / config.kv_heads),
+        head_dim_(head_dim_of(config)),
+        groups_(config.heads / kv_heads_of(config)),
         wq_(this, "wq", config.dim, config.heads * head_dim_, nn::Bias::none),
-        wk_(this, "wk", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
-        wv_(this, "wv", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
+        wk_(this, "wk", config.dim, kv_heads_of(config) * head_dim_, nn::Bias::none),
+        wv_(this, "wv", config.dim, kv_heads_of(config) * head_dim_, nn::Bias::none),
         wo_(this, "wo", config.heads * head_dim_, config.dim, nn::Bias::none) {}
 
   Tensor operator()(Tensor x, const Tensor& frequencies) const {
@@ -153,7 +150,7 @@ class TitanAttention : public Module {
 
 class TitanFeedForward : public Module {
  public:
-  TitanFeedForward(Module* parent, const PlainConfig& config)
+  TitanFeedForward(Module* parent, const TorchtitanConfig& config)
       : Module(parent, "feed_forward"),
         w1_(this, "w1", config.dim, config.ffn, nn::Bias::none),
         w2_(this, "w2", config.ffn, config.dim, nn::Bias::none),
@@ -180,7 +177,7 @@ class TitanFeedForward : public Module {
 
 class TitanBlock : public Module {
  public:
-  TitanBlock(Module* parent, std::size_t index, const PlainConfig& config)
+  TitanBlock(Module* parent, std::size_t index, const TorchtitanConfig& config)
       : Module(parent, std::to_string(index)),
         attention_(this, config),
         feed_forward_(this, config),
@@ -211,7 +208,7 @@ class TitanBlock : public Module {
 
 class Titan : public LanguageModel {
  public:
-  Titan(nn::ModelContext& context, const PlainConfig& config)
+  Titan(nn::ModelContext& context, const TorchtitanConfig& config)
       : LanguageModel(context),
         part_(context.part_of(config.layers)),
         tok_embeddings_(embedding(config)),
@@ -244,21 +241,21 @@ class Titan : public LanguageModel {
   }
 
  private:
-  std::unique_ptr<nn::Embedding> embedding(const PlainConfig& config) {
+  std::unique_ptr<nn::Embedding> embedding(const TorchtitanConfig& config) {
     return part_.has_embedding
                ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
                : nullptr;
   }
 
-  std::unique_ptr<nn::Linear> head(const PlainConfig& config) {
+  std::unique_ptr<nn::Linear> head(const TorchtitanConfig& config) {
     return part_.has_head ? std::make_unique<nn::Linear>(this, "output", config.dim, config.vocab,
                                                          nn::Bias::none)
                           : nullptr;
   }
 
-  Tensor make_frequencies(const PlainConfig& config) {
+  Tensor make_frequencies(const TorchtitanConfig& config) {
     Tensor table = eager::empty_on(runtime(), context().place,
-                                   {longest_sequence(context().plan), head_width_of(config) / 2},
+                                   {longest_sequence(context().plan), head_dim_of(config) / 2},
                                    DType::complex64);
     register_buffer("freqs_cis", table);
     return table;
@@ -276,7 +273,7 @@ class Titan : public LanguageModel {
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_torchtitan(nn::ModelContext& context,
-                                               const PlainConfig& config) {
+                                               const TorchtitanConfig& config) {
   return std::make_unique<Titan>(context, config);
 }
 

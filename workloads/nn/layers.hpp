@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/activation.hpp"
 
 namespace highwater::nn {
 

@@ -1,5 +1,5 @@
-// Which modules get LoRA adapters if a plan names none: PEFT's table by model type
-// (peft/utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING).
+// Which modules get LoRA adapters if a plan names none: PEFT's choice, which the family's record
+// has.
 #pragma once
 
 #include <string>

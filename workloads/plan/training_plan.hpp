@@ -161,7 +161,7 @@ bool uses_deepspeed(const TrainingPlan& plan);
 
 /// Whether the decoder's modules are named and called as torchtitan's are (tok_embeddings, wq,
 /// ...).
-bool has_plain_names(const TrainingPlan& plan);
+bool has_torchtitan_names(const TrainingPlan& plan);
 
 /// False for classes that have only eager attention in transformers (BLOOM, GPT-Neo, T5, ...): they
 /// run eager attention unless another is requested.

@@ -5,6 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "workloads/plan/model/families/gpt2.hpp"
+#include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/mixtral.hpp"
 #include "workloads/recorded/recorded_words.hpp"
 
 namespace highwater::recorded {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
-#include "workloads/plan/model/hf_config.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/recorded/recorded_megatron.hpp"
 #include "workloads/recorded/recorded_parallelism.hpp"
 #include "workloads/recorded/recorded_words.hpp"

@@ -1,40 +1,36 @@
-#include <variant>
+#include <utility>
 
-#include "traces/error.hpp"
 #include "workloads/megatron/pipelined_gpt.hpp"
-#include "workloads/models/families.hpp"
+#include "workloads/models/language_model.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
-#include "workloads/plan/model/overloaded.hpp"
+#include "workloads/plan/model/families/families.hpp"
 
 namespace highwater::models {
 
 namespace {
 
+template <class Config>
+bool try_make(nn::ModelContext& context, std::unique_ptr<LanguageModel>& model) {
+  const ModelConfig& config = context.plan.model.config;
+  if (config.is<Config>()) {
+    model = make_model(context, config.as<Config>());
+  }
+  return model != nullptr;
+}
+
+/// The forward of the family whose configuration the plan has.
+template <const auto&... families>
+std::unique_ptr<LanguageModel> make_listed(nn::ModelContext& context,
+                                           FamilyList<families...> /*list*/) {
+  std::unique_ptr<LanguageModel> model;
+  static_cast<void>(
+      (try_make<typename std::remove_cvref_t<decltype(families)>::ConfigType>(context, model) ||
+       ...));
+  return model;
+}
+
 std::unique_ptr<LanguageModel> make_family(nn::ModelContext& context) {
-  return std::visit(
-      Overloaded{[&](const Gpt2Config& config) { return make_gpt2(context, config); },
-                 [&](const LlamaConfig& config) {
-                   return context.plan.model_code == ModelCode::torchtitan
-                              ? make_torchtitan(context, to_plain(config))
-                              : make_llama(context, config);
-                 },
-                 [&](const PlainConfig& config) { return make_plain(context, config); },
-                 [&](const T5Config& config) { return make_t5(context, config); },
-                 [&](const MixtralConfig& config) { return make_mixtral(context, config); },
-                 [&](const DeepseekV3Config& config) { return make_deepseek_v3(context, config); },
-                 [&](const OptConfig& config) { return make_opt(context, config); },
-                 [&](const BloomConfig& config) { return make_bloom(context, config); },
-                 [&](const BioGptConfig& config) { return make_biogpt(context, config); },
-                 [&](const GptNeoConfig& config) { return make_gpt_neo(context, config); },
-                 [&](const CodegenConfig& config) { return make_codegen(context, config); },
-                 [&](const GptJConfig& config) { return make_gptj(context, config); },
-                 [&](const GptBigCodeConfig& config) { return make_gpt_bigcode(context, config); },
-                 [&](const GptNextConfig& config) { return make_gpt_next(context, config); },
-                 [](const auto&) -> std::unique_ptr<LanguageModel> {
-                   throw InputError("plan", "model", "no generator for this family",
-                                    "use a family that `highwater models` lists as generated");
-                 }},
-      context.plan.model.config);
+  return make_listed(context, Families{});
 }
 
 }  // namespace

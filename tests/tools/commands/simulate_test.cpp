@@ -9,7 +9,7 @@
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tools/studies/simulate_run.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 using namespace highwater;
 using Catch::Contains;

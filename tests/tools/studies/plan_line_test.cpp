@@ -12,7 +12,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/studies/plan_search/strategy_candidates.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -10,7 +10,7 @@
 #include "tests/support/dice.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/text/site.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 using namespace highwater;
 using highwater::test::Dice;

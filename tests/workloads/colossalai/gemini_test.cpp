@@ -11,7 +11,8 @@
 #include "workloads/colossalai/chunk_manager.hpp"
 #include "workloads/colossalai/gemini_strategy.hpp"
 #include "workloads/colossalai/resize_storage.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -31,7 +32,7 @@ using eager::Tensor;
 constexpr std::int64_t kMi = 1 << 20;
 
 ModelSpec small_opt() {
-  OptConfig config = std::get<OptConfig>(model_preset("opt-125m").config);
+  OptConfig config = model_preset("opt-125m").config.as<OptConfig>();
   config.vocab_size = 512;
   config.hidden_size = 128;
   config.word_embed_proj_dim = 128;

@@ -12,6 +12,7 @@
 #include "workloads/deepspeed/flat_partition.hpp"
 #include "workloads/deepspeed/host_memory.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -18,7 +18,7 @@
 #include "workloads/estimates/forms/nemo.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
 #include "workloads/estimates/terms/model_traits.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/training/generate.hpp"
 

@@ -15,8 +15,9 @@
 #include "tests/support/step_requests.hpp"
 #include "workloads/megatron/data_parallel/apex_buckets.hpp"
 #include "workloads/megatron/data_parallel/param_and_grad_buffer.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
-#include "workloads/plan/model/presets.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/training/generate.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "tests/workloads/megatron/megatron_plans.hpp"
 #include "workloads/megatron/pipeline_stage.hpp"
+#include "workloads/plan/model/families/families.hpp"
 
 using namespace highwater;
 using namespace highwater::testing;
@@ -63,7 +64,7 @@ TEST_CASE("stages: the first has the embedding, the last the head", "[workloads]
 TEST_CASE("stages: a tied head is a second copy on the last one", "[workloads][pipeline]") {
   const auto tied = [](int stages, int stage) {
     TrainingPlan plan = plan_of(stages, stage, 2);
-    std::get<LlamaConfig>(plan.model.config).tie_word_embeddings = true;
+    plan.model.config.as<LlamaConfig>().tie_word_embeddings = true;
     return parameters_of(plan);
   };
   CHECK(tied(2, 0) + tied(2, 1) == tied(1, 0) + 1024 * kHidden);

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/version_profile.hpp"
 #include "workloads/training/generate.hpp"
 

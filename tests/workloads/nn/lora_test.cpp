@@ -6,9 +6,9 @@
 
 #include "tests/workloads/recorded/recorded_digest.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/presets.hpp"
 #include "workloads/training/parameters.hpp"
 
 using namespace highwater;

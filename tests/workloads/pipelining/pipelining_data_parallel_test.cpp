@@ -8,6 +8,7 @@
 
 #include "tests/support/step_requests.hpp"
 #include "tests/workloads/pipelining/small_sizes.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;
@@ -54,7 +55,7 @@ TrainingPlan three_axes(int rank) {
   TrainingPlan plan = sharded_plan(rank, 4);
   plan.model = {
       "small", "a test",
-      PlainConfig{
+      TorchtitanConfig{
           .vocab = kVocab, .dim = kHidden, .ffn = 96, .layers = 8, .heads = 4, .kv_heads = 2}};
   plan.loss.kind = LossKind::flat;
   plan.parallel.tp = 2;

@@ -7,6 +7,7 @@
 
 #include "tests/support/step_requests.hpp"
 #include "tests/workloads/pipelining/small_sizes.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/training/generate.hpp"
@@ -159,7 +160,7 @@ TEST_CASE("pipelining: stages hold the model once, a tied head twice", "[workloa
   CHECK(parameters_over_stages(plan_of(4, 0, 4)) == whole);
   CHECK(parameters_over_stages(plan_of(2, 0, 4, PipelineSchedule::interleaved)) == whole);
   TrainingPlan tied = plan_of(4, 0, 4);
-  std::get<LlamaConfig>(tied.model.config).tie_word_embeddings = true;
+  tied.model.config.as<LlamaConfig>().tie_word_embeddings = true;
   CHECK(parameters_over_stages(tied) == whole);  // which is untied
 }
 
@@ -225,7 +226,7 @@ TEST_CASE("naive split: tables are copied for every block", "[workloads][pipelin
 
 TEST_CASE("naive split: a tied head is with the embedding", "[workloads][pipeline]") {
   TrainingPlan tied = plan_of(3, 0, 1, PipelineSchedule::naive);
-  std::get<LlamaConfig>(tied.model.config).tie_word_embeddings = true;
+  tied.model.config.as<LlamaConfig>().tie_word_embeddings = true;
   CHECK(parameters_over_stages(tied) == trainable_elements(plan_of(1, 0, 1)) - kVocab * kHidden);
 }
 

@@ -14,7 +14,8 @@
 #include <variant>
 
 #include "traces/request_trace.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater {
@@ -102,7 +103,7 @@ inline RunDigest digest_of(const TrainingPlan& plan) {
 inline TrainingPlan small_gpt2() {
   TrainingPlan plan;
   plan.model = model_preset("gpt2");
-  auto& config = std::get<Gpt2Config>(plan.model.config);
+  auto& config = plan.model.config.as<Gpt2Config>();
   config.n_layer = 2;
   config.n_embd = 64;
   config.n_head = 2;
@@ -117,7 +118,7 @@ inline TrainingPlan small_gpt2() {
 inline TrainingPlan small_llama() {
   TrainingPlan plan;
   plan.model = model_preset("llama-160m");
-  auto& config = std::get<LlamaConfig>(plan.model.config);
+  auto& config = plan.model.config.as<LlamaConfig>();
   config.num_hidden_layers = 2;
   config.hidden_size = 128;
   config.intermediate_size = 256;

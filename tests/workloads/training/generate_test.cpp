@@ -10,8 +10,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/presets.hpp"
 #include "workloads/training/parameters.hpp"
 
 using namespace highwater;
@@ -383,7 +384,7 @@ std::int64_t saved_per_layer(ModelSpec model, const Change& with_layers_and_plan
 TEST_CASE("generate: Llama-3-8B at 8192 tokens keeps the worked size per layer",
           "[workloads][closed_form]") {
   const auto saved = [](std::int64_t layers) {
-    LlamaConfig config = std::get<LlamaConfig>(model_preset("llama-3-8b").config);
+    LlamaConfig config = model_preset("llama-3-8b").config.as<LlamaConfig>();
     config.num_hidden_layers = layers;
     return saved_per_layer({"llama", "test", config}, [](TrainingPlan& plan) {
       plan.seq = {8192};

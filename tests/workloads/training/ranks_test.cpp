@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "workloads/distributed/communicators.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
 #include "workloads/training/outside_memory.hpp"
 

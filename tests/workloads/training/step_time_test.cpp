@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/presets.hpp"
 
 using namespace highwater;
 

@@ -31,7 +31,7 @@ struct StrategyRow {
 // Sequence parallelism where the model's code lets PrepareModuleInput see its arguments.
 void use_dtensors(TrainingPlan& plan) {
   plan.parallel.tp_kind = TensorParallel::dtensor;
-  plan.parallel.sequence_parallel = has_plain_names(plan);
+  plan.parallel.sequence_parallel = has_torchtitan_names(plan);
 }
 
 // As torchtitan: no rank ever holds the whole model.

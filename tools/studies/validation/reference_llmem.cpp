@@ -16,8 +16,8 @@
 #include "traces/error.hpp"
 #include "workloads/estimates/llmem/llmem_code.hpp"
 #include "workloads/estimates/llmem/llmem_selection.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
-#include "workloads/plan/model/presets.hpp"
 
 namespace highwater {
 namespace {

@@ -10,6 +10,7 @@
 #include "traces/error.hpp"
 #include "workloads/estimates/forms/nemo.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 
 namespace highwater {

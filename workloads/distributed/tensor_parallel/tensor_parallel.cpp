@@ -12,21 +12,21 @@ using eager::Tensor;
 
 namespace {
 
-constexpr ParallelNames kPlainNames{.embedding = "tok_embeddings",
-                                    .norm = "norm",
-                                    .head = "output",
-                                    .blocks = "layers",
-                                    .first_norm = "attention_norm",
-                                    .attention = "attention",
-                                    .query = "attention.wq",
-                                    .key = "attention.wk",
-                                    .value = "attention.wv",
-                                    .attention_output = "attention.wo",
-                                    .second_norm = "ffn_norm",
-                                    .feed_forward = "feed_forward",
-                                    .gate = "feed_forward.w1",
-                                    .up = "feed_forward.w3",
-                                    .down = "feed_forward.w2"};
+constexpr ParallelNames kTorchtitanNames{.embedding = "tok_embeddings",
+                                         .norm = "norm",
+                                         .head = "output",
+                                         .blocks = "layers",
+                                         .first_norm = "attention_norm",
+                                         .attention = "attention",
+                                         .query = "attention.wq",
+                                         .key = "attention.wk",
+                                         .value = "attention.wv",
+                                         .attention_output = "attention.wo",
+                                         .second_norm = "ffn_norm",
+                                         .feed_forward = "feed_forward",
+                                         .gate = "feed_forward.w1",
+                                         .up = "feed_forward.w3",
+                                         .down = "feed_forward.w2"};
 
 constexpr ParallelNames kTransformersNames{.embedding = "model.embed_tokens",
                                            .norm = "model.norm",
@@ -91,7 +91,7 @@ TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan&
   if (is_first) {
     model.runtime().lacks_fake_context = plan.init != ModelInit::meta;
   }
-  parallelize(has_plain_names(plan) ? kPlainNames : kTransformersNames);
+  parallelize(has_torchtitan_names(plan) ? kTorchtitanNames : kTransformersNames);
   if (loss_parallel_) {
     model.runtime().parallel_cross_entropy = [this](const Tensor& logits, const Tensor& target) {
       return parallel_cross_entropy(mesh_, logits, target);

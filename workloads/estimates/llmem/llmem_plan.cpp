@@ -1,7 +1,5 @@
 #include "workloads/estimates/llmem/llmem_plan.hpp"
 
-#include <variant>
-
 #include "workloads/estimates/terms/assumptions.hpp"
 
 namespace highwater {
@@ -33,7 +31,7 @@ std::string llmem_refusal(const EstimateInputs& inputs) {
   if (!inputs.plan.training) {
     return refuse_without_training(inputs);
   }
-  if (std::holds_alternative<T5Config>(inputs.plan.model.config)) {
+  if (inputs.shape.decoder_layers > 0) {
     return "it covers only decoders; the model also has an encoder";
   }
   if (inputs.shape.experts > 0) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace highwater::detail {
+namespace highwater {
 namespace {
 
 namespace json = boost::json;
@@ -25,6 +25,11 @@ std::string shown(const json::value& value) {
 const json::value* JsonFields::find(std::string_view key) const {
   const auto* const found = object_->find(json::string_view(key.data(), key.size()));
   return found == object_->end() || found->value().is_null() ? nullptr : &found->value();
+}
+
+bool JsonFields::is_null(std::string_view key) const {
+  const auto* const found = object_->find(json::string_view(key.data(), key.size()));
+  return found != object_->end() && found->value().is_null();
 }
 
 std::optional<JsonFields> JsonFields::child(std::string_view key) {
@@ -54,7 +59,7 @@ std::string JsonFields::text(std::string_view key) {
     return {};
   }
   if (!value->is_string()) {
-    add_problem(key, "is " + shown(*value) + ", not a text");
+    add_problem(key, "is " + shown(*value) + ", not a string");
     return {};
   }
   return std::string(value->get_string().data(), value->get_string().size());
@@ -70,7 +75,7 @@ void JsonFields::assign(std::int64_t& out, std::string_view key, const json::val
   if (std::trunc(number) != number) {
     add_problem(key, "is " + shown(value) + ", not a whole number");
   } else if (std::abs(number) > kLargest) {
-    add_problem(key, "is " + shown(value) + ", too large a number");
+    add_problem(key, "is " + shown(value) + ", which is too large");
   } else {
     out = static_cast<std::int64_t>(number);
   }
@@ -105,4 +110,4 @@ void JsonFields::assign(Activation& out, std::string_view key, const json::value
   out = *activation;
 }
 
-}  // namespace highwater::detail
+}  // namespace highwater

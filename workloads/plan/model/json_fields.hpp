@@ -12,9 +12,9 @@
 
 #include <boost/json.hpp>
 
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/activation.hpp"
 
-namespace highwater::detail {
+namespace highwater {
 
 /// One object with its path, and the list to which problems go.
 class JsonFields {
@@ -23,14 +23,13 @@ class JsonFields {
              std::vector<std::string>& problems)
       : object_(&object), path_(std::move(path)), problems_(&problems) {}
 
-  /// Sets `out` from the first of `keys` that is there and not null, else leaves it.
-  template <class T, class... Keys>
-  void read(T& out, Keys... keys) {
-    for (const std::string_view key : {std::string_view(keys)...}) {
-      if (const boost::json::value* const found = find(key)) {
-        assign(out, key, *found);
-        return;
-      }
+  /// Sets `out` from `key`, or else from `alias`, whichever is there and not null; else leaves it.
+  template <class T>
+  void read(T& out, std::string_view key, std::string_view alias = {}) {
+    if (const boost::json::value* const found = find(key)) {
+      assign(out, key, *found);
+    } else if (!alias.empty()) {
+      read(out, alias);
     }
   }
 
@@ -46,6 +45,9 @@ class JsonFields {
 
   /// The field, unless it is absent or null.
   [[nodiscard]] const boost::json::value* find(std::string_view key) const;
+
+  /// The field is there and null.
+  [[nodiscard]] bool is_null(std::string_view key) const;
 
   /// The field as an object, if it is there; of another type: a problem.
   std::optional<JsonFields> child(std::string_view key);
@@ -74,4 +76,4 @@ class JsonFields {
   std::vector<std::string>* problems_;
 };
 
-}  // namespace highwater::detail
+}  // namespace highwater

@@ -1,16 +1,11 @@
-// What Megatron-Core's TransformerConfig and GPTModel need to know about a model, and which of the
-// known families they can express.
-//
-// GPT-2 becomes the classic GPT of Megatron-LM's pretrain_gpt.py (learned positions, LayerNorm,
-// biases, gelu), the LLaMA family what Megatron Bridge makes of it (rope, RMSNorm, swiglu, no
-// biases), Mixtral the same with a MoELayer in every block, and NeMo's "GPT next" sizes a gated
-// decoder with LayerNorm and rope.
+// What Megatron-Core's TransformerConfig and GPTModel need to know about a model. The families that
+// it can express say how (Family::to_megatron).
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <string>
 
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/model_config.hpp"
 
 namespace highwater::megatron {
 

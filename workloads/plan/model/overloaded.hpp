@@ -1,4 +1,4 @@
-// One visitor out of several lambdas, for std::visit over the variant of model families.
+// One visitor out of several lambdas, for std::visit over a variant.
 #pragma once
 
 namespace highwater {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/model_config.hpp"
 
 namespace highwater {
 
@@ -30,6 +30,32 @@ struct ParameterCount {
 };
 
 /// @pre model_problems() is empty
-ParameterCount parameter_count(const ModelConfig& config);
+inline ParameterCount parameter_count(const ModelConfig& config) {
+  return config.family().parameters(config.value());
+}
+
+// Parts of the families' formulas.
+
+/// The embedding and the head: untied heads are linear weights.
+constexpr ParameterCount vocabulary_parameters(std::int64_t vocab, std::int64_t width, bool tied) {
+  return {.embedding = vocab * width, .linear = tied ? 0 : vocab * width};
+}
+
+/// Attention and MLP of `layers` layers in which every projection is square but the MLP's, and each
+/// layer has `norms` LayerNorms (GPT-2, OPT, BLOOM, GPT-Neo, BioGPT, CodeGen, GPT-J).
+constexpr void add_square_layers(ParameterCount& count, std::int64_t layers, std::int64_t hidden,
+                                 std::int64_t ffn, std::int64_t norms) {
+  count.linear += layers * (4 * hidden * hidden + 2 * hidden * ffn);
+  count.norm += layers * norms * 2 * hidden;
+}
+
+constexpr std::int64_t attention_weights(std::int64_t hidden, std::int64_t heads,
+                                         std::int64_t kv_heads, std::int64_t head_dim) {
+  return 2 * hidden * head_dim * (heads + kv_heads);
+}
+
+constexpr std::int64_t gated_mlp_weights(std::int64_t hidden, std::int64_t ffn) {
+  return 3 * hidden * ffn;
+}
 
 }  // namespace highwater

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "traces/parse_text.hpp"
-#include "workloads/plan/model/named_model.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/named_model.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/option_table.hpp"

@@ -1,7 +1,6 @@
 // Rules of activation checkpointing (torch.utils.checkpoint of PyTorch 2.6): an implementation
 // chosen when nothing is recomputed, and parts that cannot be recomputed separately.
 #include <array>
-#include <variant>
 
 #include "workloads/plan/rules/tables.hpp"
 
@@ -10,11 +9,15 @@ namespace {
 
 // Attention written out in the module's forward cannot be checkpointed alone.
 bool has_attention_function(const TrainingPlan& plan) {
-  const auto& config = plan.model.config;
-  const bool is_written_out =
-      std::holds_alternative<BloomConfig>(config) || std::holds_alternative<T5Config>(config) ||
-      (std::holds_alternative<PlainConfig>(config) && plan.attention == Attention::eager);
-  return !is_written_out;
+  switch (plan.model.config.family().traits.attention_function) {
+    case AttentionFunction::always:
+      return true;
+    case AttentionFunction::unless_eager:
+      return plan.attention != Attention::eager;
+    case AttentionFunction::never:
+      return false;
+  }
+  return true;
 }
 
 constexpr std::array kCheckpointRules{

@@ -29,7 +29,7 @@ constexpr std::array kDTensorRules{
          "of tp"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
-           return is_dtensor_parallel(p) && p.sequence_parallel && !has_plain_names(*f.plan);
+           return is_dtensor_parallel(p) && p.sequence_parallel && !has_torchtitan_names(*f.plan);
          },
          "sp with tp-kind dtensor: transformers passes attention its input by keyword, which "
          "PrepareModuleInput ignores; use --model-code torchtitan"},

@@ -1,7 +1,6 @@
 // What real programs can do and the generator cannot do yet: a row is deleted once the generator
 // supports it. Closed forms may still apply to such a plan.
 #include <array>
-#include <variant>
 
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/rules/tables.hpp"
@@ -41,16 +40,15 @@ constexpr std::array kGeneratorGaps{
          "dp-kind: the simulation does not support this kind of data parallelism with this "
          "framework and model code; use another kind, omit --dp, or try 'highwater estimate'"},
     Rule{[](const Facts& f) {
-           const ModelConfig& config = f.plan->model.config;
            return is_dtensor_parallel(f.plan->parallel) &&
-                  !std::holds_alternative<LlamaConfig>(config) && !has_plain_names(*f.plan);
+                  !f.plan->model.config.family().traits.tensor_parallel &&
+                  !has_torchtitan_names(*f.plan);
          },
          "tp with tp-kind dtensor: the simulation supports this only for LLaMA-like models; use "
          "one of them"},
     Rule{[](const Facts& f) {
-           const auto* llama = std::get_if<LlamaConfig>(&f.plan->model.config);
-           return is_dtensor_parallel(f.plan->parallel) && llama != nullptr &&
-                  llama->family == LlamaFamily::gemma;
+           return is_dtensor_parallel(f.plan->parallel) &&
+                  f.plan->model.config.family().traits.scaled_embedding;
          },
          "tp with tp-kind dtensor: Gemma's embedding, which scales a sum over the ranks, is not "
          "supported yet by the simulation; use another model"},
@@ -158,11 +156,9 @@ constexpr std::array kGeneratorGaps{
          },
          "lora with dp-kind zero3: not supported yet by the simulation; use zero2"},
     Rule{[](const Facts& f) {
-           const auto& config = f.plan->model.config;
-           const bool is_plain_decoder = !std::holds_alternative<MixtralConfig>(config) &&
-                                         !std::holds_alternative<DeepseekV3Config>(config) &&
-                                         !std::holds_alternative<T5Config>(config);
-           return is_gemini(f) && !is_plain_decoder;
+           const ModelConfig& config = f.plan->model.config;
+           return is_gemini(f) && (has_field(config, FieldRole::experts) ||
+                                   has_field(config, FieldRole::decoder_layers));
          },
          "framework colossalai-gemini: the simulation supports its chunks only for decoders made "
          "of linear layers, embeddings and norms, not for experts or encoders; use another model "

@@ -1,12 +1,16 @@
 // Rules of the loss, of how the model gets onto the device, and of LoRA's adapters (PEFT): options
 // that have no effect together with another.
 #include <array>
-#include <variant>
 
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {
 namespace {
+
+/// Beside an encoder.
+bool has_decoder(const ModelConfig& config) {
+  return has_field(config, FieldRole::decoder_layers);
+}
 
 constexpr std::array kLossAndLoraRules{
     Rule{[](const Facts& f) { return f.plan->loss.kind == LossKind::fused && f.plan->keep_logits; },
@@ -19,14 +23,14 @@ constexpr std::array kLossAndLoraRules{
     Rule{[](const Facts& f) {
            return f.plan->loss.kind == LossKind::fused &&
                   (f.plan->model_code == ModelCode::torchtitan ||
-                   std::holds_alternative<PlainConfig>(f.plan->model.config));
+                   f.plan->model.config.family().traits.torchtitan_style);
          },
          "loss fused: it replaces the loss inside transformers' classes, and this decoder takes "
          "no labels; use model-code hf or another loss"},
     Rule{[](const Facts& f) {
            return (f.plan->loss.kind == LossKind::fused ||
                    f.plan->loss.kind == LossKind::chunked) &&
-                  std::holds_alternative<T5Config>(f.plan->model.config);
+                  has_decoder(f.plan->model.config);
          },
          "loss fused, chunked: not supported for T5; use loss hf"},
     Rule{[](const Facts& f) {

@@ -82,15 +82,15 @@ constexpr std::array kRanges{
 
 constexpr std::array kModelRules{
     Rule{[](const Facts& f) {
-           return has_position_table(f.plan->model.config) && f.shape.max_positions &&
+           return f.plan->model.config.family().traits.position_table && f.shape.max_positions &&
                   f.longest > *f.shape.max_positions;
          },
          "seq {seq}: {model} has learned embeddings for {positions} positions, and PyTorch fails "
          "beyond them; use at most {positions}, or a model with rotary positions"},
     Rule{[](const Facts& f) {
+           const Family& family = f.plan->model.config.family();
            return f.plan->model_code == ModelCode::torchtitan &&
-                  !std::holds_alternative<LlamaConfig>(f.plan->model.config) &&
-                  !std::holds_alternative<PlainConfig>(f.plan->model.config);
+                  family.torchtitan_problems == nullptr && !family.traits.torchtitan_style;
          },
          "model-code torchtitan: torchtitan has no {family} model; use model-code hf, or a llama "
          "model"},

@@ -2,7 +2,6 @@
 // process spreads over its GPUs; and what the generator does not support there.
 #include <algorithm>
 #include <array>
-#include <variant>
 
 #include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/plan/rules/tables.hpp"
@@ -19,9 +18,7 @@ bool has_interleaved_schedule(const Parallelism& p) {
 }
 
 bool has_stages(const Facts& f) {
-  return std::holds_alternative<LlamaConfig>(f.plan->model.config) ||
-         std::holds_alternative<Gpt2Config>(f.plan->model.config) ||
-         std::holds_alternative<PlainConfig>(f.plan->model.config);
+  return f.plan->model.config.family().traits.pipeline_stages;
 }
 
 bool is_naive(const Facts& f) {
@@ -29,10 +26,9 @@ bool is_naive(const Facts& f) {
 }
 
 // Whose blocks get no mask.
-bool is_plain_llama(const Facts& f) {
-  const auto* llama = std::get_if<LlamaConfig>(&f.plan->model.config);
-  return llama != nullptr && llama->family == LlamaFamily::llama &&
-         f.plan->model_code == ModelCode::hf && f.plan->attention != Attention::eager;
+bool can_be_spread(const Facts& f) {
+  return f.plan->model.config.family().traits.device_map && f.plan->model_code == ModelCode::hf &&
+         f.plan->attention != Attention::eager;
 }
 
 constexpr std::array kPipelineRules{
@@ -86,7 +82,7 @@ constexpr std::array kPipelineGaps{
          "pp: the simulation splits GPT-2, LLaMA-like and torchtitan models into stages, and "
          "others only with --model-code megatron; use one of these, omit pp, or try 'highwater "
          "estimate'"},
-    Rule{[](const Facts& f) { return is_naive(f) && !is_plain_llama(f); },
+    Rule{[](const Facts& f) { return is_naive(f) && !can_be_spread(f); },
          "pp-schedule naive: the simulation supports it only for LLaMA models of transformers "
          "with SDPA; use one of them, or gpipe, 1f1b or interleaved"},
     Rule{[](const Facts& f) {
@@ -116,7 +112,7 @@ constexpr std::array kPipelineGaps{
          "them"},
     Rule{[](const Facts& f) {
            return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
-                  !has_plain_names(*f.plan);
+                  !has_torchtitan_names(*f.plan);
          },
          "pp with tp: the simulation supports this only for torchtitan's models; use --model-code "
          "torchtitan or megatron"},

@@ -71,9 +71,10 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   const bool model_is_sound = problems.empty();
   const Facts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
                     longest_sequence(plan)};
-  const auto* llama = std::get_if<LlamaConfig>(&plan.model.config);
-  if (model_is_sound && plan.model_code == ModelCode::torchtitan && llama != nullptr) {
-    append(to_plain_problems(*llama), problems);
+  const Family& family = plan.model.config.family();
+  if (model_is_sound && plan.model_code == ModelCode::torchtitan &&
+      family.torchtitan_problems != nullptr) {
+    append(family.torchtitan_problems(plan.model.config.value()), problems);
   }
   check(plan_rules::range_rules(), facts, problems);
   if (model_is_sound) {
@@ -114,9 +115,9 @@ bool uses_deepspeed(const TrainingPlan& plan) {
          plan.framework != Framework::colossalai_gemini;
 }
 
-bool has_plain_names(const TrainingPlan& plan) {
+bool has_torchtitan_names(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::torchtitan ||
-         std::holds_alternative<PlainConfig>(plan.model.config);
+         plan.model.config.family().traits.torchtitan_style;
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {

@@ -1,7 +1,6 @@
 #include "workloads/plan/rules/rule.hpp"
 
 #include <algorithm>
-#include <variant>
 
 namespace highwater::plan_rules {
 namespace {
@@ -19,10 +18,7 @@ DType compute_dtype(const Facts& f) {
 }
 
 bool has_sdpa(const ModelConfig& config) {
-  return !std::holds_alternative<BloomConfig>(config) &&
-         !std::holds_alternative<GptNeoConfig>(config) &&
-         !std::holds_alternative<CodegenConfig>(config) &&
-         !std::holds_alternative<GptJConfig>(config) && !std::holds_alternative<T5Config>(config);
+  return config.family().traits.sdpa;
 }
 
 bool is_attention(const Facts& f, Attention attention) {

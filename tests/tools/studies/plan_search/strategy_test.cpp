@@ -7,7 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "tools/studies/plan_search/strategy_search.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 using namespace highwater;
 

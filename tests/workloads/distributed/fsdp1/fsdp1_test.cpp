@@ -14,6 +14,7 @@
 #include "tests/support/step_requests.hpp"
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/distributed/fsdp1/flat_param_handle.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -12,6 +12,7 @@
 #include "tests/support/step_requests.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor_functions.hpp"
 #include "workloads/distributed/tensor_parallel/loss_parallel.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;
@@ -33,12 +34,12 @@ constexpr std::int64_t kMatrixBytes =
 TrainingPlan small_plain(int ranks) {
   TrainingPlan plan;
   plan.model = {"small-plain", "test",
-                PlainConfig{.vocab = kVocab,
-                            .dim = kWidth,
-                            .ffn = kFfn,
-                            .layers = kLayers,
-                            .heads = 4,
-                            .kv_heads = 4}};
+                TorchtitanConfig{.vocab = kVocab,
+                                 .dim = kWidth,
+                                 .ffn = kFfn,
+                                 .layers = kLayers,
+                                 .heads = 4,
+                                 .kv_heads = 4}};
   plan.loss.kind = LossKind::flat;
   plan.model_code = ModelCode::torchtitan;
   plan.batch = 2;

@@ -10,7 +10,8 @@
 #include <catch2/catch.hpp>
 
 #include "workloads/estimates/terms/estimate_inputs.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

@@ -12,8 +12,9 @@
 #include "workloads/estimates/llmem/llmem_code.hpp"
 #include "workloads/estimates/llmem/llmem_selection.hpp"
 #include "workloads/estimates/terms/estimate_inputs.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 
 using namespace highwater;
 

@@ -10,9 +10,10 @@
 
 #include "tests/support/temp_dir.hpp"
 #include "traces/error.hpp"
-#include "workloads/plan/model/hf_config.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/presets.hpp"
 
 using namespace highwater;
 namespace json = boost::json;
@@ -47,7 +48,7 @@ std::string input_error(const std::string& text) {
 
 template <class Config>
 Config config_of(const std::string& text) {
-  return std::get<Config>(from_text(text).config);
+  return from_text(text).config.as<Config>();
 }
 
 std::vector<std::string> problems_of(ModelConfig config) {
@@ -144,7 +145,7 @@ TEST_CASE("config.json: absent and null fields are the family's defaults", "[mod
   CHECK(config_of<Gpt2Config>(R"({"model_type": "gpt2"})") == Gpt2Config{});
   CHECK(config_of<Gpt2Config>(R"({"architectures": ["GPT2LMHeadModel"], "n_inner": null})") ==
         Gpt2Config{});
-  CHECK(config_of<LlamaConfig>(R"({"model_type": "gemma"})") == llama_defaults(LlamaFamily::gemma));
+  CHECK(config_of<LlamaConfig>(R"({"model_type": "gemma"})") == gemma_defaults());
   CHECK(config_of<OptConfig>(R"({"model_type": "opt"})") == OptConfig{});
   CHECK(config_of<MixtralConfig>(R"({"model_type": "mixtral"})") == MixtralConfig{});
   CHECK(config_of<DeepseekV3Config>(R"({"model_type": "deepseek_v3"})") == DeepseekV3Config{});
@@ -187,8 +188,8 @@ TEST_CASE("config.json: which layers have a window", "[models]") {
           "max_window_layers": 1})");
   CHECK_FALSE(window_of(qwen, 0));
   CHECK(window_of(qwen, 1) == 16);
-  CHECK(window_of(llama_defaults(LlamaFamily::mistral), 0) == 4096);
-  CHECK_FALSE(window_of(llama_defaults(LlamaFamily::qwen2), 31));
+  CHECK(window_of(mistral_defaults(), 0) == 4096);
+  CHECK_FALSE(window_of(qwen2_defaults(), 31));
 }
 
 TEST_CASE("config.json: T5's feed-forward is taken apart", "[models]") {
@@ -219,7 +220,7 @@ TEST_CASE("config.json: every bad field is named at once", "[models]") {
   for (const auto* const part :
        {"test.json", "hidden_size is \"big\"", "num_attention_heads is 12.5",
         "hidden_act is \"wobble\"", "mlp_bias is 3", "rope_scaling.rope_type is 'spiral'",
-        "vocab_size is 1000000000000000, too large", "quantization_config"}) {
+        "vocab_size is 1000000000000000, which is too large", "quantization_config"}) {
     CHECK_THAT(error, Contains(part));
   }
 }
@@ -256,10 +257,10 @@ TEST_CASE("recordings: a description with family and config", "[models]") {
       R"({"family": "plain", "source": "plain",
           "config": {"vocab": 32000, "dim": 768, "ffn": 3072, "layers": 12, "heads": 12,
                      "kv_heads": 12}})");
-  CHECK(std::get<PlainConfig>(plain.config) == PlainConfig{});
+  CHECK(plain.config.as<TorchtitanConfig>() == TorchtitanConfig{.kv_heads = 12});
   const ModelSpec gpt2 = from_text(
       R"({"family": "gpt2", "source": "transformers", "config": {"model_type": "gpt2"}})");
-  CHECK(std::get<Gpt2Config>(gpt2.config) == Gpt2Config{});
+  CHECK(gpt2.config.as<Gpt2Config>() == Gpt2Config{});
   CHECK_THAT(input_error(R"({"family": "plain", "config": {"vocab": 1}})"),
              Contains("config.dim is missing"));
 }
@@ -334,28 +335,28 @@ TEST_CASE("problems: rules of single families", "[models]") {
 
 TEST_CASE("problems: absurd sizes are refused, the largest real ones are not", "[models]") {
   CHECK(model_problems(model_preset("llama-3.1-405b")).empty());
-  CHECK(problems_of(PlainConfig{.dim = std::int64_t{1} << 30,
-                                .ffn = std::int64_t{1} << 30,
-                                .heads = 1,
-                                .kv_heads = 1})
+  CHECK(problems_of(TorchtitanConfig{.dim = std::int64_t{1} << 30,
+                                     .ffn = std::int64_t{1} << 30,
+                                     .heads = 1,
+                                     .kv_heads = 1})
             .size() == 1);
   CHECK(problems_of(Gpt2Config{.vocab_size = std::int64_t{1} << 40}).size() == 1);
 }
 
 TEST_CASE("torchtitan: a LLaMA becomes a plain decoder of the same size", "[models]") {
-  const auto& llama = std::get<LlamaConfig>(model_preset("llama-3-8b").config);
-  CHECK(to_plain_problems(llama).empty());
-  CHECK(to_plain(llama) == std::get<PlainConfig>(model_preset("plain-8b").config));
-  CHECK(parameter_count(to_plain(llama)) == parameter_count(llama));
-  const auto& tied = std::get<LlamaConfig>(model_preset("llama-3.2-1b").config);
-  CHECK(to_plain_problems(tied).size() == 1);
-  CHECK(to_plain_problems(llama_defaults(LlamaFamily::gemma)).size() >= 3);
+  const auto& llama = model_preset("llama-3-8b").config.as<LlamaConfig>();
+  CHECK(torchtitan_problems(llama).empty());
+  CHECK(to_torchtitan(llama) == model_preset("plain-8b").config.as<TorchtitanConfig>());
+  CHECK(parameter_count(to_torchtitan(llama)) == parameter_count(llama));
+  const auto& tied = model_preset("llama-3.2-1b").config.as<LlamaConfig>();
+  CHECK(torchtitan_problems(tied).size() == 1);
+  CHECK(torchtitan_problems(gemma_defaults()).size() >= 3);
 }
 
 TEST_CASE("dropout: one value for all of a model's probabilities", "[models]") {
   ModelConfig config = Gpt2Config{};
   set_dropout(config, 0.0);
-  const auto& gpt2 = std::get<Gpt2Config>(config);
+  const auto& gpt2 = config.as<Gpt2Config>();
   CHECK(gpt2.resid_pdrop + gpt2.embd_pdrop + gpt2.attn_pdrop == 0.0);
 }
 
@@ -364,6 +365,6 @@ TEST_CASE("shape: derived sizes follow the config", "[models]") {
   CHECK(shape_of(ModelConfig(GptBigCodeConfig{})).kv_heads == 1);
   CHECK(shape_of(ModelConfig(T5Config{})).decoder_layers == 6);
   CHECK(shape_of(model_preset("deepseek-v3")).head_dim == 192);
-  CHECK(has_position_table(Gpt2Config{}));
-  CHECK_FALSE(has_position_table(LlamaConfig{}));
+  CHECK(ModelConfig(Gpt2Config{}).family().traits.position_table);
+  CHECK_FALSE(ModelConfig(LlamaConfig{}).family().traits.position_table);
 }

@@ -6,7 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/families/families.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -277,7 +278,7 @@ TEST_CASE("plan: the borders of the rules lie where PyTorch has them", "[plan]")
 
 TEST_CASE("plan: all problems come at once, the model's own included", "[plan]") {
   TrainingPlan plan = plan_of("gpt2");
-  std::get<Gpt2Config>(plan.model.config).n_head = 7;
+  plan.model.config.as<Gpt2Config>().n_head = 7;
   plan.batch = 0;
   plan.optimizer = {OptimizerKind::rmsprop, OptimizerImpl::fused};
   plan.attention = Attention::sdpa_flash;

@@ -1,5 +1,5 @@
 // Models by name: every published size that the reference data and the recordings use, each with
-// the place its config is from.
+// the place its config is from. The families' headers list them.
 //
 // Names are those of the model cards in lower case; aliases and hub ids ("facebook/opt-125m") lead
 // to the same entries, in any case.
@@ -20,6 +20,9 @@ std::span<const ModelSpec> model_presets();
 const ModelSpec* find_model_preset(std::string_view name);
 
 /// Why `name` names no preset, with the nearest names: "no such model; nearest names: ...".
+std::string unknown_model(std::string_view name);
+
+/// Why find_model_preset() found nothing, with the nearest names.
 std::string unknown_model(std::string_view name);
 
 /// As find_model_preset. @throws UsageError with the nearest names

@@ -7,8 +7,8 @@
 
 namespace highwater {
 
-/// Whether `text` is meant as a file (config.json, model record): it ends in .json, or has a slash
-/// and exists; hub ids have slashes, too.
+/// Whether `text` is meant as a file (config.json, flat description): it ends in .json, or has a
+/// slash and exists; hub ids have slashes, too.
 bool names_model_file(const std::string& text);
 
 /// @throws InputError for files that cannot be read and models that cannot be

@@ -1,10 +1,11 @@
 // The decoder of the recordings' family `plain`: LLaMA in torchtitan's style with real-valued
 // rotation; rope tables are made in each forward, heads are repeated, the loss is the caller's.
+#include "workloads/plan/model/families/recorded_decoder.hpp"
+
 #include <utility>
 
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/models/rms_norm.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
@@ -12,10 +13,6 @@
 namespace highwater::models {
 
 namespace {
-
-std::int64_t head_dim_of(const PlainConfig& config) {
-  return config.dim / config.heads;
-}
 
 struct Tables {
   Tensor cos;
@@ -40,15 +37,15 @@ Tensor rotate(const Tensor& x, const Tables& tables) {
   return result;
 }
 
-class PlainAttention : public Module {
+class RecordedAttention : public Module {
  public:
-  PlainAttention(Module* parent, const PlainConfig& config)
+  RecordedAttention(Module* parent, const TorchtitanConfig& config)
       : Module(parent, "attention"),
         head_dim_(head_dim_of(config)),
-        groups_(config.heads / config.kv_heads),
+        groups_(config.heads / kv_heads_of(config)),
         wq_(this, "wq", config.dim, config.heads * head_dim_, nn::Bias::none),
-        wk_(this, "wk", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
-        wv_(this, "wv", config.dim, config.kv_heads * head_dim_, nn::Bias::none),
+        wk_(this, "wk", config.dim, kv_heads_of(config) * head_dim_, nn::Bias::none),
+        wv_(this, "wv", config.dim, kv_heads_of(config) * head_dim_, nn::Bias::none),
         wo_(this, "wo", config.heads * head_dim_, config.dim, nn::Bias::none) {}
 
   Tensor operator()(Tensor x, const Tables& tables) const {
@@ -137,9 +134,9 @@ class PlainAttention : public Module {
   nn::Linear wo_;
 };
 
-class PlainMlp : public Module {
+class RecordedMlp : public Module {
  public:
-  PlainMlp(Module* parent, const PlainConfig& config)
+  RecordedMlp(Module* parent, const TorchtitanConfig& config)
       : Module(parent, "feed_forward"),
         w1_(this, "w1", config.dim, config.ffn, nn::Bias::none),
         w3_(this, "w3", config.dim, config.ffn, nn::Bias::none),
@@ -164,13 +161,13 @@ class PlainMlp : public Module {
   nn::Linear w2_;
 };
 
-class PlainBlock : public Module {
+class RecordedBlock : public Module {
  public:
-  PlainBlock(Module* parent, std::size_t index, const PlainConfig& config)
+  RecordedBlock(Module* parent, std::size_t index, const TorchtitanConfig& config)
       : Module(parent, std::to_string(index)),
-        attention_norm_(this, "attention_norm", config.dim, NormKind::plain),
+        attention_norm_(this, "attention_norm", config.dim, NormKind::torchtitan),
         attention_(this, config),
-        ffn_norm_(this, "ffn_norm", config.dim, NormKind::plain),
+        ffn_norm_(this, "ffn_norm", config.dim, NormKind::torchtitan),
         feed_forward_(this, config) {}
 
   Tensor operator()(Tensor x, const Tables& tables) const {
@@ -190,14 +187,14 @@ class PlainBlock : public Module {
 
  private:
   RmsNorm attention_norm_;
-  PlainAttention attention_;
+  RecordedAttention attention_;
   RmsNorm ffn_norm_;
-  PlainMlp feed_forward_;
+  RecordedMlp feed_forward_;
 };
 
-class PlainDecoder : public LanguageModel {
+class RecordedDecoder : public LanguageModel {
  public:
-  PlainDecoder(nn::ModelContext& context, const PlainConfig& config)
+  RecordedDecoder(nn::ModelContext& context, const TorchtitanConfig& config)
       : LanguageModel(context),
         is_part_(context.part.has_value()),
         part_(context.part_of(config.layers)),
@@ -249,18 +246,19 @@ class PlainDecoder : public LanguageModel {
     return out;
   }
 
-  std::unique_ptr<nn::Embedding> embedding(const PlainConfig& config) {
+  std::unique_ptr<nn::Embedding> embedding(const TorchtitanConfig& config) {
     return part_.has_embedding
                ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
                : nullptr;
   }
 
-  std::unique_ptr<RmsNorm> last_norm(const PlainConfig& config) {
-    return part_.has_head ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::plain)
-                          : nullptr;
+  std::unique_ptr<RmsNorm> last_norm(const TorchtitanConfig& config) {
+    return part_.has_head
+               ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::torchtitan)
+               : nullptr;
   }
 
-  std::unique_ptr<nn::Linear> head(const PlainConfig& config) {
+  std::unique_ptr<nn::Linear> head(const TorchtitanConfig& config) {
     return part_.has_head ? std::make_unique<nn::Linear>(this, "output", config.dim, config.vocab,
                                                          nn::Bias::none)
                           : nullptr;
@@ -290,15 +288,16 @@ class PlainDecoder : public LanguageModel {
   std::int64_t head_dim_;
   std::unique_ptr<nn::Embedding> tok_embeddings_;  ///< null behind a pipeline's first stage
   nn::Container layers_;
-  nn::BlockList<PlainBlock> blocks_;
+  nn::BlockList<RecordedBlock> blocks_;
   std::unique_ptr<RmsNorm> norm_;  ///< this and the head: null before a pipeline's last stage
   std::unique_ptr<nn::Linear> output_;
 };
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_plain(nn::ModelContext& context, const PlainConfig& config) {
-  return std::make_unique<PlainDecoder>(context, config);
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context,
+                                          const TorchtitanConfig& config) {
+  return std::make_unique<RecordedDecoder>(context, config);
 }
 
 }  // namespace highwater::models

@@ -1,5 +1,5 @@
 // Models described by JSON: a Hugging Face config.json as it is, the `model` object of a recording,
-// or the project's own flat record (README of the folder).
+// or a flat config (flat_config.hpp).
 //
 // Absent and null fields get the family's default of transformers 5.12. All bad fields are reported
 // in one error; impossible combinations are model_problems()'s business.

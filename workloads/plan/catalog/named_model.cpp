@@ -1,4 +1,4 @@
-#include "workloads/plan/model/named_model.hpp"
+#include "workloads/plan/catalog/named_model.hpp"
 
 #include <filesystem>
 
@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "traces/error.hpp"
-#include "workloads/plan/model/hf_config.hpp"
-#include "workloads/plan/model/presets.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 
 namespace highwater {
 

@@ -1,0 +1,224 @@
+#include "workloads/plan/catalog/hf_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "traces/error.hpp"
+#include "workloads/plan/catalog/flat_config.hpp"
+#include "workloads/plan/model/families/all_families.hpp"
+#include "workloads/plan/model/json_fields.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+void clear_if_null(const ConfigField& field, const JsonFields& fields, const FieldPlace& place) {
+  if (field.details.null_clears && fields.is_null(field.name)) {
+    std::get<std::optional<std::int64_t>*>(place)->reset();
+  }
+}
+
+void read_field(const ConfigField& field, JsonFields& fields, std::any& config) {
+  const FieldPlace place = field.place(config);
+  clear_if_null(field, fields, place);
+  std::visit(
+      [&](auto* out) {
+        if (field.details.is_required) {
+          fields.require(*out, field.name);
+        } else {
+          fields.read(*out, field.name, field.details.alias);
+        }
+      },
+      place);
+}
+
+ModelConfig read_config(const Family& family, JsonFields& fields) {
+  ModelConfig config(family);
+  for (const ConfigField& field : family.fields) {
+    if (!field.name.empty()) {
+      read_field(field, fields, config.value());
+    }
+  }
+  if (family.read_more != nullptr) {
+    family.read_more(config.value(), fields);
+  }
+  return config;
+}
+
+std::vector<const Family*> families_with_classes() {
+  std::vector<const Family*> families;
+  std::ranges::copy_if(all_families(), std::back_inserter(families),
+                       [](const Family* family) { return !family->class_prefix.empty(); });
+  return families;
+}
+
+std::string covered_types() {
+  std::vector<std::string_view> names;
+  for (const Family* family : families_with_classes()) {
+    names.push_back(family->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+template <class IsMeant>
+const Family* find_family_if(IsMeant is_meant) {
+  const auto families = families_with_classes();
+  const auto found = std::ranges::find_if(families, is_meant);
+  return found == families.end() ? nullptr : *found;
+}
+
+/// The first name in `architectures`, or empty.
+std::string class_name(JsonFields& fields) {
+  const json::array* const classes = fields.array("architectures");
+  if (classes == nullptr || classes->empty() || !classes->front().is_string()) {
+    return {};
+  }
+  const json::string& name = classes->front().get_string();
+  return {name.data(), name.size()};
+}
+
+/// The family that model_type names, or else the first of `architectures`.
+const Family* find_family(JsonFields& fields, std::string& named) {
+  named = fields.text("model_type");
+  if (!named.empty()) {
+    return find_family_if([&](const Family* family) { return family->name == named; });
+  }
+  named = class_name(fields);
+  return find_family_if(
+      [&](const Family* family) { return named.starts_with(family->class_prefix); });
+}
+
+/// Weights published in fp8 are trained in the precision of the plan; other methods replace layers.
+void refuse_quantized(JsonFields& fields) {
+  auto config = fields.child("quantization_config");
+  if (config && config->text("quant_method") != "fp8") {
+    fields.add_problem("quantization_config",
+                       "is given, but quantized layers are not supported: delete this field");
+  }
+}
+
+/// Only language models have the head and the loss that are simulated.
+void refuse_other_heads(JsonFields& fields) {
+  const std::string name = class_name(fields);
+  for (const std::string_view task :
+       {"SequenceClassification", "TokenClassification", "QuestionAnswering", "DoubleHeads"}) {
+    if (name.find(task) != std::string_view::npos) {
+      fields.add_problem("architectures",
+                         "names a model without a language-model head, which is not supported");
+    }
+  }
+}
+
+void throw_problems(std::string_view source, const std::vector<std::string>& problems) {
+  if (!problems.empty()) {
+    throw InputError(source, "", fmt::format("{}", fmt::join(problems, "; ")),
+                     "correct the model description");
+  }
+}
+
+[[noreturn]] void throw_unknown_family(std::string_view source, const std::string& named) {
+  throw InputError(source, "model_type",
+                   named.empty() ? "the file names no family of models"
+                                 : "'" + named + "' is not a known family",
+                   "give one of " + covered_types());
+}
+
+ModelSpec read_hf(const json::object& object, const std::string& path, std::string_view source) {
+  std::vector<std::string> problems;
+  JsonFields fields(object, path, problems);
+  std::string named;
+  const Family* const family = find_family(fields, named);
+  if (family == nullptr) {
+    throw_problems(source, problems);
+    throw_unknown_family(source, named);
+  }
+  refuse_quantized(fields);
+  refuse_other_heads(fields);
+  ModelSpec spec{fields.text("_name_or_path"), std::string(source), read_config(*family, fields)};
+  throw_problems(source, problems);
+  if (spec.name.empty()) {
+    spec.name = family->name;
+  }
+  return spec;
+}
+
+/// The config of a decoder of the project's own, which names no model_type.
+ModelSpec read_own_decoder(const Family& family, const json::object& config,
+                           std::string_view source) {
+  std::vector<std::string> problems;
+  JsonFields fields(config, "config.", problems);
+  ModelSpec spec{std::string(family.name), std::string(source), read_config(family, fields)};
+  throw_problems(source, problems);
+  return spec;
+}
+
+/// {family, source, config}: the `model` of a recording.
+ModelSpec read_recorded(const json::object& object, std::string_view source) {
+  const json::value& config = object.at("config");
+  if (!config.is_object()) {
+    throw InputError(source, "config", "not an object", "give the model's config.json there");
+  }
+  const json::value& name = object.at("family");
+  const Family* const own = find_family_if([&](const Family* family) {
+    return family->traits.torchtitan_style && name == json::string_view(family->name);
+  });
+  return own != nullptr ? read_own_decoder(*own, config.get_object(), source)
+                        : read_hf(config.get_object(), "config.", source);
+}
+
+json::value parse_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw InputError(path, "", "cannot be opened", "check the path");
+  }
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  json::stream_parser parser;
+  json::error_code error;
+  std::size_t position = parser.write_some(text, error);
+  position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
+  if (!error && position == text.size()) {
+    parser.finish(error);
+  }
+  if (error || position < text.size()) {
+    throw InputError(path, fmt::format("byte {}", position),
+                     error ? "not JSON (" + error.message() + ")" : "more than one JSON value",
+                     "give a config.json or a flat model description");
+  }
+  return parser.release();
+}
+
+}  // namespace
+
+ModelSpec model_from_json(const json::value& value, std::string_view source) {
+  const json::object* const object = value.if_object();
+  if (object == nullptr) {
+    throw InputError(source, "", "not a JSON object",
+                     "give a config.json or a flat model description");
+  }
+  if (object->contains("family") && object->contains("config")) {
+    return read_recorded(*object, source);
+  }
+  if (object->contains("family") && !object->contains("model_type")) {
+    return read_flat_config(*object, source);
+  }
+  return read_hf(*object, "", source);
+}
+
+ModelSpec read_model(const std::string& path) {
+  ModelSpec spec = model_from_json(parse_file(path), path);
+  const std::string stem = std::filesystem::path(path).stem().string();
+  const bool unnamed = spec.name == family_name(spec);
+  if (unnamed && stem != "config") {
+    spec.name = stem;
+  }
+  return spec;
+}
+
+}  // namespace highwater

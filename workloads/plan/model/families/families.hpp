@@ -1,0 +1,54 @@
+// The model families: one row each. A family is its header beside this one (what it is), its
+// forward in workloads/models (how it runs) and its row here. Whoever needs no family's struct
+// includes all_families.hpp.
+#pragma once
+
+#include <array>
+
+#include "workloads/plan/model/families/biogpt.hpp"
+#include "workloads/plan/model/families/bloom.hpp"
+#include "workloads/plan/model/families/codegen.hpp"
+#include "workloads/plan/model/families/deepseek_v3.hpp"
+#include "workloads/plan/model/families/gemma.hpp"
+#include "workloads/plan/model/families/gpt2.hpp"
+#include "workloads/plan/model/families/gpt_bigcode.hpp"
+#include "workloads/plan/model/families/gpt_neo.hpp"
+#include "workloads/plan/model/families/gpt_next.hpp"
+#include "workloads/plan/model/families/gptj.hpp"
+#include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/mistral.hpp"
+#include "workloads/plan/model/families/mixtral.hpp"
+#include "workloads/plan/model/families/opt.hpp"
+#include "workloads/plan/model/families/qwen2.hpp"
+#include "workloads/plan/model/families/qwen3.hpp"
+#include "workloads/plan/model/families/recorded_decoder.hpp"
+#include "workloads/plan/model/families/t5.hpp"
+
+namespace highwater {
+
+template <const auto&... families>
+struct FamilyList {
+  static constexpr std::array<const Family*, sizeof...(families)> all{&families...};
+};
+
+/// In the order in which `highwater models` lists them.
+using Families = FamilyList<kGpt2,        //
+                            kOpt,         //
+                            kBloom,       //
+                            kGptNeo,      //
+                            kCodegen,     //
+                            kGptJ,        //
+                            kBioGpt,      //
+                            kGptBigCode,  //
+                            kLlama,       //
+                            kMistral,     //
+                            kGemma,       //
+                            kQwen2,       //
+                            kQwen3,       //
+                            kMixtral,     //
+                            kDeepseekV3,  //
+                            kT5,          //
+                            kGptNext,     //
+                            kRecordedDecoder>;
+
+}  // namespace highwater

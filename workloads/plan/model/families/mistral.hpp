@@ -1,0 +1,47 @@
+// Mistral: defaults and code of transformers 5.12 (models/mistral); the rest is LLaMA's.
+#pragma once
+
+#include "workloads/plan/model/families/llama.hpp"
+
+namespace highwater {
+
+const Family& mistral_family();
+
+inline constexpr LlamaCode kMistralCode{
+    .family = mistral_family, .windows = WindowedLayers::all, .names_positions_last = false};
+
+inline constexpr std::array kMistralFields =
+    joined(kRopeDecoderFields<LlamaConfig>, std::array{kSlidingWindowField<LlamaConfig>});
+
+inline LlamaConfig mistral_defaults() {
+  return {.code = &kMistralCode,
+          .intermediate_size = 14336,
+          .num_key_value_heads = 8,
+          .max_position_embeddings = 131072,
+          .sliding_window = 4096};
+}
+
+inline void add_mistral_presets(PresetList& presets) {
+  LlamaConfig mistral = mistral_defaults();
+  mistral.max_position_embeddings = 32768;
+  presets.add("mistral-7b", "mistralai/Mistral-7B-v0.1", mistral);
+}
+
+constexpr Family mistral_record() {
+  Family record = kLlamaRelative;
+  record.name = "mistral";
+  record.class_prefix = "MistralFor";
+  record.fields = kMistralFields;
+  record.add_presets = add_mistral_presets;
+  record.releases = kMistralReleases;
+  record.defaults = [] { return std::any(mistral_defaults()); };
+  return record;
+}
+
+inline constexpr auto kMistral = family<LlamaConfig>(mistral_record());
+
+inline const Family& mistral_family() {
+  return kMistral;
+}
+
+}  // namespace highwater

@@ -1,0 +1,106 @@
+// Qwen2: defaults and code of transformers 5.12 (models/qwen2); the rest is LLaMA's.
+#pragma once
+
+#include "workloads/plan/model/families/llama.hpp"
+
+namespace highwater {
+
+const Family& qwen2_family();
+
+inline constexpr LlamaCode kQwen2Code{.family = qwen2_family,
+                                      .windows = WindowedLayers::listed,
+                                      .has_qkv_bias = true,
+                                      .has_mask_per_kind = true};
+
+inline constexpr std::array kQwen2Fields =
+    joined(kRopeDecoderFields<LlamaConfig>,
+           std::array{kSlidingWindowField<LlamaConfig>,
+                      field<&LlamaConfig::use_sliding_window>("use_sliding_window"),
+                      field<&LlamaConfig::max_window_layers>("max_window_layers")});
+
+inline LlamaConfig qwen2_defaults() {
+  return {.code = &kQwen2Code,
+          .vocab_size = 151936,
+          .intermediate_size = 22016,
+          .num_key_value_heads = 32,
+          .max_position_embeddings = 32768,
+          .sliding_window = 4096};
+}
+
+inline void read_layer_types(LlamaConfig& config, JsonFields& fields) {
+  const boost::json::array* const types = fields.array("layer_types");
+  if (types == nullptr) {
+    return;
+  }
+  for (const boost::json::value& type : *types) {
+    if (type != "sliding_attention" && type != "full_attention") {
+      fields.add_problem("layer_types", "must list 'full_attention' and 'sliding_attention'");
+      return;
+    }
+    config.sliding_layers.push_back(type == "sliding_attention");
+  }
+}
+
+inline void read_qwen(LlamaConfig& config, JsonFields& fields) {
+  read_rope_parameters(config, fields);
+  read_layer_types(config, fields);
+}
+
+inline void check_qwen(const LlamaConfig& config, ModelProblems& problems) {
+  check_rope_decoder(config, problems);
+  const auto types = static_cast<std::int64_t>(config.sliding_layers.size());
+  if (types != 0 && types != config.num_hidden_layers) {
+    problems.add("layer_types describe {} layers, but num_hidden_layers is {}; make them equal",
+                 types, config.num_hidden_layers);
+  }
+}
+
+inline LlamaConfig qwen2(std::int64_t vocab, std::int64_t positions, bool tied,
+                         const LlamaSize& size) {
+  LlamaConfig config = sized(qwen2_defaults(), size);
+  config.vocab_size = vocab;
+  config.max_position_embeddings = positions;
+  config.tie_word_embeddings = tied;
+  config.rope_parameters.rope_theta = 1e6;
+  return config;
+}
+
+inline void add_qwen2_presets(PresetList& presets) {
+  const auto add_tied = [&](std::string_view name, std::string_view hub_id, std::int64_t positions,
+                            const LlamaSize& size) {
+    presets.add(name, hub_id, qwen2(151936, positions, true, size));
+  };
+  const auto add_large = [&](std::string_view name, std::string_view hub_id,
+                             const LlamaSize& size) {
+    presets.add(name, hub_id, qwen2(152064, 131072, false, size));
+  };
+  add_tied("qwen2-0.5b", "Qwen/Qwen2-0.5B", 131072, {896, 4864, 24, 14, 2});
+  add_tied("qwen2-1.5b", "Qwen/Qwen2-1.5B", 131072, {1536, 8960, 28, 12, 2});
+  add_tied("qwen2.5-0.5b", "Qwen/Qwen2.5-0.5B", 32768, {896, 4864, 24, 14, 2});
+  add_tied("qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B", 131072, {1536, 8960, 28, 12, 2});
+  add_tied("qwen2.5-3b", "Qwen/Qwen2.5-3B", 32768, {2048, 11008, 36, 16, 2});
+  add_large("qwen2.5-7b", "Qwen/Qwen2.5-7B", {3584, 18944, 28, 28, 4});
+  add_large("qwen2.5-14b", "Qwen/Qwen2.5-14B", {5120, 13824, 48, 40, 8});
+  add_large("qwen2.5-32b", "Qwen/Qwen2.5-32B", {5120, 27648, 64, 40, 8});
+  add_large("qwen2.5-72b", "Qwen/Qwen2.5-72B", {8192, 29568, 80, 64, 8});
+}
+
+constexpr Family qwen2_record() {
+  Family record = kLlamaRelative;
+  record.name = "qwen2";
+  record.class_prefix = "Qwen2For";
+  record.fields = kQwen2Fields;
+  record.add_presets = add_qwen2_presets;
+  record.check = untyped<check_qwen>;
+  record.read_more = untyped<read_qwen>;
+  record.defaults = [] { return std::any(qwen2_defaults()); };
+  return record;
+}
+
+inline constexpr auto kQwen2 = family<LlamaConfig>(qwen2_record());
+
+inline const Family& qwen2_family() {
+  return kQwen2;
+}
+
+}  // namespace highwater

@@ -1,0 +1,27 @@
+// Rotary position embeddings as far as they decide buffers; the frequencies do not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace highwater {
+
+class JsonFields;
+
+enum class RopeType : std::uint8_t { standard, linear, dynamic, yarn, longrope, llama3 };
+
+struct RopeParameters {
+  RopeType rope_type = RopeType::standard;  ///< transformers' "default" is `standard` here
+  double rope_theta = 10000.0;
+  double factor = 1.0;
+  double partial_rotary_factor = 1.0;  ///< of head_dim
+  std::optional<std::int64_t> original_max_position_embeddings;
+
+  bool operator==(const RopeParameters&) const = default;
+};
+
+/// Of a config.json: rope_scaling (transformers 4) wins over rope_parameters (5), as in
+/// transformers; rope_theta may stand beside or inside.
+void read_rope(RopeParameters& rope, JsonFields& fields);
+
+}  // namespace highwater
