@@ -20,8 +20,7 @@ using models::Outputs;
 // torchtitan's decoders give logits only; the script computes the loss.
 bool model_takes_labels(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::megatron ||
-         (plan.model_code == ModelCode::hf &&
-          !std::holds_alternative<PlainConfig>(plan.model.config));
+         (plan.model_code == ModelCode::hf && !plan.model.config.family().traits.torchtitan_style);
 }
 
 bool is_inside_model(LossKind kind) {
