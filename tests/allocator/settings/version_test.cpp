@@ -1,0 +1,70 @@
+// Version presets: which one stands for a release, and where behaviour changes.
+#include "allocator/settings/version.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "traces/error.hpp"
+
+using namespace highwater;
+
+TEST_CASE("version: a release has the last preset before it", "[allocator][version]") {
+  const auto [release, preset] = GENERATE(table<std::string, std::string>({
+      {"2.6", "2.6"},
+      {"2.7", "2.6"},
+      {"2.8", "2.8"},
+      {"2.9", "2.8"},
+      {"2.10", "2.10"},
+      {"2.11", "2.11"},
+      {"2.12", "2.12"},
+      {"2.14", "2.13"},
+      {"2.15", "2.15"},
+  }));
+  CAPTURE(release);
+  CHECK(was_recorded(release));
+  CHECK(version_preset(release).name == preset);
+  CHECK(nearest_preset(release).name == preset);
+}
+
+TEST_CASE("version: outside the recorded releases there is a nearest preset only",
+          "[allocator][version]") {
+  const auto [release, nearest] = GENERATE(table<std::string, std::string>({
+      {"", "2.6"},
+      {"1.13", "2.6"},
+      {"2.5", "2.6"},
+      {"2.16", "2.15"},
+      {"3.0", "2.15"},
+      {"3", "2.15"},
+  }));
+  CAPTURE(release);
+  CHECK_FALSE(was_recorded(release));
+  CHECK(nearest_preset(release).name == nearest);
+  CHECK_THROWS_AS(version_preset(release), UsageError);
+}
+
+TEST_CASE("version: an unknown release is refused with the list of presets",
+          "[allocator][version]") {
+  CHECK_THROWS_WITH(version_preset("2.5"),
+                    Catch::Contains("--torch 2.5") &&
+                        Catch::Contains("2.6, 2.8, 2.10, 2.11, 2.12, 2.13, 2.15 ("));
+}
+
+TEST_CASE("version: releases compare as numbers", "[allocator][version]") {
+  CHECK(is_since(version_preset("2.10"), "2.9"));
+  CHECK(is_since(version_preset("2.10"), "2.10"));
+  CHECK_FALSE(is_since(version_preset("2.10"), "2.11"));
+  CHECK_FALSE(is_since(version_preset("2.10"), "3"));
+}
+
+TEST_CASE("version: each behaviour changes at its release and stays", "[allocator][version]") {
+  for (const VersionPreset& preset : version_presets()) {
+    CAPTURE(preset.name);
+    CHECK((preset.empty_cache == EmptyCacheInSession::skips_default_pools) ==
+          is_since(preset, "2.8"));
+    CHECK((preset.fraction == FractionRule::below_one) == is_since(preset, "2.10"));
+    CHECK((preset.sessions == SessionOrder::newest_first) == is_since(preset, "2.10"));
+    CHECK((preset.grammar == SettingsGrammar::tolerant) == is_since(preset, "2.10"));
+    CHECK((preset.ties == TieOrder::by_address) == !is_since(preset, "2.12"));
+    CHECK((preset.ties == TieOrder::by_segment_age) == is_since(preset, "2.13"));
+    CHECK((preset.open_pool == OpenPool::changes_nothing) == is_since(preset, "2.13"));
+  }
+}
