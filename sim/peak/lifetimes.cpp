@@ -17,7 +17,7 @@ Lifetimes lifetimes_of(const RequestTrace& trace) {
   for (const Event& event : trace.events) {
     if (event.kind == EventKind::alloc && event.value > 0) {
       if (event.bytes() > kLargestSum || live + event.bytes() > kLargestSum) {
-        throw InputError("", "", "live sizes beyond 2^62 bytes",
+        throw InputError("", "", "live sizes exceed 2^62 bytes",
                          "no real program uses such sizes; check the trace");
       }
       live += event.bytes();

@@ -430,8 +430,8 @@ class Derivation {
     if (!state.misplaced.empty()) {
       trace_.report.entries_dropped += state.misplaced.size();
       trace_.report.problems.push_back(
-          fmt::format("{} blocks older than the recording lie in no segment of that time, or "
-                      "overlap others; left out",
+          fmt::format("{} blocks older than the recording were ignored: they lie in no segment of "
+                      "that time, or overlap others",
                       state.misplaced.size()));
     }
     note_implicit_frees();
@@ -474,7 +474,7 @@ class Derivation {
     if (contradicted != 0) {
       trace_.report.problems.push_back(
           fmt::format("{} blocks are live after the last entry but not active in the final "
-                      "segments: the entries and the segments are not of the same moment",
+                      "segments: the entries and the segments were taken at different moments",
                       contradicted));
     }
   }
@@ -483,7 +483,7 @@ class Derivation {
     if (trace_.report.implicit_frees != 0) {
       trace_.report.problems.push_back(
           fmt::format("{} allocations at addresses that were still live: entries are missing in "
-                      "the middle",
+                      "between",
                       trace_.report.implicit_frees));
     }
   }

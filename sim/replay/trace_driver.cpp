@@ -12,9 +12,9 @@ std::string_view reason(PoolCall result) {
     case PoolCall::unknown_pool:
       return "the pool was never begun";
     case PoolCall::pool_released:
-      return "the last use of the pool was released";
+      return "the last user of the pool has released it";
     case PoolCall::already_open:
-      return "the pool is open already";
+      return "the pool is already open";
     case PoolCall::not_open:
       return "the pool is not open";
     case PoolCall::ok:

@@ -40,8 +40,8 @@ struct DiffSide {
 
 void require_no_lone_description(const std::string& path) {
   if (is_description(path) && std::filesystem::exists(path)) {
-    throw InputError(path, "", "the recording beside it (.pickle.xz) is missing",
-                     "a recorded case is a pair X.json, X.pickle.xz");
+    throw InputError(path, "", "its recording (.pickle.xz in the same folder) is missing",
+                     "put X.json and X.pickle.xz in the same folder");
   }
 }
 
@@ -67,7 +67,7 @@ DiffSide read_side(const std::string& path) {
 DiffSide simulated_side(const DiffSide& recorded) {
   if (!recorded.described) {
     throw UsageError(fmt::format(
-        "'{}' has no description X.json beside it to simulate it from; give a second trace",
+        "'{}' has no description X.json in its folder to simulate it from; give a second trace",
         recorded.name));
   }
   if (!recorded.described->plan) {
@@ -100,7 +100,7 @@ void require_selection(const TraceDiff& diff, const DiffView& view) {
   };
   const bool is_filtered = view.step || view.phase;
   if (is_filtered && std::ranges::none_of(diff.phases, is_selected)) {
-    throw UsageError("no phase matches --step and --phase; without them diff lists all");
+    throw UsageError("no phase matches --step and --phase; omit them to list all");
   }
 }
 

@@ -55,10 +55,10 @@ OptionParser export_options() {
                "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
                "default: by the extension of --output")(
       "output", text("PATH"),
-      "the file to write; .gz, .xz or .zst at the end compresses it, - is standard output")(
+      "the file to write; compressed if it ends in .gz, .xz or .zst; - is standard output")(
       "at", text("MOMENT"),
-      "folded: live bytes at the peak (default), at the end, or after operation number N as csv "
-      "counts them");
+      "folded: live bytes at the peak (default), at the end, or after operation number N (as "
+      "numbered in csv)");
   add_workload_options(parser);
   return parser;
 }
@@ -82,7 +82,7 @@ ExportFormat read_format(const po::variables_map& values, const std::string& out
   const auto* const found = std::ranges::find(kFormats, *name, &FormatName::name);
   if (found == kFormats.end()) {
     throw UsageError(
-        fmt::format("--to {}: no such format; it is snapshot, perfetto, csv or folded", *name));
+        fmt::format("--to {}: unknown format; use snapshot, perfetto, csv or folded", *name));
   }
   return found->format;
 }
@@ -116,7 +116,7 @@ ExportCommand parse_export(const Arguments& arguments) {
   collect_problems(problems, [&] {
     result.moment = read_moment(text_option(values, "at").value_or("peak"));
     if (values.contains("at") && result.format != ExportFormat::folded) {
-      throw UsageError("--at belongs to --to folded; leave it out");
+      throw UsageError("--at applies only to --to folded; omit it");
     }
   });
   result.workload = read_workload_options(values, std::move(problems));

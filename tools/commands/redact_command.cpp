@@ -37,15 +37,15 @@ void write(const Recording& recording, const std::string& path) {
   } else if (trace_format(path) == TraceFormat::binary) {
     write_binary_trace(recording, *open_sink(path));
   } else {
-    throw UsageError(path + ": a recording is written as .pickle or .hwt, not as a text trace");
+    throw UsageError(path + ": a recording cannot be written as a text trace; use .pickle or .hwt");
   }
 }
 
 void write(const RequestTrace& trace, const std::string& path) {
   if (names_snapshot(path)) {
     throw UsageError(path +
-                     ": a request trace is written as .trace or .hwt; export makes a "
-                     "snapshot of it");
+                     ": a request trace cannot be written as a snapshot; use .trace or .hwt, or "
+                     "'highwater export'");
   }
   write_trace_file(trace, path);
 }
@@ -54,7 +54,7 @@ void write(const RequestTrace& trace, const std::string& path) {
 
 ExitCode run_redact(const Arguments& arguments, std::ostream& out) {
   OptionParser parser(command("redact"));
-  parser.add()("keep-torch", "leave frames of PyTorch itself as they are, without their folder");
+  parser.add()("keep-torch", "keep frames of PyTorch itself, without their folder");
   parser.positional("files", -1);
   const auto values = parser.parse(arguments);
   const Arguments files = values.contains("files") ? values["files"].as<Arguments>() : Arguments{};
@@ -71,8 +71,9 @@ ExitCode run_redact(const Arguments& arguments, std::ostream& out) {
         write(content, files[1]);
       },
       file);
-  out << printable(fmt::format("{}: names and absolute times are gone; sizes, addresses, streams, "
-                               "settings, line numbers and the order of everything are still there",
+  out << printable(fmt::format("{}: names and absolute times were removed; sizes, addresses, "
+                               "streams, settings, line numbers and the order of everything were "
+                               "kept",
                                files[1]))
       << "\n";
   return ExitCode::ok;

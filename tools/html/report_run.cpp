@@ -50,7 +50,7 @@ std::string replay_verdict(const ReplayResult& result) {
         often ? " (the first time)" : "");
   }
   return fmt::format(
-      "Reserved at most {}: {} ({:.1f} %) more than was ever in use at once",
+      "Peak reserved {}: {} ({:.1f} %) more than was ever in use at once",
       to_iec(result.peak.reserved),
       to_iec(result.peak.reserved - std::min(result.peak.reserved, result.peak.active)),
       100 * result.fragmentation.peak);

@@ -56,7 +56,7 @@ std::string because(const OomExplanation& oom) {
       }
       return fmt::format("{} were freed but still wait for other streams", to_iec(oom.pending));
     case OomCause::stream_isolation:
-      return fmt::format("{} are free, but for other streams", to_iec(oom.free_other_stream));
+      return fmt::format("{} are free, but belong to other streams", to_iec(oom.free_other_stream));
     case OomCause::private_pool:
       return fmt::format("{} are free, but in private pools", to_iec(oom.free_private));
     case OomCause::fragmentation:
@@ -88,8 +88,8 @@ std::string no_failure(const Explanation& e) {
   }
   if (e.workload.limit && e.is_reproduced == false) {
     text +=
-        "; the recording did, but a replay of its requests does not under the limit that its "
-        "failure shows: give the limit with --memory-limit or --capacity";
+        "; the recording did, but replaying its requests does not under the limit that its "
+        "failure implies: set the limit with --memory-limit or --capacity";
   }
   return text;
 }
@@ -107,7 +107,7 @@ std::string freed_text(const Explanation& e, const FreedBlocks& freed) {
     text += " allocated at " + sites.front().origin;
   }
   if (sites.size() > 1) {
-    text += fmt::format(" and {}", plural(sites.size() - 1, "other place"));
+    text += fmt::format(" and {}", plural(sites.size() - 1, "other site"));
   }
   return text + " had been freed before";
 }
@@ -142,7 +142,7 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
       return "with " + (conf.empty() ? "default settings" : conf);
     }
     case Kind::more_memory:
-      return fmt::format("with {} more memory ({} in all)", to_iec(trial.bytes),
+      return fmt::format("with {} more memory ({} in total)", to_iec(trial.bytes),
                          to_iec(e.oom->limit + trial.bytes));
     case Kind::no_limit:
       return "without the memory limit of the process";
@@ -161,7 +161,7 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
 void add_growth(const Explanation& e, std::vector<std::string>& lines) {
   const MemoryGrowth& growth = e.growth;
   const auto rate = [](const Growth& slope) {
-    return fmt::format("{} a step ({} to {})", bytes_text(slope.per_step), bytes_text(slope.low),
+    return fmt::format("{} per step ({} to {})", bytes_text(slope.per_step), bytes_text(slope.low),
                        bytes_text(slope.high));
   };
   if (growth.verdict == GrowthVerdict::none) {
@@ -169,9 +169,9 @@ void add_growth(const Explanation& e, std::vector<std::string>& lines) {
     return;
   }
   if (growth.verdict == GrowthVerdict::leak) {
-    lines.push_back("leak: live memory at step ends grows by " + rate(growth.end));
+    lines.push_back("leak: live memory at the end of steps grows by " + rate(growth.end));
   } else if (growth.verdict == GrowthVerdict::larger_steps) {
-    lines.push_back("larger steps: the peak of allocated grows by " + rate(growth.peak));
+    lines.push_back("larger steps: the allocated peak grows by " + rate(growth.peak));
   } else if (growth.verdict == GrowthVerdict::fragmentation) {
     lines.push_back("fragmentation: reserved grows by " + rate(growth.reserved) +
                     " although live memory does not");
@@ -252,7 +252,7 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
   }
   if (e.is_reproduced) {
     lines.emplace_back(*e.is_reproduced
-                           ? "a replay of the requests fails at the same request with the same "
+                           ? "replaying the requests fails at the same request with the same "
                              "memory in use"
                            : "a replay of the requests fails at another point than the recording: "
                              "take what follows as an approximation");

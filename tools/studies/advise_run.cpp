@@ -25,8 +25,8 @@ std::string percent(const std::optional<double>& share) {
 
 std::optional<std::string> why_not(const Workload& workload, const Trustworthiness& trust) {
   if (workload.replay.result.counts.allocs == 0) {
-    return "there are no allocation requests: record the history "
-           "(torch.cuda.memory._record_memory_history) before the snapshot is taken";
+    return "the file contains no allocation requests; record the history "
+           "(torch.cuda.memory._record_memory_history) before taking the snapshot";
   }
   if (is_low(trust.addresses) || is_low(trust.segment_events)) {
     return fmt::format(
@@ -42,8 +42,8 @@ std::optional<std::string> why_not(const Workload& workload, const Trustworthine
   }
   if (trust.peak_error > kMostPeakError) {
     return fmt::format(
-        "a replay of the requests under the recorded settings misses the recorded peak by {:.0f} "
-        "%, mostly since blocks older than the recording lie elsewhere: record from the start",
+        "replaying the requests under the recorded settings misses the recorded peak by {:.0f} %, "
+        "mostly because blocks older than the recording end up elsewhere; record from the start",
         100 * trust.peak_error);
   }
   return std::nullopt;

@@ -15,7 +15,7 @@ namespace highwater {
 
 /// How well the requests alone reproduce what happened.
 struct Trustworthiness {
-  std::optional<double> addresses;  ///< share of recorded addresses that came out again, if any
+  std::optional<double> addresses;  ///< share of recorded addresses that were reproduced, if any
   std::optional<double> segment_events;  ///< the same of segment entries
   std::optional<double> final_segments;  ///< the same of segments of the snapshot
   double peak_error = 0;                 ///< |peak reserved of the free replay / recorded - 1|
@@ -25,7 +25,7 @@ struct Trustworthiness {
 struct AdviceReport {
   Workload workload;
   Trustworthiness trust;
-  std::optional<Advice> advice;  ///< absent when the data does not allow any
+  std::optional<Advice> advice;  ///< absent if the data does not support any
   std::uint64_t steps = 0;       ///< of the run, 0 when none were found; figures per step
 };
 
@@ -33,8 +33,8 @@ struct AdviceReport {
 inline constexpr double kLeastFidelity = 0.9;
 inline constexpr double kMostPeakError = 0.1;
 
-/// Gains below this share of the peak are noise even where the replay is exact: what another run of
-/// the same program may differ by.
+/// Gains below this share of the peak are noise even if the replay is exact: another run of the
+/// same program may differ by as much.
 inline constexpr double kLeastGain = 0.02;
 
 /// Some dozens of replays. @throws InputError as replay()

@@ -17,7 +17,7 @@ namespace highwater {
 /// What one place of the program holds: the same line reached through different callers.
 using PlaceHolder = Holder<std::string>;
 
-/// Steps of which less repeats are no steps that a trend could be seen in.
+/// With less repetition than this, no trend can be seen in the steps.
 inline constexpr double kLeastStepConfidence = 0.2;
 
 struct Explanation {
@@ -36,7 +36,7 @@ struct Explanation {
   MemoryGrowth growth;
   std::optional<Bytes> limit;  ///< that the growth is going for, if any is known
 
-  /// Whether the steps are alike enough to speak of a trend; JSON has the figures in any case.
+  /// Whether the steps are similar enough to speak of a trend; JSON has the figures in any case.
   [[nodiscard]] bool are_steps_sure() const { return steps.confidence >= kLeastStepConfidence; }
 };
 

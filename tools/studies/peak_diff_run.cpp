@@ -23,8 +23,10 @@ Workload heaviest(std::vector<Workload> workloads, const std::string& path,
   }
   const auto found = std::ranges::max_element(workloads, {}, peak_reserved);
   if (workloads.size() > 1) {
-    notes.push_back(fmt::format("{}: device {}, which reserves most of {} (--device chooses)", path,
-                                found->replay.device, workloads.size()));
+    notes.push_back(
+        fmt::format("{}: device {}, which reserves the most of {} (choose with "
+                    "--device)",
+                    path, found->replay.device, workloads.size()));
   }
   return std::move(*found);
 }
@@ -71,8 +73,8 @@ void note_older_blocks(PeakDiff& diff) {
   const bool first = allocates_older_blocks(diff.first.workload);
   if (first != allocates_older_blocks(diff.second.workload)) {
     diff.notes.push_back(fmt::format(
-        "device allocations of {} include those for the blocks older than its recording, "
-        "which a replay under other settings allocates first",
+        "device allocations of {} include those for blocks older than its recording, which a "
+        "replay under other settings allocates first",
         first ? '-' : '+'));
   }
 }

@@ -14,7 +14,7 @@ namespace {
 void require_capacity_for_fraction(const DeviceReplay& replay) {
   if ((replay.memory_fraction || replay.settings.per_process_memory_fraction) && !replay.capacity) {
     throw UsageError(
-        "a memory fraction needs --capacity: it is a share of the device's memory; give that, or "
+        "a memory fraction is a share of the device's memory and needs --capacity; add it, or set "
         "the limit itself with --memory-limit");
   }
 }
@@ -34,8 +34,8 @@ Settings settings_unless_replaced(const std::string& name, const Recording& reco
     return settings_of(recording, *replay.version);
   } catch (const SettingsError& error) {
     replay.notes.push_back(
-        fmt::format("the file's own settings '{}' were not understood ({}); "
-                    "only their parsed fields were used to read it",
+        fmt::format("the file's own settings '{}' could not be parsed ({}); only their parsed "
+                    "fields were used",
                     recording.settings->conf, error.what()));
     return settings_from_fields(recording);
   }
@@ -65,7 +65,7 @@ DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
       replay.settings = parse_settings(trace.header.settings, *replay.version);
     } catch (const SettingsError& error) {
       throw InputError(name, "conf", fmt::format("'{}': {}", trace.header.settings, error.what()),
-                       "correct the line, or give the settings with --alloc-conf");
+                       "correct the line, or set the settings with --alloc-conf");
     }
   }
   replay.capacity = request.memory.capacity ? request.memory.capacity : trace.header.capacity;
@@ -165,8 +165,8 @@ void note_inactive_collection(DeviceReplay& replay) {
   if (replay.settings.garbage_collection_threshold > 0 && !replay.memory_limit &&
       !replay.memory_fraction && !replay.settings.per_process_memory_fraction && !replay.fidelity) {
     replay.notes.emplace_back(
-        "garbage_collection_threshold acts only under a memory fraction, which no file records; "
-        "give --memory-limit or --memory-fraction to see it at work");
+        "garbage_collection_threshold has an effect only under a memory fraction, which no file "
+        "records; set --memory-limit or --memory-fraction to see it");
   }
 }
 

@@ -1,5 +1,5 @@
 // Simulates a plan: generates its requests, replays them on the GPU's memory, and finds what the
-// report tells: where the peak is, who holds it, where memory ran out.
+// report needs: where the peak is, who holds it, where memory ran out.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace highwater {
 
-/// What a GPU leaves to the allocator: all but what the process needs outside of it.
+/// What a GPU leaves to the allocator: everything except what the process needs outside it.
 Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
 
 /// Live requested bytes that one operator asked for in one place of the model; the same place of
@@ -57,7 +57,7 @@ ReplayOptions replay_options(const Simulation& simulation);
 /// @throws UsageError for wrong settings
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
 
-/// The same without the account of the peak (holders, parts, the trace): much quicker.
+/// The same without the details of the peak (holders, parts, the trace): much faster.
 Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory);
 
 /// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at

@@ -70,9 +70,9 @@ std::string unknown_key(const std::string& key, bool is_plan) {
   }
   const auto meant = nearest_word(key, known);
   return fmt::format(
-      "--set {}: no such key; {}", key,
+      "--set {}: unknown key; {}", key,
       meant ? fmt::format("did you mean {}?", *meant)
-            : "give an option of PYTORCH_CUDA_ALLOC_CONF, capacity, memory-limit, fraction, torch, "
+            : "use an option of PYTORCH_CUDA_ALLOC_CONF, capacity, memory-limit, fraction, torch, "
               "or with --model an option of the plan");
 }
 
@@ -127,7 +127,8 @@ double fraction_value(const SweepAxis& axis, const std::string& value) {
   char* end = nullptr;
   const double fraction = std::strtod(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !(fraction >= 0 && fraction <= 1)) {
-    throw UsageError(fmt::format("--set {}={}: not a number between 0 and 1", axis.key, value));
+    throw UsageError(fmt::format("--set {}={}: not a number from 0 to 1; use 0.8, for example",
+                                 axis.key, value));
   }
   return fraction;
 }
@@ -135,7 +136,7 @@ double fraction_value(const SweepAxis& axis, const std::string& value) {
 Bytes share_of_capacity(const SweepAxis& axis, const std::string& value, const SweepPoint& point) {
   if (!point.shown.capacity) {
     throw UsageError(fmt::format(
-        "--set {}: a share of the device's memory; give --capacity or --gpu too", axis.key));
+        "--set {}: this is a share of the device's memory; add --capacity or --gpu", axis.key));
   }
   const double share = fraction_value(axis, value);
   return Bytes{

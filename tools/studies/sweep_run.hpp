@@ -11,11 +11,11 @@
 
 namespace highwater {
 
-/// One combination of values and what it came to.
+/// One combination of values and its result.
 struct SweepRun {
   std::vector<std::pair<std::string, std::string>> set;  ///< key and value, in the order of --set
   DeviceReplay replay;
-  std::optional<std::string> problem;  ///< why such a plan cannot be; then there is no result
+  std::optional<std::string> problem;  ///< why such a plan is impossible; then there is no result
 
   /// Peak reserved relative to the base, e.g. -0.12; 0 where the base reserved nothing.
   double gain = 0;
@@ -43,7 +43,7 @@ struct Sweep {
 using PlanMaker =
     std::function<Workload(const std::vector<std::pair<std::string, std::string>>& options)>;
 
-/// Runs every combination. `make_plan` is asked once for each combination of plan options.
+/// Runs every combination. `make_plan` is called once for each combination of plan options.
 /// @throws UsageError for values that an option refuses, before anything is replayed
 Sweep run_sweep(Workload workload, std::vector<SweepAxis> axes, const PlanMaker& make_plan);
 
