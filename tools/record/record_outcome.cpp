@@ -136,8 +136,8 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
   }
   if (outcome.nothing_allocated) {
     return fmt::format(
-        "the command {} and allocated nothing on the device; check that it trains on device "
-        "'cuda'; check that it trains on device 'cuda'",
+        "the command {} and allocated nothing on the device; check that it trains "
+        "on device 'cuda'",
         ended);
   }
   return fmt::format(
