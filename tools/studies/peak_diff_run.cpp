@@ -24,8 +24,8 @@ Workload heaviest(std::vector<Workload> workloads, const std::string& path,
   const auto found = std::ranges::max_element(workloads, {}, peak_reserved);
   if (workloads.size() > 1) {
     notes.push_back(
-        fmt::format("{}: device {}, which reserves the most of {} (choose with "
-                    "--device)",
+        fmt::format("{}: device {}, which reserves the most of {} "
+                    "(choose with --device)",
                     path, found->replay.device, workloads.size()));
   }
   return std::move(*found);

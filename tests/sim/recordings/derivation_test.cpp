@@ -198,7 +198,7 @@ TEST_CASE("derivation: contradictions between entries and segments are reported"
   builder.final_segment(kBase, {{20_MiB, kFree}});
   const DerivedTrace derived = derive(builder);
   REQUIRE(derived.report.problems.size() == 1);
-  CHECK(derived.report.problems[0].find("not of the same moment") != std::string::npos);
+  CHECK(derived.report.problems[0].find("taken at different moments") != std::string::npos);
   const FidelityReplay replay = follow(builder);
   CHECK(replay.fidelity.final_segments_matched == 0);
   CHECK(replay.fidelity.alloc_addresses_matched == 1);

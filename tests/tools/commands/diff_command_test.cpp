@@ -64,9 +64,9 @@ TEST_CASE("diff: wrong usage and missing files are explained", "[cli][diff]") {
   CHECK(run({"diff", "nosuch.trace", "nosuch.trace"}).code == ExitCode::bad_input);
   const test::TempDir folder;
   const std::string file = sawtooth(folder);
-  CHECK_THAT(run({"diff", file}).err, Contains("no description X.json beside it"));
+  CHECK_THAT(run({"diff", file}).err, Contains("no description X.json in its folder"));
   CHECK_THAT(run({"diff", file, file, "--context", "-1"}).err, Contains("--context -1"));
   CHECK_THAT(run({"diff", file, file, "--format", "csv"}).err, Contains("table or json"));
   const std::string alone = write(folder, "X.json", "{}");
-  CHECK_THAT(run({"diff", alone}).err, Contains("(.pickle.xz) is missing"));
+  CHECK_THAT(run({"diff", alone}).err, Contains("(.pickle.xz in the same folder) is missing"));
 }

@@ -197,8 +197,9 @@ TEST_CASE("export: what cannot be written is refused, and nothing is left behind
   const TempDir folder;
   const std::string file = kRecorded + "gpt2-fp32-emptycache.hwt.xz";
   CHECK_THAT(run_line("export " + file).err, Contains("--output"));
-  CHECK_THAT(run_line("export " + file + " --output x.abc").err, Contains("tells no format"));
-  CHECK_THAT(run_line("export " + file + " --to svg --output x").err, Contains("no such format"));
+  CHECK_THAT(run_line("export " + file + " --output x.abc").err,
+             Contains("unknown file extension"));
+  CHECK_THAT(run_line("export " + file + " --to svg --output x").err, Contains("unknown format"));
   CHECK_THAT(run_line("export " + file + " --at end --output x.csv").err, Contains("--at"));
   write_file(folder / "broken.pickle", "\x80\x04}");
   const CommandRun broken = run_line("export " + (folder / "broken.pickle").string() +

@@ -119,7 +119,7 @@ TEST_CASE("replay: following a recording by another release's model is no what-i
           "[cli][replay]") {
   const std::string file = kRecorded + "gpt2-fp32-adamw-default.hwt.xz";
   CHECK_THAT(run({"replay", file, "--torch", "2.15"}).out,
-             Contains("followed by the model of another release, 2.15"));
+             Contains("followed with the model of another release, 2.15"));
   CHECK_THAT(run({"replay", file, "--torch", "2.6"}).out, !Contains("another release"));
   CHECK_THAT(run({"replay", file, "--torch", "2.15", "--capacity", "9GiB"}).out,
              !Contains("another release"));

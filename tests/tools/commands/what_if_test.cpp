@@ -261,9 +261,9 @@ TEST_CASE("what-if: wrong usage exits with 2 and says what was meant", "[cli][er
       {{"sweep", kVector, "--set", "max_splt_size_mb=64"}, "did you mean max_split_size_mb?"},
       {{"sweep", kVector, "--set", "max_split_size_mb=1"}, "too small, must be > 20"},
       {{"sweep", kVector, "--set", "capacity=80 Gigs"}, "not a size"},
-      {{"sweep", kOutOfMemory, "--set", "fraction=0.5"}, "give --capacity or --gpu too"},
-      {{"sweep", kVector, "--set", "fraction=2"}, "not a number between 0 and 1"},
-      {{"sweep", kVector, "--set", "memory-limit=auto"}, "there are no values to choose from"},
+      {{"sweep", kOutOfMemory, "--set", "fraction=0.5"}, "add --capacity or --gpu"},
+      {{"sweep", kVector, "--set", "fraction=2"}, "not a number from 0 to 1"},
+      {{"sweep", kVector, "--set", "memory-limit=auto"}, "no values to choose from"},
       {{"sweep", kVector, "--set", "batch=1,2"}, "--set batch: applies only with --model"},
       {{"sweep", kVector, "--set", "torch=1.0"}, "unknown release"},
       {{"sweep", kVector, "--set", "expandable_segments"}, "write key=value"},
@@ -349,7 +349,7 @@ TEST_CASE("advise: refuses where the file does not allow it, and says why", "[cl
     return;
   }
   const auto [name, reason] = GENERATE(table<std::string, std::string>({
-      {"docubox__tiny_no_trace", "there are no allocation requests"},
+      {"docubox__tiny_no_trace", "the file contains no allocation requests"},
       {"drisspg__mini_trimmed_inconsistent", "entries are missing"},
       {"cherryni2022__lm_large_bwd_ringtruncated", "misses the recorded peak by 19 %"},
   }));
