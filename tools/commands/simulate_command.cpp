@@ -34,14 +34,13 @@ OptionParser simulate_options() {
   OptionParser parser(command("simulate"));
   add_plan_options(parser);
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  add_memory_options(parser, "what --gpu leaves it, else unlimited");
-  parser.add()(
-      "bridge", text("NAME[,NAME]"),
-      "take the difference to these closed forms apart, part by part; all for all of them")(
-      "find-batch", "search the largest batch that fits and report on it")(
+  add_memory_options(parser, "what --gpu leaves to it, otherwise unlimited");
+  parser.add()("bridge", text("NAME[,NAME]"),
+               "break down the difference to these closed forms, part by part; all: every form")(
+      "find-batch", "find the largest batch that fits and report on it")(
       "rank", text("R|all|representative"),
-      "whose memory: one rank's, every rank's, or of each kind of ranks that differ (default); the "
-      "report is about the worst")("fail-on-oom", "exit with 1 if memory runs out")(
+      "which ranks to simulate: one, all, or one of each kind (default); the report covers the "
+      "worst")("fail-on-oom", "exit with 1 if memory runs out")(
       "max-reserved", text("SIZE"), "exit with 1 if peak reserved exceeds SIZE");
   parser.add_format();
   return parser;
@@ -66,14 +65,14 @@ RankChoice read_ranks(const po::variables_map& values, std::vector<std::string>&
   const auto rank = parse_number<int>(given);
   if (!rank || *rank < 0) {
     problems.push_back(
-        fmt::format("--rank {}: give a rank from 0 up, all or representative", given));
+        fmt::format("--rank {}: not a rank; use a number from 0, all or representative", given));
   }
   return {RankChoice::Kind::one, rank.value_or(0)};
 }
 
 void require_rank(const RankChoice& choice, const Parallelism& parallel) {
   if (choice.kind == RankChoice::Kind::one && choice.rank >= parallel.gpus()) {
-    throw UsageError(fmt::format("--rank {}: the job's ranks are 0 to {}; give one of them",
+    throw UsageError(fmt::format("--rank {}: the job's ranks are 0 to {}; use one of them",
                                  choice.rank, parallel.gpus() - 1));
   }
 }
@@ -82,16 +81,14 @@ void check_together(const po::variables_map& values, std::vector<std::string>& p
   const bool has_memory = values.contains("gpu") || values.contains("capacity");
   if (values.contains("memory-fraction") && !has_memory) {
     problems.emplace_back(
-        "--memory-fraction is a share of a device's memory; give --gpu or "
-        "--capacity too");
+        "--memory-fraction is a share of a device's memory; add --gpu or --capacity");
   }
   if (values.contains("find-batch") && values.contains("batch")) {
-    problems.emplace_back("--find-batch chooses the batch; leave --batch out");
+    problems.emplace_back("--find-batch chooses the batch; omit --batch");
   }
   if (values.contains("find-batch") && !has_memory && !values.contains("memory-limit")) {
     problems.emplace_back(
-        "--find-batch needs a limit to fit in; give --gpu, --capacity or "
-        "--memory-limit");
+        "--find-batch needs a memory limit; add --gpu, --capacity or --memory-limit");
   }
 }
 

@@ -130,12 +130,12 @@ json::array figures_json(const ReportRun& run) {
   const Bytes never = result.peak.reserved - std::min(result.peak.reserved, result.peak.active);
   json::array list;
   list.push_back(figure("peak reserved", result.peak.reserved, "taken from the device"));
-  list.push_back(figure("peak allocated", result.peak.allocated, "in blocks handed out"));
+  list.push_back(figure("peak allocated", result.peak.allocated, "in allocated blocks"));
   list.push_back(figure(
       "fragmentation", never,
       fmt::format("{:.1f} % of reserved, above peak active", 100 * result.fragmentation.peak)));
   if (run.available) {
-    list.push_back(figure("limit", *run.available, "what the allocator could take"));
+    list.push_back(figure("limit", *run.available, "what the allocator could reserve"));
   }
   return list;
 }
