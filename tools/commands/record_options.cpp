@@ -107,8 +107,7 @@ Number number_option(const po::variables_map& values, const char* option, Number
 void require_rank_in_world(const RecordRequest& request) {
   if (request.rank != 0 && request.rank >= request.world) {
     throw UsageError(
-        fmt::format("--rank {}: there are only {} ranks (--world); use a smaller "
-                    "number",
+        fmt::format("--rank {}: not below the number of ranks, {} (--world); use a smaller number",
                     request.rank, std::max(request.world, 1U)));
   }
 }

@@ -66,7 +66,8 @@ TEST_CASE("diff: wrong usage and missing files are explained", "[cli][diff]") {
   const std::string file = sawtooth(folder);
   CHECK_THAT(run({"diff", file}).err, Contains("no description X.json in its folder"));
   CHECK_THAT(run({"diff", file, file, "--context", "-1"}).err, Contains("--context -1"));
-  CHECK_THAT(run({"diff", file, file, "--format", "csv"}).err, Contains("table or json"));
+  CHECK_THAT(run({"diff", file, file, "--format", "csv"}).err,
+             Contains("only --format table and json"));
   const std::string alone = write(folder, "X.json", "{}");
   CHECK_THAT(run({"diff", alone}).err, Contains("(.pickle.xz in the same folder) is missing"));
 }

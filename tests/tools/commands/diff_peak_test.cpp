@@ -155,7 +155,8 @@ TEST_CASE("diff: wrong use of the peak view is explained", "[cli][diff]") {
   CHECK_THAT(run({"diff", file, "--alloc-conf-b", "x:1", "--view", "requests"}).err,
              Contains("not its requests"));
   CHECK(run({"diff", file, "--alloc-conf-b", "no_such_option:1"}).code == ExitCode::usage);
-  CHECK_THAT(run({"diff", file, file, "--top", "0"}).err, Contains("--top 0: write 1 or more"));
+  CHECK_THAT(run({"diff", file, file, "--top", "0"}).err,
+             Contains("--top 0: not a valid count; use 1 or more"));
   CHECK_THAT(run({"diff", file, file, "--device", "3"}).err, Contains("--device 3"));
 }
 

@@ -111,9 +111,9 @@ TEST_CASE("report: each format shows its sections, in order", "[cli][table]") {
     report.json("count", [] { return 1; });
     return report.str();
   };
-  CHECK(report_as(OutputFormat::table) == "first\\x1b\n  rank\n  a\n\n\nList\n  x\n");
+  CHECK(report_as(OutputFormat::table) == "first\\x1B\n  rank\n  a\n\n\nList\n  x\n");
   CHECK(report_as(OutputFormat::markdown) ==
-        "first\\x1b\n| rank |\n| --- |\n| a |\n\n\nList\n- x\n");
+        "first\\x1B\n| rank |\n| --- |\n| a |\n\n\nList\n- x\n");
   CHECK(report_as(OutputFormat::csv) == "rank\na\n");
   CHECK(report_as(OutputFormat::json) ==
         R"({"schema":"highwater.test/1","ranks":[{"name":"a"}],"count":1})"

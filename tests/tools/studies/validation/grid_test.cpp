@@ -145,19 +145,19 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
   check(R"({"cases": [{"model": "gpt2", "batch": 0}]})", "cases[0].batch: --batch 0: use a number");
   check(R"({"cases": [{"model": "nosuch/config.json"}]})", "cases[0].model: nosuch/config.json");
   check(R"({"cases": [{"batch": 1}]})", "cases[0]: the field 'model' is missing");
-  check(R"({"grid": {"model": []}})", "grid.model: a list without values");
-  check(R"({"grid": {"model": {"name": "gpt2"}}})", "grid.model: a text, a number");
+  check(R"({"grid": {"model": []}})", "grid.model: an empty list yields no plans");
+  check(R"({"grid": {"model": {"name": "gpt2"}}})", "grid.model: expected a string, a number");
   check(R"({"grid": {"model": "gpt2", "help": true}})", "grid.help");
   check(R"({"grid": {"model": "gpt2", "": true}})", "grid.");
   check(R"({"grid": {"model": "gpt2", "measured": {}}})", "grid.measured: a cross product");
-  check(R"({"cases": [{"model": "gpt2", "measured": {}}]})", "cases[0].measured: no figure");
+  check(R"({"cases": [{"model": "gpt2", "measured": {}}]})", "cases[0].measured: missing figure");
   check(R"({"cases": [{"model": "gpt2", "measured": {"process_bytes": 0}}]})",
         "cases[0].measured.process_bytes: nothing was measured");
   check(R"({"cases": [{"model": "gpt2", "measured": {"process_bytes": 1, "GB": 1}}]})",
         "cases[0].measured.GB: unknown");
   check(R"({"cases": [{"model": "gpt2", "use-cache": true, "use_cache": true}]})",
         "cases[0].use_cache: --use-cache is given twice");
-  check(R"({"grids": {}})", "grids: unknown; a grid file has the fields grid and cases");
+  check(R"({"grids": {}})", "grids: unknown field; a grid file has the fields grid and cases");
   check("{}", "contains no plans");
   check("[]", "expected an object");
   check("{", "byte 1: not JSON");

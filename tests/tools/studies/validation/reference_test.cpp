@@ -199,8 +199,8 @@ TEST_CASE("validate --reference: a damaged file is explained with the position",
     CHECK(result.code == ExitCode::bad_input);
     return result.err;
   };
-  CHECK_THAT(error_of(R"({"cases": [)"), Contains("tables.json: byte 11: no JSON"));
-  CHECK_THAT(error_of(R"({"cases": []} x)"), Contains("byte 14: no JSON"));
+  CHECK_THAT(error_of(R"({"cases": [)"), Contains("tables.json: byte 11: not JSON"));
+  CHECK_THAT(error_of(R"({"cases": []} x)"), Contains("byte 14: not JSON"));
   CHECK_THAT(error_of("[]"), Contains("the file: expected an object"));
   CHECK_THAT(error_of("{}"), Contains("the field 'cases' is missing"));
   CHECK_THAT(error_of(R"({"cases": []})"), Contains("cases: no reference case"));
