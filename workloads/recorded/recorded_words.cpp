@@ -15,7 +15,7 @@ std::string text_of(const Option& option, const Field& field) {
   if (std::holds_alternative<RealRange>(option.axis.allowed)) {
     return fmt::format("{}", field.real());
   }
-  return option.is_flag() ? to_text(field.boolean()) : field.text();
+  return option.is_flag() ? option_text(field.boolean()) : field.text();
 }
 
 }  // namespace

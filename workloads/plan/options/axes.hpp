@@ -50,7 +50,7 @@ Complaint assign(const Reading<Value>& reading, Target& target) {
 }
 
 template <class Member>
-constexpr Axis flag() {
+constexpr OptionAxis flag() {
   return {AllowedWords{kWordList<kYesNo>},
           [](const TrainingPlan& plan) -> OptionValue { return Member::in(plan); },
           [](TrainingPlan& plan, std::string_view text, const AllowedValues&) {
@@ -59,7 +59,7 @@ constexpr Axis flag() {
 }
 
 template <class Member>
-constexpr Axis whole(std::int64_t least, std::int64_t most) {
+constexpr OptionAxis whole(std::int64_t least, std::int64_t most) {
   return {WholeRange{least, most},
           [](const TrainingPlan& plan) -> OptionValue { return std::int64_t{Member::in(plan)}; },
           [](TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
@@ -69,7 +69,7 @@ constexpr Axis whole(std::int64_t least, std::int64_t most) {
 
 /// `description` completes "give a number ...".
 template <class Member>
-constexpr Axis real(double least, double most, std::string_view description) {
+constexpr OptionAxis real(double least, double most, std::string_view description) {
   return {RealRange{least, most, description},
           [](const TrainingPlan& plan) -> OptionValue { return Member::in(plan); },
           [](TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
@@ -78,7 +78,7 @@ constexpr Axis real(double least, double most, std::string_view description) {
 }
 
 template <class Member, const auto& kWords>
-constexpr Axis word() {
+constexpr OptionAxis word() {
   return {AllowedWords{kWordList<kWords>},
           [](const TrainingPlan& plan) -> OptionValue {
             return std::string(word_of(kWords, Member::in(plan)));
@@ -103,7 +103,7 @@ inline OptionValue absent_value(Absent absent) {
 /// `kRead` for all texts but the one that stands for an absent value.
 template <class Member, Absent kAbsent, auto kRead>
 Complaint set_optional(TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
-  if (text == to_text(absent_value(kAbsent))) {
+  if (text == option_text(absent_value(kAbsent))) {
     Member::in(plan).reset();
     return std::nullopt;
   }
@@ -117,13 +117,13 @@ OptionValue get_optional(const TrainingPlan& plan) {
 }
 
 template <class Member, Absent kAbsent>
-constexpr Axis optional_real(double least, double most, std::string_view description) {
+constexpr OptionAxis optional_real(double least, double most, std::string_view description) {
   return {RealRange{least, most, description}, get_optional<Member, kAbsent>,
           set_optional<Member, kAbsent, read_real>};
 }
 
 template <class Member, Absent kAbsent>
-constexpr Axis optional_whole(std::int64_t least, std::int64_t most) {
+constexpr OptionAxis optional_whole(std::int64_t least, std::int64_t most) {
   return {WholeRange{least, most}, get_optional<Member, kAbsent>,
           set_optional<Member, kAbsent, read_whole>};
 }
@@ -133,7 +133,7 @@ inline Reading<bool> read_optional_flag(std::string_view text, const AllowedValu
 }
 
 template <class Member, Absent kAbsent>
-constexpr Axis optional_flag() {
+constexpr OptionAxis optional_flag() {
   return {AllowedWords{kWordList<kYesNo>}, get_optional<Member, kAbsent>,
           set_optional<Member, kAbsent, read_optional_flag>};
 }

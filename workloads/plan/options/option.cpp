@@ -17,7 +17,7 @@ std::string_view to_string(OptionGroup group) {
   return kHeadings[static_cast<std::size_t>(group)];
 }
 
-std::string to_text(const OptionValue& value) {
+std::string option_text(const OptionValue& value) {
   return std::visit(Overloaded{[](std::nullptr_t) { return std::string("none"); },
                                [](bool yes) { return std::string(yes ? "true" : "false"); },
                                [](const std::string& text) { return text; },

@@ -45,7 +45,7 @@ using OptionValue = std::variant<std::nullptr_t, bool, std::int64_t, double, std
                                  std::vector<std::int64_t>>;
 
 /// As it is written on a command line.
-std::string to_text(const OptionValue& value);
+std::string option_text(const OptionValue& value);
 
 /// Which values an option takes: one of some words, ...
 struct AllowedWords {
@@ -72,7 +72,7 @@ using AllowedValues = std::variant<std::monostate, AllowedWords, WholeRange, Rea
 using Complaint = std::optional<std::string>;
 
 /// Where a plan keeps an option's value.
-struct Axis {
+struct OptionAxis {
   AllowedValues allowed;
   OptionValue (*get)(const TrainingPlan& plan) = nullptr;
   /// Leaves the plan as it was where it complains.
@@ -88,14 +88,16 @@ struct Option {
   OptionUse use;
   std::string_view help;    ///< one line
   std::string_view source;  ///< of the default: release, file, name
-  Axis axis;
+  OptionAxis axis;
   std::string_view more = {};          ///< further sentences of --help-all
   std::string_view default_text = {};  ///< where the value of a new plan says too little
 
   [[nodiscard]] constexpr bool is_flag() const { return value.empty(); }
 
   /// The value in `plan`; empty if the plan leaves it to the model (--lora-targets).
-  [[nodiscard]] std::string text(const TrainingPlan& plan) const { return to_text(axis.get(plan)); }
+  [[nodiscard]] std::string text(const TrainingPlan& plan) const {
+    return option_text(axis.get(plan));
+  }
 
   /// @throws InputError when a model's file cannot be read
   [[nodiscard]] Complaint set(TrainingPlan& plan, std::string_view text) const {

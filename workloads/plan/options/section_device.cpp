@@ -26,7 +26,7 @@ std::span<const std::string_view> gpu_names() {
   return names;
 }
 
-Axis gpu_axis() {
+OptionAxis gpu_axis() {
   return {AllowedWords{gpu_names()},
           [](const TrainingPlan& plan) -> OptionValue { return std::string(plan.gpu.name); },
           [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
@@ -41,7 +41,7 @@ Axis gpu_axis() {
 
 /// A release as MAJOR.MINOR.
 template <class Member>
-constexpr Axis release() {
+constexpr OptionAxis release() {
   return {{},
           [](const TrainingPlan& plan) -> OptionValue { return Member::in(plan); },
           [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {

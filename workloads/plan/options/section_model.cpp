@@ -36,13 +36,13 @@ Complaint set_model(TrainingPlan& plan, std::string_view text, const AllowedValu
   return std::nullopt;
 }
 
-constexpr Axis kModel{
+constexpr OptionAxis kModel{
     {},
     [](const TrainingPlan& plan) -> OptionValue { return std::string(plan.model.name); },
     set_model};
 
 /// The framework and the defaults that come with it.
-constexpr Axis kFramework{
+constexpr OptionAxis kFramework{
     AllowedWords{kWordList<kFrameworks>},
     [](const TrainingPlan& plan) -> OptionValue {
       return std::string(word_of(kFrameworks, plan.framework));
@@ -68,8 +68,9 @@ Complaint set_lengths(TrainingPlan& plan, std::string_view text, const AllowedVa
   return std::nullopt;
 }
 
-constexpr Axis kSeq{WholeRange{1, kMostTokens},
-                    [](const TrainingPlan& plan) -> OptionValue { return plan.seq; }, set_lengths};
+constexpr OptionAxis kSeq{WholeRange{1, kMostTokens},
+                          [](const TrainingPlan& plan) -> OptionValue { return plan.seq; },
+                          set_lengths};
 
 /// The number in "every-2" or "chunked-16".
 Reading<int> read_number_after(std::string_view stem, std::string_view text) {
@@ -98,14 +99,14 @@ Complaint set_checkpoint(TrainingPlan& plan, std::string_view text, const Allowe
   return position.complaint;
 }
 
-constexpr Axis kCheckpoint{AllowedWords{kWordList<kCheckpoints>},
-                           [](const TrainingPlan& plan) -> OptionValue {
-                             const Checkpoint& checkpoint = plan.checkpoint;
-                             return checkpoint.kind == CheckpointKind::every_n
-                                        ? fmt::format("{}{}", kEvery, checkpoint.n)
-                                        : std::string(word_of(kCheckpoints, checkpoint.kind));
-                           },
-                           set_checkpoint};
+constexpr OptionAxis kCheckpoint{AllowedWords{kWordList<kCheckpoints>},
+                                 [](const TrainingPlan& plan) -> OptionValue {
+                                   const Checkpoint& checkpoint = plan.checkpoint;
+                                   return checkpoint.kind == CheckpointKind::every_n
+                                              ? fmt::format("{}{}", kEvery, checkpoint.n)
+                                              : std::string(word_of(kCheckpoints, checkpoint.kind));
+                                 },
+                                 set_checkpoint};
 
 constexpr std::string_view kChunked = "chunked-";
 
@@ -128,13 +129,13 @@ Complaint set_loss(TrainingPlan& plan, std::string_view text, const AllowedValue
   return position.complaint;
 }
 
-constexpr Axis kLoss{AllowedWords{kWordList<kLosses>},
-                     [](const TrainingPlan& plan) -> OptionValue {
-                       return plan.loss.kind == LossKind::chunked
-                                  ? fmt::format("{}{}", kChunked, plan.loss.chunks)
-                                  : std::string(word_of(kLosses, plan.loss.kind));
-                     },
-                     set_loss};
+constexpr OptionAxis kLoss{AllowedWords{kWordList<kLosses>},
+                           [](const TrainingPlan& plan) -> OptionValue {
+                             return plan.loss.kind == LossKind::chunked
+                                        ? fmt::format("{}{}", kChunked, plan.loss.chunks)
+                                        : std::string(word_of(kLosses, plan.loss.kind));
+                           },
+                           set_loss};
 
 constexpr std::array kModelRows{
     Option{"model", "NAME|FILE", model, common,

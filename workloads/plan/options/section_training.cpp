@@ -18,7 +18,7 @@ using enum OptionUse;
 
 constexpr std::int64_t kMostSteps = 10'000;
 
-constexpr Axis kLoraTargets{
+constexpr OptionAxis kLoraTargets{
     {},
     [](const TrainingPlan& plan) -> OptionValue {
       return fmt::format("{}", fmt::join(plan.lora.targets, ","));
