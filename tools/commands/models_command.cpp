@@ -102,7 +102,7 @@ std::string list_report(OutputFormat format) {
   if (format == OutputFormat::table) {
     report.text(
         "\n'highwater models NAME' shows one; names in any case, hub ids and config.json files "
-        "work, too.\n");
+        "are accepted.\n");
   }
   report.csv(list_models);
   report.json("models", models_json);

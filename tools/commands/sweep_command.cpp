@@ -29,11 +29,11 @@ OptionParser sweep_options() {
   OptionParser parser(command("sweep"));
   add_workload_options(parser);
   parser.add()("set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
-               "values to try, set on top of the file's or plan's own; repeatable: cross product. "
-               "KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, "
-               "memory-limit, fraction, torch, or an option of the plan (batch, checkpoint, ...); "
-               "auto: values chosen from the trace. Without --set: the allocator options that can "
-               "change something, all auto")(
+               "values to try, applied on top of the file's or plan's own; repeatable (cross "
+               "product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), "
+               "capacity, memory-limit, fraction, torch, or an option of the plan (batch, "
+               "checkpoint, ...); auto: values chosen from the trace. Without --set: all "
+               "allocator options that can make a difference, auto")(
       "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
       "table and markdown: best rows shown")(
       "format", po::value<std::string>()->default_value("table")->value_name("F"),
@@ -57,7 +57,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   collect_problems(problems, [&] { read_format(values, result); });
   const auto top = values["top"].as<std::int64_t>();
   if (top < 1) {
-    problems.push_back(fmt::format("--top {}: write 1 or more", top));
+    problems.push_back(fmt::format("--top {}: not a number of rows; use 1 or more", top));
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
   result.workload = read_workload_options(values, std::move(problems));

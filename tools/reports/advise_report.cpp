@@ -26,7 +26,7 @@ std::string gain(const AdviceReport& report) {
   const SettingsTrial& present = report.advice->present;
   std::string text = fmt::format("peak reserved {}", to_iec(best.result.peak.reserved));
   if (!present.survives()) {
-    return text + "; the present settings run out of memory";
+    return text + "; the current settings run out of memory";
   }
   const Bytes less = saved_bytes(present.result.peak.reserved, best.result.peak.reserved);
   text += fmt::format(", {} ({:.1f} %) less", to_iec(less),
@@ -41,17 +41,15 @@ std::string room_above(const Workload& workload, Bytes needed) {
       workload.is_limit_shown() && workload.limit->source == RecordedLimit::Source::fraction;
   return is_range && needed < workload.limit->below
              ? fmt::format(
-                   ". The limit is known only to lie between {} and {}: give it with "
-                   "--memory-limit",
+                   ". The exact limit is unknown, between {} and {}: set it with --memory-limit",
                    to_iec(workload.limit->at_least), to_iec(workload.limit->below))
              : "";
 }
 
 std::string none_survives(const AdviceReport& report) {
   const Advice& advice = *report.advice;
-  std::string text =
-      fmt::format("no settings save this run: out of memory under all {} that were tried",
-                  advice.trials.size());
+  std::string text = fmt::format(
+      "no settings save this run: it runs out of memory under all {} tried", advice.trials.size());
   const auto needs_less = [](const SettingsTrial& a, const SettingsTrial& b) {
     return a.smallest_limit.value_or(kUnlimited) < b.smallest_limit.value_or(kUnlimited);
   };
@@ -152,7 +150,7 @@ Table trial_table(const AdviceReport& report, std::size_t top) {
   if (rank >= static_cast<std::ptrdiff_t>(top)) {
     rows.push_back({&report, present});
   }
-  return tabulate(fmt::format("Tried by replaying: {} settings, best first", all.size()),
+  return tabulate(fmt::format("Settings tried by replaying: {}, best first", all.size()),
                   trial_columns(report), rows);
 }
 
@@ -170,14 +168,15 @@ std::string advice_verdict(const AdviceReport& report) {
     return none_survives(report);
   }
   const bool is_default = to_conf(advice.present.settings).empty();
-  const std::string kept = is_default ? "the defaults" : "the present settings";
+  const std::string kept = is_default ? "the defaults" : "the current settings";
   if (advice.most_gained() == Bytes{0}) {
-    return fmt::format("keep {}: none of {} settings reserves less than their {}", kept,
+    return fmt::format("keep {}: none of the {} settings tried reserves less than their {}", kept,
                        advice.trials.size(), to_iec(advice.present.result.peak.reserved));
   }
   return fmt::format(
-      "keep {}: the lowest of {} settings gains {}, less than the {} that counts as a gain", kept,
-      advice.trials.size(), to_iec(advice.most_gained()), to_iec(advice.noise));
+      "keep {}: the best of the {} settings tried saves {}, less than the {} that matters as a "
+      "gain",
+      kept, advice.trials.size(), to_iec(advice.most_gained()), to_iec(advice.noise));
 }
 
 namespace {

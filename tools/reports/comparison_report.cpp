@@ -147,8 +147,8 @@ Table comparison_table(const EstimateComparison& comparison) {
       pick(comparison_columns(), {"form", "about", "estimate", "covered_bytes", "error_vs_covered",
                                   "simulated_peak_bytes", "error_vs_simulated"});
   return tabulate(comparison.is_complete
-                      ? "Closed forms beside the simulation"
-                      : "Closed forms beside the simulation, up to where memory ran out",
+                      ? "Closed forms compared with the simulation"
+                      : "Closed forms compared with the simulation, up to where memory ran out",
                   columns, comparison.compared);
 }
 

@@ -284,7 +284,7 @@ class DiffPrinter {
     const std::vector<Origin> found = origins();
     const std::span<const Origin> listed(found.data(), std::min(found.size(), view_->max_origins));
     const Table table =
-        tabulate("Allocations of one side alone, by origin", origin_columns(), listed);
+        tabulate("Allocations on only one side, by origin", origin_columns(), listed);
     if (!table.rows.empty()) {
       out_ += "\n" + format_aligned(table);
     }

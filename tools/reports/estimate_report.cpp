@@ -58,7 +58,7 @@ Table refusal_table(const std::vector<FormulaOutcome>& outcomes) {
   std::vector<FormulaOutcome> rows;
   std::ranges::copy_if(outcomes, std::back_inserter(rows),
                        [](const FormulaOutcome& outcome) { return !outcome.applies(); });
-  return tabulate("Do not apply", kColumns, rows);
+  return tabulate("Not applicable", kColumns, rows);
 }
 
 /// A term of a form, or its total.
@@ -166,7 +166,7 @@ Table source_table(const Formula& formula) {
   using Line = std::pair<std::string_view, std::string_view>;
   static const Columns<Line> kColumns{{"", "", Align::left, &Line::first},
                                       {"", "", Align::left, &Line::second}};
-  return tabulate(fmt::format("{}: where it is from", formula.name), kColumns,
+  return tabulate(fmt::format("{}: source", formula.name), kColumns,
                   std::vector<Line>{{"equation", formula.equation},
                                     {"source", formula.source},
                                     {"assumptions", formula.assumptions},
@@ -272,7 +272,7 @@ std::string estimate_report(const EstimateReport& estimate, OutputFormat format)
   add_tables(estimate, report);
   report.text(broken_assumptions(estimate));
   report.line(
-      "closed forms alone, nothing was simulated; 'highwater simulate' sets them beside the "
+      "closed forms only, nothing was simulated; 'highwater simulate' compares them with the "
       "simulated peak");
   report.csv([&] { return all_terms(estimate); });
   add_json(estimate, report);

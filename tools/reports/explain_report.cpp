@@ -206,7 +206,7 @@ Table bars_table(const FourBars& bars) {
     return BarRow{std::move(name), bar.reserved, bar.ran_out ? "runs out of memory" : ""};
   };
   return tabulate(
-      "What any allocator could do with these requests", kColumns,
+      "Bounds for any allocator given these requests", kColumns,
       std::vector<BarRow>{
           {"most bytes alive at once", bars.bound.live, "no allocator needs less"},
           {"packed offline", bars.bound.packed,
@@ -312,13 +312,13 @@ void add_explanation(const Explanation& e, std::size_t top, Report& report) {
   if (e.oom) {
     add_oom(e, report);
   }
-  report.table(holder_table(e.oom ? "Who held the memory then"
-                                  : "Who holds the memory at the highest requested bytes",
+  report.table(holder_table(e.oom ? "Who held memory at that moment"
+                                  : "Who holds memory at the peak of requested bytes",
                             e.holders, top),
                Gap::before);
   report.table(
       holder_table(fmt::format("Free memory pinned by live blocks ({} {})", to_iec(e.blame.pinned),
-                               e.oom ? "then" : "at the peak of reserved"),
+                               e.oom ? "then" : "at the reserved peak"),
                    e.pinned, top),
       Gap::before);
   report.table(bars_table(e.bars), Gap::before);

@@ -47,7 +47,7 @@ Table buffer_table(std::string title, const std::vector<HostBuffers>& buffers) {
 Table host_table(const HostAccount& host) {
   auto buffers = host.buffers;
   std::ranges::stable_sort(buffers, std::ranges::greater{}, &HostBuffers::taken);
-  Table table = buffer_table("Host memory of this rank, when most is taken", buffers);
+  Table table = buffer_table("Host memory of this rank at its peak", buffers);
   if (host.cached > 0) {
     table.footer.push_back({"cached", "pinned", "", "", size_text(host.cached)});
   }

@@ -94,7 +94,7 @@ Table measured_table() {
       {"dnnmem_mib", "DNNMem", right, [](const auto& row) { return mib_cell(row.dnnmem); }},
       {"dnnmem_error_percent", "error", right,
        [](const auto& row) { return error_cell(dnnmem_error(row)); }},
-      {"batch_implied", "batch implied", right, &LlmemMeasured::batch},
+      {"batch_implied", "implied batch", right, &LlmemMeasured::batch},
       {"formulas_mib", "formulas, m_base 1100", right,
        [](const auto& row) { return mib_cell(estimate_anew(row)); }}};
   return tabulate("LLMem, Table 2: one GPU of 16384 MiB, sequences of 512 tokens (MiB)", kColumns,

@@ -29,7 +29,7 @@ constexpr std::array<Part, 7> kParts{{
     {"tails_bytes", "block ends too small to split off", &MemoryBreakdown::tails},
     {"waiting_bytes", "freed, waiting for other streams", &MemoryBreakdown::waiting},
     {"free_in_split_bytes", "free in segments in use", &MemoryBreakdown::free_in_split},
-    {"free_whole_bytes", "free whole segments (cached)", &MemoryBreakdown::free_whole},
+    {"free_whole_bytes", "unused segments (cached)", &MemoryBreakdown::free_whole},
     {"passing_bytes", "reserved within one operation only", &MemoryBreakdown::passing},
 }};
 
@@ -52,7 +52,7 @@ const std::vector<Figure>& figures() {
       {"alloc_retries", "retries after releasing the cache",
        [](const ReplayResult& r) { return r.counts.alloc_retries; }},
       {"ooms", "out of memory", [](const ReplayResult& r) { return r.counts.ooms; }},
-      {"fragmentation_at_peak", "unused share at the peak of reserved",
+      {"fragmentation_at_peak", "unused share at the reserved peak",
        [](const ReplayResult& r) { return r.fragmentation.at_peak_reserved; }},
       {"fragmentation", "1 - peak active / peak reserved",
        [](const ReplayResult& r) { return r.fragmentation.peak; }},
@@ -130,7 +130,7 @@ Table parts_table(const PeakRow& total) {
     }
   }
   rows.push_back({"total", total.first.total(), total.second.total()});
-  return tabulate("What the reserved memory is at each side's peak", kColumns, rows);
+  return tabulate("Composition of reserved memory at each side's peak", kColumns, rows);
 }
 
 Table figures_table(const PeakDiff& diff) {
@@ -143,7 +143,7 @@ Table figures_table(const PeakDiff& diff) {
       {"", "+", right, [&](const Figure& figure) { return figure.of(second); }},
       {"", "change", right,
        [&](const Figure& figure) { return change_text(figure.of(first), figure.of(second)); }}};
-  return tabulate("Of the whole run", columns, figures());
+  return tabulate("Over the whole run", columns, figures());
 }
 
 /// A row and its name in the table: those that are left out share one.
@@ -209,8 +209,8 @@ Columns<NamedRow> row_columns(const RowsHeads& heads, bool has_parts) {
       {"", heads.counted + " +", right, count_of(&PeakRow::second_count)}};
   if (has_parts) {
     columns.push_back({"", "in use", right, change_in(&MemoryBreakdown::in_use)});
-    columns.push_back({"", "free in them", right, change_in(&MemoryBreakdown::free_in_split)});
-    columns.push_back({"", "free whole", right, change_in(&MemoryBreakdown::free_whole)});
+    columns.push_back({"", "free", right, change_in(&MemoryBreakdown::free_in_split)});
+    columns.push_back({"", "unused", right, change_in(&MemoryBreakdown::free_whole)});
   }
   columns.push_back({"", heads.what, left, &NamedRow::name});
   return columns;

@@ -85,7 +85,7 @@ Table method_table(std::string title, const std::vector<MethodRow>& rows) {
       {"largest_batch", "largest batch", right,
        [](const MethodRow& row) { return row.score().max_batch; }, "largest_batch"},
       {"score", "score", right, score_cell},
-      {"peak_bytes", "peak at it, at least at 1", right, method_peak_cell, "peak_bytes"},
+      {"peak_bytes", "peak at that batch, or at 1", right, method_peak_cell, "peak_bytes"},
       {"", "choice", left, choice_cell}};
   return tabulate(std::move(title), kColumns, rows);
 }
@@ -103,8 +103,8 @@ std::string ending_note(const PlanResult& result) {
   for (const PlanSelection& entry : result.selections) {
     if (entry.selection.printed != entry.selection.corrected) {
       text += fmt::format(
-          "{}: the algorithm's last line says {}, as TP has no batch that fits; the paper's text, "
-          "which offloads only if no method fits, says {}\n",
+          "{}: the algorithm's last line selects {}, because TP has no batch that fits; the "
+          "paper's text, which offloads only if no method fits, selects {}\n",
           entry.accounting, llmem_label(entry.selection.printed, result.cluster),
           llmem_label(entry.selection.corrected, result.cluster));
     }
@@ -130,7 +130,7 @@ std::string published_note(const PlanRequest& request, const PlanResult& result)
   std::string text =
       fmt::format("LLMem's Table 3 prints {} for this model on cards of 16384 MiB", row->selection);
   if (!row->mismatch.empty()) {
-    text += fmt::format("; with one m_base its formulas do not: {}", row->mismatch);
+    text += fmt::format("; with a single m_base its formulas do not: {}", row->mismatch);
   }
   return text + "\n";
 }
@@ -238,10 +238,9 @@ std::string best_line(const PlanRequest& request, const StrategySearch& search) 
 
 std::string simulation_note(const TrainingPlan& base, const StrategySearch& search) {
   const bool is_pure = base.precision == Precision::bf16 || base.precision == Precision::fp16;
-  std::string text = is_pure
-                         ? "states: in 16 bit by DDP, FSDP and DTensors; DeepSpeed and Megatron "
-                           "keep fp32 copies of parameters and fp32 moments\n"
-                         : "";
+  std::string text = is_pure ? "states: 16-bit with DDP, FSDP and DTensors; DeepSpeed and Megatron "
+                               "keep fp32 copies of parameters and fp32 moments\n"
+                             : "";
   text +=
       "sp: sequence parallelism (--sp); accum: micro-batches per step (--grad-accum), 4 per stage "
       "of a pipeline unless given\n"
@@ -249,7 +248,7 @@ std::string simulation_note(const TrainingPlan& base, const StrategySearch& sear
       "the first row; batch x dp: LLMem's score of Algorithm 1\n";
   if (search.dominated > 0) {
     text += fmt::format(
-        "{} more kinds of checkpointing were passed over: their strategy does not fit with full "
+        "{} more kinds of checkpointing were skipped: their strategy does not fit even with full "
         "checkpointing, or is a pipeline that needs none\n",
         search.dominated);
   }

@@ -20,7 +20,7 @@ json::object place_json(const RankPlace& place) {
 
 std::string left_out(const RankPeaks& survey) {
   return survey.peaks.size() < survey.classes
-             ? fmt::format(" ({} of {} kinds of ranks simulated; --rank all takes all)",
+             ? fmt::format(" ({} of {} kinds of ranks simulated; --rank all simulates all)",
                            survey.peaks.size(), survey.classes)
              : "";
 }
@@ -70,7 +70,7 @@ Table rank_table(const RankPeaks& survey) {
   using enum Align;
   static const Columns<AlikeRanks> kColumns{
       {"", "rank", right, [](const AlikeRanks& row) { return row.first().ranks.rank; }},
-      {"", "ranks alike", right, &AlikeRanks::count},
+      {"", "equivalent ranks", right, &AlikeRanks::count},
       {"", "what", left, &AlikeRanks::what},
       {"", "allocated", right, [](const AlikeRanks& row) { return row.first().peak.allocated; }},
       {"", "reserved", right, [](const AlikeRanks& row) { return row.first().peak.reserved; }},
@@ -82,16 +82,16 @@ Table rank_table(const RankPeaks& survey) {
 std::string rank_sentence(const RankPeaks& survey) {
   const RankPeak& worst = survey.peaks[survey.worst];
   if (survey.classes == 1) {
-    return fmt::format("all {} ranks make the same requests; shown is rank {}\n", survey.ranks,
+    return fmt::format("all {} ranks make the same requests; showing rank {}\n", survey.ranks,
                        worst.ranks.rank);
   }
   if (survey.peaks.size() == 1) {
-    return fmt::format("shown is rank {} of {}, of {} kinds of ranks\n", worst.ranks.rank,
+    return fmt::format("showing rank {} of {}, of {} kinds of ranks\n", worst.ranks.rank,
                        survey.ranks, survey.classes);
   }
   const std::string why = survey.why();
   return fmt::format(
-      "shown is rank {}, the worst of {}: {}{}; {:.2f} times the mean reserved{}\n",
+      "showing rank {}, the worst of {}: {}{}; {:.2f} times the mean reserved{}\n",
       worst.ranks.rank, survey.ranks, worst.ranks.what, why.empty() ? "" : ", " + why,
       static_cast<double>(worst.peak.reserved.count()) / survey.mean_reserved(), left_out(survey));
 }

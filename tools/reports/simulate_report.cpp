@@ -93,9 +93,8 @@ std::string failure_text(const Simulation& simulation) {
   const OutOfMemory& oom = simulation.replay.result.ooms.front().account;
   const Bytes available = simulation.available.value_or(oom.reserved);
   return fmt::format(
-      "out of memory at {}\n  asked {}, needs {} from the device; {} are left of {}\n  reserved "
-      "{}, "
-      "of which allocated {}, free {} (largest free block {})\n  try: {}\n",
+      "out of memory at {}\n  requested {}, needs {} from the device; {} of {} are left\n  "
+      "reserved {}, of which allocated {}, free {} (largest free block {})\n  try: {}\n",
       failure_place(simulation), to_iec(oom.requested), to_iec(oom.segment_size),
       to_iec(available - std::min(available, oom.reserved)), to_iec(available),
       to_iec(oom.reserved), to_iec(oom.allocated),
@@ -119,7 +118,7 @@ std::vector<NamedPeak> peak_rows(const Simulation& simulation) {
   std::vector<NamedPeak> rows;
   const auto& steps = simulation.peaks.steps;
   if (!steps.empty()) {
-    const std::string incomplete = steps.front().complete ? "" : " (not completed)";
+    const std::string incomplete = steps.front().complete ? "" : " (incomplete)";
     rows.push_back({"first step" + incomplete, steps.front().peak});
   }
   if (const auto steady = simulation.steady_peak()) {
@@ -322,10 +321,10 @@ std::string verdict(const Simulation& simulation) {
   const Bytes reserved = simulation.replay.result.peak.reserved;
   if (!simulation.available) {
     const auto gpus = gpus_that_hold(simulation);
-    return fmt::format("reserves {} where memory is unlimited; {}", to_iec(reserved),
+    return fmt::format("reserves {} with unlimited memory; {}", to_iec(reserved),
                        gpus.empty()
-                           ? "no known GPU holds it"
-                           : fmt::format("the smallest known GPU that it runs on is {} ({})",
+                           ? "it fits on no known GPU"
+                           : fmt::format("the smallest known GPU it fits on is {} ({})",
                                          gpus.front()->name, to_iec(gpus.front()->total_memory)));
   }
   if (!simulation.fits()) {
@@ -350,7 +349,7 @@ void add_answer(const SimulationReport& simulated, Report& report) {
   add_paragraph(verdict(simulation), report);
   if (simulated.batches) {
     add_paragraph("largest batch that fits: " + describe(*simulated.batches) +
-                      "; batches in between were not all tried, and memory need not grow evenly",
+                      "; not all batches in between were tried, and memory need not grow evenly",
                   report);
   }
   add_paragraph(plan_summary(simulation.plan), report);

@@ -47,7 +47,7 @@ TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
   CHECK(printed.at("choice").as_string() == "CPU offloading");
   CHECK(printed.at("choice_as_text_says").as_string() == "4DP");
   CHECK_THAT(run_line(options + "--capacity 58000000000").out,
-             Contains("the algorithm's last line says CPU offloading"));
+             Contains("the algorithm's last line selects CPU offloading"));
 }
 
 TEST_CASE("plan: on one GPU the simulation searches the batch", "[cli][plan]") {

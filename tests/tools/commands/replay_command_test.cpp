@@ -98,7 +98,7 @@ TEST_CASE("replay: refused empty_cache calls are told, and how many failures are
   CHECK(replay.at("ooms_listed").to_number<std::int64_t>() == 16);
   CHECK_THAT(run({"replay", file}).out,
              Contains("note: 2 empty_cache calls inside a pool session: PyTorch 2.6 asserts there, "
-                      "nothing was released") &&
+                      "so nothing was released") &&
                  Contains("and 4 more"));
   CHECK_THAT(run({"replay", file, "--torch", "2.11"}).out, !Contains("empty_cache"));
   CHECK_THAT(run({"replay", file, "--format", "csv"}).out, Contains("0,trust,\"trust: PyTorch"));

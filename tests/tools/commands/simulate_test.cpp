@@ -225,7 +225,7 @@ TEST_CASE("simulate: without a device the demand is told, with one whether it fi
   CHECK(free.at("fits").is_null());
   CHECK(free.at("capacity_bytes").is_null());
   CHECK_FALSE(free.at("gpus_that_hold").as_array().empty());
-  CHECK_THAT(simulate("--model gpt2").out, Contains("the smallest known GPU that it runs on is"));
+  CHECK_THAT(simulate("--model gpt2").out, Contains("the smallest known GPU it fits on is"));
 
   const Object on_gpu = simulate_json("--model gpt2 --gpu v100-16");
   CHECK(on_gpu.at("fits").as_bool());

@@ -167,7 +167,7 @@ TEST_CASE("validate: closed forms are held against recorded peaks beside the sim
         Approx((errors[0] + errors[1]) / 2));
   CHECK(summary->at("simulation_error_vs_recorded").at("worst").as_double() < 0.01);
   CHECK_THAT(run({"validate", "--recorded", kRecorded, "--only", "gpt2-bf16-sdpa"}).out,
-             Contains("Closed forms against the recorded peak"));
+             Contains("Closed forms and the simulation against the recorded peak"));
 }
 
 TEST_CASE("validate: memory outside the allocator is held against the driver's figure",

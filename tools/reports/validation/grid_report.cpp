@@ -95,7 +95,7 @@ Table break_table(const std::vector<FormSummary>& forms) {
     const std::vector<BreakRow> more = break_rows(form);
     rows.insert(rows.end(), more.begin(), more.end());
   }
-  return tabulate("Where each form is furthest off: medians over the plans that share a value",
+  return tabulate("Where each form is least accurate: medians over the plans that share a value",
                   break_columns(), rows);
 }
 
@@ -103,7 +103,7 @@ std::vector<std::string> worst_lines(const std::vector<FormSummary>& forms) {
   std::vector<std::string> lines;
   for (const FormSummary& form : forms) {
     if (form.worst != nullptr) {
-      lines.push_back(fmt::format("{} is {} off in: {}", form.formula->name,
+      lines.push_back(fmt::format("{} is off by {} in: {}", form.formula->name,
                                   percent_text(form.worst_error),
                                   simulate_command_line(form.worst->point, *form.formula)));
     }
@@ -177,7 +177,7 @@ Table refused_table(const GridRun& run) {
   Columns<ReasonRow> columns = reason_columns();
   columns.insert(columns.begin(),
                  {"", "form", Align::left, [](const ReasonRow& row) { return row.formula->name; }});
-  return tabulate("Do not apply", columns, rows);
+  return tabulate("Not applicable", columns, rows);
 }
 
 /// Combinations that were left out, counted by reason.
@@ -190,7 +190,7 @@ Table skipped_table(const GridRun& run) {
   }
   std::vector<ReasonRow> rows;
   add_reasons(labels, nullptr, rows);
-  return tabulate("Left out: " + plans_text(run.skipped.size()), reason_columns(), rows);
+  return tabulate("Skipped: " + plans_text(run.skipped.size()), reason_columns(), rows);
 }
 
 /// One row per point and form, the axes that differ first.
@@ -217,20 +217,20 @@ std::string simulate_command_line(const GridPoint& point, const Formula& formula
 
 std::string grid_trust_line(const GridRun& run) {
   const std::string counts =
-      fmt::format("{} simulated, {} left out", plans_text(run.results.size()), run.skipped.size());
+      fmt::format("{} simulated, {} skipped", plans_text(run.results.size()), run.skipped.size());
   if (run.results.empty()) {
     return counts;
   }
   const ErrorSummary simulation = summarise_simulation(run.results);
   const std::string measured =
       simulation.count == 0
-          ? "none of them was measured: errors are against the simulation, whose own error "
-            "'validate --recorded' tells"
+          ? "none was measured: errors are relative to the simulation, whose own error is "
+            "reported by 'validate --recorded'"
           : fmt::format(
-                "{} of them measured, there the simulation is off by {:.1f} % in the median",
+                "{} of them measured; there the simulation is off by {:.1f} % in the median",
                 simulation.count, 100 * simulation.median);
   return fmt::format(
-      "{}; memory unlimited, requests as PyTorch {} and transformers {} make them; {}", counts,
+      "{}; memory unlimited, requests as issued by PyTorch {} and transformers {}; {}", counts,
       words_of(run, "torch"), words_of(run, "transformers"), measured);
 }
 

@@ -68,8 +68,8 @@ Columns<FormErrors> form_error_columns() {
 Table recorded_estimate_table(const std::vector<CaseValidation>& cases) {
   static const Columns<FormErrors> kColumns = form_error_columns();
   return tabulate(
-      "Closed forms against the recorded peak of the whole run (allocated; process: reserved and "
-      "an estimated context), and the simulation against the same",
+      "Closed forms and the simulation against the recorded peak of the whole run (allocated; "
+      "process: reserved plus an estimated context)",
       kColumns, errors_by_form(cases));
 }
 

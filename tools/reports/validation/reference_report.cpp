@@ -224,8 +224,8 @@ Table failure_table(const std::vector<ReferenceResult>& results) {
 Table known_mismatch_table(const std::vector<ReferenceResult>& results) {
   const auto columns =
       pick(figure_columns(), {"case", "figure", "source", "computed", "unit", "note"});
-  return tabulate("Known mismatch: the source's figure does not follow from its formulas", columns,
-                  figures_where(results, [](const FigureRow& row) {
+  return tabulate("Known mismatches: the source's figure does not follow from its formulas",
+                  columns, figures_where(results, [](const FigureRow& row) {
                     return row.result->is_known_mismatch() && !row.value->agrees_with_source;
                   }));
 }

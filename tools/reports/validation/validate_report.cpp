@@ -65,7 +65,9 @@ std::string requests_text(const SequenceValidation& sequence) {
   }
   const std::string lines = fmt::format("-{} +{}, {}", sequence.only_recorded,
                                         sequence.only_simulated, sequence.first_difference);
-  return sequence.equal_from_step_1_any_free_order ? "equal from step 1 but free order" : lines;
+  return sequence.equal_from_step_1_any_free_order ? "equal from step 1 except for the order of "
+                                                     "frees"
+                                                   : lines;
 }
 
 using Cases = std::vector<std::reference_wrapper<const CaseValidation>>;
@@ -339,8 +341,8 @@ std::vector<std::string> validation_notes(const std::vector<CaseValidation>& cas
       fmt::format("{} of {} simulations make the recorded requests in the recorded order from "
                   "step 1 on",
                   count_equal(cases), simulated),
-      fmt::format("{} of {} simulations end otherwise than the recording (out of memory or not, or "
-                  "in another step)",
+      fmt::format("{} of {} simulations end differently from the recording (out of memory or not, "
+                  "or in another step)",
                   count_mismatched_ends(cases), simulated),
   };
 }
@@ -391,7 +393,7 @@ Table replay_table(const std::vector<CaseValidation>& cases) {
   std::ranges::copy_if(cases, std::back_inserter(rows), [](const Case& each) {
     return each.fidelity && !each.fidelity->is_perfect();
   });
-  return tabulate("Replays that decide otherwise than the recording", kColumns, rows);
+  return tabulate("Replays that decide differently from the recording", kColumns, rows);
 }
 
 std::string validation_report(const std::vector<CaseValidation>& cases, OutputFormat format) {
