@@ -15,7 +15,7 @@ struct Release {
   auto operator<=>(const Release&) const = default;
 };
 
-/// What "2.6", "2.6.0" and "2.6.0+cu124" begin with; absent where major or minor is no number.
+/// What "2.6", "2.6.0" and "2.6.0+cu124" begin with; absent where major or minor is not a number.
 std::optional<Release> parse_release(std::string_view text);
 
 /// The same; "3" is 3.0, and what cannot be read is 0.0, older than every release.

@@ -45,7 +45,7 @@ struct HistoryRange {
   [[nodiscard]] StringId name() const { return StringId{static_cast<std::uint32_t>(value)}; }
 };
 
-/// What positions count. An empty_cache that only the recording's effects show is no event.
+/// What positions count. An empty_cache that only shows in the recording's effects does not count.
 enum class HistoryAxis : std::uint8_t { operations, events };
 
 /// Which ranges are kept if there are too many.

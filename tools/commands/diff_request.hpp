@@ -18,7 +18,7 @@ struct DiffSideRequest {
   MemoryRequest memory;
   std::optional<std::string> torch;  ///< the release whose allocator serves it
 
-  /// Whether it is replayed otherwise than it ran.
+  /// Whether it is replayed under other settings than it ran under.
   [[nodiscard]] bool has_settings() const {
     return memory.alloc_conf || memory.has_limit() || torch;
   }

@@ -110,7 +110,7 @@ class OptionParser {
 
 OutputFormat output_format(const boost::program_options::variables_map& values);
 
-/// The size given for `option`, if it was given. @throws UsageError when it is no size.
+/// The size given for `option`, if it was given. @throws UsageError for what is not a size.
 std::optional<Bytes> size_option(const boost::program_options::variables_map& values,
                                  const std::string& option);
 

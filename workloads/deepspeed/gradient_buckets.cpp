@@ -132,7 +132,7 @@ void GradientBuckets::all_reduce_slices(const Tensor& tensor) {
   }
 }
 
-// allreduce_bucket, then what this rank needs is copied back. One slice alone is no copy.
+// allreduce_bucket, then what this rank needs is copied back. A single slice needs no copy.
 void GradientBuckets::all_reduce_copy(const TensorVector& slices) {
   const Tensor flat = flatten_dense(slices);
   if (slices.size() > 1) {

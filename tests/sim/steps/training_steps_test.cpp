@@ -149,7 +149,8 @@ TEST_CASE("evenly spaced: even distances in spite of noise", "[sim][steps]") {
   CHECK(evenly_spaced(symbols_of("abcabcabcabcabc")).empty());  // a loop inside of a step
 }
 
-TEST_CASE("evenly spaced: what is asked for at start-up, too, is no step", "[sim][steps]") {
+TEST_CASE("evenly spaced: a size that start-up requests as well does not mark steps",
+          "[sim][steps]") {
   Symbols symbols{1, 2, 7, 8};  // parameters of the sizes that gradients have later
   std::uint32_t noise = 10;
   for (int step = 0; step < 6; ++step) {

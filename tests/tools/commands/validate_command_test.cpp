@@ -189,7 +189,7 @@ TEST_CASE("validate: memory outside the allocator is held against the driver's f
   CHECK_THAT(validate(folder).out, Contains("outside"));
 }
 
-TEST_CASE("validate: what a simulated device says about memory outside is no truth",
+TEST_CASE("validate: memory outside the allocator on a simulated device is not ground truth",
           "[cli][validate]") {
   const test::TempDir folder;
   boost::json::value description = made_description("x");

@@ -124,7 +124,7 @@ TEST_CASE("record: running out of memory is a result") {
   CHECK(result.code == ExitCode::ok);
 }
 
-TEST_CASE("record: a run that was stopped is no failure, and no full answer") {
+TEST_CASE("record: a stopped run counts as neither a failure nor a full answer") {
   const TempDir folder;
   const std::string snapshot = make_snapshot(folder);
   const std::string ended = GENERATE(as<std::string>{}, "interrupted", "terminated");

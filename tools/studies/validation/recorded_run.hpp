@@ -32,7 +32,7 @@ bool is_description(const std::string& path);
 /// the other one does not exist.
 std::optional<CaseFiles> case_files(const std::string& path);
 
-/// All pairs below `folder`, by path. @throws InputError when it is no folder.
+/// All pairs below `folder`, by path. @throws InputError for what is not a folder.
 std::vector<CaseFiles> find_cases(const std::string& folder);
 
 /// @throws InputError

@@ -127,7 +127,7 @@ TEST_CASE("snapshot: fields that cannot be missing are asked for", "[traces][sna
              StartsWith("segments[0] |") && Contains("missing \"" + key + "\""));
 }
 
-TEST_CASE("snapshot: a pickle of something else is no snapshot", "[traces][snapshot]") {
+TEST_CASE("snapshot: a pickle of something else is refused", "[traces][snapshot]") {
   CHECK_THAT(refusal(PyValue("text")), Contains("holds a string"));
   CHECK_THAT(refusal(PyValue::dict({})), Contains("neither \"segments\""));
   CHECK_THAT(refusal(PyValue::dict({{"model", 1}})), Contains("neither \"segments\""));

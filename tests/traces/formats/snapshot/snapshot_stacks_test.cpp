@@ -59,7 +59,7 @@ TEST_CASE("snapshot: a stack longer than a batch is one stack", "[traces][snapsh
   CHECK(recording.tables.stacks.frame(stack[2499]).line == 4);
 }
 
-TEST_CASE("snapshot: an entry's 9-byte unsigned line is no line", "[traces][snapshot]") {
+TEST_CASE("snapshot: an entry's 9-byte unsigned line number is dropped", "[traces][snapshot]") {
   const PyValue unknown = frame(0).with("line", ~std::uint64_t{0});
   const Dialect dialect = GENERATE(Dialect::python, Dialect::cpp);
   const Recording recording = read_value(
