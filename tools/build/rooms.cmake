@@ -3,7 +3,7 @@
 #   highwater_room(workloads/nn LINK workloads/eager workloads/plan/pipeline)
 #
 # defines the target highwater_workloads_nn from every source in workloads/nn. LINK names the rooms
-# that it may include, directly or through them, and libraries (Boost::json). The rooms and their
+# that it may include, directly or through them, and further targets. The rooms and their
 # links are written to rooms.txt in the build folder for check_rooms.py (tools/python/checks), on
 # which every room depends: a wrong include fails the build with its line.
 #
@@ -49,14 +49,9 @@ function(highwater_link target)
 endfunction()
 
 function(highwater_room path)
-  cmake_parse_arguments(ARG "SEPARATE" "" "LINK;ALSO" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "LINK" ${ARGN})
   highwater_room_target(${path} name)
-  set(patterns ${path}/*.cpp)
-  foreach(also IN LISTS ARG_ALSO)
-    list(APPEND patterns ${also}/*.cpp)
-  endforeach()
-  list(TRANSFORM patterns PREPEND ${PROJECT_SOURCE_DIR}/)
-  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cpp)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE highwater_warnings highwater_libraries)
