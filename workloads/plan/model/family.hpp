@@ -106,13 +106,12 @@ struct Untyped<function> {
 template <auto function>
 inline constexpr auto untyped = &Untyped<function>::call;
 
-/// `family` with what every configuration has: defaults (of the struct, if the family names no
-/// others) and equality.
+/// `family` with what every configuration has: defaults, those of the struct unless others are
+/// given, and equality.
 template <class Config>
-constexpr FamilyOf<Config> family(Family family) {
-  if (family.defaults == nullptr) {
-    family.defaults = [] { return std::any(Config{}); };
-  }
+constexpr FamilyOf<Config> family(
+    Family family, std::any (*defaults)() = [] { return std::any(Config{}); }) {
+  family.defaults = defaults;
   family.are_equal = [](const std::any& first, const std::any& second) {
     return std::any_cast<const Config&>(first) == std::any_cast<const Config&>(second);
   };

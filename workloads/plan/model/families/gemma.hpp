@@ -40,11 +40,11 @@ constexpr Family gemma_record() {
   record.fields = kGemmaFields;
   record.traits.scaled_embedding = true;
   record.add_presets = add_gemma_presets;
-  record.defaults = [] { return std::any(gemma_defaults()); };
   return record;
 }
 
-inline constexpr auto kGemma = family<LlamaConfig>(gemma_record());
+inline constexpr auto kGemma =
+    family<LlamaConfig>(gemma_record(), [] { return std::any(gemma_defaults()); });
 
 inline const Family& gemma_family() {
   return kGemma;

@@ -34,11 +34,11 @@ constexpr Family mistral_record() {
   record.fields = kMistralFields;
   record.add_presets = add_mistral_presets;
   record.releases = kMistralReleases;
-  record.defaults = [] { return std::any(mistral_defaults()); };
   return record;
 }
 
-inline constexpr auto kMistral = family<LlamaConfig>(mistral_record());
+inline constexpr auto kMistral =
+    family<LlamaConfig>(mistral_record(), [] { return std::any(mistral_defaults()); });
 
 inline const Family& mistral_family() {
   return kMistral;

@@ -93,11 +93,11 @@ constexpr Family qwen2_record() {
   record.add_presets = add_qwen2_presets;
   record.check = untyped<check_qwen>;
   record.read_more = untyped<read_qwen>;
-  record.defaults = [] { return std::any(qwen2_defaults()); };
   return record;
 }
 
-inline constexpr auto kQwen2 = family<LlamaConfig>(qwen2_record());
+inline constexpr auto kQwen2 =
+    family<LlamaConfig>(qwen2_record(), [] { return std::any(qwen2_defaults()); });
 
 inline const Family& qwen2_family() {
   return kQwen2;

@@ -39,11 +39,11 @@ constexpr Family qwen3_record() {
   record.class_prefix = "Qwen3For";
   record.fields = kQwen3Fields;
   record.add_presets = add_qwen3_presets;
-  record.defaults = [] { return std::any(qwen3_defaults()); };
   return record;
 }
 
-inline constexpr auto kQwen3 = family<LlamaConfig>(qwen3_record());
+inline constexpr auto kQwen3 =
+    family<LlamaConfig>(qwen3_record(), [] { return std::any(qwen3_defaults()); });
 
 inline const Family& qwen3_family() {
   return kQwen3;
