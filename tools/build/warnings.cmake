@@ -4,8 +4,6 @@ target_compile_options(highwater_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual
   -Wno-missing-field-initializers  # designated initialisers leave defaulted members out on purpose
-  # GCC 12 takes the raw storage of boost::container::static_vector for uninitialized when it copies,
-  # and std::string's lengths for overflows where much is inlined.
-  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wsuggest-override -Wno-maybe-uninitialized
-    -Wno-stringop-overflow>
+  # GCC 12 takes the raw storage of boost::container::static_vector for uninitialized when it copies.
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wsuggest-override -Wno-maybe-uninitialized>
   $<$<BOOL:${HIGHWATER_WARNINGS_AS_ERRORS}>:-Werror>)
