@@ -18,6 +18,7 @@
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/output_target.hpp"
 #include "traces/formats/snapshot/snapshot_writer.hpp"
 
 namespace highwater {
@@ -165,7 +166,7 @@ ExitCode run_export(const Arguments& arguments, std::ostream& out) {
   const ObservedRuns runs = observe_runs(command.workload);
   const auto sink = open_sink(command.output);
   const std::string written = write_as(command, runs, *sink);
-  if (command.output == "-") {
+  if (is_standard_output(command.output)) {
     return ExitCode::ok;  // nothing may be mixed with it
   }
   out << printable(fmt::format("{}: {}", command.output, written)) << "\n";

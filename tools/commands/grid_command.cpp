@@ -4,11 +4,11 @@
 #include <cmath>
 #include <ostream>
 
-#include "tools/files/input.hpp"
 #include "tools/reports/validation/grid_report.hpp"
 #include "tools/studies/validation/grid_default.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 namespace highwater {
 namespace {

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 
 namespace highwater {
 
@@ -20,13 +21,19 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
     return out ? code
                : report(
                      "standard output: cannot be written; check for a full disk or a closed pipe",
-                     ExitCode::internal);
+                     ExitCode::bad_input);
   };
+  const auto run = [&] {
+    try {
+      return run_command(arguments, out);
+    } catch (const HelpRequested& help) {
+      out << help.text;
+      return ExitCode::ok;
+    }
+  };
+  forget_inputs();
   try {
-    return finish(run_command(arguments, out));
-  } catch (const HelpRequested& help) {
-    out << help.text;
-    return finish(ExitCode::ok);
+    return finish(run());
   } catch (const UsageErrors& errors) {
     for (const std::string& problem : errors.problems()) {
       report(problem, ExitCode::usage);

@@ -13,6 +13,7 @@
 #include "tools/options/workload_options.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/output_target.hpp"
 
 namespace highwater {
 namespace {
@@ -34,7 +35,7 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const std::string path = text_option(values, "output").value_or("report.html");
   const ReportRun run = run_for_report(read_workload_options(values));
   const std::string page = report_page(report_json(run));
-  if (path == "-") {
+  if (is_standard_output(path)) {
     out << page;
     return ExitCode::ok;
   }

@@ -9,7 +9,6 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/commands/grid_command.hpp"
-#include "tools/files/input.hpp"
 #include "tools/reports/validation/reference_report.hpp"
 #include "tools/reports/validation/validate_report.hpp"
 #include "tools/studies/validation/reference_run.hpp"
@@ -17,6 +16,7 @@
 #include "tools/text/name_pattern.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 namespace highwater {
 namespace {

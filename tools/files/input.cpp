@@ -1,8 +1,5 @@
 #include "tools/files/input.hpp"
 
-#include <array>
-#include <cstddef>
-
 #include "traces/formats/binary/binary_trace.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
@@ -19,16 +16,6 @@ TraceFile read_trace_file(const std::string& path, StackMode stacks) {
     return read_text_trace(source);
   }
   return read_torch_snapshot(source, {stacks});  // explains what is wrong with anything else
-}
-
-std::string read_text_file(const std::string& path) {
-  const std::unique_ptr<ByteSource> source = open_source(path);
-  std::string text;
-  std::array<std::byte, 65536> buffer{};
-  while (const std::size_t count = source->read(buffer)) {
-    text.append(reinterpret_cast<const char*>(buffer.data()), count);
-  }
-  return text;
 }
 
 }  // namespace highwater

@@ -17,7 +17,4 @@ using TraceFile = std::variant<RequestTrace, Recording>;
 /// input. @throws InputError
 TraceFile read_trace_file(const std::string& path, StackMode stacks);
 
-/// All of a text file, decompressed; "-" is standard input. @throws InputError
-std::string read_text_file(const std::string& path);
-
 }  // namespace highwater

@@ -106,7 +106,7 @@ TEST_CASE("cli: an output that cannot be written is an error, of --help too", "[
     std::ostringstream out;
     std::ostringstream err;
     out.setstate(std::ios::badbit);
-    CHECK(run_program(arguments, out, err) == ExitCode::internal);
+    CHECK(run_program(arguments, out, err) == ExitCode::bad_input);
     CHECK_THAT(err.str(), Contains("standard output: cannot be written; check for a full disk"));
   }
 }

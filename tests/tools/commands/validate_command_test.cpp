@@ -6,9 +6,9 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tools/files/input.hpp"
 #include "tools/reports/validation/validate_report.hpp"
 #include "tools/studies/validation/validate_run.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 #include "workloads/training/outside_memory.hpp"
 
 using namespace highwater;

@@ -2,8 +2,10 @@
 import contextlib
 import io
 import json
+import lzma
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -170,6 +172,21 @@ class Output(Folder):
         with self.assertRaises(Exception):
             recorder._save({"not picklable": lambda: None}, str(path))
         self.assertFalse(path.exists())
+
+    def test_a_link_stays_and_the_file_behind_it_is_replaced(self):
+        (self.folder / "elsewhere").mkdir()
+        link = self.folder / "link.pickle"
+        link.symlink_to("elsewhere/real.pickle")
+        recorder._save({"segments": []}, str(link))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(pickle.loads((self.folder / "elsewhere/real.pickle").read_bytes()), {"segments": []})
+        self.assertEqual([path.name for path in (self.folder / "elsewhere").iterdir()], ["real.pickle"])
+
+    def test_the_longest_name_and_a_compressed_one(self):
+        for name in ("x" * 255, "y.pickle.xz"):
+            recorder._save({"segments": []}, str(self.folder / name))
+            self.assertTrue((self.folder / name).exists())
+        self.assertEqual(pickle.load(lzma.open(self.folder / "y.pickle.xz")), {"segments": []})
 
     def test_what_happened_is_kept_line_by_line(self):
         options = self.options()

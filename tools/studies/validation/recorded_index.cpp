@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "tools/files/input.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 #include "workloads/json/json_document.hpp"
 #include "workloads/json/json_field.hpp"
 

@@ -13,6 +13,7 @@
 #include "tools/files/file_settings.hpp"
 #include "tools/files/input.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 namespace highwater {
 namespace {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -32,10 +33,18 @@ class ByteSink {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
+/// Which existing files an output may replace.
+enum class Overwrite : std::uint8_t {
+  other_files,  ///< never one that this run has read
+  inputs_too    ///< a file that is read to be brought up to date
+};
+
 /// Creates `path`, compressed if it ends in .gz, .xz or .zst; "-" is standard output, uncompressed.
-/// Devices and pipes (/dev/null) are written directly.
-/// @throws UsageError if no file can be created there, or if a write-protected one exists.
-std::unique_ptr<ByteSink> open_sink(const std::filesystem::path& path);
+/// Symbolic links are followed; devices, pipes and descriptors (/dev/null, /dev/stdout) are written
+/// directly. @throws UsageError if no file can be created there, if a write-protected one exists,
+/// or if it is a file that this run has read.
+std::unique_ptr<ByteSink> open_sink(const std::filesystem::path& path,
+                                    Overwrite overwrite = Overwrite::other_files);
 
 /// Keeps what is written in memory, for tests and measurements.
 class MemorySink : public ByteSink {

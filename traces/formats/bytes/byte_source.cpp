@@ -1,6 +1,7 @@
 #include "traces/formats/bytes/byte_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #include "traces/error.hpp"
 #include "traces/formats/bytes/compression.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
 
 namespace highwater {
@@ -18,7 +20,9 @@ namespace {
 /// A file descriptor, read directly.
 class FileSource : public ByteSource {
  public:
-  FileSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+  FileSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {
+    remember_input(descriptor_, name_);
+  }
 
   ~FileSource() override {
     if (descriptor_ != STDIN_FILENO) {
@@ -111,6 +115,16 @@ std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path) {
 
 std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std::string name) {
   return std::make_unique<MemorySource>(bytes, std::move(name));
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
+  const std::unique_ptr<ByteSource> source = open_source(path);
+  std::string text;
+  std::array<std::byte, 65536> buffer{};
+  while (const std::size_t count = source->read(buffer)) {
+    text.append(reinterpret_cast<const char*>(buffer.data()), count);
+  }
+  return text;
 }
 
 }  // namespace highwater

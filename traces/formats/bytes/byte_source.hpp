@@ -34,4 +34,7 @@ std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path);
 /// Bytes in memory (not copied); no decompression.
 std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std::string name);
 
+/// All of a text file, decompressed; "-" is standard input. @throws InputError
+std::string read_text_file(const std::filesystem::path& path);
+
 }  // namespace highwater

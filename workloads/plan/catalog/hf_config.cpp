@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 #include "workloads/plan/catalog/flat_config.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/json_fields.hpp"
@@ -174,11 +173,7 @@ ModelSpec read_recorded(const json::object& object, std::string_view source) {
 }
 
 json::value parse_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw InputError(path, "", "cannot be opened", "check the path");
-  }
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = read_text_file(path);
   json::stream_parser parser;
   json::error_code error;
   std::size_t position = parser.write_some(text, error);

@@ -7,10 +7,10 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tools/files/input.hpp"
 #include "tools/studies/validation/reference_case.hpp"
 #include "tools/studies/validation/reference_run.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 using namespace highwater;
 using Catch::Contains;

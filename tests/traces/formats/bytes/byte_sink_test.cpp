@@ -7,6 +7,8 @@
 
 #include "tests/support/format_io.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -79,4 +81,33 @@ TEST_CASE("byte_sink: a target where no file can be is a usage error", "[traces]
   CHECK_THROWS_AS(open_sink(dir / "no/such/folder/out"), UsageError);
   CHECK_THROWS_WITH(open_sink("/tmp"), "/tmp: is a directory; name a file inside it");
   CHECK_THROWS_WITH(open_sink(""), Catch::Contains("path of the output is empty"));
+}
+
+TEST_CASE("byte_sink: a file that was read is not replaced, by whatever name",
+          "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "in", "precious");
+  std::filesystem::create_hard_link(dir / "in", dir / "hard");
+  std::filesystem::create_symlink("in", dir / "soft");
+  forget_inputs();
+  open_source(dir / "in");
+  CHECK_THROWS_WITH(open_sink(dir / "in"), Catch::Contains("is the input itself; choose another"));
+  for (const std::string name : {"hard", "soft"}) {
+    CHECK_THROWS_WITH(open_sink(dir / name),
+                      Catch::Contains(name + ": is the same file as the input"));
+  }
+  CHECK(read_file(dir / "in") == "precious");
+  CHECK(dir.file_count() == 3);
+}
+
+TEST_CASE("byte_sink: an input may be brought up to date on request, or in the next run",
+          "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "in", "old");
+  open_source(dir / "in");
+  open_sink(dir / "in", Overwrite::inputs_too)->commit();
+  CHECK(read_file(dir / "in").empty());
+  open_source(dir / "in");
+  forget_inputs();
+  CHECK_NOTHROW(open_sink(dir / "in"));
 }

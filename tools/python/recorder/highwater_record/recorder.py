@@ -208,15 +208,19 @@ def _share_frames(snapshot):
 
 
 def _save(snapshot, path):
-    """By rename: the name never refers to half a file."""
-    unfinished = path + ".unfinished"
-    opened = lzma.open(unfinished, "wb", preset=1) if path.endswith(".xz") else open(unfinished, "wb")
+    """By rename: the name never refers to half a file; a link stays, the file behind it is replaced."""
+    target = os.path.realpath(path)
+    unfinished = os.path.join(os.path.dirname(target), f".highwater-{os.urandom(16).hex()}.part")
     try:
-        with opened as file:
-            pickle.dump(snapshot, file, protocol=4)
-        os.replace(unfinished, path)
+        with open(unfinished, "xb") as file:
+            with lzma.open(file, "wb", preset=1) if path.endswith(".xz") else contextlib.nullcontext(file) as out:
+                pickle.dump(snapshot, out, protocol=4)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, target)
     except BaseException:
-        os.unlink(unfinished)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
         raise
 
 

@@ -1,0 +1,52 @@
+#include "traces/formats/bytes/opened_inputs.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace highwater {
+namespace {
+
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+/// Inputs are read from several threads.
+struct OpenedInputs {
+  std::mutex mutex;
+  std::map<FileIdentity, std::string> names;
+};
+
+OpenedInputs& opened_inputs() {
+  static OpenedInputs inputs;
+  return inputs;
+}
+
+FileIdentity identity(const struct stat& status) {
+  return {status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+void remember_input(int descriptor, const std::string& name) {
+  struct stat status {};
+
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    OpenedInputs& inputs = opened_inputs();
+    const std::lock_guard lock(inputs.mutex);
+    inputs.names.emplace(identity(status), name);
+  }
+}
+
+std::optional<std::string> input_behind(const struct stat& status) {
+  OpenedInputs& inputs = opened_inputs();
+  const std::lock_guard lock(inputs.mutex);
+  const auto found = inputs.names.find(identity(status));
+  return found == inputs.names.end() ? std::nullopt : std::optional(found->second);
+}
+
+void forget_inputs() {
+  OpenedInputs& inputs = opened_inputs();
+  const std::lock_guard lock(inputs.mutex);
+  inputs.names.clear();
+}
+
+}  // namespace highwater
