@@ -1,0 +1,28 @@
+// Any JSON describes a model or is refused with a reason; a model that is accepted can be checked
+// and has parameters that can be counted.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "traces/error.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/model/families/all_families.hpp"
+
+// The name and the types are libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace highwater;
+  boost::json::error_code not_json;
+  const boost::json::value value =
+      boost::json::parse(std::string_view(reinterpret_cast<const char*>(data), size), not_json);
+  if (not_json) {
+    return 0;
+  }
+  try {
+    const ModelSpec spec = model_from_json(value, "fuzz");
+    (void)model_problems(spec);
+  } catch (const Error&) {  // told to the user
+  }
+  return 0;
+}
