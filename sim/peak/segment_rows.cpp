@@ -93,6 +93,25 @@ SegmentRow row_of(const OwnedSegment& owned, std::uint64_t resolution) {
   return row;
 }
 
+bool looks_like(const MapCell& a, const MapCell& b) {
+  return a.kind == b.kind && a.size == b.size && a.requested == b.requested && a.used == b.used &&
+         a.blocks == b.blocks;
+}
+
+/// Whoever owns the blocks: rows of one picture.
+bool is_alike(const SegmentRow& a, const SegmentRow& b) {
+  return a.stream == b.stream && a.kind == b.kind && a.owner == b.owner &&
+         a.is_expandable == b.is_expandable && std::ranges::equal(a.cells, b.cells, looks_like);
+}
+
+void add(SegmentSums& sums, const SegmentSums& more) {
+  sums.segments += more.segments;
+  sums.size += more.size;
+  sums.active += more.active;
+  sums.pending += more.pending;
+  sums.free += more.free;
+}
+
 /// Free bytes that cannot be given back because something else in the segment is in use.
 Bytes pinned_in(const OwnedSegment& owned) {
   Bytes free;
@@ -121,20 +140,22 @@ SegmentRows segment_rows(const MemoryMap& map, std::span<const AllocationId> own
   SegmentRows result;
   std::map<std::tuple<PoolId, PoolKind, StreamId>, SegmentRest> rests;
   std::size_t cells = 0;
-  bool full = false;
   for (const OwnedSegment& owned : by_interest(with_owners(map, owners), limits.rows)) {
-    const MapSegment& segment = *owned.segment;
-    full = full || result.rows.size() >= limits.rows || cells >= limits.cells;
-    if (full) {
-      SegmentRest& rest = rests[{segment.owner, segment.kind, segment.stream}];
-      rest.stream = segment.stream;
-      rest.kind = segment.kind;
-      rest.owner = segment.owner;
-      add(rest.sums, segment);
-      continue;
+    const SegmentRow row = row_of(owned, limits.resolution);
+    const auto alike = std::ranges::find_if(
+        result.rows, [&](const SegmentRow& other) { return is_alike(other, row); });
+    if (alike != result.rows.end()) {
+      add(alike->sums, row.sums);
+    } else if (result.rows.size() < limits.rows && cells < limits.cells) {
+      cells += row.cells.size();
+      result.rows.push_back(row);
+    } else {
+      SegmentRest& rest = rests[{row.owner, row.kind, row.stream}];
+      rest.stream = row.stream;
+      rest.kind = row.kind;
+      rest.owner = row.owner;
+      add(rest.sums, row.sums);
     }
-    result.rows.push_back(row_of(owned, limits.resolution));
-    cells += result.rows.back().cells.size();
   }
   std::ranges::sort(result.rows, {}, &SegmentRow::address);
   for (auto& [key, rest] : rests) {

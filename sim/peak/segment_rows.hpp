@@ -1,9 +1,9 @@
 // A memory map made small enough to draw: some segments with their blocks, the rest summed.
 //
 // Neighbouring blocks that are too narrow to be seen at the row's width become one cell with
-// its used bytes. Most rows go to the segments in use that have the most free bytes, the
-// others to the largest; segments beyond the limit are summed by pool and stream. Nothing is lost:
-// rows and rests add up to the map.
+// its used bytes. Segments that look alike share a row. Most rows go to the segments in use that
+// have the most free bytes, the others to the largest; segments beyond the limit are summed by pool
+// and stream. Nothing is lost: rows and rests add up to the map.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,16 @@ struct SegmentSums {
   bool operator==(const SegmentSums&) const = default;
 };
 
+/// A segment, or several that look alike: of the same kind, with the same cells.
 struct SegmentRow {
-  Address address;
+  Address address;  ///< of the one whose cells are here
   StreamId stream;
   PoolKind kind = PoolKind::large;
   PoolId owner;
   bool is_expandable = false;
-  SegmentSums sums;
+  SegmentSums sums;  ///< of all that share the row
   Bytes largest_free_block;
-  std::vector<MapCell> cells;  ///< in address order; their sizes sum to the segment's
+  std::vector<MapCell> cells;  ///< of one, in address order; their sizes sum to the segment's
 };
 
 /// Segments that have no row of their own.

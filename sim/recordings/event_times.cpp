@@ -45,4 +45,21 @@ EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
   return EventTimes(std::move(times));
 }
 
+OperationTimes operation_times(const RequestTrace& trace, const EventTimes& times,
+                               std::size_t most) {
+  OperationTimes result;
+  if (!times.are_recorded()) {
+    return result;
+  }
+  result.width = trace.events.size() / most + 1;
+  std::uint64_t operation = 0;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    if (trace.events[i].is_operation() && operation++ % result.width == 0) {
+      result.at.push_back(times.of(i));
+    }
+  }
+  result.at.push_back(times.of(trace.events.size()));
+  return result;
+}
+
 }  // namespace highwater

@@ -43,4 +43,14 @@ class EventTimes {
 EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
                     const RecordedDevice& device);
 
+/// When every `width`-th operation happened, and the last one; so many that a picture can use them.
+struct OperationTimes {
+  std::uint64_t width = 1;
+  std::vector<std::int64_t> at;  ///< in microseconds; empty: no times were recorded
+};
+
+/// `times` are those of the events of `trace`; markers are no operations.
+OperationTimes operation_times(const RequestTrace& trace, const EventTimes& times,
+                               std::size_t most = 4096);
+
 }  // namespace highwater

@@ -83,10 +83,13 @@ std::vector<ValueRange> ThinnedCurve::ranges(std::uint64_t width, std::size_t co
   for (std::uint64_t begin = 0; ranges.size() < count; begin += width) {
     const bool changes_at_once = next != stretches_.end() && next->first.at == begin;
     value = changes_at_once ? next->first.value : value;
-    ValueRange range{value, value};
+    ValueRange range{value, value, begin};
     for (; next != stretches_.end() && next->first.at < begin + width; ++next) {
       range.low = std::min(range.low, next->lowest.value);
-      range.high = std::max(range.high, next->highest.value);
+      if (next->highest.value > range.high) {
+        range.high = next->highest.value;
+        range.high_at = next->highest.at;
+      }
       value = next->last.value;
     }
     ranges.push_back(range);

@@ -28,6 +28,7 @@ struct CurvePoint {
 struct ValueRange {
   Bytes low;
   Bytes high;
+  std::uint64_t high_at = 0;  ///< the first position of `high` in the range
 };
 
 class ThinnedCurve {

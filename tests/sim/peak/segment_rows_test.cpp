@@ -87,9 +87,28 @@ TEST_CASE("segment rows: the number of cells is bounded", "[sim][rows]") {
   }
   MemoryMap map;
   for (std::uint64_t i = 0; i < 50; ++i) {
+    blocks.front().second = Bytes{(100 + i) << 20U};
     map.segments.push_back(segment(i << 32U, blocks));
   }
   const SegmentRows view = segment_rows(map, {}, {.rows = 40, .cells = 1000, .resolution = 500});
   CHECK(view.rows.size() == 10);
   CHECK(view.rests.at(0).sums.segments == 40);
+}
+
+TEST_CASE("segment rows: segments that look alike share a row, whoever owns their blocks",
+          "[sim][rows]") {
+  MemoryMap map;
+  map.segments = {segment(0, {{kActive, 12_MiB}, {kFree, 8_MiB}}),
+                  segment(100, {{kActive, 12_MiB}, {kFree, 8_MiB}}),
+                  segment(200, {{kFree, 8_MiB}, {kActive, 12_MiB}}),
+                  segment(300, {{kActive, 12_MiB}, {kFree, 8_MiB}})};
+  map.segments[3].stream = StreamId{std::uint32_t{1}};
+  const std::vector<AllocationId> owners{AllocationId(0U), AllocationId::none(), AllocationId(1U),
+                                         AllocationId::none()};
+  const SegmentRows view = segment_rows(map, owners);
+  REQUIRE(view.rows.size() == 3);
+  CHECK(view.rows[0].address == Address{0});
+  CHECK(view.rows[0].sums == SegmentSums{2, 40_MiB, 24_MiB, 0_B, 16_MiB});
+  CHECK(view.rows[0].cells.size() == 2);
+  CHECK(view.rows[0].largest_free_block == 8_MiB);
 }
