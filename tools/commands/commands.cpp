@@ -45,9 +45,9 @@ constexpr auto kCommands = std::to_array<Command>({
      "Replays a file or a plan under every combination of settings, limits and plan options.",
      "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
      run_sweep_command},
-    {"report", "FILE | --model NAME [options]",
-     "Writes a self-contained HTML page about a run: memory over time, segment maps, who holds "
-     "memory.",
+    {"report", "FILE [FILE] | --model NAME [options]",
+     "Writes a self-contained HTML page about a run, or two side by side: memory and tensors over "
+     "time, segment maps, who holds memory.",
      "highwater report snapshot.pickle --output report.html", run_report},
     {"models", "[NAME|FILE] [options]", "Lists the known models, or shows the details of one.",
      "highwater models llama-3-8b", run_models},

@@ -1,6 +1,8 @@
-// highwater report: one HTML file about a run, to open in a browser and to send to somebody.
+// highwater report: one HTML file about a run or two, to open in a browser and to send to somebody.
 #include <ostream>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
@@ -28,13 +30,25 @@ OptionParser report_options() {
   return parser;
 }
 
+std::vector<ReportRun> runs_of(const po::variables_map& values) {
+  std::vector<ReportRun> runs;
+  for (WorkloadRequest& request : read_workloads_options(values, 2)) {
+    runs.push_back(run_for_report(std::move(request)));
+  }
+  return runs;
+}
+
+boost::json::object data_of(const std::vector<ReportRun>& runs) {
+  return runs.size() == 1 ? report_json(runs.front()) : report_json(runs.front(), runs.back());
+}
+
 }  // namespace
 
 ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = report_options().parse(arguments);
   const std::string path = text_option(values, "output").value_or("report.html");
-  const ReportRun run = run_for_report(read_workload_options(values));
-  const std::string page = report_page(report_json(run));
+  const std::vector<ReportRun> runs = runs_of(values);
+  const std::string page = report_page(data_of(runs));
   if (is_standard_output(path)) {
     out << page;
     return ExitCode::ok;
@@ -42,9 +56,14 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const auto sink = open_sink(path);
   sink->write(std::as_bytes(std::span(page)));
   sink->commit();
-  out << fmt::format("{}\nwrote {} ({:.1f} MB)\n{}\n", printable(run.verdict), printable(path),
-                     static_cast<double>(page.size()) / 1e6,
-                     printable(run.explained.workload.trust()));
+  for (const ReportRun& run : runs) {
+    out << printable(run.verdict) << "\n";
+  }
+  out << fmt::format("wrote {} ({:.1f} MB)\n", printable(path),
+                     static_cast<double>(page.size()) / 1e6);
+  for (const ReportRun& run : runs) {
+    out << printable(run.explained.workload.trust()) << "\n";
+  }
   return ExitCode::ok;
 }
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/constants.hpp"
+#include "tools/html/report_bands.hpp"
+#include "tools/html/report_comparison.hpp"
 #include "tools/html/report_holders.hpp"
 #include "tools/html/report_maps.hpp"
 #include "tools/html/report_sites.hpp"
@@ -52,14 +54,23 @@ json::object bar(std::string_view kind, std::string_view label, Bytes bytes, boo
   return {{"kind", kind}, {"label", label}, {"bytes", bytes.count()}, {"ran_out", ran_out}};
 }
 
+/// Replays under settings that are the run's own would show the same bar twice.
 json::array bars_json(const ReportRun& run) {
   const FourBars& bars = run.explained.bars;
+  const Settings& settings = run.explained.workload.replay.settings;
+  const bool is_default = to_conf(settings).empty();
   json::array list;
   list.push_back(bar("bound", "max live", bars.bound.live));
   list.push_back(bar("bound", "packed offline", bars.bound.packed));
-  list.push_back(bar("", "expandable segments", bars.expandable.reserved, bars.expandable.ran_out));
-  list.push_back(bar("", "default settings", bars.standard.reserved, bars.standard.ran_out));
-  list.push_back(bar("own", "this run", run.explained.workload.replay.result.peak.reserved,
+  if (!settings.expandable_segments) {
+    list.push_back(
+        bar("", "expandable segments", bars.expandable.reserved, bars.expandable.ran_out));
+  }
+  if (!is_default) {
+    list.push_back(bar("", "default settings", bars.standard.reserved, bars.standard.ran_out));
+  }
+  list.push_back(bar("own", is_default ? "this run (defaults)" : "this run",
+                     run.explained.workload.replay.result.peak.reserved,
                      run.outcome == RunOutcome::out_of_memory));
   return list;
 }
@@ -267,6 +278,8 @@ json::object report_json(const ReportRun& run) {
   root["marks"] = marks_json(run.history);
   root["mark_counts"] = mark_counts_json(run.history);
   root["moments"] = moments_json(run, sites);
+  root["bands"] = bands_json(run, sites);
+  root["times"] = times_json(run);
   add_holders(run, sites, root);
   root["settings"] = settings_json(run.explained.workload.replay.settings);
   root["conf"] = to_conf(run.explained.workload.replay.settings);
@@ -276,6 +289,12 @@ json::object report_json(const ReportRun& run) {
   root["notes"] = notes_json(run);
   root["sites"] = sites.names();
   return root;
+}
+
+json::object report_json(const ReportRun& first, const ReportRun& second) {
+  return {{"schema", "highwater.report/1"},
+          {"runs", json::array{report_json(first), report_json(second)}},
+          {"comparison", comparison_json(first, second)}};
 }
 
 }  // namespace highwater

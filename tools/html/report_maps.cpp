@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "sim/peak/segment_rows.hpp"
+#include "tools/html/report_frames.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -95,40 +95,6 @@ json::object moment_json(const Moment& moment, const MemoryState& state, const R
   object["map"] = map_json(state, run, sites);
   return object;
 }
-
-/// The frames of all nodes by number: a label and where it is from.
-class FrameNames {
- public:
-  explicit FrameNames(const SideTables& tables) : tables_(&tables) {}
-
-  std::int64_t of(FrameId frame) {
-    if (!frame.has_value()) {
-      return -1;
-    }
-    const auto [found, is_new] = numbers_.try_emplace(frame, names_.size());
-    if (is_new) {
-      names_.push_back(
-          json::array{label(tables_->stacks.frame(frame)), origin(tables_->stacks.frame(frame))});
-    }
-    return static_cast<std::int64_t>(found->second);
-  }
-
-  [[nodiscard]] json::array take() { return std::move(names_); }
-
- private:
-  [[nodiscard]] std::string label(const Frame& frame) const {
-    return shortened(std::string(tables_->strings[frame.function]), 160);
-  }
-
-  [[nodiscard]] std::string origin(const Frame& frame) const {
-    const std::string file = shortened(std::string(tables_->strings[frame.file]), 200);
-    return frame.line > 0 ? fmt::format("{}:{}", file, frame.line) : file;
-  }
-
-  const SideTables* tables_;
-  std::map<FrameId, std::size_t> numbers_;
-  json::array names_;
-};
 
 json::array node_json(const StackNode& node, FrameNames& names) {
   json::array entry{names.of(node.frame), node.value};

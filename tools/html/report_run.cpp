@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/replay/observer_pair.hpp"
 #include "tools/reports/explain_words.hpp"
 #include "tools/reports/simulate_report.hpp"
 #include "traces/error.hpp"
@@ -20,6 +21,18 @@ std::vector<StackId> stacks_of(const RequestTrace& trace) {
     }
   }
   return stacks;
+}
+
+std::vector<Category> categories_of(const RequestTrace& trace) {
+  std::vector<Category> categories(trace.allocation_count);
+  bool is_any_known = false;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      categories[event.allocation.index()] = event.category;
+      is_any_known |= event.category != Category::unknown;
+    }
+  }
+  return is_any_known ? categories : std::vector<Category>();
 }
 
 /// The first allocation of each step that was found, and of what follows the last one.
@@ -127,6 +140,20 @@ void note_steps(ReportRun& run) {
   }
 }
 
+/// One replay for both the maps of the moments and the bands.
+void look_again(ReportRun& run) {
+  const Workload& workload = run.explained.workload;
+  const std::size_t allocations = workload.trace->allocation_count;
+  run.band_columns = band_columns(run.history.timeline);
+  BandRecorder recorder(run.band_columns, allocations);
+  run.states = states_at(run.history.moments, allocations, [&](StateObserver& observer) {
+    ObserverPair both(observer, recorder);
+    workload.watch(both);
+  });
+  run.bands = split_bands(recorder.take(), run.band_columns.highest);
+  run.unseen_blocks = recorder.unseen();
+}
+
 }  // namespace
 
 ReportRun run_for_report(WorkloadRequest request) {
@@ -140,11 +167,12 @@ ReportRun run_for_report(WorkloadRequest request) {
   run.outcome = outcome_of(run);
   run.verdict = verdict_of(run);
   run.stacks = stacks_of(trace);
+  run.categories = categories_of(trace);
   note_steps(run);
   HistoryRequest history;
   history.step_begins = step_begins(trace, run.explained.steps);
   run.history = collect_history(trace, run.explained.workload.watch, history);
-  run.states = states_at(run.history.moments, trace.allocation_count, run.explained.workload.watch);
+  look_again(run);
   return run;
 }
 

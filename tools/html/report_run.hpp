@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/peak/memory_bands.hpp"
 #include "sim/peak/moments.hpp"
 #include "sim/peak/replay_history.hpp"
 #include "tools/studies/explain_run.hpp"
@@ -18,10 +19,14 @@ struct ReportRun {
   std::string title;      ///< the file's name, or the plan in one line
   std::string verdict;    ///< one sentence
   RunOutcome outcome = RunOutcome::unlimited;
-  std::vector<StackId> stacks;     ///< by AllocationId: who asked for it
-  std::optional<Bytes> available;  ///< what the allocator could take, if it is limited
+  std::vector<StackId> stacks;       ///< by AllocationId: who asked for it
+  std::vector<Category> categories;  ///< by AllocationId; empty: none is known
+  std::optional<Bytes> available;    ///< what the allocator could take, if it is limited
   ReplayHistory history;
   std::vector<MemoryState> states;  ///< of the history's moments, in their order
+  BandColumns band_columns;
+  SplitBands bands;
+  std::uint64_t unseen_blocks = 0;  ///< that live at the moment of no column
   std::vector<std::string> notes;   ///< besides those of the replay
 };
 

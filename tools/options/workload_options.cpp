@@ -1,5 +1,7 @@
 #include "tools/options/workload_options.hpp"
 
+#include <algorithm>
+
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
@@ -22,17 +24,21 @@ void require_no_plan_options(const po::variables_map& values, std::vector<std::s
   }
 }
 
-std::optional<std::string> read_file_option(const po::variables_map& values,
-                                            std::vector<std::string>& problems) {
+Arguments read_file_options(const po::variables_map& values, std::size_t most,
+                            std::vector<std::string>& problems) {
   if (!values.contains("file")) {
-    return std::nullopt;
+    return {};
   }
   const auto& files = values["file"].as<Arguments>();
-  if (files.size() > 1) {
-    problems.emplace_back("give one FILE at a time ('-' is standard input)");
+  if (files.size() > most) {
+    problems.push_back(most == 1 ? "give one FILE at a time ('-' is standard input)"
+                                 : fmt::format("give at most {} FILEs", most));
+  }
+  if (std::ranges::count(files, "-") > 1) {
+    problems.emplace_back("'-' (standard input) can be read only once; give the other as a file");
   }
   require_no_plan_options(values, problems);
-  return files.front();
+  return files;
 }
 
 const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::string>& problems) {
@@ -71,14 +77,20 @@ void add_workload_options(OptionParser& parser) {
 
 WorkloadRequest read_workload_options(const po::variables_map& values,
                                       std::vector<std::string> problems) {
+  return read_workloads_options(values, 1, std::move(problems)).front();
+}
+
+std::vector<WorkloadRequest> read_workloads_options(const po::variables_map& values,
+                                                    std::size_t most,
+                                                    std::vector<std::string> problems) {
   WorkloadRequest request;
   request.memory = read_memory_options(values, problems);
-  request.file = read_file_option(values, problems);
+  const Arguments files = read_file_options(values, most, problems);
   request.torch = text_option(values, "torch");
   if (values.contains("device")) {
     request.device = values["device"].as<int>();
   }
-  if (request.file) {
+  if (!files.empty()) {
     request.gpu = read_gpu_of_file(values, problems);
     if (request.gpu != nullptr && !request.memory.has_limit()) {
       request.memory.capacity = memory_for_allocator(*request.gpu, TrainingPlan{});
@@ -89,7 +101,11 @@ WorkloadRequest read_workload_options(const po::variables_map& values,
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }
-  return request;
+  std::vector<WorkloadRequest> requests(std::max<std::size_t>(files.size(), 1), request);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    requests[i].file = files[i];
+  }
+  return requests;
 }
 
 }  // namespace highwater

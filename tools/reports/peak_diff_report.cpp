@@ -16,14 +16,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A part of reserved memory with its key in JSON and its words.
-struct Part {
-  const char* key;
-  const char* label;
-  Bytes MemoryBreakdown::*bytes;
-};
-
-constexpr std::array<Part, 7> kParts{{
+constexpr std::array<PeakPart, 7> kParts{{
     {"requested_bytes", "requested", &MemoryBreakdown::requested},
     {"rounding_bytes", "rounding of sizes", &MemoryBreakdown::rounding},
     {"tails_bytes", "block ends too small to split off", &MemoryBreakdown::tails},
@@ -122,7 +115,7 @@ Table parts_table(const PeakRow& total) {
       {"", "change", right,
        [](const SidesRow& row) { return size_change_text(difference(row.first, row.second)); }}};
   std::vector<SidesRow> rows;
-  for (const Part& part : kParts) {
+  for (const PeakPart& part : kParts) {
     const Bytes first = total.first.*part.bytes;
     const Bytes second = total.second.*part.bytes;
     if (part.bytes != &MemoryBreakdown::passing || first != second || first > Bytes{0}) {
@@ -231,7 +224,7 @@ bool tells_categories(const PeakRows& rows) {
 
 json::object parts_object(const MemoryBreakdown& parts) {
   json::object object;
-  for (const Part& part : kParts) {
+  for (const PeakPart& part : kParts) {
     object[part.key] = (parts.*part.bytes).count();
   }
   object["total_bytes"] = parts.total().count();
@@ -271,7 +264,7 @@ json::object side_object(const WorkloadPeak& side) {
 json::object changes_object(const PeakDiff& diff) {
   json::object object;
   const PeakRow& total = diff.change.total;
-  for (const Part& part : kParts) {
+  for (const PeakPart& part : kParts) {
     object[part.key] = difference(total.first.*part.bytes, total.second.*part.bytes);
   }
   object["total_bytes"] = total.change();
@@ -283,6 +276,10 @@ json::object changes_object(const PeakDiff& diff) {
 }
 
 }  // namespace
+
+std::span<const PeakPart> peak_parts() {
+  return kParts;
+}
 
 std::string peak_diff_text(const PeakDiff& diff, std::size_t top) {
   const PeakChange& change = diff.change;

@@ -37,18 +37,6 @@ bool allocates_older_blocks(const Workload& workload) {
          workload.replay.derivation->initial_blocks > 0;
 }
 
-PeakSide side_of(const WorkloadPeak& workload) {
-  PeakSide side;
-  side.peak = &workload.peak;
-  side.trace = workload.workload.trace.get();
-  side.site = [tables = &workload.workload.trace->tables](StackId stack) {
-    SiteName name{site_label(*tables, stack), ""};
-    name.without_line = without_line(name.name);
-    return name;
-  };
-  return side;
-}
-
 }  // namespace
 
 WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes) {
@@ -65,8 +53,21 @@ WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>&
   return result;
 }
 
+PeakSide peak_side(const Workload& workload, const PeakBreakdown& peak) {
+  PeakSide side;
+  side.peak = &peak;
+  side.trace = workload.trace.get();
+  side.site = [tables = &workload.trace->tables](StackId stack) {
+    SiteName name{site_label(*tables, stack), ""};
+    name.without_line = without_line(name.name);
+    return name;
+  };
+  return side;
+}
+
 PeakChange change_between(const WorkloadPeak& first, const WorkloadPeak& second) {
-  return change_of_peak(side_of(first), side_of(second));
+  return change_of_peak(peak_side(first.workload, first.peak),
+                        peak_side(second.workload, second.peak));
 }
 
 void note_older_blocks(PeakDiff& diff) {

@@ -36,6 +36,9 @@ struct PeakRequest {
 /// @throws InputError, UsageError
 WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes);
 
+/// Both must outlive the side.
+PeakSide peak_side(const Workload& workload, const PeakBreakdown& peak);
+
 PeakChange change_between(const WorkloadPeak& first, const WorkloadPeak& second);
 
 /// Adds a note if the device calls of the two sides are not counted in the same way.

@@ -52,13 +52,24 @@ ReplayOptions recorded_options(const RecordedReplay& recorded) {
 /// The replay of a recording that follows it, to be carried out again.
 std::function<void(StateObserver&)> following(std::shared_ptr<const Recording> recording,
                                               const RecordedDevice& device,
-                                              RecordedReplay recorded) {
-  return [keep = std::move(recording), &device, settings = recorded.replay.settings,
-          version = recorded.replay.version,
-          derived = std::make_shared<DerivedTrace>(std::move(recorded.derived))](
-             StateObserver& observer) {
+                                              std::shared_ptr<const DerivedTrace> derived,
+                                              const DeviceReplay& replay) {
+  return [keep = std::move(recording), &device, derived = std::move(derived),
+          settings = replay.settings, version = replay.version](StateObserver& observer) {
     replay_as_recorded(device, *derived, settings, *version, DecisionDetail::none, &observer);
   };
+}
+
+/// A replay under the recorded settings follows the recording; others are free.
+void make_watchable(Workload& workload, const std::shared_ptr<const Recording>& recording,
+                    const RecordedDevice& device, DerivedTrace derived) {
+  if (!workload.replay.fidelity) {
+    workload.times = operation_times(*workload.trace, times_of(*workload.trace, derived, device));
+    return;
+  }
+  workload.times = operation_times(derived.requests, times_of(derived.requests, derived, device));
+  workload.watch = following(
+      recording, device, std::make_shared<const DerivedTrace>(std::move(derived)), workload.replay);
 }
 
 Workload workload_of(const std::shared_ptr<const Recording>& recording,
@@ -75,10 +86,8 @@ Workload workload_of(const std::shared_ptr<const Recording>& recording,
   workload.fidelity = recorded.as_recorded.fidelity;
   workload.limit = recorded.limit;
   apply_recorded_limit(workload, request.memory);
-  if (request.watchable && workload.replay.fidelity) {
-    recorded.replay.settings = workload.replay.settings;
-    recorded.replay.version = workload.replay.version;
-    workload.watch = following(recording, device, std::move(recorded));
+  if (request.watchable) {
+    make_watchable(workload, recording, device, std::move(recorded.derived));
   }
   return workload;
 }
@@ -95,6 +104,7 @@ void serve_by(const VersionPreset& version, Workload& workload) {
   workload.replay.memory_limit = workload.options.memory_limit;
   workload.replay.result = replay(*workload.trace, workload.options);
   workload.watch = nullptr;
+  workload.times = {};
 }
 
 std::vector<Workload> file_workloads(const WorkloadRequest& request) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/recordings/event_times.hpp"
 #include "sim/recordings/fidelity.hpp"
 #include "sim/recordings/recorded_limit.hpp"
 #include "sim/replay/replay.hpp"
@@ -39,6 +40,7 @@ struct Workload {
   /// Carries out `replay` again and shows every state of it: following the recording where that
   /// did. Only if the request said `watchable`.
   std::function<void(StateObserver&)> watch;
+  OperationTimes times;  ///< recordings: of the operations that `watch` shows; only with it
 
   [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
 

@@ -8,6 +8,7 @@
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tools/html/report_page.hpp"
+#include "traces/event.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -82,6 +83,63 @@ TEST_CASE("report: the maps add up to the curves", "[cli][report]") {
   }
 }
 
+TEST_CASE("report: a bar whose settings are the run's own is not shown twice", "[cli][report]") {
+  const auto labels = [](const boost::json::object& data) {
+    std::vector<std::string> list;
+    for (const auto& bar : data.at("bars").as_array()) {
+      list.emplace_back(bar.at("label").as_string().c_str());
+    }
+    return list;
+  };
+  const std::string plan = "--model gpt2 --seq 64 ";
+  using Words = std::vector<std::string>;
+  CHECK(labels(data_in(page_of(words(plan)))) ==
+        Words{"max live", "packed offline", "expandable segments", "this run (defaults)"});
+  CHECK(labels(data_in(page_of(words(plan + "--alloc-conf expandable_segments:True")))) ==
+        Words{"max live", "packed offline", "default settings", "this run"});
+  CHECK(labels(data_in(page_of(words(plan + "--alloc-conf max_split_size_mb:64")))) ==
+        Words{"max live", "packed offline", "expandable segments", "default settings", "this run"});
+}
+
+TEST_CASE("report: bands of a plan know their categories and stacks", "[cli][report]") {
+  const auto data = data_in(page_of(words("--model gpt2 --seq 64 --steps 2")));
+  const auto& bands = data.at("bands").as_object();
+  CHECK(bands.at("has_categories").as_bool());
+  CHECK(bands.at("categories").as_array().size() == kCategoryCount);
+  REQUIRE(bands.at("blocks").as_array().size() > 100);
+  const auto& stacks = bands.at("stacks").as_array();
+  const auto& frames = bands.at("frames").as_array();
+  for (const auto& block : bands.at("blocks").as_array()) {
+    const auto stack = block.at(2).as_int64();
+    REQUIRE((stack >= -1 && stack < static_cast<std::int64_t>(stacks.size())));
+  }
+  for (const auto& node : stacks) {
+    REQUIRE(node.at(0).as_int64() < static_cast<std::int64_t>(frames.size()));
+    REQUIRE(node.at(1).as_int64() < static_cast<std::int64_t>(stacks.size()));
+  }
+  CHECK(data.at("times").is_null());
+}
+
+TEST_CASE("report: two files in one page, and what changes the peak", "[cli][report]") {
+  const std::string first = kRecorded + "gpt2-fp32-varlen-capacity2700.hwt.xz";
+  const std::string second = kRecorded + "gpt2-fp32-varlen-expandable-limit2700.hwt.xz";
+  const auto data = data_in(page_of({first, second}));
+  REQUIRE(data.at("runs").as_array().size() == 2);
+  CHECK(data.at("runs").at(0) == data_in(page_of({first})));
+  CHECK(data.at("runs").at(1) == data_in(page_of({second})));
+  const auto& comparison = data.at("comparison");
+  for (const std::string list : {"parts", "sites"}) {
+    for (const std::size_t side : {std::size_t{1}, std::size_t{2}}) {
+      std::int64_t total = 0;
+      for (const auto& row : comparison.at(list).as_array()) {
+        total += row.at(side).to_number<std::int64_t>();
+      }
+      CHECK(total == comparison.at("total").at(side).to_number<std::int64_t>());
+    }
+  }
+  CHECK_THAT(std::string(comparison.at("verdict").as_string()), Contains("B reserves"));
+}
+
 TEST_CASE("report: the same input gives the same bytes", "[cli][report]") {
   const Arguments plan = words("--model gpt2 --seq 64 --steps 2 --capacity 1GiB");
   CHECK(page_of(plan) == page_of(plan));
@@ -91,6 +149,8 @@ TEST_CASE("report: wrong use is refused, and nothing is written", "[cli][report]
   const test::TempDir folder;
   const std::string output = (folder.path() / "report.html").string();
   CHECK(run({"report", "--output", output}).code == ExitCode::usage);
+  CHECK(run({"report", "a", "b", "c", "--output", output}).code == ExitCode::usage);
+  CHECK(run({"report", "-", "-", "--output", output}).code == ExitCode::usage);
   CHECK(run({"report", kRecorded + "none.pickle", "--output", output}).code == ExitCode::bad_input);
   CHECK(run({"report", kRecorded + "gpt2-fp32-varlen-expandable-limit2700.hwt.xz", "--alloc-conf",
              "nonsense:1", "--output", output})

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+from xml.etree import ElementTree
 
 from reports import HOSTILE, Reports
 
@@ -56,6 +57,7 @@ class ReportTest(unittest.TestCase):
         cls.browser.quit()
 
     def open(self, path):
+        self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         self.browser.set_window_size(1280, 1000)
         self.browser.get_log("browser")
         self.browser.get_log("performance")
@@ -96,6 +98,11 @@ class ReportTest(unittest.TestCase):
     def focus(self, selector):
         self.script("document.querySelector(arguments[0]).focus()", selector)
 
+    def click(self, selector):
+        """Of what may be outside of the window: the page scrolls smoothly, which a click does not wait for."""
+        self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", self.find(selector))
+        self.find(selector).click()
+
     def background(self):
         return self.script("return getComputedStyle(document.body).backgroundColor")
 
@@ -106,7 +113,7 @@ class ReportTest(unittest.TestCase):
             self.open(path)
             self.assertTrue(self.find("#verdict").text)
             self.assertGreaterEqual(len(self.all("#figures > div")), 3)
-            self.assertEqual(len(self.all("#bars .bar")), 5)
+            self.assertEqual(len(self.all("#bars .bar")), 4)  # the run has default settings
             self.assertGreater(len(self.all("#legend tr")), 5)
             self.assertGreater(len(self.all(".pin")), 1)
             self.assertGreater(len(self.all("#rows .row .cell")), 1)
@@ -267,10 +274,217 @@ class ReportTest(unittest.TestCase):
             return data.moments.filter(({usage, map}) => {
               const sum = (list, key) => list.reduce((total, part) => total + part[key], 0);
               const all = [...map.rows, ...map.rests];
-              const cells = map.rows.every(({size, cells}) => cells.reduce((total, cell) => total + cell[1], 0) === size);
+              const cells = map.rows.every(({size, segments, cells}) =>
+                  segments * cells.reduce((total, cell) => total + cell[1], 0) === size);
               return sum(all, 'size') !== usage.reserved || sum(all, 'active') !== usage.allocated || !cells;
             }).length""")
         self.assertEqual(wrong, 0)
+
+    def test_segments_that_look_alike_share_a_row(self):
+        self.open(self.reports.recording())
+        segments = self.script("""
+            const data = JSON.parse(document.getElementById('report-data').textContent);
+            return data.moments[document.getElementById('moment').value].map.rows.map(({segments}) => segments)""")
+        self.assertGreater(max(segments), 1)
+        times = [span.text for span in self.all("#rows .times") if span.text]
+        self.assertEqual(sorted(times), sorted(f"{n} \u00d7" for n in segments if n > 1))
+        for row in self.all("#rows .row"):
+            if row.find_element(By.CSS_SELECTOR, ".times").text:
+                self.assertIn("segments alike", row.get_attribute("aria-label"))
+
+    # Tensors over time
+
+    def test_bands_add_up_to_the_curve(self):
+        for path in (self.reports.plan(), self.reports.recording()):
+            self.open(path)
+            wrong = self.script("""
+                const {bands, curves, operations} = JSON.parse(document.getElementById('report-data').textContent);
+                let high = 0;
+                const allocated = curves.allocated.high.map((d) => high += d);
+                const highest = (column) => Math.max(...allocated.slice(
+                    column * bands.operations_per_column / curves.operations_per_bucket,
+                    (column + 1) * bands.operations_per_column / curves.operations_per_bucket));
+                const sums = new Array(bands.moments.length).fill(0);
+                let at = 0;
+                const moments = bands.moments.map((passed) => at += passed);
+                let begin = 0;
+                for (const [size, , , , passed, life] of bands.blocks) {
+                  begin += passed;
+                  moments.forEach((moment, c) => {
+                    sums[c] += begin <= moment && (life < 0 || moment < begin + life) ? size : 0;
+                  });
+                }
+                for (const {changes} of bands.sums) {
+                  let now = 0;
+                  changes.forEach((change, c) => { sums[c] += now += change; });
+                }
+                return sums.filter((sum, column) => sum !== highest(column)).length""")
+            self.assertEqual(wrong, 0)
+
+    def ink_of_bands(self):
+        return self.script("""
+            const canvas = document.querySelector('#bands canvas');
+            const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const colours = new Set();
+            let n = 0;
+            for (let i = 0; i < data.length; i += 4) {
+              if (data[i + 3] > 100) { ++n; colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]); }
+            }
+            return [n / (canvas.width * canvas.height), colours.size]""")
+
+    def test_bands_have_ink_in_every_view(self):
+        self.open(self.reports.plan())
+        choice = Select(self.find("#bands-view"))
+        self.assertEqual([option.get_attribute("value") for option in choice.options], ["block", "category", "site"])
+        for view in ("block", "category", "site"):
+            choice.select_by_value(view)
+            ink, colours = self.ink_of_bands()
+            self.assertGreater(ink, .2, view)
+            self.assertGreater(colours, 4, view)
+        legend = self.find("#bands-legend").text
+        self.open(self.reports.recording())
+        self.assertEqual([option.get_attribute("value") for option in Select(self.find("#bands-view")).options],
+                         ["block", "site"], "a recording knows no categories")
+        self.assertGreater(self.ink_of_bands()[0], .2)
+        self.assertTrue(legend)
+
+    def test_a_band_shows_its_stack_by_mouse(self):
+        self.open(self.reports.timed())
+        bands = self.find("#bands")
+        self.script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", bands)
+        self.assertFalse(self.find("#band-stack").is_displayed())
+        ActionChains(self.browser).move_to_element_with_offset(bands, 100, 100).perform()
+        info = self.eventually(lambda: self.find("#band-info").text, lambda text: "allocated at operation" in text)
+        self.assertIn("2.00 MiB, by train.py:7 step", info)
+        ActionChains(self.browser).move_to_element_with_offset(bands, 100, 100).click().perform()
+        self.assertTrue(self.find("#band-stack").is_displayed())
+        self.assertIn("/home/user/train.py:7", self.find("#band-stack li").text)
+
+    def test_bands_by_keyboard(self):
+        self.open(self.reports.plan())
+        self.focus("#bands")
+        chosen = lambda: self.find("#bands").get_attribute("data-chosen")
+        self.press(Keys.ARROW_RIGHT)
+        first = self.eventually(chosen, bool)
+        info = self.find("#band-info").text
+        self.assertRegex(info, r"(MiB|KiB|GiB)")
+        self.assertGreater(len(self.all("#band-stack li")), 0)
+        self.press(Keys.ARROW_UP, Keys.ARROW_UP)
+        self.assertNotEqual(chosen(), first)
+        self.assertNotEqual(self.find("#band-info").text, info)
+        self.press(Keys.ARROW_LEFT)
+        self.assertLess(int(chosen().split()[0]), int(first.split()[0]))
+        whole = self.shown()
+        self.press("+")
+        self.assertLess(self.shown()[1] - self.shown()[0], whole[1] - whole[0])
+        self.press("0", Keys.ESCAPE)
+        self.assertEqual(self.shown(), whole)
+        self.assertIsNone(chosen())
+
+    def test_a_million_entries_open_at_once(self):
+        path = self.reports.million()
+        self.open(path)
+        seconds = self.script("return performance.timing.domContentLoadedEventEnd - performance.timing.navigationStart") / 1000
+        self.assertLess(seconds, 3)
+        drawn, summed = self.script("""
+            const {bands} = JSON.parse(document.getElementById('report-data').textContent);
+            return [bands.blocks.length, bands.summed + bands.unseen]""")
+        self.assertLessEqual(drawn, 5000)
+        self.assertGreater(summed, 100000)
+        self.assertIn(f"{self.script('return (arguments[0]).toLocaleString(`en`)', drawn)} block", self.find("#bands-about").text)
+
+    # Axes, moments, links, pictures
+
+    def test_time_as_axis(self):
+        self.open(self.reports.timed())
+        axis = Select(self.find("#axis"))
+        self.assertEqual([option.text for option in axis.options], ["operations", "time"])
+        labels = lambda: [label.text for label in self.all("#chart .dygraph-axis-label-x")]
+        self.assertFalse(any(label.endswith(" s") for label in labels()))
+        before = self.find(".pin[data-moment='1'] circle").get_attribute("cx")
+        axis.select_by_value("time")
+        self.eventually(labels, lambda texts: any(text.endswith(" s") for text in texts))
+        # The snapshot pauses for seven of ten seconds in its middle, so that what follows moves right.
+        self.assertNotEqual(self.find(".pin[data-moment='1'] circle").get_attribute("cx"), before)
+        self.assertIn(" s", self.find("#cursor-heading").text)
+        self.focus("#chart")
+        whole = self.shown()
+        self.press("+")
+        self.assertLess(self.shown()[1] - self.shown()[0], whole[1] - whole[0])
+        axis.select_by_value("operations")
+        self.open(self.reports.plan())
+        self.assertFalse(self.find("#axis-choice").is_displayed())
+
+    def test_moments_have_names(self):
+        self.open(self.reports.recording())
+        names = [button.text for button in self.all("#moments button")]
+        self.assertEqual(len(names), len(self.all(".pin")))
+        self.assertTrue(any("peak reserved" in name for name in names))
+        self.click("#moments button")
+        self.assertEqual(self.find("#moment").get_attribute("value"), "0")
+        self.assertEqual(self.all("#moments button")[0].get_attribute("aria-pressed"), "true")
+        self.assertGreater(len(self.all(".pin text.name")), 0)
+
+    def test_a_link_per_section(self):
+        self.open(self.reports.plan())
+        links = [link.get_attribute("href").split("#")[1] for link in self.all("main section a.anchor")
+                 if link.is_displayed()]
+        self.assertGreaterEqual(len(links), 7)
+        self.browser.get("about:blank")
+        self.open(self.reports.plan() + "#flame")
+        self.eventually(lambda: self.script("return document.getElementById('flame').getBoundingClientRect().top"),
+                        lambda top: top < 300)
+
+    def test_pictures_are_saved(self):
+        self.open(self.reports.plan())
+        self.browser.execute_cdp_cmd("Browser.setDownloadBehavior",
+                                     {"behavior": "allow", "downloadPath": self.reports.folder})
+        names = ("bars", "memory-over-time", "tensors-over-time", "segment-map", "flame-graph")
+        for name in names:
+            for kind in ("svg", "png"):
+                self.script("document.querySelector(arguments[0]).click()", f"[data-save='{name}.{kind}']")
+                path = self.eventually(lambda: self.saved(f"-{name}.{kind}"), bool)
+                with open(path, "rb") as file:
+                    content = file.read()
+                if kind == "png":
+                    self.assertTrue(content.startswith(b"\x89PNG"), name)
+                    self.assertGreater(len(content), 3000, name)
+                else:
+                    self.assertNotIn(b"var(--", content)
+                    root = ElementTree.fromstring(content)
+                    self.assertGreater(len(list(root.iter())), 10, name)
+                    self.assertEqual([node for node in root.iter() if node.get("class") or node.get("onclick")], [])
+
+    def saved(self, ending):
+        names = [name for name in os.listdir(self.reports.folder) if name.endswith(ending)]
+        return os.path.join(self.reports.folder, names[0]) if names else None
+
+    # Two runs
+
+    def test_two_runs_in_one_page(self):
+        path = self.reports.two()
+        self.assertLess(os.path.getsize(path), 5 * MEGABYTE)
+        self.open(path)
+        self.assertIn("B reserves", self.find("#comparison-verdict").text)
+        self.assertEqual(len(self.all("#comparison-chart path")) > 3, True)
+        rows = [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
+                for row in self.all("#comparison-figures tbody tr")]
+        self.assertEqual([row[0] for row in rows], ["reserved", "active", "allocated", "requested"])
+        self.assertGreater(len(self.all("#comparison-sites tbody tr")), 1)
+        first = self.find("#verdict").text
+        legend = self.find("#legend").text
+        self.click("[data-run='1']")
+        self.assertNotEqual(self.find("#legend").text, legend)
+        self.assertEqual(self.find("[data-run='1']").get_attribute("aria-pressed"), "true")
+        self.click("[data-theme-choice=dark]")
+        self.click("[data-run='0']")
+        self.assertEqual(self.find("#verdict").text, first)
+        self.assertEqual(self.find("#legend").text, legend)
+        self.assertEqual(len(self.all("#bars .bar")), 4)
+
+    def test_one_run_has_no_comparison(self):
+        self.open(self.reports.plan())
+        self.assertFalse(self.find("#comparison").is_displayed())
 
     def test_map_by_keyboard(self):
         self.open(self.reports.recording())
@@ -298,12 +512,12 @@ class ReportTest(unittest.TestCase):
         self.open(self.reports.plan())
         reached = set()
         self.script("document.activeElement.blur()")
-        for _ in range(120):
+        for _ in range(160):
             self.press(Keys.TAB)
             reached.add(self.script("""
                 const it = document.activeElement;
                 return it.id || it.dataset.chart || it.dataset.themeChoice || it.getAttribute('class') || it.tagName"""))
-        for part in ("chart", "in", "dark", "moment", "map-order", "row", "flame-choice", "frame"):
+        for part in ("chart", "bands", "bands-view", "save", "anchor", "in", "dark", "moment", "map-order", "row", "flame-choice", "frame"):
             self.assertTrue(any(part in name for name in reached), f"{part} not in {sorted(reached)}")
         nameless = self.script("""
             return [...document.querySelectorAll('button, select, input, [tabindex="0"]')].filter((it) =>
@@ -323,10 +537,13 @@ class ReportTest(unittest.TestCase):
         self.eventually(self.background, lambda colour: colour == dark)
 
     def test_narrow_windows_and_print(self):
-        for path in (self.reports.plan(), self.reports.recording()):
-            self.open(path)
-            self.browser.set_window_size(800, 1000)
-            self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), 800)
+        for path in (self.reports.plan(), self.reports.recording(), self.reports.two()):
+            for width in (800, 420):
+                self.open(path)
+                self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                             {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+                self.eventually(lambda: self.script("return document.documentElement.scrollWidth"),
+                                lambda wide: wide <= width)
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         self.assertFalse(self.find("nav.contents").is_displayed())
         self.assertTrue(self.find("#verdict").is_displayed())

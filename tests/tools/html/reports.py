@@ -50,6 +50,26 @@ def hostile_snapshot():
     }
 
 
+def timed_snapshot():
+    """Two blocks in ten seconds: the first within three, the second after a pause of seven."""
+    base = 0x7F0000000000
+    segment = 20 * MIB
+    trace = [{"action": "segment_alloc", "addr": base, "size": segment, "stream": 0, "time_us": 1000000, "frames": []}]
+    for i in range(8):
+        trace.append({"action": "alloc", "addr": base + i * 2 * MIB, "size": 2 * MIB, "stream": 0,
+                      "time_us": 1000000 + (i * 400000 if i < 4 else 9000000 + i * 100000), "frames": [frame(f"step{i}")]})
+    blocks = [{"address": base + i * 2 * MIB, "size": 2 * MIB, "requested_size": 2 * MIB, "state": "active_allocated",
+               "frames": [frame(f"step{i}")]} for i in range(8)]
+    blocks.append({"address": base + 16 * MIB, "size": 4 * MIB, "requested_size": 0, "state": "inactive", "frames": []})
+    return {
+        "segments": [{"device": 0, "address": base, "total_size": segment, "allocated_size": 16 * MIB,
+                      "active_size": 16 * MIB, "requested_size": 16 * MIB, "stream": 0, "segment_type": "large",
+                      "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": blocks}],
+        "device_traces": [trace],
+        "allocator_settings": {},
+    }
+
+
 class Reports:
     """Makes each report once."""
 
@@ -80,10 +100,21 @@ class Reports:
         return self.make("recording", os.path.join(
             self.source, "traces/recorded/fake/long-llama-1b-default.hwt.xz"))
 
+    def of_snapshot(self, name, snapshot):
+        with open(self.path(name + ".pickle"), "wb") as file:
+            pickle.dump(snapshot, file, protocol=4)
+        return self.make(name, self.path(name + ".pickle"))
+
     def hostile(self):
-        with open(self.path("hostile.pickle"), "wb") as file:
-            pickle.dump(hostile_snapshot(), file, protocol=4)
-        return self.make("hostile", self.path("hostile.pickle"))
+        return self.of_snapshot("hostile", hostile_snapshot())
+
+    def timed(self):
+        return self.of_snapshot("timed", timed_snapshot())
+
+    def two(self):
+        recorded = os.path.join(self.source, "traces/recorded/fake")
+        return self.make("two", os.path.join(recorded, "gpt2-fp32-varlen-capacity2700.hwt.xz"),
+                         os.path.join(recorded, "gpt2-fp32-varlen-expandable-limit2700.hwt.xz"))
 
     def million(self):
         snapshot = self.path("million.pickle")

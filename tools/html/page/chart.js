@@ -9,8 +9,8 @@ const LINES = [
   {key: "requested", label: "requested", dash: [7, 4], width: 1.2, meaning: "what the program asked for, before rounding"},
 ];
 
-/** The rows that dygraphs draws: [operation, [low, high, high] per line]. */
-function chartRows(data) {
+/** The rows that dygraphs draws: [x, [low, high, high] per line]. */
+function chartRows(data, axis) {
   const per = data.curves.operations_per_bucket;
   const columns = LINES.map(({key}) => {
     let high = 0;
@@ -19,9 +19,9 @@ function chartRows(data) {
       return [high - data.curves[key].low[i], high, high];
     });
   });
-  const rows = columns[0].map((_, i) => [i * per, ...columns.map((column) => column[i])]);
+  const rows = columns[0].map((_, i) => [axis.toX(i * per), ...columns.map((column) => column[i])]);
   if (rows.length > 0) {  // the last stretch is as wide as the others
-    rows.push([Math.max(data.operations, rows.length), ...rows[rows.length - 1].slice(1)]);
+    rows.push([axis.toX(Math.max(data.operations, rows.length)), ...rows[rows.length - 1].slice(1)]);
   }
   return rows;
 }
@@ -43,13 +43,14 @@ function levelsOf(data) {
   return levels;
 }
 
-/** Draws the lines; `actions.choose(moment)` is called when one is chosen in the chart,
-    `actions.moved(area, range)` whenever the shown range may have changed. */
-function startChart(data, actions) {
+/** Draws the lines; `actions.chooseNear(operation)` is called when the chart is clicked,
+    `actions.moved(view)` whenever what is shown may have changed. */
+function startChart(data, axes, actions) {
   const host = byId("chart");
-  const rows = chartRows(data);
+  let axis = axes[0];
+  let rows = chartRows(data, axis);
   const levels = levelsOf(data);
-  const end = rows.length > 0 ? rows[rows.length - 1][0] : 1;
+  let end = rows[rows.length - 1][0];
   const per = data.curves.operations_per_bucket;
   const top = highestOf(rows, 0);
   const shown = levels.filter(({bytes}) => bytes <= Math.max(top, 1) * 1.7);
@@ -107,10 +108,8 @@ function startChart(data, actions) {
 
   /** Above or below its line, at the left or at the right: where neither another name nor the
       curve of reserved is in the way; with a rim in the colour of the ground in any case. */
-  function drawLevelNames(graph) {
-    const area = graph.getArea();
+  function drawLevelNames(context, area, graph) {
     const [from, to] = graph.xAxisRange();
-    const context = graph.canvas_.getContext("2d");
     const curve = {left: covered(graph, from, from + (to - from) * .17),
                    right: covered(graph, to - (to - from) * .17, to)};
     const placed = [];
@@ -142,6 +141,13 @@ function startChart(data, actions) {
     context.restore();
   }
 
+  /** What is shown: where, from which x to which, and on which axis. */
+  function viewOf(graph) {
+    const area = graph.getArea();
+    const [from, to] = graph.xAxisRange();
+    return {area, axis, from, to, toPixel: (operation) => area.x + area.w * (axis.toX(operation) - from) / Math.max(to - from, 1e-12)};
+  }
+
   const line = element("div", {class: "cursor-line", "aria-hidden": "true"});
 
   function placeCursor(graph) {
@@ -152,16 +158,7 @@ function startChart(data, actions) {
         `left:${x}px;top:${area.y}px;height:${area.h}px;display:${inside ? "block" : "none"}`;
   }
 
-  const xTicks = (from, to, pixels) => {
-    const rough = Math.max((to - from) / Math.max(2, Math.floor(pixels / 110)), 1);
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].find((n) => n * power >= rough * .999) * power;
-    const ticks = [];
-    for (let v = Math.ceil(from / step) * step; v <= to; v += step) {
-      ticks.push({v, label: countText(v)});
-    }
-    return ticks;
-  };
+  const xTicks = (from, to, pixels) => axis.ticks(from, to, pixels);
 
   const yTicks = (from, to, pixels) =>
       sizeTicks(to, Math.max(2, Math.floor(pixels / 45))).filter(({v}) => v >= from);
@@ -178,29 +175,29 @@ function startChart(data, actions) {
     rangeSelectorHeight: 34,
     rangeSelectorPlotLineWidth: 1,
     rangeSelectorAlpha: .55,
-    xlabel: "operations of the allocator",
+    xlabel: axis.label,
     xLabelHeight: 18,
     dateWindow: [0, end],
     valueRange: [0, highest],
     animatedZooms: false,
     interactionModel: {...Dygraph.defaultInteractionModel, dblclick: () => reset()},
     axes: {
-      x: {ticker: xTicks, valueFormatter: countText, drawGrid: false},
+      x: {ticker: xTicks, drawGrid: false},
       y: {ticker: yTicks, axisLabelWidth: 72},
     },
     series: Object.fromEntries(LINES.map(({label, dash, width, key}) => [
       label, {strokePattern: dash, strokeWidth: width, showInRangeSelector: key === "reserved"}])),
     underlayCallback: drawLevels,
     drawCallback: (drawn) => {
-      drawLevelNames(drawn);
+      drawLevelNames(drawn.canvas_.getContext("2d"), drawn.getArea(), drawn);
       if (line.isConnected) {
         placeCursor(drawn);
       }
-      [host.dataset.from, host.dataset.to] = drawn.xAxisRange().map(Math.round);
-      actions.moved(drawn.getArea(), drawn.xAxisRange());
+      [host.dataset.from, host.dataset.to] = drawn.xAxisRange().map((x) => Math.round(axis.toOperation(x)));
+      actions.moved(viewOf(drawn));
     },
     highlightCallback: (event, x, points, row) => setCursor(row),
-    clickCallback: (event, x) => actions.chooseNear(x),
+    clickCallback: (event, x) => actions.chooseNear(axis.toOperation(x)),
     ...colours(),
   });
   host.append(line);
@@ -213,13 +210,14 @@ function startChart(data, actions) {
 
   function setCursor(row, announced = false) {
     cursor = Math.min(Math.max(row, 0), rows.length - 1);
-    host.dataset.cursor = rows[cursor][0];
+    const from = Math.min(cursor * per, data.operations);
+    const until = Math.min(from + per, data.operations) - 1;
+    host.dataset.cursor = from;
     const values = LINES.map((_, i) => sizeText(rows[cursor][i + 1][2]));
     values.forEach((text, i) => { cells[i].textContent = text; });
-    const from = rows[cursor][0];
-    const until = Math.min(from + per, data.operations) - 1;
-    const where = per > 1 && until > from ? `operations ${countText(from)} to ${countText(until)}`
+    const place = per > 1 && until > from ? `operations ${countText(from)} to ${countText(until)}`
                                           : `operation ${countText(Math.min(from, Math.max(data.operations - 1, 0)))}`;
+    const where = axes.length > 1 ? `${place}, ${secondsText(axes[1].toX(from), axes[1].toX(data.operations))}` : place;
     byId("cursor-heading").textContent = `At ${where}`;
     if (announced) {
       byId("cursor-live").textContent =
@@ -229,7 +227,7 @@ function startChart(data, actions) {
   }
 
   function show(from, to) {
-    const width = Math.min(Math.max(to - from, Math.min(end, 6 * per)), end);
+    const width = Math.min(Math.max(to - from, end * Math.min(1, 6 / rows.length)), end);
     const begin = Math.min(Math.max(from, 0), end - width);
     graph.updateOptions({dateWindow: [begin, begin + width]});
   }
@@ -251,11 +249,21 @@ function startChart(data, actions) {
     graph.updateOptions({dateWindow: [0, end], valueRange: [0, highest]});
   }
 
+  /** The same operations on another axis. */
+  function useAxis(chosen) {
+    const [from, to] = graph.xAxisRange().map((x) => chosen.toX(axis.toOperation(x)));
+    axis = chosen;
+    rows = chartRows(data, axis);
+    end = rows[rows.length - 1][0];
+    const isWhole = to - from >= end * .999 || to <= from;
+    graph.updateOptions({file: rows, xlabel: axis.label, dateWindow: isWhole ? [0, end] : [from, to]});
+    placeCursor(graph);
+  }
+
   /** Moves the cursor by pixels' worth of rows, and the shown range with it. */
   function moveCursor(direction) {
-    const [from, to] = graph.xAxisRange();
-    const step = Math.max(1, Math.round((to - from) / per / 200));
-    setCursor(cursor + direction * step, true);
+    const [from, to] = graph.xAxisRange().map((x) => axis.toOperation(x));
+    setCursor(cursor + direction * Math.max(1, Math.round((to - from) / per / 200)), true);
     reveal(rows[cursor][0]);
   }
 
@@ -284,7 +292,7 @@ function startChart(data, actions) {
     "Home": () => { setCursor(0, true); reveal(0); },
     "End": () => { setCursor(rows.length - 1, true); reveal(end); },
     "[": () => actions.step(-1), "]": () => actions.step(1),
-    "Enter": () => actions.chooseNear(rows[cursor][0]),
+    "Enter": () => actions.chooseNear(cursor * per),
   };
   host.addEventListener("keydown", (event) => {
     const arrow = event.shiftKey && event.key.startsWith("Arrow");
@@ -296,7 +304,8 @@ function startChart(data, actions) {
   });
   onTheme(() => { graph.updateOptions(colours()); });
   setCursor(cursor);
-  return {setCursorAt, range: () => graph.xAxisRange(), redraw: () => actions.moved(graph.getArea(), graph.xAxisRange())};
+  return {setCursorAt, useAxis, commands, destroy: () => graph.destroy(), redraw: () => actions.moved(viewOf(graph)),
+          picture: () => chartPicture(graph, rows, {xTicks, yTicks, drawLevels, drawLevelNames, axis})};
 }
 
 /** A short piece of a line, as it is drawn in the chart. */

@@ -253,10 +253,12 @@ function startFlame(data) {
     zoomed = current = root;
     draw();
   });
-  let resized = 0;
-  addEventListener("resize", () => {
-    cancelAnimationFrame(resized);
-    resized = requestAnimationFrame(draw);
-  });
+  onResize(draw);
   load();
+  return {picture: () => {
+    const svg = host.querySelector("svg");
+    const drawing = new SvgDrawing(host.clientWidth, svg ? svg.getBoundingClientRect().height : FRAME_HEIGHT);
+    if (svg) drawing.place(svg, 0, 0);
+    return drawing.svg;
+  }};
 }

@@ -1,5 +1,5 @@
-// Puts the page together: reads the data, draws each part, and lets chart and map follow one
-// another through the chosen key moment.
+// Puts the page together: reads the data, draws each part of a run, and lets chart, bands and map
+// follow one another. A page of two runs has a comparison on top and shows one of them below.
 
 function drawSummary(data) {
   document.title = `Highwater: ${data.title}`;
@@ -36,12 +36,8 @@ function drawDrift(data) {
 }
 
 function drawBars(data) {
-  if (!data.bars) {
-    return;
-  }
   const host = byId("bars");
   const highest = Math.max(1, ...data.bars.map(({bytes}) => bytes));
-  host.append(element("h3", {}, "What settings could win"));
   for (const {label, bytes, kind, ran_out: ranOut} of data.bars) {
     const fill = element("div", {class: "fill"});
     fill.style.width = `${100 * bytes / highest}%`;
@@ -52,19 +48,45 @@ function drawBars(data) {
   host.append(element("p", {class: "about"}, data.bars_about));
 }
 
+function barsPicture(data) {
+  const [labels, wide, values, line] = [190, 560, 90, 28];
+  const drawing = new SvgDrawing(labels + wide + values, data.bars.length * line);
+  const highest = Math.max(1, ...data.bars.map(({bytes}) => bytes));
+  data.bars.forEach(({label, bytes, kind, ran_out: ranOut}, i) => {
+    drawing.fillStyle = colour("ink");
+    drawing.textAlign = "right";
+    drawing.fillText(ranOut ? `${label}, ran out` : label, labels - 10, i * line + 18);
+    drawing.fillText(sizeText(bytes), labels + wide + values, i * line + 18);
+    drawing.fillStyle = colour(kind === "bound" ? "bound" : kind === "own" ? "reserved" : "allocated");
+    drawing.fillRect(labels, i * line + 5, wide * bytes / highest, line - 10);
+  });
+  return drawing.svg;
+}
+
+/** The key moments by name, as a choice of the map and as buttons below the chart. */
 function startMoments(data, shown) {
   const select = byId("moment");
   data.moments.forEach((moment, i) => {
     select.append(element("option", {value: i}, `${i + 1}. ${momentName(moment)} (operation ${countText(moment.operation)})`));
+    const button = element("button", {type: "button", "data-moment-button": i}, element("b", {}, String(i + 1)), ` ${momentName(moment)} `,
+                           element("span", {}, sizeText(moment.usage.reserved)));
+    button.addEventListener("click", () => shown(i));
+    byId("moments").append(element("li", {}, button));
   });
   const first = (kind) => data.moments.findIndex(({kinds}) => kinds.includes(kind));
   // What was reserved before the file begins says little.
   const early = first("peak_reserved") >= 0 && data.moments[first("peak_reserved")].operation === 0;
   const wanted = first("out_of_memory") >= 0 ? "out_of_memory" : early ? "peak_allocated" : "peak_reserved";
   const start = Math.max(first(wanted), 0);
-  select.value = String(start);
   select.addEventListener("change", () => shown(Number(select.value)));
   return start;
+}
+
+function markMoment(chosen) {
+  byId("moment").value = String(chosen);
+  for (const button of document.querySelectorAll("[data-moment-button]")) {
+    button.setAttribute("aria-pressed", String(Number(button.dataset.momentButton) === chosen));
+  }
 }
 
 function momentText(data, i) {
@@ -75,27 +97,32 @@ function momentText(data, i) {
       `(${percentText(usage.reserved - usage.active, usage.reserved)}).`;
 }
 
-function main() {
-  const data = JSON.parse(byId("report-data").textContent);
-  startTheme();
+function startAxisChoice(axes, chart) {
+  byId("axis-choice").hidden = axes.length < 2;
+  axes.forEach(({kind}) => byId("axis").append(element("option", {value: kind}, kind)));
+  byId("axis").addEventListener("change", () => chart.useAxis(axes[byId("axis").selectedIndex]));
+}
+
+/** Draws everything about one run into the empty page. */
+function drawRun(data) {
   drawSummary(data);
   drawWhy(data);
   drawBars(data);
   drawDrift(data);
   let chosen = 0;
   let chart = null;
-  let last = null;
+  let bands = null;
   const drawTracks = startTracks(data, (i) => choose(i));
-  const showSegments = startSegments(data);
+  const segments = startSegments(data);
 
   function choose(i, announced = true) {
     if (data.moments.length === 0) {
       return;
     }
     chosen = Math.min(Math.max(i, 0), data.moments.length - 1);
-    byId("moment").value = String(chosen);
+    markMoment(chosen);
     byId("moment-text").textContent = momentText(data, chosen);
-    showSegments(chosen);
+    segments.show(chosen);
     if (chart) {
       chart.setCursorAt(data.moments[chosen].operation, announced);
       chart.redraw();
@@ -107,17 +134,23 @@ function main() {
     return data.moments.reduce((best, moment, i) => distance(moment) < distance(data.moments[best]) ? i : best, 0);
   }
 
+  const pictures = {"bars": () => barsPicture(data), "segment-map": segments.picture};
   if (data.operations > 0) {
-    chart = startChart(data, {
-      moved: (area, range) => {
-        last = [area, range];
-        drawTracks(area, range, chosen);
+    const axes = axesOf(data);
+    chart = startChart(data, axes, {
+      moved: (view) => {
+        drawTracks(view, chosen);
+        if (bands) bands.follow(view);
       },
       chooseNear: (operation) => choose(nearest(operation)),
       step: (direction) => choose(chosen + direction),
     });
+    bands = startBands(data, chart);
+    startAxisChoice(axes, chart);
+    Object.assign(pictures, {"memory-over-time": chart.picture, "tensors-over-time": bands.picture});
   } else {
     byId("over-time").hidden = true;
+    byId("tensors").hidden = true;
   }
   const per = data.curves.operations_per_bucket;
   byId("chart-summary").textContent = per > 1
@@ -130,8 +163,52 @@ function main() {
   drawSettings(data);
   drawOoms(data);
   drawNotes(data);
-  startFlame(data);
+  pictures["flame-graph"] = startFlame(data).picture;
+  startPictures(byId("run"), data.title, pictures);
+  linkSections();
+  return () => {
+    if (chart) chart.destroy();
+    forgetListeners();
+  };
+}
+
+/** A link to itself beside the heading of every section. */
+function linkSections() {
+  for (const section of document.querySelectorAll("section[id]")) {
+    const heading = section.querySelector("h2");
+    if (!section.querySelector("a.anchor")) {
+      const link = element("a", {class: "anchor", href: `#${section.id}`, title: "Link to this section"}, "#");
+      link.setAttribute("aria-label", `Link to ${heading.textContent}`);
+      heading.after(link);
+    }
+  }
+}
+
+function drawLicences() {
+  for (const name of ["dygraph", "d3"]) {
+    byId(`licence-${name}`).textContent = byId(`text-licence-${name}`).textContent;
+  }
+}
+
+function main() {
+  const root = JSON.parse(byId("report-data").textContent);
+  startTheme();
+  startResize();
+  drawLicences();
+  document.body.append(patterns());
+  if (root.runs) {
+    startComparison(root);
+  } else {
+    drawRun(root);
+  }
+  for (const node of document.querySelectorAll("[data-needs=comparison]")) {
+    node.hidden = !root.runs;
+  }
   document.documentElement.dataset.ready = "true";
+  const target = location.hash.length > 1 ? byId(decodeURIComponent(location.hash.slice(1))) : null;
+  if (target) {
+    target.scrollIntoView();  // the browser looked for it before anything was drawn
+  }
 }
 
 main();

@@ -1,4 +1,4 @@
-// The segment map: a row per segment, its blocks to scale. States differ by pattern: filled =
+// The segment map: a row per segment, its blocks to scale; segments that look alike share a row. States differ by pattern: filled =
 // active, hatched = waiting for other streams, empty = free, half filled = several narrow blocks,
 // as high as their used share.
 
@@ -20,6 +20,11 @@ function momentName(moment) {
       ? `end of step ${moment.step}` : MOMENT_NAMES[kind]);
   return names.length < 3 ? names.join(" and ")
                           : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+}
+
+/** Of one of the segments that share a row. */
+function sizeOf(row) {
+  return row.size / row.segments;
 }
 
 function rowKind(row) {
@@ -77,11 +82,13 @@ function startSegments(data) {
   let current = 0;
   let picked = null;
 
-  document.body.append(patterns());
   drawMapLegend();
 
   function describeRow(row) {
-    return `${row.pool} segment at ${row.address}${row.expandable ? " (expandable)" : ""}, ${sizeText(row.size)}, stream ${row.stream}` +
+    const what = row.segments > 1 ? `${countText(row.segments)} ${row.pool} segments alike, one of them at ${row.address}`
+                                  : `${row.pool} segment at ${row.address}`;
+    const size = row.segments > 1 ? `${sizeText(sizeOf(row))} each, ${sizeText(row.size)} together` : sizeText(row.size);
+    return `${what}${row.expandable ? " (expandable)" : ""}, ${size}, stream ${row.stream}` +
         `${row.owner ? `, private pool ${row.owner}` : ""}: ${sizeText(row.active)} active, ` +
         `${row.pending > 0 ? `${sizeText(row.pending)} pending, ` : ""}${sizeText(row.free)} free` +
         `${row.free > 0 ? `, largest free block ${sizeText(row.largest_free)}` : ""}.`;
@@ -90,14 +97,14 @@ function startSegments(data) {
   function describeCell(row, i) {
     const [kind, size, used, site, blocks] = row.cells[i];
     const offset = row.cells.slice(0, i).reduce((sum, cell) => sum + cell[1], 0);
-    const where = ` at +${sizeText(offset)} of ${row.address}`;
+    const where = ` at +${sizeText(offset)} of ${row.segments > 1 ? `each of ${countText(row.segments)} segments` : row.address}`;
     if (blocks > 1) {
       return `${plural(blocks, "block")}, ${sizeText(size)} together${where}: ${sizeText(used || 0)} in use.`;
     }
     if (kind === 0) {
       return `Free block of ${sizeText(size)}${where}.`;
     }
-    const from = site >= 0 ? ` Allocated by ${data.sites[site]}.` : "";
+    const from = site >= 0 ? ` ${row.segments > 1 ? `In ${row.address} allocated` : "Allocated"} by ${data.sites[site]}.` : "";
     return `${kind === 1 ? "Active" : "Pending"} block of ${sizeText(size)} (asked for ${sizeText(used)})${where}.${from}`;
   }
 
@@ -118,7 +125,7 @@ function startSegments(data) {
 
   function cellAt(line, row, pixel) {
     const pixels = line.querySelector(".edge").getBoundingClientRect();
-    let rest = (pixel - pixels.left) / Math.max(pixels.width, 1) * row.size;
+    let rest = (pixel - pixels.left) / Math.max(pixels.width, 1) * sizeOf(row);
     for (let i = 0; i < row.cells.length; ++i) {
       rest -= row.cells[i][1];
       if (rest < 0) {
@@ -129,18 +136,19 @@ function startSegments(data) {
   }
 
   function drawRow(row, pixels, largest) {
-    const share = width.value === "full" ? 1 : row.size / largest;
+    const share = width.value === "full" ? 1 : sizeOf(row) / largest;
     const wide = Math.max(2, pixels * share);
     const line = element("div", {class: row.expandable ? "row expandable" : "row", tabindex: "-1", role: "option", "aria-selected": "false",
                                  "aria-label": describeRow(row)});
     line.append(element("span", {class: "label"},
-        element("span", {class: "size"}, sizeText(row.size)),
+        element("span", {class: "times"}, row.segments > 1 ? `${countText(row.segments)} \u00d7` : ""),
+        element("span", {class: "size"}, sizeText(sizeOf(row))),
         element("span", {class: "kind", title: `${row.address} ${rowKind(row)}`}, rowKind(row)),
         element("span", {class: "share", title: "share in use"}, percentText(row.size - row.free, row.size))));
     const svg = svgElement("svg", {"aria-hidden": "true"});
     let x = 0;
     for (const cell of row.cells) {
-      const cellWidth = wide * cell[1] / row.size;
+      const cellWidth = wide * cell[1] / sizeOf(row);
       svg.append(...cellShapes(cell, x, cellWidth, 20));
       x += cellWidth;
     }
@@ -176,8 +184,8 @@ function startSegments(data) {
 
   const orders = {
     address: () => 0,
-    size: (a, b) => b.size - a.size,
-    free: (a, b) => b.free - a.free || b.size - a.size,
+    size: (a, b) => sizeOf(b) - sizeOf(a),
+    free: (a, b) => b.free / b.segments - a.free / a.segments || sizeOf(b) - sizeOf(a),
   };
 
   function drawRests(rests) {
@@ -196,7 +204,7 @@ function startSegments(data) {
   function draw() {
     const {map} = data.moments[current];
     const rows = [...map.rows].sort(orders[order.value]);
-    const largest = Math.max(1, ...rows.map((row) => row.size));
+    const largest = Math.max(1, ...rows.map(sizeOf));
     picked = null;
     info.textContent = "Point at a block to see its size and who asked for it.";
     host.replaceChildren();
@@ -218,13 +226,31 @@ function startSegments(data) {
   for (const select of [order, width]) {
     select.addEventListener("change", draw);
   }
-  let resized = 0;
-  addEventListener("resize", () => {
-    cancelAnimationFrame(resized);
-    resized = requestAnimationFrame(draw);
-  });
-  return (moment) => {
-    current = moment;
-    draw();
+  onResize(draw);
+  return {
+    show: (moment) => {
+      current = moment;
+      draw();
+    },
+    picture: () => mapPicture([...host.querySelectorAll(".row")]),
   };
+}
+
+/** The rows as the page shows them, with their labels. */
+function mapPicture(lines) {
+  const labels = 190;
+  const line = 24;
+  const wide = Math.max(100, ...lines.map((row) => row.querySelector("svg").getBoundingClientRect().width));
+  const drawing = new SvgDrawing(labels + wide, Math.max(lines.length, 1) * line);
+  lines.forEach((row, i) => {
+    const words = [...row.querySelectorAll(".label > span")].map((span) => span.textContent);
+    drawing.fillStyle = colour("ink");
+    drawing.textAlign = "right";
+    drawing.fillText(`${words[0]} ${words[1]}`.trim(), 95, i * line + 15);
+    drawing.textAlign = "left";
+    drawing.fillStyle = colour("quiet");
+    drawing.fillText(clipped(words[2], 13), 103, i * line + 15);
+    drawing.place(row.querySelector("svg"), labels, i * line);
+  });
+  return drawing.svg;
 }

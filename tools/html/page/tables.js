@@ -146,7 +146,4 @@ function drawOoms(data) {
 function drawNotes(data) {
   byId("notes-list").append(...data.notes.map((note) => element("li", {}, note)));
   byId("trust").textContent = data.trust;
-  for (const name of ["dygraph", "d3"]) {
-    byId(`licence-${name}`).textContent = byId(`text-licence-${name}`).textContent;
-  }
 }

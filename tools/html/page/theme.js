@@ -7,6 +7,27 @@ function onTheme(listener) {
   themeListeners.push(listener);
 }
 
+const resizeListeners = [];
+let resized = 0;
+
+/** `listener` is called once the window has another size. */
+function onResize(listener) {
+  resizeListeners.push(listener);
+}
+
+function startResize() {
+  addEventListener("resize", () => {
+    cancelAnimationFrame(resized);
+    resized = requestAnimationFrame(() => resizeListeners.forEach((listener) => listener()));
+  });
+}
+
+/** What was drawn is gone: nobody listens any more. */
+function forgetListeners() {
+  themeListeners.length = 0;
+  resizeListeners.length = 0;
+}
+
 function applyTheme() {
   const root = document.documentElement;
   const choice = root.dataset.theme;

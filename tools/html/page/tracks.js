@@ -1,5 +1,5 @@
 // The strip above the chart, on the same axis: steps, phases, marks, and the key moments as
-// numbered pins that choose the segment map.
+// numbered pins, with their names where there is room, that choose the segment map.
 
 const LANE = 20;
 
@@ -27,7 +27,7 @@ function apart(wanted, gap, from, to) {
   return placed;
 }
 
-/** Returns draw(area, range, chosen), to be called whenever the chart has moved. */
+/** Returns draw(view, chosen), to be called whenever the chart has moved. */
 function startTracks(data, choose) {
   const svg = byId("tracks");
   const steps = stretches(data.steps, data.operations, (step) => `step ${step}`);
@@ -85,6 +85,11 @@ function startTracks(data, choose) {
       pin.append(svgElement("line", {x1: xs[k], x2: x, y1: y + LANE / 2 + 8, y2: y + LANE + 8}));
       pin.append(svgElement("circle", {cx: xs[k], cy: y + LANE / 2, r: 9}));
       pin.append(svgElement("text", {x: xs[k], y: y + LANE / 2 + 3.8}, String(i + 1)));
+      const room = (k + 1 < xs.length ? xs[k + 1] - 11 : area.x + area.w) - xs[k] - 13;
+      const name = momentName(moment);
+      if (name.length * 6.1 <= room) {
+        pin.append(svgElement("text", {class: "name", x: xs[k] + 13, y: y + LANE / 2 + 3.8}, name));
+      }
       pin.addEventListener("click", () => choose(i));
       pin.addEventListener("keydown", (event) => {
         if (event.key === "Enter" || event.key === " ") {
@@ -97,17 +102,16 @@ function startTracks(data, choose) {
     });
   }
 
-  return (area, [from, to], chosen) => {
+  return ({area, toPixel}, chosen) => {
     const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.moment : undefined;
     svg.replaceChildren();
-    const toX = (operation) => area.x + area.w * (operation - from) / Math.max(to - from, 1e-9);
     lanes.forEach((lane, i) => {
       svg.append(svgElement("text", {class: "lane", x: area.x - 8, y: i * LANE + LANE - 6, "text-anchor": "end"}, lane));
     });
-    if (steps.length > 0) drawBands(steps, lanes.indexOf("steps") * LANE, area, toX);
-    if (phases.length > 0) drawBands(phases, lanes.indexOf("phases") * LANE, area, toX);
-    if (data.marks.length > 0) drawMarks(lanes.indexOf("marks") * LANE, area, toX);
-    drawPins(lanes.indexOf("moments") * LANE, area, toX, chosen);
+    if (steps.length > 0) drawBands(steps, lanes.indexOf("steps") * LANE, area, toPixel);
+    if (phases.length > 0) drawBands(phases, lanes.indexOf("phases") * LANE, area, toPixel);
+    if (data.marks.length > 0) drawMarks(lanes.indexOf("marks") * LANE, area, toPixel);
+    drawPins(lanes.indexOf("moments") * LANE, area, toPixel, chosen);
     if (focused !== undefined) {
       const again = svg.querySelector(`[data-moment="${focused}"]`);
       if (again) again.focus({preventScroll: true});

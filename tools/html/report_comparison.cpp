@@ -1,0 +1,102 @@
+#include "tools/html/report_comparison.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tools/html/report_sites.hpp"
+#include "tools/reports/peak_diff_report.hpp"
+#include "tools/studies/peak_diff_run.hpp"
+#include "tools/text/safe_text.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+/// Rows of the table of call sites; the others are summed in one.
+constexpr std::size_t kChangesShown = 20;
+
+PeakBreakdown peak_of(const ReportRun& run) {
+  const Workload& workload = run.explained.workload;
+  return break_down_peak(*workload.trace, workload.watch, workload.replay.result.peak.reserved);
+}
+
+json::array change_row(const std::string& name, Bytes first, Bytes second) {
+  return {shortened(name), first.count(), second.count()};
+}
+
+json::array change_row(const std::string& name, const PeakRow& row) {
+  return change_row(name, row.first.total(), row.second.total());
+}
+
+json::array parts_json(const PeakRow& total) {
+  json::array list;
+  for (const PeakPart& part : peak_parts()) {
+    const Bytes first = total.first.*part.bytes;
+    const Bytes second = total.second.*part.bytes;
+    if (first > Bytes{} || second > Bytes{}) {
+      list.push_back(change_row(part.label, first, second));
+    }
+  }
+  return list;
+}
+
+/// Remainders (free memory) come after the sites.
+json::array sites_json(const PeakRows& rows) {
+  const auto held = static_cast<std::size_t>(std::ranges::find(rows, true, &PeakRow::is_remainder) -
+                                             rows.begin());
+  const std::size_t shown = std::min(kChangesShown, held);
+  json::array list;
+  for (std::size_t i = 0; i < shown; ++i) {
+    list.push_back(change_row(rows[i].name, rows[i]));
+  }
+  if (shown < held) {
+    list.push_back(
+        change_row(fmt::format("{} more call sites", held - shown), sum_of(rows, shown, held)));
+  }
+  for (std::size_t i = held; i < rows.size(); ++i) {
+    list.push_back(change_row(rows[i].name, rows[i]));
+  }
+  return list;
+}
+
+/// The peak of a run that was cut off is no peak of the whole run.
+std::string cut_off_text(const ReportRun& first, const ReportRun& second) {
+  const bool has_first = first.outcome == RunOutcome::out_of_memory;
+  const bool has_second = second.outcome == RunOutcome::out_of_memory;
+  if (!has_first && !has_second) {
+    return "";
+  }
+  return fmt::format("; {} ran out of memory", has_first && has_second ? "both"
+                                               : has_first             ? "A"
+                                                                       : "B");
+}
+
+std::string verdict_on(const PeakRow& total) {
+  const Bytes first = total.first.total();
+  const Bytes second = total.second.total();
+  if (first == second) {
+    return fmt::format("A and B reserve the same at their peaks: {}", to_iec(first));
+  }
+  const bool is_more = second > first;
+  return fmt::format("B reserves {} {} than A at its peak: {} against {}",
+                     to_iec(is_more ? second - first : first - second), is_more ? "more" : "less",
+                     to_iec(second), to_iec(first));
+}
+
+}  // namespace
+
+json::object comparison_json(const ReportRun& first, const ReportRun& second) {
+  const PeakBreakdown first_peak = peak_of(first);
+  const PeakBreakdown second_peak = peak_of(second);
+  const PeakChange change = change_of_peak(peak_side(first.explained.workload, first_peak),
+                                           peak_side(second.explained.workload, second_peak));
+  return {{"verdict", verdict_on(change.total) + cut_off_text(first, second)},
+          {"parts", parts_json(change.total)},
+          {"sites", sites_json(change.sites)},
+          {"total", change_row("total", change.total)}};
+}
+
+}  // namespace highwater
