@@ -9,10 +9,12 @@
 
 namespace highwater {
 
-/// Insertions, removals and replacements of single characters that turn `a` into `b` (Levenshtein).
+/// Insertions, removals, replacements and swaps of neighbours that turn `a` into `b` (optimal
+/// string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The word of `known` that `word` was probably meant to be.
+/// The word of `known` that `word` was probably meant to be: at most a third of it differs, or one
+/// character of a short word.
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known);
 
