@@ -17,7 +17,7 @@ struct Suffix {
   double factor;
 };
 
-constexpr std::array<Suffix, 14> kSuffixes{{
+constexpr std::array<Suffix, 20> kSuffixes{{
     {"", 1.0},
     {"b", 1.0},
     {"k", 1024.0},
@@ -28,10 +28,16 @@ constexpr std::array<Suffix, 14> kSuffixes{{
     {"gib", 1073741824.0},
     {"t", 1099511627776.0},
     {"tib", 1099511627776.0},
+    {"p", 1125899906842624.0},
+    {"pib", 1125899906842624.0},
+    {"e", 1152921504606846976.0},
+    {"eib", 1152921504606846976.0},
     {"kb", 1e3},
     {"mb", 1e6},
     {"gb", 1e9},
     {"tb", 1e12},
+    {"pb", 1e15},
+    {"eb", 1e18},
 }};
 
 std::optional<double> factor_of(std::string_view suffix) {

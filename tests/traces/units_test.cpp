@@ -19,6 +19,8 @@ TEST_CASE("units: sizes are read in IEC and decimal units", "[traces][units]") {
       {"1.5G", 1610612736},
       {"0.5k", 512},
       {"2T", 2199023255552},
+      {"3PiB", 3377699720527872},
+      {"10EiB", 11529215046068469760ULL},
       {"18446744073709551615", 18446744073709551615ULL},
   }));
   CAPTURE(text);
@@ -27,7 +29,7 @@ TEST_CASE("units: sizes are read in IEC and decimal units", "[traces][units]") {
 
 TEST_CASE("units: what is no size is refused", "[traces][units]") {
   const auto text = GENERATE(as<std::string>{}, "", "GiB", "-1", "1 2", "80 Gigs", "1e3", "nan",
-                             "99999999999T", "0x10", "18446744073709551616");
+                             "99999999999T", "16EiB", "0x10", "18446744073709551616");
   CAPTURE(text);
   REQUIRE_FALSE(parse_bytes(text));
 }
