@@ -1,11 +1,28 @@
-// One field of a CSV file, quoted where RFC 4180 asks for it.
+// One field of a CSV file: quoted where RFC 4180 asks for it, and text even for a spreadsheet.
 #pragma once
 
+#include <charconv>
 #include <string>
+#include <string_view>
 
 namespace highwater {
 
-inline std::string csv_field(const std::string& text) {
+/// Whether a spreadsheet would take `text`, which a file may have named, for a formula. Numbers
+/// with a sign are numbers.
+inline bool looks_like_formula(std::string_view text) {
+  if (text.size() < 2 ||
+      std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) {
+    return false;
+  }
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const char* const digits = text.data() + (text.front() == '+' ? 1 : 0);
+  return std::from_chars(digits, end, number).ptr != end;
+}
+
+/// A formula gets an apostrophe in front, which spreadsheets take as "this is text".
+inline std::string csv_field(const std::string& field) {
+  const std::string text = looks_like_formula(field) ? "'" + field : field;
   if (text.find_first_of(",\"\n\r") == std::string::npos) {
     return text;
   }

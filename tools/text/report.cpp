@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "tools/text/markdown_text.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -15,7 +16,8 @@ Report::~Report() = default;
 
 void Report::line(std::string_view text) {
   if (is_for_people()) {
-    text_ += printable(text) + "\n";
+    const std::string safe = printable(text);
+    text_ += (format_ == OutputFormat::markdown ? markdown_text(safe) : safe) + "\n";
   }
 }
 

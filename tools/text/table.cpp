@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tools/text/csv_field.hpp"
+#include "tools/text/markdown_text.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -83,11 +84,7 @@ std::string csv_row(const TextRow& cells) {
 std::string markdown_row(const TextRow& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) {
-    line += " ";
-    for (const char c : cell) {
-      line += c == '|' ? "\\|" : std::string(1, c);
-    }
-    line += " |";
+    line += " " + markdown_text(cell, "|") + " |";
   }
   return line + "\n";
 }
@@ -120,7 +117,7 @@ std::string format_aligned(const Table& all) {
 
 std::string format_markdown(const Table& all) {
   const ShownTable table = shown(all);
-  std::string text = table.title.empty() ? "" : "### " + table.title + "\n\n";
+  std::string text = table.title.empty() ? "" : "### " + markdown_text(table.title) + "\n\n";
   text += markdown_row(table.heads) + "|";
   for (const Align align : table.aligns) {
     text += align == Align::right ? " ---: |" : " --- |";

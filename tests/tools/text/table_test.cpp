@@ -69,6 +69,25 @@ TEST_CASE("table: CSV is exact, has names of its own and quotes what needs it", 
         "\"c,d\",,0\n");
 }
 
+TEST_CASE("table: a name from a file is never a formula or a tag", "[cli][table]") {
+  const auto csv_of = [](const std::string& name) {
+    const std::string csv = format_csv(
+        tabulate("", rank_columns(), std::vector<Rank>{{name, std::nullopt, -0.5, true}}));
+    return csv.substr(csv.find('\n') + 1);
+  };
+  CHECK(csv_of("=1+1") == "'=1+1,,-0.5\n");
+  CHECK(csv_of("+1+1|cmd,\"q\"") == "\"'+1+1|cmd,\"\"q\"\"\",,-0.5\n");
+  CHECK(csv_of("-2+3") == "'-2+3,,-0.5\n");
+  CHECK(csv_of("@SUM(1)") == "'@SUM(1),,-0.5\n");
+  for (const std::string number : {"-5", "+4.5", "-1e-3", "-"}) {
+    CHECK(csv_of(number) == number + ",,-0.5\n");
+  }
+  const Table table =
+      tabulate("<b>", rank_columns(), std::vector<Rank>{{"<script>", std::nullopt, 0, true}});
+  CHECK(format_markdown(table).starts_with("### \\<b>\n"));
+  CHECK(format_markdown(table).find("| \\<script> |") != std::string::npos);
+}
+
 TEST_CASE("table: JSON nests by the dots of the keys", "[cli][table]") {
   CHECK(boost::json::serialize(rows_json(ranks())) ==
         R"([{"name":"a|b","peak":{"reserved_bytes":3221225472},"share":1.25E-1,"fits":true},)"
