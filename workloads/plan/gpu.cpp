@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <list>
+#include <mutex>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace highwater {
 namespace {
@@ -23,7 +27,7 @@ constexpr Bytes nominal(std::uint64_t gigabytes) {
   return Bytes{gigabytes * 1000 * 1000 * 1000};
 }
 
-constexpr std::array<Gpu, 28> kGpus{{
+constexpr std::array<Gpu, 29> kGpus{{
     {"a100-80", "NVIDIA A100 80GB", 81050_MiB, 8, 0, 108, 2048, kRecorded},
     {"a100-40", "NVIDIA A100 40GB", 42298834944_B, 8, 0, 108, 2048,
      "deviceQuery, github.com/bottlerocket-os/bottlerocket/pull/3873"},
@@ -31,6 +35,7 @@ constexpr std::array<Gpu, 28> kGpus{{
     {"h100-pcie", "NVIDIA H100 PCIe", 81008_MiB, 9, 0, 114, 2048, kPrinted},
     {"h100-nvl", "NVIDIA H100 NVL", 99456909312_B, 9, 0, 132, 2048,
      "total_memory printed by torch 2.5.1 (CUDA 12.4)"},
+    {"h100-96", "NVIDIA H100 96GB HBM3", nominal(96), 9, 0, 132, 2048, kNominal},
     {"h200", "NVIDIA H200", 143156_MiB, 9, 0, 132, 2048, kPrinted},
     {"gh200", "NVIDIA GH200 96GB", nominal(96), 9, 0, 132, 2048, kNominal},
     {"b200", "NVIDIA B200", 182631_MiB, 10, 0, 148, 2048, kPrinted},
@@ -61,22 +66,13 @@ constexpr std::array<Gpu, 28> kGpus{{
 }};
 
 /// Other spellings, as normalized() writes them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSpellings{{
-    {"a100", "a100-80"},
-    {"a100sxm480gb", "a100-80"},
-    {"a10080gb", "a100-80"},
-    {"a10040gb", "a100-40"},
-    {"h100", "h100-80"},
-    {"h10080gb", "h100-80"},
-    {"h100sxm", "h100-80"},
-    {"h20080", "h200"},
-    {"h200141", "h200"},
-    {"gh20096", "gh200"},
-    {"v100", "v100-16"},
-    {"v10032gb", "v100-32"},
-    {"v10016gb", "v100-16"},
-    {"a6000", "rtxa6000"},
-    {"6000ada", "rtx6000-ada"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kSpellings{{
+    {"a100", "a100-80"},     {"a100sxm480gb", "a100-80"}, {"a10080gb", "a100-80"},
+    {"a10040gb", "a100-40"}, {"h100", "h100-80"},         {"h10080gb", "h100-80"},
+    {"h100sxm", "h100-80"},  {"h10094", "h100-nvl"},      {"h10094gb", "h100-nvl"},
+    {"h10096gb", "h100-96"}, {"h20080", "h200"},          {"h200141", "h200"},
+    {"gh20096", "gh200"},    {"v100", "v100-16"},         {"v10032gb", "v100-32"},
+    {"v10016gb", "v100-16"}, {"a6000", "rtxa6000"},       {"6000ada", "rtx6000-ada"},
     {"p100", "p100-16"},
 }};
 
@@ -97,12 +93,48 @@ std::string normalized(std::string_view name) {
   return result;
 }
 
+/// A GPU that somebody described by its size, with the texts that it refers to.
+struct SizedGpu {
+  std::string name;
+  std::string description;
+  Gpu gpu;
+};
+
+void complete(SizedGpu& sized, Bytes size) {
+  sized.description = fmt::format("any GPU of {}, computed as {}", sized.name, kGpus.front().name);
+  sized.gpu = kGpus.front();
+  sized.gpu.name = sized.name;
+  sized.gpu.description = sized.description;
+  sized.gpu.total_memory = size;
+  sized.gpu.source = "the size asked for";
+}
+
+/// The same object for the same name; it lives as long as the program.
+const Gpu* sized_gpu(std::string_view name, Bytes size) {
+  static std::mutex lock;
+  static std::list<SizedGpu> sizes;
+  const std::lock_guard guard(lock);
+  const auto found = std::ranges::find(sizes, name, &SizedGpu::name);
+  if (found != sizes.end()) {
+    return &found->gpu;
+  }
+  complete(sizes.emplace_back(SizedGpu{std::string(name), {}, {}}), size);
+  return &sizes.back().gpu;
+}
+
+/// "24GiB"; digits without a unit are part of a name ("4090").
+std::optional<Bytes> size_in(std::string_view name) {
+  const bool has_unit = !name.empty() && std::isdigit(static_cast<unsigned char>(name.back())) == 0;
+  return has_unit ? parse_bytes(name) : std::nullopt;
+}
+
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
   return kGpus;
 }
 
+// A size is a spelling, too: the default GPU with that memory.
 const Gpu* find_gpu(std::string_view name) {
   const std::string wanted = normalized(name);
   const auto* const spelling = std::ranges::find(
@@ -111,7 +143,11 @@ const Gpu* find_gpu(std::string_view name) {
   const auto* const found = std::ranges::find_if(kGpus, [&](const Gpu& gpu) {
     return normalized(gpu.name) == meant || normalized(gpu.description) == meant;
   });
-  return found == kGpus.end() ? nullptr : found;
+  if (found != kGpus.end()) {
+    return found;
+  }
+  const std::optional<Bytes> size = size_in(name);
+  return size ? sized_gpu(name, *size) : nullptr;
 }
 
 const Gpu& default_gpu() {

@@ -31,6 +31,24 @@ TEST_CASE("gpu: names in any case, with or without maker and dashes", "[gpu]") {
   CHECK(find_gpu("") == nullptr);
 }
 
+TEST_CASE("gpu: a size is a GPU of that size", "[gpu]") {
+  const Gpu* const gpu = find_gpu("24GiB");
+  REQUIRE(gpu != nullptr);
+  CHECK(gpu->name == "24GiB");
+  CHECK(gpu->total_memory == 24_GiB);
+  CHECK(gpu->multiprocessors == default_gpu().multiprocessors);
+  CHECK(find_gpu("24GiB") == gpu);
+  CHECK(find_gpu("96GB")->total_memory == Bytes{96'000'000'000});
+  CHECK(find_gpu("24GiB")->total_memory == 24_GiB);
+  CHECK(find_gpu("3080") == nullptr);
+  CHECK(find_gpu("24") == nullptr);
+}
+
+TEST_CASE("gpu: H100s of all sizes", "[gpu]") {
+  CHECK(find_gpu("h100-96")->total_memory == Bytes{96'000'000'000});
+  CHECK(find_gpu("H100 94GB")->name == "h100-nvl");
+}
+
 TEST_CASE("gpu: every entry is complete and unique", "[gpu]") {
   std::set<std::string_view> names;
   for (const Gpu& gpu : known_gpus()) {
