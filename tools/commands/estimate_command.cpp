@@ -69,12 +69,14 @@ EstimateCommand parse_estimate(const Arguments& arguments) {
   } catch (const UsageError& error) {
     problems.emplace_back(error.what());
   }
-  const TrainingPlan plan = read_plan(values, std::move(problems), PlanUse::estimate).plan;
+  const PlannedRun run = read_plan(values, std::move(problems), PlanUse::estimate);
+  const TrainingPlan& plan = run.plan;
   if (std::string problem = job_problem(plan.parallel, job); !problem.empty()) {
     throw UsageError(problem);
   }
   EstimateReport& report = result.report;
   report.inputs = estimate_inputs(plan, job);
+  report.notes = run.notes;
   report.inputs.base = base.value_or(kLlmemBase);
   report.has_details = values.contains("formula");
   report.has_sources = values.contains("explain");

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
 #include "tools/text/metrics.hpp"
@@ -130,15 +131,20 @@ Table parameter_table(const std::vector<ParameterInfo>& parameters) {
 }
 
 std::string model_report(const MetricList& list, const std::vector<ParameterInfo>& parameters,
-                         OutputFormat format) {
+                         const std::vector<std::string>& defaults, OutputFormat format) {
   if (format == OutputFormat::json) {  // the schema stands behind the metrics
     boost::json::object root = to_json(list);
     root["schema"] = "highwater.model/1";
+    root["family_defaults"] = words_json(defaults);
     root["parameter_tensors"] = rows_json(parameter_table(parameters));
     return boost::json::serialize(root) + "\n";
   }
   Report report(format, "");
   report.table(to_table(list));
+  if (!defaults.empty()) {
+    report.line(fmt::format("not in the file, family default used: {}", fmt::join(defaults, ", ")));
+    report.line("");
+  }
   report.table(parameter_table(parameters), Gap::none);
   report.csv([&] { return line_table(list); });
   return report.str();
@@ -153,8 +159,10 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = parser.parse(arguments);
   const OutputFormat format = output_format(values);
   if (values.contains("model")) {
-    const ModelSpec spec = named_model(values["model"].as<Arguments>().front());
-    out << model_report(describe_model(spec), model_parameters(spec), format);
+    const std::string& name = values["model"].as<Arguments>().front();
+    const ModelSpec spec = named_model(name);
+    out << model_report(describe_model(spec), model_parameters(spec), defaults_of_model(name),
+                        format);
   } else {
     out << list_report(format);
   }

@@ -239,6 +239,7 @@ void add_json(const EstimateReport& estimate, Report& report) {
     return {
         {"gpus_per_node", inputs.gpus_per_node}, {"nodes", inputs.nodes}, {"gpus", inputs.gpus()}};
   });
+  report.json("notes", [&] { return words_json(estimate.notes); });
   report.json("estimates", [&] { return estimates_json(estimate); });
   report.json("not_applicable", [&] { return refusals_json(estimate.outcomes); });
 }
@@ -271,6 +272,9 @@ std::string estimate_report(const EstimateReport& estimate, OutputFormat format)
   report.line("");
   add_tables(estimate, report);
   report.text(broken_assumptions(estimate));
+  for (const std::string& note : estimate.notes) {
+    report.line("note: " + note);
+  }
   report.line(
       "closed forms only, nothing was simulated; 'highwater simulate' compares them with the "
       "simulated peak");

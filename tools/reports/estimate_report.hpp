@@ -16,6 +16,7 @@ struct EstimateReport {
   std::vector<FormulaOutcome> outcomes;
   bool has_details = false;  ///< terms and tables of each form; else one line per form
   bool has_sources = false;  ///< --explain
+  std::vector<std::string> notes = {};
 };
 
 std::string estimate_report(const EstimateReport& estimate, OutputFormat format);

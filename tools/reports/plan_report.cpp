@@ -326,6 +326,7 @@ json::value published_json(const PlanRequest& request, const PlanResult& result)
 
 void add_json(const PlanRequest& request, const PlanResult& result, Report& report) {
   report.json("plan", [&] { return plan_json(request.run.plan); });
+  report.json("notes", [&] { return words_json(request.run.notes); });
   report.value("gpus", request.gpus);
   report.value("tensor_parallel_group", request.tp);
   report.value("device_bytes", request.device);
@@ -352,6 +353,9 @@ std::string plan_report(const PlanRequest& request, const PlanResult& result, Ou
     add_llmem(request, result, report);
   } else {
     report.text("LLMem does not apply: " + result.refusal + "\n");
+  }
+  for (const std::string& note : request.run.notes) {
+    report.line("note: " + note);
   }
   report.csv([&] { return csv_table(result); });
   add_json(request, result, report);

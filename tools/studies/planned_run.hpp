@@ -10,7 +10,8 @@ namespace highwater {
 
 struct PlannedRun {
   TrainingPlan plan;
-  bool gpu_named = false;  ///< --gpu was given: the run has to fit on it
+  bool gpu_named = false;               ///< --gpu was given: the run has to fit on it
+  std::vector<std::string> notes = {};  ///< what a reader of the run's numbers should know
 };
 
 /// The run that `given` describes, without looking at rules that cross axes. What is wrong is

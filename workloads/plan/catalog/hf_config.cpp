@@ -9,6 +9,7 @@
 
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
+#include "traces/overloaded.hpp"
 #include "workloads/plan/catalog/flat_config.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/json_fields.hpp"
@@ -24,9 +25,23 @@ void clear_if_null(const ConfigField& field, const JsonFields& fields, const Fie
   }
 }
 
+/// transformers' configurations are strict dataclasses: None only where the type says so.
+bool may_be_null(const ConfigField& field, const FieldPlace& place) {
+  return field.details.null_clears || std::holds_alternative<std::optional<std::int64_t>*>(place);
+}
+
+void refuse_null(const ConfigField& field, JsonFields& fields, const FieldPlace& place) {
+  if (fields.is_null(field.name) && !may_be_null(field, place)) {
+    fields.add_problem(field.name,
+                       "is null, which transformers refuses; give its value, or delete the key for "
+                       "the family's default");
+  }
+}
+
 void read_field(const ConfigField& field, JsonFields& fields, std::any& config) {
   const FieldPlace place = field.place(config);
   clear_if_null(field, fields, place);
+  refuse_null(field, fields, place);
   std::visit(
       [&](auto* out) {
         if (field.details.is_required) {
@@ -56,14 +71,6 @@ std::vector<const Family*> families_with_classes() {
   std::ranges::copy_if(all_families(), std::back_inserter(families),
                        [](const Family* family) { return !family->class_prefix.empty(); });
   return families;
-}
-
-std::string covered_types() {
-  std::vector<std::string_view> names;
-  for (const Family* family : families_with_classes()) {
-    names.push_back(family->name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 template <class IsMeant>
@@ -124,9 +131,8 @@ void throw_problems(std::string_view source, const std::vector<std::string>& pro
 
 [[noreturn]] void throw_unknown_family(std::string_view source, const std::string& named) {
   throw InputError(source, "model_type",
-                   named.empty() ? "the file names no family of models"
-                                 : "'" + named + "' is not a known family",
-                   "give one of " + covered_types());
+                   named.empty() ? "is missing" : "'" + named + "' is not a covered family",
+                   "give one of " + covered_families());
 }
 
 ModelSpec read_hf(const json::object& object, const std::string& path, std::string_view source) {
@@ -172,8 +178,23 @@ ModelSpec read_recorded(const json::object& object, std::string_view source) {
                         : read_hf(config.get_object(), "config.", source);
 }
 
+/// All of a file, unless it is too large for a config: a device or a pipe may have no end.
+std::string read_config_text(const std::string& path) {
+  constexpr std::size_t kLargest = std::size_t{16} << 20;
+  const std::unique_ptr<ByteSource> source = open_source(path);
+  std::string text;
+  std::array<std::byte, 65536> buffer{};
+  while (const std::size_t count = source->read(buffer)) {
+    text.append(reinterpret_cast<const char*>(buffer.data()), count);
+    if (text.size() > kLargest) {
+      throw InputError(path, "", "is larger than 16 MiB", "give a config.json");
+    }
+  }
+  return text;
+}
+
 json::value parse_file(const std::string& path) {
-  const std::string text = read_text_file(path);
+  const std::string text = read_config_text(path);
   json::stream_parser parser;
   json::error_code error;
   std::size_t position = parser.write_some(text, error);
@@ -187,6 +208,26 @@ json::value parse_file(const std::string& path) {
                      "give a config.json or a flat model description");
   }
   return parser.release();
+}
+
+/// A field without a name is read from another key.
+bool is_given(const ConfigField& field, const JsonFields& fields) {
+  const auto has = [&](std::string_view key) {
+    return fields.find(key) != nullptr || fields.is_null(key);
+  };
+  return field.name.empty() || has(field.name) ||
+         (!field.details.alias.empty() && has(field.details.alias));
+}
+
+/// Empty for a value that is absent: what follows from other fields then.
+std::string value_text(const FieldValue& value) {
+  return std::visit(
+      Overloaded{[](const std::optional<std::int64_t>& size) {
+                   return size ? std::to_string(*size) : std::string();
+                 },
+                 [](Activation activation) { return std::string(to_string(activation)); },
+                 [](auto plain) { return fmt::format("{}", plain); }},
+      value);
 }
 
 }  // namespace
@@ -204,6 +245,37 @@ ModelSpec model_from_json(const json::value& value, std::string_view source) {
     return read_flat_config(*object, source);
   }
   return read_hf(*object, "", source);
+}
+
+std::string covered_families() {
+  std::vector<std::string_view> names;
+  for (const Family* family : families_with_classes()) {
+    if (!family->traits.torchtitan_style) {  // which only recordings name
+      names.push_back(family->name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> family_defaults_used(const std::string& path) {
+  const json::value value = parse_file(path);
+  std::vector<std::string> used;
+  std::vector<std::string> problems;
+  std::string named;
+  if (!value.is_object() || value.get_object().contains("family")) {
+    return used;
+  }
+  JsonFields fields(value.get_object(), "", problems);
+  if (const Family* const family = find_family(fields, named)) {
+    const ModelConfig defaults(*family);
+    for (const ConfigField& field : family->fields) {
+      const std::string standard = value_text(field.value(defaults.value()));
+      if (!is_given(field, fields) && !standard.empty()) {
+        used.push_back(fmt::format("{} {}", field.name, standard));
+      }
+    }
+  }
+  return used;
 }
 
 ModelSpec read_model(const std::string& path) {

@@ -11,13 +11,42 @@
 
 namespace highwater {
 
-bool names_model_file(const std::string& text) {
-  std::error_code ignored;
-  return text.ends_with(".json") ||
-         (text.find('/') != std::string::npos && std::filesystem::is_regular_file(text, ignored));
+namespace {
+
+namespace fs = std::filesystem;
+
+bool begins_as_path(std::string_view text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
 }
 
-ModelSpec read_sound_model(const std::string& path) {
+/// The file that `text` names: of a folder, as save_pretrained() writes one, its config.json.
+std::string model_file(const std::string& text) {
+  std::error_code ignored;
+  if (!fs::is_directory(text, ignored)) {
+    return text;
+  }
+  const fs::path file = fs::path(text) / "config.json";
+  if (!fs::exists(file, ignored)) {
+    throw InputError(text, "", "is a folder without a config.json", "name a model's config.json");
+  }
+  return file.string();
+}
+
+}  // namespace
+
+bool names_model_file(const std::string& text) {
+  std::error_code ignored;
+  return text.ends_with(".json") || begins_as_path(text) ||
+         (text.find('/') != std::string::npos && fs::exists(text, ignored));
+}
+
+std::vector<std::string> defaults_of_model(const std::string& text) {
+  return names_model_file(text) ? family_defaults_used(model_file(text))
+                                : std::vector<std::string>();
+}
+
+ModelSpec read_sound_model(const std::string& text) {
+  const std::string path = model_file(text);
   ModelSpec spec = read_model(path);
   if (const auto problems = model_problems(spec); !problems.empty()) {
     throw InputError(path, "", fmt::format("{}", fmt::join(problems, "; ")), "");

@@ -2,17 +2,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater {
 
-/// Whether `text` is meant as a file (config.json, flat description): it ends in .json, or has a
-/// slash and exists; hub ids have slashes, too.
+/// Whether `text` is meant as a file (config.json, flat description) or as a folder with a
+/// config.json: it ends in .json, begins as a path does, or has a slash and exists; hub ids have
+/// slashes, too.
 bool names_model_file(const std::string& text);
 
 /// @throws InputError for files that cannot be read and models that cannot be
-ModelSpec read_sound_model(const std::string& path);
+ModelSpec read_sound_model(const std::string& text);
+
+/// What the file of that name leaves to its family's defaults (hf_config.hpp); empty for presets.
+std::vector<std::string> defaults_of_model(const std::string& text);
 
 /// The file's model, or the preset's. @throws UsageError for unknown names, InputError for bad
 /// files

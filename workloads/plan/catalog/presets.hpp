@@ -19,9 +19,6 @@ std::span<const ModelSpec> model_presets();
 /// The preset called `name` (a name, an alias or a hub id), or nullptr.
 const ModelSpec* find_model_preset(std::string_view name);
 
-/// Why `name` names no preset, with the nearest names: "no such model; nearest names: ...".
-std::string unknown_model(std::string_view name);
-
 /// Why find_model_preset() found nothing, with the nearest names.
 std::string unknown_model(std::string_view name);
 

@@ -1,5 +1,6 @@
 // Models: every preset has the published number of parameters, configs are read as transformers
 // reads them, and wrong ones are reported completely.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -11,6 +12,7 @@
 #include "tests/support/temp_dir.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/named_model.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
@@ -120,12 +122,22 @@ TEST_CASE("presets: case, aliases and hub ids lead to the same model", "[models]
   CHECK(model_preset("llama-8b").name == "llama-3-8b");
   CHECK(model_preset("facebook/OPT-350m").name == "opt-350m");
   CHECK(find_model_preset("") == nullptr);
+  CHECK(model_preset("meta-llama/Meta-Llama-3-8B").name == "llama-3-8b");
+  CHECK(model_preset("meta-llama/Llama-2-7b-chat-hf").name == "llama-2-7b");
+  CHECK(model_preset("Qwen/Qwen2.5-7B-Instruct").name == "qwen2.5-7b");
+  CHECK(model_preset("google/gemma-2b-it").name == "gemma-2b");
+  CHECK(model_preset("meta-llama/Llama-3.3-70B-Instruct").name == "llama-3.1-70b");
+  CHECK(find_model_preset("mistralai/Mistral-7B-v0.3") == nullptr);  // another vocabulary
 }
 
 TEST_CASE("presets: an unknown name gives the nearest ones", "[models]") {
   CHECK_THROWS_AS(model_preset("llama3-8b"), UsageError);
   CHECK_THROWS_WITH(model_preset("llama3-8b"), Contains("'llama3-8b'") && Contains("'llama-3-8b'"));
   CHECK_THROWS_WITH(model_preset("deepseek"), Contains("'deepseek-v3'"));
+  CHECK_THROWS_WITH(model_preset("google-bert/bert-base-uncased"),
+                    Contains("none of a similar name") && Contains("of the families") &&
+                        Contains("qwen2") && !Contains("t5-base"));
+  CHECK_THROWS_WITH(model_preset("mistralai/Mistral-7B-v0.3"), Contains("'mistral-7b'"));
 }
 
 TEST_CASE("config.json: small configs of every family count as transformers builds them",
@@ -141,7 +153,7 @@ TEST_CASE("config.json: small configs of every family count as transformers buil
   }
 }
 
-TEST_CASE("config.json: absent and null fields are the family's defaults", "[models]") {
+TEST_CASE("config.json: absent fields are the family's defaults, and said to be so", "[models]") {
   CHECK(config_of<Gpt2Config>(R"({"model_type": "gpt2"})") == Gpt2Config{});
   CHECK(config_of<Gpt2Config>(R"({"architectures": ["GPT2LMHeadModel"], "n_inner": null})") ==
         Gpt2Config{});
@@ -149,6 +161,40 @@ TEST_CASE("config.json: absent and null fields are the family's defaults", "[mod
   CHECK(config_of<OptConfig>(R"({"model_type": "opt"})") == OptConfig{});
   CHECK(config_of<MixtralConfig>(R"({"model_type": "mixtral"})") == MixtralConfig{});
   CHECK(config_of<DeepseekV3Config>(R"({"model_type": "deepseek_v3"})") == DeepseekV3Config{});
+}
+
+TEST_CASE("config.json: what the family's defaults fill is listed", "[models]") {
+  const test::TempDir folder;
+  const auto used = [&](const std::string& text) {
+    const std::string path = (folder / "config.json").string();
+    std::ofstream(path) << text;
+    return family_defaults_used(path);
+  };
+  const auto all = used(R"({"model_type": "llama"})");
+  CHECK(std::ranges::count(all, "hidden_size 4096") == 1);
+  CHECK(std::ranges::count(all, "tie_word_embeddings false") == 1);
+  CHECK(std::ranges::none_of(all, [](const std::string& key) {
+    return key.starts_with("head_dim");  // follows from the others
+  }));
+  CHECK(used(R"({"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768,
+                 "num_hidden_layers": 12, "n_head": 12, "activation_function": "gelu_new",
+                 "resid_pdrop": 0.1, "embd_pdrop": 0.1, "attn_pdrop": 0.1,
+                 "tie_word_embeddings": true, "scale_attn_weights": true,
+                 "scale_attn_by_inverse_layer_idx": false})") ==
+        std::vector<std::string>{"reorder_and_upcast_attn false"});
+  CHECK(used(R"({"model_type": "bert"})").empty());
+  CHECK(used(R"({"family": "llama", "layers": 2})").empty());
+}
+
+TEST_CASE("config.json: null is refused where transformers refuses it", "[models]") {
+  const std::string error = input_error(
+      R"({"model_type": "llama", "hidden_size": null, "hidden_act": null, "head_dim": null,
+          "tie_word_embeddings": null, "attention_dropout": null, "pad_token_id": null})");
+  for (const auto* const key :
+       {"hidden_size", "hidden_act", "tie_word_embeddings", "attention_dropout"}) {
+    CHECK_THAT(error, Contains(std::string(key) + " is null, which transformers refuses"));
+  }
+  CHECK_THAT(error, !Contains("head_dim") && !Contains("pad_token_id"));
 }
 
 TEST_CASE("config.json: an explicit null is not the default where it has a meaning", "[models]") {
@@ -246,7 +292,7 @@ TEST_CASE("config.json: what is not simulated is refused, not ignored", "[models
 
 TEST_CASE("config.json: what is no covered model says what is", "[models]") {
   CHECK_THAT(input_error(R"({"model_type": "bert"})"), Contains("'bert'") && Contains("gpt2, opt"));
-  CHECK_THAT(input_error("{}"), Contains("names no family"));
+  CHECK_THAT(input_error("{}"), Contains("model_type: is missing"));
   CHECK_THAT(input_error("[1]"), Contains("not a JSON object"));
   CHECK_THAT(input_error(R"({"family": "llama", "layers": 2, "hiden": 64, "heads": 4})"),
              Contains("hiden") && Contains("nearest: 'hidden'") && Contains("vocab is missing"));
@@ -278,6 +324,19 @@ TEST_CASE("files: errors have a position, names come from the file", "[models]")
   std::ofstream(small) << R"({"model_type": "gpt2", "n_layer": 2})";
   CHECK(read_model(small).name == "my-gpt2");
   CHECK(read_model(small).source == small);
+}
+
+TEST_CASE("files: a folder is its config.json, and no path is taken for a name", "[models]") {
+  const test::TempDir folder;
+  const std::string path = folder.path().string();
+  CHECK_THROWS_WITH(named_model(path), Contains("is a folder without a config.json"));
+  std::ofstream(folder / "config.json") << R"({"model_type": "gpt2", "n_layer": 2})";
+  CHECK(named_model(path).config.as<Gpt2Config>().n_layer == 2);
+  CHECK(defaults_of_model(path).size() > 5);
+  CHECK(defaults_of_model("gpt2").empty());
+  CHECK_THROWS_WITH(named_model("/no/such/model"), Contains("does not exist"));
+  CHECK_THROWS_WITH(named_model("/dev/null"), Contains("not JSON"));
+  CHECK_THROWS_WITH(named_model("/dev/zero"), Contains("larger than 16 MiB"));
 }
 
 TEST_CASE("recordings: every model of the shared recordings is read", "[models][shared]") {
