@@ -18,6 +18,15 @@ std::vector<std::string> split_options(std::string_view conf) {
   return parts;
 }
 
+namespace {
+
+/// What reports print for the default of the split limit is a word for it, too.
+bool is_default(std::string_view option, std::string_view value) {
+  return value == kDefaultValue || (option == "max_split_size_mb" && value == "unlimited");
+}
+
+}  // namespace
+
 Settings with_option(const Settings& settings, std::string_view option, std::string_view value,
                      const VersionPreset& version) {
   std::string conf;
@@ -28,7 +37,7 @@ Settings with_option(const Settings& settings, std::string_view option, std::str
   for (const std::string& part : split_options(to_conf(settings))) {
     append(part.starts_with(key) ? "" : part);
   }
-  append(value == kDefaultValue ? "" : key + std::string(value));
+  append(is_default(option, value) ? "" : key + std::string(value));
   return parse_settings(conf, version);
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "traces/error.hpp"
+#include "allocator/settings/settings_options.hpp"
 
 namespace highwater {
 namespace {
@@ -12,11 +12,19 @@ std::string split_limit_text(Bytes limit) {
   return limit == kUnlimited ? "unlimited" : fmt::format("{}", limit.count());
 }
 
-/// "stoi: the value 'x' of ..." -> "stoi"
-std::string reason(std::string_view message) {
-  const std::size_t colon = message.find(':');
-  const bool is_conversion = message.starts_with("sto") && colon != std::string_view::npos;
-  return std::string(is_conversion ? message.substr(0, colon) : message);
+/// "OPTION: 'x' is not a number in range (stoi)" in two: ours, and what PyTorch says, which is all
+/// of any other message.
+struct Reason {
+  std::string_view ours;
+  std::string_view pytorchs;
+};
+
+Reason reason(std::string_view message) {
+  const std::size_t open = message.rfind(" (sto");
+  if (open == std::string_view::npos || !message.ends_with(')')) {
+    return {{}, message};
+  }
+  return {message.substr(0, open), message.substr(open + 2, message.size() - open - 3)};
 }
 
 }  // namespace
@@ -34,8 +42,16 @@ std::string conf_case_line(std::string_view conf, const VersionPreset& version) 
   try {
     return fmt::format("{}\tok\t{}", conf, describe_settings(parse_settings(conf, version)));
   } catch (const SettingsError& error) {
-    return fmt::format("{}\terror\t{}", conf, reason(error.what()));
+    return fmt::format("{}\terror\t{}", conf, reason(error.what()).pytorchs);
   }
+}
+
+std::string refusal_text(const SettingsError& error, const VersionPreset& version) {
+  const auto [ours, pytorchs] = reason(error.what());
+  return ours.empty()
+             ? fmt::format("{}{} (PyTorch {}'s own message)", pytorchs, suggestion(error, version),
+                           version.name)
+             : fmt::format("{} (PyTorch {}'s own message: {})", ours, version.name, pytorchs);
 }
 
 }  // namespace highwater

@@ -6,6 +6,7 @@
 
 #include "allocator/settings/settings.hpp"
 #include "allocator/settings/version.hpp"
+#include "traces/error.hpp"
 
 namespace highwater {
 
@@ -16,5 +17,9 @@ std::string describe_settings(const Settings& settings);
 /// reason is PyTorch's, or just "stoi", "stod", ... when the C++ library could not convert a
 /// number.
 std::string conf_case_line(std::string_view conf, const VersionPreset& version);
+
+/// Why `version` refuses settings, for people: "max_split_size_mb: 'x' is not a number in range
+/// (PyTorch 2.6's own message: stoi)", or PyTorch's sentence with the option that was meant.
+std::string refusal_text(const SettingsError& error, const VersionPreset& version);
 
 }  // namespace highwater

@@ -30,7 +30,7 @@ auto convert(std::string_view function, const std::string& token, std::string_vi
     return read(token);
   } catch (const std::logic_error&) {  // std::invalid_argument or std::out_of_range
     throw SettingsError(
-        fmt::format("{}: the value '{}' of {} is not a number in range", function, token, option));
+        fmt::format("{}: '{}' is not a number in range ({})", option, token, function));
   }
 }
 

@@ -77,15 +77,23 @@ TEST_CASE("settings: 2.6 refuses with PyTorch's words", "[allocator][settings]")
 TEST_CASE("settings: numbers that cannot be converted name the option and the value",
           "[allocator][settings]") {
   const auto [conf, start] = GENERATE(table<std::string, std::string>({
-      {"max_split_size_mb:abc", "stoi: the value 'abc' of max_split_size_mb "},
-      {"max_split_size_mb:2147483648", "stoi: the value '2147483648' of max_split_size_mb "},
-      {"max_non_split_rounding_mb:[", "stoi: the value '[' of max_non_split_rounding_mb "},
-      {"garbage_collection_threshold:1e-400", "stod: the value '1e-400' of garbage_collection"},
-      {"garbage_collection_threshold:2e-308", "stod: the value '2e-308' of garbage_collection"},
-      {"garbage_collection_threshold:,", "stod: the value ',' of garbage_collection_threshold "},
-      {"roundup_power2_divisions:[256:]", "stoi: the value ']' of roundup_power2_divisions "},
-      {"roundup_power2_divisions:[x:2]", "stoul: the value 'x' of roundup_power2_divisions "},
-      {"pinned_num_register_threads:x", "stoi: the value 'x' of pinned_num_register_threads "},
+      {"max_split_size_mb:abc", "max_split_size_mb: 'abc' is not a number in range (stoi)"},
+      {"max_split_size_mb:2147483648",
+       "max_split_size_mb: '2147483648' is not a number in range (stoi)"},
+      {"max_non_split_rounding_mb:[",
+       "max_non_split_rounding_mb: '[' is not a number in range (stoi)"},
+      {"garbage_collection_threshold:1e-400",
+       "garbage_collection_threshold: '1e-400' is not a number in range (stod)"},
+      {"garbage_collection_threshold:2e-308",
+       "garbage_collection_threshold: '2e-308' is not a number in range (stod)"},
+      {"garbage_collection_threshold:,",
+       "garbage_collection_threshold: ',' is not a number in range (stod)"},
+      {"roundup_power2_divisions:[256:]",
+       "roundup_power2_divisions: ']' is not a number in range (stoi)"},
+      {"roundup_power2_divisions:[x:2]",
+       "roundup_power2_divisions: 'x' is not a number in range (stoul)"},
+      {"pinned_num_register_threads:x",
+       "pinned_num_register_threads: 'x' is not a number in range (stoi)"},
   }));
   CHECK_THAT(outcome(conf, strict()), Catch::StartsWith(start));
 }
