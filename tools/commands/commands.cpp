@@ -93,7 +93,7 @@ std::string overview() {
   }
   text +=
       "\nExit codes: 0 success, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad "
-      "input,\n4 internal error.\n'highwater COMMAND --help' shows a command's options.\n";
+      "input,\n4 internal error.\n'highwater help COMMAND' shows a command's options.\n";
   return text;
 }
 
@@ -127,10 +127,13 @@ ExitCode run_command(const Arguments& arguments, std::ostream& out) {
     throw UsageError("missing command; see highwater --help");
   }
   const std::string& name = arguments.front();
+  if (name == "help" && arguments.size() > 1) {
+    return command(arguments[1]).run({"--help"}, out);
+  }
   if (name == "--help" || name == "-h" || name == "help") {
     throw HelpRequested{overview()};
   }
-  if (name == "--version") {
+  if (name == "--version" || name == "-V") {
     throw HelpRequested{"highwater " HIGHWATER_VERSION "\n"};
   }
   return command(name).run({arguments.begin() + 1, arguments.end()}, out);

@@ -11,6 +11,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/plan_options.hpp"
 #include "tools/record/record_request.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
@@ -23,7 +24,8 @@ namespace po = boost::program_options;
 OptionParser record_options() {
   OptionParser parser(command("record"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("gpu", text("NAME"), "the GPU that the script sees; default: a100-80")(
+  parser.add()("gpu", text("NAME|SIZE"),
+               "the GPU that the script sees, or its memory; default: a100-80")(
       "capacity", text("SIZE"), "memory for the allocator, instead of the GPU's own")(
       "world", text("N"), "ranks of a distributed script; only one of them runs")(
       "rank", text("R"), "which rank runs; default: 0")("steps", text("N"),
@@ -41,21 +43,6 @@ OptionParser record_options() {
       "used on several streams; default: 0");
   parser.add_format();
   return parser;
-}
-
-Gpu gpu_option(const std::string& name) {
-  const Gpu* const gpu = find_gpu(name);
-  if (gpu == nullptr) {
-    std::vector<std::string> known;
-    for (const Gpu& each : known_gpus()) {
-      known.emplace_back(each.name);
-    }
-    const auto meant = nearest_word(name, known);
-    throw UsageError(fmt::format(
-        "--gpu {}: unknown GPU; {}", name,
-        meant ? "did you mean " + *meant + "?" : fmt::format("known: {}", fmt::join(known, ", "))));
-  }
-  return *gpu;
 }
 
 std::string stacks_option(const std::string& value) {
@@ -117,7 +104,7 @@ RecordRequest read_options(const po::variables_map& values) {
   std::vector<std::string> problems;
   collect_problems(problems, [&] {
     if (const auto name = text_option(values, "gpu")) {
-      request.gpu = gpu_option(*name);
+      request.gpu = gpu_called(*name);
     }
   });
   collect_problems(problems, [&] { request.capacity = size_option(values, "capacity"); });

@@ -36,12 +36,12 @@ OptionParser simulate_options() {
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   add_memory_options(parser, "what --gpu leaves to it, otherwise unlimited");
   parser.add()("bridge", text("NAME[,NAME]"),
-               "break down the difference to these closed forms, part by part; all: every form")(
+               "break down the difference to these closed forms; all: every form")(
       "find-batch", "find the largest batch that fits and report on it")(
       "rank", text("R|all|representative"),
-      "which ranks to simulate: one, all, or one of each kind (default); the report covers the "
-      "worst")("fail-on-oom", "exit with 1 if memory runs out")(
-      "max-reserved", text("SIZE"), "exit with 1 if peak reserved exceeds SIZE");
+      "ranks to simulate: one, all, or one of each kind (default)")(
+      "fail-on-oom", "exit with 1 if memory runs out")("max-reserved", text("SIZE"),
+                                                       "exit with 1 if peak reserved exceeds SIZE");
   parser.add_format();
   return parser;
 }

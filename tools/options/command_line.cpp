@@ -1,6 +1,8 @@
 #include "tools/options/command_line.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 #include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
@@ -64,23 +66,27 @@ OptionGroup OptionParser::group_of(std::size_t position) const {
 
 std::string OptionParser::group_help(OptionGroup group, HelpDetail detail) const {
   std::vector<HelpEntry> entries;
-  std::vector<std::string> others;
   for (std::size_t i = 0; i < options_.options().size(); ++i) {
     const po::option_description& option = *options_.options()[i];
-    const auto more = help_.find(option.long_name());
-    const bool is_rare = more != help_.end() && more->second.use == OptionUse::rare;
-    if (group_of(i) != group) {
-      continue;
-    }
-    if (is_rare && detail == HelpDetail::common) {
-      others.push_back("--" + option.long_name());
-    } else {
+    if (group_of(i) == group && (detail == HelpDetail::all || !is_rare(option))) {
       entries.push_back(entry_of(option, detail));
     }
   }
-  return entries.empty() ? ""
-                         : fmt::format("{}:\n{}{}", to_string(group), help_text(entries),
-                                       word_list("also", others));
+  return entries.empty() ? "" : fmt::format("{}:\n{}", to_string(group), help_text(entries));
+}
+
+bool OptionParser::is_rare(const po::option_description& option) const {
+  const auto more = help_.find(option.long_name());
+  return more != help_.end() && more->second.use == OptionUse::rare;
+}
+
+std::string OptionParser::rest_of_help() const {
+  const auto rare = std::ranges::count_if(options_.options(),
+                                          [this](const auto& option) { return is_rare(*option); });
+  return fmt::format(
+      "\n{} more options, other programs' names for them (--per-device-train-batch-size, ...) and\n"
+      "the source of every default: highwater {} --help-all\n",
+      rare, command_->name);
 }
 
 std::string OptionParser::grouped_help(HelpDetail detail) const {
@@ -88,7 +94,7 @@ std::string OptionParser::grouped_help(HelpDetail detail) const {
   for (const OptionGroup group : kOptionGroups) {
     text += group_help(group, detail);
   }
-  return text;
+  return text + (detail == HelpDetail::common ? rest_of_help() : "");
 }
 
 std::string OptionParser::help(HelpDetail detail) const {
@@ -108,7 +114,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
   po::variables_map values;
   try {
     namespace style = po::command_line_style;
-    po::store(po::command_line_parser(arguments)
+    po::store(po::command_line_parser(in_own_names(arguments, option_names(), aliases_))
                   .options(all)
                   .positional(positional_)
                   .style(style::default_style & ~style::allow_guessing)
@@ -116,14 +122,12 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
               values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
-    std::vector<std::string> known;
-    for (const std::string& name : option_names()) {
-      known.push_back("--" + name);
-    }
-    const auto meant = nearest_word(error.get_option_name(), known);
-    throw UsageError(fmt::format("{}: unknown option of '{}'; {}", error.get_option_name(),
-                                 command_->name,
-                                 meant ? "did you mean " + *meant + "?"
+    std::vector<std::string> known = option_names();
+    std::ranges::copy(std::views::keys(aliases_), std::back_inserter(known));
+    const std::string& given = error.get_option_name();
+    const auto meant = nearest_word(given.substr(given.find_first_not_of('-')), known);
+    throw UsageError(fmt::format("{}: unknown option of '{}'; {}", given, command_->name,
+                                 meant ? "did you mean --" + *meant + "?"
                                        : fmt::format("see highwater {} --help", command_->name)));
   } catch (const po::error& error) {
     throw UsageError(fmt::format("{}; see highwater {} --help", error.what(), command_->name));
@@ -177,7 +181,7 @@ std::optional<Bytes> size_option(const po::variables_map& values, const std::str
   const std::optional<Bytes> size = parse_bytes(*text);
   if (!size) {
     throw UsageError(fmt::format(
-        "--{} {}: not a size below 16 EiB; write bytes or 80GiB, 80GB, 512M (units K to T)", option,
+        "--{} {}: not a size below 16 EiB; write bytes or 80GiB, 80GB, 512M (units K to E)", option,
         *text));
   }
   return size;

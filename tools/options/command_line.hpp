@@ -15,6 +15,7 @@
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/variables_map.hpp>
 
+#include "tools/options/argument_names.hpp"
 #include "tools/text/help_text.hpp"
 #include "tools/text/output_format.hpp"
 #include "tools/text/usage_errors.hpp"
@@ -62,6 +63,11 @@ class OptionParser {
   /// Arguments without a dash, by name; `max` -1 = any number.
   void positional(const char* name, int max);
 
+  /// `name` is another name of an option.
+  void alias(std::string_view name, ArgumentMeaning meaning) {
+    aliases_.emplace(name, std::move(meaning));
+  }
+
   /// Paragraphs of their own below what --help says about `option`.
   void note(const std::string& option, std::vector<std::string> paragraphs) {
     notes_[option] = std::move(paragraphs);
@@ -70,8 +76,8 @@ class OptionParser {
   /// What --help and --help-all say about `option`, where its description is not all.
   void describe(const std::string& option, OptionHelp help) { help_[option] = std::move(help); }
 
-  /// Adds --help-all, which says everything; --help then has headings and leaves out rare options
-  /// and sources.
+  /// Adds --help-all, which says everything; --help then has headings and leaves out rare options,
+  /// sources and aliases.
   void add_help_all();
 
   /// Adds --format.
@@ -95,6 +101,8 @@ class OptionParser {
   [[nodiscard]] std::string grouped_help(HelpDetail detail) const;
   [[nodiscard]] std::string group_help(OptionGroup group, HelpDetail detail) const;
   [[nodiscard]] OptionGroup group_of(std::size_t position) const;
+  [[nodiscard]] bool is_rare(const boost::program_options::option_description& option) const;
+  [[nodiscard]] std::string rest_of_help() const;
   [[nodiscard]] HelpEntry entry_of(const boost::program_options::option_description& option,
                                    HelpDetail detail) const;
 
@@ -103,6 +111,7 @@ class OptionParser {
   boost::program_options::options_description hidden_;
   std::vector<GroupStart> groups_;
   bool has_help_all_ = false;
+  ArgumentAliases aliases_;
   std::map<std::string, OptionHelp> help_;
   std::map<std::string, std::vector<std::string>> notes_;
   boost::program_options::positional_options_description positional_;

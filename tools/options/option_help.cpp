@@ -1,19 +1,50 @@
 #include "tools/options/option_help.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/words.hpp"
 
 namespace highwater {
 namespace {
 
-/// The option's words, if they are more than true and false.
-std::string words_of(const Option& option) {
+constexpr std::size_t kAllWords = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kFewWords = 10;
+
+/// The option's words, if they are more than true and false; "..." stands for those beyond `most`.
+std::string words_of(const Option& option, std::size_t most) {
   const auto* words = std::get_if<AllowedWords>(&option.axis.allowed);
-  return words != nullptr && !option.is_flag() ? fmt::format("{}", fmt::join(words->list, ", "))
-                                               : "";
+  if (words == nullptr || option.is_flag()) {
+    return "";
+  }
+  return fmt::format("{}{}", fmt::join(words->list.first(std::min(most, words->list.size())), ", "),
+                     words->list.size() > most ? ", ..." : "");
+}
+
+std::string other_names(const Option& option) {
+  std::vector<std::string> names;
+  for (const OptionAlias& alias : option_aliases()) {
+    if (alias.option == option.name) {
+      names.push_back("--" + std::string(alias.name) +
+                      (alias.value.empty() ? "" : fmt::format(" ({})", alias.value)));
+    }
+  }
+  return names.empty() ? "" : fmt::format("also {}", fmt::join(names, ", "));
+}
+
+std::string other_words(const Option& option) {
+  std::vector<std::string> words;
+  for (const ValueAlias& alias : value_aliases()) {
+    if (alias.option == option.name && alias.text != alias.word) {
+      words.push_back(fmt::format("{} ({})", alias.text, alias.word));
+    }
+  }
+  return words.empty() ? "" : fmt::format("also {}", fmt::join(words, ", "));
 }
 
 std::string default_of(const Option& option) {
@@ -28,7 +59,7 @@ std::string joined(std::string_view help, std::string_view separator, std::strin
 }  // namespace
 
 std::string short_help(const Option& option) {
-  const std::string help = joined(option.help, ": ", words_of(option));
+  const std::string help = joined(option.help, ": ", words_of(option, kFewWords));
   const std::string standard = default_of(option);
   return option.is_flag() && standard == "false" ? help : fmt::format("{} [{}]", help, standard);
 }
@@ -47,8 +78,13 @@ std::vector<std::string> default_lines(const Option& option) {
 }
 
 std::vector<std::string> full_help(const Option& option) {
-  const std::string help = joined(option.help, ": ", words_of(option));
+  const std::string help = joined(option.help, ": ", words_of(option, kAllWords));
   std::vector<std::string> lines{joined(help, "; ", option.more)};
+  for (const std::string& others : {other_names(option), other_words(option)}) {
+    if (!others.empty()) {
+      lines.push_back(others);
+    }
+  }
   const std::vector<std::string> defaults = default_lines(option);
   lines.insert(lines.end(), defaults.begin(), defaults.end());
   return lines;

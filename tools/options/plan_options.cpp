@@ -1,8 +1,10 @@
 #include "tools/options/plan_options.hpp"
 
 #include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
 
 #include "tools/options/option_help.hpp"
+#include "workloads/plan/options/aliases.hpp"
 
 namespace highwater {
 namespace {
@@ -24,6 +26,9 @@ void add_plan_options(OptionParser& parser) {
     parser.add(option.group)(name.c_str(), value_of(option), short_help(option).c_str());
     parser.describe(name, {option.use, full_help(option)});
   }
+  for (const OptionAlias& alias : option_aliases()) {
+    parser.alias(alias.name, {std::string(alias.option), std::string(alias.value)});
+  }
   parser.add_help_all();
 }
 
@@ -36,6 +41,14 @@ OptionWords given_plan_options(const po::variables_map& values) {
     }
   }
   return words;
+}
+
+const Gpu& gpu_called(const std::string& name) {
+  TrainingPlan plan;
+  if (const Complaint complaint = option_called("gpu").set(plan, name)) {
+    throw UsageError(fmt::format("--gpu {}: {}", name, *complaint));
+  }
+  return *find_gpu(name);
 }
 
 PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,

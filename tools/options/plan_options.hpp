@@ -20,6 +20,9 @@ void add_plan_options(OptionParser& parser);
 /// The plan options that were given.
 OptionWords given_plan_options(const boost::program_options::variables_map& values);
 
+/// The GPU that --gpu names for something other than a plan. @throws UsageError
+const Gpu& gpu_called(const std::string& name);
+
 /// The plan that the options describe, rules included. @throws UsageErrors with everything that is
 /// wrong, `problems` included; InputError when the model's file is unreadable and nothing else is.
 PlannedRun read_plan(const boost::program_options::variables_map& values,

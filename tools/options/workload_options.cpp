@@ -42,10 +42,9 @@ Arguments read_file_options(const po::variables_map& values, std::size_t most,
 }
 
 const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::string>& problems) {
-  const auto name = text_option(values, "gpu");
-  const Gpu* gpu = name ? find_gpu(*name) : nullptr;
-  if (name && gpu == nullptr) {
-    problems.push_back(fmt::format("--gpu {}: unknown GPU; see highwater simulate --help", *name));
+  const Gpu* gpu = nullptr;
+  if (const auto name = text_option(values, "gpu")) {
+    collect_problems(problems, [&] { gpu = &gpu_called(*name); });
   }
   return gpu;
 }

@@ -61,16 +61,4 @@ std::string help_text(const std::vector<HelpEntry>& entries) {
   return text;
 }
 
-std::string word_list(std::string_view label, const std::vector<std::string>& words) {
-  if (words.empty()) {
-    return "";
-  }
-  std::string text;
-  for (const std::string& line :
-       wrapped(fmt::format("{}: {}", label, fmt::join(words, ", ")), kLineWidth - kIndent)) {
-    text += std::string(kIndent, ' ') + line + "\n";
-  }
-  return text;
-}
-
 }  // namespace highwater

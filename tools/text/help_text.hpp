@@ -16,7 +16,4 @@ struct HelpEntry {
 /// @pre entries have at least one line each
 std::string help_text(const std::vector<HelpEntry>& entries);
 
-/// "  also: --a, --b, ...", wrapped; nothing for no words.
-std::string word_list(std::string_view label, const std::vector<std::string>& words);
-
 }  // namespace highwater

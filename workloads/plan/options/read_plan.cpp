@@ -8,10 +8,17 @@
 
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/implied_defaults.hpp"
 
 namespace highwater {
 namespace {
+
+/// A value of another program gets a word of its own.
+Complaint set_or_explain(const Option& option, const std::string& text, TrainingPlan& plan) {
+  const Complaint gap = not_modelled(option.name, text);
+  return gap ? gap : option.set(plan, text);
+}
 
 /// Sets one option after the other; what is wrong joins the problems.
 class WordReader {
@@ -21,7 +28,7 @@ class WordReader {
   /// A file that cannot be read is bad input, unless the options have mistakes, too.
   void set(const Option& option, const std::string& text) {
     try {
-      if (const Complaint complaint = option.set(plan_, text)) {
+      if (const Complaint complaint = set_or_explain(option, text, plan_)) {
         problems_->push_back(fmt::format("--{} {}: {}", option.name, text, *complaint));
       }
     } catch (const InputError& error) {
@@ -50,17 +57,28 @@ class WordReader {
 }  // namespace
 
 TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems) {
+  const OptionWords own = in_own_words(given);
   WordReader reader(problems);
-  if (find_word(given, "model") == nullptr) {
+  if (find_word(own, "model") == nullptr) {
     problems.emplace_back(
         "missing --model; give a name ('highwater models' lists them) or a config.json");
   }
   for (const Option& option : option_table()) {
-    if (const std::string* text = find_word(given, option.name)) {
+    if (const std::string* text = find_word(own, option.name)) {
       reader.set(option, *text);
     }
   }
-  return reader.finish(given);
+  return reader.finish(own);
+}
+
+Complaint complaint_about(std::string_view option, const std::string& text) {
+  TrainingPlan plan;
+  for (const auto& [name, own] : in_own_words({{std::string(option), text}})) {
+    if (const Complaint complaint = set_or_explain(option_called(name), own, plan)) {
+      return complaint;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> rule_problems(const TrainingPlan& plan, PlanUse use) {

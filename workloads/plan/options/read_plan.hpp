@@ -22,6 +22,10 @@ enum class PlanUse : std::uint8_t { generate, estimate };
 /// @throws InputError when the model's file is unreadable and nothing else is wrong.
 TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems);
 
+/// What is wrong with the value `text` of `option`, whatever the rest of a plan says.
+/// @pre there is such an option @throws InputError when a model's file is unreadable
+Complaint complaint_about(std::string_view option, const std::string& text);
+
 /// The rules that `plan` breaks, and what of it the generator cannot do.
 std::vector<std::string> rule_problems(const TrainingPlan& plan, PlanUse use);
 

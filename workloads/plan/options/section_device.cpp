@@ -32,7 +32,7 @@ OptionAxis gpu_axis() {
           [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
             const Gpu* gpu = find_gpu(text);
             if (gpu == nullptr) {
-              return "unknown GPU; " + remedy(text, gpu_names());
+              return "unknown GPU; " + remedy(text, gpu_names()) + ", or a size such as 24GiB";
             }
             plan.gpu = *gpu;
             return std::nullopt;
@@ -59,7 +59,7 @@ constexpr OptionAxis release() {
 
 std::span<const Option> device_options() {
   static const std::array rows{
-      Option{"gpu", "NAME", memory, common, "the GPU that the run must fit on",
+      Option{"gpu", "NAME|SIZE", memory, common, "the GPU that the run must fit on, or its memory",
              "Highwater's choice: its kernels, with unlimited memory unless --gpu is given",
              gpu_axis()},
       Option{"torch", "V", memory, common, "PyTorch release whose behaviour is modelled",

@@ -58,6 +58,9 @@ constexpr OptionAxis kFramework{
 Complaint set_lengths(TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
   std::vector<std::int64_t> lengths;
   for (const std::string& part : split(text, ',')) {
+    if (part.empty()) {
+      return "an empty length; write them as 512,1024";
+    }
     const Reading<std::int64_t> length = read_whole(part, range);
     if (length.complaint) {
       return fmt::format("'{}': {}", part, *length.complaint);
@@ -141,14 +144,13 @@ constexpr std::array kModelRows{
     Option{"model", "NAME|FILE", model, common,
            "a known model ('highwater models' lists them) or a config.json", "", kModel}
         .with_default("required"),
-    Option{"framework", "F", model, common,
-           "training loop whose defaults are taken; options override them",
+    Option{"framework", "F", model, common, "training loop that sets the defaults",
            "Highwater's choice: a plain PyTorch script", kFramework}
-        .and_more("nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands "
+        .and_more("options override them. nemo is megatron with Apex's DistributedFusedAdam, "
+                  "colossalai-gemini stands "
                   "for LLMem's scripts. With deepspeed, add --dp-kind zero1, zero2 or zero3: "
-                  "stage 0, the default of runtime/zero/config.py, is its engine without ZeRO, "
-                  "which is not simulated"),
-    Option{"model-code", "C", model, common, "library whose Python code runs; hf is transformers",
+                  "stage 0, the default of runtime/zero/config.py, is not modelled"),
+    Option{"model-code", "C", model, common, "whose Python code runs; hf is transformers",
            "Highwater's choice", word<Path<&TrainingPlan::model_code>, kModelCodes>()},
     Option{"batch", "N", model, common, "sequences per micro-batch",
            "Highwater's choice: the smallest",

@@ -53,7 +53,7 @@ constexpr std::array kParallelSizesRows{
     Option{"ep", "N", model_parallel, common, "ranks that share the experts, of dp * cp",
            "megatron-core 0.16.1 model_parallel_config.py",
            whole<OfParallel<&Parallelism::ep>>(1, kMostRanks)},
-    Option{"offload", "W", memory, common, "what is kept in host memory",
+    Option{"offload", "W", memory, common, "kept in host memory",
            "deepspeed 0.16.4 runtime/zero/config.py offload_optimizer: None",
            word<OfParallel<&Parallelism::offload>, kOffloads>()}
         .and_more("params and both with fsdp1, fsdp2: parameters, gradients and optimizer states "

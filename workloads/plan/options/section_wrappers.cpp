@@ -46,14 +46,11 @@ constexpr std::array kWrappersRows{
     Option{"static-graph", "", data_parallel, rare, "DDP is told that the graph never changes",
            "torch 2.6 nn/parallel/distributed.py static_graph", flag<OfDdp<&Ddp::static_graph>>()},
     Option{"param-dtype", "T", data_parallel, common,
-           "FSDP: type of gathered parameters and of the computation", kMixedPrecision,
-           word<OfFsdp<&Fsdp::param_dtype>, kMixedDTypes>()}
-        .with_default("none, as they are"),
-    Option{"reduce-dtype", "T", data_parallel, common, "FSDP: type of the reduced gradients",
-           kMixedPrecision, word<OfFsdp<&Fsdp::reduce_dtype>, kMixedDTypes>()}
-        .with_default("none, as they are"),
-    Option{"reshard", "W", data_parallel, common,
-           "FSDP2: which blocks are freed after their forward",
+           "FSDP: dtype of gathered parameters and compute", kMixedPrecision,
+           word<OfFsdp<&Fsdp::param_dtype>, kMixedDTypes>()},
+    Option{"reduce-dtype", "T", data_parallel, common, "FSDP: dtype of the reduced gradients",
+           kMixedPrecision, word<OfFsdp<&Fsdp::reduce_dtype>, kMixedDTypes>()},
+    Option{"reshard", "W", data_parallel, common, "FSDP2: blocks freed after their forward",
            "torch 2.6 fsdp/_fully_shard/_fully_shard.py reshard_after_forward=True",
            word<OfFsdp<&Fsdp::reshard>, kReshards>()}
         .and_more("with --pp never, unless given (torchtitan 01/2025 parallelize_llama.py)"),

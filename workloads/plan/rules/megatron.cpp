@@ -59,6 +59,9 @@ constexpr std::array kMegatronRules{
          },
          "framework nemo: Apex's distributed Adam is modelled only for bf16 parameters; use "
          "precision bf16"},
+    Rule{[](const Facts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
+         "precision {precision}: Megatron-LM converts the parameters and runs no autocast; use "
+         "precision bf16 or fp16"},
     Rule{[](const Facts& f) {
            return runs_megatron(f) &&
                   (f.plan->init != ModelInit::device || f.plan->loss.kind != LossKind::hf ||

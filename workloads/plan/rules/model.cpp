@@ -34,6 +34,10 @@ long double layer_passes(const Facts& f) {
          static_cast<long double>(f.plan->steps) * static_cast<long double>(f.plan->grad_accum);
 }
 
+std::int64_t lengths(const Facts& f) {
+  return static_cast<std::int64_t>(f.plan->seq.size());
+}
+
 // 50 million requests, 1.2 GB of trace.
 constexpr long double kMostLayerPasses = 200'000;
 
@@ -56,6 +60,18 @@ constexpr std::array kRanges{
            return f.plan->seq.empty() || *std::ranges::min_element(f.plan->seq) < 1;
          },
          "seq: every length must be at least 1; give one length, or one per micro-batch"},
+    Rule{[](const Facts& f) {
+           return f.plan->seq.size() > 1 && f.plan->grad_accum > 0 &&
+                  lengths(f) % f.plan->grad_accum != 0;
+         },
+         "seq: {lengths} lengths do not match {accum} micro-batches per step (grad-accum); give "
+         "one length, {accum}, or {accum} for each of several steps"},
+    Rule{[](const Facts& f) {
+           return f.plan->seq.size() > 1 &&
+                  lengths(f) > std::int64_t{f.plan->steps} * f.plan->grad_accum;
+         },
+         "seq: {lengths} lengths are more than the micro-batches of {steps} steps; use more steps, "
+         "or omit lengths"},
     Rule{[](const Facts& f) { return f.plan->steps < 1; },
          "steps {steps}: at least one step is needed; use 3 to see both the first step and the "
          "steady state"},

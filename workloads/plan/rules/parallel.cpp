@@ -83,8 +83,8 @@ constexpr std::array kParallelRules{
            return f.plan->framework == Framework::deepspeed && p.dp_kind != DataParallel::zero1 &&
                   p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
          },
-         "framework deepspeed: its engine without ZeRO (stage 0, the default of "
-         "zero_optimization) is not modelled; use dp-kind zero1, zero2 or zero3"},
+         "framework deepspeed: stage 0, its default, is not modelled; use dp-kind zero1, zero2 or "
+         "zero3"},
     Rule{[](const Facts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.no_sync && p.dp == 1;

@@ -38,9 +38,9 @@ std::string fill_in(std::string_view message, const Facts& f) {
   return fmt::format(
       fmt::runtime(message), fmt::arg("batch", plan.batch), fmt::arg("seq", f.longest),
       fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
-      fmt::arg("n", plan.checkpoint.n), fmt::arg("model", plan.model.name),
-      fmt::arg("family", family_name(plan.model)), fmt::arg("layers", f.shape.layers),
-      fmt::arg("positions", f.shape.max_positions.value_or(0)),
+      fmt::arg("lengths", plan.seq.size()), fmt::arg("n", plan.checkpoint.n),
+      fmt::arg("model", plan.model.name), fmt::arg("family", family_name(plan.model)),
+      fmt::arg("layers", f.shape.layers), fmt::arg("positions", f.shape.max_positions.value_or(0)),
       fmt::arg("head_dim", f.shape.head_dim), fmt::arg("heads", f.shape.heads),
       fmt::arg("experts", f.shape.experts), fmt::arg("dp", plan.parallel.dp),
       fmt::arg("replicas", plan.parallel.fsdp.replicas), fmt::arg("tp", plan.parallel.tp),

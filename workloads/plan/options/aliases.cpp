@@ -1,0 +1,217 @@
+#include "workloads/plan/options/aliases.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace highwater {
+namespace {
+
+constexpr std::array kOptionAliases{
+    // transformers 5.12 training_args.py and examples/pytorch/language-modeling/run_clm.py
+    OptionAlias{"model-name-or-path", "model"},
+    OptionAlias{"per-device-train-batch-size", "batch"},
+    OptionAlias{"gradient-accumulation-steps", "grad-accum"},
+    OptionAlias{"gradient-checkpointing", "checkpoint", "full"},
+    OptionAlias{"bf16", "precision", "amp-bf16"},
+    OptionAlias{"fp16", "precision", "amp-fp16"},
+    OptionAlias{"torch-dtype", "precision"},
+    OptionAlias{"dtype", "precision"},
+    OptionAlias{"attn-implementation", "attention"},
+    OptionAlias{"optim", "optimizer"},
+    OptionAlias{"max-grad-norm", "grad-clip"},
+    OptionAlias{"block-size", "seq"},
+    // trl trainer/sft_config.py, trl scripts/utils.py ModelConfig, peft
+    OptionAlias{"max-length", "seq"},
+    OptionAlias{"max-seq-length", "seq"},
+    OptionAlias{"lora-r", "lora"},
+    OptionAlias{"lora-target-modules", "lora-targets"},
+    // Megatron-LM training/arguments.py
+    OptionAlias{"micro-batch-size", "batch"},
+    OptionAlias{"seq-length", "seq"},
+    OptionAlias{"tensor-model-parallel-size", "tp"},
+    OptionAlias{"pipeline-model-parallel-size", "pp"},
+    OptionAlias{"context-parallel-size", "cp"},
+    OptionAlias{"expert-model-parallel-size", "ep"},
+    OptionAlias{"sequence-parallel", "sp", "true"},
+    OptionAlias{"cp-comm-type", "cp-kind"},
+    OptionAlias{"recompute-granularity", "checkpoint"},
+    OptionAlias{"clip-grad", "grad-clip"},
+    // accelerate commands/launch.py and DeepSpeed
+    OptionAlias{"zero-stage", "dp-kind"},
+    OptionAlias{"activation-checkpointing", "checkpoint", "full"},
+    OptionAlias{"data-parallel-size", "dp"},
+    OptionAlias{"tensor-parallel-size", "tp"},
+    OptionAlias{"pipeline-parallel-size", "pp"},
+    // plain scripts
+    OptionAlias{"batch-size", "batch"},
+    OptionAlias{"seq-len", "seq"},
+    OptionAlias{"sequence-length", "seq"},
+};
+
+constexpr std::array kValueAliases{
+    // transformers 5.12 training_args.py OptimizerNames, and bitsandbytes' own
+    ValueAlias{"optimizer", "adamw-torch", "adamw"},
+    ValueAlias{"optimizer", "adamw-torch-fused", "adamw", "optimizer-impl", "fused"},
+    ValueAlias{"optimizer", "adamw-bnb-8bit", "adamw-8bit"},
+    ValueAlias{"optimizer", "adamw-8bit", "adamw-8bit"},  // adamw_8bit
+    ValueAlias{"optimizer", "adamw8bit", "adamw-8bit"},
+    ValueAlias{"optimizer", "adam8bit", "adamw-8bit"},
+    // torch.dtype, and Lightning's Trainer(precision=...)
+    ValueAlias{"precision", "float32", "fp32"},
+    ValueAlias{"precision", "bfloat16", "bf16"},
+    ValueAlias{"precision", "float16", "fp16"},
+    ValueAlias{"precision", "half", "fp16"},
+    ValueAlias{"precision", "32-true", "fp32"},
+    ValueAlias{"precision", "bf16-true", "bf16"},
+    ValueAlias{"precision", "16-true", "fp16"},
+    ValueAlias{"precision", "bf16-mixed", "amp-bf16"},
+    ValueAlias{"precision", "16-mixed", "amp-fp16"},
+    // DeepSpeed's "stage"
+    ValueAlias{"dp-kind", "1", "zero1"},
+    ValueAlias{"dp-kind", "2", "zero2"},
+    ValueAlias{"dp-kind", "3", "zero3"},
+    ValueAlias{"dp-kind", "zero-1", "zero1"},
+    ValueAlias{"dp-kind", "zero-2", "zero2"},
+    ValueAlias{"dp-kind", "zero-3", "zero3"},
+    // Megatron-LM's --cp-comm-type
+    ValueAlias{"cp-kind", "p2p", "ring"},
+    ValueAlias{"cp-kind", "a2a", "ulysses"},
+};
+
+/// A value of other programs, and the modelled one whose memory is nearest to it, if any is near.
+struct UnmodelledValue {
+  std::string_view option;
+  std::string_view text;
+  std::string_view nearest = {};
+};
+
+constexpr std::array kUnmodelledValues{
+    // transformers 5.12 training_args.py OptimizerNames
+    UnmodelledValue{"optimizer", "paged-adamw", "adamw"},
+    UnmodelledValue{"optimizer", "paged-adamw-32bit", "adamw"},
+    UnmodelledValue{"optimizer", "paged-adamw-8bit", "adamw-8bit"},
+    UnmodelledValue{"optimizer", "adamw-torch-8bit", "adamw-8bit"},
+    UnmodelledValue{"optimizer", "adamw-torch-4bit"},
+    UnmodelledValue{"optimizer", "adamw-apex-fused", "adamw"},
+    UnmodelledValue{"optimizer", "adamw-anyprecision"},
+    UnmodelledValue{"optimizer", "stable-adamw", "adamw"},
+    UnmodelledValue{"optimizer", "lion"},
+    UnmodelledValue{"optimizer", "lion-8bit"},
+    UnmodelledValue{"optimizer", "lion-32bit"},
+    UnmodelledValue{"optimizer", "paged-lion-8bit"},
+    UnmodelledValue{"optimizer", "paged-lion-32bit"},
+    UnmodelledValue{"optimizer", "ademamix"},
+    UnmodelledValue{"optimizer", "ademamix-8bit"},
+    UnmodelledValue{"optimizer", "paged-ademamix-8bit"},
+    UnmodelledValue{"optimizer", "paged-ademamix-32bit"},
+    UnmodelledValue{"optimizer", "rmsprop-bnb", "rmsprop"},
+    UnmodelledValue{"optimizer", "rmsprop-bnb-8bit"},
+    UnmodelledValue{"optimizer", "rmsprop-bnb-32bit", "rmsprop"},
+    UnmodelledValue{"optimizer", "galore-adamw"},
+    UnmodelledValue{"optimizer", "galore-adamw-8bit"},
+    UnmodelledValue{"optimizer", "galore-adafactor"},
+    UnmodelledValue{"optimizer", "galore-adamw-layerwise"},
+    UnmodelledValue{"optimizer", "galore-adamw-8bit-layerwise"},
+    UnmodelledValue{"optimizer", "galore-adafactor-layerwise"},
+    UnmodelledValue{"optimizer", "apollo-adamw"},
+    UnmodelledValue{"optimizer", "apollo-adamw-layerwise"},
+    UnmodelledValue{"optimizer", "lomo"},
+    UnmodelledValue{"optimizer", "adalomo"},
+    UnmodelledValue{"optimizer", "grokadamw"},
+    UnmodelledValue{"optimizer", "schedule-free-adamw"},
+    UnmodelledValue{"optimizer", "schedule-free-radam"},
+    UnmodelledValue{"optimizer", "schedule-free-sgd"},
+    // torch.optim, and others that people name
+    UnmodelledValue{"optimizer", "muon"},
+    UnmodelledValue{"optimizer", "adadelta"},
+    UnmodelledValue{"optimizer", "adamax"},
+    UnmodelledValue{"optimizer", "asgd"},
+    UnmodelledValue{"optimizer", "lbfgs"},
+    UnmodelledValue{"optimizer", "nadam"},
+    UnmodelledValue{"optimizer", "radam"},
+    UnmodelledValue{"optimizer", "rprop"},
+    UnmodelledValue{"optimizer", "adam-mini"},
+    UnmodelledValue{"optimizer", "came"},
+    UnmodelledValue{"optimizer", "lamb"},
+    UnmodelledValue{"optimizer", "prodigy"},
+    UnmodelledValue{"optimizer", "shampoo"},
+    UnmodelledValue{"optimizer", "soap"},
+    UnmodelledValue{"optimizer", "sophia"},
+    UnmodelledValue{"precision", "fp8"},
+    UnmodelledValue{"precision", "float8"},
+    UnmodelledValue{"precision", "mxfp8"},
+    UnmodelledValue{"precision", "fp4"},
+    UnmodelledValue{"precision", "nf4"},
+    UnmodelledValue{"precision", "int8"},
+    UnmodelledValue{"precision", "int4"},
+    UnmodelledValue{"attention", "flash-attention-2", "sdpa-flash"},
+    UnmodelledValue{"attention", "flash-attention-3", "sdpa-flash"},
+    UnmodelledValue{"attention", "flex-attention"},
+    UnmodelledValue{"attention", "xformers", "sdpa-efficient"},
+    UnmodelledValue{"lora-targets", "all-linear"},
+};
+
+/// The row of `rows` for `text` as a value of `option`, or nullptr.
+template <class Rows>
+auto find_value(const Rows& rows, std::string_view option, std::string_view text) {
+  const std::string key = alias_key(text);
+  const auto found = std::ranges::find_if(
+      rows, [&](const auto& row) { return row.option == option && row.text == key; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const OptionAlias> option_aliases() {
+  return kOptionAliases;
+}
+
+std::span<const ValueAlias> value_aliases() {
+  return kValueAliases;
+}
+
+std::string alias_key(std::string_view text) {
+  std::string key;
+  for (const char c : text) {
+    key += c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return key;
+}
+
+const OptionAlias* find_alias(std::string_view name) {
+  const auto found = std::ranges::find(kOptionAliases, alias_key(name), &OptionAlias::name);
+  return found == kOptionAliases.end() ? nullptr : &*found;
+}
+
+OptionWords in_own_words(const OptionWords& given) {
+  OptionWords own;
+  OptionWords implied;
+  for (const auto& [option, text] : given) {
+    const ValueAlias* const alias = find_value(kValueAliases, option, text);
+    own.emplace_back(option, alias == nullptr ? text : std::string(alias->word));
+    if (alias != nullptr && !alias->second_option.empty()) {
+      implied.emplace_back(alias->second_option, alias->second_word);
+    }
+  }
+  for (OptionWord& word : implied) {
+    if (find_word(own, word.first) == nullptr) {
+      own.push_back(std::move(word));
+    }
+  }
+  return own;
+}
+
+std::optional<std::string> not_modelled(std::string_view option, std::string_view text) {
+  const UnmodelledValue* const value = find_value(kUnmodelledValues, option, text);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  return value->nearest.empty()
+             ? "known, but not modelled yet"
+             : fmt::format("known, but not modelled yet; {} is nearest to it", value->nearest);
+}
+
+}  // namespace highwater
