@@ -26,7 +26,7 @@ ExitCode run_scan(const Arguments& arguments, std::ostream& out) {
     scan = scan_files(folder, files, [&](std::size_t done) { progress.show(done); });
   }
   out << scan_report(scan, output_format(values));
-  return scan.errors() == scan.rows.size() ? ExitCode::bad_input : ExitCode::ok;
+  return scan.errors() != 0 ? ExitCode::bad_input : ExitCode::ok;
 }
 
 }  // namespace highwater

@@ -62,6 +62,9 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
   result.workload = read_workload_options(values, std::move(problems));
   result.plan = given_plan_options(values);
+  if (std::vector<std::string> wrong = wrong_plan_values(result.axes); !wrong.empty()) {
+    throw UsageErrors(std::move(wrong));
+  }
   return result;
 }
 

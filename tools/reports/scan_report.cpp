@@ -89,12 +89,12 @@ void add_summary(const Scan& scan, Report& report) {
   const auto outliers = std::ranges::count_if(scan.rows, [](const ScanRow& row) {
     return row.is_reserved_outlier || row.is_allocated_outlier;
   });
-  report.line(fmt::format("{} rows, {} unreadable, {} outliers", scan.rows.size(), scan.errors(),
-                          outliers));
   if (scan.reserved) {
     report.line(spread_line(scan, *scan.reserved, "reserved"));
     report.line(spread_line(scan, *scan.allocated, "allocated"));
   }
+  report.line(fmt::format("{} rows, {} unreadable, {} outliers", scan.rows.size(), scan.errors(),
+                          outliers));
   report.value("unreadable", scan.errors());
   report.json("peak_reserved", [&] { return spread_json(scan.reserved); });
   report.json("peak_allocated", [&] { return spread_json(scan.allocated); });

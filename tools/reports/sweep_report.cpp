@@ -10,6 +10,7 @@
 #include "tools/reports/replay_report.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {
@@ -113,15 +114,37 @@ std::string comparison(Bytes value, Bytes base) {
   return fmt::format("{:.1f} % {} than", 100 * std::abs(change), change < 0 ? "less" : "more");
 }
 
-/// The sentence below the table: the best run against the base.
+/// The value of the batch axis in `run`, if the sweep has one.
+std::optional<std::int64_t> batch_of(const SweepRun& run) {
+  const auto found =
+      std::ranges::find(run.set, "batch", &std::pair<std::string, std::string>::first);
+  return found == run.set.end() ? std::nullopt : parse_number<std::int64_t>(found->second);
+}
+
+/// Of the runs that fit, the one with the largest batch; then the better one.
+const SweepRun& best_run(const Sweep& sweep) {
+  const std::vector<std::size_t> order = sweep.ranking();
+  const SweepRun* best = &sweep.runs[order.front()];
+  for (const std::size_t i : order) {
+    const SweepRun& run = sweep.runs[i];
+    if (!run.problem && !run.ran_out() && batch_of(run) > batch_of(*best)) {
+      best = &run;
+    }
+  }
+  return *best;
+}
+
+/// The sentence below the table: the best run against the base. A smaller batch always takes less,
+/// so the largest that fits is the best.
 std::string sweep_conclusion(const Sweep& sweep) {
-  const SweepRun& best = sweep.runs[sweep.ranking().front()];
+  const SweepRun& best = best_run(sweep);
   const Bytes base = sweep.base.replay.result.peak.reserved;
   if (best.problem || best.ran_out()) {
-    return "every combination runs out of memory";
+    return "every combination runs out of memory or is impossible";
   }
-  std::string text = fmt::format("best: {}: {} peak reserved, {} the base's {}", set_words(best),
-                                 to_iec(best.replay.result.peak.reserved),
+  std::string text = fmt::format("{}: {}: {} peak reserved, {} the base's {}",
+                                 batch_of(best) ? "largest batch that fits" : "best",
+                                 set_words(best), to_iec(best.replay.result.peak.reserved),
                                  comparison(best.replay.result.peak.reserved, base), to_iec(base));
   if (sweep.base.ran_out()) {
     text += ", which runs out of memory";
@@ -129,6 +152,17 @@ std::string sweep_conclusion(const Sweep& sweep) {
   const bool is_better = sweep.base.ran_out() || best.replay.result.peak.reserved < base;
   const std::string conf = is_better ? to_conf(best.replay.settings) : "";
   return text + (conf.empty() ? "" : fmt::format("\nexport PYTORCH_CUDA_ALLOC_CONF={}", conf));
+}
+
+/// "6 combinations: 4 fit, 1 out of memory, 1 impossible".
+std::string sweep_count(const Sweep& sweep) {
+  const auto impossible = std::ranges::count_if(
+      sweep.runs, [](const SweepRun& run) { return run.problem.has_value(); });
+  const auto failed = std::ranges::count_if(
+      sweep.runs, [](const SweepRun& run) { return !run.problem && run.ran_out(); });
+  const auto all = static_cast<std::ptrdiff_t>(sweep.runs.size());
+  return fmt::format("{} combinations: {} fit, {} out of memory, {} impossible", all,
+                     all - failed - impossible, failed, impossible);
 }
 
 /// The keys of a device of `replay`, `set` and what the columns add; `problem` instead of the
@@ -179,6 +213,7 @@ void add_sweep(const Sweep& sweep, std::size_t top, Report& report) {
   report.table(sweep_table(sweep, top));
   report.text(sweep_conclusion(sweep) + "\n");
   report.line(sweep.workload.trust());
+  report.line(sweep_count(sweep));
   report.csv([&] { return sweep_table(sweep, sweep.runs.size()); });
 }
 

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_change.hpp"
+#include "allocator/settings/settings_describe.hpp"
 #include "allocator/settings/settings_options.hpp"
 #include "sim/settings/settings_candidates.hpp"
 #include "traces/edit_distance.hpp"
 #include "workloads/plan/gpu.hpp"
-#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/aliases.hpp"
+#include "workloads/plan/options/read_plan.hpp"
 
 namespace highwater {
 namespace {
@@ -19,6 +21,8 @@ struct NamedKind {
   std::string_view key;
   AxisKind kind;
 };
+
+constexpr std::string_view kAutomatic = "auto";
 
 constexpr std::array kLimitKeys{
     NamedKind{"capacity", AxisKind::capacity},
@@ -76,6 +80,17 @@ std::string unknown_key(const std::string& key, bool is_plan) {
               "or with --model an option of the plan");
 }
 
+/// The name by which an option of a plan is known here, if `key` is another program's.
+std::string own_key(const std::string& key, bool is_plan) {
+  if (!is_plan || kind_of(key, is_plan)) {
+    return key;
+  }
+  const OptionAlias* const alias = find_alias(key);
+  const std::string own =
+      alias != nullptr && alias->value.empty() ? std::string(alias->option) : alias_key(key);
+  return find_option(own) != nullptr ? own : key;
+}
+
 /// What known GPUs leave the allocator of a plan, or their memory, around what the workload needs;
 /// smallest first.
 std::vector<std::string> gpu_capacities(const Workload& workload) {
@@ -117,8 +132,8 @@ std::vector<std::string> automatic_values(const Workload& workload, const SweepA
 Bytes size_value(const SweepAxis& axis, const std::string& value) {
   const auto size = parse_bytes(value);
   if (!size) {
-    throw UsageError(
-        fmt::format("--set {}={}: not a size; write bytes or 80GiB, 80GB, 512M", axis.key, value));
+    throw UsageError(fmt::format(
+        "--set {}={}: not a size below 16 EiB; write bytes or 80GiB, 80GB, 512M", axis.key, value));
   }
   return *size;
 }
@@ -148,9 +163,8 @@ void apply_option(const SweepAxis& axis, const std::string& value, SweepPoint& p
     point.options.settings =
         with_option(point.options.settings, axis.key, value, *point.options.version);
   } catch (const SettingsError& error) {
-    throw UsageError(fmt::format("--set {}={}: {}{} (PyTorch {}'s own message)", axis.key, value,
-                                 error.what(), suggestion(error, *point.options.version),
-                                 point.options.version->name));
+    throw UsageError(fmt::format("--set {}={}: {}", axis.key, value,
+                                 refusal_text(error, *point.options.version)));
   }
 }
 
@@ -165,7 +179,8 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
       problems.push_back(fmt::format("--set {}: write key=value,value,... or key=auto", text));
       continue;
     }
-    SweepAxis axis{text.substr(0, equals), {}, split_options(text.substr(equals + 1))};
+    SweepAxis axis{
+        own_key(text.substr(0, equals), is_plan), {}, split_options(text.substr(equals + 1))};
     if (const auto kind = kind_of(axis.key, is_plan)) {
       axis.kind = *kind;
       axes.push_back(std::move(axis));
@@ -174,6 +189,19 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
     }
   }
   return axes;
+}
+
+std::vector<std::string> wrong_plan_values(const std::vector<SweepAxis>& axes) {
+  std::vector<std::string> problems;
+  for (const SweepAxis& axis : axes) {
+    for (const std::string& value : axis.values) {
+      const bool is_checked = axis.kind == AxisKind::plan && value != kAutomatic;
+      if (const Complaint wrong = is_checked ? complaint_about(axis.key, value) : std::nullopt) {
+        problems.push_back(fmt::format("--set {}={}: {}", axis.key, value, *wrong));
+      }
+    }
+  }
+  return problems;
 }
 
 std::vector<SweepAxis> default_axes(const Workload& workload) {
@@ -186,7 +214,7 @@ std::vector<SweepAxis> default_axes(const Workload& workload) {
 
 void expand_auto(const Workload& workload, std::vector<SweepAxis>& axes) {
   for (SweepAxis& axis : axes) {
-    if (axis.values != std::vector<std::string>{"auto"}) {
+    if (axis.values != std::vector<std::string>{std::string(kAutomatic)}) {
       continue;
     }
     axis.values = automatic_values(workload, axis);

@@ -32,6 +32,11 @@ struct SweepAxis {
 std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_plan,
                                  std::vector<std::string>& problems);
 
+/// Values of plan options that no plan can have: typing errors, which are found before anything
+/// runs. Values that only this plan cannot have are results. @throws InputError for unreadable
+/// models
+std::vector<std::string> wrong_plan_values(const std::vector<SweepAxis>& axes);
+
 /// The axes that a sweep without --set varies: the allocator options that can change something.
 std::vector<SweepAxis> default_axes(const Workload& workload);
 
