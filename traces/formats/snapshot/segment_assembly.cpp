@@ -38,7 +38,7 @@ class SegmentAssembly {
     store_.objects.for_each_item(store_.objects.current(blocks), [&](PickleValue value) {
       const std::string path = fmt::format("{}.blocks[{}]", path_, segment.blocks.size());
       if (!value.is(kBlock)) {
-        throw PathProblem{path, "expected a block, found " + store_.describe(value)};
+        throw PathProblem{path, store_.mismatch("a block", value)};
       }
       budget_.spend(sizeof(RecordedBlock));
       const BlockRow& row = store_.blocks[static_cast<std::size_t>(value.payload())];
@@ -127,8 +127,7 @@ void assemble_segments(SnapshotStore& store, PickleValue segments, ExpansionBudg
   std::size_t index = 0;
   store.objects.for_each_item(store.list(Word::segments, segments), [&](PickleValue value) {
     if (!value.is(kSegment)) {
-      throw PathProblem{fmt::format("segments[{}]", index),
-                        "expected a segment, found " + store.describe(value)};
+      throw PathProblem{fmt::format("segments[{}]", index), store.mismatch("a segment", value)};
     }
     const SegmentRow& row = store.segments[static_cast<std::size_t>(value.payload())];
     SegmentAssembly assembly(store, budget, index++);

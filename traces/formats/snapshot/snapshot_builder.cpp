@@ -17,8 +17,8 @@ bool is_named_by_memo(PickleValue value) {
 constexpr PickleAdvice kAdvice{
     .write_again = "write the snapshot again with torch.cuda.memory._dump_snapshot(file)",
     .right_file = "use the .pickle file that torch.cuda.memory._dump_snapshot(file) wrote",
-    .damaged = "the file is damaged or not a genuine snapshot: copy it again, or record it again",
-    .implausible = "PyTorch never writes such a snapshot: record it again",
+    .damaged = "the file is corrupt or not a snapshot: copy it again, or record it again",
+    .implausible = "not a valid PyTorch snapshot: record it again",
 };
 
 KeySet keys_of(std::span<const PickleValue> items) {

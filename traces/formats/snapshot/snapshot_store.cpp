@@ -1,24 +1,40 @@
 #include "traces/formats/snapshot/snapshot_store.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 namespace highwater::detail {
+namespace {
+
+constexpr std::array<std::string_view, kRecordKinds> kRecordNames{
+    "a trace entry", "a segment", "a block", "a stack frame", "a list of stack frames"};
+
+}  // namespace
+
+std::string SnapshotStore::mismatch(std::string_view expected, PickleValue found) const {
+  const bool is_dict = found.is(PickleKind::dict) || found.is(PickleKind::new_dict);
+  const bool is_list = found.is(PickleKind::list) || found.is(PickleKind::new_list);
+  const bool wants_list = expected.starts_with("a list of ");
+  const bool wants_dict = !wants_list && std::ranges::count(kRecordNames, expected) != 0;
+  return fmt::format("expected {}, found {}{}", expected, describe(found),
+                     is_dict && wants_dict   ? " with other keys"
+                     : is_list && wants_list ? " of other items"
+                                             : "");
+}
 
 std::string SnapshotStore::describe(PickleValue value) const {
-  constexpr std::array<std::string_view, kRecordKinds> kNames{
-      "a trace entry", "a segment", "a block", "a stack frame", "a list of stack frames"};
   if (!value.is_record()) {
     return objects.describe(value);
   }
-  return std::string(kNames.at(static_cast<std::size_t>(value.kind()) -
-                               static_cast<std::size_t>(PickleKind::first_record)));
+  return std::string(kRecordNames.at(static_cast<std::size_t>(value.kind()) -
+                                     static_cast<std::size_t>(PickleKind::first_record)));
 }
 
 void SnapshotStore::refuse(Word key, std::string_view expected, PickleValue found) const {
   throw FieldProblem{std::string(kWords.at(static_cast<std::size_t>(key))),
-                     fmt::format("expected {}, found {}", expected, describe(found))};
+                     mismatch(expected, found)};
 }
 
 std::uint64_t SnapshotStore::natural(Word key, PickleValue value) const {

@@ -81,7 +81,10 @@ struct SnapshotStore : PickleStore {
   /// "a list", "the number -5", ...: for messages.
   [[nodiscard]] std::string describe(PickleValue value) const;
 
-  /// @throws FieldProblem "expected EXPECTED, found ..."
+  /// "expected EXPECTED, found ..."; of a dict or list in the place of another one says so.
+  [[nodiscard]] std::string mismatch(std::string_view expected, PickleValue found) const;
+
+  /// @throws FieldProblem with the mismatch
   [[noreturn]] void refuse(Word key, std::string_view expected, PickleValue found) const;
 
  private:

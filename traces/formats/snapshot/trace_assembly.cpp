@@ -33,7 +33,7 @@ class TraceAssembly {
     store_.objects.for_each_run(trace, [&](PickleValue first, std::uint64_t count) {
       first = store_.objects.current(first);
       if (!first.is(kEntry)) {
-        fail("", "expected a trace entry, found " + store_.describe(first));
+        fail("", store_.mismatch("a trace entry", first));
       }
       budget_.spend(count * sizeof(RecordedEntry));
       for (std::uint64_t i = 0; i < count; ++i) {
@@ -108,7 +108,7 @@ void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionB
     device.index = index;
     if (!trace.is(PickleKind::new_list) && !trace.is(PickleKind::list)) {
       throw PathProblem{fmt::format("device_traces[{}]", index),
-                        "expected a list of trace entries, found " + store.describe(trace)};
+                        store.mismatch("a list of trace entries", trace)};
     }
     TraceAssembly(store, budget, device).take(trace, source);
     ++index;

@@ -133,6 +133,8 @@ TEST_CASE("snapshot: a pickle of something else is refused", "[traces][snapshot]
   CHECK_THAT(refusal(PyValue::dict({{"model", 1}})), Contains("neither \"segments\""));
   CHECK_THAT(refusal(PyValue::list({1, 2})), Contains("expected a segment, found the number 1"));
   CHECK_THAT(refusal(PyValue::dict({{"segments", 1}})), Contains("expected a list"));
+  CHECK_THAT(refusal(PyValue::list({PyValue::dict({{"x", 1}})})),
+             Contains("expected a segment, found a dict with other keys"));
   CHECK_THAT(refusal(PyValue::dict({{"device_traces", PyValue::list({sample_entry()})}})),
              Contains("device_traces[0]"));
 }
