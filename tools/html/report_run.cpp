@@ -98,8 +98,9 @@ std::string verdict_of(const ReportRun& run) {
   if (explained.workload.simulation) {
     return verdict(*explained.workload.simulation);
   }
-  return explained.oom ? explain_verdict(explained)
-                       : replay_verdict(explained.workload.replay.result);
+  return explained.oom || !explained.workload.has_history()
+             ? explain_verdict(explained)
+             : replay_verdict(explained.workload.replay.result);
 }
 
 std::optional<Bytes> available_to(const Workload& workload) {

@@ -254,10 +254,26 @@ void add_oom(const Explanation& e, Report& report) {
   report.items("What would not", rest);
 }
 
+/// What a history shows, whether or not it ran out of memory.
+void add_run(const Explanation& e, std::size_t top, Report& report) {
+  report.table(holder_table(e.oom ? "Who held memory at that moment"
+                                  : "Who holds memory at the peak of requested bytes",
+                            e.holders, top),
+               Gap::before);
+  report.table(
+      holder_table(fmt::format("Free memory that live blocks keep in use ({} {})",
+                               to_iec(e.blame.pinned), e.oom ? "then" : "at the reserved peak"),
+                   e.pinned, top),
+      Gap::before);
+  report.table(bars_table(e.bars), Gap::before);
+  report.items("From step to step", growth_lines(e, top));
+}
+
 json::object explanation_json(const Explanation& e) {
   json::object object{{"subject", valid_utf8(e.workload.name)},
                       {"device", e.workload.replay.device},
                       {"verdict", valid_utf8(explain_verdict(e))},
+                      {"history", e.workload.has_history()},
                       {"cause", e.oom ? json::value(to_string(e.oom->cause)) : nullptr},
                       {"reproduced", e.is_reproduced ? json::value(*e.is_reproduced) : nullptr}};
   json::array trials;
@@ -312,17 +328,12 @@ void add_explanation(const Explanation& e, std::size_t top, Report& report) {
   if (e.oom) {
     add_oom(e, report);
   }
-  report.table(holder_table(e.oom ? "Who held memory at that moment"
-                                  : "Who holds memory at the peak of requested bytes",
-                            e.holders, top),
-               Gap::before);
-  report.table(
-      holder_table(fmt::format("Free memory pinned by live blocks ({} {})", to_iec(e.blame.pinned),
-                               e.oom ? "then" : "at the reserved peak"),
-                   e.pinned, top),
-      Gap::before);
-  report.table(bars_table(e.bars), Gap::before);
-  report.items("From step to step", growth_lines(e, top));
+  if (e.oom || e.workload.has_history()) {
+    add_run(e, top, report);
+  } else {
+    report.items("The state when the snapshot was taken", state_lines(e));
+    report.table(holder_table("Who holds memory", e.holders, top), Gap::before);
+  }
   report.items("Notes", explain_notes(e));
   report.line("");
   report.line(e.workload.trust());

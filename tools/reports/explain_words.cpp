@@ -79,7 +79,18 @@ std::string whole_run(const Explanation& e) {
              : "";
 }
 
+std::string state_alone(const Explanation& e) {
+  const Usage& now = e.workload.replay.result.final;
+  return fmt::format(
+      "no history in this file, only the state when it was taken: reserved {}, allocated {}; "
+      "whether it ran out of memory, and why, cannot be told; {}",
+      to_iec(now.reserved), to_iec(now.allocated), kHowToRecord);
+}
+
 std::string no_failure(const Explanation& e) {
+  if (!e.workload.has_history()) {
+    return state_alone(e);
+  }
   const ReplayResult& result = e.workload.replay.result;
   std::string text = fmt::format("does not run out of memory: peak reserved {}, allocated {}",
                                  to_iec(result.peak.reserved), to_iec(result.peak.allocated));
@@ -93,6 +104,28 @@ std::string no_failure(const Explanation& e) {
   }
   return text;
 }
+
+/// What a memory map holds besides its live bytes.
+struct StateSums {
+  std::uint64_t live_blocks = 0;
+  Bytes waiting;           ///< freed, but in use on other streams
+  Bytes free_beside_live;  ///< in segments that something else keeps
+  Bytes returnable;        ///< in segments that are free as a whole
+  Bytes largest_free;
+
+  void add(const MapSegment& segment) {
+    Bytes free;
+    for (const MapBlock& block : segment.blocks) {
+      live_blocks += block.state == BlockState::active_allocated ? 1 : 0;
+      waiting += block.state == BlockState::active_pending_free ? block.size : Bytes{};
+      if (block.state == BlockState::inactive) {
+        free += block.size;
+        largest_free = std::max(largest_free, block.size);
+      }
+    }
+    (free == segment.size ? returnable : free_beside_live) += free;
+  }
+};
 
 /// Whether the places are known at all: recordings without stacks name none.
 bool has_stacks(const std::vector<PlaceHolder>& sites) {
@@ -260,6 +293,23 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
   return lines;
 }
 
+std::vector<std::string> state_lines(const Explanation& e) {
+  const MemoryMap& map = e.workload.replay.result.map;
+  StateSums sums;
+  for (const MapSegment& segment : map.segments) {
+    sums.add(segment);
+  }
+  return {
+      fmt::format("{} in {}, with {}", to_iec(e.workload.replay.result.final.reserved),
+                  plural(map.segments.size(), "segment"), plural(sums.live_blocks, "live block")),
+      fmt::format("free beside live blocks: {}, which empty_cache() cannot give back (largest "
+                  "free block {})",
+                  to_iec(sums.free_beside_live), to_iec(sums.largest_free)),
+      fmt::format("in segments without live blocks: {}, which empty_cache() gives back",
+                  to_iec(sums.returnable)),
+      fmt::format("freed, but waiting for other streams: {}", to_iec(sums.waiting))};
+}
+
 std::vector<std::string> growth_lines(const Explanation& e, std::size_t top) {
   std::vector<std::string> lines;
   if (e.growth.verdict == GrowthVerdict::too_few_steps) {
@@ -298,12 +348,12 @@ std::vector<std::string> explain_notes(const Explanation& e) {
   const auto recorded = static_cast<double>(e.workload.replay.result.peak.reserved.count());
   const auto own = static_cast<double>(e.bars.own.reserved.count());
   const double error = recorded > 0 ? own / recorded - 1 : 0;
-  if (e.workload.replay.fidelity && !e.bars.own.ran_out && std::abs(error) > 0.01) {
+  if (e.workload.has_history() && e.workload.replay.fidelity && !e.bars.own.ran_out &&
+      std::abs(error) > 0.01) {
     notes.push_back(fmt::format(
         "bars, pinned memory and steps come from a replay of the requests alone: its peak "
-        "reserved is {}, {} from the recorded one, since blocks older than the recording lie "
-        "elsewhere in "
-        "it",
+        "reserved is {}, {} from the recorded one, because allocations before the recording are "
+        "placed differently",
         to_iec(e.bars.own.reserved), percent_text(error)));
   }
   return notes;

@@ -21,6 +21,9 @@ std::string counterfactual_text(const Explanation& explanation, const Counterfac
 /// Where it happened, and the sum of what was there against what was asked.
 std::vector<std::string> oom_evidence(const Explanation& explanation);
 
+/// What a snapshot without history shows: segments, live blocks, and free memory by what keeps it.
+std::vector<std::string> state_lines(const Explanation& explanation);
+
 /// Growth from step to step, forecast, leaks and pending frees; `top` of each.
 std::vector<std::string> growth_lines(const Explanation& explanation, std::size_t top);
 

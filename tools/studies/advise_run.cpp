@@ -24,9 +24,15 @@ std::string percent(const std::optional<double>& share) {
 }
 
 std::optional<std::string> why_not(const Workload& workload, const Trustworthiness& trust) {
+  if (!workload.has_history()) {
+    return fmt::format(
+        "no history in this file, only the state when it was taken (highwater explain shows it), "
+        "so "
+        "there is nothing to try settings on; {}",
+        kHowToRecord);
+  }
   if (workload.replay.result.counts.allocs == 0) {
-    return "the file contains no allocation requests; record the history "
-           "(torch.cuda.memory._record_memory_history) before taking the snapshot";
+    return "the file contains no allocation requests";
   }
   if (is_low(trust.addresses) || is_low(trust.segment_events)) {
     return fmt::format(
@@ -42,8 +48,8 @@ std::optional<std::string> why_not(const Workload& workload, const Trustworthine
   }
   if (trust.peak_error > kMostPeakError) {
     return fmt::format(
-        "replaying the requests under the recorded settings misses the recorded peak by {:.0f} %, "
-        "mostly because blocks older than the recording end up elsewhere; record from the start",
+        "the peak of the replayed requests differs from the recorded one by {:.0f} %, because "
+        "allocations before the recording are placed differently; record from the start",
         100 * trust.peak_error);
   }
   return std::nullopt;

@@ -140,6 +140,14 @@ bool Workload::is_limit_shown() const {
   return limit && is_bound_as_shown(*limit, options);
 }
 
+bool Workload::has_history() const {
+  bool has_request = !fidelity;  // other workloads are requests
+  for (std::size_t i = older_events; i < trace->events.size() && !has_request; ++i) {
+    has_request = trace->events[i].kind == EventKind::alloc;
+  }
+  return has_request;
+}
+
 std::string Workload::site(StackId stack) const {
   return site_label(trace->tables, stack);
 }

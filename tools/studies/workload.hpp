@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/recordings/event_times.hpp"
@@ -24,6 +25,11 @@
 #include "workloads/plan/gpu.hpp"
 
 namespace highwater {
+
+/// What to do about a snapshot without history.
+inline constexpr std::string_view kHowToRecord =
+    "record with torch.cuda.memory._record_memory_history(max_entries=1000000) before the run, or "
+    "with highwater record";
 
 struct Workload {
   std::string name;       ///< the file as it was given, or the plan in words
@@ -43,6 +49,9 @@ struct Workload {
   OperationTimes times;  ///< recordings: of the operations that `watch` shows; only with it
 
   [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
+
+  /// False for a snapshot that only shows the state when it was taken.
+  [[nodiscard]] bool has_history() const;
 
   /// Whether the memory is bounded by what the recorded failure shows, and by nothing better known.
   [[nodiscard]] bool is_limit_shown() const;
