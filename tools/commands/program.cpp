@@ -44,8 +44,10 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
   } catch (const Error& error) {
     return report(error.what(), ExitCode::bad_input);
   } catch (const std::bad_alloc&) {
-    return report("out of host memory; close other programs or use a machine with more",
-                  ExitCode::internal);
+    return report(
+        "not enough memory on this machine for the answer; ask for less at a time, or "
+        "use a machine with more",
+        ExitCode::internal);
   } catch (const std::exception& error) {
     return report(std::string("internal error: ") + error.what(), ExitCode::internal);
   }
