@@ -144,7 +144,7 @@ json::array figures_json(const ReportRun& run) {
   list.push_back(figure("peak allocated", result.peak.allocated, "in allocated blocks"));
   list.push_back(figure(
       "fragmentation", never,
-      fmt::format("{:.1f} % of reserved, above peak active", 100 * result.fragmentation.peak)));
+      fmt::format("{:.1f} % of peak reserved was never in use", 100 * result.fragmentation.peak)));
   if (run.available) {
     list.push_back(figure("limit", *run.available, "what the allocator could reserve"));
   }

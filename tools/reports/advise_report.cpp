@@ -150,8 +150,10 @@ Table trial_table(const AdviceReport& report, std::size_t top) {
   if (rank >= static_cast<std::ptrdiff_t>(top)) {
     rows.push_back({&report, present});
   }
-  return tabulate(fmt::format("Settings tried by replaying: {}, best first", all.size()),
-                  trial_columns(report), rows);
+  return tabulate(
+      fmt::format("Settings tried by replaying: {}, best first; peaks less than {} apart are equal",
+                  all.size(), to_iec(report.advice->noise)),
+      trial_columns(report), rows);
 }
 
 }  // namespace
@@ -208,9 +210,12 @@ boost::json::object advice_json(const AdviceReport& report) {
 }
 
 std::string trust_sentence(const Trustworthiness& trust) {
+  if (!trust.addresses && !trust.segment_events) {  // the state alone always comes out again
+    return "fidelity: nothing to compare";
+  }
   return fmt::format(
-      "how far it can be trusted: the model reproduces {}, {}, {}; the peak of the replayed "
-      "requests is {:.2f} % off",
+      "fidelity: the model reproduces {}, {}, {}; the peak of the replayed requests is {:.2f} % "
+      "off",
       matched(trust.addresses, "addresses"), matched(trust.segment_events, "segment events"),
       matched(trust.final_segments, "final segments"), 100 * trust.peak_error);
 }

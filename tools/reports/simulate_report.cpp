@@ -317,15 +317,30 @@ std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes) 
   return parts;
 }
 
+namespace {
+
+/// On a GPU that is smaller than what is reserved without a limit, the allocator gives cached
+/// memory back before it takes more.
+std::string smallest_gpu(const Simulation& simulation) {
+  const auto gpus = gpus_that_hold(simulation);
+  if (gpus.empty()) {
+    return "it fits on no known GPU";
+  }
+  const Gpu& gpu = *gpus.front();
+  const bool is_tight =
+      simulation.replay.result.peak.reserved > memory_for_allocator(gpu, simulation.plan);
+  return fmt::format("the smallest known GPU it fits on is {} ({}){}", gpu.name,
+                     to_iec(gpu.total_memory),
+                     is_tight ? ", where cached memory has to be given back to make room" : "");
+}
+
+}  // namespace
+
 std::string verdict(const Simulation& simulation) {
   const Bytes reserved = simulation.replay.result.peak.reserved;
   if (!simulation.available) {
-    const auto gpus = gpus_that_hold(simulation);
     return fmt::format("reserves {} with unlimited memory; {}", to_iec(reserved),
-                       gpus.empty()
-                           ? "it fits on no known GPU"
-                           : fmt::format("the smallest known GPU it fits on is {} ({})",
-                                         gpus.front()->name, to_iec(gpus.front()->total_memory)));
+                       smallest_gpu(simulation));
   }
   if (!simulation.fits()) {
     return fmt::format("DOES NOT FIT in {}: out of memory at {}", limit_words(simulation),
@@ -348,9 +363,9 @@ void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   add_paragraph(verdict(simulation), report);
   if (simulated.batches) {
-    add_paragraph("largest batch that fits: " + describe(*simulated.batches) +
-                      "; not all batches in between were tried, and memory need not grow evenly",
-                  report);
+    add_paragraph(
+        "largest batch that fits: " + describe(*simulated.batches) + " (not every batch was tried)",
+        report);
   }
   add_paragraph(plan_summary(simulation.plan), report);
   report.text(model_line(simulation) + "\n");

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "allocator/settings/settings_options.hpp"
+#include "allocator/settings/settings_describe.hpp"
 #include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/files/file_settings.hpp"
@@ -145,8 +145,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   }
   if (replay.fidelity && replay.fidelity->corrections_stopped) {
     replay.notes.emplace_back(
-        "the model differs from the recording too often to resynchronise; from then on the "
-        "fidelity also counts differences caused by earlier ones");
+        "too many differences to resynchronise: from there on the fidelity is a lower bound");
   }
   note_inactive_collection(replay);
   return recorded_replay;
@@ -156,8 +155,7 @@ Settings settings_from_command_line(const std::string& conf, const VersionPreset
   try {
     return parse_settings(conf, version);
   } catch (const SettingsError& error) {
-    throw UsageError(fmt::format("--alloc-conf '{}': {}{} (PyTorch {}'s own message)", conf,
-                                 error.what(), suggestion(error, version), version.name));
+    throw UsageError(fmt::format("--alloc-conf '{}': {}", conf, refusal_text(error, version)));
   }
 }
 

@@ -107,6 +107,7 @@ Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
   simulation.is_gpu_named = run.gpu_named;
   simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch, run.plan.parallel);
   DeviceReplay& replay = simulation.replay;
+  replay.notes = run.notes;
   replay.version = &allocator_version(run.plan.versions.torch, replay);
   if (memory.alloc_conf) {
     replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
@@ -120,13 +121,19 @@ Usage higher(const Usage& a, const Usage& b) {
           std::max(a.active, b.active), std::max(a.reserved, b.reserved)};
 }
 
+/// Steps that show the steady state and each length of a sequence.
+int steps_to_try(const TrainingPlan& plan) {
+  constexpr int kSteady = 3;
+  const int with_lengths = static_cast<int>(plan.seq.size()) / plan.grad_accum;
+  return std::min(plan.steps, std::max(kSteady, with_lengths));
+}
+
 /// Kernels, and with them blocks, differ between GPUs, so the plan is simulated on each.
 bool runs_on(const Gpu& gpu, const Simulation& simulation) {
-  constexpr int kStepsToTry = 3;
   Simulation trial;
   trial.plan = simulation.plan;
   trial.plan.gpu = gpu;
-  trial.plan.steps = std::min(trial.plan.steps, kStepsToTry);
+  trial.plan.steps = steps_to_try(trial.plan);
   if (!plan_problems(trial.plan).empty()) {
     return false;
   }

@@ -3,6 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -19,6 +22,14 @@ std::string write(const std::filesystem::path& path, const std::string& content)
   return path.string();
 }
 
+/// Bytes of address space that this process has.
+rlim_t address_space() {
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
 const std::string kVectors = HIGHWATER_SOURCE "/tests/data/conformance";
 const std::string kTrace = HIGHWATER_SOURCE "/tests/data/conformance/h07_oom_retry.trace";
 
@@ -30,6 +41,13 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"repaly", "x"}, "'repaly': unknown command; did you mean 'replay'?"},
       {{"replay"}, "takes exactly one FILE"},
       {{"replay", kTrace, "--capcity", "1G"}, "did you mean --capacity?"},
+      {{"simulate", "--nosuch", "3"}, "--nosuch: unknown option of 'simulate'; see highwater"},
+      {{"simulate", "--per-device-train-batch-sise", "3"},
+       "did you mean --per-device-train-batch-size?"},
+      {{"replay", kTrace, "--capacity", "20EiB"}, "--capacity 20EiB: not a size below 16 EiB"},
+      {{"replay", kTrace, "--alloc-conf", "max_split_size_mb:x"},
+       "max_split_size_mb: 'x' is not a number in range (PyTorch 2.6's own message: stoi)"},
+      {{"simulate", "--model", "gpt2", "--bf16=maybe"}, "--bf16 maybe: use true or false"},
       {{"replay", kTrace, "--capacity", "80 Gigs"}, "--capacity 80 Gigs: not a size"},
       {{"replay", kTrace, "--format", "yaml"}, "--format yaml: unknown format"},
       {{"replay", kTrace, "--torch", "1.0"}, "unknown release; use one of 2.6, 2.8"},
@@ -109,6 +127,59 @@ TEST_CASE("cli: an output that cannot be written is an error, of --help too", "[
     CHECK(run_program(arguments, out, err) == ExitCode::bad_input);
     CHECK_THAT(err.str(), Contains("standard output: cannot be written; check for a full disk"));
   }
+}
+
+TEST_CASE("cli: help of a command and the version by other names", "[cli]") {
+  CHECK(run({"help", "replay"}).out == run({"replay", "--help"}).out);
+  CHECK(run({"help", "replay"}).code == ExitCode::ok);
+  CHECK(run({"help"}).out == run({"--help"}).out);
+  CHECK(run({"help", "repaly"}).code == ExitCode::usage);
+  CHECK(run({"-V"}).out == run({"--version"}).out);
+}
+
+TEST_CASE("cli: a scan with an unreadable file is bad input, counted on the last line",
+          "[cli][errors]") {
+  const test::TempDir folder;
+  write(folder / "rank0.trace", "conf \na 1 512 0\n");
+  CHECK(run({"scan", folder.path().string()}).code == ExitCode::ok);
+  write(folder / "rank1.trace", "conf \na 1 x 0\n");
+  const CommandRun result = run({"scan", folder.path().string()});
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK_THAT(result.out, Catch::EndsWith("2 rows, 1 unreadable, 0 outliers\n"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // whose shadow needs more address space than any limit leaves
+TEST_CASE("cli: a file that needs more memory than there is is bad input", "[cli][errors]") {
+  const test::TempDir folder;
+  const std::string path = (folder / "large.trace").string();
+  std::ofstream file(path);
+  file << "conf \n";
+  for (int i = 0; i < 400'000; ++i) {
+    file << "a " << i << " 512 0\n";
+  }
+  file.close();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{.rlim_cur = address_space() + (4U << 20U), .rlim_max = RLIM_INFINITY};
+    ::setrlimit(RLIMIT_AS, &limit);
+    const CommandRun result = run({"info", path});
+    const bool is_told = result.err.find("needs more memory to read") != std::string::npos;
+    ::_exit(is_told ? static_cast<int>(result.code) : 99);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == static_cast<int>(ExitCode::bad_input));
+}
+#endif
+
+TEST_CASE("cli: a GPU can be a size, of a file and of a plan", "[cli]") {
+  CHECK_THAT(run({"explain", kTrace, "--gpu", "24GiB"}).out, Contains("trust"));
+  CHECK(run({"explain", kTrace, "--gpu", "24"}).code == ExitCode::usage);
+  const CommandRun plan =
+      run({"simulate", "--model", "gpt2", "--seq", "64", "--steps", "1", "--gpu", "24GiB"});
+  CHECK_THAT(plan.out, Catch::StartsWith("FITS in 24GiB (any GPU of 24GiB, computed as a100-80, "
+                                         "24.00 GiB)"));
 }
 
 TEST_CASE("cli: budgets exit with 1 after the report", "[cli][errors]") {

@@ -316,6 +316,28 @@ TEST_CASE("simulate: a bad model file exits with 3", "[cli][simulate]") {
   CHECK_THAT(missing.err, Contains("no/such/config.json"));
 }
 
+TEST_CASE("simulate: what a config.json leaves to its family is a note", "[cli][simulate]") {
+  const test::TempDir folder;
+  const std::string path = (folder / "config.json").string();
+  test::write_file(path, R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4})");
+  const std::string note = "not in the file, family default used: vocab_size 50257, ";
+  const std::string options = " --model " + path + " --seq 16 --steps 1";
+  CHECK_THAT(run_line("simulate" + options).out, Contains("note: " + path + ": " + note));
+  CHECK_THAT(run_line("simulate" + options + " --format json").out, Contains(note));
+  CHECK_THAT(run_line("estimate" + options).out, Contains(note));
+  CHECK_THAT(run_line("models " + path).out, Contains(note));
+  test::write_file(path, R"({"model_type": "gpt2", "n_layer": null})");
+  const CommandRun refused = run_line("simulate" + options);
+  CHECK(refused.code == ExitCode::bad_input);
+  CHECK_THAT(refused.err, Contains("n_layer is null, which transformers refuses"));
+}
+
+TEST_CASE("simulate: a GPU smaller than what is reserved without limit is explained",
+          "[cli][simulate]") {
+  const std::string out = run_line("simulate --model gpt2 --batch 2 --seq 64").out;
+  CHECK_THAT(out, Contains("the smallest known GPU it fits on is "));
+}
+
 TEST_CASE("simulate: only GPUs with kernels for the plan are named", "[cli][simulate]") {
   const auto out =
       run_line("simulate --model gpt2 --precision bf16 --attention sdpa-flash --format json").out;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/snapshot_samples.hpp"
 #include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
@@ -54,6 +55,15 @@ bool survives(const json::object& replay) {
 
 std::uint64_t peak_reserved(const json::object& replay) {
   return bytes(replay.at("peak").at("reserved_bytes"));
+}
+
+/// A snapshot of one segment, without any trace.
+void write_state_only(const std::string& path) {
+  const test::PyValue snapshot =
+      test::PyValue::dict({{"segments", test::PyValue::list({test::sample_segment()})},
+                           {"device_traces", test::PyValue::list({test::PyValue::list({})})}});
+  const test::Bytestring bytes = test::write_pickle(snapshot, test::Dialect::python);
+  test::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 /// Replays the settings and limits of each counterfactual; returns how many there were.
@@ -225,9 +235,37 @@ TEST_CASE("sweep: options of a plan", "[cli][sweep]") {
 }
 
 TEST_CASE("sweep: a plan that cannot be is one of the rows", "[cli][sweep]") {
-  const json::object swept = output_of(words("sweep " + kPlan + " --set attention=eager,thrifty"));
+  const json::object swept = output_of(words("sweep " + kPlan + " --set tp=1,5"));
   CHECK_FALSE(swept.at("runs").at(0).as_object().contains("problem"));
-  CHECK_THAT(text(swept.at("runs").at(1).as_object(), "problem"), Contains("thrifty"));
+  CHECK_THAT(text(swept.at("runs").at(1).as_object(), "problem"), Contains("tp 5"));
+  CHECK_THAT(run(words("sweep " + kPlan + " --set tp=1,5")).out,
+             Catch::EndsWith("2 combinations: 1 fit, 0 out of memory, 1 impossible\n"));
+}
+
+TEST_CASE("sweep: a typing error is wrong usage, and all are told before anything runs",
+          "[cli][sweep]") {
+  const CommandRun result =
+      run(words("sweep " + kPlan + " --set batch=1,2,x --set optimizer=adamw_torch,muon,admw"));
+  CHECK(result.code == ExitCode::usage);
+  CHECK(result.out.empty());
+  CHECK_THAT(result.err, Contains("--set batch=x: not a whole number") &&
+                             Contains("--set optimizer=muon: known, but not modelled yet") &&
+                             Contains("--set optimizer=admw: unknown; did you mean adamw?") &&
+                             !Contains("adamw_torch:"));
+}
+
+TEST_CASE("sweep: the words that reports print, and other programs' names", "[cli][sweep]") {
+  const json::object split =
+      output_of({"sweep", kVector, "--set", "max_split_size_mb=default,unlimited"});
+  CHECK(split.at("runs").at(0).at("peak") == split.at("runs").at(1).at("peak"));
+  const json::object named =
+      output_of(words("sweep " + kPlan + " --set per_device_train_batch_size=1,2"));
+  CHECK(named.at("runs").at(1).at("set").as_object().contains("batch"));
+}
+
+TEST_CASE("sweep: of batches, the largest that fits is the best", "[cli][sweep]") {
+  CHECK_THAT(run(words("sweep " + kPlan + " --capacity 3GiB --set batch=1,2,64")).out,
+             Contains("largest batch that fits: batch=2: "));
 }
 
 TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
@@ -246,6 +284,26 @@ TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
     is_saved = is_saved || survives(simulated);
   }
   CHECK(is_saved);
+}
+
+TEST_CASE("what-if: a snapshot without history says so, and what it shows", "[cli][explain]") {
+  const test::TempDir folder;
+  const std::string path = (folder / "state.pickle").string();
+  write_state_only(path);
+  const CommandRun explained = run({"explain", path});
+  CHECK(explained.code == ExitCode::ok);
+  CHECK_THAT(
+      explained.out,
+      Contains("no history in this file, only the state when it was taken: reserved 2.00 MiB, "
+               "allocated 1.00 KiB; whether it ran out of memory, and why, cannot be told") &&
+          Contains("_record_memory_history") && Contains("2.00 MiB in 1 segment, with 1 live") &&
+          Contains("Who holds memory") && Contains("train.py:12 step") &&
+          !Contains("does not run out of memory") && !Contains("Bounds for any"));
+  CHECK_FALSE(device_of({"explain", path}).at("history").as_bool());
+  CHECK(device_of({"explain", kOutOfMemory}).at("history").as_bool());
+  const CommandRun advised = run({"advise", path, "--memory-limit", "1GiB"});
+  CHECK_THAT(advised.out,
+             Contains("no advice: no history in this file") && Contains("_record_memory_history"));
 }
 
 TEST_CASE("what-if: wrong usage exits with 2 and says what was meant", "[cli][errors]") {
