@@ -1,14 +1,17 @@
 // One field of a CSV file: quoted where RFC 4180 asks for it, and text even for a spreadsheet.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace highwater {
 
-/// Whether a spreadsheet would take `text`, which a file may have named, for a formula. Numbers
-/// with a sign are numbers.
+/// Whether a spreadsheet would take `text`, which a file may have named, for a formula. A number
+/// with a sign and perhaps a unit is none.
 inline bool looks_like_formula(std::string_view text) {
   if (text.size() < 2 ||
       std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos) {
@@ -17,7 +20,11 @@ inline bool looks_like_formula(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const char* const digits = text.data() + (text.front() == '+' ? 1 : 0);
-  return std::from_chars(digits, end, number).ptr != end;
+  const auto parsed = std::from_chars(digits, end, number);
+  const auto is_unit = [](char c) {
+    return c == ' ' || c == '%' || std::isalpha(static_cast<unsigned char>(c)) != 0;
+  };
+  return parsed.ec != std::errc{} || !std::all_of(parsed.ptr, end, is_unit);
 }
 
 /// A formula gets an apostrophe in front, which spreadsheets take as "this is text".

@@ -334,8 +334,11 @@ TEST_CASE("simulate: what a config.json leaves to its family is a note", "[cli][
 
 TEST_CASE("simulate: a GPU smaller than what is reserved without limit is explained",
           "[cli][simulate]") {
-  const std::string out = run_line("simulate --model gpt2 --batch 2 --seq 64").out;
-  CHECK_THAT(out, Contains("the smallest known GPU it fits on is "));
+  const std::string out =
+      run_line("simulate --model gpt2 --batch 10 --seq 300,512,200,450,380,512 --steps 6").out;
+  CHECK_THAT(out,
+             Contains("reserves 11.65 GiB with unlimited memory; the smallest known GPU it fits "
+                      "on is rtx3060 (11.76 GiB), where cached memory has to be given back"));
 }
 
 TEST_CASE("simulate: only GPUs with kernels for the plan are named", "[cli][simulate]") {

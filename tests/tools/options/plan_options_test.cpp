@@ -95,7 +95,7 @@ TEST_CASE("plan options: names and words of other programs", "[cli][plan]") {
       read({"--model_name_or_path", "openai-community/gpt2", "--per_device_train_batch_size=4",
             "--gradient-accumulation-steps", "2", "--gradient_checkpointing", "--bf16", "True",
             "--optim", "adamw_torch_fused", "--max_grad_norm", "1.0", "--max-length", "128",
-            "--lora_r", "8", "--attn-implementation", "eager", "--grad_accum=2"})
+            "--lora_r", "8", "--attn-implementation", "eager", "--lora_dropout=0.5"})
           .plan;
   CHECK(trainer.model.name == "gpt2");
   CHECK(trainer.batch == 4);
@@ -107,6 +107,7 @@ TEST_CASE("plan options: names and words of other programs", "[cli][plan]") {
   CHECK(trainer.grad_clip == 1.0);
   CHECK(trainer.seq == std::vector<std::int64_t>{128});
   CHECK(trainer.lora.rank == 8);
+  CHECK(trainer.lora.dropout == 0.5);
   CHECK(trainer.attention == Attention::eager);
   const TrainingPlan off =
       read(with_model("--bf16 False --fp16=false --optim adamw_torch_fused --optimizer-impl loop"))

@@ -79,7 +79,7 @@ TEST_CASE("table: a name from a file is never a formula or a tag", "[cli][table]
   CHECK(csv_of("+1+1|cmd,\"q\"") == "\"'+1+1|cmd,\"\"q\"\"\",,-0.5\n");
   CHECK(csv_of("-2+3") == "'-2+3,,-0.5\n");
   CHECK(csv_of("@SUM(1)") == "'@SUM(1),,-0.5\n");
-  for (const std::string number : {"-5", "+4.5", "-1e-3", "-"}) {
+  for (const std::string number : {"-5", "+4.5", "-1e-3", "-", "+0.25 %", "-3.00 MiB"}) {
     CHECK(csv_of(number) == number + ",,-0.5\n");
   }
   const Table table =

@@ -25,6 +25,7 @@ bool outlives_range(Category category) {
 
 TrainingPlan one_step_of(TrainingPlan plan) {
   plan.steps = 1;
+  plan.seq.resize(std::min(plan.seq.size(), static_cast<std::size_t>(plan.grad_accum)));
   return plan;
 }
 
