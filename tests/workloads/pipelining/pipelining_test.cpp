@@ -235,7 +235,7 @@ TEST_CASE("pipelining: rules and gaps", "[workloads][pipeline]") {
   CHECK(plan_problems(plan).size() == 1);
   plan.grad_accum = 3;  // one round of three
   CHECK(plan_problems(plan).empty());
-  plan.seq = {40, 48};
+  plan.seq = {40, 48, 40};
   CHECK(plan_problems(plan).size() == 1);
   plan = plan_of(2, 0, 2);
   CHECK(generator_gaps(plan).empty());
