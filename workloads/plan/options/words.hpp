@@ -18,6 +18,10 @@ struct Word {
   Value value;
 };
 
+// Deduced without it by GCC 12, not by clang 16.
+template <class Value>
+Word(std::string_view, Value) -> Word<Value>;
+
 // In the order of --help. The first word of a value is the one printed.
 inline constexpr std::array kModelCodes{Word{"hf", ModelCode::hf},
                                         Word{"torchtitan", ModelCode::torchtitan},
