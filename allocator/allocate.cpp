@@ -44,7 +44,7 @@ const FreeEntry* skip_expandable(const FreeList& list, const BlockStore& blocks,
 
 CachingAllocator::CachingAllocator(Device& device, const Settings& settings,
                                    const VersionPreset& version)
-    : device_(&device), settings_(settings), version_(&version) {
+    : device_(&device), settings_(settings), version_(&version), ranks_(version.ties) {
   if (settings.per_process_memory_fraction) {
     set_memory_fraction(*settings.per_process_memory_fraction);
   }
@@ -179,16 +179,15 @@ BlockId CachingAllocator::new_fixed_segment(const Request& request) {
   Block block;
   block.address = *address;
   block.size = size;
-  block.stream = request.stream;
   block.home = request.cache;
-  ranks_.add({block.address, block.size});
+  block.rank = ranks_.of_segment({block.address, block.size});
   stats_.increase(Stat::segment, block.kind(), 1);
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_segments.change(1);
   }
   account_new_memory(block, block.size);
-  decide(RecordedAction::segment_alloc, block.address, block.size, block.stream);
-  return add_block(block);
+  decide(RecordedAction::segment_alloc, block.address, block.size, block.stream());
+  return blocks_.add(block);
 }
 
 bool CachingAllocator::splits(const Request& request, Bytes remaining) const {
@@ -219,15 +218,15 @@ BlockId CachingAllocator::hand_out(const Request& request, BlockId id) {
   block.state = BlockState::active_allocated;
   block.requested = request.asked;
   account_handed_out(block);
-  decide(RecordedAction::alloc, block.address, block.requested, block.stream);
+  decide(RecordedAction::alloc, block.address, block.requested, block.stream());
   return id;
 }
 
 /// Splits `id` after its first `size` bytes, caches the rest and returns it.
 BlockId CachingAllocator::split(BlockId id, Bytes size) {
   const BlockId rest_id = blocks_.add_copy(id);
-  ages_.split(id, rest_id);
   Block& rest = blocks_[rest_id];
+  ranks_.split(blocks_[id].rank, rest.rank, size);
   rest.address = rest.address + size;
   rest.size -= size;
   rest.prev = id;

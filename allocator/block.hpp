@@ -19,18 +19,17 @@ namespace highwater {
 
 using ExpandableId = Id<struct ExpandableSegmentTag>;  ///< an expandable segment
 
-/// One cache line.
-struct Block {
+/// One cache line, and at the start of one.
+struct alignas(64) Block {
   Address address;
   Bytes size;
-  Bytes requested;                ///< bytes the program asked for; meaningful while active
-  StreamCache* home = nullptr;    ///< the part of a pool that it belongs to
-  BlockId prev;                   ///< neighbour at the lower address, if any
-  BlockId next;                   ///< neighbour at the higher address, if any
-  StreamId stream;                ///< the stream of the segment
-  ExpandableId expandable;        ///< the expandable segment it belongs to, if any
-  std::uint64_t gc_base = 0;      ///< the pool's search count when the block was cached
-  std::uint32_t event_count = 0;  ///< outstanding events of other streams
+  Bytes requested;              ///< bytes the program asked for; meaningful while active
+  StreamCache* home = nullptr;  ///< the part of a pool that it belongs to
+  BlockId prev;                 ///< neighbour at the lower address, if any
+  BlockId next;                 ///< neighbour at the higher address, if any
+  std::uint64_t rank = 0;       ///< orders free blocks of one size (block_ranks.hpp)
+  std::uint64_t gc_base = 0;    ///< the pool's search count when the block was cached
+  ExpandableId expandable;      ///< the expandable segment it belongs to, if any
   BlockState state = BlockState::inactive;
   bool mapped = true;            ///< false: address space without memory
   bool has_stream_uses = false;  ///< used on other streams (their list is a side table)
@@ -43,11 +42,14 @@ struct Block {
 
   [[nodiscard]] PoolKind kind() const { return home->kind; }
 
+  /// The stream of the segment.
+  [[nodiscard]] StreamId stream() const { return home->stream; }
+
   /// Neither allocated nor waiting for other streams; true of address space as well.
   [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
 };
 
-static_assert(sizeof(Block) <= 64);
+static_assert(sizeof(Block) == 64);
 
 class BlockStore {
  public:

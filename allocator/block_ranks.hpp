@@ -1,64 +1,65 @@
-// What free lists order blocks of one size by, if not by address.
+// What free lists order blocks of one size by.
 //
-// Segments by age, as ranks of addresses (2.13): each new segment is placed after all earlier ones
-// on an axis where no place is ever reused; the rank of an address is its place there. So an older
-// segment ranks before a younger one, and within a segment blocks are ordered by address. Blocks by
-// age (2.12): each is numbered when it is created. Source: 2.12 gives each block a counter, 2.13
-// each segment, and compares blocks by size, counter and address: pull requests 178362 and 183591
-// of PyTorch.
+// By address (until 2.11), or by the age of segments (2.13): each new segment is placed after all
+// earlier ones on an axis where no place is ever reused, and the rank of a block is its place
+// there, so an older segment ranks before a younger one and within a segment blocks are ordered by
+// address. In both orders a block ranks as many bytes behind its segment as it lies behind it. By
+// the age of blocks (2.12): each is numbered when it is created. Source: 2.12 gives each block a
+// counter, 2.13 each segment, and compares blocks by size, counter and address: pull requests
+// 178362 and 183591 of PyTorch.
 #pragma once
 
 #include <cstdint>
-#include <iterator>
-#include <map>
-#include <vector>
+#include <utility>
 
-#include "allocator/free_list.hpp"
+#include "allocator/settings/version.hpp"
 #include "traces/address.hpp"
+#include "traces/units.hpp"
 
 namespace highwater {
 
-class SegmentRanks {
+/// Hands out ranks; blocks keep theirs.
+class BlockRanks {
  public:
-  void add(AddressRange segment) {
-    starts_[segment.begin] = next_;
-    next_ += segment.size.count();
-  }
+  explicit BlockRanks(TieOrder order) : order_(order) {}
 
-  void remove(Address begin) { starts_.erase(begin); }
-
-  /// The rank of `address`, which lies in a segment that was added.
-  [[nodiscard]] std::uint64_t of(Address address) const {
-    const auto segment = std::prev(starts_.upper_bound(address));
-    return segment->second + (address - segment->first).count();
-  }
-
- private:
-  std::map<Address, std::uint64_t> starts_;
-  std::uint64_t next_ = 0;
-};
-
-class BlockAges {
- public:
-  void add(BlockId id) {
-    if (numbers_.size() <= id.index()) {
-      numbers_.resize(id.index() + 1);
+  /// The rank of the first block of a new segment or reservation.
+  std::uint64_t of_segment(AddressRange segment) {
+    if (order_ == TieOrder::by_address) {
+      return segment.begin.value();
     }
-    numbers_[id.index()] = next_++;
+    const Bytes room = order_ == TieOrder::by_segment_age ? segment.size : Bytes{1};
+    return std::exchange(next_, next_ + room.count());
   }
 
-  /// `front` was split off; `rest` is what remains of the block.
-  void split(BlockId front, BlockId rest) {
-    const std::uint64_t number = of(front);
-    add(rest);
-    numbers_[front.index()] = numbers_[rest.index()];
-    numbers_[rest.index()] = number;
+  /// The rank of a new block that begins `offset` behind a block of the same segment that ranks at
+  /// `rank`.
+  std::uint64_t of_piece(std::uint64_t rank, Bytes offset) {
+    return by_age_of_blocks() ? next_++ : rank + offset.count();
   }
 
-  [[nodiscard]] std::uint64_t of(BlockId id) const { return numbers_[id.index()]; }
+  /// A block is split after its first `size` bytes: its front part counts as the new one.
+  void split(std::uint64_t& front, std::uint64_t& rest, Bytes size) {
+    rest = of_piece(front, size);
+    if (by_age_of_blocks()) {
+      std::swap(front, rest);
+    }
+  }
+
+  /// The rank of a block at `rank` that has lost its first `offset` bytes.
+  [[nodiscard]] std::uint64_t of_shrunk(std::uint64_t rank, Bytes offset) const {
+    return by_age_of_blocks() ? rank : rank + offset.count();
+  }
+
+  /// The rank of a block at `rank` that has grown over the neighbour in front of it.
+  [[nodiscard]] std::uint64_t of_joined(std::uint64_t rank, std::uint64_t neighbour) const {
+    return by_age_of_blocks() ? rank : neighbour;
+  }
 
  private:
-  std::vector<std::uint64_t> numbers_;
+  [[nodiscard]] bool by_age_of_blocks() const { return order_ == TieOrder::by_block_age; }
+
+  TieOrder order_;
   std::uint64_t next_ = 0;
 };
 

@@ -8,6 +8,7 @@
 //   expandable.cpp expandable segments: reserve, map, unmap
 //   pools.cpp      private pools and their sessions
 //   memory_map.cpp picture of the state, and start from such a picture
+//   state_image.cpp whether a state has come back
 //   resync.cpp     overrides decisions that differ from a recording
 // Source: class DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 //
@@ -33,6 +34,7 @@
 #include "allocator/pool.hpp"
 #include "allocator/settings/settings.hpp"
 #include "allocator/settings/version.hpp"
+#include "allocator/state_image.hpp"
 #include "allocator/statistics.hpp"
 #include "allocator/stream_events.hpp"
 
@@ -121,6 +123,13 @@ class CachingAllocator {
 
   [[nodiscard]] MemoryMap memory_map() const;
 
+  /// What decisions depend on; nothing in a state that cannot come back.
+  [[nodiscard]] std::optional<StateImage> image() const;
+
+  /// Counts what happened since the statistics were `before` another `times` times. The state must
+  /// be the one that it was then.
+  void repeat(const Statistics& before, std::uint64_t times) { stats_.repeat(before, times); }
+
   /// Starts from the state `map` (only on a fresh allocator). Every active block counts as
   /// allocated, whatever its state. Returns the handles segment by segment and block by block, none
   /// for inactive blocks. The device is not called: it must already know the segments.
@@ -176,31 +185,12 @@ class CachingAllocator {
     Block& block = blocks_[id];
     block.gc_base = block.home->pool->search_count;
     block.requested = Bytes{0};
-    block.home->free.insert({block.size.count(), rank(id), id});
+    block.home->free.insert({block.size.count(), block.rank, id});
   }
 
   void uncache(BlockId id) {
     const Block& block = blocks_[id];
-    block.home->free.erase({block.size.count(), rank(id), id});
-  }
-
-  /// The rank by which a free list orders blocks of one size.
-  [[nodiscard]] std::uint64_t rank(BlockId id) const {
-    switch (version_->ties) {
-      case TieOrder::by_address:
-        break;
-      case TieOrder::by_block_age:
-        return ages_.of(id);
-      case TieOrder::by_segment_age:
-        return ranks_.of(blocks_[id].address);
-    }
-    return blocks_[id].address.value();
-  }
-
-  BlockId add_block(const Block& block) {
-    const BlockId id = blocks_.add(block);
-    ages_.add(id);
-    return id;
+    block.home->free.erase({block.size.count(), block.rank, id});
   }
 
   [[gnu::noinline]] void record_events(BlockId id);
@@ -249,11 +239,14 @@ class CachingAllocator {
     return !sessions_.empty() && version_->open_pool == OpenPool::holds_back;
   }
 
+  // state_image.cpp
+  [[nodiscard]] bool can_come_back() const;
+
   // memory_map.cpp
   void append_ranges(BlockId first, MemoryMap& map) const;
   [[nodiscard]] MapSegment empty_range(const Block& first) const;
   [[nodiscard]] Pool& pool_of(PoolId owner, PoolKind kind);
-  BlockId restore_range(const MapSegment& segment, Block prototype, BlockId previous,
+  BlockId restore_range(const MapSegment& segment, const Block& prototype, BlockId previous,
                         std::vector<BlockId>& handles);
   void restore_reservation(std::span<const MapSegment> ranges, std::vector<BlockId>& handles);
 
@@ -301,8 +294,7 @@ class CachingAllocator {
   std::vector<PoolId> freeable_;                          ///< in the order of their release
   std::vector<PoolId> sessions_;                          ///< open pools, oldest first
   std::vector<ExpandableSegment> expandable_;
-  SegmentRanks ranks_;
-  BlockAges ages_;
+  BlockRanks ranks_;
   StreamEvents events_;
   std::map<BlockId, StreamUses> uses_;  ///< other streams that use a block
   std::vector<BlockId> deferred_;       ///< freed during a session, with uses

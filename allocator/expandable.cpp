@@ -79,16 +79,15 @@ BlockId CachingAllocator::reserve_segment(const Request& request) {
   Block block;
   block.address = device_->reserve({size, kind, request.stream});
   block.size = size;
-  block.stream = request.stream;
   block.home = request.cache;
   block.expandable = ExpandableId{expandable_.size()};
   expandable_.push_back({{block.address, size}, page});
-  ranks_.add({block.address, size});
+  block.rank = ranks_.of_segment({block.address, size});
   return add_unmapped(block);
 }
 
 BlockId CachingAllocator::add_unmapped(const Block& block) {
-  const BlockId id = add_block(block);
+  const BlockId id = blocks_.add(block);
   blocks_[id].mapped = false;
   blocks_.link(id);
   block.home->unmapped.emplace(block.address, id);
@@ -110,6 +109,7 @@ bool CachingAllocator::map_block(BlockId id, Bytes size) {
     blocks_[id].size = range.size;
     Block rest = unmapped;
     rest.address = range.end();
+    rest.rank = ranks_.of_piece(unmapped.rank, range.size);
     rest.size = unmapped.size - range.size;
     rest.prev = id;
     add_unmapped(rest);
@@ -118,7 +118,7 @@ bool CachingAllocator::map_block(BlockId id, Bytes size) {
   cache(id);
   account_new_memory(unmapped, range.size);
   ++stats_.counters.segment_map;
-  decide(RecordedAction::segment_map, range.begin, range.size, unmapped.stream);
+  decide(RecordedAction::segment_map, range.begin, range.size, unmapped.stream());
   return true;
 }
 
@@ -134,17 +134,19 @@ void CachingAllocator::unmap_block(BlockId id) {
     return;
   }
   const AddressRange range{begin, end - begin};
-  events_.complete(block.stream);  // the driver waits for the stream before it unmaps
+  events_.complete(block.stream());  // the driver waits for the stream before it unmaps
   device_->unmap(range);
   uncache(id);
   blocks_[id].address = range.begin;
+  blocks_[id].rank = ranks_.of_shrunk(block.rank, range.begin - block.address);
   blocks_[id].size = range.size;
   blocks_[id].mapped = false;
   if (block.address < range.begin) {
     Block rim = block;
     rim.size = range.begin - block.address;
+    rim.rank = ranks_.of_piece(block.rank, Bytes{0});
     rim.next = id;
-    const BlockId rim_id = add_block(rim);
+    const BlockId rim_id = blocks_.add(rim);
     blocks_.link(rim_id);
     cache(rim_id);
   }
@@ -152,8 +154,9 @@ void CachingAllocator::unmap_block(BlockId id) {
     Block rim = block;
     rim.address = range.end();
     rim.size = block.end() - range.end();
+    rim.rank = ranks_.of_piece(block.rank, range.end() - block.address);
     rim.prev = id;
-    const BlockId rim_id = add_block(rim);
+    const BlockId rim_id = blocks_.add(rim);
     blocks_.link(rim_id);
     cache(rim_id);
   }
@@ -162,14 +165,13 @@ void CachingAllocator::unmap_block(BlockId id) {
   unmapped.home->unmapped.emplace(unmapped.address, id);
   account_released_memory(block, range.size);
   ++stats_.counters.segment_unmap;
-  decide(RecordedAction::segment_unmap, range.begin, range.size, block.stream);
+  decide(RecordedAction::segment_unmap, range.begin, range.size, block.stream());
 }
 
 /// Releases a reservation that consists of one unmapped block.
 void CachingAllocator::release_reservation(BlockId id) {
   const Block block = blocks_[id];
   block.home->unmapped.erase(block.address);
-  ranks_.remove(block.address);
   device_->unreserve({block.address, block.size});
   blocks_.remove(id);
 }

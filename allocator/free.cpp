@@ -20,7 +20,7 @@ void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
 
 [[gnu::flatten]] void CachingAllocator::free(BlockId id) {
   Block& block = blocks_[id];
-  decide(RecordedAction::free_requested, block.address, block.requested, block.stream);
+  decide(RecordedAction::free_requested, block.address, block.requested, block.stream());
   if (block.size >= settings_.max_split_size) {
     stats_.oversize_allocations.change(-1);
   }
@@ -40,7 +40,7 @@ void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
 
 void CachingAllocator::record_stream(BlockId id, StreamId stream) {
   Block& block = blocks_[id];
-  if (stream == block.stream) {
+  if (stream == block.stream()) {
     return;
   }
   block.has_stream_uses = true;
@@ -55,6 +55,7 @@ void CachingAllocator::record_stream(BlockId id, StreamId stream) {
 void CachingAllocator::complete_free(BlockId id) {
   const Block& block = blocks_[id];
   stats_.complete_free(block.kind(), block.size, block.requested);
+  uses_.erase(id);
   return_to_cache(id);
 }
 
@@ -62,7 +63,7 @@ void CachingAllocator::complete_free(BlockId id) {
 void CachingAllocator::return_to_cache(BlockId id) {
   Block& block = blocks_[id];
   const PoolKind kind = block.kind();
-  decide(RecordedAction::free_completed, block.address, block.requested, block.stream);
+  decide(RecordedAction::free_completed, block.address, block.requested, block.stream());
   block.state = BlockState::inactive;
   const Bytes freed = block.size;
   const std::int64_t joined = join_neighbours(id);
@@ -102,6 +103,7 @@ void CachingAllocator::join(BlockId into_id, BlockId neighbour_id) {
   }
   if (into.prev == neighbour_id) {
     into.address = neighbour.address;
+    into.rank = ranks_.of_joined(into.rank, neighbour.rank);
     into.prev = neighbour.prev;
   } else {
     into.next = neighbour.next;
@@ -113,13 +115,12 @@ void CachingAllocator::join(BlockId into_id, BlockId neighbour_id) {
 
 /// One event per stream that used the block; it stays active until all have completed.
 void CachingAllocator::record_events(BlockId id) {
-  Block& block = blocks_[id];
-  for (const StreamId stream : uses_[id].streams) {
+  StreamUses& uses = uses_[id];
+  for (const StreamId stream : uses.streams) {
     events_.record(stream, id);
-    ++block.event_count;
   }
-  uses_.erase(id);
-  block.has_stream_uses = false;
+  uses.outstanding = uses.streams.size();
+  blocks_[id].has_stream_uses = false;
 }
 
 void CachingAllocator::process_pending() {
@@ -136,14 +137,14 @@ void CachingAllocator::insert_deferred_events() {
       return std::ranges::binary_search(uses.in_session, stream);
     });
     record_events(id);
-    if (blocks_[id].event_count == 0) {
+    if (uses.outstanding == 0) {
       complete_free(id);
     }
   }
 }
 
 void CachingAllocator::finish_event(BlockId id) {
-  if (--blocks_[id].event_count == 0) {
+  if (--uses_[id].outstanding == 0) {
     complete_free(id);
   }
 }

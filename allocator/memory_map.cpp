@@ -55,7 +55,7 @@ void CachingAllocator::append_ranges(BlockId first, MemoryMap& map) const {
 MapSegment CachingAllocator::empty_range(const Block& first) const {
   MapSegment range;
   range.address = first.address;
-  range.stream = first.stream;
+  range.stream = first.stream();
   range.kind = first.kind();
   range.owner = first.home->pool->owner;
   range.is_expandable = first.is_expandable();
@@ -71,9 +71,9 @@ std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
     const MapSegment& segment = map.segments[i];
     if (!segment.is_expandable) {
       Block prototype;
-      prototype.stream = segment.stream;
+      prototype.address = segment.address;
       prototype.home = &pool_of(segment.owner, segment.kind).of(segment.stream);
-      ranks_.add(segment.range());
+      prototype.rank = ranks_.of_segment(segment.range());
       restore_range(segment, prototype, BlockId::none(), handles);
       stats_.increase(Stat::segment, segment.kind, 1);
       ++i;
@@ -103,15 +103,17 @@ Pool& CachingAllocator::pool_of(PoolId owner, PoolKind kind) {
   return pool.pools->of(kind);
 }
 
-/// Adds the blocks of one segment or mapped range after `previous`; returns the last one.
-BlockId CachingAllocator::restore_range(const MapSegment& segment, Block prototype,
+/// Adds the blocks of one segment or mapped range after `previous`; returns the last one. The
+/// prototype stands where the segment or reservation begins.
+BlockId CachingAllocator::restore_range(const MapSegment& segment, const Block& prototype,
                                         BlockId previous, std::vector<BlockId>& handles) {
   for (const MapBlock& source : segment.blocks) {
     Block block = prototype;
     block.address = source.address;
     block.size = source.size;
+    block.rank = ranks_.of_piece(prototype.rank, source.address - prototype.address);
     block.prev = previous;
-    previous = add_block(block);
+    previous = blocks_.add(block);
     blocks_.link(previous);
     const bool active = source.state != BlockState::inactive;
     handles.push_back(active ? previous : BlockId::none());
@@ -139,11 +141,11 @@ void CachingAllocator::restore_reservation(std::span<const MapSegment> ranges,
                                            std::vector<BlockId>& handles) {
   const MapSegment& first = ranges.front();
   Block prototype;
-  prototype.stream = first.stream;
+  prototype.address = first.reservation.begin;
   prototype.home = &pool_of(first.owner, first.kind).of(first.stream);
+  prototype.rank = ranks_.of_segment(first.reservation);
   prototype.expandable = ExpandableId{expandable_.size()};
   expandable_.push_back({first.reservation, expandable_page(first.kind, settings_)});
-  ranks_.add(first.reservation);
   BlockId previous;
   Address reached = first.reservation.begin;
   const auto fill_gap = [&](Address until) {
@@ -151,6 +153,7 @@ void CachingAllocator::restore_reservation(std::span<const MapSegment> ranges,
       Block gap = prototype;
       gap.address = reached;
       gap.size = until - reached;
+      gap.rank = ranks_.of_piece(prototype.rank, reached - prototype.address);
       gap.prev = previous;
       previous = add_unmapped(gap);
     }
@@ -185,7 +188,7 @@ OutOfMemory CachingAllocator::account_of_failure(const Request& request) const {
       PoolAccount& account = accounts[block.home];
       account.owner = block.home->pool->owner;
       account.kind = block.kind();
-      account.stream = block.stream;
+      account.stream = block.stream();
       account.reserved += block.size;
       switch (block.state) {
         case BlockState::active_allocated:

@@ -23,6 +23,7 @@ struct Pool;
 struct StreamCache {
   Pool* pool = nullptr;
   PoolKind kind = PoolKind::small;  ///< of the pool; copied to save one load
+  StreamId stream;
   FreeList free;
   std::map<Address, BlockId> unmapped;  ///< address space that expandable segments can grow into
 };
@@ -55,6 +56,7 @@ struct Pool {
     streams[stream.index()] = std::make_unique<StreamCache>();
     streams[stream.index()]->pool = this;
     streams[stream.index()]->kind = kind;
+    streams[stream.index()]->stream = stream;
   }
 };
 

@@ -81,7 +81,6 @@ void CachingAllocator::release_pool_blocks(Pool& pool) {
 void CachingAllocator::release_fixed(BlockId id) {
   const Block block = blocks_[id];
   uncache(id);
-  ranks_.remove(block.address);
   blocks_.remove(id);
   device_->free({block.address, block.size});
   stats_.decrease(Stat::segment, block.kind(), 1);
@@ -89,7 +88,7 @@ void CachingAllocator::release_fixed(BlockId id) {
     stats_.oversize_segments.change(-1);
   }
   account_released_memory(block, block.size);
-  decide(RecordedAction::segment_free, block.address, block.size, block.stream);
+  decide(RecordedAction::segment_free, block.address, block.size, block.stream());
 }
 
 /// Before the retry: enough oversize cached blocks of the request's stream to make room for it.

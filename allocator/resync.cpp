@@ -48,12 +48,11 @@ void CachingAllocator::add_segment(AddressRange segment, StreamId stream, PoolKi
   Block block;
   block.address = segment.begin;
   block.size = segment.size;
-  block.stream = stream;
   block.home = &default_pools_.of(kind).of(stream);
-  ranks_.add(segment);
+  block.rank = ranks_.of_segment(segment);
   stats_.increase(Stat::segment, kind, 1);
   account_new_memory(block, block.size);
-  cache(add_block(block));
+  cache(blocks_.add(block));
 }
 
 bool CachingAllocator::drop_segment(Address address) {

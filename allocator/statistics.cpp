@@ -16,8 +16,8 @@ void Statistics::reset_peaks() {
       value.peak = value.current;
     }
   }
-  for (Total& value : all_) {
-    value.peak = value.current;
+  for (std::size_t stat = 0; stat < kStatCount; ++stat) {
+    peaks_[stat] = sum(static_cast<Stat>(stat));
   }
   for (Pending* pending : {&pending_, &pool_pending_.front(), &pool_pending_.back()}) {
     pending->active_peak = 0;
@@ -29,6 +29,18 @@ void Statistics::reset_peaks() {
   oversize_segments.reset_peak();
 }
 
+void Statistics::repeat(const Statistics& before, std::uint64_t times) {
+  const auto n = static_cast<std::int64_t>(times);
+  for (std::size_t kind = 0; kind < pools_.size(); ++kind) {
+    for (std::size_t stat = 0; stat < kStatCount; ++stat) {
+      Hot& hot = pools_[kind][stat];
+      hot.allocated += (hot.allocated - before.pools_[kind][stat].allocated) * n;
+    }
+  }
+  oversize_allocations.repeat(before.oversize_allocations, n);
+  oversize_segments.repeat(before.oversize_segments, n);
+}
+
 void Statistics::raise_active_peaks(PoolKind kind) {
   const auto raise = [](Pending& pending, std::int64_t allocation, std::int64_t bytes) {
     pending.active_peak = std::max(pending.active_peak, allocation + pending.blocks);
@@ -37,19 +49,7 @@ void Statistics::raise_active_peaks(PoolKind kind) {
   const auto& pool = pools_[index(kind)];
   raise(pool_pending_[index(kind)], pool[index(Stat::allocation)].current,
         pool[index(Stat::allocated_bytes)].current);
-  raise(pending_, all_[index(Stat::allocation)].current,
-        all_[index(Stat::allocated_bytes)].current);
-}
-
-std::int64_t Statistics::current(Stat stat) const {
-  switch (stat) {
-    case Stat::active:
-      return all_[index(Stat::allocation)].current + pending_.blocks;
-    case Stat::active_bytes:
-      return all_[index(Stat::allocated_bytes)].current + pending_.bytes;
-    default:
-      return all_[index(stat)].current;
-  }
+  raise(pending_, sum(Stat::allocation), sum(Stat::allocated_bytes));
 }
 
 StatValue Statistics::with_pending(StatValue value, std::int64_t pending, std::int64_t peak) {
@@ -80,7 +80,7 @@ StatValue Statistics::all(Stat stat) const {
   }
   const StatValue small = of(stat, PoolKind::small);
   const StatValue large = of(stat, PoolKind::large);
-  return {all_[index(stat)].current, all_[index(stat)].peak, small.allocated + large.allocated,
+  return {small.current + large.current, peaks_[index(stat)], small.allocated + large.allocated,
           small.freed + large.freed};
 }
 

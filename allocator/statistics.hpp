@@ -1,8 +1,8 @@
 // The allocator's statistics under PyTorch's names (torch.cuda.memory_stats).
 //
 // The hot counters keep current value, peak and total increase; the total decrease follows from
-// them, and the `all` totals from the two pools, so an operation touches few words. Source:
-// DeviceStats of c10/core/CachingDeviceAllocator.h, PyTorch 2.6.0.
+// them, and all of `all` but its peaks from the two pools, so an operation touches few words.
+// Source: DeviceStats of c10/core/CachingDeviceAllocator.h, PyTorch 2.6.0.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +48,12 @@ struct StatValue {
   }
 
   void reset_peak() { peak = current; }
+
+  /// Adds the totals gained since `before` another `times` times.
+  void repeat(const StatValue& before, std::int64_t times) {
+    allocated += (allocated - before.allocated) * times;
+    freed += (freed - before.freed) * times;
+  }
 };
 
 /// Counters that only grow.
@@ -71,20 +77,11 @@ class Statistics {
     Hot& pool = pools_[index(kind)][index(stat)];
     pool.current += amount;
     pool.allocated += amount;
-    if (pool.current >
-        pool.peak) {  // rarely true after a while, so a branch is cheaper than a store
-      pool.peak = pool.current;
-    }
-    Total& all = all_[index(stat)];
-    all.current += amount;
-    if (all.current > all.peak) {
-      all.peak = all.current;
-    }
+    raise_peaks(stat, pool);
   }
 
   void decrease(Stat stat, PoolKind kind, std::int64_t amount) {
     pools_[index(kind)][index(stat)].current -= amount;
-    all_[index(stat)].current -= amount;
   }
 
   void increase(Stat stat, PoolKind kind, Bytes amount) {
@@ -95,13 +92,12 @@ class Statistics {
     decrease(stat, kind, static_cast<std::int64_t>(amount.count()));
   }
 
-  /// Increase or decrease by sign; zero touches nothing.
+  /// Increase or decrease by sign, without a branch on it: signs are unpredictable.
   void change(Stat stat, PoolKind kind, std::int64_t amount) {
-    if (amount > 0) {
-      increase(stat, kind, amount);
-    } else if (amount < 0) {
-      decrease(stat, kind, -amount);
-    }
+    Hot& pool = pools_[index(kind)][index(stat)];
+    pool.current += amount;
+    pool.allocated += std::max<std::int64_t>(amount, 0);
+    raise_peaks(stat, pool);
   }
 
   /// A block of `size` bytes is handed out for a request of `requested`.
@@ -135,7 +131,19 @@ class Statistics {
 
   void reset_peaks();
 
-  [[nodiscard]] std::int64_t current(Stat stat) const;
+  /// Adds what has changed since `before` another `times` times; no current value may differ.
+  void repeat(const Statistics& before, std::uint64_t times);
+
+  [[nodiscard]] std::int64_t current(Stat stat) const {
+    switch (stat) {
+      case Stat::active:
+        return sum(Stat::allocation) + pending_.blocks;
+      case Stat::active_bytes:
+        return sum(Stat::allocated_bytes) + pending_.bytes;
+      default:
+        return sum(stat);
+    }
+  }
 
   [[nodiscard]] Bytes current_bytes(Stat stat) const {
     return Bytes{static_cast<std::uint64_t>(current(stat))};
@@ -155,11 +163,6 @@ class Statistics {
     std::int64_t allocated = 0;
   };
 
-  struct Total {
-    std::int64_t current = 0;
-    std::int64_t peak = 0;
-  };
-
   /// Active blocks are the allocated ones and those freed but pending. While none is pending, the
   /// active stats equal the allocated ones, so only peaks reached with some pending are kept here;
   /// the true peak is the larger of this one and the allocated one.
@@ -175,6 +178,21 @@ class Statistics {
     return static_cast<std::size_t>(e);
   }
 
+  /// Of both pools.
+  [[nodiscard]] std::int64_t sum(Stat stat) const {
+    return pools_[0][index(stat)].current + pools_[1][index(stat)].current;
+  }
+
+  /// Peaks rarely rise after a while, so a branch is cheaper than a store.
+  void raise_peaks(Stat stat, Hot& pool) {
+    if (pool.current > pool.peak) {
+      pool.peak = pool.current;
+    }
+    if (sum(stat) > peaks_[index(stat)]) {
+      peaks_[index(stat)] = sum(stat);
+    }
+  }
+
   void change_pending(PoolKind kind, std::int64_t blocks, std::int64_t bytes) {
     for (Pending* pending : {&pending_, &pool_pending_[index(kind)]}) {
       pending->blocks += blocks;
@@ -188,7 +206,7 @@ class Statistics {
                                               std::int64_t peak);
 
   std::array<std::array<Hot, kStatCount>, 2> pools_{};
-  std::array<Total, kStatCount> all_{};
+  std::array<std::int64_t, kStatCount> peaks_{};  ///< of both pools together
   Pending pending_;
   std::array<Pending, 2> pool_pending_{};
 };

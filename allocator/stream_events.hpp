@@ -22,6 +22,7 @@ namespace highwater {
 struct StreamUses {
   std::vector<StreamId> streams;     ///< a set, ascending
   std::vector<StreamId> in_session;  ///< a set, ascending
+  std::size_t outstanding = 0;       ///< events that the freed block waits for
 };
 
 class StreamEvents {

@@ -23,7 +23,7 @@ void OperationRows::on_begin(const CachingAllocator& allocator, const TraceDrive
     const BlockId handle = driver.handle(id);
     if (handle.has_value()) {
       const Block& block = allocator.block(handle);
-      held_[id.index()] = {block.requested, block.stream, stack, block.address};
+      held_[id.index()] = {block.requested, block.stream(), stack, block.address};
     }
   }
 }

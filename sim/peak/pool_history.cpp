@@ -32,7 +32,7 @@ void PoolHistory::begin(const CachingAllocator& allocator, const TraceDriver& dr
 }
 
 PoolStream PoolHistory::home_of(const Block& block) {
-  return {block.home->pool->owner, block.kind(), block.stream};
+  return {block.home->pool->owner, block.kind(), block.stream()};
 }
 
 void PoolHistory::change(Curve curve, const PoolStream& home, Bytes size, bool is_more) {

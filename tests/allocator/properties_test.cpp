@@ -114,6 +114,18 @@ constexpr std::array kProfiles{
             .expandable = true,
             .large_segment_size = true,
             .version = "2.11"},
+    Profile{.name = "2.15",
+            .room = Room::tight,
+            .streams = 3,
+            .max_split = true,
+            .garbage_collection = true,
+            .version = "2.15"},
+    Profile{.name = "2.15 expandable",
+            .room = Room::tight,
+            .streams = 2,
+            .expandable = true,
+            .toggles_expandable = true,
+            .version = "2.15"},
 };
 
 TEST_CASE("properties: model and oracle agree on random programs", "[allocator][property]") {

@@ -169,6 +169,7 @@ NaiveBlock* NaiveAllocator::new_fixed_segment(const Request& request) {
   block->size = request.segment;
   block->stream = request.stream;
   block->pool = request.pool;
+  block->segment_age = next_segment_age();
   segments_.emplace(*address, block);
   held_ += request.segment;
   if (request.pool->owner != nullptr) {
@@ -227,6 +228,7 @@ NaiveBlock* NaiveAllocator::split(NaiveBlock* block, Bytes size) {
   rest->stream = block->stream;
   rest->pool = block->pool;
   rest->reservation = block->reservation;
+  rest->segment_age = block->segment_age;
   rest->mapped = block->mapped;
   rest->prev = block;
   rest->next = block->next;

@@ -130,6 +130,10 @@ class NaiveAllocator {
   // naive_pools.cpp
   NaivePool* pool_for(Bytes rounded);
 
+  std::uint64_t next_segment_age() {
+    return version_->ties == TieOrder::by_segment_age ? ++segments_made_ : 0;
+  }
+
   void decide(RecordedAction action, Address address, Bytes size, StreamId stream) {
     if (listener_ != nullptr) {
       listener_->on_decision({action, address, size, stream});
@@ -151,6 +155,7 @@ class NaiveAllocator {
   std::vector<NaiveBlock*> deferred_;
   std::optional<Bytes> allowed_;
   Bytes held_;
+  std::uint64_t segments_made_ = 0;
 };
 
 }  // namespace highwater::oracle

@@ -32,6 +32,7 @@ struct NaiveBlock {
   bool allocated = false;
   bool mapped = true;
   int event_count = 0;
+  std::uint64_t segment_age = 0;  ///< number of the segment; all 0 where ages do not count
   std::uint64_t gc_base = 0;
   std::set<StreamId> uses;          ///< other streams that use it
   std::set<StreamId> session_uses;  ///< those noted while a pool session was open
@@ -43,7 +44,7 @@ struct NaiveBlock {
   [[nodiscard]] Address end() const { return address + size; }
 };
 
-/// Best fit first: stream, then size, then address.
+/// Best fit first: stream, then size, then the older segment, then address.
 struct BySize {
   bool operator()(const NaiveBlock* a, const NaiveBlock* b) const {
     if (a->stream != b->stream) {
@@ -51,6 +52,9 @@ struct BySize {
     }
     if (a->size != b->size) {
       return a->size < b->size;
+    }
+    if (a->segment_age != b->segment_age) {
+      return a->segment_age < b->segment_age;
     }
     return a->address < b->address;
   }

@@ -61,6 +61,7 @@ NaiveBlock* NaiveAllocator::reserve(const Request& request) {
   block->stream = request.stream;
   block->pool = request.pool;
   block->mapped = false;
+  block->segment_age = next_segment_age();
   block->reservation = new NaiveReservation{{address, size}, page};
   segments_.emplace(address, block);
   request.pool->unmapped.insert(block);

@@ -1,0 +1,38 @@
+// Everything that the next decisions of an allocator depend on, to be compared with a later image.
+//
+// Equal images, taken of one allocator at two moments between which its settings and pools did not
+// change, mean that equal requests from there on are decided alike, address for address. Names that
+// callers see (handles) are not part of it. Counters are: an allocator that has called its device
+// in between is not where it was, since the device may answer differently.
+#pragma once
+
+#include <vector>
+
+#include "allocator/block.hpp"
+#include "allocator/statistics.hpp"
+
+namespace highwater {
+
+/// A block, or an unmapped stretch of an expandable segment.
+struct BlockImage {
+  Address address;
+  Bytes size;
+  Bytes requested;
+  std::uint64_t rank = 0;
+  std::uint64_t gc_base = 0;
+  const StreamCache* home = nullptr;
+  ExpandableId expandable;
+  BlockState state = BlockState::inactive;
+  bool mapped = true;
+
+  bool operator==(const BlockImage&) const = default;
+};
+
+struct StateImage {
+  std::vector<BlockImage> blocks;  ///< by address
+  Counters counters;
+
+  bool operator==(const StateImage&) const = default;
+};
+
+}  // namespace highwater
