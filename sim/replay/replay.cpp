@@ -1,7 +1,10 @@
 #include "sim/replay/replay.hpp"
 
+#include <algorithm>
+
 #include "allocator/caching_allocator.hpp"
 #include "allocator/simulated_device.hpp"
+#include "sim/replay/fast_forward.hpp"
 #include "sim/replay/trace_driver.hpp"
 #include "sim/replay/usage_tracker.hpp"
 
@@ -16,6 +19,17 @@ void count(const Event& event, AllocationStatus status, const CachingAllocator& 
       result.ooms.size() < ReplayResult::kMaxOomRecords) {
     result.ooms.push_back({driver.operations() - 1, allocator.last_out_of_memory()});
   }
+}
+
+/// Nobody sees single events or decisions.
+bool may_count_repeated(const ReplayOptions& options) {
+  return options.repeated_steps == RepeatedSteps::counted && options.observer == nullptr &&
+         options.listener == nullptr && options.decisions == DecisionDetail::none;
+}
+
+std::size_t end_of(const RequestTrace& trace, const ReplayOptions& options) {
+  const std::size_t size = trace.events.size();
+  return options.last_event ? std::min(size, *options.last_event + 1) : size;
 }
 
 }  // namespace
@@ -34,14 +48,22 @@ ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
   allocator.set_listener(options.decisions == DecisionDetail::keep ? &log : options.listener);
   UsageTracker tracker(allocator);
   ReplayResult result;
-  std::size_t position = 0;
+  const std::size_t end = end_of(trace, options);
+  std::optional<FastForward> fast_forward;
+  if (may_count_repeated(options)) {
+    fast_forward.emplace(trace, end, allocator, driver, tracker, result);
+  }
   if (options.observer != nullptr) {
     options.observer->on_begin(allocator, driver);
   }
-  for (const Event& event : trace.events) {
-    if (options.last_event && position++ > *options.last_event) {
-      break;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (fast_forward) {
+      i = fast_forward->before(i);
+      if (i >= end) {
+        break;
+      }
     }
+    const Event& event = trace.events[i];
     if (event.kind == EventKind::reset_peaks) {
       tracker.before_reset();
     }

@@ -17,6 +17,12 @@ enum class DecisionDetail { none, keep };
 /// What happens when an allocation ran out of memory: PyTorch raises, most programs end there.
 enum class AfterOom { go_on, stop };
 
+/// What is done with steps that repeat exactly. The result is the same.
+enum class RepeatedSteps {
+  counted,  ///< instead of carried out, unless somebody watches each event or decision
+  carried_out,
+};
+
 /// Sees every event of a replay once it is carried out.
 class ReplayObserver {
  public:
@@ -43,6 +49,7 @@ struct ReplayOptions {
   AddressPolicy addresses = AddressPolicy::never_reuse;
   DecisionDetail decisions = DecisionDetail::none;
   AfterOom after_oom = AfterOom::go_on;
+  RepeatedSteps repeated_steps = RepeatedSteps::counted;
   std::optional<std::size_t> last_event;  ///< the replay ends after this event; absent: the last
   ReplayObserver* observer = nullptr;     ///< must outlive the replay
   DecisionListener* listener = nullptr;   ///< receives every decision; must outlive the replay

@@ -55,6 +55,7 @@ struct ReplayResult {
   Timeline timeline;
   std::vector<NumberedDecision> decisions;  ///< if they were to be kept
   std::uint64_t operations = 0;
+  std::uint64_t operations_repeated = 0;  ///< of these, counted only (fast_forward.hpp)
   std::uint64_t refused_empty_caches = 0;
 
   static constexpr std::size_t kMaxOomRecords = 16;

@@ -24,6 +24,27 @@ void ThinnedCurve::change(CurvePoint point) {
   stretch.last = point;
 }
 
+void ThinnedCurve::add_periods(const CurvePeriod& period, std::uint64_t begin, std::uint64_t length,
+                               std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    add_period(period, begin + i * length);
+  }
+}
+
+/// A stretch at a time: what a stretch keeps of several points are their extremes and the last.
+void ThinnedCurve::add_period(const CurvePeriod& period, std::uint64_t begin) {
+  const auto moved = [&](CurvePoint point) { return CurvePoint{begin + point.at, point.value}; };
+  for (std::size_t i = 0; i < period.size();) {
+    change(moved(period[i]));
+    const std::size_t next = period.first_at(i + 1, end_ - begin);
+    const CurvePeriod::Extremes extremes = period.extremes(i, next);
+    for (const CurvePoint& point : {extremes.lowest, extremes.highest, period[next - 1]}) {
+      change(moved(point));
+    }
+    i = next;
+  }
+}
+
 void ThinnedCurve::begin_stretch(CurvePoint point) {
   while (point.at / width_ >= max_stretches_) {
     join_neighbours();

@@ -12,17 +12,10 @@
 #include <limits>
 #include <vector>
 
+#include "sim/replay/curve_period.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
-
-/// A value from position `at` on.
-struct CurvePoint {
-  std::uint64_t at = 0;
-  Bytes value;
-
-  bool operator==(const CurvePoint&) const = default;
-};
 
 /// The lowest and the highest value that a curve has in a range of positions.
 struct ValueRange {
@@ -45,6 +38,11 @@ class ThinnedCurve {
     }
   }
 
+  /// The same as adding all points of `period` at `begin` + their position, then `length` further
+  /// on, and so on, `times` times. The curve ends where the period ends, too.
+  void add_periods(const CurvePeriod& period, std::uint64_t begin, std::uint64_t length,
+                   std::uint64_t times);
+
   /// At most four per stretch.
   [[nodiscard]] std::vector<CurvePoint> points() const;
 
@@ -65,6 +63,7 @@ class ThinnedCurve {
 
   void change(CurvePoint point);
   void begin_stretch(CurvePoint point);
+  void add_period(const CurvePeriod& period, std::uint64_t begin);
   void join_neighbours();
   static void join(Stretch& stretch, const Stretch& next);
 

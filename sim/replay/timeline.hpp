@@ -31,6 +31,16 @@ class Timeline {
   /// The state after the next operation.
   void add(const CurveValues& values) { add_at(operations_++, values); }
 
+  /// The same as adding the operations of a period of `length` another `times` times; `changes` has
+  /// the changes of each curve in it, by position in the period.
+  void add_periods(const std::array<CurvePeriod, kCurveCount>& changes, std::uint64_t length,
+                   std::uint64_t times) {
+    for (std::size_t c = 0; c < kCurveCount; ++c) {
+      curves_[c].add_periods(changes[c], operations_, length, times);
+    }
+    operations_ += length * times;
+  }
+
   /// The state from position `at` on, for runs that are not measured in operations.
   void add_at(std::uint64_t at, const CurveValues& values) {
     for (std::size_t c = 0; c < kCurveCount; ++c) {

@@ -48,6 +48,14 @@ class TraceDriver {
   /// The handle of an allocation that is live, else none.
   [[nodiscard]] BlockId handle(AllocationId id) const { return handles_[id.index()]; }
 
+  /// `id` has no handle any more, and `other` has it.
+  void pass_handle(AllocationId id, AllocationId other) {
+    handles_[other.index()] = std::exchange(handles_[id.index()], BlockId::none());
+  }
+
+  /// Counts operations that were carried out without being asked for one by one.
+  void count_repeated(std::uint64_t operations) { operations_ += operations; }
+
   void set_handle(AllocationId id, BlockId block) { handles_[id.index()] = block; }
 
   /// Operations carried out so far; the number of the current one while it is being carried out.

@@ -23,7 +23,7 @@ void UsageTracker::observe() {
     highest_reserved_ = now.reserved;
     at_peak_reserved_ = now;
   }
-  timeline_.add({now.requested, now.allocated, now.active, now.reserved});
+  timeline_.add(curve_values(now));
 }
 
 Bytes UsageTracker::peak(Stat stat) const {

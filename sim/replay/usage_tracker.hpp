@@ -18,6 +18,12 @@ class UsageTracker {
   /// To be called before the statistics' peaks are reset, which would lose them.
   void before_reset();
 
+  /// What the last `length` operations did is done another `times` times.
+  void repeat(const std::array<CurvePeriod, kCurveCount>& changes, std::uint64_t length,
+              std::uint64_t times) {
+    timeline_.add_periods(changes, length, times);
+  }
+
   /// Fills the peaks and the timeline of `result`.
   void finish(ReplayResult& result);
 
@@ -34,5 +40,10 @@ class UsageTracker {
 
 /// The current values of the four curves.
 Usage usage_of(const Statistics& statistics);
+
+/// The same in the order of the curves.
+inline CurveValues curve_values(const Usage& usage) {
+  return {usage.requested, usage.allocated, usage.active, usage.reserved};
+}
 
 }  // namespace highwater

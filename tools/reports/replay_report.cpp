@@ -157,6 +157,7 @@ MetricList replay_metrics(const DeviceReplay& replay) {
   }
   list.add("events.read", "", replay.events_read);
   list.add("events.replayed", "", replay.result.operations);
+  list.add("events.repeated", "", replay.result.operations_repeated);
   list.add("events.dropped", "", replay.events_dropped);
   list.add("truncated", "", replay.truncated);
   if (replay.fidelity) {
@@ -203,6 +204,12 @@ std::vector<std::string> replay_notes(const DeviceReplay& replay) {
         "{} empty_cache {} inside a pool session: PyTorch {} asserts there, so nothing was "
         "released",
         refused, refused == 1 ? "call" : "calls", replay.version->name));
+  }
+  if (const std::uint64_t repeated = replay.result.operations_repeated; repeated > 0) {
+    notes.push_back(fmt::format(
+        "{} of {} operations repeat a step before them, with the same requests in the same state "
+        "of the allocator: they were counted, with the same result as if carried out",
+        repeated, replay.result.operations));
   }
   return notes;
 }
