@@ -1,13 +1,33 @@
 #!/usr/bin/env bash
 # Prints the figures of the README: time per operation of the model beside the plain implementation,
 # and a million-entry snapshot read and replayed beside Python's pickle.load.
+#   tools/bench.sh [OPERATIONS] [--torch FOLDER]
+# FOLDER is the package torch of an installed wheel (.../site-packages/torch): PyTorch's own
+# allocator library is then timed as well, over the fake CUDA libraries. Neither Python nor the rest
+# of PyTorch takes part.
 set -euo pipefail
+
+operations=2000000
+torch=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --torch)
+      torch=$(realpath "${2:?--torch needs the folder of an installed torch}")
+      shift
+      ;;
+    *) operations=$1 ;;
+  esac
+  shift
+done
+
 cd "$(dirname "$0")/.."
-
 tools/install_packages.sh python3-minimal time
-tools/build/build.sh release highwater highwater_bench
+tools/build/build.sh release highwater highwater_bench ${torch:+fakecuda}
 
-build/release/tests/bench/highwater_bench "${1:-2000000}"
+if [ -z "$torch" ]; then
+  echo "PyTorch's own allocator is left out; --torch FOLDER adds it."
+fi
+build/release/tests/bench/highwater_bench "$operations" ${torch:+"$torch" build/release/fakecuda}
 
 snapshot=$(mktemp --suffix=.pickle)
 trap 'rm -f "$snapshot"' EXIT

@@ -1,5 +1,6 @@
-// Nanoseconds per operation of the model and of the plain std::set implementation, in turn and in
-// one run, so that the ratio holds on a noisy machine. Both must reach the same statistics.
+// Nanoseconds per operation of the model, of the plain std::set implementation and, where it is
+// installed, of PyTorch's own allocator library, in turn and in one run, so that the ratios hold on
+// a noisy machine. All must reach the same statistics.
 //
 // The plain implementation is timed twice: by handle, as the model is used, and by address, as
 // PyTorch's own free(void*) is, which has to find the block in a table of pointers first.
@@ -8,6 +9,8 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "allocator/caching_allocator.hpp"
 #include "allocator/simulated_device.hpp"
 #include "sim/replay/replay.hpp"
+#include "tests/bench/torch_allocator.hpp"
 #include "tests/bench/workloads.hpp"
 #include "tests/support/oracle/naive_allocator.hpp"
 #include "workloads/plan/catalog/presets.hpp"
@@ -28,10 +32,14 @@ using namespace highwater::bench;
 
 constexpr int kRounds = 5;
 
+const VersionPreset& newest_release() {
+  return version_preset(kNewestRelease);
+}
+
 struct Measurement {
   double nanoseconds = 0;  ///< per operation
-  std::int64_t peak_reserved = 0;
-  std::int64_t allocated_total = 0;
+  std::uint64_t peak_reserved = 0;
+  std::optional<std::int64_t> allocated_total;
 };
 
 /// The plain implementation behind PyTorch's interface: allocations are named by their address.
@@ -74,8 +82,7 @@ class NaiveByAddress {
 template <class Allocator>
 Measurement run(const Workload& workload) {
   SimulatedDevice device({});
-  Allocator allocator(device, parse_settings(workload.conf, version_preset("2.6")),
-                      version_preset("2.6"));
+  Allocator allocator(device, parse_settings(workload.conf, newest_release()), newest_release());
   using Handle = decltype(allocator.allocate(Bytes{}, StreamId{}).block);
   std::vector<Handle> handles(workload.slots);
   const auto start = std::chrono::steady_clock::now();
@@ -98,7 +105,8 @@ Measurement run(const Workload& workload) {
   const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
   const auto& stats = allocator.statistics();
   return {elapsed.count() / static_cast<double>(workload.operations.size()),
-          stats.all(Stat::reserved_bytes).peak, stats.all(Stat::allocated_bytes).allocated};
+          static_cast<std::uint64_t>(stats.all(Stat::reserved_bytes).peak),
+          stats.all(Stat::allocated_bytes).allocated};
 }
 
 double median(std::vector<double> values) {
@@ -106,34 +114,49 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void require_same(const Workload& workload, const Measurement& a, const Measurement& b) {
-  if (a.peak_reserved != b.peak_reserved || a.allocated_total != b.allocated_total) {
-    std::cerr << workload.name << ": the two implementations disagree\n";
-    std::exit(EXIT_FAILURE);
+/// One implementation's figures, and its time in relation to the model's.
+class Contender {
+ public:
+  void add(const Workload& workload, const Measurement& model, const Measurement& measured) {
+    const bool same_total =
+        !measured.allocated_total || measured.allocated_total == model.allocated_total;
+    if (measured.peak_reserved != model.peak_reserved || !same_total) {
+      std::cerr << workload.name << ": the implementations disagree\n";
+      std::exit(EXIT_FAILURE);
+    }
+    nanoseconds_.push_back(measured.nanoseconds);
+    ratios_.push_back(measured.nanoseconds / model.nanoseconds);
   }
-}
 
-void compare(const Workload& workload) {
+  [[nodiscard]] std::string cells() const {
+    return nanoseconds_.empty()
+               ? fmt::format(" {:>10} {:>7}", "-", "-")
+               : fmt::format(" {:>10.1f} {:>6.1f}x", median(nanoseconds_), median(ratios_));
+  }
+
+ private:
+  std::vector<double> nanoseconds_;
+  std::vector<double> ratios_;
+};
+
+void compare(const Workload& workload, const std::optional<TorchLibrary>& torch) {
   std::vector<double> model;
-  std::vector<double> by_handle;
-  std::vector<double> by_address;
-  std::vector<double> ratio_by_handle;
-  std::vector<double> ratio_by_address;
+  Contender by_handle;
+  Contender by_address;
+  Contender pytorch;
   for (int round = 0; round < kRounds; ++round) {
     const Measurement m = run<CachingAllocator>(workload);
-    const Measurement h = run<oracle::NaiveAllocator>(workload);
-    const Measurement a = run<NaiveByAddress>(workload);
-    require_same(workload, m, h);
-    require_same(workload, m, a);
     model.push_back(m.nanoseconds);
-    by_handle.push_back(h.nanoseconds);
-    by_address.push_back(a.nanoseconds);
-    ratio_by_handle.push_back(h.nanoseconds / m.nanoseconds);
-    ratio_by_address.push_back(a.nanoseconds / m.nanoseconds);
+    by_handle.add(workload, m, run<oracle::NaiveAllocator>(workload));
+    by_address.add(workload, m, run<NaiveByAddress>(workload));
+    const auto measured = torch ? torch->measure(workload) : std::nullopt;
+    if (measured) {
+      pytorch.add(workload, m, {measured->nanoseconds, measured->peak_reserved, std::nullopt});
+    }
   }
-  std::cout << fmt::format("{:<37} {:>6.1f} {:>10.1f} {:>6.1f}x {:>10.1f} {:>6.1f}x\n",
-                           workload.name, median(model), median(by_handle), median(ratio_by_handle),
-                           median(by_address), median(ratio_by_address));
+  std::cout << fmt::format("{:<37} {:>6.1f}{}{}{}\n", workload.name, median(model),
+                           by_handle.cells(), by_address.cells(),
+                           torch ? pytorch.cells() : std::string());
 }
 
 double seconds_of(const std::function<void()>& work) {
@@ -147,7 +170,7 @@ double seconds_of(const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
-/// Generating a plan's requests beside replaying them.
+/// Generating a plan's requests beside replaying them, with every step carried out.
 void measure_generation(const char* model) {
   TrainingPlan plan;
   plan.model = model_preset(model);
@@ -156,7 +179,8 @@ void measure_generation(const char* model) {
   RequestTrace trace;
   const double generating = seconds_of([&] { trace = generate(plan); });
   ReplayOptions options;
-  options.version = &version_preset("2.6");
+  options.version = &newest_release();
+  options.repeated_steps = RepeatedSteps::carried_out;
   const double replaying = seconds_of([&] { replay(trace, options); });
   std::cout << fmt::format("{:<37} {:>9} {:>9.1f} {:>9.1f} {:>6.1f}x\n", model, trace.events.size(),
                            static_cast<double>(trace.events.size()) / generating / 1e6,
@@ -164,15 +188,78 @@ void measure_generation(const char* model) {
                            generating / replaying);
 }
 
+/// The operations of a workload as a trace; each allocation gets a number of its own.
+RequestTrace trace_of(const Workload& workload) {
+  RequestTrace trace;
+  trace.stream_handles.resize(workload.streams);
+  std::vector<AllocationId> live(workload.slots);
+  for (const Operation& operation : workload.operations) {
+    if (operation.kind == OperationKind::alloc) {
+      live[operation.slot] = AllocationId{trace.allocation_count++};
+    }
+    trace.events.push_back(
+        {.value = operation.size.count(),
+         .allocation = live[operation.slot],
+         .stream = operation.stream,
+         .kind = operation.kind == OperationKind::alloc ? EventKind::alloc : EventKind::free});
+  }
+  return trace;
+}
+
+/// A whole replay, with its curves and peaks: every step carried out, and repeated ones counted.
+void measure_replay(const Workload& workload) {
+  const RequestTrace trace = trace_of(workload);
+  ReplayOptions options;
+  options.version = &newest_release();
+  options.settings = parse_settings(workload.conf, newest_release());
+  const auto nanoseconds = [&](RepeatedSteps repeated) {
+    options.repeated_steps = repeated;
+    return seconds_of([&] { replay(trace, options); }) * 1e9 /
+           static_cast<double>(trace.events.size());
+  };
+  const double carried_out = nanoseconds(RepeatedSteps::carried_out);
+  const double counted = nanoseconds(RepeatedSteps::counted);
+  std::cout << fmt::format("{:<37} {:>11.1f} {:>8.1f} {:>6.1f}x\n", workload.name, carried_out,
+                           counted, carried_out / counted);
+}
+
+struct Arguments {
+  std::size_t length = 2000000;
+  std::optional<TorchLibrary> torch;
+};
+
+/// [LENGTH [TORCH FAKECUDA]]
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  if (argc > 1) {
+    arguments.length = std::strtoull(argv[1], nullptr, 10);
+  }
+  if (argc > 3) {
+    arguments.torch.emplace(argv[2], argv[3]);
+    if (!arguments.torch->obstacle().empty()) {
+      std::cerr << "PyTorch's own allocator is left out: " << arguments.torch->obstacle() << '\n';
+      arguments.torch.reset();
+    }
+  }
+  return arguments;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::size_t length = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 2000000;
-  std::cout << fmt::format("{:<37} {:>6} {:>10} {:>7} {:>10} {:>7}\n",
+  const Arguments arguments = parse(argc, argv);
+  const std::string torch =
+      arguments.torch ? fmt::format(" {:>10} {:>7}", arguments.torch->name(), "ratio") : "";
+  std::cout << fmt::format("{:<37} {:>6} {:>10} {:>7} {:>10} {:>7}{}\n",
                            "ns per operation, medians of 5", "model", "by handle", "ratio",
-                           "by address", "ratio");
-  for (const Workload& workload : make_workloads(length)) {
-    compare(workload);
+                           "by address", "ratio", torch);
+  for (const MakeWorkload& make : workload_makers()) {
+    compare(make(arguments.length), arguments.torch);
+  }
+  std::cout << fmt::format("\n{:<37} {:>11} {:>8} {:>7}\n", "ns per operation of a replay",
+                           "carried out", "counted", "ratio");
+  for (const MakeWorkload& make : training_makers()) {
+    measure_replay(make(arguments.length));
   }
   std::cout << fmt::format("\n{:<37} {:>9} {:>9} {:>9} {:>7}\n",
                            "ten iterations, million events a second", "events", "generate",

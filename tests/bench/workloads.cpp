@@ -83,18 +83,30 @@ Bytes tiny_size(std::mt19937_64& generator) {
 
 }  // namespace
 
-std::vector<Workload> make_workloads(std::size_t length) {
+std::vector<MakeWorkload> training_makers() {
+  const std::string fixed = "gpt2-fp32-adamw-default";
+  const std::string varying = "long-llama-1b-default";
   const std::string expandable = "expandable_segments:True";
   return {
-      recorded("training, fixed shapes (GPT-2)", "gpt2-fp32-adamw-default", "", length),
-      recorded("training, varying length (Llama 1B)", "long-llama-1b-default", "", length),
-      random("mixed sizes", "", length, mixed_size),
-      random("tiny blocks", "", length, tiny_size),
-      random("3 streams, record_stream", "", length, mixed_size, 3),
-      recorded("training, fixed, expandable", "gpt2-fp32-adamw-default", expandable, length),
-      recorded("training, varying, expandable", "long-llama-1b-default", expandable, length),
-      random("mixed sizes, expandable", expandable, length, mixed_size),
+      [=](auto n) { return recorded("training, fixed shapes (GPT-2)", fixed, "", n); },
+      [=](auto n) { return recorded("training, varying length (Llama 1B)", varying, "", n); },
+      [=](auto n) { return recorded("training, fixed, expandable", fixed, expandable, n); },
+      [=](auto n) { return recorded("training, varying, expandable", varying, expandable, n); },
   };
+}
+
+std::vector<MakeWorkload> workload_makers() {
+  const std::string expandable = "expandable_segments:True";
+  std::vector<MakeWorkload> makers = training_makers();
+  makers.insert(
+      makers.end(),
+      {
+          [=](auto n) { return random("mixed sizes", "", n, mixed_size); },
+          [=](auto n) { return random("tiny blocks", "", n, tiny_size); },
+          [=](auto n) { return random("3 streams, record_stream", "", n, mixed_size, 3); },
+          [=](auto n) { return random("mixed sizes, expandable", expandable, n, mixed_size); },
+      });
+  return makers;
 }
 
 }  // namespace highwater::bench

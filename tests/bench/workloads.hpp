@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,13 @@ struct Workload {
   std::size_t streams = 1;
 };
 
-/// All workloads, each of about `length` operations.
-std::vector<Workload> make_workloads(std::size_t length);
+/// Makes a workload of about `length` operations; one at a time, because 100 million take 2.4 GB.
+using MakeWorkload = std::function<Workload(std::size_t length)>;
+
+/// All workloads.
+std::vector<MakeWorkload> workload_makers();
+
+/// Those of recorded training alone.
+std::vector<MakeWorkload> training_makers();
 
 }  // namespace highwater::bench
