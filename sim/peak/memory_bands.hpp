@@ -80,7 +80,7 @@ class BandRecorder : public StateObserver {
 
 struct BandLimits {
   std::size_t bands = 5000;
-  std::uint64_t resolution = 1000;  ///< lower than 1 / resolution of the picture cannot be seen
+  std::uint64_t resolution = 4000;  ///< lower than 1 / resolution of the picture cannot be seen
 };
 
 /// Which bands are drawn one by one, and which are summed; each in order of their begin.

@@ -415,6 +415,15 @@ class ReportTest(unittest.TestCase):
         self.open(self.reports.plan())
         self.assertFalse(self.find("#axis-choice").is_displayed())
 
+    def test_lines_on_one_another_are_hidden_at_first(self):
+        self.open(self.reports.plan())
+        boxes = {box.get_attribute("aria-label"): box for box in self.all("#legend input")}
+        self.assertEqual({name: box.is_selected() for name, box in boxes.items()},
+                         {"show reserved": True, "show active": False, "show allocated": True, "show requested": True})
+        self.assertIn("lies on allocated", self.find("#legend").text)
+        boxes["show active"].click()
+        self.assertTrue(boxes["show active"].is_selected())
+
     def test_moments_have_names(self):
         self.open(self.reports.recording())
         names = [button.text for button in self.all("#moments button")]
@@ -505,6 +514,12 @@ class ReportTest(unittest.TestCase):
         self.press(Keys.ENTER)
         self.press(Keys.ESCAPE)
         self.assertEqual(len(self.all("#flame-graph g.frame")), frames)
+        self.find("#flame-find").send_keys("zeros_like")
+        self.assertRegex(self.find("#flame-info").text, r"^1 frame found, [\d.]+ [MG]iB, [\d.]+ % of all")
+        Select(self.find("#flame-order")).select_by_value("callers")
+        tops = [title.get_attribute("textContent") for title in self.all("#flame-graph g[aria-level='2'] title")]
+        self.assertTrue(any(text.startswith("mm:") for text in tops), tops)
+        Select(self.find("#flame-order")).select_by_value("program")
         Select(self.find("#flame-choice")).select_by_value("pinned")
         self.assertTrue(self.all("#flame-graph g.frame") or self.all("#flame-graph .empty"))
 

@@ -97,8 +97,8 @@ function startBands(data, chart) {
   const hasSites = new Set(blocks.map(({site}) => site)).size > 3;
   function hueOf({site, size, category}) {
     if (bands.has_categories) return category;
-    if (hasSites) return Math.max(site, 0);
-    if (!sizes.has(size)) sizes.set(size, sizes.size);
+    if (hasSites) return 1 + Math.max(site, 0) % (HUES - 1);
+    if (!sizes.has(size)) sizes.set(size, 1 + sizes.size % (HUES - 1));
     return sizes.get(size);
   }
 
@@ -185,9 +185,9 @@ function startBands(data, chart) {
       context.fill();
       context.globalAlpha = 1;
       const pixels = (outline[0][2] - outline[0][1]) / highest * area.h;
-      if (layer.shade === undefined || pixels > 2.5) {
+      if (layer.shade === undefined || pixels > 5) {
         context.strokeStyle = ground;
-        context.lineWidth = .7;
+        context.lineWidth = .6;
         context.stroke();
       }
       if (layer.shade === undefined) {
@@ -197,23 +197,33 @@ function startBands(data, chart) {
     names.forEach(([layer, outline]) => drawName(context, layer, outline));
   }
 
+  /** Where in an outline `width` pixels have most room between low and high. */
+  function roomiest(outline, width) {
+    let best = {room: 0};
+    for (let i = 0; i + 1 < outline.length; ++i) {
+      let top = 0;
+      let bottom = Infinity;
+      for (let j = i; j + 1 < outline.length && bottom - top > best.room; ++j) {
+        top = Math.max(top, toY(outline[j][2]));
+        bottom = Math.min(bottom, toY(outline[j][1]));
+        if (outline[j + 1][0] - outline[i][0] >= width) {
+          best = bottom - top > best.room ? {room: bottom - top, x: outline[i][0] + width / 2, y: (top + bottom) / 2} : best;
+          break;
+        }
+      }
+    }
+    return best;
+  }
+
   /** The name of an area, where it is wide and high enough to hold it. */
   function drawName(context, layer, outline) {
     const text = clipped(nameOf(layer), 44);
-    let best = null;
-    for (let i = 0; i + 1 < outline.length; ++i) {
-      const [x, low, high] = outline[i];
-      const width = outline[i + 1][0] - x;
-      const room = Math.min(width / (text.length * 6.4 + 10), (toY(low) - toY(high)) / 15);
-      if (room >= 1 && (!best || width > best.width)) {
-        best = {width, x: x + width / 2, y: (toY(low) + toY(high)) / 2 + 4};
-      }
-    }
-    if (best) {
+    const {room, x, y} = roomiest(outline, text.length * 6.4 + 12);
+    if (room >= 15) {
       context.font = "12px system-ui, sans-serif";
       context.textAlign = "center";
       context.fillStyle = colour("on-hue");
-      context.fillText(text, best.x, best.y);
+      context.fillText(text, x, y + 4);
     }
   }
 
@@ -294,19 +304,30 @@ function startBands(data, chart) {
 
   function stackOf(layer) {
     const frames = [];
-    for (let node = layer.stack === undefined ? -1 : layer.stack; node >= 0 && frames.length < STACK_SHOWN; node = bands.stacks[node][1]) {
+    for (let node = layer.stack; node >= 0; node = bands.stacks[node][1]) {
       frames.push(bands.frames[bands.stacks[node][0]]);
     }
     return frames;
   }
 
+  /** From the first frame that is not of the allocation itself. */
+  function stackLines(frames) {
+    const own = frames.findIndex((frame) => !isMachinery(frame));
+    const skipped = own > 1 ? own : 0;
+    const lines = skipped > 0 ? [element("li", {class: "library"}, `${countText(skipped)} frames of the allocation itself`)] : [];
+    frames.slice(skipped, skipped + STACK_SHOWN).forEach(([label, origin], i) => lines.push(
+        element("li", {value: skipped + i + 1, ...(isLibrary([label, origin]) ? {class: "library"} : {})},
+                element("span", {}, label || "?"), " ", element("span", {class: "origin"}, origin === "??" ? "" : origin))));
+    return lines;
+  }
+
   function showStack(layer) {
     const list = byId("band-stack");
-    const frames = layer && layer.size !== undefined ? stackOf(layer) : [];
-    list.replaceChildren(...frames.map(([label, origin]) => element("li", isLibrary([label, origin]) ? {class: "library"} : {},
-        element("span", {}, label || "?"), " ", element("span", {class: "origin"}, origin))));
+    const isBlock = layer !== null && layer.size !== undefined;
+    const frames = isBlock ? stackOf(layer) : [];
+    list.replaceChildren(...stackLines(frames));
     list.hidden = frames.length === 0;
-    byId("band-stack-about").textContent = !layer || layer.size === undefined ? ""
+    byId("band-stack-about").textContent = !isBlock ? ""
         : frames.length > 0 ? "Call stack of the allocation, innermost frame first:" : "No call stack of it is in this page.";
   }
 

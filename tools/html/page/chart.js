@@ -30,6 +30,14 @@ function highestOf(rows, line) {
   return rows.reduce((highest, row) => Math.max(highest, row[line + 1][2]), 0);
 }
 
+/** Whether a line would lie on that of allocated bytes, from which it cannot be told apart. */
+function isHidden(rows, line) {
+  const allocated = LINES.findIndex(({key}) => key === "allocated");
+  const least = highestOf(rows, 0) / 300;
+  return ["active", "requested"].includes(LINES[line].key) &&
+      rows.every((row) => Math.abs(row[line + 1][2] - row[allocated + 1][2]) < least);
+}
+
 /** Lines across the chart: what cannot be undercut, what cannot be exceeded. */
 function levelsOf(data) {
   const levels = [];
@@ -175,6 +183,7 @@ function startChart(data, axes, actions) {
     rangeSelectorHeight: 34,
     rangeSelectorPlotLineWidth: 1,
     rangeSelectorAlpha: .55,
+    visibility: LINES.map((_, i) => !isHidden(rows, i)),
     xlabel: axis.label,
     xLabelHeight: 18,
     dateWindow: [0, end],
@@ -321,13 +330,14 @@ function lineSample({dash, width}, paint) {
 function drawLegend(data, rows, levels, graph) {
   const body = byId("legend");
   const cells = LINES.map((line, i) => {
-    const box = element("input", {type: "checkbox", checked: "", "aria-label": `show ${line.label}`});
+    const hidden = isHidden(rows, i);
+    const box = element("input", {type: "checkbox", ...(hidden ? {} : {checked: ""}), "aria-label": `show ${line.label}`});
     box.addEventListener("change", () => graph.setVisibility(i, box.checked));
     const cell = element("td", {class: "number"});
     body.append(element("tr", {},
         element("td", {}, element("label", {}, box, lineSample(line, line.key), line.label)),
         cell, element("td", {class: "number"}, sizeText(data.peaks[line.key])),
-        element("td", {}, line.meaning)));
+        element("td", {}, hidden ? `${line.meaning} (lies on allocated: hidden)` : line.meaning)));
     return cell;
   });
   for (const level of levels) {

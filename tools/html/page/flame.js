@@ -1,5 +1,6 @@
 // Flame graphs (d3's partition layout): bytes by call stack, outermost frame on top, so that a page
-// reads from the program down to the library. Frames of PyTorch itself are left out where the
+// reads from the program down to the library; or the other way round, from who allocates to its
+// callers. Frames of PyTorch itself are left out where the
 // program's own are there, and its machinery everywhere; a box brings them back.
 
 const FRAME_HEIGHT = 19;
@@ -10,7 +11,7 @@ function flameTree(entry, frames) {
   const [frame, value, children = [], joined = 0] = entry;
   const node = {frame, value, joined, children: children.map((child) => flameTree(child, frames))};
   node.library = frame >= 0 && isLibrary(frames[frame]);
-  node.machinery = node.library && MACHINERY.test(frames[frame][0].replace(/^(void|bool) /, ""));
+  node.machinery = node.library && isMachinery(frames[frame]);
   return node;
 }
 
@@ -48,6 +49,10 @@ function isLibrary([, origin]) {
 const MACHINERY = new RegExp("^(torch::(unwind|CapturedTraceback|cuda::)|c10::|at::(detail|native::empty)|at::\\w+ at::detail|" +
     "execute_native_thread|pthread_|__xmknodat|clone|start_thread|.*(::redispatch\\(|wrap_kernel_functor|thread_init|thread_main|Node::operator))");
 
+function isMachinery([label]) {
+  return MACHINERY.test(label.replace(/^(void|bool) /, ""));
+}
+
 function hasOwn(node) {
   return (node.frame >= 0 && !node.library) || node.children.some(hasOwn);
 }
@@ -84,6 +89,28 @@ function merged(node) {
   return {...node, children};
 }
 
+/** Who allocates on top, its callers below. */
+function inverted(root) {
+  const top = {...root, children: []};
+  const add = (path, value) => path.reduce((at, node) => {
+    let child = at.children.find(({frame, joined}) => frame === node.frame && joined > 0 === node.joined > 0);
+    if (!child) {
+      child = {...node, value: 0, children: []};
+      at.children.push(child);
+    }
+    child.value += value;
+    return child;
+  }, top);
+  const walk = (node, callers) => {
+    const path = [node, ...callers];
+    const own = node.value - node.children.reduce((sum, child) => sum + child.value, 0);
+    if (own > 0) add(path, own);
+    node.children.forEach((child) => walk(child, path));
+  };
+  root.children.forEach((child) => walk(child, []));
+  return top;
+}
+
 /** What d3 sums up: leaves only, so what ends in a node is a leaf of its own. */
 function withOwnLeaves(node) {
   const children = node.children.map(withOwnLeaves);
@@ -99,6 +126,7 @@ function startFlame(data) {
   const choice = byId("flame-choice");
   const find = byId("flame-find");
   const library = byId("flame-library");
+  const order = byId("flame-order");
   const info = byId("flame-info");
   let flame = null;
   let root = null;
@@ -133,7 +161,8 @@ function startFlame(data) {
     flame = data.flames.find(({id}) => id === choice.value);
     flame.tree = flame.tree || withModulePaths(flameTree(flame.root, flame.frames), flame.frames);
     const {tree} = flame;
-    root = withOwnLeaves(merged(library.checked ? tree : withoutLibrary(tree)));
+    const shown = merged(library.checked ? tree : withoutLibrary(tree));
+    root = withOwnLeaves(order.value === "callers" ? merged(inverted(shown)) : shown);
     root.root = true;
     zoomed = root;
     current = root;
@@ -148,6 +177,12 @@ function startFlame(data) {
   function isFound(node) {
     const text = find.value.trim().toLowerCase();
     return text !== "" && `${nameOf(node)} ${originOf(node)}`.toLowerCase().includes(text);
+  }
+
+  /** Of the outermost frames that are found, so that nothing counts twice. */
+  function bytesFound(node) {
+    if (!node.own && isFound(node)) return node.total;
+    return (node.children || []).reduce((sum, child) => sum + bytesFound(child), 0);
   }
 
   /** The nodes on the way to `zoomed` and all below it that are wide enough to be seen. */
@@ -176,13 +211,11 @@ function startFlame(data) {
     const nodes = visible(pixels);
     const depth = Math.max(...nodes.map((node) => node.depth)) + 1;
     const svg = svgElement("svg", {height: depth * FRAME_HEIGHT + 2, role: "tree", "aria-label": `Flame graph: ${flame.title}`});
-    let found = 0;
     for (const node of nodes) {
       const above = node.depth < zoomed.depth;
       const x = above ? 0 : (node.x - zoomed.x) / zoomed.dx * pixels;
       const width = above ? pixels : node.dx / zoomed.dx * pixels;
       const hit = isFound(node);
-      found += hit ? node.total : 0;
       const shade = hit ? "flame-found" : node.root ? "band" : `flame-${1 + Math.abs(node.frame * 7 + node.depth) % 3}`;
       const group = svgElement("g", {class: "frame", role: "treeitem", tabindex: node === current ? "0" : "-1",
                                      "aria-level": node.depth + 1,
@@ -190,7 +223,7 @@ function startFlame(data) {
       const y = node.depth * FRAME_HEIGHT;
       group.append(svgElement("rect", {x, y, width: Math.max(width, .5), height: FRAME_HEIGHT - 1, rx: 2,
                                        style: `fill: var(--${shade})${hit ? "; stroke: var(--ink)" : ""}`}));
-      const letters = Math.floor((width - 8) / 6.3);
+      const letters = Math.floor((width - 8) / 6.8);
       if (letters >= 4) {
         const name = nameOf(node);
         group.append(svgElement("text", {x: x + 5, y: y + FRAME_HEIGHT - 6},
@@ -207,7 +240,8 @@ function startFlame(data) {
     host.append(svg);
     if (find.value.trim() !== "") {
       const hits = nodes.filter(isFound).length;
-      info.textContent = hits > 0 ? `${plural(hits, "frame")} found` : "not found";
+      const bytes = bytesFound(root);
+      info.textContent = hits > 0 ? `${plural(hits, "frame")} found, ${sizeText(bytes)}, ${percentText(bytes, root.total)} of all` : "not found";
     }
   }
 
@@ -247,6 +281,7 @@ function startFlame(data) {
   }
 
   choice.addEventListener("change", load);
+  order.addEventListener("change", load);
   library.addEventListener("change", load);
   find.addEventListener("input", draw);
   byId("flame-reset").addEventListener("click", () => {

@@ -24,8 +24,18 @@ class SvgDrawing {
   restore() { this.state = this.saved.pop(); }
   setLineDash(dash) { this.state.dash = dash; }
   beginPath() { this.path = []; }
-  moveTo(x, y) { this.path.push(`M${shortNumber(x)},${shortNumber(y)}`); }
-  lineTo(x, y) { this.path.push(`L${shortNumber(x)},${shortNumber(y)}`); }
+
+  moveTo(x, y) {
+    this.at = [shortNumber(x), shortNumber(y)];
+    this.path.push(`M${this.at.join(",")}`);
+  }
+
+  lineTo(x, y) {
+    const [left, top] = this.at;
+    this.at = [shortNumber(x), shortNumber(y)];
+    this.path.push(this.at[1] === top ? `H${this.at[0]}` : this.at[0] === left ? `V${this.at[1]}` : `L${this.at.join(",")}`);
+  }
+
   closePath() { this.path.push("Z"); }
 
   add(tag, attributes, text = null) {
@@ -96,7 +106,7 @@ function chartPicture(graph, rows, {xTicks, yTicks, drawLevels, drawLevelNames, 
   const toX = (x) => Math.min(Math.max(graph.toDomXCoord(x), area.x), area.x + area.w);
   LINES.forEach((line, i) => {
     if (graph.visibility()[i]) {
-      drawLine(inner, near.map((row) => [toX(row[0]), ...row[i + 1].map((v) => graph.toDomYCoord(v))]), line);
+      drawLine(inner, thinned(near.map((row) => [toX(row[0]), ...row[i + 1].map((v) => graph.toDomYCoord(v))])), line);
     }
   });
   drawLevelNames(inner, area, graph);
@@ -105,6 +115,21 @@ function chartPicture(graph, rows, {xTicks, yTicks, drawLevels, drawLevelNames, 
   group.append(...inner.svg.childNodes);
   drawing.svg.append(group);
   return drawing.svg;
+}
+
+/** Points, [x, low, high] in pixels, of which no two are less than half a pixel apart. */
+function thinned(points) {
+  const kept = [];
+  for (const [x, low, high] of points) {
+    const last = kept[kept.length - 1];
+    if (last && x - last[0] < .5) {
+      last[1] = Math.max(last[1], low);
+      last[2] = Math.min(last[2], high);
+    } else {
+      kept.push([x, low, high]);
+    }
+  }
+  return kept;
 }
 
 function drawLine(context, points, {key, dash, width}) {
@@ -140,8 +165,11 @@ function stepBack(context, points) {
   for (let i = points.length - 1; i >= 0; --i) {
     const [x, y] = points[i];
     const right = points[i + 1];
-    if (right && right[1] !== y) context.lineTo(right[0], y);
-    if (!right || right[1] !== y || i === 0) context.lineTo(x, y);
+    if (right && right[1] !== y) {
+      context.lineTo(right[0], right[1]);
+      context.lineTo(right[0], y);
+    }
+    if (!right || i === 0) context.lineTo(x, y);
   }
 }
 
@@ -170,7 +198,8 @@ function drawAxes(context, area, yTicks, toY, xTicks, toX, label) {
 
 /** A word that can be part of a file's name. */
 function fileWord(text) {
-  return text.replace(/\.(pickle|pkl|hwt|trace)(\.\w+)?$/, "").replace(/[^\w.-]+/g, "-").replace(/^[-.]+|-+$/g, "").slice(0, 60) || "run";
+  const plain = text.replace(/\.(pickle|pkl|hwt|trace)(\.(gz|xz|zst))?(?!\w)/g, "").replace(/[^\w.-]+/g, "-");
+  return plain.slice(0, 60).replace(/^[-.]+|[-.]+$/g, "") || "run";
 }
 
 function offer(blob, name) {
