@@ -421,7 +421,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual({name: box.is_selected() for name, box in boxes.items()},
                          {"show reserved": True, "show active": False, "show allocated": True, "show requested": True})
         self.assertIn("lies on allocated", self.find("#legend").text)
-        boxes["show active"].click()
+        self.click("[aria-label='show active']")
         self.assertTrue(boxes["show active"].is_selected())
 
     def test_moments_have_names(self):

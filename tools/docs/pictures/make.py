@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Makes the pictures of the documents from HTML reports: memory_over_time.png and segment_map.png.
+"""Makes the pictures of the documents from HTML reports: memory_over_time.png,
+tensors_over_time.png and segment_map.png.
 
     tools/docs/pictures/make.py [HIGHWATER]     default: build/release/highwater
 
@@ -63,8 +64,14 @@ def take(browser, name, first, last):
 
 
 def take_curve(browser):
-    frame = browser.find_element(By.CSS_SELECTOR, ".chart-frame")
+    frame = browser.find_element(By.CSS_SELECTOR, "#over-time .chart-frame")
     take(browser, "memory_over_time.png", frame, frame)
+
+
+def take_tensors(browser):
+    browser.execute_script("document.getElementById('band-info').hidden = true")
+    frame = browser.find_element(By.CSS_SELECTOR, "#tensors .chart-frame")
+    take(browser, "tensors_over_time.png", frame, browser.find_element(By.ID, "bands-legend"))
 
 
 def take_map(browser):
@@ -81,6 +88,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             open_report(browser, highwater, PLAN, folder)
             take_curve(browser)
+            take_tensors(browser)
             open_report(browser, highwater, OUT_OF_MEMORY, folder)
             take_map(browser)
     finally:

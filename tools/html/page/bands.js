@@ -81,6 +81,8 @@ function startBands(data, chart) {
   const moments = bands.moments.map((passed) => (sum += passed));
   const blocks = blockLayers(bands, moments);
   let layers = [];
+  let totals = [];  // by column
+  let slots = [];
   let view = null;
   let chosen = null;  // {layer, column}
 
@@ -135,28 +137,44 @@ function startBands(data, chart) {
     return [Math.max(0, Math.min(first, columns - 1)), Math.min(columns, Math.max(last, first + 1))];
   }
 
+  /** What is drawn from pixel `x` on: of columns narrower than a pixel the highest, so that no peak
+      fades. */
+  function slotsShown() {
+    const [first, last] = shown();
+    const slots = [];
+    for (let column = first; column < last; ++column) {
+      const x = edge(column);
+      const slot = slots[slots.length - 1];
+      if (!slot || x - slot.x >= 1) {
+        slots.push({x, column});
+      } else if (totals[column] > totals[slot.column]) {
+        slot.column = column;
+      }
+    }
+    return slots;
+  }
+
   /** Calls draw(layer, i, outline) from below, with the outline of the visible part as
       [x, low, high] at every change and at the end. */
   function eachLayer(draw) {
-    const [first, last] = shown();
-    const xs = Float64Array.from({length: last - first + 1}, (_, i) => edge(first + i));
-    const base = new Float64Array(last - first);
+    const base = new Float64Array(slots.length);
+    const slotColumns = slots.map(({column}) => column);
+    const end = edge(shown()[1]);
     layers.forEach((layer, i) => {
-      const from = Math.max(layer.first, first);
-      const to = Math.min(layer.last, last);
+      const to = columnFrom(slotColumns, layer.last);
       const outline = [];
-      for (let c = from; c < to; ++c) {
-        const low = base[c - first];
-        const high = low + heightIn(layer, c);
-        base[c - first] = high;
+      for (let s = columnFrom(slotColumns, layer.first); s < to; ++s) {
+        const low = base[s];
+        const high = low + heightIn(layer, slots[s].column);
+        base[s] = high;
         const before = outline[outline.length - 1];
         if (!before || before[1] !== low || before[2] !== high) {
-          outline.push([xs[c - first], low, high]);
+          outline.push([slots[s].x, low, high]);
         }
       }
       if (outline.length > 0) {
-        const end = outline[outline.length - 1];
-        outline.push([xs[to - first], end[1], end[2]]);
+        const [, low, high] = outline[outline.length - 1];
+        outline.push([to < slots.length ? slots[to].x : end, low, high]);
         draw(layer, i, outline);
       }
     });
@@ -167,6 +185,16 @@ function startBands(data, chart) {
     stepThrough(context, outline.map(([x, , high]) => [x, toY(high)]));
     stepBack(context, outline.map(([x, low]) => [x, toY(low)]));
     context.closePath();
+  }
+
+  /** Along the top of a layer, but not up and down the sides of its peaks, which would fade. */
+  function separate(context, outline) {
+    context.beginPath();
+    for (let i = 0; i + 1 < outline.length; ++i) {
+      context.moveTo(outline[i][0], toY(outline[i][2]));
+      context.lineTo(outline[i + 1][0], toY(outline[i][2]));
+    }
+    context.stroke();
   }
 
   // Drawing
@@ -188,7 +216,7 @@ function startBands(data, chart) {
       if (layer.shade === undefined || pixels > 5) {
         context.strokeStyle = ground;
         context.lineWidth = .6;
-        context.stroke();
+        separate(context, outline);
       }
       if (layer.shade === undefined) {
         names.push([layer, outline]);
@@ -238,6 +266,7 @@ function startBands(data, chart) {
 
   function draw() {
     if (!view) return;
+    slots = slotsShown();
     paint(sized(canvas));
     drawChosen();
   }
@@ -266,8 +295,7 @@ function startBands(data, chart) {
   // What is where
 
   function columnAt(pixel) {
-    const x = view.from + (pixel - view.area.x) / view.area.w * (view.to - view.from);
-    return Math.min(Math.max(Math.floor(view.axis.toOperation(x) / per), 0), columns - 1);
+    return slots.reduce((best, slot) => slot.x <= pixel ? slot : best, slots[0]).column;
   }
 
   /** The layers of a column from below, with where they begin. */
@@ -356,7 +384,7 @@ function startBands(data, chart) {
 
   host.addEventListener("mousemove", (event) => {
     const [column, layer] = placeOf(event);
-    if (layer !== null && !host.dataset.chosen) {
+    if (layer !== null && !chosen) {
       byId("band-info").textContent = describe(layers[layer], column);
     }
   });
@@ -435,7 +463,7 @@ function startBands(data, chart) {
 
   function load() {
     layers = views[choice.value]();
-    const totals = new Float64Array(columns);
+    totals = new Float64Array(columns);
     for (const layer of layers) {
       for (let c = layer.first; c < layer.last; ++c) totals[c] += heightIn(layer, c);
     }

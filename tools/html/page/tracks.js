@@ -73,10 +73,21 @@ function startTracks(data, choose) {
     }
   }
 
+  /** A name at the right of its pin, else at its left, else none; returns where it or the pin ends. */
+  function nameBeside(pin, name, x, y, taken, next) {
+    const width = name.length * 6.1;
+    const right = x + 13 + width <= next;
+    if (right || x - 13 - width >= taken) {
+      pin.append(svgElement("text", {class: right ? "name" : "name before", x: right ? x + 13 : x - 13, y: y + LANE / 2 + 3.8}, name));
+    }
+    return right ? x + 13 + width : x + 11;
+  }
+
   function drawPins(y, area, toX, chosen) {
     const seen = data.moments.map((moment, i) => ({moment, i, x: toX(moment.operation)}))
         .filter(({x}) => x >= area.x - 1 && x <= area.x + area.w + 1);
     const xs = apart(seen.map(({x}) => x), 21, area.x + 9, area.x + area.w - 8);
+    let taken = area.x;
     seen.forEach(({moment, i, x}, k) => {
       const pin = svgElement("g", {class: i === chosen ? "pin chosen" : "pin", role: "button", tabindex: "0",
                                    "data-moment": i, "aria-pressed": String(i === chosen),
@@ -85,11 +96,7 @@ function startTracks(data, choose) {
       pin.append(svgElement("line", {x1: xs[k], x2: x, y1: y + LANE / 2 + 8, y2: y + LANE + 8}));
       pin.append(svgElement("circle", {cx: xs[k], cy: y + LANE / 2, r: 9}));
       pin.append(svgElement("text", {x: xs[k], y: y + LANE / 2 + 3.8}, String(i + 1)));
-      const room = (k + 1 < xs.length ? xs[k + 1] - 11 : area.x + area.w) - xs[k] - 13;
-      const name = momentName(moment);
-      if (name.length * 6.1 <= room) {
-        pin.append(svgElement("text", {class: "name", x: xs[k] + 13, y: y + LANE / 2 + 3.8}, name));
-      }
+      taken = nameBeside(pin, momentName(moment), xs[k], y, taken, k + 1 < xs.length ? xs[k + 1] - 11 : area.x + area.w);
       pin.addEventListener("click", () => choose(i));
       pin.addEventListener("keydown", (event) => {
         if (event.key === "Enter" || event.key === " ") {
