@@ -407,7 +407,7 @@ TEST_CASE("advise: refuses where the file does not allow it, and says why", "[cl
     return;
   }
   const auto [name, reason] = GENERATE(table<std::string, std::string>({
-      {"docubox__tiny_no_trace", "the file contains no allocation requests"},
+      {"docubox__tiny_no_trace", "no history in this file"},
       {"drisspg__mini_trimmed_inconsistent", "entries are missing"},
       {"cherryni2022__lm_large_bwd_ringtruncated", "misses the recorded peak by 19 %"},
   }));
