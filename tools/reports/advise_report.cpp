@@ -176,9 +176,10 @@ std::string advice_verdict(const AdviceReport& report) {
                        advice.trials.size(), to_iec(advice.present.result.peak.reserved));
   }
   return fmt::format(
-      "keep {}: the best of the {} settings tried saves {}, less than the {} that matters as a "
-      "gain",
-      kept, advice.trials.size(), to_iec(advice.most_gained()), to_iec(advice.noise));
+      "keep {}: the best of the {} settings tried saves {}, below the threshold of {} ({:.0f} %)",
+      kept, advice.trials.size(), to_iec(advice.most_gained()), to_iec(advice.noise),
+      100.0 * static_cast<double>(advice.noise.count()) /
+          static_cast<double>(advice.present.result.peak.reserved.count()));
 }
 
 namespace {

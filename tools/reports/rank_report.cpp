@@ -90,10 +90,10 @@ std::string rank_sentence(const RankPeaks& survey) {
                        survey.ranks, survey.classes);
   }
   const std::string why = survey.why();
-  return fmt::format(
-      "showing rank {}, the worst of {}: {}{}; {:.2f} times the mean reserved{}\n",
-      worst.ranks.rank, survey.ranks, worst.ranks.what, why.empty() ? "" : ", " + why,
-      static_cast<double>(worst.peak.reserved.count()) / survey.mean_reserved(), left_out(survey));
+  return fmt::format("rank {} of {} ({}) needs most: {} reserved, {:.2f} times the mean{}{}\n",
+                     worst.ranks.rank, survey.ranks, worst.ranks.what, to_iec(worst.peak.reserved),
+                     static_cast<double>(worst.peak.reserved.count()) / survey.mean_reserved(),
+                     why.empty() ? "" : fmt::format(" ({})", why), left_out(survey));
 }
 
 json::array ranks_json(const RankPeaks& survey) {

@@ -83,8 +83,7 @@ std::string RankPeaks::why() const {
   }
   std::string name(to_string(most));
   std::ranges::replace(name, '_', ' ');
-  return fmt::format("{} more of category {} than the mean rank",
-                     to_iec(Bytes{static_cast<std::uint64_t>(excess)}), name);
+  return fmt::format("{} more {} memory", to_iec(Bytes{static_cast<std::uint64_t>(excess)}), name);
 }
 
 RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice) {

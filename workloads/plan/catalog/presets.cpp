@@ -140,8 +140,9 @@ std::string unknown_model(std::string_view name) {
   const std::vector<std::string> nearest = nearest_names(lower(name));
   return nearest.empty()
              ? fmt::format(
-                   "no such model, and none of a similar name; 'highwater models' lists all; a "
-                   "config.json is taken as well, of the families {}",
+                   "no such model, and none of a similar name: its family may not be covered "
+                   "(covered: {}); 'highwater models' lists all names, and a config.json of a "
+                   "covered family is taken as well",
                    covered_families())
              : fmt::format(
                    "no such model; nearest names: {}; 'highwater models' lists all, and a "
