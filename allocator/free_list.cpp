@@ -67,21 +67,23 @@ const FreeEntry* FreeList::first_from(std::size_t class_index) const {
   const std::size_t word = class_index / 64;
   const std::uint64_t here = occupied_[word] >> (class_index % 64);
   if (here != 0) {
-    return classes_[class_index + static_cast<std::size_t>(std::countr_zero(here))].first();
+    return find(class_index + static_cast<std::size_t>(std::countr_zero(here)))->first();
   }
   const std::uint64_t later = occupied_words_ >> word >> 1;
   if (later == 0) {
     return nullptr;
   }
   const std::size_t w = word + 1 + static_cast<std::size_t>(std::countr_zero(later));
-  return classes_[w * 64 + static_cast<std::size_t>(std::countr_zero(occupied_[w]))].first();
+  return find(w * 64 + static_cast<std::size_t>(std::countr_zero(occupied_[w])))->first();
 }
 
 const FreeEntry* FreeList::previous(const FreeEntry& entry) const {
   std::size_t c = class_of(entry.size);
-  const FreeEntry* found = classes_[c].last_before(entry);
+  const detail::SizeClass* blocks = find(c);
+  const FreeEntry* found = blocks == nullptr ? nullptr : blocks->last_before(entry);
   while (found == nullptr && c > 0) {
-    found = classes_[--c].last();
+    blocks = find(--c);
+    found = blocks == nullptr ? nullptr : blocks->last();
   }
   return found;
 }
@@ -92,7 +94,7 @@ const FreeEntry* FreeList::last() const {
   }
   const auto w = static_cast<std::size_t>(63 - std::countl_zero(occupied_words_));
   const auto bit = static_cast<std::size_t>(63 - std::countl_zero(occupied_[w]));
-  return classes_[w * 64 + bit].last();
+  return find(w * 64 + bit)->last();
 }
 
 std::vector<FreeEntry> FreeList::snapshot() const {
@@ -101,6 +103,11 @@ std::vector<FreeEntry> FreeList::snapshot() const {
     entries.push_back(*entry);
   }
   return entries;
+}
+
+std::size_t FreeList::doublings() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(doublings_, [](const auto& doubling) { return doubling != nullptr; }));
 }
 
 }  // namespace highwater

@@ -4,7 +4,9 @@
 // PyTorch keeps them in a std::set; the order is the same here, the structure is not. Sizes fall
 // into classes (exact below 16 KiB, then 32 per power of two), a bitmap finds the next class that
 // is not empty, and a class holds its few blocks in a sorted array. So the usual search, insertion
-// and removal touch two or three cache lines and allocate nothing.
+// and removal touch a few cache lines and allocate nothing. The classes of one power of two are
+// made when the first block of such a size comes: most streams see a few sizes only, and a trace
+// may have 65,535 streams.
 //
 //   class     512  1024 ...  16 KiB  16.5 KiB ...          each class, largest block first:
 //   bitmap      1     0        1        0                  [1 MiB @a] [1008 KiB @c] [1008 KiB @b]
@@ -122,30 +124,30 @@ class FreeList {
  public:
   void insert(const FreeEntry& entry) {
     const std::size_t c = class_of(entry.size);
-    classes_[c].insert(entry);
+    std::unique_ptr<Classes>& doubling = doublings_[c / kPerDoubling];
+    if (!doubling) [[unlikely]] {
+      doubling = std::make_unique<Classes>();
+    }
+    (*doubling)[c % kPerDoubling].insert(entry);
     occupied_[c / 64] |= std::uint64_t{1} << (c % 64);
     occupied_words_ |= std::uint64_t{1} << (c / 64);
   }
 
   void erase(const FreeEntry& entry) {
     const std::size_t c = class_of(entry.size);
-    classes_[c].erase(entry);
-    mark(c, classes_[c].empty());
+    detail::SizeClass& blocks = (*doublings_[c / kPerDoubling])[c % kPerDoubling];
+    blocks.erase(entry);
+    mark(c, blocks.empty());
   }
 
   /// Best fit: the smallest block of `size` or more, the lowest rank among equals.
   [[nodiscard]] const FreeEntry* lower_bound(Bytes size) const {
-    const std::size_t c = class_of(size.count());
-    const FreeEntry* const here = classes_[c].lower_bound({size.count(), 0, BlockId::none()});
-    return here != nullptr ? here : first_from(c + 1);
+    return lower_bound({size.count(), 0, BlockId::none()});
   }
 
   /// The entry that follows or precedes `entry` (which need not be in the list).
   [[nodiscard]] const FreeEntry* next(const FreeEntry& entry) const {
-    const std::size_t c = class_of(entry.size);
-    const FreeEntry after{entry.size, entry.rank + 1, BlockId::none()};
-    const FreeEntry* const here = classes_[c].lower_bound(after);
-    return here != nullptr ? here : first_from(c + 1);
+    return lower_bound({entry.size, entry.rank + 1, BlockId::none()});
   }
 
   [[nodiscard]] const FreeEntry* previous(const FreeEntry& entry) const;
@@ -157,10 +159,14 @@ class FreeList {
   /// All entries in order, as a copy: for callers that change the list while they visit it.
   [[nodiscard]] std::vector<FreeEntry> snapshot() const;
 
+  /// Powers of two whose classes exist.
+  [[nodiscard]] std::size_t doublings() const;
+
  private:
   static constexpr int kMantissaBits = 5;
   static constexpr std::size_t kPerDoubling = std::size_t{1} << kMantissaBits;
-  static constexpr std::size_t kClasses = 51 * kPerDoubling;  ///< up to 2^64 bytes
+  static constexpr std::size_t kDoublings = 51;  ///< up to 2^64 bytes
+  static constexpr std::size_t kClasses = kDoublings * kPerDoubling;
   static constexpr std::size_t kWords = (kClasses + 63) / 64;
 
   [[nodiscard]] static std::size_t class_of(std::uint64_t size) {
@@ -170,6 +176,22 @@ class FreeList {
     }
     const int shift = static_cast<int>(std::bit_width(units)) - 1 - kMantissaBits;
     return (static_cast<std::size_t>(shift) << kMantissaBits) + (units >> shift);
+  }
+
+  using Classes = std::array<detail::SizeClass, kPerDoubling>;
+
+  /// The class, or nothing where no class of its power of two was ever used.
+  [[nodiscard]] const detail::SizeClass* find(std::size_t class_index) const {
+    const Classes* const doubling = doublings_[class_index / kPerDoubling].get();
+    return doubling == nullptr ? nullptr : &(*doubling)[class_index % kPerDoubling];
+  }
+
+  /// The first entry not before `key`.
+  [[nodiscard]] const FreeEntry* lower_bound(const FreeEntry& key) const {
+    const std::size_t c = class_of(key.size);
+    const detail::SizeClass* const blocks = find(c);
+    const FreeEntry* const here = blocks == nullptr ? nullptr : blocks->lower_bound(key);
+    return here != nullptr ? here : first_from(c + 1);
   }
 
   /// The first entry of the class `class_index` or a later one.
@@ -182,7 +204,7 @@ class FreeList {
     occupied_words_ &= ~(static_cast<std::uint64_t>(word == 0) << (c / 64));
   }
 
-  std::array<detail::SizeClass, kClasses> classes_;
+  std::array<std::unique_ptr<Classes>, kDoublings> doublings_;
   std::array<std::uint64_t, kWords> occupied_{};  ///< bit c: class c is not empty
   std::uint64_t occupied_words_ = 0;              ///< bit w: occupied_[w] is not 0
 };

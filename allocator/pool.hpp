@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <vector>
 
 #include "allocator/free_list.hpp"
 #include "allocator/size_policy.hpp"
@@ -33,31 +31,32 @@ struct Pool {
   PoolId owner;  ///< the private pool it belongs to; {0,0} = default
   std::uint64_t search_count =
       0;  ///< number of searches while garbage collection is active, its clock
-  std::vector<std::unique_ptr<StreamCache>> streams;  ///< by StreamId, created at first use
+  std::map<StreamId, StreamCache> streams;  ///< made when a stream is first used
 
   [[nodiscard]] bool is_private() const { return !owner.is_default(); }
 
-  [[nodiscard]] const StreamCache* find(StreamId stream) const {
-    return stream.index() < streams.size() ? streams[stream.index()].get() : nullptr;
-  }
-
   [[nodiscard]] StreamCache& of(StreamId stream) {
-    if (stream.index() >= streams.size() || !streams[stream.index()]) [[unlikely]] {
-      add(stream);
+    if (stream != last_stream_ || last_ == nullptr) [[unlikely]] {
+      last_ = &find_or_add(stream);
+      last_stream_ = stream;
     }
-    return *streams[stream.index()];
+    return *last_;
   }
 
  private:
-  void add(StreamId stream) {
-    if (streams.size() <= stream.index()) {
-      streams.resize(stream.index() + 1);
+  StreamCache& find_or_add(StreamId stream) {
+    const auto [found, is_new] = streams.try_emplace(stream);
+    if (is_new) {
+      found->second.pool = this;
+      found->second.kind = kind;
+      found->second.stream = stream;
     }
-    streams[stream.index()] = std::make_unique<StreamCache>();
-    streams[stream.index()]->pool = this;
-    streams[stream.index()]->kind = kind;
-    streams[stream.index()]->stream = stream;
+    return found->second;
   }
+
+  // Most requests are for the stream of the one before.
+  StreamId last_stream_;
+  StreamCache* last_ = nullptr;
 };
 
 }  // namespace highwater

@@ -59,8 +59,8 @@ void CachingAllocator::synchronize_and_free_events() {
 /// Every free fixed block without neighbours is released; then expandable ones are unmapped.
 void CachingAllocator::release_pool_blocks(Pool& pool) {
   std::vector<BlockId> to_unmap;
-  for (const auto& stream : pool.streams) {
-    for (const FreeEntry& entry : stream ? stream->free.snapshot() : std::vector<FreeEntry>{}) {
+  for (const auto& [stream, cache] : pool.streams) {
+    for (const FreeEntry& entry : cache.free.snapshot()) {
       const Block& block = blocks_[entry.block];
       if (block.is_expandable()) {
         to_unmap.push_back(entry.block);
@@ -151,8 +151,8 @@ void CachingAllocator::collect_garbage() {
 
   std::vector<Candidate> candidates;
   double total_age = 0;
-  for (const auto& stream : pool.streams) {
-    for (const FreeEntry& entry : stream ? stream->free.snapshot() : std::vector<FreeEntry>{}) {
+  for (const auto& [stream, cache] : pool.streams) {
+    for (const FreeEntry& entry : cache.free.snapshot()) {
       if (!blocks_[entry.block].is_split()) {
         const std::uint64_t age = pool.search_count - blocks_[entry.block].gc_base;
         candidates.push_back({entry.block, static_cast<double>(age)});

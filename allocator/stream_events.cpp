@@ -3,23 +3,26 @@
 namespace highwater {
 
 void StreamEvents::record(StreamId stream, BlockId block) {
-  if (queues_.size() <= stream.index()) {
-    queues_.resize(stream.index() + 1);
-  }
-  Queue& queue = queues_[stream.index()];
-  queue.events.push_back({++queue.recorded, block});
-  ++waiting_;
+  recorded_[stream].push_back(block);
 }
 
 void StreamEvents::complete(StreamId stream) {
-  if (stream.index() < queues_.size()) {
-    queues_[stream.index()].completed = queues_[stream.index()].recorded;
+  if (auto queue = recorded_.extract(stream)) {
+    complete(std::move(queue));
   }
 }
 
 void StreamEvents::complete_all() {
-  for (Queue& queue : queues_) {
-    queue.completed = queue.recorded;
+  while (!recorded_.empty()) {
+    complete(recorded_.extract(recorded_.begin()));
+  }
+}
+
+void StreamEvents::complete(Queues::node_type queue) {
+  auto inserted = completed_.insert(std::move(queue));
+  if (!inserted.inserted) {
+    std::vector<BlockId>& earlier = inserted.position->second;
+    earlier.insert(earlier.end(), inserted.node.mapped().begin(), inserted.node.mapped().end());
   }
 }
 

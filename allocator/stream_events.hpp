@@ -8,8 +8,8 @@
 // peaks of inactive_split statistics.
 #pragma once
 
-#include <cstdint>
-#include <deque>
+#include <cstddef>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -35,15 +35,15 @@ class StreamEvents {
   void complete_all();
 
   /// No freed block waits for any event.
-  [[nodiscard]] bool empty() const { return waiting_ == 0; }
+  [[nodiscard]] bool empty() const { return recorded_.empty() && completed_.empty(); }
 
-  /// Takes the completed events at the head of every stream's queue, in order, and gives the block
-  /// of each to `finish`.
+  /// Takes the completed events, stream by stream and in order, and gives the block of each to
+  /// `finish`.
   template <class Finish>
   void take_completed(Finish finish) {
-    if (waiting_ != 0) {
-      for (Queue& queue : queues_) {
-        take(queue, queue.completed, finish);
+    for (const auto& [stream, blocks] : std::exchange(completed_, {})) {
+      for (const BlockId block : blocks) {
+        finish(block);
       }
     }
   }
@@ -56,29 +56,13 @@ class StreamEvents {
   }
 
  private:
-  struct Waiting {
-    std::uint64_t number = 0;
-    BlockId block;
-  };
+  /// The blocks that wait, oldest event first, of the streams that have any.
+  using Queues = std::map<StreamId, std::vector<BlockId>>;
 
-  struct Queue {
-    std::deque<Waiting> events;
-    std::uint64_t recorded = 0;   ///< number of the newest event
-    std::uint64_t completed = 0;  ///< newest event that is complete
-  };
+  void complete(Queues::node_type queue);
 
-  template <class Finish>
-  void take(Queue& queue, std::uint64_t completed, Finish& finish) {
-    while (!queue.events.empty() && queue.events.front().number <= completed) {
-      const BlockId block = queue.events.front().block;
-      queue.events.pop_front();
-      --waiting_;
-      finish(block);
-    }
-  }
-
-  std::vector<Queue> queues_;  ///< by StreamId
-  std::size_t waiting_ = 0;
+  Queues recorded_;
+  Queues completed_;  ///< and not taken so far
 };
 
 }  // namespace highwater

@@ -48,6 +48,21 @@ TEST_CASE("free_list: order holds within a class of unequal sizes", "[allocator]
   CHECK(list.next(*list.last()) == nullptr);
 }
 
+TEST_CASE("free_list: has room only for the sizes that came, so that many streams cost little",
+          "[allocator][free_list]") {
+  FreeList list;
+  CHECK(list.doublings() == 0);
+  for (std::uint64_t rank = 1; rank <= 1000; ++rank) {
+    list.insert(entry(2U << 20U, rank * 512));
+  }
+  CHECK(list.doublings() == 1);
+  CHECK(list.lower_bound(1_GiB) == nullptr);
+  CHECK(list.doublings() == 1);
+  list.insert(entry(40U << 20U, 512));
+  CHECK(list.doublings() == 2);
+  CHECK(sizeof(FreeList) <= 700);
+}
+
 TEST_CASE("free_list: agrees with a std::set under random use",
           "[allocator][free_list][property]") {
   const auto sizes = GENERATE(4U, 700U, 4000000U);  // one crowded class, many, all
