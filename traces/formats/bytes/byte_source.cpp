@@ -20,8 +20,12 @@ namespace {
 /// A file descriptor, read directly.
 class FileSource : public ByteSource {
  public:
-  FileSource(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {
+  FileSource(int descriptor, std::string name, ReadListener listener)
+      : descriptor_(descriptor), name_(std::move(name)), listener_(std::move(listener)) {
     remember_input(descriptor_, name_);
+    if (listener_) {
+      find_size();
+    }
   }
 
   ~FileSource() override {
@@ -34,6 +38,7 @@ class FileSource : public ByteSource {
     for (;;) {
       const ssize_t n = ::read(descriptor_, buffer.data(), buffer.size());
       if (n >= 0) {
+        tell(static_cast<std::uint64_t>(n));
         return static_cast<std::size_t>(n);
       }
       if (errno != EINTR) {
@@ -46,8 +51,26 @@ class FileSource : public ByteSource {
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:
+  void find_size() {
+    struct stat status {};
+
+    if (::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) {
+      size_ = static_cast<std::uint64_t>(status.st_size);
+    }
+  }
+
+  void tell(std::uint64_t bytes) {
+    done_ += bytes;
+    if (size_ != 0) {
+      listener_(std::min(done_, size_), size_);
+    }
+  }
+
   int descriptor_;
   std::string name_;
+  ReadListener listener_;
+  std::uint64_t done_ = 0;
+  std::uint64_t size_ = 0;  ///< 0: unknown, or nobody wants to know
 };
 
 class MemorySource : public ByteSource {
@@ -88,7 +111,7 @@ void reject_directory(const FileSource& file, int descriptor) {
   }
 }
 
-std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
+std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, ReadListener listener) {
   const std::string name = path.string();
   if (name.empty()) {
     throw InputError("", "", "the path of the input is empty",
@@ -98,19 +121,21 @@ std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
   if (descriptor < 0) {
     fail_to_open(name, errno);
   }
-  auto file = std::make_unique<FileSource>(descriptor, name);
+  auto file = std::make_unique<FileSource>(descriptor, name, std::move(listener));
   reject_directory(*file, descriptor);
   return file;
 }
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path) {
-  auto raw =
-      path == "-" ? std::make_unique<FileSource>(STDIN_FILENO, "standard input") : open_file(path);
+std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path,
+                                        const SourceOptions& options) {
+  auto raw = path == "-"
+                 ? std::make_unique<FileSource>(STDIN_FILENO, "standard input", options.listener)
+                 : open_file(path, options.listener);
   auto peeked = std::make_unique<PeekedSource>(std::move(raw));
   const Compression compression = compression_of(peeked->head());
-  return decompressed(std::move(peeked), compression);
+  return decompressed(std::move(peeked), compression, options.expansion);
 }
 
 std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std::string name) {

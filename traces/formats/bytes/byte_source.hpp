@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,9 +30,32 @@ class ByteSource {
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
 
+/// How much larger than itself a compressed file may become. Real snapshots grow 5 to 58 times; a
+/// few kilobytes made to do harm grow to gigabytes.
+struct ExpansionLimit {
+  static constexpr std::uint64_t kUsualTimes = 250;
+  static constexpr std::uint64_t kAlways = std::uint64_t{64} << 20;
+
+  std::optional<std::uint64_t> times = kUsualTimes;  ///< absent: no limit
+  std::uint64_t always = kAlways;                    ///< bytes that any file may become, and more
+
+  [[nodiscard]] bool allows(std::uint64_t compressed, std::uint64_t decompressed) const {
+    return !times || decompressed <= always || (decompressed - always) / *times <= compressed;
+  }
+};
+
+/// Told how many bytes of how many were read from a file, before decompression.
+using ReadListener = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+struct SourceOptions {
+  ExpansionLimit expansion;
+  ReadListener listener;  ///< not called where the total is unknown; may be empty
+};
+
 /// Opens `path` ("-" is standard input) and decompresses .gz, .xz and .zst content transparently.
 /// @throws InputError when it does not exist, is a directory, or cannot be read.
-std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path);
+std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path,
+                                        const SourceOptions& options = {});
 
 /// Bytes in memory (not copied); no decompression.
 std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std::string name);

@@ -85,18 +85,23 @@ bool wants_too_much_memory(const std::ios_base::failure& failure) {
 template <class Filter>
 class FilteredSource : public ByteSource {
  public:
-  FilteredSource(std::unique_ptr<ByteSource> inner, Compression compression, Filter filter)
+  FilteredSource(std::unique_ptr<ByteSource> inner, Compression compression, ExpansionLimit limit,
+                 Filter filter)
       : inner_(std::move(inner)),
         input_(*inner_, compression == Compression::zstd),
         filter_(std::move(filter)),
-        compression_(compression) {}
+        compression_(compression),
+        limit_(limit) {}
 
   std::size_t read(std::span<std::byte> buffer) override {
     if (done_ || buffer.empty()) {
       return 0;
     }
     try {
-      return read_some(buffer);
+      const std::size_t n = read_some(buffer);
+      produced_ += n;
+      check_expansion();
+      return n;
     } catch (const std::ios_base::failure& failure) {
       fail(failure);
     }
@@ -127,6 +132,16 @@ class FilteredSource : public ByteSource {
     return 0;
   }
 
+  void check_expansion() const {
+    if (!limit_.allows(input_.consumed(), produced_)) {
+      throw InputError(
+          name(), fmt::format("before byte {}", input_.consumed()),
+          fmt::format("decompression gave {} bytes, more than {} times as many as it has read",
+                      produced_, limit_.times.value_or(0)),
+          "real snapshots grow 5 to 58 times; if you trust the file, add --max-expansion none");
+    }
+  }
+
   [[noreturn]] void fail(const std::ios_base::failure& failure) {
     const std::string_view program = to_string(compression_);
     const std::string where = fmt::format("before byte {}", input_.consumed());
@@ -147,13 +162,16 @@ class FilteredSource : public ByteSource {
   CompressedInput input_;
   Filter filter_;
   Compression compression_;
+  ExpansionLimit limit_;
+  std::uint64_t produced_ = 0;
   bool done_ = false;
 };
 
 template <class Filter>
 std::unique_ptr<ByteSource> filtered(std::unique_ptr<ByteSource> inner, Compression compression,
-                                     Filter filter) {
-  return std::make_unique<FilteredSource<Filter>>(std::move(inner), compression, std::move(filter));
+                                     ExpansionLimit limit, Filter filter) {
+  return std::make_unique<FilteredSource<Filter>>(std::move(inner), compression, limit,
+                                                  std::move(filter));
 }
 
 }  // namespace
@@ -187,16 +205,16 @@ Compression compression_of(const std::filesystem::path& path) {
   return ending == ".zst" ? Compression::zstd : Compression::none;
 }
 
-std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> inner,
-                                         Compression compression) {
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> inner, Compression compression,
+                                         ExpansionLimit limit) {
   switch (compression) {
     case Compression::gzip:
-      return filtered(std::move(inner), compression,
+      return filtered(std::move(inner), compression, limit,
                       io::gzip_decompressor(io::gzip::default_window_bits, kFilterBuffer));
     case Compression::xz:
-      return filtered(std::move(inner), compression, io::lzma_decompressor(kFilterBuffer));
+      return filtered(std::move(inner), compression, limit, io::lzma_decompressor(kFilterBuffer));
     case Compression::zstd:
-      return filtered(std::move(inner), compression, io::zstd_decompressor(kFilterBuffer));
+      return filtered(std::move(inner), compression, limit, io::zstd_decompressor(kFilterBuffer));
     case Compression::none:
       break;
   }

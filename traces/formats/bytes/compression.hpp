@@ -31,8 +31,9 @@ Compression compression_of(std::span<const std::byte> head);
 Compression compression_of(const std::filesystem::path& path);
 
 /// The decompressed content of `inner`; several members one after the other read as one.
-/// Reading throws InputError if the stream is damaged or ends before its end marker.
-std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> inner,
-                                         Compression compression);
+/// Reading throws InputError if the stream is damaged, ends before its end marker, or becomes
+/// larger than `limit` allows.
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> inner, Compression compression,
+                                         ExpansionLimit limit = {});
 
 }  // namespace highwater

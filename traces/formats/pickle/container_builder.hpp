@@ -49,11 +49,23 @@ class ContainerBuilder {
   /// @throws FieldProblem if it is not a dict
   virtual PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items) = 0;
 
+  /// The kind of item that the list on top of `stack` takes, from its place: a record kind, or
+  /// PickleKind::list. PickleKind::absent where any item may come.
+  [[nodiscard]] virtual PickleKind items_of_list(std::span<const PickleValue> stack) const = 0;
+
+  /// Whether `item` may come in a list with items of this kind. `before`: what lies between it and
+  /// the list, absent where nothing does; it may be a container that `item` goes into.
+  /// @throws FieldProblem if not
+  virtual void check_item(PickleKind kind, PickleValue before, PickleValue item) const = 0;
+
   /// Whether nobody reads the value at `path`, such as "device_traces[0][17].frames".
   [[nodiscard]] virtual bool is_unused_place(std::string_view path) const = 0;
 
   /// Whether the builder's own value `record` stands for a list.
   [[nodiscard]] virtual bool is_list(PickleValue record) const = 0;
+
+  /// Bytes of everything kept so far, the PickleStore included.
+  [[nodiscard]] virtual std::uint64_t memory() const = 0;
 
   [[nodiscard]] virtual const PickleAdvice& advice() const = 0;
 };

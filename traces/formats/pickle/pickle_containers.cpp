@@ -16,6 +16,7 @@ std::size_t PickleMachine::pop_mark() {
   }
   const std::size_t first = marks_.back();
   marks_.pop_back();
+  items_.pop_back();
   return first;
 }
 
@@ -30,7 +31,12 @@ std::size_t PickleMachine::pop_mark_above_container() {
 
 void PickleMachine::append() {
   need(2);
-  append_from(stack_.size() - 1);
+  const std::size_t item = stack_.size() - 1;
+  const PickleKind kind = builder_.items_of_list({stack_.data(), item});
+  if (kind != PickleKind::absent) {
+    check_item(kind, item);
+  }
+  append_from(item);
 }
 
 void PickleMachine::appends() {
@@ -71,12 +77,29 @@ void PickleMachine::set_items_from(std::size_t first) {
   stack_.resize(first);
 }
 
-// A dict under an unknown key may look like one of the known records and be something else. Finding
-// out where it is takes time, so only a limited number are checked.
-void PickleMachine::set_unused_items(std::size_t first, const FieldProblem& problem) {
+// A dict under an unknown key may look like one of the known records and be something else; so may
+// a list. Finding out where it is takes time, so only a limited number are checked.
+bool PickleMachine::is_unused(std::size_t first) {
   constexpr int kMaxLookalikes = 1000;
+  return lookalikes_++ < kMaxLookalikes && builder_.is_unused_place(path_of(first - 1));
+}
+
+PickleKind PickleMachine::check_item(PickleKind kind, std::size_t first) {
+  const bool is_first = stack_.size() == first + 1;
+  try {
+    builder_.check_item(kind, is_first ? PickleValue{} : stack_[stack_.size() - 2], stack_.back());
+    return kind;
+  } catch (const FieldProblem& problem) {
+    if (is_unused(first)) {
+      return PickleKind::absent;
+    }
+    fail(problem.problem, builder_.advice().implausible);
+  }
+}
+
+void PickleMachine::set_unused_items(std::size_t first, const FieldProblem& problem) {
   PickleValue& dict = stack_[first - 1];
-  if (lookalikes_++ == kMaxLookalikes || !builder_.is_unused_place(path_of(first - 1))) {
+  if (!is_unused(first)) {
     fail_in_field(first - 1, problem);
   }
   try {

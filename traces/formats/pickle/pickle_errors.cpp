@@ -106,6 +106,16 @@ void PickleMachine::fail_in_field(std::size_t container, const FieldProblem& pro
                    problem.problem, builder_.advice().implausible);
 }
 
+void PickleMachine::check_memory() {
+  next_check_ = opcode_offset_ + kCheckEvery;
+  const std::uint64_t used =
+      builder_.memory() + stack_.capacity() * sizeof(PickleValue) + items_.size();
+  if (used > kFreeMemory + kMemoryPerByte * opcode_offset_) {
+    fail("what was read so far takes more memory than any real snapshot of its size",
+         builder_.advice().implausible);
+  }
+}
+
 void PickleMachine::fail_truncated(std::uint64_t end) const {
   const std::string path = path_of(stack_.size() - 1);
   throw InputError(reader_.source_name(),

@@ -21,6 +21,9 @@ PickleValue PickleMachine::run() {
 // The opcodes that make up nearly all of a file; the rest is in step_rarely.
 PickleMachine::Step PickleMachine::step() {
   opcode_offset_ = reader_.offset();
+  if (opcode_offset_ >= next_check_) [[unlikely]] {
+    check_memory();
+  }
   const std::uint8_t opcode = reader_.u8();
   switch (static_cast<PickleOpcode>(opcode)) {
     case PickleOpcode::long_bin_get:
@@ -201,7 +204,14 @@ void PickleMachine::push_mark() {
   if (marks_.size() == kMaxOpenContainers) {
     fail_damaged("containers are nested more than 1000 levels deep");
   }
+  items_.push_back(items_above_mark());
   marks_.push_back(stack_.size());
+}
+
+// A mark right above another one begins a container of its own.
+PickleKind PickleMachine::items_above_mark() const {
+  const bool has_container = stack_.size() > (marks_.empty() ? 0 : marks_.back());
+  return has_container ? builder_.items_of_list(stack_) : PickleKind::absent;
 }
 
 // An empty container that is only on the stack gets a row first; otherwise its copies would
@@ -220,7 +230,7 @@ void PickleMachine::duplicate() {
 // As in Python, a mark on top is popped like an item.
 void PickleMachine::pop() {
   if (!marks_.empty() && marks_.back() == stack_.size()) {
-    marks_.pop_back();
+    pop_mark();
     return;
   }
   need(1);

@@ -2,10 +2,11 @@
 //
 // It reads protocols 2 to 5 as Python (3.8 on) and the TorchScript pickler in PyTorch write them.
 // The stack holds 8-byte references; contents go to the ContainerBuilder as soon as a container is
-// filled. Nothing recurses on the input, every index is checked, and memory grows only with the
-// bytes that were read: hostile input is either read or refused. Limits: 1000 open containers
-// (genuine files nest 9 deep), 1 MiB per string (the longest seen has 2 KB), memo indexes below the
-// number of bytes read, integers of 64 bits.
+// filled, and an item that the list at its place cannot hold is refused when it arrives. Nothing
+// recurses on the input, every index is checked, and memory is bounded: hostile input is either
+// read or refused. Limits: 1000 open containers (genuine files nest 9 deep), 1 MiB per string (the
+// longest seen has 2 KB), memo indexes below the number of bytes read, integers of 64 bits, and 3
+// bytes of memory for each byte read (genuine files need less than 1).
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ class PickleMachine {
  public:
   /// `store` and `builder` must outlive the machine.
   PickleMachine(ByteSource& source, PickleStore& store, ContainerBuilder& builder)
-      : reader_(source), store_(store), builder_(builder) {}
+      : reader_(source), store_(store), builder_(builder), items_{PickleKind::absent} {}
 
   /// Reads one pickle and returns its value; what follows it is left alone.
   /// @throws InputError
@@ -35,6 +36,9 @@ class PickleMachine {
  private:
   static constexpr std::size_t kMaxOpenContainers = 1000;
   static constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kMemoryPerByte = 3;
+  static constexpr std::uint64_t kFreeMemory = std::uint64_t{32} << 20;  ///< whatever was read
+  static constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 18;   ///< bytes
 
   enum class Step { next, stop };
 
@@ -42,13 +46,26 @@ class PickleMachine {
   Step step_rarely(std::uint8_t opcode);
   PickleValue finish();
 
-  void push(PickleValue value) { stack_.push_back(value); }
+  void push(PickleValue value) {
+    stack_.push_back(value);
+    if (items_.back() != PickleKind::absent) {
+      items_.back() = check_item(items_.back(), marks_.back());
+    }
+  }
+
+  /// Refuses the value on top unless the list stack_[first - 1] takes it; returns what that list
+  /// takes from now on: anything where nobody reads it.
+  PickleKind check_item(PickleKind kind, std::size_t first);
+  /// Refuses a pickle that takes more memory than any snapshot of its size.
+  void check_memory();
 
   void push_text(std::uint64_t n);
   void push_integer(std::uint64_t n);
   void push_tuple(std::size_t n);
   void push_memo(std::uint64_t slot);
   void push_mark();
+  /// What may come above a mark that is set now.
+  [[nodiscard]] PickleKind items_above_mark() const;
   void duplicate();
   void pop();
   void memoize(std::uint64_t slot);
@@ -60,6 +77,8 @@ class PickleMachine {
   void set_items();
   void set_items_from(std::size_t first);
   void set_unused_items(std::size_t first, const FieldProblem& problem);
+  /// Whether nobody reads what is in the container stack_[first - 1].
+  [[nodiscard]] bool is_unused(std::size_t first);
   void list_from_mark();
   void dict_from_mark();
   void tuple_from_mark();
@@ -87,7 +106,9 @@ class PickleMachine {
   ContainerBuilder& builder_;
   std::vector<PickleValue> stack_;
   std::vector<std::size_t> marks_;  ///< stack sizes
+  std::vector<PickleKind> items_;   ///< what may come above each mark; the first: below all marks
   std::uint64_t opcode_offset_ = 0;
+  std::uint64_t next_check_ = kCheckEvery;
   int lookalikes_ = 0;
 };
 

@@ -172,6 +172,14 @@ std::string PickleObjects::describe(PickleValue value) const {
   }
 }
 
+std::uint64_t PickleObjects::memory() const {
+  constexpr std::uint64_t kMapNode = 64;
+  return boxes_.capacity() * sizeof(std::uint64_t) + runs_.capacity() * sizeof(Run) +
+         lists_.capacity() * sizeof(List) + pairs_.capacity() * sizeof(Pair) +
+         dicts_.capacity() * sizeof(Dict) + memo_.size() * sizeof(PickleValue) +
+         id_pairs_.capacity() * (sizeof(id_pairs_.front()) + kMapNode);
+}
+
 PickleObjects::Memoized PickleObjects::memoize(std::uint64_t slot, PickleValue value) {
   while (memo_.size() <= slot) {
     memo_.push_back(PickleValue{});

@@ -89,6 +89,9 @@ class PickleObjects {
   /// "a list", "the number -5", ...: for messages. Empty for the builder's own kinds.
   [[nodiscard]] std::string describe(PickleValue value) const;
 
+  /// Bytes of all that is kept.
+  [[nodiscard]] std::uint64_t memory() const;
+
   /// What `value` refers to by now: follows a memo slot that has been filled and a dict that has
   /// received its shape.
   [[nodiscard]] PickleValue current(PickleValue value) const {

@@ -45,6 +45,7 @@ PickleValue TextPool::intern(std::string_view text) {
 
 PickleValue TextPool::add(std::string_view text) {
   texts_.emplace_back(text);
+  characters_ += text.size();
   return PickleValue{PickleKind::text, texts_.size() - 1};
 }
 

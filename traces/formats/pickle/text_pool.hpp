@@ -28,6 +28,11 @@ class TextPool {
     return texts_[static_cast<std::size_t>(text.payload())];
   }
 
+  /// Bytes of all that is kept.
+  [[nodiscard]] std::uint64_t memory() const {
+    return characters_ + texts_.size() * sizeof(std::string) + slots_.size() * sizeof(Slot);
+  }
+
  private:
   struct Slot {
     std::uint32_t hash = 0;
@@ -40,6 +45,7 @@ class TextPool {
   std::deque<std::string> texts_;
   std::vector<Slot> slots_;
   std::size_t used_slots_ = 0;
+  std::uint64_t characters_ = 0;
 };
 
 }  // namespace highwater::detail

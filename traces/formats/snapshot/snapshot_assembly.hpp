@@ -22,24 +22,36 @@ struct PathProblem {
   std::string problem;
 };
 
-/// How much memory the parts of a recording may take. A few bytes of a pickle can refer to a list
-/// of any length again, so what they expand to is charged against the size of the file.
+/// The fewest bytes that a record takes in a genuine file: an entry has an action, an address, a
+/// size and a list of frames; a block of PyTorch 1.13 only a size and a state; `value` is a key or
+/// value of a dict.
+enum class LeastBytes : std::uint64_t {
+  entry = 28,
+  segment = 40,
+  block = 12,
+  annotation = 20,
+  value = 1
+};
+
+/// How many records a file of some size can hold. A few bytes of a pickle can refer to a list of
+/// any length again, so what they expand to is charged against the size of the file.
 class ExpansionBudget {
  public:
-  explicit ExpansionBudget(std::uint64_t bytes_read) : left_(kSlack + bytes_read * kFactor) {}
+  explicit ExpansionBudget(std::uint64_t bytes_read) : left_(kSlack + bytes_read) {}
 
   /// @throws FieldProblem when it is used up
-  void spend(std::uint64_t bytes) {
-    if (bytes > left_) {
-      throw FieldProblem{"", "the same objects are repeated so often that they outgrow the file"};
+  void spend(LeastBytes each, std::uint64_t count = 1) {
+    const std::uint64_t bytes = count * static_cast<std::uint64_t>(each);
+    if (count > left_ || bytes > left_) {
+      throw FieldProblem{"",
+                         "the file holds more records than its bytes can describe; objects are "
+                         "repeated so often that they outgrow the file"};
     }
     left_ -= bytes;
   }
 
  private:
-  // A record of 32 to 100 bytes takes 20 bytes and more in a genuine file.
-  static constexpr std::uint64_t kFactor = 64;
-  static constexpr std::uint64_t kSlack = 1 << 16;
+  static constexpr std::uint64_t kSlack = 1 << 20;
 
   std::uint64_t left_;
 };

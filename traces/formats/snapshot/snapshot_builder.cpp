@@ -132,6 +132,63 @@ PickleValue SnapshotBuilder::extend(PickleValue list, std::span<const PickleValu
   return list;
 }
 
+bool SnapshotBuilder::is_any_list(PickleValue value) const {
+  value = store_.objects.current(value);
+  return value.is(PickleKind::list) || value.is(PickleKind::new_list) || value.is(kStack);
+}
+
+bool SnapshotBuilder::is_any_dict(PickleValue value) const {
+  return value.is(PickleKind::new_dict) || value.is(PickleKind::dict) ||
+         (value.is_record() && !value.is(kStack));
+}
+
+// The key lies right below its list, and below the lists of all devices in device_traces.
+PickleKind SnapshotBuilder::items_of_list(std::span<const PickleValue> stack) const {
+  if (stack.size() < 2 || !is_any_list(stack.back())) {
+    return PickleKind::absent;
+  }
+  switch (word_of(stack[stack.size() - 2])) {
+    case Word::segments:
+      return kSegment;
+    case Word::blocks:
+      return kBlock;
+    case Word::frames:
+      return kFrame;
+    case Word::device_traces:
+      return PickleKind::list;
+    default:
+      break;
+  }
+  std::size_t key = stack.size() - 2;
+  const std::size_t last = key - std::min<std::size_t>(key, kMaxDevices);
+  while (key > last && is_any_list(stack[key])) {
+    --key;
+  }
+  return word_of(stack[key]) == Word::device_traces ? kEntry : PickleKind::absent;
+}
+
+// A dict gets its kind with its contents, after it came, and a container with one item gets it
+// without a mark of its own.
+bool SnapshotBuilder::may_come(PickleKind kind, PickleValue before, PickleValue item) const {
+  const bool is_list_of_lists = kind == PickleKind::list;
+  if (before.is(PickleKind::absent)) {
+    return is_list_of_lists ? is_any_list(item) : is_any_dict(item);
+  }
+  if (is_list_of_lists && is_any_list(before)) {
+    return is_any_list(item) || is_any_dict(item);
+  }
+  return !is_any_dict(before) || is_any_dict(item) || item.is(PickleKind::text);
+}
+
+void SnapshotBuilder::check_item(PickleKind kind, PickleValue before, PickleValue item) const {
+  if (!may_come(kind, before, item)) {
+    const std::string expected =
+        kind == PickleKind::list ? "a list of trace entries" : store_.describe(PickleValue{kind});
+    throw FieldProblem{
+        "", "expected " + expected + ", found " + store_.describe(store_.objects.current(item))};
+  }
+}
+
 bool SnapshotBuilder::is_unused_place(std::string_view path) const {
   constexpr std::array<std::string_view, 5> kUsed{"segments", "device_traces", "blocks", "frames",
                                                   "history"};

@@ -23,13 +23,20 @@ class SnapshotBuilder final : public ContainerBuilder {
                      std::uint64_t bytes_read) override;
   PickleValue set_items(PickleValue dict, std::span<const PickleValue> items) override;
   PickleValue set_plain_items(PickleValue dict, std::span<const PickleValue> items) override;
+  [[nodiscard]] PickleKind items_of_list(std::span<const PickleValue> stack) const override;
+  void check_item(PickleKind kind, PickleValue before, PickleValue item) const override;
   [[nodiscard]] bool is_unused_place(std::string_view path) const override;
 
   [[nodiscard]] bool is_list(PickleValue record) const override { return record.is(kStack); }
 
+  [[nodiscard]] std::uint64_t memory() const override { return store_.memory(); }
+
   [[nodiscard]] const PickleAdvice& advice() const override;
 
  private:
+  [[nodiscard]] bool is_any_list(PickleValue value) const;
+  [[nodiscard]] bool is_any_dict(PickleValue value) const;
+  [[nodiscard]] bool may_come(PickleKind kind, PickleValue before, PickleValue item) const;
   PickleValue extend(PickleValue list, std::span<const PickleValue> items,
                      std::uint64_t bytes_read);
   PickleValue add_plain(PickleValue dict, KeySet keys, std::span<const PickleValue> items);

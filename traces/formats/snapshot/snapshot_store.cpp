@@ -112,6 +112,14 @@ std::uint16_t SnapshotStore::stream(Word key, PickleValue value) {
   return number_stream(*handle);
 }
 
+std::uint64_t SnapshotStore::memory() const {
+  constexpr std::uint64_t kMapNode = 80;
+  return objects.memory() + texts.memory() + stacks.memory() +
+         entries.size() * sizeof(RecordedEntry) + segments.capacity() * sizeof(SegmentRow) +
+         blocks.capacity() * sizeof(BlockRow) +
+         (streams.values().size() + unknown_keys.size()) * kMapNode;
+}
+
 std::uint16_t SnapshotStore::default_stream() {
   return number_stream(0);
 }

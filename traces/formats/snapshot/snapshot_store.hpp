@@ -72,6 +72,9 @@ struct SnapshotStore : PickleStore {
   [[nodiscard]] int device_index(PickleValue value) const;
   [[nodiscard]] std::uint16_t stream(Word key, PickleValue value);
 
+  /// Bytes of all that is kept.
+  [[nodiscard]] std::uint64_t memory() const;
+
   /// The number of stream 0, for records that name none.
   [[nodiscard]] std::uint16_t default_stream();
 

@@ -52,7 +52,17 @@ StackId StackBuilder::intern(std::span<const FrameId> before, std::span<const Pi
     FrameRow& row = frames_[static_cast<std::size_t>(frame.payload())];
     scratch_.push_back(row.interned.has_value() ? row.interned : intern_frame(row, texts));
   }
+  frames_in_stacks_ += frames.size();
   return tables_.stacks.intern_stack(scratch_);
+}
+
+std::uint64_t StackBuilder::memory() const {
+  constexpr std::uint64_t kHashNode = 56;
+  return frames_.capacity() * sizeof(FrameRow) + lists_.capacity() * sizeof(StackId) +
+         tables_.strings.size() * (sizeof(std::string) + kHashNode) +
+         tables_.stacks.frame_count() * (sizeof(Frame) + kHashNode) +
+         tables_.stacks.stack_count() * (sizeof(std::size_t) + kHashNode) +
+         frames_in_stacks_ * sizeof(FrameId);
 }
 
 FrameId StackBuilder::intern_frame(FrameRow& row, const TextPool& texts) {

@@ -47,6 +47,9 @@ class StackBuilder {
 
   [[nodiscard]] SideTables& tables() { return tables_; }
 
+  /// Bytes of all that is kept, about.
+  [[nodiscard]] std::uint64_t memory() const;
+
  private:
   StackId intern(std::span<const FrameId> before, std::span<const PickleValue> frames,
                  const TextPool& texts);
@@ -58,6 +61,7 @@ class StackBuilder {
   std::vector<StackId> lists_;
   std::vector<FrameId> scratch_;
   std::uint64_t frames_copied_ = 0;
+  std::uint64_t frames_in_stacks_ = 0;
   SideTables tables_;
 };
 

@@ -35,7 +35,7 @@ class TraceAssembly {
       if (!first.is(kEntry)) {
         fail("", store_.mismatch("a trace entry", first));
       }
-      budget_.spend(count * sizeof(RecordedEntry));
+      budget_.spend(LeastBytes::entry, count);
       for (std::uint64_t i = 0; i < count; ++i) {
         take_entry(store_.entries[first.payload() + i]);
         if (source == Source::release) {

@@ -58,6 +58,37 @@ TEST_CASE("byte_source: compression is recognised by content, not by name", "[tr
   CHECK(read_path(dir / "b.gz") == "not compressed");
 }
 
+TEST_CASE("byte_source: content that outgrows the compressed file is refused at once",
+          "[traces][formats]") {
+  const auto name = GENERATE(as<std::string>{}, "a.gz", "a.xz", "a.zst");
+  const TempDir dir;
+  write_through_sink(dir / name, std::string(2000000, ' '));
+  CHECK(read_path(dir / name).size() == 2000000);  // less than any file may become
+  const auto read = [&](ExpansionLimit limit) {
+    return input_error([&] { read_all(*open_source(dir / name, {limit, {}})); });
+  };
+  CHECK_THAT(read({.times = 10, .always = 100000}), Contains(name + ": before byte ") &&
+                                                        Contains("more than 10 times as many") &&
+                                                        Contains("--max-expansion none"));
+  CHECK_THAT(read({.times = 1000000, .always = 100000}), Catch::Equals(""));
+  CHECK_THAT(read({.times = std::nullopt, .always = 0}), Catch::Equals(""));
+}
+
+TEST_CASE("byte_source: a listener is told how much of the file was read", "[traces][formats]") {
+  const TempDir dir;
+  write_through_sink(dir / "a.gz", sample_text());
+  std::uint64_t last = 0;
+  std::uint64_t size = 0;
+  const auto source = open_source(dir / "a.gz", {{}, [&](std::uint64_t done, std::uint64_t total) {
+                                                   CHECK(done >= last);
+                                                   last = done;
+                                                   size = total;
+                                                 }});
+  read_all(*source);
+  CHECK(size == std::filesystem::file_size(dir / "a.gz"));
+  CHECK(last == size);
+}
+
 TEST_CASE("byte_source: members one after the other read as one file", "[traces][formats]") {
   const auto name = GENERATE(as<std::string>{}, "a.gz", "a.xz", "a.zst");
   const TempDir dir;
