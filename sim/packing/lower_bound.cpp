@@ -5,30 +5,30 @@
 #include <functional>
 
 #include "allocator/settings/constants.hpp"
+#include "sim/packing/order_of_ends.hpp"
 #include "sim/replay/parallel.hpp"
 
 namespace highwater {
 namespace {
 
-/// The most requested bytes alive, and when.
-void find_highest_live(const Lifetimes& lives, LowerBound& bound) {
-  std::vector<PackingBlock> asked;
-  asked.reserve(lives.blocks.size());
-  for (const Lifetime& life : lives.blocks) {
-    asked.push_back({life.size, life.begin, life.end});
-  }
-  bound.live = max_live(asked);
-  std::ranges::sort(asked, {}, &PackingBlock::end);
+/// The most bytes alive, as asked for and rounded, and when. `blocks` are those of `lives`.
+void find_highest_live(const Lifetimes& lives, const std::vector<PackingBlock>& blocks,
+                       LowerBound& bound) {
+  const std::vector<std::uint32_t> ends = order_of_ends(blocks);
   Bytes live;
-  auto gone = asked.begin();
-  for (const Lifetime& life : lives.blocks) {
-    for (; gone->end <= life.begin; ++gone) {
-      live -= gone->size;
+  Bytes rounded;
+  auto gone = ends.begin();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (; blocks[*gone].end <= blocks[i].begin; ++gone) {
+      live -= lives.blocks[*gone].size;
+      rounded -= blocks[*gone].size;
     }
-    live += life.size;
-    if (live == bound.live) {
-      bound.live_operation = life.begin;
-      return;
+    live += lives.blocks[i].size;
+    rounded += blocks[i].size;
+    bound.live_rounded = std::max(bound.live_rounded, rounded);
+    if (live > bound.live) {
+      bound.live = live;
+      bound.live_operation = blocks[i].begin;
     }
   }
 }
@@ -50,7 +50,6 @@ double LowerBound::gap() const {
 LowerBound lower_bound_of(const RequestTrace& trace, const PackingEffort& effort) {
   const Lifetimes lives = lifetimes_of(trace);
   LowerBound bound;
-  find_highest_live(lives, bound);
   std::vector<PackingBlock> blocks;
   blocks.reserve(lives.blocks.size());
   bound.allocations.reserve(lives.blocks.size());
@@ -58,7 +57,7 @@ LowerBound lower_bound_of(const RequestTrace& trace, const PackingEffort& effort
     blocks.push_back({round_up(life.size, kMinBlockSize), life.begin, life.end});
     bound.allocations.push_back(life.allocation);
   }
-  bound.live_rounded = max_live(blocks);
+  find_highest_live(lives, blocks, bound);
   bound.packing = pack(blocks, effort);
   bound.packed = bound.packing.height;
   return bound;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/packing/order_of_ends.hpp"
 #include "sim/packing/packing_greedy.hpp"
 #include "sim/packing/packing_in_time.hpp"
 
@@ -18,18 +19,13 @@ void keep_lower(Packing& best, Packing other) {
 }  // namespace
 
 Bytes max_live(std::span<const PackingBlock> blocks) {
-  std::vector<std::pair<std::uint64_t, Bytes>> ends;
-  ends.reserve(blocks.size());
-  for (const PackingBlock& block : blocks) {
-    ends.emplace_back(block.end, block.size);
-  }
-  std::ranges::sort(ends);
+  const std::vector<std::uint32_t> ends = order_of_ends(blocks);
   Bytes live;
   Bytes highest;
   auto gone = ends.begin();
   for (const PackingBlock& block : blocks) {
-    for (; gone->first <= block.begin; ++gone) {
-      live -= gone->second;
+    for (; blocks[*gone].end <= block.begin; ++gone) {
+      live -= blocks[*gone].size;
     }
     live += block.size;
     highest = std::max(highest, live);

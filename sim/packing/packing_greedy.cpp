@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <utility>
+
+#include "sim/packing/order_of_ends.hpp"
 
 namespace highwater {
 namespace {
@@ -43,9 +44,7 @@ struct Stretch {
 
 /// Bytes alive just before each block comes.
 std::vector<std::uint64_t> live_before(std::span<const PackingBlock> blocks) {
-  Indices by_end(blocks.size());
-  std::iota(by_end.begin(), by_end.end(), 0U);
-  std::ranges::stable_sort(by_end, {}, [&](Index i) { return blocks[i].end; });
+  const Indices by_end = order_of_ends(blocks);
   std::vector<std::uint64_t> live(blocks.size());
   std::uint64_t now = 0;
   auto gone = by_end.begin();
