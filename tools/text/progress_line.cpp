@@ -1,25 +1,79 @@
 #include "tools/text/progress_line.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <iostream>
+#include <mutex>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 namespace highwater {
 
-ProgressLine::ProgressLine(std::size_t total, std::string_view what)
-    : total_(total), what_(what), is_shown_(::isatty(STDERR_FILENO) == 1) {}
+class ProgressLine::Writer {
+ public:
+  Writer(std::size_t total, std::string_view what)
+      : what_(what), total_(total), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-ProgressLine::~ProgressLine() {
-  if (is_shown_) {
-    std::cerr << "\r                              \r";
+  void set(std::size_t done, std::size_t total) {
+    done_.store(done, std::memory_order_relaxed);
+    total_.store(total, std::memory_order_relaxed);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kFirstAfter{1000};
+  static constexpr std::chrono::milliseconds kThenEvery{250};
+
+  void run(const std::stop_token& stop) {
+    const Clock::time_point begin = Clock::now();
+    auto pause = kFirstAfter;
+    std::unique_lock lock(mutex_);
+    while (!stopped_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
+      write(Clock::now() - begin);
+      pause = kThenEvery;
+    }
+    if (pause == kThenEvery) {
+      std::cerr << kErase << std::flush;
+    }
+  }
+
+  void write(Clock::duration since) const {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+    std::cerr << kErase << progress_text(done_, total_, what_, static_cast<std::size_t>(seconds))
+              << std::flush;
+  }
+
+  static constexpr std::string_view kErase = "\r\x1b[K";
+
+  std::string what_;
+  std::atomic<std::size_t> done_ = 0;
+  std::atomic<std::size_t> total_;
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::jthread thread_;  // last: it uses the others
+};
+
+ProgressLine::ProgressLine(std::size_t total, std::string_view what) : total_(total) {
+  if (::isatty(STDERR_FILENO) == 1) {
+    writer_ = std::make_unique<Writer>(total, what);
   }
 }
 
+ProgressLine::~ProgressLine() = default;
+
 void ProgressLine::show(std::size_t done, std::size_t total) const {
-  if (is_shown_) {
-    std::cerr << fmt::format("\r{} of {} {}", done, total, what_) << std::flush;
+  if (writer_) {
+    writer_->set(done, total);
   }
+}
+
+std::string progress_text(std::size_t done, std::size_t total, std::string_view what,
+                          std::size_t seconds) {
+  return total == 0 ? fmt::format("{}, {} s", what, seconds)
+                    : fmt::format("{} of {} {}, {} s", done, total, what, seconds);
 }
 
 }  // namespace highwater

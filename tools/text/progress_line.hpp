@@ -1,34 +1,44 @@
 // How far long work has come, on standard error and only where a person looks at it.
+//
+// Work that takes less than a second shows nothing. A thread of its own writes the line, so that
+// work which cannot be counted shows at least for how long it has been going on, and counting costs
+// no more than a store.
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <string_view>
 
 namespace highwater {
 
-/// "12 of 300 cases", overwritten in place and removed at the end; nothing unless standard error
-/// is a terminal.
+/// "12 of 300 cases, 4 s", overwritten in place and removed at the end; nothing unless standard
+/// error is a terminal.
 class ProgressLine {
  public:
-  /// `what` is a literal: "cases".
+  /// `what` is what is counted, as in "cases".
   ProgressLine(std::size_t total, std::string_view what);
 
-  /// How many there are is told with each show().
+  /// Work that is not counted, as in "replaying"; or how much there is comes with each show().
   explicit ProgressLine(std::string_view what) : ProgressLine(0, what) {}
 
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  /// One call at a time.
   void show(std::size_t done) const { show(done, total_); }
 
   void show(std::size_t done, std::size_t total) const;
 
  private:
+  class Writer;
+
   std::size_t total_;
-  std::string_view what_;
-  bool is_shown_;
+  std::unique_ptr<Writer> writer_;  ///< none where nobody looks
 };
+
+/// "12 of 300 cases, 4 s"; without a total "replaying, 4 s".
+std::string progress_text(std::size_t done, std::size_t total, std::string_view what,
+                          std::size_t seconds);
 
 }  // namespace highwater
