@@ -11,6 +11,7 @@
 #include "tools/files/file_settings.hpp"
 #include "tools/files/input.hpp"
 #include "tools/files/trace_output.hpp"
+#include "tools/options/reading_options.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
@@ -65,6 +66,7 @@ ExitCode run_convert(const Arguments& arguments, std::ostream&) {
   OptionParser parser(command("convert"));
   parser.add()("device", po::value<int>()->value_name("N"), "only this device, as a request trace")(
       "stacks", "keep call stacks (they are most of a file)");
+  add_reading_options(parser);
   parser.positional("files", -1);
   const po::variables_map values = parser.parse(arguments);
   const Arguments files = values.contains("files") ? values["files"].as<Arguments>() : Arguments{};
@@ -77,7 +79,8 @@ ExitCode run_convert(const Arguments& arguments, std::ostream&) {
   }
   trace_format(files[1]);  // complain before reading a large file
   const StackMode stacks = values.contains("stacks") ? StackMode::keep : StackMode::skip;
-  convert(read_trace_file(files[0], stacks), files[0], files[1], device);
+  convert(read_trace_file(files[0], stacks, read_reading_options(values)), files[0], files[1],
+          device);
   return ExitCode::ok;
 }
 

@@ -45,7 +45,7 @@ void require_no_lone_description(const std::string& path) {
   }
 }
 
-DiffSide read_side(const std::string& path) {
+DiffSide read_side(const std::string& path, const ReadingOptions& reading) {
   DiffSide side;
   side.name = path;
   if (const auto files = case_files(path)) {
@@ -55,7 +55,7 @@ DiffSide read_side(const std::string& path) {
     return side;
   }
   require_no_lone_description(path);
-  TraceFile file = read_trace_file(path, StackMode::keep);  // explains what does not exist
+  TraceFile file = read_trace_file(path, StackMode::keep, reading);  // explains what does not exist
   if (auto* requests = std::get_if<RequestTrace>(&file)) {
     side.requests = std::move(*requests);
   } else {
@@ -137,8 +137,9 @@ std::string name_of(const DiffSideRequest& side) {
 PeakDiff compare_peaks(const DiffRequest& request) {
   PeakDiff diff;
   const auto peak = [&](const DiffSideRequest& side) {
-    return workload_peak({recording_of(side.path), side.memory, side.torch, request.device},
-                         diff.notes);
+    return workload_peak(
+        {recording_of(side.path), side.memory, side.torch, request.device, request.reading},
+        diff.notes);
   };
   diff.first = peak(request.first);
   diff.second = peak(*request.second);
@@ -150,8 +151,9 @@ PeakDiff compare_peaks(const DiffRequest& request) {
 /// The alignment with the sides it refers into.
 struct RequestDiff {
   explicit RequestDiff(const DiffRequest& request)
-      : first(read_side(request.first.path)),
-        second(request.second ? read_side(request.second->path) : simulated_side(first)),
+      : first(read_side(request.first.path, request.reading)),
+        second(request.second ? read_side(request.second->path, request.reading)
+                              : simulated_side(first)),
         diff(diff_traces(first.compared(), second.compared(), request.options)) {
     require_selection(diff, request.view);
   }

@@ -45,6 +45,7 @@ OptionParser option_parser() {
       "ignore-free-order", "ignore the order of frees that have no allocation between them");
   parser.add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
                "table or json");
+  add_reading_options(parser);
   parser.note("view", {"default: all; requests for CASE.json and with --step or --phase; peak for "
                        "one file under other settings, whose requests are the same"});
   parser.note("format", {"the exit code is 0 even if the traces differ: a difference is an "
@@ -123,6 +124,7 @@ DiffRequest read_diff_request(const Arguments& arguments) {
   if (values.contains("device")) {
     request.device = values["device"].as<int>();
   }
+  request.reading = read_reading_options(values);
   request.top = count_option(values, "top", 1);
   if (values.contains("step")) {
     request.view.step = count_option(values, "step");

@@ -8,6 +8,7 @@
 #include "sim/diff/trace_diff.hpp"
 #include "tools/options/command_line.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/reading_options.hpp"
 #include "tools/reports/diff_report.hpp"
 
 namespace highwater {
@@ -31,6 +32,7 @@ struct DiffRequest {
   bool shows_requests = false;
   std::optional<int> device;  ///< of the peak view
   std::size_t top = 0;        ///< rows of each list of the peak view
+  ReadingOptions reading;
   DiffView view;
   DiffOptions options;
   OutputFormat format = OutputFormat::table;

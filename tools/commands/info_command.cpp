@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/options/reading_options.hpp"
 #include "tools/reports/info_report.hpp"
 #include "traces/error.hpp"
 
@@ -28,6 +29,7 @@ ExitCode run_info(const Arguments& arguments, std::ostream& out) {
   OptionParser parser(command("info"));
   parser.add()("top", po::value<std::int64_t>()->default_value(10)->value_name("N"),
                "call sites to list per device");
+  add_reading_options(parser);
   parser.add_format();
   parser.positional("files", -1);
   const po::variables_map values = parser.parse(arguments);
@@ -36,9 +38,10 @@ ExitCode run_info(const Arguments& arguments, std::ostream& out) {
   }
   const OutputFormat format = output_format(values);
   const std::size_t top = sites_to_list(values);
+  const ReadingOptions reading = read_reading_options(values);
   std::vector<FileInfo> files;
   for (const std::string& name : values["files"].as<Arguments>()) {
-    files.push_back(describe_file(read_trace_file(name, StackMode::keep), name, top));
+    files.push_back(describe_file(read_trace_file(name, StackMode::keep, reading), name, top));
   }
   out << info_report(files, format);
   return ExitCode::ok;

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/files/input.hpp"
 #include "tools/files/trace_output.hpp"
+#include "tools/options/reading_options.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
@@ -55,6 +56,7 @@ void write(const RequestTrace& trace, const std::string& path) {
 ExitCode run_redact(const Arguments& arguments, std::ostream& out) {
   OptionParser parser(command("redact"));
   parser.add()("keep-torch", "keep frames of PyTorch itself, without their folder");
+  add_reading_options(parser);
   parser.positional("files", -1);
   const auto values = parser.parse(arguments);
   const Arguments files = values.contains("files") ? values["files"].as<Arguments>() : Arguments{};
@@ -64,7 +66,7 @@ ExitCode run_redact(const Arguments& arguments, std::ostream& out) {
   require_known_ending(files[1]);  // before reading a large file
   const TorchFrames torch =
       values.contains("keep-torch") ? TorchFrames::kept : TorchFrames::replaced;
-  TraceFile file = read_trace_file(files[0], StackMode::keep);
+  TraceFile file = read_trace_file(files[0], StackMode::keep, read_reading_options(values));
   std::visit(
       [&](auto& content) {
         redact(content, torch);

@@ -6,6 +6,7 @@
 #include "sim/replay/trace_driver.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/reading_options.hpp"
 #include "tools/reports/replay_output.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "traces/error.hpp"
@@ -17,6 +18,7 @@ namespace po = boost::program_options;
 
 struct ReplayCommand {
   std::string file;
+  ReadingOptions reading;
   ReplayRequest request;
   OutputFormat format = OutputFormat::table;
   bool with_timeline = false;
@@ -35,6 +37,7 @@ OptionParser replay_options() {
       "timeline", "with --format json: memory over time, with exact extremes")(
       "fail-on-oom", "exit with 1 if an allocation fails")(
       "max-reserved", text("SIZE"), "exit with 1 if peak reserved exceeds SIZE");
+  add_reading_options(parser);
   parser.add_format();
   parser.positional("file", -1);
   return parser;
@@ -53,6 +56,7 @@ ReplayCommand parse_replay(const Arguments& arguments) {
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }
+  result.reading = read_reading_options(values);
   result.request.torch = text_option(values, "torch");
   if (values.contains("device")) {
     result.request.device = values["device"].as<int>();
@@ -90,7 +94,7 @@ std::vector<DeviceReplay> replays_of(const TraceFile& file, const ReplayCommand&
 
 ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse_replay(arguments);
-  const TraceFile file = read_trace_file(command.file, StackMode::skip);
+  const TraceFile file = read_trace_file(command.file, StackMode::skip, command.reading);
   const std::vector<DeviceReplay> replays = replays_of(file, command);
   out << replay_output(replays, command.format, command.with_timeline);
   for (const DeviceReplay& replay : replays) {

@@ -4,6 +4,7 @@
 #include <boost/program_options/value_semantic.hpp>
 
 #include "tools/commands/commands.hpp"
+#include "tools/options/reading_options.hpp"
 #include "tools/reports/scan_report.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
@@ -12,6 +13,7 @@ namespace highwater {
 
 ExitCode run_scan(const Arguments& arguments, std::ostream& out) {
   OptionParser parser(command("scan"));
+  add_reading_options(parser);
   parser.add_format();
   parser.positional("folder", -1);
   const auto values = parser.parse(arguments);
@@ -23,7 +25,8 @@ ExitCode run_scan(const Arguments& arguments, std::ostream& out) {
   Scan scan;
   {
     const ProgressLine progress(files.size(), "files");
-    scan = scan_files(folder, files, [&](std::size_t done) { progress.show(done); });
+    scan = scan_files(folder, files, read_reading_options(values),
+                      [&](std::size_t done) { progress.show(done); });
   }
   out << scan_report(scan, output_format(values));
   return scan.errors() != 0 ? ExitCode::bad_input : ExitCode::ok;

@@ -1,6 +1,7 @@
 #include "tools/files/file_info.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -17,14 +18,14 @@ namespace {
 std::vector<TopSite> top_sites(const LiveMemory& live, const SideTables& tables, std::size_t top) {
   // Several stacks can share a label; people count them together.
   std::vector<TopSite> sites;
+  std::unordered_map<std::string, std::size_t> rows;
   for (const StackHolder& holder : live.holders) {
-    const std::string label = site_label(tables, holder.origin);
-    auto site = std::ranges::find(sites, label, &TopSite::label);
-    if (site == sites.end()) {
-      site = sites.insert(sites.end(), TopSite{label, Bytes{}, 0, 0});
+    const auto [row, is_new] = rows.try_emplace(site_label(tables, holder.origin), sites.size());
+    if (is_new) {
+      sites.push_back({row->first, Bytes{}, 0, 0});
     }
-    site->bytes += holder.held;
-    site->blocks += holder.blocks;
+    sites[row->second].bytes += holder.held;
+    sites[row->second].blocks += holder.blocks;
   }
   std::ranges::stable_sort(sites, std::ranges::greater{}, &TopSite::bytes);
   sites.resize(std::min(sites.size(), top));

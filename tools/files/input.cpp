@@ -1,7 +1,10 @@
 #include "tools/files/input.hpp"
 
+#include <cstdint>
 #include <new>
+#include <optional>
 
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
@@ -11,8 +14,15 @@
 namespace highwater {
 namespace {
 
-TraceFile read_any(const std::string& path, StackMode stacks) {
-  PeekedSource source(open_source(path));
+ReadListener listener_of(const ProgressLine& progress) {
+  constexpr std::uint64_t kMegabyte = 1000000;
+  return [&progress](std::uint64_t done, std::uint64_t total) {
+    progress.show(done / kMegabyte, total / kMegabyte);
+  };
+}
+
+TraceFile read_any(const std::string& path, StackMode stacks, const SourceOptions& options) {
+  PeekedSource source(open_source(path, options));
   if (looks_like_binary_trace(source.head())) {
     return read_binary_trace(source);
   }
@@ -24,9 +34,15 @@ TraceFile read_any(const std::string& path, StackMode stacks) {
 
 }  // namespace
 
-TraceFile read_trace_file(const std::string& path, StackMode stacks) {
+TraceFile read_trace_file(const std::string& path, StackMode stacks,
+                          const ReadingOptions& options) {
+  std::optional<ProgressLine> progress;
+  if (options.progress == ReadingProgress::shown) {
+    progress.emplace("MB read");
+  }
   try {
-    return read_any(path, stacks);
+    return read_any(path, stacks,
+                    {options.expansion, progress ? listener_of(*progress) : ReadListener()});
   } catch (const std::bad_alloc&) {
     throw InputError(path, "", "needs more memory to read than there is",
                      "check where the file is from, or use a machine with more");

@@ -100,7 +100,7 @@ ObservedRuns runs_of(RequestTrace requests, const WorkloadRequest& request) {
 
 ObservedRuns file_runs(const WorkloadRequest& request) {
   try {
-    TraceFile file = read_trace_file(*request.file, StackMode::keep);
+    TraceFile file = read_trace_file(*request.file, StackMode::keep, request.reading);
     return std::visit([&](auto& content) { return runs_of(std::move(content), request); }, file);
   } catch (const OperationError& error) {
     throw error.in(*request.file);

@@ -45,6 +45,7 @@ WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>&
   workload.memory = request.memory;
   workload.served_by = request.torch;
   workload.device = request.device;
+  workload.reading = request.reading;
   workload.watchable = true;
   WorkloadPeak result;
   result.workload = heaviest(read_workloads(workload), request.path, notes);

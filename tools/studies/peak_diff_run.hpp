@@ -31,6 +31,7 @@ struct PeakRequest {
   MemoryRequest memory;
   std::optional<std::string> torch;  ///< the release whose allocator serves it
   std::optional<int> device;         ///< else the one that reserves most
+  ReadingOptions reading;
 };
 
 /// @throws InputError, UsageError

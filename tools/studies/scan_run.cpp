@@ -71,12 +71,12 @@ ScanRow row_of(const DeviceReplay& replay) {
   return row;
 }
 
-std::vector<ScanRow> read_rows(const std::string& path) {
+std::vector<ScanRow> read_rows(const std::string& path, const ReadingOptions& reading) {
   std::vector<ScanRow> rows;
   ScanRow failed;
   try {
     for (const DeviceReplay& replay :
-         run_replays(read_trace_file(path, StackMode::skip), path, {})) {
+         run_replays(read_trace_file(path, StackMode::skip, reading), path, {})) {
       rows.push_back(row_of(replay));
     }
     if (!rows.empty()) {
@@ -213,13 +213,14 @@ std::vector<fs::path> find_traces(const fs::path& folder) {
   return files;
 }
 
-Scan scan_files(const fs::path& folder, const std::vector<fs::path>& files,
+Scan scan_files(const fs::path& folder, const std::vector<fs::path>& files, ReadingOptions reading,
                 const std::function<void(std::size_t)>& progress) {
+  reading.progress = ReadingProgress::hidden;  // several files are read at once
   std::vector<std::vector<ScanRow>> by_file(files.size());
   std::mutex lock;
   std::size_t done = 0;
   for_each_index(files.size(), [&](std::size_t i) {
-    by_file[i] = read_rows(files[i].string());
+    by_file[i] = read_rows(files[i].string(), reading);
     const std::lock_guard guard(lock);
     progress(++done);
   });

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/replay/replay_result.hpp"
+#include "tools/files/input.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
@@ -66,7 +67,7 @@ std::vector<std::filesystem::path> find_traces(const std::filesystem::path& fold
 /// Replays every file as it was recorded, on all cores, one file at a time on each; `progress`
 /// receives the number of finished files, one call at a time.
 Scan scan_files(const std::filesystem::path& folder,
-                const std::vector<std::filesystem::path>& files,
+                const std::vector<std::filesystem::path>& files, ReadingOptions reading,
                 const std::function<void(std::size_t)>& progress);
 
 /// Marks outliers and computes the spreads.

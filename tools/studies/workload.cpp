@@ -109,7 +109,8 @@ void serve_by(const VersionPreset& version, Workload& workload) {
 
 std::vector<Workload> file_workloads(const WorkloadRequest& request) {
   const std::string& name = *request.file;
-  const auto file = std::make_shared<TraceFile>(read_trace_file(name, StackMode::keep));
+  const auto file =
+      std::make_shared<TraceFile>(read_trace_file(name, StackMode::keep, request.reading));
   std::vector<Workload> workloads;
   if (auto* trace = std::get_if<RequestTrace>(file.get())) {
     if (request.device.value_or(0) == 0) {

@@ -18,6 +18,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/state_observer.hpp"
 #include "sim/steps/training_steps.hpp"
+#include "tools/files/input.hpp"
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/planned_run.hpp"
 #include "tools/studies/replay_run.hpp"
@@ -73,6 +74,7 @@ struct WorkloadRequest {
   /// The release whose allocator serves the requests instead of the recorded one.
   std::optional<std::string> served_by;
   const Gpu* gpu = nullptr;  ///< of a FILE: the GPU that it has to run on, if --gpu names one
+  ReadingOptions reading;    ///< of a FILE
   bool watchable = false;    ///< keep what Workload::watch needs: of a recording all of it
 };
 

@@ -72,8 +72,11 @@ void ProgressLine::show(std::size_t done, std::size_t total) const {
 
 std::string progress_text(std::size_t done, std::size_t total, std::string_view what,
                           std::size_t seconds) {
-  return total == 0 ? fmt::format("{}, {} s", what, seconds)
-                    : fmt::format("{} of {} {}, {} s", done, total, what, seconds);
+  if (total == 0) {
+    return done == 0 ? fmt::format("{}, {} s", what, seconds)
+                     : fmt::format("{} {}, {} s", done, what, seconds);
+  }
+  return fmt::format("{} of {} {}, {} s", done, total, what, seconds);
 }
 
 }  // namespace highwater

@@ -19,7 +19,8 @@ class ProgressLine {
   /// `what` is what is counted, as in "cases".
   ProgressLine(std::size_t total, std::string_view what);
 
-  /// Work that is not counted, as in "replaying"; or how much there is comes with each show().
+  /// Work that is not counted, as in "replaying"; or how much there is comes with each show(), 0
+  /// where it is unknown.
   explicit ProgressLine(std::string_view what) : ProgressLine(0, what) {}
 
   ProgressLine(const ProgressLine&) = delete;
@@ -37,7 +38,7 @@ class ProgressLine {
   std::unique_ptr<Writer> writer_;  ///< none where nobody looks
 };
 
-/// "12 of 300 cases, 4 s"; without a total "replaying, 4 s".
+/// "12 of 300 cases, 4 s"; without a total "12 cases, 4 s", and "replaying, 4 s" without a count.
 std::string progress_text(std::size_t done, std::size_t total, std::string_view what,
                           std::size_t seconds);
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "traces/formats/bytes/byte_sink.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -82,6 +84,8 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"conformance", kVectors, "--format", "markdown"}, "only --format table and json"},
       {{"info"}, "takes one or more FILEs"},
       {{"info", kTrace, "--top=-1"}, "--top -1: not a number"},
+      {{"info", kTrace, "--max-expansion", "0"}, "expected a whole number from 1, or none"},
+      {{"explain", kTrace, "--max-expansion", "x"}, "--max-expansion x: expected a whole number"},
   }));
   CAPTURE(arguments);
   const CommandRun result = run(arguments);
@@ -89,6 +93,25 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
   CHECK(result.out.empty());
   CHECK_THAT(result.err, Contains(message));
   CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+}
+
+TEST_CASE("cli: a file that outgrows its compressed size is refused unless that is allowed",
+          "[cli][errors]") {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "bomb.trace.gz").string();
+  const std::string comment = "#" + std::string((1U << 20U) - 2, ' ') + "\n";
+  const auto sink = open_sink(path);
+  sink->write(std::as_bytes(std::span(std::string_view("a 0 512 0\n"))));
+  for (int megabyte = 0; megabyte < 100; ++megabyte) {
+    sink->write(std::as_bytes(std::span(comment)));
+  }
+  sink->commit();
+  const CommandRun refused = run({"info", path});
+  CHECK(refused.code == ExitCode::bad_input);
+  CHECK_THAT(refused.err, Contains("bomb.trace.gz: before byte ") &&
+                              Contains("more than 250 times as many") &&
+                              Contains("--max-expansion none"));
+  CHECK(run({"info", path, "--max-expansion", "none"}).code == ExitCode::ok);
 }
 
 TEST_CASE("cli: bad input exits with 3 and names the file", "[cli][errors]") {

@@ -57,6 +57,7 @@ class TerminalAsError {
 TEST_CASE("progress: says how much of what is done and for how long it has been going on",
           "[text][progress]") {
   CHECK(progress_text(12, 300, "cases", 4) == "12 of 300 cases, 4 s");
+  CHECK(progress_text(12, 0, "MB read", 4) == "12 MB read, 4 s");
   CHECK(progress_text(0, 0, "replaying", 4) == "replaying, 4 s");
 }
 

@@ -61,8 +61,8 @@ class FileSource : public ByteSource {
 
   void tell(std::uint64_t bytes) {
     done_ += bytes;
-    if (size_ != 0) {
-      listener_(std::min(done_, size_), size_);
+    if (listener_) {
+      listener_(size_ == 0 ? done_ : std::min(done_, size_), size_);
     }
   }
 
@@ -70,7 +70,7 @@ class FileSource : public ByteSource {
   std::string name_;
   ReadListener listener_;
   std::uint64_t done_ = 0;
-  std::uint64_t size_ = 0;  ///< 0: unknown, or nobody wants to know
+  std::uint64_t size_ = 0;  ///< 0: not known
 };
 
 class MemorySource : public ByteSource {

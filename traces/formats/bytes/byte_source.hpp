@@ -44,12 +44,13 @@ struct ExpansionLimit {
   }
 };
 
-/// Told how many bytes of how many were read from a file, before decompression.
+/// Told how many bytes of how many were read, before decompression; the total is 0 where it is not
+/// known.
 using ReadListener = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct SourceOptions {
   ExpansionLimit expansion;
-  ReadListener listener;  ///< not called where the total is unknown; may be empty
+  ReadListener listener;  ///< may be empty
 };
 
 /// Opens `path` ("-" is standard input) and decompresses .gz, .xz and .zst content transparently.

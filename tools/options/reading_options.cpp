@@ -1,0 +1,33 @@
+#include "tools/options/reading_options.hpp"
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "traces/parse_text.hpp"
+
+namespace highwater {
+
+namespace po = boost::program_options;
+
+void add_reading_options(OptionParser& parser) {
+  const std::string help = fmt::format(
+      "a compressed FILE may become N times as large, and {} MiB more; default {}; none: no limit",
+      ExpansionLimit::kAlways >> 20U, ExpansionLimit::kUsualTimes);
+  parser.add()("max-expansion", po::value<std::string>()->value_name("N"), help.c_str());
+}
+
+ReadingOptions read_reading_options(const po::variables_map& values) {
+  ReadingOptions options;
+  const auto text = text_option(values, "max-expansion");
+  if (!text) {
+    return options;
+  }
+  options.expansion.times = *text == "none" ? std::nullopt : parse_number<std::uint64_t>(*text);
+  if (*text != "none" && options.expansion.times.value_or(0) == 0) {
+    throw UsageError(
+        fmt::format("--max-expansion {}: expected a whole number from 1, or none", *text));
+  }
+  return options;
+}
+
+}  // namespace highwater
