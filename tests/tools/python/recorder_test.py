@@ -17,7 +17,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    answers_text, distributed, launchers, libraries, recorder, required_releases, settings, splits, status)
+    answers_text, distributed, launchers, libraries, progress, recorder, required_releases, settings, splits, status)
 
 
 class Folder(unittest.TestCase):
@@ -216,6 +216,40 @@ class Output(Folder):
         self.assertEqual(refused.exception.code, 3)
         self.assertEqual(self.events()[-1]["event"], "refused")
         self.assertIn("cudaMallocAsync", self.events()[-1]["reason"])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Shown(Folder):
+    def test_what_takes_long_is_said_on_a_terminal_and_removed(self):
+        terminal = Terminal()
+        options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
+        recording = recorder.Recorder(StandInTorch([{"action": "alloc", "frames": []}]), options)
+        recording._owner, recording._control = os.getpid(), StandInControl()
+        with contextlib.redirect_stderr(terminal):
+            recording.write("exit")
+        self.assertIn("highwater record: collecting the memory history", terminal.getvalue())
+        self.assertIn("run.pickle (1 ", terminal.getvalue())
+        self.assertTrue(terminal.getvalue().endswith("\r\x1b[K"))
+
+    def test_what_is_written_is_counted_but_not_told_faster_than_it_can_be_read(self):
+        terminal, now, written = Terminal(), [0.0], io.BytesIO()
+        with progress.Progress(terminal, clock=lambda: now[0]) as shown:
+            file = progress.CountedFile(written, shown, "writing run.pickle")
+            for now[0] in (0.0, 0.1, 0.2, 0.3):
+                file.write(b"x" * 1_000_000)
+        self.assertEqual(len(written.getvalue()), 4_000_000)
+        self.assertEqual([text for text in terminal.getvalue().split("\r\x1b[K") if text],
+                         [f"highwater record: writing run.pickle, {megabytes} MB" for megabytes in (1, 4)])
+
+    def test_elsewhere_nothing_is_said(self):
+        stream = io.StringIO()
+        with progress.Progress(stream) as shown:
+            shown.tell("collecting the memory history")
+        self.assertEqual(stream.getvalue(), "")
 
 
 class StandInTorch:

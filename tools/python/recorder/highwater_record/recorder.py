@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 
-from . import libraries, status, stuck
+from . import libraries, progress, status, stuck
 
 
 class Recorder:
@@ -106,10 +106,11 @@ class Recorder:
             if self._written or os.getpid() != self._owner:
                 return
             self._written = True
-        with _undisturbed():
-            self._write(ended)
+        with _undisturbed(), progress.Progress() as shown:
+            self._write(ended, shown)
 
-    def _write(self, ended):
+    def _write(self, ended, shown):
+        shown.tell("collecting the memory history")
         snapshot = self._torch.cuda.memory._snapshot()
         entries = sum(len(trace) for trace in snapshot["device_traces"])
         failure = _failure(self._torch)
@@ -127,10 +128,13 @@ class Recorder:
             status.tell(self._options, "nothing", **facts)
             return
         self._claim()
+        shown.tell("sharing equal stacks")
         _share_frames(snapshot)
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
-        _save(snapshot, self._path)
+        text = f"writing {self._path} ({entries:,} entries)"
+        shown.tell(text)
+        _save(snapshot, self._path, lambda file: progress.CountedFile(file, shown, text))
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)
 
 
@@ -207,14 +211,17 @@ def _share_frames(snapshot):
             share(block)
 
 
-def _save(snapshot, path):
-    """By rename: the name never refers to half a file; a link stays, the file behind it is replaced."""
+def _save(snapshot, path, counted=lambda file: file):
+    """By rename: the name never refers to half a file; a link stays, the file behind it is replaced.
+
+    counted: what the pickle is written through, given the file.
+    """
     target = os.path.realpath(path)
     unfinished = os.path.join(os.path.dirname(target), f".highwater-{os.urandom(16).hex()}.part")
     try:
         with open(unfinished, "xb") as file:
             with lzma.open(file, "wb", preset=1) if path.endswith(".xz") else contextlib.nullcontext(file) as out:
-                pickle.dump(snapshot, out, protocol=4)
+                pickle.dump(snapshot, counted(out), protocol=4)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, target)
