@@ -6,7 +6,6 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tools/text/site_label.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -158,11 +157,4 @@ TEST_CASE("diff: wrong use of the peak view is explained", "[cli][diff]") {
   CHECK_THAT(run({"diff", file, file, "--top", "0"}).err,
              Contains("--top 0: not a valid count; use 1 or more"));
   CHECK_THAT(run({"diff", file, file, "--device", "3"}).err, Contains("--device 3"));
-}
-
-TEST_CASE("site_label: a label without its line", "[cli][site_label]") {
-  CHECK(without_line("train.py:42 forward") == "train.py forward");
-  CHECK(without_line("mm MmBackward0 layers.*.mlp").empty());
-  CHECK(without_line("at::native::foo(int) :7").empty());
-  CHECK(without_line("a::b.cpp:7 c::d") == "a::b.cpp c::d");
 }
