@@ -11,22 +11,26 @@
 namespace highwater {
 namespace {
 
-struct Share {
-  std::uint64_t count = 0;
-  MemoryBreakdown parts;
-};
+/// Shares by name.
+using Shares = std::map<std::string, NamedShare>;
 
-using Shares = std::map<std::string, Share>;
-
-void add(Shares& shares, const std::string& name, std::uint64_t count,
-         const MemoryBreakdown& parts) {
-  Share& share = shares[name];
+void add(Shares& shares, const SiteName& name, std::uint64_t count, const MemoryBreakdown& parts) {
+  NamedShare& share = shares[name.name];
+  share.name = name;
   share.count += count;
   share.parts += parts;
 }
 
+std::vector<NamedShare> listed(Shares shares) {
+  std::vector<NamedShare> list;
+  for (auto& [name, share] : shares) {
+    list.push_back(std::move(share));
+  }
+  return list;
+}
+
 /// Free memory and memory that was reserved only in passing have no holder.
-void add_remainders(const PeakBreakdown& first, const PeakBreakdown& second, PeakRows& rows) {
+void add_remainders(const NamedPeak& first, const NamedPeak& second, PeakRows& rows) {
   const auto add_part = [&](const char* name, Bytes MemoryBreakdown::*part) {
     PeakRow row;
     row.name = name;
@@ -59,19 +63,29 @@ void sort_rows(PeakRows& rows) {
 /// Names of the second side that correspond to another name of the first: the line moved.
 using Renames = std::map<std::string, std::string>;
 
-PeakRows rows_of(const Shares& first, const Shares& second, const Renames& renames = {}) {
+bool holds_something(const NamedShare& share) {
+  return share.count != 0 || share.parts != MemoryBreakdown{};
+}
+
+PeakRows rows_of(const std::vector<NamedShare>& first, const std::vector<NamedShare>& second,
+                 const Renames& renames = {}) {
   std::map<std::string, PeakRow> rows;
-  for (const auto& [name, share] : first) {
-    PeakRow& row = rows[name];
-    row.first = share.parts;
-    row.first_count = share.count;
+  for (const NamedShare& share : first) {
+    if (holds_something(share)) {
+      PeakRow& row = rows[share.name.name];
+      row.first = share.parts;
+      row.first_count = share.count;
+    }
   }
-  for (const auto& [name, share] : second) {
-    const auto renamed = renames.find(name);
-    PeakRow& row = rows[renamed == renames.end() ? name : renamed->second];
-    row.second = share.parts;
-    row.second_count = share.count;
-    row.second_name = renamed == renames.end() ? "" : name;
+  for (const NamedShare& share : second) {
+    if (holds_something(share)) {
+      const std::string& name = share.name.name;
+      const auto renamed = renames.find(name);
+      PeakRow& row = rows[renamed == renames.end() ? name : renamed->second];
+      row.second = share.parts;
+      row.second_count = share.count;
+      row.second_name = renamed == renames.end() ? "" : name;
+    }
   }
   PeakRows list;
   for (auto& [name, row] : rows) {
@@ -81,57 +95,33 @@ PeakRows rows_of(const Shares& first, const Shares& second, const Renames& renam
   return list;
 }
 
-/// The call sites of a whole trace, whether or not they hold something at its peak.
-class Sites {
+/// The sites of one side by the function that they lie in.
+class Functions {
  public:
-  explicit Sites(const PeakSide& side) : side_(&side) {
-    for (const Event& event : side.trace->events) {
-      if (event.kind == EventKind::alloc) {
-        name(event.stack);
+  explicit Functions(const std::vector<NamedShare>& sites) {
+    for (const NamedShare& share : sites) {
+      names_.insert(share.name.name);
+      if (!share.name.without_line.empty()) {
+        sites_[share.name.without_line].insert(share.name.name);
       }
     }
   }
 
-  const std::string& name(StackId stack) {
-    const auto [entry, is_new] = names_.try_emplace(stack);
-    if (is_new) {
-      SiteName site = side_->site(stack);
-      entry->second = site.name;
-      if (!site.without_line.empty()) {
-        by_function_[site.without_line].insert(site.name);
-      }
-      all_.insert(std::move(site.name));
-    }
-    return entry->second;
-  }
-
-  [[nodiscard]] bool has(const std::string& site) const { return all_.contains(site); }
+  [[nodiscard]] bool has(const std::string& site) const { return names_.contains(site); }
 
   /// Functions with their sites.
-  [[nodiscard]] const std::map<std::string, std::set<std::string>>& by_function() const {
-    return by_function_;
-  }
-
-  Shares shares() {
-    Shares shares;
-    for (const auto& holder : side_->peak->holders) {
-      add(shares, name(holder.origin.stack), holder.blocks, holder.held);
-    }
-    return shares;
-  }
+  [[nodiscard]] const std::map<std::string, std::set<std::string>>& sites() const { return sites_; }
 
  private:
-  const PeakSide* side_;
-  std::map<StackId, std::string> names_;
-  std::map<std::string, std::set<std::string>> by_function_;
-  std::set<std::string> all_;
+  std::map<std::string, std::set<std::string>> sites_;
+  std::set<std::string> names_;
 };
 
-Renames moved_lines(const Sites& first, const Sites& second) {
+Renames moved_lines(const Functions& first, const Functions& second) {
   Renames renames;
-  for (const auto& [function, sites] : first.by_function()) {
-    const auto other = second.by_function().find(function);
-    if (other == second.by_function().end() || sites.size() != 1 || other->second.size() != 1) {
+  for (const auto& [function, sites] : first.sites()) {
+    const auto other = second.sites().find(function);
+    if (other == second.sites().end() || sites.size() != 1 || other->second.size() != 1) {
       continue;
     }
     const std::string& from = *sites.begin();
@@ -143,18 +133,33 @@ Renames moved_lines(const Sites& first, const Sites& second) {
   return renames;
 }
 
-PeakRows site_rows(const PeakSide& first, const PeakSide& second) {
-  Sites first_sites(first);
-  Sites second_sites(second);
-  const Shares first_shares = first_sites.shares();
-  const Shares second_shares = second_sites.shares();
-  return rows_of(first_shares, second_shares, moved_lines(first_sites, second_sites));
+/// Of the whole trace.
+Shares by_site(const PeakSide& side) {
+  Shares shares;
+  std::map<StackId, SiteName> names;
+  const auto name = [&](StackId stack) -> const SiteName& {
+    const auto [entry, is_new] = names.try_emplace(stack);
+    if (is_new) {
+      entry->second = side.site(stack);
+      add(shares, entry->second, 0, {});
+    }
+    return entry->second;
+  };
+  for (const Event& event : side.trace->events) {
+    if (event.kind == EventKind::alloc) {
+      name(event.stack);
+    }
+  }
+  for (const auto& holder : side.peak->holders) {
+    add(shares, name(holder.origin.stack), holder.blocks, holder.held);
+  }
+  return shares;
 }
 
 Shares by_category(const PeakBreakdown& peak) {
   Shares shares;
   for (const auto& holder : peak.holders) {
-    add(shares, std::string(to_string(holder.origin.category)), holder.blocks, holder.held);
+    add(shares, {std::string(to_string(holder.origin.category)), ""}, holder.blocks, holder.held);
   }
   return shares;
 }
@@ -163,7 +168,8 @@ Shares by_segment(const PeakBreakdown& peak) {
   Shares shares;
   for (const SegmentShare& share : peak.segments) {
     const std::string pool = share.pool == 0 ? "" : fmt::format(", private pool {}", share.pool);
-    add(shares, fmt::format("{}, stream {}{}", to_string(share.segment_class), share.stream, pool),
+    add(shares,
+        {fmt::format("{}, stream {}{}", to_string(share.segment_class), share.stream, pool), ""},
         share.segments, share.parts);
   }
   return shares;
@@ -190,22 +196,32 @@ PeakRow sum_of(const PeakRows& rows, std::size_t begin, std::size_t end) {
   return sum;
 }
 
-PeakChange change_of_peak(const PeakSide& first, const PeakSide& second) {
+NamedPeak named_peak(const PeakSide& side) {
+  NamedPeak named;
+  named.parts = side.peak->parts;
+  named.sites = listed(by_site(side));
+  named.categories = listed(by_category(*side.peak));
+  named.segments = listed(by_segment(*side.peak));
+  return named;
+}
+
+PeakChange change_of_peak(const NamedPeak& first, const NamedPeak& second) {
   PeakChange change;
   change.total.name = "peak reserved";
-  change.total.first = first.peak->parts;
-  change.total.second = second.peak->parts;
-  change.sites = site_rows(first, second);
-  add_remainders(*first.peak, *second.peak, change.sites);
+  change.total.first = first.parts;
+  change.total.second = second.parts;
+  change.sites = rows_of(first.sites, second.sites,
+                         moved_lines(Functions(first.sites), Functions(second.sites)));
+  add_remainders(first, second, change.sites);
   sort_rows(change.sites);
-  change.categories = rows_of(by_category(*first.peak), by_category(*second.peak));
-  add_remainders(*first.peak, *second.peak, change.categories);
+  change.categories = rows_of(first.categories, second.categories);
+  add_remainders(first, second, change.categories);
   sort_rows(change.categories);
-  change.segments = rows_of(by_segment(*first.peak), by_segment(*second.peak));
+  change.segments = rows_of(first.segments, second.segments);
   PeakRow passing;
   passing.name = "(reserved within one operation only)";
-  passing.first.passing = first.peak->parts.passing;
-  passing.second.passing = second.peak->parts.passing;
+  passing.first.passing = first.parts.passing;
+  passing.second.passing = second.parts.passing;
   passing.is_remainder = true;
   change.segments.push_back(std::move(passing));
   sort_rows(change.segments);

@@ -27,6 +27,23 @@ struct PeakSide {
   std::function<SiteName(StackId)> site;
 };
 
+/// What holds memory at a peak, by name.
+struct NamedShare {
+  SiteName name;
+  std::uint64_t count = 0;  ///< blocks; of segments, segments
+  MemoryBreakdown parts;
+};
+
+/// A peak by the names of what holds it. It needs no trace any more, so it can be kept in a file.
+struct NamedPeak {
+  MemoryBreakdown parts;
+  std::vector<NamedShare> sites;  ///< every call site known, also those that hold nothing then
+  std::vector<NamedShare> categories;
+  std::vector<NamedShare> segments;  ///< by class, pool and stream
+};
+
+NamedPeak named_peak(const PeakSide& side);
+
 /// What has the same name on both sides; all 0 on a side that has nothing of that name.
 struct PeakRow {
   std::string name;
@@ -50,9 +67,13 @@ struct PeakChange {
   PeakRows segments;    ///< by class, pool and stream; counts are segments
 };
 
-/// Sites match by name. A name that only one side's trace has matches by the name without line,
+/// Sites match by name. A name that only one side knows matches by the name without line,
 /// provided that this names exactly one site on each side: the function has moved in its file.
-PeakChange change_of_peak(const PeakSide& first, const PeakSide& second);
+PeakChange change_of_peak(const NamedPeak& first, const NamedPeak& second);
+
+inline PeakChange change_of_peak(const PeakSide& first, const PeakSide& second) {
+  return change_of_peak(named_peak(first), named_peak(second));
+}
 
 /// The sum of `rows`, [begin, end).
 PeakRow sum_of(const PeakRows& rows, std::size_t begin, std::size_t end);

@@ -24,6 +24,7 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out);
 ExitCode run_models(const Arguments& arguments, std::ostream& out);
 ExitCode run_info(const Arguments& arguments, std::ostream& out);
 ExitCode run_export(const Arguments& arguments, std::ostream& out);
+ExitCode run_check(const Arguments& arguments, std::ostream& out);
 ExitCode run_record(const Arguments& arguments, std::ostream& out);
 ExitCode run_redact(const Arguments& arguments, std::ostream& out);
 ExitCode run_scan(const Arguments& arguments, std::ostream& out);

@@ -13,6 +13,8 @@
 #include "tools/files/input.hpp"
 #include "tools/reports/diff_report.hpp"
 #include "tools/reports/peak_diff_report.hpp"
+#include "tools/reports/replay_report.hpp"
+#include "tools/studies/gate/peak_words.hpp"
 #include "tools/studies/validation/recorded_run.hpp"
 #include "tools/text/metrics.hpp"
 #include "traces/error.hpp"
@@ -184,6 +186,24 @@ DiffInputs inputs_of(const DiffRequest& request, const std::optional<PeakDiff>& 
   return inputs;
 }
 
+/// Absent without --fail-above.
+std::optional<BudgetVerdict> judge_growth(const DiffRequest& request, const DiffInputs& inputs,
+                                          const std::optional<PeakDiff>& peaks) {
+  if (!request.fail_above || !peaks) {
+    return std::nullopt;
+  }
+  const PeakRow& total = peaks->change.total;
+  const Budget budget =
+      budget_of(total.first.total(), inputs.first_name, "--fail-above", *request.fail_above);
+  const Bytes reserved = total.second.total();
+  BudgetVerdict verdict;
+  if (!budget.admits(reserved)) {
+    verdict.exceeded.push_back(
+        with_clause(budget_words(budget, reserved), growth_words(peaks->change)));
+  }
+  return verdict;
+}
+
 }  // namespace
 
 ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
@@ -197,6 +217,7 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
     peaks = compare_peaks(request);
   }
   const DiffInputs inputs = inputs_of(request, peaks, requests);
+  const auto verdict = judge_growth(request, inputs, peaks);
   if (request.format == OutputFormat::json) {
     boost::json::object root = diff_json(inputs);
     if (peaks) {
@@ -206,11 +227,17 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
       add_requests_json(requests->diff, inputs, request.view, root);
     }
     root["notes"] = words_json(inputs.notes);
+    if (verdict) {
+      root["budget"] = budget_json(*verdict);
+    }
     out << root << "\n";
-    return ExitCode::ok;
+  } else {
+    out << diff_header(inputs) << (peaks ? peak_diff_text(*peaks, request.top) : "")
+        << (requests ? requests_text(requests->diff, inputs, request.view) : "");
   }
-  out << diff_header(inputs) << (peaks ? peak_diff_text(*peaks, request.top) : "")
-      << (requests ? requests_text(requests->diff, inputs, request.view) : "");
+  if (verdict) {
+    enforce(*verdict);
+  }
   return ExitCode::ok;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/options/budget_options.hpp"
 
 namespace highwater {
 namespace {
@@ -42,14 +43,16 @@ OptionParser option_parser() {
       "empty_cache")("context", count(3), "equal requests shown around a difference")(
       "max-hunks", count(5), "differences shown in full")("max-lines", count(60),
                                                           "lines shown of each difference")(
-      "ignore-free-order", "ignore the order of frees that have no allocation between them");
+      "ignore-free-order", "ignore the order of frees that have no allocation between them")(
+      "fail-above", po::value<std::string>()->value_name("P"),
+      "exit with 1 if B reserves more than P above A, 5% or 64MiB (peak)");
   parser.add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
                "table or json");
   add_reading_options(parser);
   parser.note("view", {"default: all; requests for CASE.json and with --step or --phase; peak for "
                        "one file under other settings, whose requests are the same"});
   parser.note("format", {"the exit code is 0 even if the traces differ: a difference is an "
-                         "answer, not a failure (validate and conformance exit with 1)"});
+                         "answer, not a failure, unless --fail-above says so"});
   parser.positional("files", -1);
   return parser;
 }
@@ -114,6 +117,17 @@ void read_view(const po::variables_map& values, DiffRequest& request) {
   }
 }
 
+void read_budget(const po::variables_map& values, DiffRequest& request) {
+  std::vector<std::string> problems;
+  request.fail_above = growth_option(values, "fail-above", problems);
+  if (request.fail_above && !request.shows_peak) {
+    problems.emplace_back("--fail-above compares peaks; add --view peak, or omit it");
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+}
+
 }  // namespace
 
 DiffRequest read_diff_request(const Arguments& arguments) {
@@ -121,6 +135,7 @@ DiffRequest read_diff_request(const Arguments& arguments) {
   DiffRequest request;
   read_sides(values, request);
   read_view(values, request);
+  read_budget(values, request);
   if (values.contains("device")) {
     request.device = values["device"].as<int>();
   }

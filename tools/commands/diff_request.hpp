@@ -10,6 +10,7 @@
 #include "tools/options/memory_options.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/diff_report.hpp"
+#include "tools/studies/gate/budget.hpp"
 
 namespace highwater {
 
@@ -35,6 +36,7 @@ struct DiffRequest {
   ReadingOptions reading;
   DiffView view;
   DiffOptions options;
+  std::optional<GrowthLimit> fail_above;  ///< how much more B may reserve
   OutputFormat format = OutputFormat::table;
 };
 

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tools/commands/commands.hpp"
+#include "tools/studies/gate/budget.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/opened_inputs.hpp"
@@ -34,6 +35,11 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
   forget_inputs();
   try {
     return finish(run());
+  } catch (const BudgetExceeded& budget) {
+    for (const std::string& reason : budget.reasons) {
+      report(reason, ExitCode::exceeded);
+    }
+    return finish(ExitCode::exceeded);
   } catch (const UsageErrors& errors) {
     for (const std::string& problem : errors.problems()) {
       report(problem, ExitCode::usage);

@@ -123,7 +123,7 @@ ExitCode run_record(const Arguments& arguments, std::ostream& out) {
       run_replays(read_trace_file(main.path, StackMode::skip), main.path, ReplayRequest{});
   const bool for_people = request.format == OutputFormat::table;
   tell(outcome, main.ended, replays, request, for_people ? out : std::cerr);
-  out << replay_output(replays, request.format, false);
+  out << replay_output(replays, request.format, false, std::nullopt);
   if (for_people) {
     tell_next(main.path, out);
   }

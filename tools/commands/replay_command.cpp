@@ -1,13 +1,17 @@
 // highwater replay: options, the run, the report.
+#include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
 
 #include "sim/replay/trace_driver.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/replay_output.hpp"
+#include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "traces/error.hpp"
 
@@ -76,11 +80,6 @@ ReplayCommand parse_replay(const Arguments& arguments) {
   return result;
 }
 
-bool exceeds_budget(const ReplayCommand& command, const DeviceReplay& replay) {
-  return (command.fail_on_oom && replay.result.counts.ooms != 0) ||
-         (command.max_reserved && replay.result.peak.reserved > *command.max_reserved);
-}
-
 /// The simulation knows no file names; a message to the user needs one.
 std::vector<DeviceReplay> replays_of(const TraceFile& file, const ReplayCommand& command) {
   try {
@@ -90,17 +89,66 @@ std::vector<DeviceReplay> replays_of(const TraceFile& file, const ReplayCommand&
   }
 }
 
+/// "device 1: " where there are several.
+std::string device_words(const std::vector<DeviceReplay>& replays, const DeviceReplay& replay) {
+  return replays.size() > 1 ? fmt::format("device {}: ", replay.device) : "";
+}
+
+/// Who holds the peak of each device. The replay is carried out again, with its stacks.
+std::vector<std::string> peak_holders(TraceFile file, const ReplayCommand& command) {
+  WorkloadRequest request;
+  request.file = command.file;
+  request.memory = command.request.memory;
+  request.torch = command.request.torch;
+  request.device = command.request.device;
+  request.watchable = true;
+  std::vector<std::string> holders;
+  for (Workload& workload : workloads_of(std::move(file), request)) {
+    holders.push_back(holders_of_peak(std::move(workload)));
+  }
+  return holders;
+}
+
+/// Absent where no budget was given.
+std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays, TraceFile file,
+                                   const ReplayCommand& command) {
+  if (!command.fail_on_oom && !command.max_reserved) {
+    return std::nullopt;
+  }
+  const auto is_over = [&](const DeviceReplay& replay) {
+    return command.max_reserved && replay.result.peak.reserved > *command.max_reserved;
+  };
+  const auto holders = std::ranges::any_of(replays, is_over)
+                           ? peak_holders(std::move(file), command)
+                           : std::vector<std::string>{};
+  BudgetVerdict verdict;
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    const std::string where = device_words(replays, replays[i]);
+    const ReplayResult& result = replays[i].result;
+    if (command.fail_on_oom && result.counts.ooms != 0) {
+      verdict.exceeded.push_back(where + oom_words(result));
+    }
+    if (is_over(replays[i])) {
+      verdict.exceeded.push_back(
+          where + with_clause(budget_words(budget_of(*command.max_reserved), result.peak.reserved),
+                              holders[i]));
+    }
+  }
+  return verdict;
+}
+
 }  // namespace
 
 ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse_replay(arguments);
-  const TraceFile file = read_trace_file(command.file, StackMode::skip, command.reading);
+  TraceFile file =
+      read_trace_file(command.file, command.max_reserved ? StackMode::keep : StackMode::skip,
+                      command.reading);
   const std::vector<DeviceReplay> replays = replays_of(file, command);
-  out << replay_output(replays, command.format, command.with_timeline);
-  for (const DeviceReplay& replay : replays) {
-    if (exceeds_budget(command, replay)) {
-      return ExitCode::exceeded;
-    }
+  const auto verdict = judge(replays, std::move(file), command);
+  out << replay_output(replays, command.format, command.with_timeline, verdict);
+  if (verdict) {
+    enforce(*verdict);
   }
   return ExitCode::ok;
 }

@@ -11,6 +11,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/simulate_report.hpp"
 #include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "traces/parse_text.hpp"
 
@@ -21,11 +22,13 @@ namespace po = boost::program_options;
 
 struct SimulateCommand {
   PlannedRun run;
+  OptionWords plan;  ///< what the command line says about it
   MemoryRequest memory;
   OutputFormat format = OutputFormat::table;
   bool find_batch = false;
   RankChoice ranks;
   std::vector<const Formula*> reconciled;  ///< closed forms whose difference is taken apart
+  bool shows_estimates = false;
   bool fail_on_oom = false;
   std::optional<Bytes> max_reserved;
 };
@@ -35,8 +38,9 @@ OptionParser simulate_options() {
   add_plan_options(parser);
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   add_memory_options(parser, "what --gpu leaves to it, otherwise unlimited");
-  parser.add()("bridge", text("NAME[,NAME]"),
-               "break down the difference to these closed forms; all: every form")(
+  parser.add()("estimates", "also list the closed forms, as JSON always does")(
+      "bridge", text("NAME[,NAME]"),
+      "break down the difference to these closed forms; all: every form")(
       "find-batch", "find the largest batch that fits and report on it")(
       "rank", text("R|all|representative"),
       "ranks to simulate: one, all, or one of each kind (default)")(
@@ -105,17 +109,37 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
     result.reconciled = formula_option(values, problems, "bridge");
   }
   result.ranks = read_ranks(values, problems);
+  result.plan = given_plan_options(values);
   result.run = read_plan(values, std::move(problems));
   require_rank(result.ranks, result.run.plan.parallel);
   result.find_batch = values.contains("find-batch");
+  result.shows_estimates = values.contains("estimates");
   result.fail_on_oom = values.contains("fail-on-oom");
   return result;
 }
 
-}  // namespace
+/// Tables without closed forms need none.
+bool needs_estimates(const SimulateCommand& command) {
+  const bool is_for_machines =
+      command.format == OutputFormat::json || command.format == OutputFormat::csv;
+  return is_for_machines || command.shows_estimates || !command.reconciled.empty();
+}
 
-ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
-  const SimulateCommand command = parse_simulate(arguments);
+/// What would make the run fit, or leave a margin that is not thin.
+void add_remedies(const SimulateCommand& command, SimulationReport& report) {
+  const Simulation& simulation = report.simulation;
+  const RemedyQuestion question{
+      with_words(command.plan, {{"batch", std::to_string(simulation.plan.batch)}}), command.memory,
+      command.ranks, simulation.plan.parallel.rank, simulation.needed.value_or(Bytes{})};
+  if (!simulation.fits()) {
+    report.remedies = find_remedies(question);
+  } else if (simulation.available &&
+             is_thin(simulation.replay.result.peak.reserved, *simulation.available)) {
+    report.wider = wider_margins(question);
+  }
+}
+
+SimulationReport simulate_plan(const SimulateCommand& command) {
   SimulationReport report;
   PlannedRun run = command.run;
   if (command.find_batch) {
@@ -125,13 +149,45 @@ ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
   report.ranks = simulate_ranks(run, command.memory, command.ranks);
   run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
   report.simulation = simulate(run, command.memory);
-  report.estimates = compare_estimates(report.simulation);
   report.reconciled = command.reconciled;
+  report.shows_estimates = command.shows_estimates;
+  if (needs_estimates(command)) {
+    report.estimates = compare_estimates(report.simulation);
+  }
+  add_remedies(command, report);
+  return report;
+}
+
+/// Absent where no budget was given.
+std::optional<BudgetVerdict> judge_plan(const SimulateCommand& command,
+                                        const Simulation& simulation) {
+  if (!command.fail_on_oom && !command.max_reserved) {
+    return std::nullopt;
+  }
+  BudgetVerdict verdict;
+  const ReplayResult& result = simulation.replay.result;
+  if (command.fail_on_oom && !simulation.fits()) {
+    verdict.exceeded.push_back(oom_words(result));
+  }
+  if (command.max_reserved && result.peak.reserved > *command.max_reserved) {
+    verdict.exceeded.push_back(
+        with_clause(budget_words(budget_of(*command.max_reserved), result.peak.reserved),
+                    holders_of_peak(workload_of(simulation))));
+  }
+  return verdict;
+}
+
+}  // namespace
+
+ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
+  const SimulateCommand command = parse_simulate(arguments);
+  SimulationReport report = simulate_plan(command);
+  report.budget = judge_plan(command, report.simulation);
   out << simulation_report(report, command.format);
-  const Simulation& simulation = report.simulation;
-  const bool is_over =
-      command.max_reserved && simulation.replay.result.peak.reserved > *command.max_reserved;
-  return is_over || (command.fail_on_oom && !simulation.fits()) ? ExitCode::exceeded : ExitCode::ok;
+  if (report.budget) {
+    enforce(*report.budget);
+  }
+  return ExitCode::ok;
 }
 
 }  // namespace highwater

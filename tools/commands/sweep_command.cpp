@@ -71,12 +71,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
 /// The plan of the command line with some options set anew.
 PlanMaker plan_maker(const SweepCommand& command) {
   return [&command](const OptionWords& options) {
-    OptionWords words = command.plan;
-    for (const OptionWord& option : options) {
-      std::erase_if(words, [&](const OptionWord& word) { return word.first == option.first; });
-      words.push_back(option);
-    }
-    return workload_of(checked_run(words), command.workload.memory);
+    return workload_of(checked_run(with_words(command.plan, options)), command.workload.memory);
   };
 }
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/html/report_sites.hpp"
-#include "tools/reports/peak_diff_report.hpp"
+#include "tools/studies/gate/memory_parts.hpp"
 #include "tools/studies/peak_diff_run.hpp"
 #include "tools/text/safe_text.hpp"
 
@@ -33,7 +33,7 @@ json::array change_row(const std::string& name, const PeakRow& row) {
 
 json::array parts_json(const PeakRow& total) {
   json::array list;
-  for (const PeakPart& part : peak_parts()) {
+  for (const NamedPart& part : kMemoryParts) {
     const Bytes first = total.first.*part.bytes;
     const Bytes second = total.second.*part.bytes;
     if (first > Bytes{} || second > Bytes{}) {

@@ -1,13 +1,14 @@
 #include "tools/reports/peak_diff_report.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/studies/gate/memory_parts.hpp"
+#include "tools/studies/gate/peak_words.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/table.hpp"
 
@@ -15,16 +16,6 @@ namespace highwater {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::array<PeakPart, 7> kParts{{
-    {"requested_bytes", "requested", &MemoryBreakdown::requested},
-    {"rounding_bytes", "rounding of sizes", &MemoryBreakdown::rounding},
-    {"tails_bytes", "block ends too small to split off", &MemoryBreakdown::tails},
-    {"waiting_bytes", "freed, waiting for other streams", &MemoryBreakdown::waiting},
-    {"free_in_split_bytes", "free in segments in use", &MemoryBreakdown::free_in_split},
-    {"free_whole_bytes", "unused segments (cached)", &MemoryBreakdown::free_whole},
-    {"passing_bytes", "reserved within one operation only", &MemoryBreakdown::passing},
-}};
 
 /// A figure of a whole run that is set beside the peak.
 struct Figure {
@@ -95,6 +86,8 @@ std::string headline(const PeakDiff& diff) {
     text += fmt::format(" ({})", percent_text(static_cast<double>(diff.change.total.change()) /
                                               static_cast<double>(first.count())));
   }
+  const std::string who = growth_words(diff.change);
+  text += who.empty() ? "" : "\n  " + printable(who);
   return text + fmt::format("\n  - {}, + {}\n", moment_text(diff.first.peak),
                             moment_text(diff.second.peak));
 }
@@ -115,7 +108,7 @@ Table parts_table(const PeakRow& total) {
       {"", "change", right,
        [](const SidesRow& row) { return size_change_text(difference(row.first, row.second)); }}};
   std::vector<SidesRow> rows;
-  for (const PeakPart& part : kParts) {
+  for (const NamedPart& part : kMemoryParts) {
     const Bytes first = total.first.*part.bytes;
     const Bytes second = total.second.*part.bytes;
     if (part.bytes != &MemoryBreakdown::passing || first != second || first > Bytes{0}) {
@@ -224,7 +217,7 @@ bool tells_categories(const PeakRows& rows) {
 
 json::object parts_object(const MemoryBreakdown& parts) {
   json::object object;
-  for (const PeakPart& part : kParts) {
+  for (const NamedPart& part : kMemoryParts) {
     object[part.key] = (parts.*part.bytes).count();
   }
   object["total_bytes"] = parts.total().count();
@@ -264,7 +257,7 @@ json::object side_object(const WorkloadPeak& side) {
 json::object changes_object(const PeakDiff& diff) {
   json::object object;
   const PeakRow& total = diff.change.total;
-  for (const PeakPart& part : kParts) {
+  for (const NamedPart& part : kMemoryParts) {
     object[part.key] = difference(total.first.*part.bytes, total.second.*part.bytes);
   }
   object["total_bytes"] = total.change();
@@ -276,10 +269,6 @@ json::object changes_object(const PeakDiff& diff) {
 }
 
 }  // namespace
-
-std::span<const PeakPart> peak_parts() {
-  return kParts;
-}
 
 std::string peak_diff_text(const PeakDiff& diff, std::size_t top) {
   const PeakChange& change = diff.change;

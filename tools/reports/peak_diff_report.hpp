@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 
 #include <boost/json/fwd.hpp>
@@ -10,15 +9,6 @@
 #include "tools/studies/peak_diff_run.hpp"
 
 namespace highwater {
-
-/// A part of reserved memory with its key in JSON and its words.
-struct PeakPart {
-  const char* key;
-  const char* label;
-  Bytes MemoryBreakdown::*bytes;
-};
-
-std::span<const PeakPart> peak_parts();
 
 /// Every table ends with its total. `top` rows of each list; the others are summed in one row.
 std::string peak_diff_text(const PeakDiff& diff, std::size_t top);

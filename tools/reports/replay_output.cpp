@@ -53,7 +53,7 @@ void add_replay(const DeviceReplay& replay, Report& report) {
 }  // namespace
 
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                          bool with_timeline) {
+                          bool with_timeline, const std::optional<BudgetVerdict>& budget) {
   Report report(format, "highwater.replay/1");
   if (replays.empty()) {
     report.line("The file holds no device with memory or events.");
@@ -63,6 +63,9 @@ std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat
   }
   report.csv([&] { return replay_lines(replays); });
   report.json("devices", [&] { return replays_json(replays, with_timeline); });
+  if (budget) {
+    report.json("budget", [&] { return budget_json(*budget); });
+  }
   return report.str();
 }
 

@@ -1,16 +1,18 @@
 // The report of `replay` in every format.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/studies/gate/budget.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/text/output_format.hpp"
 
 namespace highwater {
 
-/// `with_timeline`: JSON has memory over time as well.
+/// `with_timeline`: JSON has memory over time as well. `budget`: absent where none was given.
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                          bool with_timeline);
+                          bool with_timeline, const std::optional<BudgetVerdict>& budget);
 
 }  // namespace highwater

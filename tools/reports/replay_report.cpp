@@ -197,6 +197,10 @@ boost::json::object replay_json(const DeviceReplay& replay) {
   return object;
 }
 
+boost::json::object budget_json(const BudgetVerdict& verdict) {
+  return {{"is_kept", verdict.is_kept()}, {"exceeded", words_json(verdict.exceeded)}};
+}
+
 std::vector<std::string> replay_notes(const DeviceReplay& replay) {
   std::vector<std::string> notes = replay.notes;
   if (const std::uint64_t refused = replay.result.refused_empty_caches; refused > 0) {

@@ -5,6 +5,7 @@
 
 #include <boost/json/fwd.hpp>
 
+#include "tools/studies/gate/budget.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/text/metrics.hpp"
 
@@ -25,6 +26,9 @@ boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay
 
 /// Memory over time: per bucket of operations the lowest and highest value of each curve, in bytes.
 boost::json::object timeline_json(const Timeline& timeline);
+
+/// What the options that limit a run found.
+boost::json::object budget_json(const BudgetVerdict& verdict);
 
 /// What a reader of the numbers should know, one line each.
 std::vector<std::string> replay_notes(const DeviceReplay& replay);

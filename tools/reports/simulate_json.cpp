@@ -82,8 +82,8 @@ boost::json::value failure_json(const Simulation& simulation) {
     return nullptr;
   }
   boost::json::object object = site_json(simulation.failure_site);
-  object["step"] = step_or_null(simulation.failure->step);
-  object["phase"] = valid_utf8(simulation.failure_phase);
+  object["step"] = step_or_null(simulation.failure_place.step);
+  object["phase"] = valid_utf8(simulation.failure_place.phase);
   return object;
 }
 
@@ -101,6 +101,48 @@ boost::json::object outside_json(const OutsideMemory& outside) {
           {"context_bytes", outside.context.count()},
           {"source", outside.source},
           {"communicators", std::move(communicators)}};
+}
+
+boost::json::array gpus_json(const Simulation& simulation) {
+  boost::json::array gpus;
+  for (const Gpu* gpu : gpus_that_hold(simulation)) {
+    gpus.emplace_back(gpu->name);
+  }
+  return gpus;
+}
+
+boost::json::object remedy_json(const Remedy& remedy) {
+  return {{"options", valid_utf8(option_line(remedy.options))},
+          {"costs", words_json(remedy.costs)},
+          {"fits", remedy.fits},
+          {"peak_reserved_bytes", remedy.peak.count()},
+          {"available_bytes", remedy.available.count()},
+          {"spare_bytes", remedy.spare().count()}};
+}
+
+boost::json::array remedies_json(const std::vector<Remedy>& remedies) {
+  boost::json::array list;
+  for (const Remedy& remedy : remedies) {
+    list.push_back(remedy_json(remedy));
+  }
+  return list;
+}
+
+/// Whether it fits and by how much, what it needs where it does not, and what would help.
+void add_room(const SimulationReport& report, boost::json::object& root) {
+  const Simulation& simulation = report.simulation;
+  const bool is_bounded = simulation.available && simulation.fits();
+  root["needed_bytes"] = bytes_or_null(simulation.needed);
+  root["is_margin_thin"] = is_bounded
+                               ? boost::json::value(is_thin(simulation.replay.result.peak.reserved,
+                                                            *simulation.available))
+                               : nullptr;
+  root["remedies"] = report.remedies ? boost::json::value(remedies_json(report.remedies->fitting))
+                                     : boost::json::value(nullptr);
+  root["nearest_remedy"] = report.remedies && report.remedies->nearest
+                               ? boost::json::value(remedy_json(*report.remedies->nearest))
+                               : boost::json::value(nullptr);
+  root["wider_margins"] = remedies_json(report.wider);
 }
 
 MetricValue metric_of(const boost::json::value& value) {
@@ -165,18 +207,15 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["steps"] = steps_json(simulation);
   root["phases"] = phases_json(simulation);
   root["breakdown_at_peak"] = breakdown_json(simulation.peaks.run.at_peak);
-  root["peak_moment"] = {{"step", step_or_null(simulation.at_peak.step)},
-                         {"phase", valid_utf8(simulation.peak_phase)}};
+  root["peak_moment"] = {{"step", step_or_null(simulation.peak_place.step)},
+                         {"phase", valid_utf8(simulation.peak_place.phase)}};
   root["holders_at_peak"] = holders_json(simulation);
   root["out_of_memory"] = failure_json(simulation);
   if (report.batches) {
     root["find_batch"] = batch_search_json(*report.batches);
   }
-  boost::json::array gpus;
-  for (const Gpu* gpu : gpus_that_hold(simulation)) {
-    gpus.emplace_back(gpu->name);
-  }
-  root["gpus_that_hold"] = simulation.fits() ? boost::json::value(std::move(gpus)) : nullptr;
+  add_room(report, root);
+  root["gpus_that_hold"] = simulation.fits() ? boost::json::value(gpus_json(simulation)) : nullptr;
   root["parts_at_peak"] = parts_json(simulation.parts);
   root["estimates"] = comparison_json(report.estimates);
   root["estimates_compared_with_complete_run"] = report.estimates.is_complete;
@@ -184,6 +223,9 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["rank"] = simulation.plan.parallel.rank;
   root["ranks"] = ranks_json(report.ranks);
   root["rank_classes"] = report.ranks.classes;
+  if (report.budget) {
+    root["budget"] = budget_json(*report.budget);
+  }
   root["trust"] = valid_utf8(simulation_trust_line(simulation));
   return root;
 }

@@ -35,55 +35,13 @@ std::string limit_words(const Simulation& simulation) {
 
 std::string failure_place(const Simulation& simulation) {
   const Site& site = simulation.failure_site;
-  const std::optional<std::uint64_t>& step = simulation.failure->step;
+  const std::optional<std::uint64_t>& step = simulation.failure_place.step;
   std::string text = step ? fmt::format("step {}, ", *step) : "";
-  text += "phase " + simulation.failure_phase;
+  text += "phase " + simulation.failure_place.phase;
   text += site.module.empty() ? "" : ", module " + site.module;
   text += site.op.empty() ? "" : ", operator " + site.op;
   text += site.autograd.empty() ? "" : " in " + site.autograd;
   return text;
-}
-
-/// Whether `part` is a tenth of the memory that was allocated when it ran out.
-bool matters(Bytes part, const Simulation& simulation) {
-  return part * 10 >= simulation.peaks.run.peak.allocated;
-}
-
-/// What would make room, of the options that act on something large in this run.
-std::string remedies(const Simulation& simulation) {
-  const TrainingPlan& plan = simulation.plan;
-  const CategoryBytes& at_peak = simulation.peaks.run.at_peak;
-  const OutOfMemory& oom = simulation.replay.result.ooms.front().account;
-  const bool has_optimizer = plan.training && plan.optimizer.kind != OptimizerKind::none;
-  std::vector<std::string> list;
-  const std::string& phase = simulation.failure_phase;
-  const Bytes asked = phase == "init" || phase == "optimizer" ? Bytes{} : oom.requested;
-  if (matters(at_peak.of(Category::activation) + at_peak.of(Category::temporary) + asked,
-              simulation)) {
-    if (plan.batch > 1) {
-      list.emplace_back("a smaller --batch (--find-batch) with more --grad-accum");
-    }
-    if (plan.training && plan.checkpoint.kind != CheckpointKind::full) {
-      list.emplace_back("--checkpoint full");
-    }
-  }
-  if (plan.precision == Precision::fp32) {
-    list.emplace_back("--precision bf16");
-  }
-  if (has_optimizer && plan.lora.rank == 0 &&
-      matters(at_peak.of(Category::gradient) + at_peak.of(Category::optimizer_state), simulation)) {
-    list.emplace_back("--lora 16");
-  }
-  if (has_optimizer && plan.optimizer.kind != OptimizerKind::adamw_8bit &&
-      matters(at_peak.of(Category::optimizer_state), simulation)) {
-    list.emplace_back("--optimizer adamw-8bit");
-  }
-  if (!simulation.replay.settings.expandable_segments &&
-      matters(oom.reserved - std::min(oom.reserved, oom.allocated), simulation)) {
-    list.emplace_back("--alloc-conf expandable_segments:True");
-  }
-  list.emplace_back("a GPU with more memory");
-  return fmt::format("{}", fmt::join(list, "; "));
 }
 
 std::string failure_text(const Simulation& simulation) {
@@ -94,12 +52,11 @@ std::string failure_text(const Simulation& simulation) {
   const Bytes available = simulation.available.value_or(oom.reserved);
   return fmt::format(
       "out of memory at {}\n  requested {}, needs {} from the device; {} of {} are left\n  "
-      "reserved {}, of which allocated {}, free {} (largest free block {})\n  try: {}\n",
+      "reserved {}, of which allocated {}, free {} (largest free block {})\n",
       failure_place(simulation), to_iec(oom.requested), to_iec(oom.segment_size),
       to_iec(available - std::min(available, oom.reserved)), to_iec(available),
       to_iec(oom.reserved), to_iec(oom.allocated),
-      to_iec(oom.reserved - std::min(oom.reserved, oom.allocated)), to_iec(oom.largest_free_block),
-      remedies(simulation));
+      to_iec(oom.reserved - std::min(oom.reserved, oom.allocated)), to_iec(oom.largest_free_block));
 }
 
 std::string share(Bytes part, Bytes whole) {
@@ -149,9 +106,9 @@ Table breakdown_table(const Simulation& simulation) {
   using enum Align;
   using CategoryPart = std::pair<std::string, Bytes>;
   const StretchPeak& run = simulation.peaks.run;
-  const std::optional<std::uint64_t>& step = simulation.at_peak.step;
+  const std::optional<std::uint64_t>& step = simulation.peak_place.step;
   const std::string when =
-      (step ? fmt::format("step {}, ", *step) : std::string()) + simulation.peak_phase;
+      (step ? fmt::format("step {}, ", *step) : std::string()) + simulation.peak_place.phase;
   const Columns<CategoryPart> columns{
       {"", "category", left, [](const CategoryPart& part) { return spoken_category(part.first); }},
       {"", "memory", right, &CategoryPart::second},
@@ -274,7 +231,9 @@ void add_tables(const SimulationReport& simulated, Report& report) {
   report.table(breakdown_table(simulation));
   report.table(phases_table(simulation));
   report.table(holders_table(simulation));
-  report.table(comparison_table(simulated.estimates));
+  if (simulated.shows_estimates) {
+    report.table(comparison_table(simulated.estimates));
+  }
   for (const ComparedEstimate& compared : simulated.estimates.compared) {
     if (std::ranges::find(simulated.reconciled, compared.outcome.formula) !=
         simulated.reconciled.end()) {
@@ -302,6 +261,41 @@ std::string outside_line(const Simulation& simulation) {
                         to_iec(each.memory), each.ranks, each.axis);
   }
   return text;
+}
+
+std::string need_words(const Simulation& simulation) {
+  return simulation.needed ? fmt::format("the allocator needs {} and has {}; ",
+                                         to_iec(*simulation.needed), to_iec(*simulation.available))
+                           : "";
+}
+
+/// "--checkpoint full: 21.30 GiB, 1.84 GiB to spare (recomputes the forward)".
+std::string remedy_words(const Remedy& remedy) {
+  std::vector<std::string> costs = remedy.costs;
+  if (is_thin(remedy.peak, remedy.available)) {
+    costs.emplace_back("a thin margin");
+  }
+  return fmt::format("{}: {}, {} to spare{}", option_line(remedy.options), to_iec(remedy.peak),
+                     to_iec(remedy.spare()),
+                     costs.empty() ? "" : fmt::format(" ({})", fmt::join(costs, "; ")));
+}
+
+std::vector<std::string> remedy_lines(const Remedies& remedies) {
+  std::vector<std::string> lines;
+  if (const auto& nearest = remedies.nearest) {
+    lines.push_back(fmt::format("does not fit even with {}: {}", option_line(nearest->options),
+                                to_iec(nearest->peak)));
+  }
+  for (const Remedy& remedy : remedies.fitting) {
+    lines.push_back("fits with " + remedy_words(remedy));
+  }
+  return lines;
+}
+
+std::vector<std::string> wider_lines(const std::vector<Remedy>& wider) {
+  std::vector<std::string> lines;
+  std::ranges::transform(wider, std::back_inserter(lines), remedy_words);
+  return lines;
 }
 
 }  // namespace
@@ -343,12 +337,15 @@ std::string verdict(const Simulation& simulation) {
                        smallest_gpu(simulation));
   }
   if (!simulation.fits()) {
-    return fmt::format("DOES NOT FIT in {}: out of memory at {}", limit_words(simulation),
-                       failure_place(simulation));
+    return fmt::format("DOES NOT FIT in {}: {}out of memory at {}", limit_words(simulation),
+                       need_words(simulation), failure_place(simulation));
   }
-  return fmt::format("FITS in {}: peak reserved {}, {} to spare", limit_words(simulation),
-                     to_iec(reserved),
-                     to_iec(*simulation.available - std::min(*simulation.available, reserved)));
+  const Bytes spare = *simulation.available - std::min(*simulation.available, reserved);
+  return fmt::format("FITS in {}: peak reserved {}, {} to spare{}", limit_words(simulation),
+                     to_iec(reserved), to_iec(spare),
+                     is_thin(reserved, *simulation.available)
+                         ? fmt::format(", a thin margin ({})", share(spare, *simulation.available))
+                         : "");
 }
 
 namespace {
@@ -359,14 +356,28 @@ void add_paragraph(const std::string& text, Report& report) {
   report.paragraph();
 }
 
+void add_remedies(const SimulationReport& simulated, Report& report) {
+  if (simulated.remedies) {
+    report.items("What would make it fit, each simulated, the cheapest first",
+                 remedy_lines(*simulated.remedies));
+    report.text("\n");
+  } else if (!simulated.wider.empty()) {
+    report.items("What would widen the margin, each simulated, the cheapest first",
+                 wider_lines(simulated.wider));
+    report.text("\n");
+  }
+}
+
 void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   add_paragraph(verdict(simulation), report);
   if (simulated.batches) {
-    add_paragraph(
-        "largest batch that fits: " + describe(*simulated.batches) + " (not every batch was tried)",
-        report);
+    const bool is_searched = simulated.batches->largest.has_value();
+    add_paragraph("largest batch that fits: " + describe(*simulated.batches) +
+                      (is_searched ? " (not every batch was tried)" : ""),
+                  report);
   }
+  add_remedies(simulated, report);
   add_paragraph(plan_summary(simulation.plan), report);
   report.text(model_line(simulation) + "\n");
   report.text(simulated.ranks.ranks > 1 ? rank_sentence(simulated.ranks) + "\n" : "");

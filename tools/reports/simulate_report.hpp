@@ -8,6 +8,8 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/gate/budget.hpp"
+#include "tools/studies/plan_search/remedies.hpp"
 #include "tools/studies/rank_peaks.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "tools/text/metrics.hpp"
@@ -21,6 +23,10 @@ struct SimulationReport {
   std::optional<BatchSearch> batches;  ///< --find-batch
   EstimateComparison estimates;
   std::vector<const Formula*> reconciled;  ///< closed forms whose difference is shown part by part
+  std::optional<Remedies> remedies;        ///< where it does not fit
+  std::vector<Remedy> wider;               ///< where the margin is thin
+  std::optional<BudgetVerdict> budget;     ///< where one was given
+  bool shows_estimates = false;            ///< in tables; JSON has them always
 };
 
 /// One object: the keys of a device of `replay` at top level and what a plan adds.
@@ -37,7 +43,7 @@ std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes);
 /// How many holders of the peak a report lists.
 inline constexpr std::size_t kHoldersShown = 8;
 
-/// One sentence: whether the plan fits, on what, and what is left or missing.
+/// One sentence: whether the plan fits, on what, and what is left or needed.
 std::string verdict(const Simulation& simulation);
 
 }  // namespace highwater

@@ -54,6 +54,23 @@ Cell fragmentation_cell(const SweepRun& run) {
   return Cell(fragmentation).written_as(fmt::format("{:.4f}", fragmentation));
 }
 
+std::optional<std::string> phase_of_peak(const SweepRun& run) {
+  return run.place ? std::optional(run.place->phase) : std::nullopt;
+}
+
+/// Blank in tables, and left out of JSON, where nothing is known.
+template <class Value>
+auto if_known(Value value) {
+  return [value](const SweepRun& run) {
+    const auto known = std::invoke(value, run);
+    return known ? Cell(*known) : Cell();
+  };
+}
+
+bool knows_phases(const Sweep& sweep) {
+  return sweep.base.place.has_value();
+}
+
 /// A column for each key of --set, then what the run came to. JSON has most of it by the keys of
 /// `replay`.
 Columns<SweepRun> sweep_columns(const Sweep& sweep) {
@@ -66,8 +83,13 @@ Columns<SweepRun> sweep_columns(const Sweep& sweep) {
                          return Cell(value).shown_as(shown_value(key, value));
                        }});
   }
+  columns.push_back({"", "peak reserved", right, peak_of_run(&Usage::reserved)});
+  if (knows_phases(sweep)) {
+    columns.push_back({"peak_reserved_moment.phase", "reached in", left, if_known(phase_of_peak)});
+    columns.push_back(
+        {"activations_peak_bytes", "most activations", right, if_known(&SweepRun::activations)});
+  }
   const Columns<SweepRun> results{
-      {"", "peak reserved", right, peak_of_run(&Usage::reserved)},
       {"reserved_vs_base", "vs base", right, if_possible(gain_cell)},
       {"", "peak allocated", right, peak_of_run(&Usage::allocated)},
       {"", "fragmentation", right, if_possible(fragmentation_cell)},
@@ -134,6 +156,18 @@ const SweepRun& best_run(const Sweep& sweep) {
   return *best;
 }
 
+/// Why options that save much can change little: what they act on is not what the peak consists of.
+std::string peak_words(const Sweep& sweep, const SweepRun& best) {
+  const SweepRun& base = sweep.base;
+  if (!best.place || !base.place || !best.activations || !base.activations ||
+      (best.place->phase == base.place->phase && best.activations == base.activations)) {
+    return "";
+  }
+  return fmt::format(
+      "; the peak is reached in {} (base: {}), with {} of activations at most (base: {})",
+      best.place->phase, base.place->phase, to_iec(*best.activations), to_iec(*base.activations));
+}
+
 /// The sentence below the table: the best run against the base. A smaller batch always takes less,
 /// so the largest that fits is the best.
 std::string sweep_conclusion(const Sweep& sweep) {
@@ -149,6 +183,7 @@ std::string sweep_conclusion(const Sweep& sweep) {
   if (sweep.base.ran_out()) {
     text += ", which runs out of memory";
   }
+  text += peak_words(sweep, best);
   const bool is_better = sweep.base.ran_out() || best.replay.result.peak.reserved < base;
   const std::string conf = is_better ? to_conf(best.replay.settings) : "";
   return text + (conf.empty() ? "" : fmt::format("\nexport PYTORCH_CUDA_ALLOC_CONF={}", conf));

@@ -39,6 +39,18 @@ bool allocates_older_blocks(const Workload& workload) {
 
 }  // namespace
 
+WorkloadPeak peak_of(Workload workload) {
+  WorkloadPeak result;
+  result.workload = std::move(workload);
+  result.peak = break_down_peak(*result.workload.trace, result.workload.watch,
+                                peak_reserved(result.workload));
+  return result;
+}
+
+NamedPeak named_peak(const WorkloadPeak& workload) {
+  return named_peak(side_of(workload));
+}
+
 WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes) {
   WorkloadRequest workload;
   workload.file = request.path;
@@ -47,11 +59,7 @@ WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>&
   workload.device = request.device;
   workload.reading = request.reading;
   workload.watchable = true;
-  WorkloadPeak result;
-  result.workload = heaviest(read_workloads(workload), request.path, notes);
-  result.peak = break_down_peak(*result.workload.trace, result.workload.watch,
-                                peak_reserved(result.workload));
-  return result;
+  return peak_of(heaviest(read_workloads(workload), request.path, notes));
 }
 
 PeakSide peak_side(const Workload& workload, const PeakBreakdown& peak) {

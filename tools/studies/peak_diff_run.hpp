@@ -34,6 +34,12 @@ struct PeakRequest {
   ReadingOptions reading;
 };
 
+/// Its peak taken apart, in two replays. @pre `workload` is watchable
+WorkloadPeak peak_of(Workload workload);
+
+/// Names are those of the reports (site_label.hpp).
+NamedPeak named_peak(const WorkloadPeak& workload);
+
 /// @throws InputError, UsageError
 WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes);
 

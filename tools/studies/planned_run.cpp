@@ -23,6 +23,14 @@ void note_family_defaults(const std::string& model, std::vector<std::string>& no
 
 }  // namespace
 
+OptionWords with_words(OptionWords given, const OptionWords& changed) {
+  for (const OptionWord& option : changed) {
+    std::erase_if(given, [&](const OptionWord& word) { return word.first == option.first; });
+    given.push_back(option);
+  }
+  return given;
+}
+
 PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems) {
   std::vector<std::string> wrong;
   PlannedRun run{read_plan_words(given, wrong), find_word(given, "gpu") != nullptr};

@@ -14,6 +14,9 @@ struct PlannedRun {
   std::vector<std::string> notes = {};  ///< what a reader of the run's numbers should know
 };
 
+/// `given` with `changed` set anew.
+OptionWords with_words(OptionWords given, const OptionWords& changed);
+
 /// The run that `given` describes, without looking at rules that cross axes. What is wrong is
 /// appended to `problems`. @throws InputError as read_plan_words
 PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems);

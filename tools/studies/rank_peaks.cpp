@@ -28,11 +28,18 @@ bool has_limit(const PlannedRun& run, const MemoryRequest& memory) {
 RankPeak peak_of(PlannedRun run, const MemoryRequest& memory, const RankClass& ranks) {
   run.plan.parallel.rank = ranks.rank;
   const Simulation simulation = simulate_peaks(run, memory);
-  return {ranks, simulation.replay.result.peak, simulation.peaks.run.at_peak, simulation.fits()};
+  return {ranks,
+          simulation.replay.result.peak,
+          simulation.peaks.run.at_peak,
+          simulation.fits(),
+          simulation.whole_peak().reserved,
+          simulation.available};
 }
 
+/// Ranks that ran out of memory have reserved about as much as there is: what they need tells them
+/// apart.
 bool is_worse(const RankPeak& a, const RankPeak& b) {
-  return a.fits != b.fits ? !a.fits : a.peak.reserved > b.peak.reserved;
+  return a.fits != b.fits ? !a.fits : a.reserved_without_limit > b.reserved_without_limit;
 }
 
 /// One rank by itself: a class of its own.

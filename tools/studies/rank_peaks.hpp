@@ -29,11 +29,13 @@ struct RankPeak {
   Usage peak;
   CategoryBytes at_peak;  ///< when most was allocated
   bool fits = true;
+  Bytes reserved_without_limit;    ///< the peak of reserved, had memory been unlimited
+  std::optional<Bytes> available;  ///< to the allocator; absent: unlimited
 };
 
 struct RankPeaks {
   std::vector<RankPeak> peaks;  ///< in order of rank
-  std::size_t worst = 0;        ///< index into peaks: out of memory first, then most reserved
+  std::size_t worst = 0;        ///< index into peaks: out of memory first, then by what is needed
   std::size_t classes = 0;      ///< of the job; more than were simulated if some were left out
   std::int64_t ranks = 0;       ///< of the job
   bool is_limited = false;      ///< there is a memory to fit in

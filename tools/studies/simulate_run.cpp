@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/peak/live_blocks.hpp"
+#include "sim/settings/smallest_limit.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
@@ -15,36 +16,29 @@ class SimulationObserver : public ReplayObserver {
  public:
   explicit SimulationObserver(const RequestTrace& trace) : trace_(&trace), phases_(trace) {}
 
-  void on_begin(const CachingAllocator& /*allocator*/, const TraceDriver& driver) override {
-    driver_ = &driver;
+  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override {
+    moments_.on_begin(allocator, driver);
   }
 
   void on_event(const Event& event, AllocationStatus status,
                 const Statistics& statistics) override {
     phases_.on_event(event, status, statistics);
-    moments_.follow(event, status, statistics, driver_->operations());
+    moments_.on_event(event, status, statistics);
   }
 
   void finish(Simulation& simulation) {
     simulation.peaks = phases_.finish();
     simulation.at_peak = moments_.find(MomentKind::peak_allocated).value_or(Moment{});
-    simulation.peak_phase = phase_of(simulation.at_peak);
+    simulation.peak_place = place_of(simulation.at_peak, *trace_);
     simulation.failure = moments_.find(MomentKind::out_of_memory);
-    simulation.failure_phase = simulation.failure ? phase_of(*simulation.failure) : "";
+    simulation.failure_place =
+        simulation.failure ? place_of(*simulation.failure, *trace_) : PeakPlace{};
   }
 
  private:
-  [[nodiscard]] std::string phase_of(const Moment& moment) const {
-    if (moment.phase.has_value()) {
-      return std::string(trace_->tables.strings[moment.phase]);
-    }
-    return moment.step ? "step_begin" : "init";
-  }
-
   const RequestTrace* trace_;
-  const TraceDriver* driver_ = nullptr;
   PhasePeakTracker phases_;
-  MomentFinder moments_;
+  MomentObserver moments_;
 };
 
 std::vector<SiteHolder> holders_at(const RequestTrace& trace, std::size_t event) {
@@ -97,6 +91,9 @@ ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
                                : options.memory_limit;
   }
   options.observer = nullptr;
+  if (simulation.failure) {
+    simulation.without_limit = highwater::replay(trace, with_memory(options, std::nullopt)).peak;
+  }
   return options;
 }
 
@@ -191,6 +188,7 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
                                         .outside = simulation.outside.total()});
   if (simulation.failure) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
+    simulation.needed = smallest_limit(trace, options, simulation.available.value_or(Bytes{}));
   }
   simulation.trainable = trainable_elements(run.plan);
   note_inactive_collection(simulation.replay);
@@ -206,7 +204,7 @@ Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {
   std::vector<const Gpu*> gpus;
   for (const Gpu& gpu : known_gpus()) {
-    if (simulation.replay.result.peak.allocated <= memory_for_allocator(gpu, simulation.plan) &&
+    if (simulation.whole_peak().allocated <= memory_for_allocator(gpu, simulation.plan) &&
         runs_on(gpu, simulation)) {
       gpus.push_back(&gpu);
     }

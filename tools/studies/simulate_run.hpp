@@ -9,6 +9,7 @@
 
 #include "sim/peak/holders.hpp"
 #include "sim/peak/moments.hpp"
+#include "sim/peak/peak_place.hpp"
 #include "sim/replay/phase_peaks.hpp"
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/planned_run.hpp"
@@ -33,12 +34,17 @@ struct Simulation {
   DeviceReplay replay;
   PhasePeaks peaks;
   Moment at_peak;  ///< first moment of the highest allocated
-  std::string peak_phase;
+  PeakPlace peak_place;
   std::vector<SiteHolder> holders;  ///< at that moment, largest first
   ProcessBreakdown parts;           ///< at that moment, with all that is outside of tensors
   std::optional<Moment> failure;    ///< where memory ran out
-  std::string failure_phase;
+  PeakPlace failure_place;
   Site failure_site;
+  /// Where memory ran out: the peaks that the run would have come to with unlimited memory, ...
+  std::optional<Usage> without_limit;
+  /// ... and the least memory for the allocator with which it runs to its end; simulate_peaks()
+  /// leaves it out.
+  std::optional<Bytes> needed;
   OutsideMemory outside;
   HostAccount host;                ///< what is offloaded
   std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
@@ -46,6 +52,11 @@ struct Simulation {
   std::int64_t trainable = 0;  ///< elements that the plan trains; simulate_peaks() leaves it out
 
   [[nodiscard]] bool fits() const { return !failure; }
+
+  /// Of unlimited memory.
+  [[nodiscard]] const Usage& whole_peak() const {
+    return without_limit ? *without_limit : replay.result.peak;
+  }
 
   /// Highest values over all steps but the first; absent when there are none.
   [[nodiscard]] std::optional<Usage> steady_peak() const;

@@ -42,6 +42,29 @@ int precedence(AxisKind kind) {
   return kind == AxisKind::torch ? 0 : kind == AxisKind::memory_fraction ? 2 : 1;
 }
 
+/// The most bytes of activations at the peak of any phase.
+Bytes most_activations(const PhasePeaks& peaks) {
+  Bytes most;
+  for (const PhasePeak& phase : peaks.phases) {
+    most = std::max(most, phase.at_peak.of(Category::activation));
+  }
+  return most;
+}
+
+bool knows_phases(const Workload& workload) {
+  return workload.is_plan() || tells_phases(*workload.trace);
+}
+
+/// Where the peak lies, and how far activations went. @pre the workload knows its phases
+void tell_peak(const Workload& workload, const MomentObserver& moments, SweepRun& run) {
+  if (const auto peak = moments.find(MomentKind::peak_reserved)) {
+    run.place = place_of(*peak, *workload.trace);
+  }
+  if (workload.is_plan()) {
+    run.activations = most_activations(workload.simulation->peaks);
+  }
+}
+
 class SweepBuilder {
  public:
   SweepBuilder(Sweep& sweep, std::vector<SweepAxis> axes, const PlanMaker& make_plan)
@@ -121,13 +144,21 @@ class SweepBuilder {
       points.push_back(point_of(i, workload));
       options.push_back(points.back().options);
     }
+    std::vector<MomentObserver> observers(options.size());
+    for (std::size_t m = 0; m < options.size(); ++m) {
+      options[m].observer = &observers[m];
+    }
     std::vector<ReplayResult> results =
         sweep(*workload.trace, options, [&](std::size_t done) { progress.show(finished_ + done); });
     finished_ += members.size();
+    const bool tells_place = knows_phases(workload);
     for (std::size_t m = 0; m < members.size(); ++m) {
       SweepRun& run = sweep_->runs[members[m]];
       run.replay = std::move(points[m].shown);
       run.replay.result = std::move(results[m]);
+      if (tells_place) {
+        tell_peak(workload, observers[m], run);
+      }
     }
   }
 
@@ -160,7 +191,13 @@ Sweep run_sweep(Workload workload, std::vector<SweepAxis> axes, const PlanMaker&
   result.workload = std::move(workload);
   result.base.replay = result.workload.replay;
   result.base.replay.fidelity.reset();
-  result.base.replay.result = replay(*result.workload.trace, result.workload.options);
+  MomentObserver moments;
+  ReplayOptions options = result.workload.options;
+  options.observer = &moments;
+  result.base.replay.result = replay(*result.workload.trace, options);
+  if (knows_phases(result.workload)) {
+    tell_peak(result.workload, moments, result.base);
+  }
   SweepBuilder(result, std::move(axes), make_plan).run();
   for (SweepRun& run : result.runs) {
     run.gain = relative(run.replay.result.peak.reserved, result.base.replay.result.peak.reserved);

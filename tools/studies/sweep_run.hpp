@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/peak/peak_place.hpp"
 #include "tools/studies/sweep_axes.hpp"
 #include "tools/studies/workload.hpp"
 
@@ -16,6 +17,9 @@ struct SweepRun {
   std::vector<std::pair<std::string, std::string>> set;  ///< key and value, in the order of --set
   DeviceReplay replay;
   std::optional<std::string> problem;  ///< why such a plan is impossible; then there is no result
+
+  std::optional<PeakPlace> place;    ///< of the highest reserved, where phases are known
+  std::optional<Bytes> activations;  ///< of plans: the most at the peak of any phase
 
   /// Peak reserved relative to the base, e.g. -0.12; 0 where the base reserved nothing.
   double gain = 0;

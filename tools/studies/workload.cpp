@@ -107,10 +107,27 @@ void serve_by(const VersionPreset& version, Workload& workload) {
   workload.times = {};
 }
 
-std::vector<Workload> file_workloads(const WorkloadRequest& request) {
+/// A free replay can always be watched, one that follows a recording if it was kept for that.
+void make_watchable(Workload& workload) {
+  if (!workload.watch) {
+    workload.watch = [trace = workload.trace, options = workload.options](StateObserver& observer) {
+      replay_watched(*trace, options, observer);
+    };
+  }
+}
+
+void apply_request(const WorkloadRequest& request, Workload& workload) {
+  if (request.served_by) {
+    serve_by(version_preset(*request.served_by), workload);
+  }
+  if (request.watchable) {
+    make_watchable(workload);
+  }
+}
+
+std::vector<Workload> devices_of(TraceFile trace_file, const WorkloadRequest& request) {
   const std::string& name = *request.file;
-  const auto file =
-      std::make_shared<TraceFile>(read_trace_file(name, StackMode::keep, request.reading));
+  const auto file = std::make_shared<TraceFile>(std::move(trace_file));
   std::vector<Workload> workloads;
   if (auto* trace = std::get_if<RequestTrace>(file.get())) {
     if (request.device.value_or(0) == 0) {
@@ -157,26 +174,23 @@ std::string Workload::trust() const {
   return simulation ? simulation_trust_line(*simulation) : trust_line(replay);
 }
 
+std::vector<Workload> workloads_of(TraceFile file, const WorkloadRequest& request) {
+  try {
+    std::vector<Workload> workloads = devices_of(std::move(file), request);
+    std::ranges::for_each(workloads, [&](Workload& workload) { apply_request(request, workload); });
+    return workloads;
+  } catch (const OperationError& error) {
+    throw error.in(*request.file);
+  }
+}
+
 std::vector<Workload> read_workloads(const WorkloadRequest& request) {
+  if (request.file) {
+    return workloads_of(read_trace_file(*request.file, StackMode::keep, request.reading), request);
+  }
   std::vector<Workload> workloads;
-  if (!request.file) {
-    workloads.push_back(workload_of(request.plan, request.memory));
-  } else {
-    try {
-      workloads = file_workloads(request);
-    } catch (const OperationError& error) {
-      throw error.in(*request.file);
-    }
-  }
-  for (Workload& workload : workloads) {
-    if (request.served_by) {
-      serve_by(version_preset(*request.served_by), workload);
-    }
-    if (request.watchable && !workload.watch) {
-      workload.watch = [trace = workload.trace, options = workload.options](
-                           StateObserver& observer) { replay_watched(*trace, options, observer); };
-    }
-  }
+  workloads.push_back(workload_of(request.plan, request.memory));
+  apply_request(request, workloads.front());
   return workloads;
 }
 
@@ -187,19 +201,24 @@ Steps steps_of(const Workload& workload) {
   return steps.steps.empty() ? Steps() : steps;
 }
 
+Workload workload_of(Simulation simulation) {
+  Workload workload;
+  workload.name = printable(plan_summary(simulation.plan));
+  workload.replay = simulation.replay;
+  workload.options = replay_options(simulation);
+  workload.trace = simulation.trace;
+  workload.simulation = std::move(simulation);
+  make_watchable(workload);
+  return workload;
+}
+
 Workload workload_of(const PlannedRun& run, const MemoryRequest& memory) {
   PlannedRun worst = run;
   if (run.plan.parallel.gpus() > 1) {
     const RankPeaks survey = simulate_ranks(run, memory, {});
     worst.plan.parallel.rank = survey.peaks[survey.worst].ranks.rank;
   }
-  Workload workload;
-  workload.simulation = simulate(worst, memory);
-  workload.name = printable(plan_summary(worst.plan));
-  workload.replay = workload.simulation->replay;
-  workload.options = replay_options(*workload.simulation);
-  workload.trace = workload.simulation->trace;
-  return workload;
+  return workload_of(simulate(worst, memory));
 }
 
 }  // namespace highwater

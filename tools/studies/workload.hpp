@@ -85,9 +85,15 @@ ReplayRequest replay_request(const WorkloadRequest& request);
 /// @throws InputError, UsageError
 std::vector<Workload> read_workloads(const WorkloadRequest& request);
 
+/// The same for a file that was read with its stacks; `request.file` names it.
+std::vector<Workload> workloads_of(TraceFile file, const WorkloadRequest& request);
+
 /// The steps of the run. What merely sets up blocks older than a recording repeats sizes, too, but
 /// is no run: steps found in it do not count.
 Steps steps_of(const Workload& workload);
+
+/// A plan that was simulated; it can be watched.
+Workload workload_of(Simulation simulation);
 
 /// The worst rank of a plan.
 Workload workload_of(const PlannedRun& run, const MemoryRequest& memory);

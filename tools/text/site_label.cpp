@@ -27,10 +27,18 @@ std::string_view without_parameters(std::string_view function) {
 /// begins with.
 bool is_machinery(std::string_view function) {
   constexpr std::array<std::string_view, 13> kParts{
-      "torch::unwind",  "torch::CapturedTraceback", "torch::cuda::",
-      "c10::",          "at::detail::",             "at::native::empty",
-      "empty_generic",  "empty_cuda",               "at::empty",
-      "at::_ops::",     "at::(anonymous namespace", "at::TensorIteratorBase",
+      "torch::unwind",
+      "torch::CapturedTraceback",
+      "torch::cuda::",
+      "c10::",
+      "at::detail::",
+      "at::native::empty",
+      "empty_generic",
+      "empty_cuda",
+      "at::empty",
+      "at::_ops::",
+      "at::(anonymous namespace",
+      "at::TensorIteratorBase",
       "VariableType::",
   };
   const std::string_view name = without_parameters(function);
@@ -95,8 +103,8 @@ class ProgramStack {
   ProgramStack(const SideTables& tables, Frames frames) : tables_(&tables), frames_(frames) {}
 
   [[nodiscard]] std::string label() const {
-    for (const std::string& text : {of_user(), innermost(frames_, FrameCode::library),
-                                    of_operators(), of_anything()}) {
+    for (const std::string& text :
+         {of_user(), innermost(frames_, FrameCode::library), of_operators(), of_anything()}) {
       if (!text.empty()) {
         return text;
       }

@@ -139,7 +139,8 @@ TEST_CASE("simulate: forms beside the peak, bridged to the byte", "[cli][estimat
 }
 
 TEST_CASE("simulate: a run that ended early is compared as far as it came", "[cli][estimates]") {
-  const CommandRun table = run_line("simulate --model gpt2 --capacity 1MiB --bridge all,4n");
+  const CommandRun table =
+      run_line("simulate --model gpt2 --capacity 1MiB --bridge all,4n --estimates");
   CHECK_THAT(table.out, Contains("up to where memory ran out") && !Contains("inf"));
   const auto run = json_of("simulate --model gpt2 --capacity 1MiB");
   CHECK_FALSE(run.at("estimates_compared_with_complete_run").as_bool());

@@ -13,6 +13,7 @@
 
 using namespace highwater;
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -239,8 +240,99 @@ TEST_CASE("simulate: without a device the demand is told, with one whether it fi
   CHECK(tight.at("out_of_memory").is_object());
   CHECK(number(tight.at("counts").at("ooms")) == 1);
   CHECK_FALSE(tight.at("steps").as_array().back().at("complete").as_bool());
+}
+
+TEST_CASE("simulate: what does not fit is told what it needs, and that much serves",
+          "[cli][simulate]") {
+  const Object tight = simulate_json("--model gpt2 --capacity 900MiB");
+  const std::int64_t needed = number(tight.at("needed_bytes"));
+  const std::string options = "--model gpt2 --capacity ";
+  CHECK(simulate_json(options + std::to_string(needed)).at("fits").as_bool());
+  CHECK_FALSE(simulate_json(options + std::to_string(needed - 4 * kMiB)).at("fits").as_bool());
   CHECK_THAT(simulate("--model gpt2 --capacity 900MiB").out,
-             Contains("DOES NOT FIT") && Contains("out of memory at") && Contains("try: "));
+             StartsWith("DOES NOT FIT in a capacity of 900.00 MiB: the allocator needs ") &&
+                 Contains(" and has 900.00 MiB; out of memory at step 0") &&
+                 Contains("fits with --") && !Contains("try:"));
+  CHECK(simulate_json("--model gpt2").at("needed_bytes").is_null());
+}
+
+TEST_CASE("simulate: remedies are what their own simulation says", "[cli][simulate]") {
+  const std::string base = "--model llama-160m --seq 512 --batch 4 --capacity ";
+  for (const std::string capacity : {"2GiB", "1400MiB", "900MiB"}) {
+    const Object run = json_of("simulate " + base + capacity);
+    CAPTURE(capacity);
+    REQUIRE_FALSE(run.at("fits").as_bool());
+    REQUIRE_FALSE(run.at("remedies").as_array().empty());
+    for (const auto& remedy : run.at("remedies").as_array()) {
+      const std::string options = boost::json::value_to<std::string>(remedy.at("options"));
+      CAPTURE(options);
+      const Object again =
+          json_of("simulate --model llama-160m --seq 512 " +
+                  std::string(options.find("--batch") == std::string::npos ? "--batch 4 " : "") +
+                  "--capacity " + capacity + " " + options);
+      CHECK(again.at("fits").as_bool());
+      CHECK(peak(again, "reserved") == number(remedy.at("peak_reserved_bytes")));
+    }
+  }
+}
+
+TEST_CASE("simulate: no remedy asks for more than is needed", "[cli][simulate]") {
+  const auto options = [](const std::string& capacity) {
+    const Object run =
+        json_of("simulate --model llama-160m --seq 512 --batch 4 --capacity " + capacity);
+    return boost::json::value_to<std::string>(run.at("remedies").at(0).at("options"));
+  };
+  // A little less than it needs: what changes nothing suffices. Half of it: something has to give.
+  const std::int64_t needed =
+      number(json_of("simulate --model llama-160m --seq 512 --batch 4 --capacity 1GiB")
+                 .at("needed_bytes"));
+  CHECK_THAT(options(std::to_string(needed - 8 * kMiB)),
+             !Contains("lora") && !Contains("8bit") && !Contains("checkpoint"));
+  const std::string half = options(std::to_string(needed / 2));
+  CHECK(half != options(std::to_string(needed - 8 * kMiB)));
+  const Object hopeless = simulate_json("--model gpt2 --capacity 100MiB");
+  CHECK(hopeless.at("remedies").as_array().empty());
+  CHECK_FALSE(hopeless.at("nearest_remedy").at("fits").as_bool());
+  CHECK_THAT(simulate("--model gpt2 --capacity 100MiB").out, Contains("does not fit even with --"));
+}
+
+TEST_CASE("simulate: a GPU that holds the plan unchanged is the last remedy", "[cli][simulate]") {
+  const Object run =
+      json_of("simulate --model gpt2 --batch 16 --seq 1024 --steps 2 --gpu rtx2080ti");
+  const auto& remedies = run.at("remedies").as_array();
+  REQUIRE_FALSE(remedies.empty());
+  const std::string last = boost::json::value_to<std::string>(remedies.back().at("options"));
+  CHECK_THAT(last, StartsWith("--gpu "));
+  CHECK(json_of("simulate --model gpt2 --batch 16 --seq 1024 --steps 2 " + last)
+            .at("fits")
+            .as_bool());
+}
+
+TEST_CASE("simulate: a thin margin is called thin, with what would widen it", "[cli][simulate]") {
+  const std::string plan = "--model llama-160m --batch 4 --steps 2 --capacity ";
+  const std::int64_t reserved =
+      peak(simulate_json("--model llama-160m --batch 4 --steps 2"), "reserved");
+  const std::string thin = plan + std::to_string(reserved + 8 * kMiB);
+  const Object run = simulate_json(thin);
+  REQUIRE(run.at("fits").as_bool());
+  CHECK(run.at("is_margin_thin").as_bool());
+  REQUIRE_FALSE(run.at("wider_margins").as_array().empty());
+  for (const auto& remedy : run.at("wider_margins").as_array()) {
+    CHECK(number(remedy.at("spare_bytes")) * 100 >= number(remedy.at("available_bytes")) * 3);
+  }
+  CHECK_THAT(simulate(thin).out, Contains("a thin margin (") && Contains("would widen the margin"));
+  const Object wide = simulate_json(plan + "40GiB");
+  CHECK_FALSE(wide.at("is_margin_thin").as_bool());
+  CHECK(wide.at("wider_margins").as_array().empty());
+}
+
+TEST_CASE("simulate: closed forms are in tables on request, in JSON always", "[cli][simulate]") {
+  const std::string plan = "--model gpt2 --steps 1";
+  CHECK_THAT(simulate(plan).out, !Contains("Closed forms"));
+  CHECK_THAT(simulate(plan + " --estimates").out, Contains("Closed forms compared"));
+  CHECK_THAT(simulate(plan + " --bridge 4n").out,
+             !Contains("Closed forms") && Contains("From 4n to the simulated process"));
+  CHECK_FALSE(simulate_json(plan).at("estimates").as_array().empty());
 }
 
 TEST_CASE("simulate: a memory limit and a fraction are the same limit", "[cli][simulate]") {
@@ -255,6 +347,14 @@ TEST_CASE("simulate: budgets decide the exit code", "[cli][simulate]") {
   CHECK(simulate("--model gpt2 --capacity 900MiB --fail-on-oom").code == ExitCode::exceeded);
   CHECK(simulate("--model gpt2 --max-reserved 900MiB").code == ExitCode::exceeded);
   CHECK(simulate("--model gpt2 --max-reserved 90GiB --fail-on-oom").code == ExitCode::ok);
+  const CommandRun over = simulate("--model gpt2 --max-reserved 900MiB --format json");
+  CHECK_THAT(over.err, StartsWith("highwater: peak reserved ") &&
+                           Contains(" above --max-reserved 900.00 MiB; most is held by "));
+  const boost::json::value budget = boost::json::parse(over.out).at("budget");
+  CHECK_FALSE(budget.at("is_kept").as_bool());
+  CHECK_THAT(over.err, Contains(boost::json::value_to<std::string>(budget.at("exceeded").at(0))));
+  CHECK_THAT(simulate("--model gpt2 --capacity 900MiB --fail-on-oom").err,
+             StartsWith("highwater: out of memory: "));
 }
 
 TEST_CASE("simulate: the batch that is found fits, the next does not", "[cli][simulate]") {

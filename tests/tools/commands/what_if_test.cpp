@@ -427,3 +427,32 @@ TEST_CASE("explain: blocks older than a recording are no steps", "[cli][truth]")
   CHECK(bytes(explained.at("drift").at("steps")) == 0);
   CHECK(explained.at("drift").at("leaks").as_array().empty());
 }
+
+TEST_CASE("sweep: the phase of the peak explains what an option does not save", "[cli][sweep]") {
+  const Arguments sweep{
+      "sweep", "--model", "gpt2", "--batch", "2", "--seq", "128", "--set", "checkpoint=none,full"};
+  const json::object swept = output_of(sweep);
+  const auto& runs = swept.at("runs").as_array();
+  REQUIRE(runs.size() == 2);
+  for (const json::value& run : runs) {
+    const std::string line = "simulate --model gpt2 --batch 2 --seq 128 --checkpoint " +
+                             text(run.at("set").as_object(), "checkpoint");
+    std::uint64_t highest = 0;
+    std::string phase;
+    const json::object simulated = json_of(line);
+    for (const json::value& each : simulated.at("phases").as_array()) {
+      const std::uint64_t reserved = bytes(each.at("peak").at("reserved_bytes"));
+      if (reserved > highest) {
+        highest = reserved;
+        phase = text(each.as_object(), "phase");
+      }
+    }
+    CAPTURE(line);
+    CHECK(text(run.at("peak_reserved_moment").as_object(), "phase") == phase);
+  }
+  CHECK(bytes(runs[1].at("activations_peak_bytes")) < bytes(runs[0].at("activations_peak_bytes")));
+  const std::string table = run(sweep).out;
+  CHECK_THAT(table, Contains("reached in") && Contains("most activations"));
+  CHECK_THAT(run({"sweep", kVector, "--set", "expandable_segments=False,True"}).out,
+             !Contains("reached in"));
+}

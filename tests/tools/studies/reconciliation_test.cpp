@@ -254,7 +254,7 @@ TEST_CASE("peak parts: logits and loss are told from other activations", "[cli][
   run.plan.seq = {256};
   const Simulation simulation = simulate(run, {});
   const std::uint64_t logits = 4ULL * 256 * 50257 * 4;
-  CHECK(simulation.peak_phase == "backward");
+  CHECK(simulation.peak_place.phase == "backward");
   CHECK(simulation.parts.of(MemoryPart::logits) == Bytes{3 * logits + 4});
   CHECK(simulation.parts.of(MemoryPart::parameters) == Bytes{4ULL * 124439808});
   CHECK(simulation.parts.of(MemoryPart::optimizer_states) == Bytes{8ULL * 124439808});

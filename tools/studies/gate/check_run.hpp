@@ -1,0 +1,72 @@
+// The question of `check`: does a run keep its budget, and if not, who made it grow?
+//
+// Each device of the workload is held against each limit. A run that goes out of memory keeps no
+// budget, whatever it had reserved by then.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/peak/peak_change.hpp"
+#include "tools/studies/gate/baseline.hpp"
+#include "tools/studies/gate/budget.hpp"
+#include "tools/studies/workload.hpp"
+
+namespace highwater {
+
+/// What is done about a baseline.
+enum class BaselineUse : std::uint8_t {
+  compare,
+  accept  ///< the run becomes the baseline, so that growth is told and not refused
+};
+
+struct CheckLimits {
+  std::optional<Bytes> max_reserved;
+  std::string baseline_name;  ///< the file; empty: none is asked for
+  std::optional<Baseline> baseline;
+  BaselineUse use = BaselineUse::compare;
+  GrowthLimit growth{0.0};
+};
+
+/// One limit held against one device.
+struct LimitCheck {
+  std::string limit;             ///< "--max-reserved 20.00 GiB", "--max-growth 2 %", ...
+  std::optional<Budget> budget;  ///< absent where no figures were compared
+  bool is_kept = true;
+  std::string words;  ///< one sentence, with who grew or who holds the most
+};
+
+struct CheckedDevice {
+  Workload workload;
+  NamedPeak peak;
+  std::vector<LimitCheck> limits;
+  std::vector<std::string> notes;  ///< what differs from the run of the baseline
+
+  [[nodiscard]] Bytes reserved() const { return workload.replay.result.peak.reserved; }
+
+  [[nodiscard]] bool ran_out() const { return workload.replay.result.counts.ooms != 0; }
+
+  [[nodiscard]] bool is_kept() const;
+};
+
+struct CheckResult {
+  std::string subject;
+  std::vector<CheckedDevice> devices;
+
+  [[nodiscard]] bool is_kept() const;
+
+  [[nodiscard]] bool ran_out() const;
+};
+
+/// @pre `workloads` are watchable
+CheckResult check_workloads(std::vector<Workload> workloads, const CheckLimits& limits);
+
+/// What later runs are compared with. @pre no device ran out of memory
+Baseline baseline_of(const CheckResult& result);
+
+/// Who holds the most at the peak of reserved memory, for budgets that other commands find
+/// exceeded. @pre `workload` is watchable
+std::string holders_of_peak(Workload workload);
+
+}  // namespace highwater

@@ -1,0 +1,64 @@
+// What makes a plan fit, each answer simulated before it is given, the cheapest first.
+//
+// The remedies are a table in order of what they cost: what changes neither the result nor the
+// time, what costs time, what rounds more coarsely, what trains less (remedy_table.hpp). A search
+// over that order needs few simulations. With the first i remedies together the run fits or not;
+// the first i for which it does names a remedy that nothing cheaper replaces. Of those before it
+// the ones that turn out not to be needed are dropped, the dearest first. Further answers do
+// without that remedy and need a dearer one. That every remedy lowers the need, or leaves it, is
+// assumed only to skip simulations: what is offered was simulated as it is offered.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/studies/memory_request.hpp"
+#include "tools/studies/planned_run.hpp"
+#include "tools/studies/rank_peaks.hpp"
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater {
+
+/// A plan as the command line has it.
+struct RemedyQuestion {
+  OptionWords plan;
+  MemoryRequest memory;
+  RankChoice ranks;
+  int worst_rank = 0;
+  Bytes needed;  ///< by the allocator, of a plan that does not fit
+};
+
+/// The plan with some options changed, simulated.
+struct Remedy {
+  OptionWords options;             ///< "checkpoint" "full", as on the command line
+  std::vector<std::string> costs;  ///< what each asks of the run: "recomputes the forward"; ...
+  bool fits = false;
+  Bytes peak;       ///< reserved, of the worst rank; without a limit where it does not fit
+  Bytes available;  ///< to the allocator
+
+  [[nodiscard]] Bytes spare() const;
+};
+
+/// "--checkpoint full --optimizer adamw-8bit", quoted for a shell.
+std::string option_line(const OptionWords& options);
+
+struct Remedies {
+  std::vector<Remedy> fitting;    ///< cheapest first
+  std::optional<Remedy> nearest;  ///< nothing fits: all of them together
+};
+
+/// For a plan that does not fit.
+Remedies find_remedies(const RemedyQuestion& question);
+
+/// A margin below this share of the memory is thin: another run of the same program may differ by
+/// 2 % (kLeastGain), and of what lies outside the allocator only an estimate is known.
+inline constexpr double kThinMargin = 0.03;
+
+bool is_thin(Bytes peak, Bytes available);
+
+/// For a plan that fits with a thin margin: single remedies that leave one which is not thin, the
+/// cheapest first. Those that train something else are not tried.
+std::vector<Remedy> wider_margins(const RemedyQuestion& question);
+
+}  // namespace highwater

@@ -1,0 +1,102 @@
+#include "tools/studies/plan_search/remedy_table.hpp"
+
+#include <array>
+
+#include "workloads/plan/offload.hpp"
+
+namespace highwater {
+namespace {
+
+using enum RemedyPrice;
+
+bool steps(const TrainingPlan& plan) {
+  return plan.training && plan.optimizer.kind != OptimizerKind::none;
+}
+
+bool is_adam(const TrainingPlan& plan) {
+  return plan.optimizer.kind == OptimizerKind::adam || plan.optimizer.kind == OptimizerKind::adamw;
+}
+
+/// Of the optimizers that PyTorch has a fused kernel for: foreach makes temporary lists.
+bool could_be_fused(const TrainingPlan& plan) {
+  const bool is_sgd = plan.optimizer.kind == OptimizerKind::sgd_momentum;
+  return (is_adam(plan) || is_sgd) && plan.optimizer.impl != OptimizerImpl::fused &&
+         plan.optimizer.impl != OptimizerImpl::loop;
+}
+
+OptionWords words_if(bool applies, const char* option, const char* value) {
+  return applies ? OptionWords{{option, value}} : OptionWords{};
+}
+
+OptionWords offload_words(const TrainingPlan& plan) {
+  if (plan.parallel.offload != Offload::none) {
+    return {};
+  }
+  if (uses_deepspeed(plan)) {
+    return {{"offload", "optimizer"}};
+  }
+  return words_if(is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel), "offload", "params");
+}
+
+constexpr std::array kRemedies{
+    RemedyRow{nothing, "",
+              [](const TrainingPlan& /*plan*/) {
+                return words_if(true, "alloc-conf", "expandable_segments:True");
+              }},
+    RemedyRow{nothing, "",
+              [](const TrainingPlan& plan) {
+                return words_if(plan.attention == Attention::eager && supports_sdpa(plan),
+                                "attention", "sdpa");
+              }},
+    RemedyRow{nothing, "",
+              [](const TrainingPlan& plan) {
+                return words_if(steps(plan) && could_be_fused(plan), "optimizer-impl", "fused");
+              }},
+    RemedyRow{nothing, "a fused head and loss, such as Liger's",
+              [](const TrainingPlan& plan) {
+                return words_if(plan.training && plan.loss.kind != LossKind::fused &&
+                                    plan.loss.kind != LossKind::chunked,
+                                "loss", "fused");
+              }},
+    RemedyRow{time, "smaller micro-batches, the same step",
+              [](const TrainingPlan& plan) {
+                return plan.batch > 1 && plan.training
+                           ? OptionWords{{"batch", "1"},
+                                         {"grad-accum",
+                                          std::to_string(plan.batch * plan.grad_accum)}}
+                           : OptionWords{};
+              }},
+    RemedyRow{time, "recomputes the forward",
+              [](const TrainingPlan& plan) {
+                return words_if(plan.training && plan.checkpoint.kind != CheckpointKind::full,
+                                "checkpoint", "full");
+              }},
+    RemedyRow{time, "keeps optimizer states in host memory", offload_words},
+    RemedyRow{rounding, "computes in bfloat16",
+              [](const TrainingPlan& plan) {
+                return words_if(plan.precision == Precision::fp32, "precision", "amp-bf16");
+              }},
+    RemedyRow{rounding, "keeps optimizer states in 8 bits",
+              [](const TrainingPlan& plan) {
+                return words_if(steps(plan) && is_adam(plan), "optimizer", "adamw-8bit");
+              }},
+    RemedyRow{rounding, "keeps everything in bfloat16",
+              [](const TrainingPlan& plan) {
+                return words_if(plan.precision == Precision::fp32 ||
+                                    plan.precision == Precision::amp_bf16 ||
+                                    plan.precision == Precision::amp_fp16,
+                                "precision", "bf16");
+              }},
+    RemedyRow{training, "trains adapters only",
+              [](const TrainingPlan& plan) {
+                return words_if(steps(plan) && plan.lora.rank == 0, "lora", "16");
+              }},
+};
+
+}  // namespace
+
+std::span<const RemedyRow> remedy_table() {
+  return kRemedies;
+}
+
+}  // namespace highwater
