@@ -48,7 +48,7 @@ WorkloadPeak peak_of(Workload workload) {
 }
 
 NamedPeak named_peak(const WorkloadPeak& workload) {
-  return named_peak(side_of(workload));
+  return named_peak(peak_side(workload.workload, workload.peak));
 }
 
 WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>& notes) {
