@@ -144,14 +144,14 @@ class SweepBuilder {
       points.push_back(point_of(i, workload));
       options.push_back(points.back().options);
     }
-    std::vector<MomentObserver> observers(options.size());
-    for (std::size_t m = 0; m < options.size(); ++m) {
+    const bool tells_place = knows_phases(workload);
+    std::vector<MomentObserver> observers(tells_place ? options.size() : 0);
+    for (std::size_t m = 0; m < observers.size(); ++m) {
       options[m].observer = &observers[m];
     }
     std::vector<ReplayResult> results =
         sweep(*workload.trace, options, [&](std::size_t done) { progress.show(finished_ + done); });
     finished_ += members.size();
-    const bool tells_place = knows_phases(workload);
     for (std::size_t m = 0; m < members.size(); ++m) {
       SweepRun& run = sweep_->runs[members[m]];
       run.replay = std::move(points[m].shown);
@@ -193,9 +193,10 @@ Sweep run_sweep(Workload workload, std::vector<SweepAxis> axes, const PlanMaker&
   result.base.replay.fidelity.reset();
   MomentObserver moments;
   ReplayOptions options = result.workload.options;
-  options.observer = &moments;
+  const bool tells_place = knows_phases(result.workload);
+  options.observer = tells_place ? &moments : nullptr;
   result.base.replay.result = replay(*result.workload.trace, options);
-  if (knows_phases(result.workload)) {
+  if (tells_place) {
     tell_peak(result.workload, moments, result.base);
   }
   SweepBuilder(result, std::move(axes), make_plan).run();
