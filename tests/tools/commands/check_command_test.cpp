@@ -175,7 +175,7 @@ TEST_CASE("check: JSON and CSV", "[cli][check]") {
   CHECK(limit.at("allowed_bytes").to_number<int>() == 50 << 20);
   CHECK_THAT(run({"check", file, "--max-reserved", "50MiB", "--format", "csv"}).out,
              StartsWith("device,limit,kept,peak reserved,measured against,allowed,message\n"
-                        "0,--max-reserved 50.00 MiB,false,67108864,52428800,52428800,"));
+                        "0,'--max-reserved 50.00 MiB,false,67108864,52428800,52428800,"));
 }
 
 TEST_CASE("check: wrong use is explained", "[cli][check]") {

@@ -409,7 +409,7 @@ TEST_CASE("advise: refuses where the file does not allow it, and says why", "[cl
   const auto [name, reason] = GENERATE(table<std::string, std::string>({
       {"docubox__tiny_no_trace", "no history in this file"},
       {"drisspg__mini_trimmed_inconsistent", "entries are missing"},
-      {"cherryni2022__lm_large_bwd_ringtruncated", "misses the recorded peak by 19 %"},
+      {"cherryni2022__lm_large_bwd_ringtruncated", "differs from the recorded one by 19 %"},
   }));
   const json::object advised = device_of({"advise", kShared + "/snapshots/" + name + ".pickle.xz"});
   CAPTURE(name);
