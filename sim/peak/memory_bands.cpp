@@ -1,7 +1,7 @@
 #include "sim/peak/memory_bands.hpp"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/replay/trace_driver.hpp"
@@ -112,7 +112,6 @@ std::vector<Band> BandRecorder::take() {
     finish(band);
   }
   open_.clear();
-  std::ranges::sort(bands_, is_older);
   return std::move(bands_);
 }
 
@@ -124,13 +123,12 @@ SplitBands split_bands(std::vector<Band> bands, Bytes highest, const BandLimits&
   bands.erase(bands.begin(), middle);
   split.summed = std::move(bands);
   std::ranges::sort(split.kept, is_older);
-  std::ranges::sort(split.summed, is_older);
   return split;
 }
 
 std::vector<BandSum> sum_bands(const std::vector<Band>& bands, std::size_t columns,
                                const std::function<std::uint64_t(const Band&)>& group_of) {
-  std::map<std::uint64_t, BandSum> sums;
+  std::unordered_map<std::uint64_t, BandSum> sums;
   for (const Band& band : bands) {
     const std::uint64_t group = group_of(band);
     BandSum& sum = sums.try_emplace(group, BandSum{group, 0, 0, {}}).first->second;
@@ -145,7 +143,9 @@ std::vector<BandSum> sum_bands(const std::vector<Band>& bands, std::size_t colum
     sum.changes.resize(columns);
     list.push_back(std::move(sum));
   }
-  std::ranges::stable_sort(list, std::ranges::greater{}, &BandSum::area);
+  std::ranges::sort(list, [](const BandSum& a, const BandSum& b) {
+    return a.area != b.area ? a.area > b.area : a.group < b.group;
+  });
   return list;
 }
 

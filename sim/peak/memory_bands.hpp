@@ -56,7 +56,7 @@ class BandRecorder : public StateObserver {
   void on_state(const Event& event, AllocationStatus status, const CachingAllocator& allocator,
                 const TraceDriver& driver) override;
 
-  /// Those that live at the moment of a column, in order of their begin.
+  /// Those that live at the moment of a column.
   std::vector<Band> take();
 
   /// How many blocks live at none of the moments.
@@ -83,9 +83,9 @@ struct BandLimits {
   std::uint64_t resolution = 4000;  ///< lower than 1 / resolution of the picture cannot be seen
 };
 
-/// Which bands are drawn one by one, and which are summed; each in order of their begin.
+/// Which bands are drawn one by one, and which are summed.
 struct SplitBands {
-  std::vector<Band> kept;
+  std::vector<Band> kept;  ///< in order of their begin
   std::vector<Band> summed;
 };
 

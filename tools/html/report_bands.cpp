@@ -1,6 +1,9 @@
 #include "tools/html/report_bands.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -78,11 +81,22 @@ Category category_of(const ReportRun& run, const Band& band) {
   return run.categories.empty() ? Category::unknown : run.categories[band.allocation.index()];
 }
 
-/// [size, site, stack, category, operations since the begin of the block before, operations until
-/// its free or -1]; the columns follow from these.
-json::array block_json(const Band& band, std::uint64_t before, const ReportRun& run,
-                       ReportSites& sites, StackNodes& stacks) {
-  json::array entry{band.size.count(), sites.of(stack_of(run, band)),
+/// Sizes are written as multiples of this, which halves their digits: allocators round sizes up.
+std::uint64_t unit_of(const SplitBands& bands) {
+  std::uint64_t unit = 0;
+  for (const std::vector<Band>* list : {&bands.kept, &bands.summed}) {
+    for (const Band& band : *list) {
+      unit = std::gcd(unit, band.size.count());
+    }
+  }
+  return std::max<std::uint64_t>(unit, 1);
+}
+
+/// [size in units, site, stack, category, operations since the begin of the block before,
+/// operations until its free or -1]; the columns follow from these.
+json::array block_json(const Band& band, std::uint64_t unit, std::uint64_t before,
+                       const ReportRun& run, ReportSites& sites, StackNodes& stacks) {
+  json::array entry{band.size.count() / unit, sites.of(stack_of(run, band)),
                     stacks.of(stack_of(run, band))};
   entry.emplace_back(static_cast<int>(category_of(run, band)));
   entry.emplace_back(band.begin - before);
@@ -95,7 +109,9 @@ json::array block_json(const Band& band, std::uint64_t before, const ReportRun& 
 /// there may be as many sites as call stacks.
 class BandGroups {
  public:
-  explicit BandGroups(const ReportRun& run) : run_(&run) {}
+  explicit BandGroups(const ReportRun& run)
+      : run_(&run),
+        by_stack_(run.explained.workload.trace->tables.stacks.stack_count() + 1, kNew) {}
 
   std::uint64_t of(const Band& band) {
     return site(stack_of(*run_, band)) * kCategoryCount +
@@ -110,31 +126,37 @@ class BandGroups {
 
  private:
   std::uint64_t site(StackId stack) {
-    const auto [known, is_new] = by_stack_.try_emplace(stack, 0);
-    if (is_new) {
+    std::uint64_t& known = by_stack_[stack.has_value() ? stack.index() + 1 : 0];
+    if (known == kNew) {
       const auto [named, added] =
           by_name_.try_emplace(run_->explained.workload.site(stack), sites_.size());
       if (added) {
         sites_.push_back(stack);
       }
-      known->second = named->second;
+      known = named->second;
     }
-    return known->second;
+    return known;
   }
 
+  static constexpr std::uint64_t kNew = std::numeric_limits<std::uint64_t>::max();
+
   const ReportRun* run_;
-  std::map<StackId, std::uint64_t> by_stack_;
+  std::vector<std::uint64_t> by_stack_;  ///< by StackId + 1; first without a stack
   std::map<std::string, std::uint64_t> by_name_;
   std::vector<StackId> sites_;  ///< a stack of each
 };
 
-json::object sum_json(const BandSum& sum, Category category, std::int64_t site,
-                      std::uint64_t sites) {
+json::object sum_json(const BandSum& sum, std::uint64_t unit, std::int64_t site,
+                      std::uint64_t sites, Category category) {
+  json::array changes;
+  for (const std::int64_t change : sum.changes) {
+    changes.emplace_back(change / static_cast<std::int64_t>(unit));
+  }
   return {{"site", site},
           {"sites", sites},
           {"category", static_cast<int>(category)},
           {"blocks", sum.blocks},
-          {"changes", json::array(sum.changes.begin(), sum.changes.end())}};
+          {"changes", std::move(changes)}};
 }
 
 void add(BandSum& sum, const BandSum& more) {
@@ -146,7 +168,7 @@ void add(BandSum& sum, const BandSum& more) {
 }
 
 /// What is beyond the largest groups, by category and with the number of its sites.
-json::array sums_json(const ReportRun& run, ReportSites& sites) {
+json::array sums_json(const ReportRun& run, std::uint64_t unit, ReportSites& sites) {
   BandGroups groups(run);
   json::array list;
   std::map<Category, std::pair<BandSum, std::uint64_t>> rests;
@@ -154,7 +176,7 @@ json::array sums_json(const ReportRun& run, ReportSites& sites) {
                                       [&](const Band& band) { return groups.of(band); })) {
     const Category category = BandGroups::category(sum.group);
     if (list.size() < kGroups) {
-      list.push_back(sum_json(sum, category, sites.of(groups.stack(sum.group)), 1));
+      list.push_back(sum_json(sum, unit, sites.of(groups.stack(sum.group)), 1, category));
     } else {
       auto& [rest, count] = rests[category];
       add(rest, sum);
@@ -162,7 +184,7 @@ json::array sums_json(const ReportRun& run, ReportSites& sites) {
     }
   }
   for (const auto& [category, rest] : rests) {
-    list.push_back(sum_json(rest.first, category, -1, rest.second));
+    list.push_back(sum_json(rest.first, unit, -1, rest.second, category));
   }
   return list;
 }
@@ -181,20 +203,22 @@ json::array differences(const std::vector<std::uint64_t>& values) {
 json::object bands_json(const ReportRun& run, ReportSites& sites) {
   StackNodes stacks(run.explained.workload.trace->tables);
   json::array blocks;
+  const std::uint64_t unit = unit_of(run.bands);
   std::uint64_t before = 0;
   for (const Band& band : run.bands.kept) {
-    blocks.push_back(block_json(band, std::exchange(before, band.begin), run, sites, stacks));
+    blocks.push_back(block_json(band, unit, std::exchange(before, band.begin), run, sites, stacks));
   }
   json::array categories;
   for (std::size_t i = 0; i < kCategoryCount; ++i) {
     categories.emplace_back(to_string(static_cast<Category>(i)));
   }
   return {{"operations_per_column", run.band_columns.width},
+          {"bytes_per_unit", unit},
           {"moments", differences(run.band_columns.moments)},
           {"has_categories", !run.categories.empty()},
           {"categories", std::move(categories)},
           {"blocks", std::move(blocks)},
-          {"sums", sums_json(run, sites)},
+          {"sums", sums_json(run, unit, sites)},
           {"summed", run.bands.summed.size()},
           {"unseen", run.unseen_blocks},
           {"stacks", stacks.nodes()},

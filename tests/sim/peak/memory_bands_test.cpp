@@ -2,6 +2,8 @@
 // and what is summed.
 #include "sim/peak/memory_bands.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "sim/peak/replay_history.hpp"
@@ -32,6 +34,7 @@ RunBands bands_of(const std::string& text, std::size_t most) {
   BandRecorder recorder(run.columns, trace.allocation_count);
   replay(recorder);
   run.bands = recorder.take();
+  std::ranges::sort(run.bands, {}, &Band::begin);
   run.unseen = recorder.unseen();
   run.curve = history.timeline.buckets();
   return run;

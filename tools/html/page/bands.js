@@ -21,16 +21,16 @@ function columnFrom(moments, operation) {
 }
 
 /** The layers of the picture from below, one per block or sum, in columns [first, last). */
-function blockLayers({blocks, sums}, moments) {
+function blockLayers({blocks, sums, bytes_per_unit: unit}, moments) {
   let begin = 0;
   const layers = blocks.map(([size, site, stack, category, passed, life]) => {
     begin += passed;
     const last = life < 0 ? moments.length : columnFrom(moments, begin + life);
-    return {size, first: columnFrom(moments, begin), last, site, stack, category, begin, life};
+    return {size: size * unit, first: columnFrom(moments, begin), last, site, stack, category, begin, life};
   });
   for (const sum of sums) {
     let now = 0;
-    layers.push({...sum, first: 0, last: moments.length, heights: sum.changes.map((change) => (now += change))});
+    layers.push({...sum, first: 0, last: moments.length, heights: sum.changes.map((change) => (now += change * unit))});
   }
   return layers;
 }
