@@ -36,7 +36,10 @@ struct alignas(64) Block {
 
   [[nodiscard]] Address end() const { return address + size; }
 
-  [[nodiscard]] bool is_split() const { return prev.has_value() || next.has_value(); }
+  /// Without a branch: whether a block has a neighbour is hard to predict.
+  [[nodiscard]] bool is_split() const {
+    return (static_cast<int>(prev.has_value()) | static_cast<int>(next.has_value())) != 0;
+  }
 
   [[nodiscard]] bool is_expandable() const { return expandable.has_value(); }
 
@@ -47,12 +50,19 @@ struct alignas(64) Block {
 
   /// Neither allocated nor waiting for other streams; true of address space as well.
   [[nodiscard]] bool is_free() const { return state == BlockState::inactive; }
+
+  /// Free, and memory or address space alike.
+  [[nodiscard]] bool is_free_as(bool is_mapped) const {
+    return (static_cast<int>(is_free()) & static_cast<int>(mapped == is_mapped)) != 0;
+  }
 };
 
 static_assert(sizeof(Block) == 64);
 
 class BlockStore {
  public:
+  BlockStore() : blocks_(1) { (*this)[kWall].state = BlockState::active_allocated; }
+
   [[nodiscard]] Block& operator[](BlockId id) { return blocks_[id.index()]; }
 
   [[nodiscard]] const Block& operator[](BlockId id) const { return blocks_[id.index()]; }
@@ -88,15 +98,17 @@ class BlockStore {
   /// Links `id` between its already set neighbours.
   void link(BlockId id) {
     const Block& block = (*this)[id];
-    if (block.prev.has_value()) {
-      (*this)[block.prev].next = id;
-    }
-    if (block.next.has_value()) {
-      (*this)[block.next].prev = id;
-    }
+    neighbour(block.prev).next = id;
+    neighbour(block.next).prev = id;
   }
 
+  /// The block `id`, or where there is none a wall that nothing is joined with; what is written to
+  /// it does not matter. Spares a branch that is hard to predict.
+  [[nodiscard]] Block& neighbour(BlockId id) { return (*this)[id.has_value() ? id : kWall]; }
+
  private:
+  static constexpr BlockId kWall{std::uint32_t{0}};
+
   BlockId take_slot() {
     if (unused_.empty()) {
       blocks_.emplace_back();

@@ -80,17 +80,18 @@ void CachingAllocator::return_to_cache(BlockId id) {
 
 /// Merges the free neighbours with the same mapping state into `id`; returns their number.
 std::int64_t CachingAllocator::join_neighbours(BlockId id) {
-  const BlockId prev = blocks_[id].prev;
-  const BlockId next = blocks_[id].next;
-  std::int64_t joined = 0;
-  for (const BlockId neighbour : {prev, next}) {
-    if (neighbour.has_value() && blocks_[neighbour].is_free() &&
-        blocks_[neighbour].mapped == blocks_[id].mapped) {
-      join(id, neighbour);
-      ++joined;
-    }
+  const Block& block = blocks_[id];
+  const BlockId prev = block.prev;
+  const BlockId next = block.next;
+  const bool with_prev = blocks_.neighbour(prev).is_free_as(block.mapped);
+  const bool with_next = blocks_.neighbour(next).is_free_as(block.mapped);
+  if (with_prev) {
+    join(id, prev);
   }
-  return joined;
+  if (with_next) {
+    join(id, next);
+  }
+  return std::int64_t{with_prev} + std::int64_t{with_next};
 }
 
 void CachingAllocator::join(BlockId into_id, BlockId neighbour_id) {

@@ -30,22 +30,32 @@ void FastForward::consider(std::size_t next, std::uint64_t signature) {
   }
 }
 
+/// The last `length` events before the event `end`; both this and the first of them allocate.
+Stretch FastForward::stretch_before(std::size_t end, std::size_t length) const {
+  const AllocationId first = trace_->events[end - length].allocation;
+  const AllocationId next = trace_->events[end].allocation;
+  return {end - length, length, next.value() - first.value()};
+}
+
 /// Watches the events from `begin` on if they are those of the last `length` events and come once
 /// more. What is read in vain here is made up for by waiting.
 void FastForward::try_period(std::size_t begin, std::size_t length) {
-  const std::optional<RequestPeriod> period =
-      length <= begin ? period_of(*trace_, begin - length, length) : std::nullopt;
+  if (length > begin) {
+    multiple_ = 0;
+    return;
+  }
   const std::size_t wanted = 2 * length;
   const std::size_t found =
-      period ? events_repeated(*trace_, *period, std::min(end_, begin + wanted)) : 0;
-  std::optional<StateImage> image = found < wanted ? std::nullopt : allocator_->image();
+      events_repeated(*trace_, stretch_before(begin, length), std::min(end_, begin + wanted));
+  const auto period = found < wanted ? std::nullopt : period_of(*trace_, begin, length);
+  std::optional<StateImage> image = period ? allocator_->image() : std::nullopt;
   if (!image) {
     not_before_ = begin + found;
     multiple_ = 0;
     return;
   }
   watched_.emplace();
-  watched_->period = *period_of(*trace_, begin, length);
+  watched_->period = *period;
   watched_->image = std::move(*image);
   watched_->statistics = allocator_->statistics();
   watched_->last = curve_values(usage_of(allocator_->statistics()));
@@ -63,6 +73,7 @@ std::size_t FastForward::watch(std::size_t next) {
   if (has_come_back()) {
     failures_ = 0;
     multiple_ = 0;
+    sightings_ = {};
     next = pass(events_repeated(*trace_, period, end_) / period.length);
   } else {
     ++failures_;
@@ -123,7 +134,7 @@ std::size_t FastForward::pass(std::uint64_t times) {
       driver_->pass_handle(id, period.later(id, times));
     }
   }
-  result_->counts.allocs += period.allocs * times;
+  result_->counts.allocs += period.allocations * times;
   result_->counts.frees += period.frees * times;
   result_->operations_repeated += period.operations * times;
   return period.end() + period.length * times;

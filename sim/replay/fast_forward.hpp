@@ -89,6 +89,7 @@ class FastForward {
     return ((allocated ^ (event.value << 32U) ^ (calls << 48U)) * 0x9e3779b97f4a7c15U) >> 20U;
   }
 
+  [[nodiscard]] Stretch stretch_before(std::size_t end, std::size_t length) const;
   void consider(std::size_t next, std::uint64_t signature);
   void try_period(std::size_t begin, std::size_t length);
   std::size_t watch(std::size_t next);

@@ -1,5 +1,7 @@
 #include "sim/replay/request_period.hpp"
 
+#include <algorithm>
+
 namespace highwater {
 namespace {
 
@@ -9,20 +11,34 @@ bool changes_rules(EventKind kind) {
          kind == EventKind::pool_release || kind == EventKind::set_settings;
 }
 
-bool names_allocation(EventKind kind) {
-  return kind == EventKind::alloc || kind == EventKind::free || kind == EventKind::record_stream;
+bool same_allocation(AllocationId earlier, AllocationId id, std::uint32_t shift) {
+  return earlier.has_value() ? earlier.value() + shift == id.value() : !id.has_value();
 }
 
 /// Whether `event` asks for what `earlier` asked for, `shift` allocations later. Markers ask for
 /// nothing.
-bool same_request(const Event& earlier, const Event& event, std::uint64_t shift) {
-  if (!earlier.is_operation() || !event.is_operation()) {
-    return earlier.is_operation() == event.is_operation();
+bool same_request(const Event& earlier, const Event& event, std::uint32_t shift) {
+  if (earlier.value == event.value && earlier.kind == event.kind &&
+      earlier.stream == event.stream) {
+    return same_allocation(earlier.allocation, event.allocation, shift);
   }
-  const bool same_call =
-      earlier.kind == event.kind && earlier.value == event.value && earlier.stream == event.stream;
-  return same_call && (!names_allocation(event.kind) ||
-                       earlier.allocation.index() + shift == event.allocation.index());
+  return !earlier.is_operation() && !event.is_operation();
+}
+
+/// How many of the first `length` requests are the same.
+std::size_t equal_events(const Event* earlier, const Event* events, std::size_t length,
+                         std::uint32_t shift) {
+  std::size_t i = 0;
+  while (i < length && same_request(earlier[i], events[i], shift)) {
+    ++i;
+  }
+  return i;
+}
+
+/// How many events from `i` on lie one behind the other in memory.
+std::size_t rest_of_chunk(std::size_t i) {
+  using Events = decltype(RequestTrace::events);
+  return Events::kChunk - i % Events::kChunk;
 }
 
 /// Notes the next allocation of `period`; false if it is not numbered in order.
@@ -37,7 +53,9 @@ bool take_allocation(AllocationId id, RequestPeriod& period) {
 
 std::optional<RequestPeriod> period_of(const RequestTrace& trace, std::size_t begin,
                                        std::size_t length) {
-  RequestPeriod period{.begin = begin, .length = length};
+  RequestPeriod period;
+  period.begin = begin;
+  period.length = length;
   for (std::size_t i = begin; i < period.end(); ++i) {
     const Event& event = trace.events[i];
     const bool in_order =
@@ -46,20 +64,22 @@ std::optional<RequestPeriod> period_of(const RequestTrace& trace, std::size_t be
       return std::nullopt;
     }
     period.operations += event.is_operation() ? 1U : 0U;
-    period.allocs += event.kind == EventKind::alloc ? 1U : 0U;
     period.frees += event.kind == EventKind::free ? 1U : 0U;
   }
   return period.allocations != 0 ? std::optional(period) : std::nullopt;
 }
 
-std::size_t events_repeated(const RequestTrace& trace, const RequestPeriod& period,
-                            std::size_t end) {
-  std::size_t count = 0;
-  std::size_t at = period.end();
-  for (std::uint64_t shift = period.allocations;; shift += period.allocations) {
-    for (std::size_t i = period.begin; i < period.end(); ++i, ++at, ++count) {
-      if (at >= end || !same_request(trace.events[i], trace.events[at], shift)) {
-        return count;
+std::size_t events_repeated(const RequestTrace& trace, Stretch stretch, std::size_t end) {
+  std::size_t at = stretch.end();
+  for (std::uint32_t shift = stretch.allocations;; shift += stretch.allocations) {
+    for (std::size_t i = stretch.begin; i < stretch.end();) {
+      const std::size_t length =
+          std::min({stretch.end() - i, end - at, rest_of_chunk(i), rest_of_chunk(at)});
+      const std::size_t same = equal_events(&trace.events[i], &trace.events[at], length, shift);
+      i += same;
+      at += same;
+      if (same < length || at == end) {
+        return at - stretch.end();
       }
     }
   }

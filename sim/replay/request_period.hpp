@@ -10,16 +10,19 @@
 
 namespace highwater {
 
-struct RequestPeriod {
-  std::size_t begin = 0;          ///< its first event
-  std::size_t length = 0;         ///< in events
-  AllocationId first;             ///< the first allocation that it requests
-  std::uint32_t allocations = 0;  ///< how many it requests, numbered in order
-  std::uint64_t allocs = 0;
-  std::uint64_t frees = 0;
-  std::uint64_t operations = 0;
+/// Events that request a number of allocations, numbered in order.
+struct Stretch {
+  std::size_t begin = 0;   ///< its first event
+  std::size_t length = 0;  ///< in events
+  std::uint32_t allocations = 0;
 
   [[nodiscard]] std::size_t end() const { return begin + length; }
+};
+
+struct RequestPeriod : Stretch {
+  AllocationId first;  ///< the first allocation that it requests
+  std::uint64_t frees = 0;
+  std::uint64_t operations = 0;
 
   /// The allocation that stands for `id` some periods later.
   [[nodiscard]] AllocationId later(AllocationId id, std::uint64_t periods) const {
@@ -34,9 +37,8 @@ struct RequestPeriod {
 std::optional<RequestPeriod> period_of(const RequestTrace& trace, std::size_t begin,
                                        std::size_t length);
 
-/// How many events from the end of `period` on are those of the period once more (and again), up to
-/// the event `end`.
-std::size_t events_repeated(const RequestTrace& trace, const RequestPeriod& period,
-                            std::size_t end);
+/// How many events from the end of `stretch` on are those of the stretch once more (and again), up
+/// to the event `end`.
+std::size_t events_repeated(const RequestTrace& trace, Stretch stretch, std::size_t end);
 
 }  // namespace highwater
