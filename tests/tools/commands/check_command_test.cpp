@@ -157,7 +157,7 @@ TEST_CASE("check: JUnit and annotations of GitHub Actions", "[cli][check]") {
   const std::string xml = text_of(junit);
   CHECK_THAT(xml, Contains("tests=\"1\" failures=\"1\" errors=\"0\"") &&
                       Contains("a&lt;b&gt;&amp;.trace\"") &&
-                      Contains("name=\"device 0: --max-reserved 50.00 MiB\">") &&
+                      Contains("name=\"device 0: max-reserved 50.00 MiB\">") &&
                       Contains("<failure message=\"FAILED: peak reserved 64.00 MiB"));
   run({"check", file, "--max-reserved", "1GiB", "--junit", junit});
   CHECK_THAT(text_of(junit), Contains("failures=\"0\"") && !Contains("<failure"));
@@ -175,7 +175,7 @@ TEST_CASE("check: JSON and CSV", "[cli][check]") {
   CHECK(limit.at("allowed_bytes").to_number<int>() == 50 << 20);
   CHECK_THAT(run({"check", file, "--max-reserved", "50MiB", "--format", "csv"}).out,
              StartsWith("device,limit,kept,peak reserved,measured against,allowed,message\n"
-                        "0,'--max-reserved 50.00 MiB,false,67108864,52428800,52428800,"));
+                        "0,max-reserved 50.00 MiB,false,67108864,52428800,52428800,"));
 }
 
 TEST_CASE("check: wrong use is explained", "[cli][check]") {

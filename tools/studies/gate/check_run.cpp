@@ -30,8 +30,9 @@ LimitCheck run_to_the_end(const CheckedDevice& device) {
   return {"runs to its end", std::nullopt, false, oom_words(device.workload.replay.result)};
 }
 
-LimitCheck held_against(const Budget& budget, const CheckedDevice& device, const std::string& who) {
-  LimitCheck limit{budget.base_name, budget, budget.admits(device.reserved()),
+LimitCheck held_against(const Budget& budget, const std::string& name, const CheckedDevice& device,
+                        const std::string& who) {
+  LimitCheck limit{name, budget, budget.admits(device.reserved()),
                    budget_words(budget, device.reserved())};
   limit.words = limit.is_kept ? limit.words : with_clause(limit.words, who);
   return limit;
@@ -41,9 +42,8 @@ LimitCheck growth_check(const CheckedDevice& device, const CheckLimits& limits,
                         const Comparison& comparison) {
   const Budget budget = budget_of(comparison.before->peak.parts.total(), limits.baseline_name,
                                   "--max-growth", limits.growth);
-  LimitCheck limit = held_against(budget, device, growth_words(comparison.change));
-  limit.limit = budget.allowance;
-  return limit;
+  return held_against(budget, "max-growth " + limits.growth.text(), device,
+                      growth_words(comparison.change));
 }
 
 LimitCheck not_in_baseline(const CheckedDevice& device, const CheckLimits& limits) {
@@ -106,9 +106,9 @@ CheckedDevice check_device(Workload workload, const CheckLimits& limits) {
     device.limits.push_back(run_to_the_end(device));
   }
   if (limits.max_reserved) {
-    device.limits.push_back(
-        held_against(budget_of(*limits.max_reserved), device,
-                     comparison ? growth_words(comparison->change) : holders_words(device.peak)));
+    device.limits.push_back(held_against(
+        budget_of(*limits.max_reserved), "max-reserved " + to_iec(*limits.max_reserved), device,
+        comparison ? growth_words(comparison->change) : holders_words(device.peak)));
   }
   if (!limits.baseline_name.empty()) {
     device.limits.push_back(baseline_check(device, limits, comparison));

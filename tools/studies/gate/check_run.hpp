@@ -31,7 +31,7 @@ struct CheckLimits {
 
 /// One limit held against one device.
 struct LimitCheck {
-  std::string limit;             ///< "--max-reserved 20.00 GiB", "--max-growth 2 %", ...
+  std::string limit;             ///< "max-reserved 20.00 GiB", "max-growth 2 %", ...
   std::optional<Budget> budget;  ///< absent where no figures were compared
   bool is_kept = true;
   std::string words;  ///< one sentence, with who grew or who holds the most
