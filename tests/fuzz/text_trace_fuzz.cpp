@@ -1,5 +1,5 @@
-// Any bytes are read as a text trace, or refused with line and column unless they hold nothing; what
-// is read can be written, and reading that gives the same text again.
+// Any bytes are read as a text trace, or refused with line and column unless they hold nothing;
+// what is read can be written, and reading that gives the same text again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -141,9 +141,8 @@ std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays, Tra
 
 ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse_replay(arguments);
-  TraceFile file =
-      read_trace_file(command.file, command.max_reserved ? StackMode::keep : StackMode::skip,
-                      command.reading);
+  TraceFile file = read_trace_file(
+      command.file, command.max_reserved ? StackMode::keep : StackMode::skip, command.reading);
   const std::vector<DeviceReplay> replays = replays_of(file, command);
   const auto verdict = judge(replays, std::move(file), command);
   out << replay_output(replays, command.format, command.with_timeline, verdict);

@@ -192,6 +192,9 @@ class ReportTest(unittest.TestCase):
         text = self.find("#holders-table").text + self.find("#flame-graph").get_attribute("textContent")
         for name in (HOSTILE[0], HOSTILE[1], HOSTILE[6]):
             self.assertIn(name, text)
+        self.focus("#bands")
+        self.press(Keys.ARROW_RIGHT)
+        self.assertIn(self.eventually(lambda: self.find("#band-stack li span").text, bool), HOSTILE)
         self.script("""
             const injected = document.createElement('script');
             injected.textContent = 'window.hacked = 5';
@@ -491,6 +494,16 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.find("#legend").text, legend)
         self.assertEqual(len(self.all("#bars .bar")), 4)
 
+    def test_a_state_without_a_history(self):
+        self.open(self.reports.state_only())
+        self.assertFalse(self.find("#over-time").is_displayed())
+        self.assertFalse(self.find("#tensors").is_displayed())
+        self.open(self.reports.state_and_history())
+        self.assertIn("same at their peaks", self.find("#comparison-verdict").text)
+        self.assertGreater(len(self.all("#comparison-chart path")), 3)
+        self.click("[data-run='1']")
+        self.assertTrue(self.find("#tensors").is_displayed())
+
     def test_one_run_has_no_comparison(self):
         self.open(self.reports.plan())
         self.assertFalse(self.find("#comparison").is_displayed())
@@ -552,7 +565,7 @@ class ReportTest(unittest.TestCase):
         self.eventually(self.background, lambda colour: colour == dark)
 
     def test_narrow_windows_and_print(self):
-        for path in (self.reports.plan(), self.reports.recording(), self.reports.two()):
+        for path in (self.reports.plan(), self.reports.recording(), self.reports.state_only(), self.reports.two()):
             for width in (800, 420):
                 self.open(path)
                 self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",

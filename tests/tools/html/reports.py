@@ -111,6 +111,16 @@ class Reports:
     def timed(self):
         return self.of_snapshot("timed", timed_snapshot())
 
+    def state_only(self):
+        snapshot = timed_snapshot()
+        snapshot["device_traces"] = [[]]
+        return self.of_snapshot("state", snapshot)
+
+    def state_and_history(self):
+        self.timed()
+        self.state_only()
+        return self.make("state_and_history", self.path("state.pickle"), self.path("timed.pickle"))
+
     def two(self):
         recorded = os.path.join(self.source, "traces/recorded/fake")
         return self.make("two", os.path.join(recorded, "gpt2-fp32-varlen-capacity2700.hwt.xz"),

@@ -17,10 +17,14 @@ function changeTable(title, rows, total) {
   return siteTable([title, "#A", "#B", "#Change"], made, last, title);
 }
 
-/** [operation, reserved] at every change of the highest reserved of a run. */
-function reservedCurve({curves}) {
+/** [operation, reserved] from the first operation to `end`; a state without a history stays as it is. */
+function reservedCurve({curves, operations, peaks}, end) {
+  if (operations === 0) {
+    return [[0, peaks.reserved], [end, peaks.reserved]];
+  }
   let high = 0;
-  return curves.reserved.high.map((difference, i) => [i * curves.operations_per_bucket, high += difference]);
+  const points = curves.reserved.high.map((difference, i) => [i * curves.operations_per_bucket, high += difference]);
+  return [...points, [operations, high]];
 }
 
 function comparisonPicture(runs, width) {
@@ -34,8 +38,7 @@ function comparisonPicture(runs, width) {
   const axis = operationsAxis();
   drawAxes(drawing, area, sizeTicks(highest, 5), toY, axis.ticks(0, end, area.w), toX, axis.label);
   runs.forEach((run, i) => {
-    const points = reservedCurve(run).map(([x, y]) => [toX(x), toY(y)]);
-    points.push([toX(run.operations), points[points.length - 1][1]]);
+    const points = reservedCurve(run, end).map(([x, y]) => [toX(x), toY(y)]);
     drawing.strokeStyle = drawing.fillStyle = colour(i === 0 ? "allocated" : "active");
     drawing.textAlign = "left";
     drawing.lineWidth = 2;

@@ -202,7 +202,7 @@ function startSegments(data) {
   }
 
   function draw() {
-    const {map} = data.moments[current];
+    const {map} = data.moments[current] || {map: {rows: [], rests: []}};  // a state without a history
     const rows = [...map.rows].sort(orders[order.value]);
     const largest = Math.max(1, ...rows.map(sizeOf));
     picked = null;
@@ -218,7 +218,7 @@ function startSegments(data) {
     if (rows.length > 0) {
       host.firstChild.tabIndex = 0;
     } else {
-      host.append("Nothing is reserved at this moment.");
+      host.append(data.moments.length > 0 ? "Nothing is reserved at this moment." : "The file has no history, so there is no moment to show.");
     }
     byId("rests").replaceChildren(drawRests(map.rests));
   }

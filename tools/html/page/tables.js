@@ -42,7 +42,8 @@ function drawHolders(data) {
   const total = rows.reduce((sum, row) => sum + row[1], 0) + rest[1];
   const moment = data.moments.find(({kinds}) => kinds.includes("peak_allocated"));
   if (!moment) {
-    byId("holders-about").textContent = "Nothing was allocated.";
+    byId("holders-about").textContent = data.operations > 0 ? "Nothing was allocated."
+        : "The file has no history; highwater info lists who holds what in its state.";
     return;
   }
   byId("holders-about").textContent = `Allocated blocks by call site at operation ${countText(moment.operation)}, ` +
