@@ -66,16 +66,29 @@ class Translator {
     if (alias != aliases_->end()) {
       add_meaning(argument, alias->second);
     } else {
+      refuse_second(argument.name, argument.name);
       own_.push_back(std::ranges::count(*names_, argument.name) != 0 ? argument.text() : text);
     }
   }
 
-  void add_meaning(const Argument& argument, const ArgumentMeaning& meaning) {
-    if (meaning.value.empty()) {
-      own_.push_back(Argument{meaning.option, argument.value}.text());
-    } else if (is_on(argument)) {
-      own_.push_back(Argument{meaning.option, meaning.value}.text());
+  /// Two names of one option; the option's own name twice is left to the parser.
+  void refuse_second(const std::string& option, const std::string& name) {
+    const auto [first, is_new] = given_.emplace(option, name);
+    if (!is_new && first->second != name) {
+      throw UsageError(
+          fmt::format("--{} and --{} both set --{}; use one of them", first->second, name, option));
     }
+  }
+
+  /// A flag that is off says nothing.
+  void add_meaning(const Argument& argument, const ArgumentMeaning& meaning) {
+    const bool is_flag = !meaning.value.empty();
+    if (is_flag && !is_on(argument)) {
+      return;
+    }
+    refuse_second(meaning.option, argument.name);
+    own_.push_back(
+        Argument{meaning.option, is_flag ? std::optional(meaning.value) : argument.value}.text());
   }
 
   bool is_on(const Argument& flag) {
@@ -96,6 +109,7 @@ class Translator {
   const std::vector<std::string>* names_;
   const ArgumentAliases* aliases_;
   std::size_t at_ = 0;
+  std::map<std::string, std::string> given_;  ///< option, and by which name
   std::vector<std::string> own_;
 };
 

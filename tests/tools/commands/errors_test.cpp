@@ -63,6 +63,8 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"replay", kTrace, "--alloc-conf", "max_split_size_mb:x"},
        "max_split_size_mb: 'x' is not a number in range (PyTorch 2.6's own message: stoi)"},
       {{"simulate", "--model", "gpt2", "--bf16=maybe"}, "--bf16 maybe: use true or false"},
+      {{"simulate", "--model", "gpt2", "--precision", "bf16", "--fp16"},
+       "--precision and --fp16 both set --precision; use one of them"},
       {{"replay", kTrace, "--capacity", "80 Gigs"}, "--capacity 80 Gigs: not a size"},
       {{"replay", kTrace, "--format", "yaml"}, "--format yaml: unknown format"},
       {{"replay", kTrace, "--torch", "1.0"}, "unknown release; use one of 2.6, 2.8"},

@@ -432,6 +432,13 @@ TEST_CASE("simulate: what a config.json leaves to its family is a note", "[cli][
   CHECK_THAT(refused.err, Contains("n_layer is null, which transformers refuses"));
 }
 
+TEST_CASE("simulate: the rank that needs most is named", "[cli][simulate]") {
+  const CommandRun result = run_line(
+      "simulate --framework megatron --model llama-160m --pp 2 --grad-accum 2 --seq 64 --steps 1");
+  CHECK_THAT(result.out, Contains("rank 0 of 2 (stage 0 of 2, with the embedding) needs most: ") &&
+                             Contains(" reserved, ") && Contains(" times the mean"));
+}
+
 TEST_CASE("simulate: a GPU smaller than what is reserved without limit is explained",
           "[cli][simulate]") {
   const std::string out =

@@ -22,6 +22,7 @@ constexpr std::array kOptionAliases{
     OptionAlias{"attn-implementation", "attention"},
     OptionAlias{"optim", "optimizer"},
     OptionAlias{"max-grad-norm", "grad-clip"},
+    OptionAlias{"max-steps", "steps"},
     OptionAlias{"block-size", "seq"},
     // trl trainer/sft_config.py, trl scripts/utils.py ModelConfig, peft
     OptionAlias{"max-length", "seq"},
@@ -48,6 +49,7 @@ constexpr std::array kOptionAliases{
     // plain scripts
     OptionAlias{"batch-size", "batch"},
     OptionAlias{"seq-len", "seq"},
+    OptionAlias{"max-seq-len", "seq"},
     OptionAlias{"sequence-length", "seq"},
 };
 
