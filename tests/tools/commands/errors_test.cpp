@@ -1,15 +1,15 @@
 // Command line: what goes wrong is said in one line with place, reason and remedy, and the exit
 // code tells its kind.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <list>
+#include <new>
 #include <span>
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -34,14 +34,14 @@ void use_up_memory() {
   ::setrlimit(RLIMIT_AS, &none);
   constexpr std::size_t kBlock = 16384;
   constexpr std::size_t kLeft = 200;
-  std::vector<void*> blocks;
-  blocks.reserve(kLeft);
-  while (void* const block = std::malloc(kBlock)) {
-    if (blocks.size() < kLeft) {
-      blocks.push_back(block);
+  static std::list<std::string> blocks;
+  try {
+    while (true) {
+      blocks.emplace_back(kBlock, ' ');
     }
+  } catch (const std::bad_alloc&) {
+    blocks.resize(blocks.size() - std::min(blocks.size(), kLeft));
   }
-  std::ranges::for_each(blocks, std::free);
 }
 #endif
 

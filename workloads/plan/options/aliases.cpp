@@ -184,7 +184,7 @@ std::string alias_key(std::string_view text) {
 }
 
 const OptionAlias* find_alias(std::string_view name) {
-  const auto found = std::ranges::find(kOptionAliases, alias_key(name), &OptionAlias::name);
+  const auto* const found = std::ranges::find(kOptionAliases, alias_key(name), &OptionAlias::name);
   return found == kOptionAliases.end() ? nullptr : &*found;
 }
 
