@@ -13,15 +13,12 @@ void detail::SizeClass::insert_into_tree(const FreeEntry& entry) {
   tree_->insert(entry);
 }
 
-void detail::SizeClass::erase_from_tree(const FreeEntry& entry) {
-  tree_->erase(entry);
-  if (tree_->size() <= kMaxSorted / 4) {
-    sorted_.assign(tree_->rbegin(), tree_->rend());
-    tree_.reset();
+void detail::SizeClass::erase_behind(const FreeEntry& entry) {
+  if (tree_) {
+    tree_->erase(entry);
+    shrink_tree();
+    return;
   }
-}
-
-void detail::SizeClass::erase_inside(const FreeEntry& entry) {
   std::size_t i = sorted_.size() - 1;
   while (sorted_[i].before(entry)) {
     --i;
@@ -29,35 +26,48 @@ void detail::SizeClass::erase_inside(const FreeEntry& entry) {
   sorted_.erase(sorted_.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-const FreeEntry* detail::SizeClass::lower_bound_inside(const FreeEntry& key) const {
+void detail::SizeClass::take_smallest_from_tree() {
+  smallest_ = *tree_->begin();
+  tree_->erase(tree_->begin());
+  shrink_tree();
+}
+
+void detail::SizeClass::shrink_tree() {
+  if (tree_->size() <= kMaxSorted / 4) {
+    sorted_.assign(tree_->rbegin(), tree_->rend());
+    tree_.reset();
+  }
+}
+
+const FreeEntry* detail::SizeClass::lower_bound_behind(const FreeEntry& key) const {
+  if (tree_) {
+    const auto it = tree_->lower_bound(key);
+    return it == tree_->end() ? nullptr : &*it;
+  }
   // Descending: the first entry not before the key is the last one that is >= it.
   const auto it = std::ranges::upper_bound(sorted_, key, std::greater<>{});
   return it == sorted_.begin() ? nullptr : &*(it - 1);
 }
 
-const FreeEntry* detail::SizeClass::lower_bound_in_tree(const FreeEntry& key) const {
-  const auto it = tree_->lower_bound(key);
-  return it == tree_->end() ? nullptr : &*it;
-}
-
 const FreeEntry* detail::SizeClass::last_before(const FreeEntry& key) const {
   if (tree_) {
     const auto it = tree_->lower_bound(key);
-    return it == tree_->begin() ? nullptr : &*std::prev(it);
+    if (it != tree_->begin()) {
+      return &*std::prev(it);
+    }
   }
   const auto it = std::ranges::upper_bound(sorted_, key, std::greater<>{});
-  return it == sorted_.end() ? nullptr : &*it;
-}
-
-const FreeEntry* detail::SizeClass::first_in_tree() const {
-  return tree_ ? &*tree_->begin() : nullptr;
+  if (it != sorted_.end()) {
+    return &*it;
+  }
+  return !empty() && smallest_.before(key) ? &smallest_ : nullptr;
 }
 
 const FreeEntry* detail::SizeClass::last() const {
   if (tree_) {
     return &*tree_->rbegin();
   }
-  return sorted_.empty() ? nullptr : &sorted_.front();
+  return sorted_.empty() ? first() : &sorted_.front();
 }
 
 const FreeEntry* FreeList::first_from(std::size_t class_index) const {

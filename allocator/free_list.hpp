@@ -3,16 +3,16 @@
 //
 // PyTorch keeps them in a std::set; the order is the same here, the structure is not. Sizes fall
 // into classes (exact below 16 KiB, then 32 per power of two), a bitmap finds the next class that
-// is not empty, and a class holds its few blocks in a sorted array. So the usual search, insertion
-// and removal touch a few cache lines and allocate nothing. The classes of one power of two are
-// made when the first block of such a size comes: most streams see a few sizes only, and a trace
-// may have 65,535 streams.
+// is not empty, and a class holds its smallest block, which most often is its only one, and the
+// others in a sorted array. So the usual search, insertion and removal touch a few cache lines and
+// allocate nothing. The classes of one power of two are made when the first block of such a size
+// comes: most streams see a few sizes only, and a trace may have 65,535 streams.
 //
 //   class     512  1024 ...  16 KiB  16.5 KiB ...          each class, largest block first:
 //   bitmap      1     0        1        0                  [1 MiB @a] [1008 KiB @c] [1008 KiB @b]
 //                                                                           smallest, lowest last ^
 //
-// Invariant: a class beyond kMaxSorted blocks is a balanced tree instead, so that no operation is
+// Invariant: beyond kMaxSorted, the others are a balanced tree instead, so that no operation is
 // worse than logarithmic in the number of blocks.
 #pragma once
 
@@ -54,12 +54,55 @@ struct FreeEntry {
 
 namespace detail {
 
-/// The blocks of one size class.
-class SizeClass {
+/// The blocks of one size class: the smallest, and those behind it. Most classes hold none or one,
+/// so the smallest stands in the class itself.
+class alignas(64) SizeClass {
  public:
-  [[nodiscard]] bool empty() const { return sorted_.empty() && !tree_; }
+  [[nodiscard]] bool empty() const { return smallest_.size == 0; }
 
   void insert(const FreeEntry& entry) {
+    if (empty()) {
+      smallest_ = entry;
+    } else if (entry.before(smallest_)) {
+      insert_behind(smallest_);
+      smallest_ = entry;
+    } else {
+      insert_behind(entry);
+    }
+  }
+
+  void erase(const FreeEntry& entry) {
+    if (smallest_.rank != entry.rank || smallest_.size != entry.size) {
+      erase_behind(entry);
+    } else if (!sorted_.empty()) {
+      smallest_ = sorted_.back();
+      sorted_.pop_back();
+    } else if (tree_) [[unlikely]] {
+      take_smallest_from_tree();
+    } else {
+      smallest_.size = 0;
+    }
+  }
+
+  /// The first entry not before `key`; nothing when all are before it.
+  [[nodiscard]] const FreeEntry* lower_bound(const FreeEntry& key) const {
+    if (empty()) {
+      return nullptr;
+    }
+    return key.before(smallest_) || key == smallest_ ? &smallest_ : lower_bound_behind(key);
+  }
+
+  /// The last entry before `key`.
+  [[nodiscard]] const FreeEntry* last_before(const FreeEntry& key) const;
+
+  [[nodiscard]] const FreeEntry* first() const { return empty() ? nullptr : &smallest_; }
+
+  [[nodiscard]] const FreeEntry* last() const;
+
+ private:
+  static constexpr std::size_t kMaxSorted = 128;
+
+  void insert_behind(const FreeEntry& entry) {
     if (tree_ || sorted_.size() == kMaxSorted) [[unlikely]] {
       insert_into_tree(entry);
       return;
@@ -77,45 +120,15 @@ class SizeClass {
     sorted_[i].block = entry.block;
   }
 
-  void erase(const FreeEntry& entry) {
-    if (tree_) [[unlikely]] {
-      erase_from_tree(entry);
-    } else if (sorted_.back() == entry) {
-      sorted_.pop_back();
-    } else {
-      erase_inside(entry);
-    }
-  }
-
-  /// The first entry not before `key`; nothing when all are before it.
-  [[nodiscard]] const FreeEntry* lower_bound(const FreeEntry& key) const {
-    if (sorted_.empty()) {
-      return tree_ ? lower_bound_in_tree(key) : nullptr;
-    }
-    return key.before(sorted_.back()) ? &sorted_.back() : lower_bound_inside(key);
-  }
-
-  /// The last entry before `key`.
-  [[nodiscard]] const FreeEntry* last_before(const FreeEntry& key) const;
-
-  [[nodiscard]] const FreeEntry* first() const {
-    return sorted_.empty() ? first_in_tree() : &sorted_.back();
-  }
-
-  [[nodiscard]] const FreeEntry* last() const;
-
- private:
-  static constexpr std::size_t kMaxSorted = 128;
-
   void insert_into_tree(const FreeEntry& entry);
-  void erase_from_tree(const FreeEntry& entry);
-  void erase_inside(const FreeEntry& entry);
-  [[nodiscard]] const FreeEntry* lower_bound_inside(const FreeEntry& key) const;
-  [[nodiscard]] const FreeEntry* lower_bound_in_tree(const FreeEntry& key) const;
-  [[nodiscard]] const FreeEntry* first_in_tree() const;
+  void erase_behind(const FreeEntry& entry);
+  void take_smallest_from_tree();
+  void shrink_tree();
+  [[nodiscard]] const FreeEntry* lower_bound_behind(const FreeEntry& key) const;
 
-  std::vector<FreeEntry> sorted_;  ///< descending, so that taking the best fit is a pop
-  std::unique_ptr<std::set<FreeEntry>> tree_;
+  FreeEntry smallest_;                         ///< of size 0: there is none
+  std::vector<FreeEntry> sorted_;              ///< the others, descending
+  std::unique_ptr<std::set<FreeEntry>> tree_;  ///< instead of `sorted_`
 };
 
 }  // namespace detail
