@@ -2,6 +2,7 @@
 # Prints the figures of the README: time per operation of the model beside the plain implementation,
 # and a million-entry snapshot read and replayed beside Python's pickle.load.
 #   tools/bench.sh [OPERATIONS] [--torch FOLDER]
+#   tools/bench.sh [OPERATIONS] --replays        replays alone, for large numbers
 # FOLDER is the package torch of an installed wheel (.../site-packages/torch): PyTorch's own
 # allocator library is then timed as well, over the fake CUDA libraries. Neither Python nor the rest
 # of PyTorch takes part.
@@ -9,12 +10,14 @@ set -euo pipefail
 
 operations=2000000
 torch=
+replays=
 while [ $# -gt 0 ]; do
   case $1 in
     --torch)
       torch=$(realpath "${2:?--torch needs the folder of an installed torch}")
       shift
       ;;
+    --replays) replays=yes ;;
     *) operations=$1 ;;
   esac
   shift
@@ -24,6 +27,9 @@ cd "$(dirname "$0")/.."
 tools/install_packages.sh python3-minimal time
 tools/build/build.sh release highwater highwater_bench ${torch:+fakecuda}
 
+if [ -n "$replays" ]; then
+  exec build/release/tests/bench/highwater_bench "$operations" replays
+fi
 if [ -z "$torch" ]; then
   echo "PyTorch's own allocator is left out; --torch FOLDER adds it."
 fi

@@ -225,15 +225,17 @@ void measure_replay(const Workload& workload) {
 
 struct Arguments {
   std::size_t length = 2000000;
+  bool only_replays = false;
   std::optional<TorchLibrary> torch;
 };
 
-/// [LENGTH [TORCH FAKECUDA]]
+/// [LENGTH [replays | TORCH FAKECUDA]]
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   if (argc > 1) {
     arguments.length = std::strtoull(argv[1], nullptr, 10);
   }
+  arguments.only_replays = argc == 3 && std::string(argv[2]) == "replays";
   if (argc > 3) {
     arguments.torch.emplace(argv[2], argv[3]);
     if (!arguments.torch->obstacle().empty()) {
@@ -244,10 +246,7 @@ Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Arguments arguments = parse(argc, argv);
+void compare_all(const Arguments& arguments) {
   const std::string torch =
       arguments.torch ? fmt::format(" {:>10} {:>7}", arguments.torch->name(), "ratio") : "";
   std::cout << fmt::format("{:<37} {:>6} {:>10} {:>7} {:>10} {:>7}{}\n",
@@ -256,15 +255,35 @@ int main(int argc, char** argv) {
   for (const MakeWorkload& make : workload_makers()) {
     compare(make(arguments.length), arguments.torch);
   }
-  std::cout << fmt::format("\n{:<37} {:>11} {:>8} {:>7}\n", "ns per operation of a replay",
+  std::cout << '\n';
+}
+
+void measure_replays(std::size_t length) {
+  std::cout << fmt::format("{:<37} {:>11} {:>8} {:>7}\n", "ns per operation of a replay",
                            "carried out", "counted", "ratio");
   for (const MakeWorkload& make : training_makers()) {
-    measure_replay(make(arguments.length));
+    measure_replay(make(length));
   }
+}
+
+void measure_generations() {
   std::cout << fmt::format("\n{:<37} {:>9} {:>9} {:>9} {:>7}\n",
                            "ten iterations, million events a second", "events", "generate",
                            "replay", "ratio");
   for (const char* model : {"gpt2", "llama-2-70b", "mixtral-8x7b"}) {
     measure_generation(model);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
+  if (!arguments.only_replays) {
+    compare_all(arguments);
+  }
+  measure_replays(arguments.length);
+  if (!arguments.only_replays) {
+    measure_generations();
   }
 }
