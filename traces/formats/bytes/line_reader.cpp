@@ -26,6 +26,7 @@ std::optional<std::string_view> LineReader::next() {
 std::string_view LineReader::take(std::size_t size, std::size_t terminator) {
   std::string_view line = unread().substr(0, size);
   begin_ += size + terminator;
+  bytes_ += size + terminator;
   ++number_;
   if (line.ends_with('\r')) {
     line.remove_suffix(1);

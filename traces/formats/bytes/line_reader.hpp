@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ class LineReader {
   /// The number of the last line, from 1.
   [[nodiscard]] std::size_t number() const { return number_; }
 
+  /// Bytes of all lines so far.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
  private:
   static constexpr std::size_t kBlock = std::size_t{1} << 20;
 
@@ -36,6 +40,7 @@ class LineReader {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t number_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace highwater

@@ -5,8 +5,8 @@
 // filled, and an item that the list at its place cannot hold is refused when it arrives. Nothing
 // recurses on the input, every index is checked, and memory is bounded: hostile input is either
 // read or refused. Limits: 1000 open containers (genuine files nest 9 deep), 1 MiB per string (the
-// longest seen has 2 KB), memo indexes below the number of bytes read, integers of 64 bits, and 3
-// bytes of memory for each byte read (genuine files need less than 1).
+// longest seen has 2 KB), memo indexes below the number of bytes read, integers of 64 bits, and 4
+// bytes of memory for each byte read (genuine files need 1; where all they hold is call stacks, 3).
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ class PickleMachine {
  private:
   static constexpr std::size_t kMaxOpenContainers = 1000;
   static constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 20;
-  static constexpr std::uint64_t kMemoryPerByte = 3;
-  static constexpr std::uint64_t kFreeMemory = std::uint64_t{32} << 20;  ///< whatever was read
+  static constexpr std::uint64_t kMemoryPerByte = 4;
+  static constexpr std::uint64_t kFreeMemory = std::uint64_t{64} << 20;  ///< whatever was read
   static constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 18;   ///< bytes
 
   enum class Step { next, stop };

@@ -57,8 +57,8 @@ StackId StackBuilder::intern(std::span<const FrameId> before, std::span<const Pi
 }
 
 std::uint64_t StackBuilder::memory() const {
-  constexpr std::uint64_t kHashNode = 56;
-  return frames_.capacity() * sizeof(FrameRow) + lists_.capacity() * sizeof(StackId) +
+  constexpr std::uint64_t kHashNode = 48;
+  return frames_.size() * sizeof(FrameRow) + lists_.size() * sizeof(StackId) +
          tables_.strings.size() * (sizeof(std::string) + kHashNode) +
          tables_.stacks.frame_count() * (sizeof(Frame) + kHashNode) +
          tables_.stacks.stack_count() * (sizeof(std::size_t) + kHashNode) +

@@ -21,6 +21,8 @@ class TextFields {
 
   [[nodiscard]] const KeywordRow& row() const { return *row_; }
 
+  [[nodiscard]] std::uint64_t bytes_read() const { return lines_.bytes(); }
+
   std::string_view word() { return line_.word(); }
 
   std::string_view rest() { return line_.rest(); }

@@ -53,10 +53,23 @@ class TextReader {
       event.kind = event_kind(keyword);
       read_event(event);
       trace_.events.push_back(event);
+      check_size();
     } else if (keyword == Keyword::frame) {
       definitions_.read_frame();
     } else {
       definitions_.read_stack();
+    }
+  }
+
+  /// An allocation and its free take 12 bytes and more, so millions of lines that take 2 or 3 bytes
+  /// each would only fill memory.
+  void check_size() const {
+    constexpr std::uint64_t kAlways = 2'000'000;
+    constexpr std::uint64_t kLeastBytes = 6;
+    const std::uint64_t events = trace_.events.size();
+    if (events > kAlways && (events - kAlways) * kLeastBytes > fields_.bytes_read()) {
+      fields_.fail("more operations than a trace of its size describes",
+                   "leave out the lines that repeat without an effect");
     }
   }
 

@@ -72,7 +72,7 @@ TEST_CASE("limits: lists that nobody reads hold anything", "[traces][snapshot]")
 }
 
 TEST_CASE("limits: items that nothing takes are refused while they come", "[traces][snapshot]") {
-  const std::size_t size = 8000000;
+  const std::size_t size = 20000000;
   const std::string message = refusal(raw("\x80\x04(" + std::string(size, 'N')));
   CHECK_THAT(message, Contains("takes more memory than any real snapshot of its size"));
   CHECK(std::stoul(message.substr(std::string("byte ").size())) < size);
@@ -81,9 +81,9 @@ TEST_CASE("limits: items that nothing takes are refused while they come", "[trac
 TEST_CASE("limits: a memo, containers and strings that nothing needs are refused",
           "[traces][snapshot]") {
   const auto [opcodes, times] = GENERATE(table<std::string, std::size_t>({
-      {"\x94", 8000000},
-      {"](" + kNumber + "e0", 1500000},
-      {"}" + kNumber + "Ns0", 1500000},
+      {"\x94", 20000000},
+      {"](" + kNumber + "e0", 4000000},
+      {"}" + kNumber + "Ns0", 2500000},
       {"N\x85" + std::string("0"), 3000000},
   }));
   CAPTURE(opcodes);

@@ -73,3 +73,12 @@ TEST_CASE("text_trace: an endless line ends the reading", "[traces][text]") {
   const std::string text(std::size_t{40} << 20U, 'x');
   CHECK_THAT(input_error([&] { parse_text(text); }), Catch::Contains("line 1: longer than 16 MiB"));
 }
+
+TEST_CASE("text: millions of lines that describe next to nothing are refused", "[traces][text]") {
+  std::string text = "a 0 512 0\n";
+  for (int i = 0; i < 3100000; ++i) {
+    text += "E\n";
+  }
+  CHECK_THAT(input_error([&] { parse_text(text); }),
+             Catch::Contains("more operations than a trace of its size describes"));
+}
