@@ -34,11 +34,14 @@ void find_highest_live(const Lifetimes& lives, const std::vector<PackingBlock>& 
 }
 
 ReplayBar replay_bar(const RequestTrace& trace, const ReplayOptions& options) {
-  const ReplayResult result = replay(trace, options);
-  return {result.peak.reserved, result.peak.active, !result.ooms.empty()};
+  return bar_of(replay(trace, options));
 }
 
 }  // namespace
+
+ReplayBar bar_of(const ReplayResult& result) {
+  return {result.peak.reserved, result.peak.active, !result.ooms.empty()};
+}
 
 double LowerBound::gap() const {
   return live_rounded.count() == 0
@@ -67,20 +70,30 @@ Bytes FourBars::most_to_win() const {
   return own.ran_out || own.reserved < bound.live ? Bytes{} : own.reserved - bound.live;
 }
 
-FourBars four_bars(const RequestTrace& trace, ReplayOptions options, const PackingEffort& effort) {
-  options.observer = nullptr;
-  options.listener = nullptr;
-  options.decisions = DecisionDetail::none;
-  ReplayOptions expandable = options;
-  expandable.settings.expandable_segments = true;
-  ReplayOptions standard = options;
-  standard.settings = Settings{};
+FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options,
+                   const PackingEffort& effort) {
+  ReplayOptions own = options;
+  own.observer = nullptr;
+  own.listener = nullptr;
+  own.decisions = DecisionDetail::none;
+  return four_bars(trace, own, replay_bar(trace, own), effort);
+}
+
+FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options, const ReplayBar& own,
+                   const PackingEffort& effort) {
   FourBars bars;
-  const std::array<std::function<void()>, 4> work{
+  bars.own = own;
+  const auto under = [&](const Settings& settings) {
+    ReplayOptions other = options;
+    other.settings = settings;
+    return settings == options.settings ? own : replay_bar(trace, other);
+  };
+  Settings expandable = options.settings;
+  expandable.expandable_segments = true;
+  const std::array<std::function<void()>, 3> work{
       [&] { bars.bound = lower_bound_of(trace, effort); },
-      [&] { bars.own = replay_bar(trace, options); },
-      [&] { bars.expandable = replay_bar(trace, expandable); },
-      [&] { bars.standard = replay_bar(trace, standard); },
+      [&] { bars.expandable = under(expandable); },
+      [&] { bars.standard = under(Settings{}); },
   };
   for_each_index(work.size(), [&work](std::size_t i) { work[i](); });
   return bars;

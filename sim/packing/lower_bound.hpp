@@ -52,10 +52,16 @@ struct FourBars {
   [[nodiscard]] Bytes most_to_win() const;
 };
 
+ReplayBar bar_of(const ReplayResult& result);
+
 /// Packs and replays at the same time on several threads. Capacity and limits of `options` hold for
 /// the replays (without them the bars are comparable even where one would run out); its observer,
 /// listener and decisions are left out. @throws InputError as replay() and lower_bound_of() do.
-FourBars four_bars(const RequestTrace& trace, ReplayOptions options,
+FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options,
+                   const PackingEffort& effort = {});
+
+/// The same where the bar of `options` is known; nobody observes them.
+FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options, const ReplayBar& own,
                    const PackingEffort& effort = {});
 
 }  // namespace highwater

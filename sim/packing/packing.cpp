@@ -10,16 +10,9 @@
 namespace highwater {
 namespace {
 
-void keep_lower(Packing& best, Packing other) {
-  if (!other.offsets.empty() && other.height < best.height) {
-    best = std::move(other);
-  }
-}
+using Order = std::vector<std::uint32_t>;
 
-}  // namespace
-
-Bytes max_live(std::span<const PackingBlock> blocks) {
-  const std::vector<std::uint32_t> ends = order_of_ends(blocks);
+Bytes max_live(std::span<const PackingBlock> blocks, const Order& ends) {
   Bytes live;
   Bytes highest;
   auto gone = ends.begin();
@@ -33,13 +26,26 @@ Bytes max_live(std::span<const PackingBlock> blocks) {
   return highest;
 }
 
+void keep_lower(Packing& best, Packing other) {
+  if (!other.offsets.empty() && other.height < best.height) {
+    best = std::move(other);
+  }
+}
+
+}  // namespace
+
+Bytes max_live(std::span<const PackingBlock> blocks) {
+  return max_live(blocks, order_of_ends(blocks));
+}
+
 Packing pack(std::span<const PackingBlock> blocks, const PackingEffort& effort) {
-  const Bytes live = max_live(blocks);
+  const Order ends = order_of_ends(blocks);
+  const Bytes live = max_live(blocks, ends);
   const Bytes target{live.count() + static_cast<std::uint64_t>(effort.good_enough *
                                                                static_cast<double>(live.count()))};
-  Packing best = pack_in_time(blocks, TimeOrder::forward);
+  Packing best = pack_in_time(blocks, ends, TimeOrder::forward);
   if (best.height > target) {
-    keep_lower(best, pack_in_time(blocks, TimeOrder::backward));
+    keep_lower(best, pack_in_time(blocks, ends, TimeOrder::backward));
   }
   if (best.height > target) {
     keep_lower(best, pack_greedily(blocks, target, effort.steps));

@@ -141,8 +141,9 @@ struct Passage {
   std::vector<std::uint32_t> going;
 };
 
-Passage passage_of(std::span<const PackingBlock> blocks, TimeOrder order) {
-  Passage passage{std::vector<std::uint32_t>(blocks.size()), order_of_ends(blocks)};
+Passage passage_of(std::span<const PackingBlock> blocks, const std::vector<std::uint32_t>& ends,
+                   TimeOrder order) {
+  Passage passage{std::vector<std::uint32_t>(blocks.size()), ends};
   std::iota(passage.coming.begin(), passage.coming.end(), 0U);
   if (order == TimeOrder::backward) {
     std::vector<std::uint32_t> coming = reversed_order(blocks, passage.going);
@@ -155,8 +156,13 @@ Passage passage_of(std::span<const PackingBlock> blocks, TimeOrder order) {
 }  // namespace
 
 Packing pack_in_time(std::span<const PackingBlock> blocks, TimeOrder order) {
+  return pack_in_time(blocks, order_of_ends(blocks), order);
+}
+
+Packing pack_in_time(std::span<const PackingBlock> blocks, const std::vector<std::uint32_t>& ends,
+                     TimeOrder order) {
   const bool forward = order == TimeOrder::forward;
-  const Passage passage = passage_of(blocks, order);
+  const Passage passage = passage_of(blocks, ends, order);
   const auto has_gone = [&](std::uint32_t other, std::uint32_t i) {
     return forward ? blocks[other].end <= blocks[i].begin : blocks[other].begin >= blocks[i].end;
   };

@@ -2,7 +2,9 @@
 // best fit when it is requested; the same backward in time, from the end. O(n log n).
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sim/packing/packing.hpp"
 
@@ -11,5 +13,9 @@ namespace highwater {
 enum class TimeOrder : std::uint8_t { forward, backward };
 
 Packing pack_in_time(std::span<const PackingBlock> blocks, TimeOrder order);
+
+/// The same where order_of_ends() is known.
+Packing pack_in_time(std::span<const PackingBlock> blocks, const std::vector<std::uint32_t>& ends,
+                     TimeOrder order);
 
 }  // namespace highwater
