@@ -159,14 +159,19 @@ class FidelityRun {
   void settle_segments(std::size_t event, bool made_up) {
     for (const std::size_t e : answers_.unmatched()) {
       const RecordedEntry& entry = device_->entries[e];
-      diverge(e, fmt::format("recorded {}, which the model did not do", describe(entry)));
+      diverge(e, [&] {
+        return fmt::format("recorded {}, which the model did not do", describe(entry));
+      });
       resync(entry);
     }
     if (made_up) {
       const std::size_t last = std::max<std::size_t>(derived_->entries_of(event).end, 1) - 1;
-      diverge(last, fmt::format("the model allocated from the device or released memory "
-                                "to it where the recording has: {}",
-                                describe(device_->entries[last])));
+      diverge(last, [&] {
+        return fmt::format(
+            "the model allocated from the device or released memory to it where the recording has: "
+            "{}",
+            describe(device_->entries[last]));
+      });
     }
   }
 
@@ -214,10 +219,12 @@ class FidelityRun {
       ++fidelity.alloc_addresses_matched;
       return;
     }
-    diverge(e, fmt::format("recorded {}; the model {}", describe(device_->entries[e]),
-                           block.has_value() ? fmt::format("put it at {:#x}",
-                                                           allocator_.block(block).address.value())
-                                             : "ran out of memory"));
+    diverge(e, [&] {
+      return fmt::format("recorded {}; the model {}", describe(device_->entries[e]),
+                         block.has_value() ? fmt::format("put it at {:#x}",
+                                                         allocator_.block(block).address.value())
+                                           : "ran out of memory");
+    });
     correct(event, block, recorded);
   }
 
@@ -227,7 +234,7 @@ class FidelityRun {
         replay_.result.ooms.push_back({driver_.operations() - 1, allocator_.last_out_of_memory()});
       }
     } else {
-      diverge(entry, "the recording ran out of memory here, the model did not");
+      diverge(entry, [] { return "the recording ran out of memory here, the model did not"; });
     }
   }
 
@@ -257,9 +264,11 @@ class FidelityRun {
     }
   }
 
-  void diverge(std::size_t entry, std::string description) {
+  /// Only the first one is described, and a damaged file differs at every entry.
+  template <class Describe>
+  void diverge(std::size_t entry, const Describe& describe_it) {
     if (!replay_.fidelity.first_divergence) {
-      replay_.fidelity.first_divergence = Divergence{entry, std::move(description)};
+      replay_.fidelity.first_divergence = Divergence{entry, describe_it()};
     }
   }
 
