@@ -32,8 +32,6 @@ class FirstFailure : public StateObserver {
       step_ = event.value;
     } else if (event.kind == EventKind::phase) {
       phase_ = trace_->tables.strings[event.text()];
-    } else if (event.kind == EventKind::alloc && event.stack.has_value()) {
-      stacks_[event.allocation.value()] = event.stack;
     }
     if (status == AllocationStatus::out_of_memory && !found_) {
       take(event, allocator, driver);
@@ -59,13 +57,14 @@ class FirstFailure : public StateObserver {
 
   void list_held(const TraceDriver& driver, OomState& state) {
     const auto owners = owners_of(*trace_, driver);
+    const std::vector<StackId> stacks = stacks_until(state.event);
     for (std::size_t s = 0; s < state.map.segments.size(); ++s) {
       const std::vector<MapBlock>& blocks = state.map.segments[s].blocks;
       for (std::size_t b = 0; b < blocks.size(); ++b) {
         const auto owner = owners.find(blocks[b].handle.value());
         if (blocks[b].state == BlockState::active_allocated && owner != owners.end()) {
           state.held.push_back({.allocation = owner->second,
-                                .stack = stack_of(owner->second),
+                                .stack = stacks[owner->second.index()],
                                 .size = blocks[b].size,
                                 .segment = s,
                                 .block = b});
@@ -74,16 +73,22 @@ class FirstFailure : public StateObserver {
     }
   }
 
-  [[nodiscard]] StackId stack_of(AllocationId id) const {
-    const auto found = stacks_.find(id.value());
-    return found == stacks_.end() ? StackId{} : found->second;
+  /// By AllocationId: who asked for it.
+  [[nodiscard]] std::vector<StackId> stacks_until(std::size_t last) const {
+    std::vector<StackId> stacks(trace_->allocation_count);
+    for (std::size_t i = 0; i < last; ++i) {
+      const Event& event = trace_->events[i];
+      if (event.kind == EventKind::alloc) {
+        stacks[event.allocation.index()] = event.stack;
+      }
+    }
+    return stacks;
   }
 
   const RequestTrace* trace_;
   std::size_t event_ = 0;
   std::optional<std::uint64_t> step_;
   std::string phase_;
-  boost::unordered_flat_map<std::uint32_t, StackId> stacks_;  ///< by AllocationId
   std::optional<OomState> found_;
 };
 

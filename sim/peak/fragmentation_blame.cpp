@@ -1,239 +1,50 @@
 #include "sim/peak/fragmentation_blame.hpp"
 
-#include <algorithm>
-#include <map>
-#include <unordered_map>
-#include <utility>
+#include <boost/unordered/unordered_flat_map.hpp>
 
-#include "sim/peak/free_byte_shares.hpp"
-#include "sim/peak/moments.hpp"
-#include "sim/replay/usage_tracker.hpp"
+#include "sim/peak/blame_tracker.hpp"
 
 namespace highwater {
 namespace {
 
-/// Shares by stack, made as stacks appear; looked up at every event, so not HolderSums.
-class StackShares {
- public:
-  PinningStack& of(StackId stack) {
-    const std::size_t slot = stack.has_value() ? stack.index() + 1 : 0;
-    if (slot >= shares_.size()) {
-      shares_.resize(slot + 1);
-    }
-    shares_[slot].origin = stack;
-    return shares_[slot];
-  }
-
-  /// Those that had blocks, largest first.
-  std::vector<PinningStack> take() {
-    std::erase_if(shares_, [](const PinningStack& share) { return share.blocks == 0; });
-    const auto pinned = [](const PinningStack& share) { return share.held.byte_operations; };
-    std::ranges::stable_sort(shares_, std::ranges::greater{}, pinned);
-    return std::move(shares_);
-  }
-
- private:
-  std::vector<PinningStack> shares_;
-};
-
-/// Follows segments and active blocks through a replay.
-class BlameTracker : public ReplayObserver, public DecisionListener {
- public:
-  explicit BlameTracker(std::size_t moment) { blame_.moment = moment; }
-
-  void on_begin(const CachingAllocator& allocator, const TraceDriver& driver) override {
-    allocator_ = &allocator;
-    driver_ = &driver;
-  }
-
-  void on_decision(const Decision& decision) override;
-  void on_event(const Event& event, AllocationStatus status, const Statistics& statistics) override;
-  FragmentationBlame finish();
-
- private:
-  /// An active block; interior pages of a large one are full and need no part.
-  struct ActiveBlock {
-    StackId stack;
-    Bytes size;
-    FreeByteShares::Part front;
-    FreeByteShares::Part back;  ///< in an expandable segment, when it ends in another page
-    Address front_page;         ///< pages only; a fixed segment is there without blocks, too
-    Address back_page;
-    bool is_paged = false;
-    bool is_active = false;
-
-    [[nodiscard]] bool has_back() const { return back.piece.has_value(); }
-  };
-
-  void block_handed_out(const Block& block, BlockId id, StackId stack);
-  void block_returned(ActiveBlock& block);
-  FreeByteShares::Part enter_page(AddressRange page, AddressRange block);
-  std::uint64_t leave_page(const FreeByteShares::Part& part, Address page);
-  PieceId segment_of(Address address);
-  void look(const Statistics& statistics);
-  Bytes share_now(const FreeByteShares::Part& part, std::vector<std::uint64_t>& given) const;
-
-  const CachingAllocator* allocator_ = nullptr;
-  const TraceDriver* driver_ = nullptr;
-  FreeByteShares pieces_;
-  std::map<Address, PieceId> segments_;                     ///< fixed, by first address
-  std::unordered_map<std::uint64_t, PieceId> pages_;        ///< with active blocks, by address
-  std::unordered_map<std::uint64_t, std::uint32_t> slots_;  ///< of active blocks, by address
-  std::vector<ActiveBlock> blocks_;
-  std::vector<std::uint32_t> unused_slots_;
-  StackShares shares_;
-  std::size_t next_event_ = 0;
-  std::uint64_t now_ = 0;  ///< operations carried out
-  FragmentationBlame blame_;
-};
-
-void BlameTracker::on_decision(const Decision& decision) {
-  if (decision.action == RecordedAction::segment_alloc) {
-    segments_[decision.address] = pieces_.add(decision.size);
-  } else if (decision.action == RecordedAction::segment_free) {
-    const auto segment = segments_.find(decision.address);
-    pieces_.remove(segment->second);
-    segments_.erase(segment);
-  } else if (decision.action == RecordedAction::free_completed) {
-    const auto slot = slots_.find(decision.address.value());
-    block_returned(blocks_[slot->second]);
-    unused_slots_.push_back(slot->second);
-    slots_.erase(slot);
-  }
-}
-
-void BlameTracker::on_event(const Event& event, AllocationStatus status,
-                            const Statistics& statistics) {
-  if (event.kind == EventKind::alloc && status == AllocationStatus::ok) {
-    const BlockId id = driver_->handle(event.allocation);
-    block_handed_out(allocator_->block(id), id, event.stack);
-  }
-  now_ += event.is_operation() ? 1U : 0U;
-  if (next_event_++ == blame_.moment) {
-    look(statistics);
-  }
-}
-
-PieceId BlameTracker::segment_of(Address address) {
-  return std::prev(segments_.upper_bound(address))->second;
-}
-
-void BlameTracker::block_handed_out(const Block& block, BlockId id, StackId stack) {
-  if (unused_slots_.empty()) {
-    unused_slots_.push_back(static_cast<std::uint32_t>(blocks_.size()));
-    blocks_.emplace_back();
-  }
-  const std::uint32_t slot = unused_slots_.back();
-  unused_slots_.pop_back();
-  slots_[block.address.value()] = slot;
-  ++shares_.of(stack).blocks;
-  ActiveBlock& active = blocks_[slot] = {
-      .stack = stack, .size = block.size, .is_paged = block.is_expandable(), .is_active = true};
-  if (!active.is_paged) {
-    active.front = pieces_.enter(segment_of(block.address), block.size, now_);
-    return;
-  }
-  const AddressRange range{block.address, block.size};
-  const AddressRange front = allocator_->expandable_page_at(id, range.begin);
-  const AddressRange back = allocator_->expandable_page_at(id, range.end() - Bytes{1});
-  active.front_page = front.begin;
-  active.back_page = back.begin;
-  active.front = enter_page(front, range);
-  if (back.begin != front.begin) {
-    active.back = enter_page(back, range);
-  }
-}
-
-FreeByteShares::Part BlameTracker::enter_page(AddressRange page, AddressRange block) {
-  const auto [entry, is_new] = pages_.try_emplace(page.begin.value());
-  if (is_new) {
-    entry->second = pieces_.add(page.size);
-  }
-  const Address begin = std::max(page.begin, block.begin);
-  const Address end = std::min(page.end(), block.end());
-  return pieces_.enter(entry->second, end - begin, now_);
-}
-
-std::uint64_t BlameTracker::leave_page(const FreeByteShares::Part& part, Address page) {
-  const std::uint64_t share = pieces_.leave(part, now_);
-  if (pieces_.blocks(part.piece) == 0) {
-    pieces_.remove(part.piece);
-    pages_.erase(page.value());
-  }
-  return share;
-}
-
-void BlameTracker::block_returned(ActiveBlock& block) {
-  std::uint64_t& share = shares_.of(block.stack).held.byte_operations;
-  const std::uint64_t front =
-      block.is_paged ? leave_page(block.front, block.front_page) : pieces_.leave(block.front, now_);
-  share = add_byte_operations(share, front);
-  if (block.has_back()) {
-    share = add_byte_operations(share, leave_page(block.back, block.back_page));
-  }
-  block.is_active = false;
-}
-
-/// An equal share of the piece's free bytes; the bytes left over go to the first blocks.
-Bytes BlameTracker::share_now(const FreeByteShares::Part& part,
-                              std::vector<std::uint64_t>& given) const {
-  const std::uint64_t blocks = pieces_.blocks(part.piece);
-  const std::uint64_t free = pieces_.free_bytes(part.piece).count();
-  const std::uint64_t nth = given[part.piece.index()]++;
-  return Bytes{free / blocks + (nth < free % blocks ? 1 : 0)};
-}
-
-void BlameTracker::look(const Statistics& statistics) {
-  std::vector<std::uint64_t> given(pieces_.size());
-  for (const ActiveBlock& block : blocks_) {
-    if (!block.is_active) {
-      continue;
-    }
-    Bytes pinned = share_now(block.front, given);
-    if (block.has_back()) {
-      pinned += share_now(block.back, given);
-    }
-    PinnedMemory& share = shares_.of(block.stack).held;
-    share.bytes += pinned;
-    share.active += block.size;
-    share.pinning_blocks += pinned.count() > 0 ? 1U : 0U;
-    blame_.pinned += pinned;
-  }
-  const Usage usage = usage_of(statistics);
-  blame_.unused = usage.reserved - usage.active - blame_.pinned;
-}
-
-FragmentationBlame BlameTracker::finish() {
-  for (ActiveBlock& block : blocks_) {
-    if (block.is_active) {
-      block_returned(block);
-    }
-  }
-  blame_.operations = now_;
-  blame_.stacks = shares_.take();
-  for (const PinningStack& stack : blame_.stacks) {
-    blame_.byte_operations =
-        add_byte_operations(blame_.byte_operations, stack.held.byte_operations);
-  }
-  return std::move(blame_);
-}
-
-std::size_t peak_event(const RequestTrace& trace, const ReplayOptions& options) {
-  const auto replay = [&](StateObserver& observer) { replay_watched(trace, options, observer); };
-  return find_peak_reserved(replay).event();
-}
-
-}  // namespace
-
-FragmentationBlame blame_fragmentation(const RequestTrace& trace, ReplayOptions options,
-                                       std::optional<std::size_t> moment) {
-  options.listener = nullptr;
-  BlameTracker tracker(moment ? *moment : peak_event(trace, options));
+void observe(const RequestTrace& trace, ReplayOptions options, BlameTracker& tracker) {
   options.observer = &tracker;
   options.listener = &tracker;
   options.decisions = DecisionDetail::none;
   replay(trace, options);
-  return tracker.finish();
+}
+
+}  // namespace
+
+void look_at_moment(const RequestTrace& trace, ReplayOptions options, std::size_t moment,
+                    FragmentationBlame& blame) {
+  BlameTracker tracker(moment);
+  options.last_event = moment;
+  observe(trace, options, tracker);
+  const FragmentationBlame then = tracker.finish();
+  blame.moment = moment;
+  blame.pinned = then.pinned;
+  blame.unused = then.unused;
+  boost::unordered_flat_map<std::uint32_t, const PinnedMemory*> held;
+  for (const PinningStack& stack : then.stacks) {
+    held[stack.origin.value()] = &stack.held;
+  }
+  for (PinningStack& stack : blame.stacks) {
+    if (const auto found = held.find(stack.origin.value()); found != held.end()) {
+      stack.held.bytes = found->second->bytes;
+      stack.held.active = found->second->active;
+      stack.held.pinning_blocks = found->second->pinning_blocks;
+    }
+  }
+}
+
+FragmentationBlame blame_fragmentation(const RequestTrace& trace, const ReplayOptions& options,
+                                       std::optional<std::size_t> moment) {
+  BlameTracker tracker;
+  observe(trace, options, tracker);
+  FragmentationBlame blame = tracker.finish();
+  look_at_moment(trace, options, moment.value_or(tracker.peak_event()), blame);
+  return blame;
 }
 
 }  // namespace highwater

@@ -62,9 +62,14 @@ struct FragmentationBlame {
 
 /// Replays `trace` (its observer and listener are replaced) and divides the pinned bytes. The
 /// moment is right after event `moment`; absent: after the operation that first reached the
-/// highest reserved, for which the trace is replayed twice.
-/// @throws InputError as replay() does, and when the byte-operations do not fit into 64 bits.
-FragmentationBlame blame_fragmentation(const RequestTrace& trace, ReplayOptions options,
+/// highest reserved. @throws InputError as replay() does, and when the byte-operations do not fit
+/// into 64 bits.
+FragmentationBlame blame_fragmentation(const RequestTrace& trace, const ReplayOptions& options,
                                        std::optional<std::size_t> moment = std::nullopt);
+
+/// Fills in what `blame`, of the whole run, says about the moment right after event `moment`, by a
+/// replay up to there.
+void look_at_moment(const RequestTrace& trace, ReplayOptions options, std::size_t moment,
+                    FragmentationBlame& blame);
 
 }  // namespace highwater

@@ -86,4 +86,8 @@ struct MemoryGrowth {
 MemoryGrowth measure_memory_growth(const RequestTrace& trace, const Steps& steps,
                                    ReplayOptions options);
 
+/// The same from a replay that `tracker` has observed.
+MemoryGrowth growth_seen(const RequestTrace& trace, const Steps& steps,
+                         class GrowthTracker& tracker);
+
 }  // namespace highwater

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/peak/blame_tracker.hpp"
+#include "sim/replay/observer_group.hpp"
+#include "sim/steps/growth_tracker.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {
@@ -67,6 +70,31 @@ DeviceKnowledge knowledge_of_recording(const Workload& workload) {
   return device;
 }
 
+constexpr std::size_t kAnalyses = 5;
+
+/// What one replay under the workload's own options shows.
+struct OwnRun {
+  ReplayBar bar;
+  MemoryGrowth growth;
+  FragmentationBlame blame;  ///< its moment is the peak of reserved, at which nothing was looked
+};
+
+OwnRun watch_own_run(const RequestTrace& trace, ReplayOptions options, const Steps& steps) {
+  GrowthTracker growth(trace, steps.steps);
+  BlameTracker blame;
+  ObserverGroup observers;
+  observers.add(growth);
+  observers.add(blame);
+  options.observer = &observers;
+  options.listener = &observers;
+  options.decisions = DecisionDetail::none;
+  OwnRun own;
+  own.bar = bar_of(replay(trace, options));
+  own.growth = growth_seen(trace, steps, growth);
+  own.blame = blame.finish();
+  return own;
+}
+
 }  // namespace
 
 DeviceKnowledge device_knowledge(const Workload& workload) {
@@ -84,20 +112,24 @@ DeviceKnowledge device_knowledge(const Workload& workload) {
 Explanation explain(Workload workload) {
   Explanation result;
   const RequestTrace& trace = *workload.trace;
-  const ProgressLine progress(4, "analyses");
-  progress.show(0);
-  result.oom = explain_out_of_memory(trace, workload.options, device_knowledge(workload));
-  progress.show(1);
-  result.is_reproduced = reproduced(workload, result.oom);
-  result.holders = holders(workload, result.oom);
-  result.blame = blame_fragmentation(
-      trace, workload.options, result.oom ? std::optional(result.oom->state.event) : std::nullopt);
-  result.pinned = pinned_sites(workload, result.blame);
-  progress.show(2);
-  result.bars = four_bars(trace, workload.options);
-  progress.show(3);
+  const ProgressLine progress(kAnalyses, "analyses");
   result.steps = steps_of(workload);
-  result.growth = measure_memory_growth(trace, result.steps, workload.options);
+  progress.show(1);
+  const OwnRun own = watch_own_run(trace, workload.options, result.steps);
+  result.growth = own.growth;
+  result.blame = own.blame;
+  progress.show(2);
+  if (own.bar.ran_out) {
+    result.oom = explain_out_of_memory(trace, workload.options, device_knowledge(workload));
+  }
+  result.is_reproduced = reproduced(workload, result.oom);
+  progress.show(3);
+  look_at_moment(trace, workload.options, result.oom ? result.oom->state.event : own.blame.moment,
+                 result.blame);
+  result.holders = holders(workload, result.oom);
+  result.pinned = pinned_sites(workload, result.blame);
+  progress.show(4);
+  result.bars = four_bars(trace, workload.options, own.bar);
   result.limit = known_limit(workload);
   result.workload = std::move(workload);
   return result;
