@@ -12,6 +12,7 @@
 #include "tools/files/input.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/reading_options.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
@@ -79,8 +80,9 @@ ExitCode run_convert(const Arguments& arguments, std::ostream&) {
   }
   trace_format(files[1]);  // complain before reading a large file
   const StackMode stacks = values.contains("stacks") ? StackMode::keep : StackMode::skip;
-  convert(read_trace_file(files[0], stacks, read_reading_options(values)), files[0], files[1],
-          device);
+  TraceFile file = read_trace_file(files[0], stacks, read_reading_options(values));
+  const ProgressLine progress("writing");
+  convert(std::move(file), files[0], files[1], device);
   return ExitCode::ok;
 }
 

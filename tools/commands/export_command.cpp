@@ -15,6 +15,7 @@
 #include "tools/reports/export_perfetto.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/observed_run.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
@@ -165,7 +166,8 @@ ExitCode run_export(const Arguments& arguments, std::ostream& out) {
   const ExportCommand command = parse_export(arguments);
   const ObservedRuns runs = observe_runs(command.workload);
   const auto sink = open_sink(command.output);
-  const std::string written = write_as(command, runs, *sink);
+  const std::string written =
+      with_progress("writing", [&] { return write_as(command, runs, *sink); });
   if (is_standard_output(command.output)) {
     return ExitCode::ok;  // nothing may be mixed with it
   }

@@ -10,6 +10,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/studies/simulate_run.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 #include "workloads/graph/compute_graph.hpp"
@@ -115,13 +116,13 @@ RequestTrace generate_trace(const GenerateCommand& command, std::ostream& out) {
 
 ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
   const GenerateCommand command = parse_generate(arguments);
-  RequestTrace trace = generate_trace(command, out);
+  RequestTrace trace = with_progress("generating", [&] { return generate_trace(command, out); });
   trace.header.settings = command.alloc_conf;
   trace.header.capacity = command.capacity;
   if (!command.capacity && command.run.gpu_named) {
     trace.header.capacity = memory_for_allocator(command.run.plan.gpu, command.run.plan);
   }
-  write_trace_file(trace, command.output);
+  with_progress("writing", [&] { write_trace_file(trace, command.output); });
   out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),
                      trace.events.size(), trace.allocation_count,
                      printable(plan_summary(command.run.plan)));

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/info_report.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -41,7 +42,8 @@ ExitCode run_info(const Arguments& arguments, std::ostream& out) {
   const ReadingOptions reading = read_reading_options(values);
   std::vector<FileInfo> files;
   for (const std::string& name : values["files"].as<Arguments>()) {
-    files.push_back(describe_file(read_trace_file(name, StackMode::keep, reading), name, top));
+    const TraceFile file = read_trace_file(name, StackMode::keep, reading);
+    files.push_back(with_progress("examining", [&] { return describe_file(file, name, top); }));
   }
   out << info_report(files, format);
   return ExitCode::ok;

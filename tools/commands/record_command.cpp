@@ -17,6 +17,7 @@
 #include "tools/record/record_outcome.hpp"
 #include "tools/record/record_request.hpp"
 #include "tools/reports/replay_output.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
@@ -119,8 +120,9 @@ ExitCode run_record(const Arguments& arguments, std::ostream& out) {
     throw InputError(request.command.front(), "", why_nothing_recorded(outcome), "");
   }
   const WrittenSnapshot& main = main_snapshot(outcome, std::filesystem::absolute(request.output));
+  const TraceFile file = read_trace_file(main.path, StackMode::skip);
   const auto replays =
-      run_replays(read_trace_file(main.path, StackMode::skip), main.path, ReplayRequest{});
+      with_progress("replaying", [&] { return run_replays(file, main.path, ReplayRequest{}); });
   const bool for_people = request.format == OutputFormat::table;
   tell(outcome, main.ended, replays, request, for_people ? out : std::cerr);
   out << replay_output(replays, request.format, false, std::nullopt);

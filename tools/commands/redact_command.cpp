@@ -8,6 +8,7 @@
 #include "tools/files/input.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/reading_options.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
@@ -69,6 +70,7 @@ ExitCode run_redact(const Arguments& arguments, std::ostream& out) {
   TraceFile file = read_trace_file(files[0], StackMode::keep, read_reading_options(values));
   std::visit(
       [&](auto& content) {
+        const ProgressLine progress("writing");
         redact(content, torch);
         write(content, files[1]);
       },

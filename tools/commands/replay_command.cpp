@@ -13,6 +13,7 @@
 #include "tools/reports/replay_output.hpp"
 #include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/replay_run.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -143,7 +144,8 @@ ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse_replay(arguments);
   TraceFile file = read_trace_file(
       command.file, command.max_reserved ? StackMode::keep : StackMode::skip, command.reading);
-  const std::vector<DeviceReplay> replays = replays_of(file, command);
+  const std::vector<DeviceReplay> replays =
+      with_progress("replaying", [&] { return replays_of(file, command); });
   const auto verdict = judge(replays, std::move(file), command);
   out << replay_output(replays, command.format, command.with_timeline, verdict);
   if (verdict) {

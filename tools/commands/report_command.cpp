@@ -13,6 +13,7 @@
 #include "tools/html/report_page.hpp"
 #include "tools/html/report_run.hpp"
 #include "tools/options/workload_options.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 #include "traces/formats/bytes/output_target.hpp"
@@ -48,7 +49,7 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = report_options().parse(arguments);
   const std::string path = text_option(values, "output").value_or("report.html");
   const std::vector<ReportRun> runs = runs_of(values);
-  const std::string page = report_page(data_of(runs));
+  const std::string page = with_progress("drawing", [&] { return report_page(data_of(runs)); });
   if (is_standard_output(path)) {
     out << page;
     return ExitCode::ok;

@@ -8,6 +8,7 @@
 #include "sim/replay/observer_pair.hpp"
 #include "tools/reports/explain_words.hpp"
 #include "tools/reports/simulate_report.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -172,7 +173,9 @@ ReportRun run_for_report(WorkloadRequest request) {
   note_steps(run);
   HistoryRequest history;
   history.step_begins = step_begins(trace, run.explained.steps);
+  const ProgressLine progress(2, "looks at the run");
   run.history = collect_history(trace, run.explained.workload.watch, history);
+  progress.show(1);
   look_again(run);
   return run;
 }

@@ -9,6 +9,7 @@
 #include "sim/replay/trace_driver.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/trust_line.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -101,6 +102,7 @@ ObservedRuns runs_of(RequestTrace requests, const WorkloadRequest& request) {
 ObservedRuns file_runs(const WorkloadRequest& request) {
   try {
     TraceFile file = read_trace_file(*request.file, StackMode::keep, request.reading);
+    const ProgressLine progress("replaying");
     return std::visit([&](auto& content) { return runs_of(std::move(content), request); }, file);
   } catch (const OperationError& error) {
     throw error.in(*request.file);

@@ -8,6 +8,7 @@
 #include "tools/files/input.hpp"
 #include "tools/studies/rank_peaks.hpp"
 #include "tools/studies/trust_line.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/site_label.hpp"
 #include "workloads/plan/options/option_table.hpp"
@@ -72,10 +73,14 @@ void make_watchable(Workload& workload, const std::shared_ptr<const Recording>& 
       recording, device, std::make_shared<const DerivedTrace>(std::move(derived)), workload.replay);
 }
 
-Workload workload_of(const std::shared_ptr<const Recording>& recording,
-                     const RecordedDevice& device, const std::string& name,
-                     const WorkloadRequest& request) {
+/// The entries of `device` are gone then, unless they are needed to watch it: they are most of what
+/// a recording takes.
+Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice& device,
+                     const std::string& name, const WorkloadRequest& request) {
   RecordedReplay recorded = replay_recorded(*recording, device, name, replay_request(request));
+  if (!request.watchable) {
+    device.entries = {};
+  }
   Workload workload;
   workload.name = name;
   workload.as_recorded = recorded_options(recorded);
@@ -128,14 +133,15 @@ void apply_request(const WorkloadRequest& request, Workload& workload) {
 std::vector<Workload> devices_of(TraceFile trace_file, const WorkloadRequest& request) {
   const std::string& name = *request.file;
   const auto file = std::make_shared<TraceFile>(std::move(trace_file));
+  const ProgressLine progress("replaying");
   std::vector<Workload> workloads;
   if (auto* trace = std::get_if<RequestTrace>(file.get())) {
     if (request.device.value_or(0) == 0) {
       workloads.push_back(workload_of(std::move(*trace), name, replay_request(request)));
     }
   } else {
-    const std::shared_ptr<const Recording> recording(file, &std::get<Recording>(*file));
-    for (const RecordedDevice& device : recording->devices) {
+    const std::shared_ptr<Recording> recording(file, &std::get<Recording>(*file));
+    for (RecordedDevice& device : recording->devices) {
       if (request.device.value_or(device.index) == device.index) {
         workloads.push_back(workload_of(recording, device, name, request));
       }

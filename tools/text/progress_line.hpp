@@ -38,6 +38,13 @@ class ProgressLine {
   std::unique_ptr<Writer> writer_;  ///< none where nobody looks
 };
 
+/// The result of `work`, which shows as `what` while it goes on.
+template <class Work>
+auto with_progress(std::string_view what, const Work& work) {
+  const ProgressLine progress(what);
+  return work();
+}
+
 /// "12 of 300 cases, 4 s"; without a total "12 cases, 4 s", and "replaying, 4 s" without a count.
 std::string progress_text(std::size_t done, std::size_t total, std::string_view what,
                           std::size_t seconds);
