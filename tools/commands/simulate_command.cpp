@@ -13,6 +13,7 @@
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/simulate_run.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
@@ -143,10 +144,13 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
   SimulationReport report;
   PlannedRun run = command.run;
   if (command.find_batch) {
-    report.batches = find_largest_batch(run, command.memory, command.ranks);
+    report.batches = with_progress("looking for the largest batch", [&] {
+      return find_largest_batch(run, command.memory, command.ranks);
+    });
     run.plan.batch = report.batches->largest.value_or(1);
   }
-  report.ranks = simulate_ranks(run, command.memory, command.ranks);
+  report.ranks = with_progress("simulating",
+                               [&] { return simulate_ranks(run, command.memory, command.ranks); });
   run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
   report.simulation = simulate(run, command.memory);
   report.reconciled = command.reconciled;
