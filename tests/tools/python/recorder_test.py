@@ -12,6 +12,7 @@ import tempfile
 import textwrap
 import types
 import unittest
+from unittest import mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "recorder"
 sys.path.insert(0, str(PACKAGE))
@@ -229,7 +230,7 @@ class Shown(Folder):
         options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
         recording = recorder.Recorder(StandInTorch([{"action": "alloc", "frames": []}]), options)
         recording._owner, recording._control = os.getpid(), StandInControl()
-        with contextlib.redirect_stderr(terminal):
+        with mock.patch.object(sys, "__stderr__", terminal):
             recording.write("exit")
         self.assertIn("highwater record: collecting the memory history", terminal.getvalue())
         self.assertIn("run.pickle (1 ", terminal.getvalue())
@@ -250,6 +251,22 @@ class Shown(Folder):
         with progress.Progress(stream) as shown:
             shown.tell("collecting the memory history")
         self.assertEqual(stream.getvalue(), "")
+
+    def test_a_stream_that_cannot_show_it_costs_nothing(self):
+        class Tee:  # what scripts put in place of sys.stderr
+            def write(self, text):
+                return len(text)
+
+        closed = Terminal()
+        closed.close()
+        with mock.patch.object(sys, "stderr", Tee()), mock.patch.object(sys, "__stderr__", None):
+            for stream in (None, Tee(), closed):
+                with progress.Progress(stream) as shown:
+                    shown.tell("collecting the memory history")
+        terminal = Terminal()
+        with progress.Progress(terminal) as shown:
+            terminal.close()
+            shown.tell("collecting the memory history")
 
 
 class StandInTorch:

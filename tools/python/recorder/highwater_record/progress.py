@@ -13,7 +13,7 @@ class Progress:
     """One line, overwritten in place; `with` removes it at the end."""
 
     def __init__(self, stream=None, clock=time.monotonic):
-        stream = stream or sys.stderr
+        stream = stream or sys.__stderr__  # a script may have put something else in place of sys.stderr
         self._stream = stream if _is_terminal(stream) else None
         self._clock = clock
         self._next = clock()
@@ -39,7 +39,7 @@ class Progress:
         try:
             self._stream.write(_ERASE + text)
             self._stream.flush()
-        except OSError:  # the terminal is gone; the snapshot matters more
+        except (OSError, ValueError):  # the terminal is gone or closed; the snapshot matters more
             self._stream = None
 
 
@@ -60,6 +60,6 @@ class CountedFile:
 
 def _is_terminal(stream):
     try:
-        return stream is not None and stream.isatty()
-    except ValueError:  # closed
+        return stream.isatty()
+    except (AttributeError, ValueError):  # there is none; closed
         return False
