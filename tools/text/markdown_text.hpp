@@ -6,11 +6,12 @@
 
 namespace highwater {
 
-/// A backslash before '<' and before each of `marks`, which CommonMark then shows as they are.
+/// A backslash before '<', before a backslash and before each of `marks`, which CommonMark then
+/// shows as they are.
 inline std::string markdown_text(std::string_view text, std::string_view marks = {}) {
   std::string result;
   for (const char c : text) {
-    if (c == '<' || marks.find(c) != std::string_view::npos) {
+    if (c == '<' || c == '\\' || marks.find(c) != std::string_view::npos) {
       result += '\\';
     }
     result += c;
