@@ -1,6 +1,5 @@
 // highwater report: one HTML file about a run or two, to open in a browser and to send to somebody.
 #include <ostream>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,9 +53,7 @@ ExitCode run_report(const Arguments& arguments, std::ostream& out) {
     out << page;
     return ExitCode::ok;
   }
-  const auto sink = open_sink(path);
-  sink->write(std::as_bytes(std::span(page)));
-  sink->commit();
+  write_text(*open_sink(path), page);
   for (const ReportRun& run : runs) {
     out << printable(run.verdict) << "\n";
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -164,9 +163,7 @@ Baseline read_baseline(const std::string& path) {
 }
 
 void write_baseline(const Baseline& baseline, ByteSink& sink) {
-  const std::string text = baseline_text(baseline);
-  sink.write(std::as_bytes(std::span(text)));
-  sink.commit();
+  write_text(sink, baseline_text(baseline));
 }
 
 }  // namespace highwater

@@ -82,6 +82,11 @@ std::unique_ptr<ByteSink> compressed(std::unique_ptr<ByteSink> inner, Compressio
 
 }  // namespace
 
+void write_text(ByteSink& sink, std::string_view text) {
+  sink.write(std::as_bytes(std::span(text)));
+  sink.commit();
+}
+
 std::unique_ptr<ByteSink> open_sink(const std::filesystem::path& path, Overwrite overwrite) {
   if (path.empty()) {
     throw UsageError("the path of the output is empty; name a file, or - for standard output");

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace highwater {
@@ -32,6 +33,9 @@ class ByteSink {
   /// The name for messages: the path as the user gave it, or "standard output".
   [[nodiscard]] virtual const std::string& name() const = 0;
 };
+
+/// Writes all of a short output and puts it in its place.
+void write_text(ByteSink& sink, std::string_view text);
 
 /// Which existing files an output may replace.
 enum class Overwrite : std::uint8_t {
