@@ -14,8 +14,11 @@ namespace highwater {
 
 class ProgressLine::Writer {
  public:
-  Writer(std::size_t total, std::string_view what)
-      : what_(what), total_(total), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  Writer(std::size_t total, std::string_view what, std::chrono::milliseconds first_after)
+      : what_(what),
+        first_after_(first_after),
+        total_(total),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   void set(std::size_t done, std::size_t total) {
     done_.store(done, std::memory_order_relaxed);
@@ -24,18 +27,19 @@ class ProgressLine::Writer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kFirstAfter{1000};
   static constexpr std::chrono::milliseconds kThenEvery{250};
 
   void run(const std::stop_token& stop) {
     const Clock::time_point begin = Clock::now();
-    auto pause = kFirstAfter;
+    auto pause = first_after_;
+    bool has_shown = false;
     std::unique_lock lock(mutex_);
     while (!stopped_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
       write(Clock::now() - begin);
       pause = kThenEvery;
+      has_shown = true;
     }
-    if (pause == kThenEvery) {
+    if (has_shown) {
       std::cerr << kErase << std::flush;
     }
   }
@@ -49,6 +53,7 @@ class ProgressLine::Writer {
   static constexpr std::string_view kErase = "\r\x1b[K";
 
   std::string what_;
+  std::chrono::milliseconds first_after_;
   std::atomic<std::size_t> done_ = 0;
   std::atomic<std::size_t> total_;
   std::mutex mutex_;
@@ -56,9 +61,11 @@ class ProgressLine::Writer {
   std::jthread thread_;  // last: it uses the others
 };
 
-ProgressLine::ProgressLine(std::size_t total, std::string_view what) : total_(total) {
+ProgressLine::ProgressLine(std::size_t total, std::string_view what,
+                           std::chrono::milliseconds first_after)
+    : total_(total) {
   if (::isatty(STDERR_FILENO) == 1) {
-    writer_ = std::make_unique<Writer>(total, what);
+    writer_ = std::make_unique<Writer>(total, what, first_after);
   }
 }
 

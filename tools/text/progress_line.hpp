@@ -5,6 +5,7 @@
 // no more than a store.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -16,8 +17,11 @@ namespace highwater {
 /// error is a terminal.
 class ProgressLine {
  public:
+  static constexpr std::chrono::milliseconds kFirstAfter{1000};
+
   /// `what` is what is counted, as in "cases".
-  ProgressLine(std::size_t total, std::string_view what);
+  ProgressLine(std::size_t total, std::string_view what,
+               std::chrono::milliseconds first_after = kFirstAfter);
 
   /// Work that is not counted, as in "replaying"; or how much there is comes with each show(), 0
   /// where it is unknown.

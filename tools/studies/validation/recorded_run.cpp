@@ -45,7 +45,9 @@ std::optional<std::string> existing(const std::string& stem,
 }
 
 Recording read_recording(const std::string& path, StackMode stacks) {
-  TraceFile file = read_trace_file(path, stacks);
+  ReadingOptions reading;
+  reading.progress = ReadingProgress::hidden;  // the cases are counted
+  TraceFile file = read_trace_file(path, stacks, reading);
   if (auto* recording = std::get_if<Recording>(&file)) {
     return std::move(*recording);
   }
