@@ -1,5 +1,7 @@
 #include "tests/support/snapshot_samples.hpp"
 
+#include "tests/support/temp_dir.hpp"
+
 namespace highwater::test {
 
 PyValue sample_frame() {
@@ -75,6 +77,11 @@ PyValue snapshot_of_entries(PyValue::List entries) {
 PyValue snapshot_of_segments(PyValue::List segments) {
   return PyValue::dict({{"segments", PyValue::list(std::move(segments))},
                         {"device_traces", PyValue::list({PyValue::list({})})}});
+}
+
+void write_snapshot(const std::filesystem::path& path, const PyValue& snapshot) {
+  const Bytestring bytes = write_pickle(snapshot, Dialect::python);
+  write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace highwater::test

@@ -1,6 +1,8 @@
 // The parts of a small snapshot, each a valid value that tests change in one place.
 #pragma once
 
+#include <filesystem>
+
 #include "tests/support/pickle_builder.hpp"
 
 namespace highwater::test {
@@ -15,5 +17,7 @@ PyValue sample_snapshot();
 /// A snapshot with these entries on device 0, and nothing else.
 PyValue snapshot_of_entries(PyValue::List entries);
 PyValue snapshot_of_segments(PyValue::List segments);
+
+void write_snapshot(const std::filesystem::path& path, const PyValue& snapshot);
 
 }  // namespace highwater::test

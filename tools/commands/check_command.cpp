@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
-#include <span>
+#include <utility>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/gate/check_report.hpp"
 #include "tools/reports/gate/ci_report.hpp"
+#include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 
@@ -31,7 +32,7 @@ struct CheckCommand {
   [[nodiscard]] bool accepts() const { return limits.use == BaselineUse::accept; }
 };
 
-/// Two runs of one program differ by less (kLeastGain of advise).
+/// Two runs of one program usually differ by less than 2 % (kLeastGain of advise).
 constexpr double kUsualGrowth = 0.02;
 
 OptionParser check_options() {
@@ -40,7 +41,7 @@ OptionParser check_options() {
   parser.add()("max-reserved", text("SIZE"), "the most that the run may reserve")(
       "baseline", text("FILE"), "the accepted run (JSON) with which this one is compared")(
       "max-growth", text("P"),
-      "how much more than the baseline's the peak may be, 2% or 64MiB; default 2%")(
+      "how far the peak may exceed the baseline's, such as 2% or 64MiB; default 2%")(
       "accept", "write this run to --baseline as the accepted one")(
       "junit", text("FILE"), "also write the result as a JUnit file")(
       "github", "also print annotations for GitHub Actions; default where GITHUB_ACTIONS is true");
@@ -89,16 +90,25 @@ CheckCommand parse_check(const Arguments& arguments) {
       values.contains("github") || (runs_on_github() && is_for_people(result.format));
   result.workload = read_workload_options(values, std::move(problems));
   result.workload.watchable = true;
+  limits.is_whole_run = !result.workload.device;
   return result;
 }
 
-/// There need not be one that is about to be written.
+std::vector<Workload> workloads_to_check(const CheckCommand& command) {
+  std::vector<Workload> workloads = read_workloads(command.workload);
+  require_workloads(workloads, command.workload.file.value_or("plan"));
+  return workloads;
+}
+
+/// With --accept the baseline need not exist yet.
 std::optional<Baseline> baseline_for(const CheckCommand& command) {
   const std::string& path = command.limits.baseline_name;
   if (path.empty()) {
     return std::nullopt;
   }
-  if (std::filesystem::exists(path)) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error);
+  if (is_there || error) {  // reading it tells what is wrong
     return read_baseline(path);
   }
   if (command.accepts()) {
@@ -107,18 +117,12 @@ std::optional<Baseline> baseline_for(const CheckCommand& command) {
   throw InputError(path, "", "there is no baseline yet", "add --accept to write it");
 }
 
-void write_text(const std::string& path, std::string_view text) {
-  const auto sink = open_sink(path);
-  sink->write(std::as_bytes(std::span(text)));
-  sink->commit();
-}
-
-/// A run that did not end is no measure for others.
+/// A run that ran out of memory must not become the baseline.
 bool accept(const CheckCommand& command, const CheckResult& result) {
   if (!command.accepts() || result.ran_out()) {
     return false;
   }
-  write_baseline(baseline_of(result),
+  write_baseline(baseline_of(result, command.limits),
                  *open_sink(command.limits.baseline_name, Overwrite::inputs_too));
   return true;
 }
@@ -128,9 +132,11 @@ bool accept(const CheckCommand& command, const CheckResult& result) {
 ExitCode run_check(const Arguments& arguments, std::ostream& out) {
   CheckCommand command = parse_check(arguments);
   command.limits.baseline = baseline_for(command);
-  const CheckResult result = check_workloads(read_workloads(command.workload), command.limits);
+  std::vector<Workload> workloads = workloads_to_check(command);
+  const CheckResult result = with_progress(
+      "checking", [&] { return check_workloads(std::move(workloads), command.limits); });
   if (command.junit) {
-    write_text(*command.junit, junit_report(result));
+    write_text(*open_sink(*command.junit), junit_report(result));
   }
   const bool is_written = accept(command, result);
   out << check_report(result, command.format)

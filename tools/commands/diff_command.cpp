@@ -17,6 +17,7 @@
 #include "tools/studies/gate/peak_words.hpp"
 #include "tools/studies/validation/recorded_run.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "workloads/training/generate.hpp"
 
@@ -79,7 +80,7 @@ DiffSide simulated_side(const DiffSide& recorded) {
   }
   DiffSide side;
   side.name = recorded.described->id + ", simulated from its description";
-  side.requests = generate(*recorded.described->plan);
+  side.requests = with_progress("simulating", [&] { return generate(*recorded.described->plan); });
   return side;
 }
 
@@ -156,7 +157,9 @@ struct RequestDiff {
       : first(read_side(request.first.path, request.reading)),
         second(request.second ? read_side(request.second->path, request.reading)
                               : simulated_side(first)),
-        diff(diff_traces(first.compared(), second.compared(), request.options)) {
+        diff(with_progress("comparing", [&] {
+          return diff_traces(first.compared(), second.compared(), request.options);
+        })) {
     require_selection(diff, request.view);
   }
 
@@ -186,20 +189,20 @@ DiffInputs inputs_of(const DiffRequest& request, const std::optional<PeakDiff>& 
   return inputs;
 }
 
-/// Absent without --fail-above.
-std::optional<BudgetVerdict> judge_growth(const DiffRequest& request, const DiffInputs& inputs,
-                                          const std::optional<PeakDiff>& peaks) {
-  if (!request.fail_above || !peaks) {
-    return std::nullopt;
-  }
-  const PeakRow& total = peaks->change.total;
-  const Budget budget =
-      budget_of(total.first.total(), inputs.first_name, "--fail-above", *request.fail_above);
-  const Bytes reserved = total.second.total();
+/// A run that ran out of memory never grew to its peak.
+BudgetVerdict judge_growth(const GrowthLimit& most, const DiffInputs& inputs,
+                           const PeakDiff& peaks) {
   BudgetVerdict verdict;
+  const ReplayResult& result = peaks.second.workload.replay.result;
+  if (result.counts.ooms != 0) {
+    verdict.exceeded.push_back(oom_words(result));
+  }
+  const PeakRow& total = peaks.change.total;
+  const Budget budget = budget_of(total.first.total(), inputs.first_name, "--fail-above", most);
+  const Bytes reserved = total.second.total();
   if (!budget.admits(reserved)) {
     verdict.exceeded.push_back(
-        with_clause(budget_words(budget, reserved), growth_words(peaks->change)));
+        with_clause(budget_words(budget, reserved), growth_words(peaks.change)));
   }
   return verdict;
 }
@@ -217,7 +220,10 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
     peaks = compare_peaks(request);
   }
   const DiffInputs inputs = inputs_of(request, peaks, requests);
-  const auto verdict = judge_growth(request, inputs, peaks);
+  std::optional<BudgetVerdict> verdict;
+  if (request.fail_above && peaks) {
+    verdict = judge_growth(*request.fail_above, inputs, *peaks);
+  }
   if (request.format == OutputFormat::json) {
     boost::json::object root = diff_json(inputs);
     if (peaks) {

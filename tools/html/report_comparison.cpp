@@ -18,11 +18,6 @@ namespace json = boost::json;
 /// Rows of the table of call sites; the others are summed in one.
 constexpr std::size_t kChangesShown = 20;
 
-PeakBreakdown peak_of(const ReportRun& run) {
-  const Workload& workload = run.explained.workload;
-  return break_down_peak(*workload.trace, workload.watch, workload.replay.result.peak.reserved);
-}
-
 json::array change_row(const std::string& name, Bytes first, Bytes second) {
   return {shortened(name), first.count(), second.count()};
 }
@@ -89,8 +84,8 @@ std::string verdict_on(const PeakRow& total) {
 }  // namespace
 
 json::object comparison_json(const ReportRun& first, const ReportRun& second) {
-  const PeakBreakdown first_peak = peak_of(first);
-  const PeakBreakdown second_peak = peak_of(second);
+  const PeakBreakdown first_peak = peak_breakdown(first.explained.workload);
+  const PeakBreakdown second_peak = peak_breakdown(second.explained.workload);
   const PeakChange change = change_of_peak(peak_side(first.explained.workload, first_peak),
                                            peak_side(second.explained.workload, second_peak));
   return {{"verdict", verdict_on(change.total) + cut_off_text(first, second)},

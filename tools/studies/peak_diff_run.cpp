@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/text/progress_line.hpp"
 #include "tools/text/site_label.hpp"
-#include "traces/error.hpp"
 
 namespace highwater {
 namespace {
@@ -17,10 +17,7 @@ Bytes peak_reserved(const Workload& workload) {
 
 Workload heaviest(std::vector<Workload> workloads, const std::string& path,
                   std::vector<std::string>& notes) {
-  if (workloads.empty()) {
-    throw InputError(path, "devices", "the file contains no data for any device",
-                     "record a snapshot of a process that uses the GPU");
-  }
+  require_workloads(workloads, path);
   const auto found = std::ranges::max_element(workloads, {}, peak_reserved);
   if (workloads.size() > 1) {
     notes.push_back(
@@ -39,11 +36,14 @@ bool allocates_older_blocks(const Workload& workload) {
 
 }  // namespace
 
+PeakBreakdown peak_breakdown(const Workload& workload) {
+  return break_down_peak(*workload.trace, workload.watch, peak_reserved(workload));
+}
+
 WorkloadPeak peak_of(Workload workload) {
   WorkloadPeak result;
   result.workload = std::move(workload);
-  result.peak = break_down_peak(*result.workload.trace, result.workload.watch,
-                                peak_reserved(result.workload));
+  result.peak = peak_breakdown(result.workload);
   return result;
 }
 
@@ -59,7 +59,8 @@ WorkloadPeak workload_peak(const PeakRequest& request, std::vector<std::string>&
   workload.device = request.device;
   workload.reading = request.reading;
   workload.watchable = true;
-  return peak_of(heaviest(read_workloads(workload), request.path, notes));
+  Workload found = heaviest(read_workloads(workload), request.path, notes);
+  return with_progress("looking at the peak", [&] { return peak_of(std::move(found)); });
 }
 
 PeakSide peak_side(const Workload& workload, const PeakBreakdown& peak) {

@@ -35,6 +35,9 @@ struct PeakRequest {
 };
 
 /// Its peak taken apart, in two replays. @pre `workload` is watchable
+PeakBreakdown peak_breakdown(const Workload& workload);
+
+/// The same with the workload that it refers to.
 WorkloadPeak peak_of(Workload workload);
 
 /// Names are those of the reports (site_label.hpp).

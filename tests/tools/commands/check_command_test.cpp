@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/snapshot_samples.hpp"
 #include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
@@ -29,6 +30,20 @@ std::string program(const test::TempDir& folder, const std::string& name, int fo
                                << "frame 1 20 train.py\thead\nstack 1 1\n"
                                << "a x " << bytes(forward_mib) << " 0 activation @0\n"
                                << "a y " << bytes(head_mib) << " 0 activation @1\n";
+  return (folder / name).string();
+}
+
+/// A snapshot of a process that takes a block of so many MiB on each device.
+std::string process(const test::TempDir& folder, const std::string& name,
+                    const std::vector<int>& mib_by_device) {
+  test::PyValue::List traces;
+  for (const int mib : mib_by_device) {
+    const test::PyValue entry = test::sample_entry().with("size", mib << 20);
+    traces.push_back(test::PyValue::list({entry.with("action", "segment_alloc"), entry}));
+  }
+  test::write_snapshot(folder / name,
+                       test::PyValue::dict({{"segments", test::PyValue::list({})},
+                                            {"device_traces", test::PyValue::list(traces)}}));
   return (folder / name).string();
 }
 
@@ -131,6 +146,89 @@ TEST_CASE("check: a run out of memory keeps no limit and is not accepted", "[cli
   CHECK_FALSE(std::filesystem::exists(baseline));
 }
 
+TEST_CASE("check: what shows no peak is refused, and no baseline is written", "[cli][check]") {
+  const test::TempDir folder;
+  const std::string baseline = (folder / "memory.json").string();
+  const std::string file = (folder / "a.pickle").string();
+  const auto check = [&] { return run({"check", file, "--baseline", baseline, "--accept"}); };
+  test::write_snapshot(file, test::snapshot_of_entries({}));
+  CHECK(check().code == ExitCode::bad_input);
+  CHECK_THAT(check().err, Contains("devices: the file contains no data for any device; record "));
+  test::write_snapshot(file, test::snapshot_of_segments({test::sample_segment()}));
+  CHECK(check().code == ExitCode::bad_input);
+  CHECK_THAT(check().err,
+             Contains("a.pickle: no history in this file, so its peak is unknown; record with "
+                      "torch.cuda.memory._record_memory_history("));
+  CHECK_FALSE(std::filesystem::exists(baseline));
+}
+
+TEST_CASE("check: a device of the baseline that the run does not use", "[cli][check]") {
+  const test::TempDir folder;
+  const std::string both = process(folder, "both.pickle", {20, 30});
+  const std::string first = process(folder, "first.pickle", {20});
+  const std::string baseline = (folder / "memory.json").string();
+  const auto check = [&](const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"check", file, "--baseline", baseline};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  REQUIRE(check(both, {"--accept"}).code == ExitCode::ok);
+  const std::string of_both = text_of(baseline);
+  const CommandRun missing = check(first, {});
+  CHECK(missing.code == ExitCode::exceeded);
+  CHECK_THAT(missing.out, StartsWith("ok: device 0: peak reserved 20.00 MiB equals ") &&
+                              Contains("\nFAILED: device 1: in " + baseline +
+                                       ", but the run does not use this device; accept "));
+  const boost::json::value limits =
+      boost::json::parse(check(first, {"--format", "json"}).out).at("limits");
+  CHECK(limits.at(1).at("device") == 1);
+  CHECK(limits.at(1).at("peak_reserved_bytes").is_null());
+  CHECK(check(first, {"--device", "0"}).code == ExitCode::ok);
+  CHECK_THAT(check(first, {"--accept"}).out,
+             Contains("\nok: device 1: left out of " + baseline + ", because the run does not"));
+  CHECK_THAT(check(both, {}).out,
+             Contains("\nFAILED: device 1: this device is not in " + baseline + "; add it with"));
+  CHECK(check(both, {"--device", "1", "--accept"}).code == ExitCode::ok);
+  CHECK(check(both, {}).code == ExitCode::ok);
+}
+
+TEST_CASE("check: accepting one device leaves the others of the baseline as they are",
+          "[cli][check]") {
+  const test::TempDir folder;
+  const std::string baseline = (folder / "memory.json").string();
+  run({"check", process(folder, "a.pickle", {20, 30, 40}), "--baseline", baseline, "--accept"});
+  const std::string grown = process(folder, "b.pickle", {20, 50, 60});
+  REQUIRE(run({"check", grown, "--device", "1", "--baseline", baseline, "--accept"}).code ==
+          ExitCode::ok);
+  const std::string out = run({"check", grown, "--baseline", baseline}).out;
+  CHECK_THAT(out, Contains("ok: device 0: ") && Contains("ok: device 1: ") &&
+                      Contains("FAILED: device 2: peak reserved 60.00 MiB is 20.00 MiB (50.0 %) "
+                               "above 40.00 MiB of "));
+}
+
+TEST_CASE("check: a plan says what its config.json left to the family", "[cli][check]") {
+  const test::TempDir folder;
+  const std::string config = (folder / "config.json").string();
+  std::ofstream(config) << R"({"model_type": "gpt2", "n_layer": 2})";
+  const std::vector<std::string> arguments{"check",   "--model", config,           "--seq", "64",
+                                           "--steps", "1",       "--max-reserved", "4GiB"};
+  CHECK_THAT(run(arguments).out,
+             Contains("note: " + config + ": not in the file, family default used: vocab_size "));
+  std::vector<std::string> as_json = arguments;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const boost::json::value notes = boost::json::parse(run(as_json).out).at("notes");
+  CHECK_THAT(boost::json::value_to<std::string>(notes.at(0)), Contains("family default used"));
+}
+
+TEST_CASE("check: a folder that may not be read is an error of the input", "[cli][check]") {
+  const test::TempDir folder;
+  const std::string file = program(folder, "a.trace", 40, 24);
+  const std::string long_name(300, 'x');  // which exists() refuses for everybody, root included
+  const CommandRun result = run({"check", file, "--baseline", (folder / long_name).string()});
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK_THAT(result.err, Contains("File name too long"));
+}
+
 TEST_CASE("check: a plan, and other settings than the baseline's", "[cli][check]") {
   const test::TempDir folder;
   const std::string baseline = (folder / "memory.json").string();
@@ -217,6 +315,18 @@ TEST_CASE("check: a damaged baseline is refused with its place", "[cli][check]")
   const CommandRun result = run({"check", file, "--baseline", baseline});
   CHECK(result.code == ExitCode::bad_input);
   CHECK_THAT(result.err, Contains(message));
+}
+
+TEST_CASE("diff: a run that ran out of memory fails a gate, however little it had reserved",
+          "[cli][check][diff]") {
+  const test::TempDir folder;
+  const std::string file = program(folder, "a.trace", 40, 24);
+  const CommandRun result = run({"diff", file, "--capacity-b", "50MiB", "--fail-above", "100%"});
+  CHECK(result.code == ExitCode::exceeded);
+  CHECK(result.err ==
+        "highwater: out of memory: 24.00 MiB requested with 40.00 MiB reserved, of which 40.00 MiB "
+        "were allocated\n");
+  CHECK(run({"diff", file, "--capacity-b", "50MiB"}).code == ExitCode::ok);
 }
 
 TEST_CASE("diff: --fail-above is a gate in the same words", "[cli][check][diff]") {

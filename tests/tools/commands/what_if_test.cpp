@@ -57,15 +57,6 @@ std::uint64_t peak_reserved(const json::object& replay) {
   return bytes(replay.at("peak").at("reserved_bytes"));
 }
 
-/// A snapshot of one segment, without any trace.
-void write_state_only(const std::string& path) {
-  const test::PyValue snapshot =
-      test::PyValue::dict({{"segments", test::PyValue::list({test::sample_segment()})},
-                           {"device_traces", test::PyValue::list({test::PyValue::list({})})}});
-  const test::Bytestring bytes = test::write_pickle(snapshot, test::Dialect::python);
-  test::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
 /// Replays the settings and limits of each counterfactual; returns how many there were.
 std::size_t check_counterfactuals(const std::string& file, const json::object& explained) {
   const std::uint64_t limit = bytes(explained.at("oom").at("limit_bytes"));
@@ -289,7 +280,7 @@ TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
 TEST_CASE("what-if: a snapshot without history says so, and what it shows", "[cli][explain]") {
   const test::TempDir folder;
   const std::string path = (folder / "state.pickle").string();
-  write_state_only(path);
+  test::write_snapshot(path, test::snapshot_of_segments({test::sample_segment()}));
   const CommandRun explained = run({"explain", path});
   CHECK(explained.code == ExitCode::ok);
   CHECK_THAT(

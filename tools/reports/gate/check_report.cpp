@@ -1,26 +1,30 @@
 #include "tools/reports/gate/check_report.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/reports/replay_report.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
 
-/// A limit with the device that it was held against.
-struct CheckRow {
-  const CheckedDevice* device;
-  const LimitCheck* limit;
-};
-
-std::vector<CheckRow> check_rows(const CheckResult& result) {
+std::vector<CheckRow> rows_of(const CheckedDevice& device) {
   std::vector<CheckRow> rows;
-  for (const CheckedDevice& device : result.devices) {
-    for (const LimitCheck& limit : device.limits) {
-      rows.push_back({&device, &limit});
-    }
+  for (const LimitCheck& limit : device.limits) {
+    rows.push_back({device.number(), device.reserved(), &limit});
+  }
+  return rows;
+}
+
+std::vector<CheckRow> missing_rows(const CheckResult& result) {
+  std::vector<CheckRow> rows;
+  for (const MissingDevice& device : result.missing) {
+    rows.push_back({device.device, std::nullopt, &device.limit});
   }
   return rows;
 }
@@ -36,12 +40,10 @@ auto of_budget(Value value) {
 const Columns<CheckRow>& check_columns() {
   using enum Align;
   static const Columns<CheckRow> kColumns{
-      {"device", "device", right,
-       [](const CheckRow& row) { return row.device->workload.replay.device; }},
+      {"device", "device", right, &CheckRow::device},
       {"limit", "limit", left, [](const CheckRow& row) { return row.limit->limit; }},
       {"is_kept", "kept", left, [](const CheckRow& row) { return row.limit->is_kept; }},
-      {"peak_reserved_bytes", "peak reserved", right,
-       [](const CheckRow& row) { return row.device->reserved(); }},
+      {"peak_reserved_bytes", "peak reserved", right, &CheckRow::reserved},
       {"base_bytes", "measured against", right, of_budget(&Budget::base)},
       {"allowed_bytes", "allowed", right, of_budget(&Budget::allowed)},
       {"message", "message", left, [](const CheckRow& row) { return row.limit->words; }}};
@@ -60,12 +62,23 @@ boost::json::array lines_of(
   return list;
 }
 
-void add_device(const CheckResult& result, const CheckedDevice& device, Report& report) {
-  for (const LimitCheck& limit : device.limits) {
-    report.line(check_line(result, device, limit));
+/// What a reader of the figures should know, and what differs from the run of the baseline.
+std::vector<std::string> notes_of(const CheckedDevice& device) {
+  std::vector<std::string> notes = replay_notes(device.workload.replay);
+  notes.insert(notes.end(), device.notes.begin(), device.notes.end());
+  return notes;
+}
+
+void add_lines(const CheckResult& result, const std::vector<CheckRow>& rows, Report& report) {
+  for (const CheckRow& row : rows) {
+    report.line(check_line(result, row));
     report.paragraph();
   }
-  for (const std::string& note : device.notes) {
+}
+
+void add_device(const CheckResult& result, const CheckedDevice& device, Report& report) {
+  add_lines(result, rows_of(device), report);
+  for (const std::string& note : notes_of(device)) {
     report.line("note: " + note);
   }
   report.line(device.workload.trust());
@@ -73,11 +86,20 @@ void add_device(const CheckResult& result, const CheckedDevice& device, Report& 
 
 }  // namespace
 
-std::string check_line(const CheckResult& result, const CheckedDevice& device,
-                       const LimitCheck& limit) {
-  const std::string where =
-      result.devices.size() > 1 ? fmt::format("device {}: ", device.workload.replay.device) : "";
-  return fmt::format("{}: {}{}", limit.is_kept ? "ok" : "FAILED", where, limit.words);
+std::vector<CheckRow> check_rows(const CheckResult& result) {
+  std::vector<CheckRow> rows;
+  for (const CheckedDevice& device : result.devices) {
+    std::ranges::move(rows_of(device), std::back_inserter(rows));
+  }
+  std::ranges::move(missing_rows(result), std::back_inserter(rows));
+  return rows;
+}
+
+std::string check_line(const CheckResult& result, const CheckRow& row) {
+  const bool is_one_of_several = result.devices.size() + result.missing.size() > 1;
+  return fmt::format("{}: {}{}", row.limit->is_kept ? "ok" : "FAILED",
+                     is_one_of_several ? fmt::format("device {}: ", row.device) : "",
+                     row.limit->words);
 }
 
 std::string check_report(const CheckResult& result, OutputFormat format) {
@@ -85,14 +107,13 @@ std::string check_report(const CheckResult& result, OutputFormat format) {
   for (const CheckedDevice& device : result.devices) {
     add_device(result, device, report);
   }
+  add_lines(result, missing_rows(result), report);
   report.csv([&] { return tabulate("", check_columns(), check_rows(result)); });
   report.value("subject", result.subject);
   report.value("is_kept", result.is_kept());
   report.json("limits",
               [&] { return rows_json(tabulate("", check_columns(), check_rows(result))); });
-  report.json("notes", [&] {
-    return lines_of(result, [](const CheckedDevice& device) { return device.notes; });
-  });
+  report.json("notes", [&] { return lines_of(result, notes_of); });
   report.json("trust", [&] {
     return lines_of(
         result, [](const CheckedDevice& device) { return std::vector{device.workload.trust()}; });

@@ -33,64 +33,49 @@ std::string xml(std::string_view text) {
   return escaped(printable(text), kEscapes);
 }
 
-/// In a property a colon and a comma would end it; in the message they are escaped for nothing.
+/// The text stands in the message, where only % has a meaning. In a property ':' and ',' would need
+/// escaping, too.
 std::string annotation(std::string_view text) {
-  static constexpr Escape kEscapes[] = {{'%', "%25"}, {'\r', "%0D"}, {'\n', "%0A"}};
+  static constexpr Escape kEscapes[] = {{'%', "%25"}};
   return escaped(printable(text), kEscapes);
 }
 
-std::size_t failures(const CheckResult& result) {
-  std::size_t count = 0;
-  for (const CheckedDevice& device : result.devices) {
-    count +=
-        static_cast<std::size_t>(std::ranges::count(device.limits, false, &LimitCheck::is_kept));
-  }
-  return count;
+bool is_failure(const CheckRow& row) {
+  return !row.limit->is_kept;
 }
 
-std::size_t cases(const CheckResult& result) {
-  std::size_t count = 0;
-  for (const CheckedDevice& device : result.devices) {
-    count += device.limits.size();
-  }
-  return count;
-}
-
-std::string test_case(const CheckResult& result, const CheckedDevice& device,
-                      const LimitCheck& limit) {
-  const std::string name = fmt::format("device {}: {}", device.workload.replay.device, limit.limit);
+std::string test_case(const CheckResult& result, const CheckRow& row) {
+  const std::string name = fmt::format("device {}: {}", row.device, row.limit->limit);
   const std::string text =
       fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(result.subject), xml(name));
-  return limit.is_kept ? text + "/>\n"
-                       : text + fmt::format(">\n      <failure message=\"{}\"/>\n    </testcase>\n",
-                                            xml(check_line(result, device, limit)));
+  return is_failure(row)
+             ? text + fmt::format(">\n      <failure message=\"{}\"/>\n    </testcase>\n",
+                                  xml(check_line(result, row)))
+             : text + "/>\n";
 }
 
 }  // namespace
 
 std::string junit_report(const CheckResult& result) {
+  const std::vector<CheckRow> rows = check_rows(result);
   const std::string counts =
-      fmt::format("name=\"highwater check\" tests=\"{}\" failures=\"{}\" errors=\"0\"",
-                  cases(result), failures(result));
+      fmt::format("name=\"highwater check\" tests=\"{}\" failures=\"{}\" errors=\"0\"", rows.size(),
+                  std::ranges::count_if(rows, is_failure));
   std::string text =
       fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n  <testsuite {}>\n",
                   counts, counts);
-  for (const CheckedDevice& device : result.devices) {
-    for (const LimitCheck& limit : device.limits) {
-      text += test_case(result, device, limit);
-    }
+  for (const CheckRow& row : rows) {
+    text += test_case(result, row);
   }
   return text + "  </testsuite>\n</testsuites>\n";
 }
 
 std::string github_annotations(const CheckResult& result) {
   std::string text;
-  for (const CheckedDevice& device : result.devices) {
-    for (const LimitCheck& limit : device.limits) {
-      if (!limit.is_kept) {
-        text += fmt::format("::error title=highwater check::{}\n",
-                            annotation(check_line(result, device, limit)));
-      }
+  for (const CheckRow& row : check_rows(result)) {
+    if (is_failure(row)) {
+      text +=
+          fmt::format("::error title=highwater check::{}\n", annotation(check_line(result, row)));
     }
   }
   return text;

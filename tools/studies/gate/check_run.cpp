@@ -8,6 +8,8 @@
 #include "allocator/settings/settings_describe.hpp"
 #include "tools/studies/gate/peak_words.hpp"
 #include "tools/studies/peak_diff_run.hpp"
+#include "tools/text/progress_line.hpp"
+#include "traces/error.hpp"
 
 namespace highwater {
 namespace {
@@ -19,11 +21,36 @@ struct Comparison {
 };
 
 std::optional<Comparison> compare(const CheckedDevice& device, const CheckLimits& limits) {
-  const BaselineDevice* before =
-      limits.baseline ? limits.baseline->find(device.workload.replay.device) : nullptr;
+  const BaselineDevice* before = limits.baseline ? limits.baseline->find(device.number()) : nullptr;
   return before == nullptr
              ? std::nullopt
              : std::optional(Comparison{before, change_of_peak(before->peak, device.peak)});
+}
+
+/// Accepting the run leaves a device out that it does not use.
+LimitCheck absence(const CheckLimits& limits) {
+  const bool accepts = limits.use == BaselineUse::accept;
+  return {limits.baseline_name, std::nullopt, accepts,
+          accepts ? fmt::format("left out of {}, because the run does not use this device",
+                                limits.baseline_name)
+                  : fmt::format("in {}, but the run does not use this device; accept that with "
+                                "--accept, or check one device with --device N",
+                                limits.baseline_name)};
+}
+
+std::vector<MissingDevice> missing_devices(const CheckResult& result, const CheckLimits& limits) {
+  std::vector<MissingDevice> missing;
+  const bool is_refused = limits.use == BaselineUse::accept && result.ran_out();
+  if (!limits.baseline || !limits.is_whole_run || is_refused) {
+    return missing;
+  }
+  for (const BaselineDevice& before : limits.baseline->devices) {
+    if (std::ranges::find(result.devices, before.device, &CheckedDevice::number) ==
+        result.devices.end()) {
+      missing.push_back({before.device, absence(limits)});
+    }
+  }
+  return missing;
 }
 
 LimitCheck run_to_the_end(const CheckedDevice& device) {
@@ -46,10 +73,9 @@ LimitCheck growth_check(const CheckedDevice& device, const CheckLimits& limits,
                       growth_words(comparison.change));
 }
 
-LimitCheck not_in_baseline(const CheckedDevice& device, const CheckLimits& limits) {
+LimitCheck not_in_baseline(const CheckLimits& limits) {
   return {limits.baseline_name, std::nullopt, false,
-          fmt::format("device {} is not in {}; add it with --accept", device.workload.replay.device,
-                      limits.baseline_name)};
+          fmt::format("this device is not in {}; add it with --accept", limits.baseline_name)};
 }
 
 /// What is accepted, and how it differs from what was accepted before.
@@ -57,7 +83,7 @@ LimitCheck acceptance(const CheckedDevice& device, const CheckLimits& limits,
                       const std::optional<Comparison>& comparison) {
   if (device.ran_out()) {
     return {limits.baseline_name, std::nullopt, false,
-            "not accepted, because the run did not come to its end"};
+            "not accepted, because the run did not finish"};
   }
   LimitCheck limit{limits.baseline_name, std::nullopt, true,
                    fmt::format("accepted peak reserved {}", to_iec(device.reserved()))};
@@ -74,7 +100,7 @@ LimitCheck baseline_check(const CheckedDevice& device, const CheckLimits& limits
   if (limits.use == BaselineUse::accept) {
     return acceptance(device, limits, comparison);
   }
-  return comparison ? growth_check(device, limits, *comparison) : not_in_baseline(device, limits);
+  return comparison ? growth_check(device, limits, *comparison) : not_in_baseline(limits);
 }
 
 std::string spoken_conf(const std::string& conf) {
@@ -94,6 +120,24 @@ void note_differences(const BaselineDevice& before, CheckedDevice& device) {
                     "that of {}",
                     before.torch, replay.version->name));
   }
+}
+
+/// Devices of one process are recorded together: with a history of any, those without one did
+/// nothing meanwhile.
+void require_history(const std::vector<Workload>& workloads) {
+  if (std::ranges::none_of(workloads, &Workload::has_history)) {
+    throw InputError(workloads.front().name, "", "no history in this file, so its peak is unknown",
+                     kHowToRecord);
+  }
+}
+
+void add_other_devices(const Baseline& before, Baseline& baseline) {
+  for (const BaselineDevice& device : before.devices) {
+    if (baseline.find(device.device) == nullptr) {
+      baseline.devices.push_back(device);
+    }
+  }
+  std::ranges::sort(baseline.devices, {}, &BaselineDevice::device);
 }
 
 CheckedDevice check_device(Workload workload, const CheckLimits& limits) {
@@ -126,7 +170,9 @@ bool CheckedDevice::is_kept() const {
 }
 
 bool CheckResult::is_kept() const {
-  return std::ranges::all_of(devices, &CheckedDevice::is_kept);
+  const auto is_device_kept = [](const MissingDevice& device) { return device.limit.is_kept; };
+  return std::ranges::all_of(devices, &CheckedDevice::is_kept) &&
+         std::ranges::all_of(missing, is_device_kept);
 }
 
 bool CheckResult::ran_out() const {
@@ -135,14 +181,16 @@ bool CheckResult::ran_out() const {
 
 CheckResult check_workloads(std::vector<Workload> workloads, const CheckLimits& limits) {
   CheckResult result;
+  result.subject = workloads.front().name;
+  require_history(workloads);
   for (Workload& workload : workloads) {
-    result.subject = workload.name;
     result.devices.push_back(check_device(std::move(workload), limits));
   }
+  result.missing = missing_devices(result, limits);
   return result;
 }
 
-Baseline baseline_of(const CheckResult& result) {
+Baseline baseline_of(const CheckResult& result, const CheckLimits& limits) {
   Baseline baseline;
   baseline.subject = result.subject;
   for (const CheckedDevice& device : result.devices) {
@@ -150,11 +198,15 @@ Baseline baseline_of(const CheckResult& result) {
     baseline.devices.push_back(
         {replay.device, std::string(replay.version->name), to_conf(replay.settings), device.peak});
   }
+  if (!limits.is_whole_run && limits.baseline) {
+    add_other_devices(*limits.baseline, baseline);
+  }
   return baseline;
 }
 
 std::string holders_of_peak(Workload workload) {
-  return holders_words(named_peak(peak_of(std::move(workload))));
+  return with_progress("looking at the peak",
+                       [&] { return holders_words(named_peak(peak_of(std::move(workload)))); });
 }
 
 }  // namespace highwater

@@ -25,8 +25,8 @@ std::string spoken(const PeakRow& row) {
   return row.is_remainder ? row.name.substr(1, row.name.size() - 2) : row.name;
 }
 
-/// Whether the rows tell blocks apart: recordings without stacks have one site, recordings one
-/// category.
+/// Whether the rows tell blocks apart. Without stacks, a recording has a single site; without a
+/// plan, a single category.
 bool tells_apart(const PeakRows& rows) {
   return std::ranges::any_of(rows, [](const PeakRow& row) {
     return !row.is_remainder && row.name != kNoSite && row.name != to_string(Category::unknown);
