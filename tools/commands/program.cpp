@@ -30,16 +30,17 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
     } catch (const HelpRequested& help) {
       out << help.text;
       return ExitCode::ok;
+    } catch (const BudgetExceeded& budget) {
+      out.flush();
+      for (const std::string& reason : budget.reasons) {
+        report(reason, ExitCode::exceeded);
+      }
+      return ExitCode::exceeded;
     }
   };
   forget_inputs();
   try {
     return finish(run());
-  } catch (const BudgetExceeded& budget) {
-    for (const std::string& reason : budget.reasons) {
-      report(reason, ExitCode::exceeded);
-    }
-    return finish(ExitCode::exceeded);
   } catch (const UsageErrors& errors) {
     for (const std::string& problem : errors.problems()) {
       report(problem, ExitCode::usage);

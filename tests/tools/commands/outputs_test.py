@@ -146,12 +146,14 @@ class Outputs(unittest.TestCase):
 
     def test_full_disk(self):
         for arguments in (("replay", self.snapshot), ("--help",), ("simulate", "--help-all"),
+                          ("replay", self.snapshot, "--max-reserved", "1"),
                           ("export", self.snapshot, "--to", "csv", "--output", "-"),
                           ("report", self.snapshot, "--output", "/dev/stdout")):
             with self.subTest(arguments=arguments), open("/dev/full", "w") as full:
                 result = run(*arguments, stdout=full)
                 self.assertEqual(result.returncode, BAD_INPUT)
                 self.assertIn("standard output: cannot be written: No space left on device", result.stderr)
+                self.assertNotIn("--max-reserved", result.stderr)  # the reasons come after the report
 
     def test_closed_pipe(self):
         read, write = os.pipe()
@@ -192,11 +194,23 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(process.wait(timeout=60), -number)
                 self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["snap.pickle"])
 
+    @staticmethod
+    def handles(process, number, seconds=60):
+        """Waits until the process has a handler for the signal."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+            if int(caught.split()[1], 16) >> (number - 1) & 1:
+                return True
+            time.sleep(0.005)
+        return False
+
     def test_ignored_signal_stays_ignored(self):
         ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
         process = subprocess.Popen([HIGHWATER, "replay", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, preexec_fn=ignore)
-        time.sleep(0.3)
+        self.assertTrue(self.handles(process, signal.SIGTERM))  # its handlers are there, so that it would have one
         process.send_signal(signal.SIGHUP)
         process.communicate(self.snapshot.read_bytes(), timeout=60)
         self.assertEqual(process.returncode, 0)
