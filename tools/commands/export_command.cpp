@@ -15,6 +15,7 @@
 #include "tools/reports/export_perfetto.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/observed_run.hpp"
+#include "tools/text/plural.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
@@ -125,10 +126,6 @@ ExportCommand parse_export(const Arguments& arguments) {
   return result;
 }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string write_snapshot(const ObservedRuns& runs, ByteSink& sink) {
   const Recording simulated = runs.recording ? Recording{} : record_runs(runs);
   const Recording& recording = runs.recording ? *runs.recording : simulated;
@@ -140,7 +137,7 @@ std::string write_snapshot(const ObservedRuns& runs, ByteSink& sink) {
   }
   write_torch_snapshot(recording, sink);
   return fmt::format("{}, {}{}", (entries == 1 ? "1 entry" : fmt::format("{} entries", entries)),
-                     counted(segments, "segment"), runs.recording ? ", as recorded" : "");
+                     plural(segments, "segment"), runs.recording ? ", as recorded" : "");
 }
 
 /// Returns what was written, in words.

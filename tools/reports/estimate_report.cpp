@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/options/plan_json.hpp"
@@ -107,10 +108,6 @@ Table term_table(const FormulaOutcome& outcome) {
   return tabulate(fmt::format("{}: {}", outcome.formula->name, outcome.formula->title),
                   pick(term_columns(), {"term", "equation", "memory", "bytes"}),
                   rows_with_total(outcome));
-}
-
-std::string plural(int count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 const Columns<FormulaVariant>& variant_columns() {

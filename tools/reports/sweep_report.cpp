@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/parse_text.hpp"
@@ -196,7 +197,7 @@ std::string sweep_count(const Sweep& sweep) {
   const auto failed = std::ranges::count_if(
       sweep.runs, [](const SweepRun& run) { return !run.problem && run.ran_out(); });
   const auto all = static_cast<std::ptrdiff_t>(sweep.runs.size());
-  return fmt::format("{} combinations: {} fit, {} out of memory, {} impossible", all,
+  return fmt::format("{}: {} fit, {} out of memory, {} impossible", plural(all, "combination"),
                      all - failed - impossible, failed, impossible);
 }
 
@@ -247,6 +248,9 @@ boost::json::array best_runs(const std::vector<Sweep>& sweeps) {
 void add_sweep(const Sweep& sweep, std::size_t top, Report& report) {
   report.table(sweep_table(sweep, top));
   report.text(sweep_conclusion(sweep) + "\n");
+  for (const std::string& note : replay_notes(sweep.workload.replay)) {
+    report.line("note: " + note);
+  }
   report.line(sweep.workload.trust());
   report.line(sweep_count(sweep));
   report.csv([&] { return sweep_table(sweep, sweep.runs.size()); });

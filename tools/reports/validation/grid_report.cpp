@@ -8,6 +8,7 @@
 
 #include "tools/reports/validation/grid_columns.hpp"
 #include "tools/studies/validation/grid_summary.hpp"
+#include "tools/text/plural.hpp"
 
 namespace highwater {
 namespace {
@@ -54,10 +55,6 @@ const Columns<ReasonRow>& reason_columns() {
   return kColumns;
 }
 
-std::string plans_text(std::size_t count) {
-  return fmt::format("{} plan{}", count, count == 1 ? "" : "s");
-}
-
 /// The axes that tell the points apart; always the model.
 std::vector<std::string> point_axes(const GridRun& run) {
   std::vector<std::string> axes = varying_axes(run.results);
@@ -84,7 +81,7 @@ Table form_table(const GridRun& run, std::vector<FormSummary> forms) {
   std::erase_if(forms, [](const FormSummary& form) { return form.error.count == 0; });
   return tabulate(
       fmt::format("Closed forms against the simulated peak of {}: estimate / simulated - 1",
-                  plans_text(run.results.size())),
+                  plural(run.results.size(), "plan")),
       form_columns(), forms);
 }
 
@@ -190,7 +187,7 @@ Table skipped_table(const GridRun& run) {
   }
   std::vector<ReasonRow> rows;
   add_reasons(labels, nullptr, rows);
-  return tabulate("Skipped: " + plans_text(run.skipped.size()), reason_columns(), rows);
+  return tabulate("Skipped: " + plural(run.skipped.size(), "plan"), reason_columns(), rows);
 }
 
 /// One row per point and form, the axes that differ first.
@@ -216,8 +213,8 @@ std::string simulate_command_line(const GridPoint& point, const Formula& formula
 }
 
 std::string grid_trust_line(const GridRun& run) {
-  const std::string counts =
-      fmt::format("{} simulated, {} skipped", plans_text(run.results.size()), run.skipped.size());
+  const std::string counts = fmt::format("{} simulated, {} skipped",
+                                         plural(run.results.size(), "plan"), run.skipped.size());
   if (run.results.empty()) {
     return counts;
   }
