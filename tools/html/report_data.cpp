@@ -10,7 +10,7 @@
 #include "tools/html/report_holders.hpp"
 #include "tools/html/report_maps.hpp"
 #include "tools/html/report_sites.hpp"
-#include "tools/reports/explain_words.hpp"
+#include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/safe_text.hpp"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_change.hpp"
-#include "tools/reports/explain_words.hpp"
+#include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/report.hpp"

@@ -27,8 +27,7 @@ std::optional<std::string> why_not(const Workload& workload, const Trustworthine
   if (!workload.has_history()) {
     return fmt::format(
         "no history in this file, only the state when it was taken (highwater explain shows it), "
-        "so "
-        "there is nothing to try settings on; {}",
+        "so there is nothing to try settings on; {}",
         kHowToRecord);
   }
   if (workload.replay.result.counts.allocs == 0) {
@@ -47,10 +46,10 @@ std::optional<std::string> why_not(const Workload& workload, const Trustworthine
         percent(trust.final_segments));
   }
   if (trust.peak_error > kMostPeakError) {
+    const std::string_view why = why_replay_differs(workload);
     return fmt::format(
-        "the peak of the replayed requests differs from the recorded one by {:.0f} %, because "
-        "allocations before the recording are placed differently; record from the start",
-        100 * trust.peak_error);
+        "the peak of the replayed requests differs from the recorded one by {:.0f} %{}{}",
+        100 * trust.peak_error, why, why.empty() ? "" : "; record from the start");
   }
   return std::nullopt;
 }

@@ -190,14 +190,29 @@ std::vector<Workload> workloads_of(TraceFile file, const WorkloadRequest& reques
   }
 }
 
+void require_workloads(const std::vector<Workload>& workloads, const std::string& name) {
+  if (workloads.empty()) {
+    throw InputError(name, "devices", "the file contains no data for any device",
+                     "record a snapshot of a process that uses the GPU");
+  }
+}
+
 std::vector<Workload> read_workloads(const WorkloadRequest& request) {
   if (request.file) {
     return workloads_of(read_trace_file(*request.file, StackMode::keep, request.reading), request);
   }
   std::vector<Workload> workloads;
-  workloads.push_back(workload_of(request.plan, request.memory));
+  workloads.push_back(
+      with_progress("simulating", [&] { return workload_of(request.plan, request.memory); }));
   apply_request(request, workloads.front());
   return workloads;
+}
+
+std::string_view why_replay_differs(const Workload& workload) {
+  const std::optional<DerivationReport>& derivation = workload.replay.derivation;
+  return derivation && derivation->initial_blocks > 0
+             ? ", because allocations before the recording are placed differently"
+             : "";
 }
 
 Steps steps_of(const Workload& workload) {

@@ -88,6 +88,12 @@ std::vector<Workload> read_workloads(const WorkloadRequest& request);
 /// The same for a file that was read with its stacks; `request.file` names it.
 std::vector<Workload> workloads_of(TraceFile file, const WorkloadRequest& request);
 
+/// @throws InputError unless the file `name` holds any workload
+void require_workloads(const std::vector<Workload>& workloads, const std::string& name);
+
+/// ", because ..." where a replay of the requests of a recording has a reason to differ from it.
+std::string_view why_replay_differs(const Workload& workload);
+
 /// The steps of the run. What merely sets up blocks older than a recording repeats sizes, too, but
 /// is no run: steps found in it do not count.
 Steps steps_of(const Workload& workload);

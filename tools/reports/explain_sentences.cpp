@@ -1,4 +1,4 @@
-#include "tools/reports/explain_words.hpp"
+#include "tools/reports/explain_sentences.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 
 #include "tools/reports/replay_report.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/plural.hpp"
 #include "tools/text/site_label.hpp"
 
 namespace highwater {
@@ -17,10 +18,6 @@ using Kind = Counterfactual::Kind;
 
 Bytes excess_over(Bytes larger, Bytes smaller) {
   return larger - std::min(larger, smaller);
-}
-
-std::string plural(std::uint64_t n, std::string_view word) {
-  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
 
 /// What the shortage or the obstacle is, in one clause.
@@ -352,9 +349,8 @@ std::vector<std::string> explain_notes(const Explanation& e) {
       std::abs(error) > 0.01) {
     notes.push_back(fmt::format(
         "bars, pinned memory and steps come from a replay of the requests alone: its peak "
-        "reserved is {}, {} from the recorded one, because allocations before the recording are "
-        "placed differently",
-        to_iec(e.bars.own.reserved), percent_text(error)));
+        "reserved is {}, {} from the recorded one{}",
+        to_iec(e.bars.own.reserved), percent_text(error), why_replay_differs(e.workload)));
   }
   return notes;
 }
