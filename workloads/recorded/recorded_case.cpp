@@ -11,8 +11,8 @@
 #include "traces/release.hpp"
 #include "workloads/json/json_document.hpp"
 #include "workloads/json/json_field.hpp"
+#include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_plan.hpp"
-#include "workloads/recorded/recorded_words.hpp"
 
 namespace highwater {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "workloads/recorded/recorded_words.hpp"
+#include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_zero.hpp"
 
 namespace highwater::recorded {

@@ -13,8 +13,8 @@
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/recorded/recorded_megatron.hpp"
+#include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_parallelism.hpp"
-#include "workloads/recorded/recorded_words.hpp"
 
 namespace highwater::recorded {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "workloads/recorded/recorded_words.hpp"
+#include "workloads/recorded/recorded_options.hpp"
 
 namespace highwater::recorded {
 namespace {

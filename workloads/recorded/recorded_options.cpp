@@ -1,4 +1,4 @@
-#include "workloads/recorded/recorded_words.hpp"
+#include "workloads/recorded/recorded_options.hpp"
 
 #include <variant>
 
