@@ -1,6 +1,5 @@
 // highwater generate: a plan's requests as a trace file.
 #include <ostream>
-#include <span>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
@@ -92,9 +91,7 @@ void write_graph(const GeneratedGraph& generated, const GenerateCommand& command
         "--graph-module {}: no operator in this module; give a module's path, e.g. model.layers.0",
         command.graph_module));
   }
-  const auto sink = open_sink(*command.graph);
-  sink->write(std::as_bytes(std::span(text)));
-  sink->commit();
+  write_text(*open_sink(*command.graph), text);
   const LivenessPeaks peaks = liveness_peaks(graph, generated.trace, range);
   out << fmt::format(
       "{}: {} operators of the first forward and backward\n  peak of requested bytes: {}; if "
@@ -126,6 +123,9 @@ ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
   out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),
                      trace.events.size(), trace.allocation_count,
                      printable(plan_summary(command.run.plan)));
+  for (const std::string& note : command.run.notes) {
+    out << "note: " << printable(note) << "\n";
+  }
   return ExitCode::ok;
 }
 

@@ -159,10 +159,8 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = parser.parse(arguments);
   const OutputFormat format = output_format(values);
   if (values.contains("model")) {
-    const std::string& name = values["model"].as<Arguments>().front();
-    const ModelSpec spec = named_model(name);
-    out << model_report(describe_model(spec), model_parameters(spec), defaults_of_model(name),
-                        format);
+    const ModelSpec spec = named_model(values["model"].as<Arguments>().front());
+    out << model_report(describe_model(spec), model_parameters(spec), spec.family_defaults, format);
   } else {
     out << list_report(format);
   }

@@ -71,7 +71,11 @@ SweepCommand parse_sweep(const Arguments& arguments) {
 /// The plan of the command line with some options set anew.
 PlanMaker plan_maker(const SweepCommand& command) {
   return [&command](const OptionWords& options) {
-    return workload_of(checked_run(with_words(command.plan, options)), command.workload.memory);
+    const OptionWords words = with_words(command.plan, options);
+    const PlannedRun run = find_word(options, "model") != nullptr
+                               ? checked_run(words)
+                               : checked_run(words, command.workload.plan.plan.model);
+    return workload_of(run, command.workload.memory);
   };
 }
 

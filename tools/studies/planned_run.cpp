@@ -2,23 +2,49 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tools/text/safe_text.hpp"
 #include "tools/text/usage_errors.hpp"
-#include "workloads/plan/catalog/named_model.hpp"
 
 namespace highwater {
 namespace {
 
 /// A config.json that lacks a key is no mistake, but its number is the family's and not the file's.
-void note_family_defaults(const std::string& model, std::vector<std::string>& notes) {
-  if (const auto used = defaults_of_model(model); !used.empty()) {
-    notes.push_back(
-        fmt::format("{}: not in the file, family default used: {}", model, fmt::join(used, ", ")));
+void note_family_defaults(const std::string& word, const ModelSpec& model,
+                          std::vector<std::string>& notes) {
+  if (!model.family_defaults.empty()) {
+    notes.push_back(fmt::format("{}: not in the file, family default used: {}", word,
+                                fmt::join(model.family_defaults, ", ")));
   }
+}
+
+PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
+  PlannedRun run{std::move(plan), find_word(given, "gpu") != nullptr};
+  if (const std::string* word = find_word(given, "model")) {
+    note_family_defaults(*word, run.plan.model, run.notes);
+  }
+  return run;
+}
+
+/// `model` if it is known already.
+PlannedRun read_words(const OptionWords& given, std::vector<std::string>& problems,
+                      const ModelSpec* model) {
+  std::vector<std::string> wrong;
+  PlannedRun run = run_of(read_plan_words(given, wrong, model), given);
+  std::ranges::transform(wrong, std::back_inserter(problems), printable);
+  return run;
+}
+
+PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse use) {
+  std::ranges::move(rule_problems(run.plan, use), std::back_inserter(problems));
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return run;
 }
 
 }  // namespace
@@ -32,22 +58,18 @@ OptionWords with_words(OptionWords given, const OptionWords& changed) {
 }
 
 PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems) {
-  std::vector<std::string> wrong;
-  PlannedRun run{read_plan_words(given, wrong), find_word(given, "gpu") != nullptr};
-  if (wrong.empty()) {
-    note_family_defaults(*find_word(given, "model"), run.notes);
-  }
-  std::ranges::transform(wrong, std::back_inserter(problems), printable);
-  return run;
+  return read_words(given, problems, nullptr);
 }
 
 PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems, PlanUse use) {
   PlannedRun run = read_run(given, problems);
-  std::ranges::move(rule_problems(run.plan, use), std::back_inserter(problems));
-  if (!problems.empty()) {
-    throw UsageErrors(std::move(problems));
-  }
-  return run;
+  return checked(std::move(run), std::move(problems), use);
+}
+
+PlannedRun checked_run(const OptionWords& given, const ModelSpec& model) {
+  std::vector<std::string> problems;
+  PlannedRun run = read_words(given, problems, &model);
+  return checked(std::move(run), std::move(problems), PlanUse::generate);
 }
 
 }  // namespace highwater

@@ -25,4 +25,8 @@ PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems
 PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems = {},
                        PlanUse use = PlanUse::generate);
 
+/// The same, to generate, with the model that `given` names and that has been read: a pipe
+/// (--model <(jq ...)) can be read only once.
+PlannedRun checked_run(const OptionWords& given, const ModelSpec& model);
+
 }  // namespace highwater

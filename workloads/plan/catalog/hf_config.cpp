@@ -135,6 +135,39 @@ void throw_problems(std::string_view source, const std::vector<std::string>& pro
                    "give one of " + covered_families());
 }
 
+/// A field without a name is read from another key.
+bool is_given(const ConfigField& field, const JsonFields& fields) {
+  const auto has = [&](std::string_view key) {
+    return fields.find(key) != nullptr || fields.is_null(key);
+  };
+  return field.name.empty() || has(field.name) ||
+         (!field.details.alias.empty() && has(field.details.alias));
+}
+
+/// Empty for a value that is absent: what follows from other fields then.
+std::string value_text(const FieldValue& value) {
+  return std::visit(
+      Overloaded{[](const std::optional<std::int64_t>& size) {
+                   return size ? std::to_string(*size) : std::string();
+                 },
+                 [](Activation activation) { return std::string(to_string(activation)); },
+                 [](auto plain) { return fmt::format("{}", plain); }},
+      value);
+}
+
+/// The keys that a config.json leaves to its family, with the values: "hidden_size 4096".
+std::vector<std::string> left_to_family(const Family& family, const JsonFields& fields) {
+  std::vector<std::string> left;
+  const ModelConfig defaults(family);
+  for (const ConfigField& field : family.fields) {
+    const std::string standard = value_text(field.value(defaults.value()));
+    if (!is_given(field, fields) && !standard.empty()) {
+      left.push_back(fmt::format("{} {}", field.name, standard));
+    }
+  }
+  return left;
+}
+
 ModelSpec read_hf(const json::object& object, const std::string& path, std::string_view source) {
   std::vector<std::string> problems;
   JsonFields fields(object, path, problems);
@@ -146,7 +179,8 @@ ModelSpec read_hf(const json::object& object, const std::string& path, std::stri
   }
   refuse_quantized(fields);
   refuse_other_heads(fields);
-  ModelSpec spec{fields.text("_name_or_path"), std::string(source), read_config(*family, fields)};
+  ModelSpec spec{fields.text("_name_or_path"), std::string(source), read_config(*family, fields),
+                 left_to_family(*family, fields)};
   throw_problems(source, problems);
   if (spec.name.empty()) {
     spec.name = family->name;
@@ -159,7 +193,7 @@ ModelSpec read_own_decoder(const Family& family, const json::object& config,
                            std::string_view source) {
   std::vector<std::string> problems;
   JsonFields fields(config, "config.", problems);
-  ModelSpec spec{std::string(family.name), std::string(source), read_config(family, fields)};
+  ModelSpec spec{std::string(family.name), std::string(source), read_config(family, fields), {}};
   throw_problems(source, problems);
   return spec;
 }
@@ -210,26 +244,6 @@ json::value parse_file(const std::string& path) {
   return parser.release();
 }
 
-/// A field without a name is read from another key.
-bool is_given(const ConfigField& field, const JsonFields& fields) {
-  const auto has = [&](std::string_view key) {
-    return fields.find(key) != nullptr || fields.is_null(key);
-  };
-  return field.name.empty() || has(field.name) ||
-         (!field.details.alias.empty() && has(field.details.alias));
-}
-
-/// Empty for a value that is absent: what follows from other fields then.
-std::string value_text(const FieldValue& value) {
-  return std::visit(
-      Overloaded{[](const std::optional<std::int64_t>& size) {
-                   return size ? std::to_string(*size) : std::string();
-                 },
-                 [](Activation activation) { return std::string(to_string(activation)); },
-                 [](auto plain) { return fmt::format("{}", plain); }},
-      value);
-}
-
 }  // namespace
 
 ModelSpec model_from_json(const json::value& value, std::string_view source) {
@@ -255,27 +269,6 @@ std::string covered_families() {
     }
   }
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::vector<std::string> family_defaults_used(const std::string& path) {
-  const json::value value = parse_file(path);
-  std::vector<std::string> used;
-  std::vector<std::string> problems;
-  std::string named;
-  if (!value.is_object() || value.get_object().contains("family")) {
-    return used;
-  }
-  JsonFields fields(value.get_object(), "", problems);
-  if (const Family* const family = find_family(fields, named)) {
-    const ModelConfig defaults(*family);
-    for (const ConfigField& field : family->fields) {
-      const std::string standard = value_text(field.value(defaults.value()));
-      if (!is_given(field, fields) && !standard.empty()) {
-        used.push_back(fmt::format("{} {}", field.name, standard));
-      }
-    }
-  }
-  return used;
 }
 
 ModelSpec read_model(const std::string& path) {

@@ -1,8 +1,8 @@
 // Models described by JSON: a Hugging Face config.json as it is, the `model` object of a recording,
 // or a flat config (flat_config.hpp).
 //
-// Absent fields get the family's default of transformers 5.12, which family_defaults_used() tells;
-// null is an error where transformers fails. All bad fields are reported in one error; impossible
+// Absent fields get the family's default of transformers 5.12, and the spec lists them; null is an
+// error where transformers fails. All bad fields are reported in one error; impossible
 // combinations are model_problems()'s business.
 #pragma once
 
@@ -18,10 +18,6 @@ namespace highwater {
 
 /// @throws InputError if the file cannot be read or parsed, or describes no covered model
 ModelSpec read_model(const std::string& path);
-
-/// The keys that a config.json leaves to its family, with the values: "hidden_size 4096". Empty for
-/// what is not a config.json. @throws InputError if the file cannot be read or parsed
-std::vector<std::string> family_defaults_used(const std::string& path);
 
 /// The families whose config.json is understood: "biogpt, bloom, ...".
 std::string covered_families();

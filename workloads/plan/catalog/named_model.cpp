@@ -40,11 +40,6 @@ bool names_model_file(const std::string& text) {
          (text.find('/') != std::string::npos && fs::exists(text, ignored));
 }
 
-std::vector<std::string> defaults_of_model(const std::string& text) {
-  return names_model_file(text) ? family_defaults_used(model_file(text))
-                                : std::vector<std::string>();
-}
-
 ModelSpec read_sound_model(const std::string& text) {
   const std::string path = model_file(text);
   ModelSpec spec = read_model(path);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "workloads/plan/model/model_spec.hpp"
 
@@ -15,9 +14,6 @@ bool names_model_file(const std::string& text);
 
 /// @throws InputError for files that cannot be read and models that cannot be
 ModelSpec read_sound_model(const std::string& text);
-
-/// What the file of that name leaves to its family's defaults (hf_config.hpp); empty for presets.
-std::vector<std::string> defaults_of_model(const std::string& text);
 
 /// The file's model, or the preset's. @throws UsageError for unknown names, InputError for bad
 /// files

@@ -19,6 +19,8 @@ struct ModelSpec {
   std::string name;
   std::string source;  ///< where the config is from: a hub id, a file, a paper
   ModelConfig config;
+  /// What a config.json left to its family: "hidden_size 4096", ...
+  std::vector<std::string> family_defaults = {};
 
   bool operator==(const ModelSpec&) const = default;
 };

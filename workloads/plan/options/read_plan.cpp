@@ -25,6 +25,8 @@ class WordReader {
  public:
   explicit WordReader(std::vector<std::string>& problems) : problems_(&problems) {}
 
+  void set_model(const ModelSpec& model) { plan_.model = model; }
+
   /// A file that cannot be read is bad input, unless the options have mistakes, too.
   void set(const Option& option, const std::string& text) {
     try {
@@ -56,7 +58,8 @@ class WordReader {
 
 }  // namespace
 
-TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems) {
+TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems,
+                             const ModelSpec* model) {
   const OptionWords own = in_own_words(given);
   WordReader reader(problems);
   if (find_word(own, "model") == nullptr) {
@@ -64,7 +67,10 @@ TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>&
         "missing --model; give a name ('highwater models' lists them) or a config.json");
   }
   for (const Option& option : option_table()) {
-    if (const std::string* text = find_word(own, option.name)) {
+    const std::string* text = find_word(own, option.name);
+    if (model != nullptr && option.name == "model") {
+      reader.set_model(*model);
+    } else if (text != nullptr) {
       reader.set(option, *text);
     }
   }

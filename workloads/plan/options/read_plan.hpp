@@ -18,9 +18,11 @@ enum class PlanUse : std::uint8_t { generate, estimate };
 
 /// The plan that `given` describes, without looking at rules that cross axes. The framework's
 /// defaults hold first, then what is given, then what other options imply. What is wrong is
-/// appended to `problems`. @pre every name is an option's
+/// appended to `problems`. With a `model`, its word is not looked at. @pre every name is an
+/// option's
 /// @throws InputError when the model's file is unreadable and nothing else is wrong.
-TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems);
+TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems,
+                             const ModelSpec* model = nullptr);
 
 /// What is wrong with the value `text` of `option`, whatever the rest of a plan says.
 /// @pre there is such an option @throws InputError when a model's file is unreadable

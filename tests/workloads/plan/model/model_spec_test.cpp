@@ -169,7 +169,7 @@ TEST_CASE("config.json: what the family's defaults fill is listed", "[models]") 
   const auto used = [&](const std::string& text) {
     const std::string path = (folder / "config.json").string();
     std::ofstream(path) << text;
-    return family_defaults_used(path);
+    return read_model(path).family_defaults;
   };
   const auto all = used(R"({"model_type": "llama"})");
   CHECK(std::ranges::count(all, "hidden_size 4096") == 1);
@@ -333,8 +333,8 @@ TEST_CASE("files: a folder is its config.json, and no path is taken for a name",
   CHECK_THROWS_WITH(named_model(path), Contains("is a folder without a config.json"));
   std::ofstream(folder / "config.json") << R"({"model_type": "gpt2", "n_layer": 2})";
   CHECK(named_model(path).config.as<Gpt2Config>().n_layer == 2);
-  CHECK(defaults_of_model(path).size() > 5);
-  CHECK(defaults_of_model("gpt2").empty());
+  CHECK(named_model(path).family_defaults.size() > 5);
+  CHECK(named_model("gpt2").family_defaults.empty());
   CHECK_THROWS_WITH(named_model("/no/such/model"), Contains("does not exist"));
   CHECK_THROWS_WITH(named_model("/dev/null"), Contains("not JSON"));
   CHECK_THROWS_WITH(named_model("/dev/zero"), Contains("larger than 16 MiB"));
