@@ -180,9 +180,7 @@ std::optional<Bytes> size_option(const po::variables_map& values, const std::str
   }
   const std::optional<Bytes> size = parse_bytes(*text);
   if (!size) {
-    throw UsageError(fmt::format(
-        "--{} {}: not a size below 16 EiB; write bytes or 80GiB, 80GB, 512M (units K to E)", option,
-        *text));
+    throw UsageError(not_a_size(fmt::format("--{} {}", option, *text)));
   }
   return size;
 }

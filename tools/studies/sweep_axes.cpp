@@ -132,8 +132,7 @@ std::vector<std::string> automatic_values(const Workload& workload, const SweepA
 Bytes size_value(const SweepAxis& axis, const std::string& value) {
   const auto size = parse_bytes(value);
   if (!size) {
-    throw UsageError(fmt::format(
-        "--set {}={}: not a size below 16 EiB; write bytes or 80GiB, 80GB, 512M", axis.key, value));
+    throw UsageError(not_a_size(fmt::format("--set {}={}", axis.key, value)));
   }
   return *size;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "traces/error.hpp"
@@ -18,5 +19,8 @@ class UsageErrors : public UsageError {
  private:
   std::vector<std::string> problems_;
 };
+
+/// `given` ("--capacity 80 Gigs") has no size for a value.
+std::string not_a_size(std::string_view given);
 
 }  // namespace highwater

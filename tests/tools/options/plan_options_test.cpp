@@ -146,12 +146,16 @@ TEST_CASE("plan options: what is known but not modelled is said to be so", "[cli
     return problems.empty() ? std::string() : problems.front();
   };
   CHECK(complaint("--optim paged_adamw_8bit") ==
-        "--optimizer paged_adamw_8bit: known, but not modelled yet; adamw-8bit is nearest to it");
-  CHECK(complaint("--optimizer lion") == "--optimizer lion: known, but not modelled yet");
-  CHECK(complaint("--optimizer muon") == "--optimizer muon: known, but not modelled yet");
-  CHECK(complaint("--precision fp8") == "--precision fp8: known, but not modelled yet");
-  CHECK_THAT(complaint("--attention flash_attention_2"), Contains("sdpa-flash is nearest to it"));
+        "--optimizer paged_adamw_8bit: known, but not modelled yet; the nearest is adamw-8bit");
+  const std::string unmodelled =
+      ": known, but not modelled yet; --help-all lists the values that are";
+  CHECK(complaint("--optimizer lion") == "--optimizer lion" + unmodelled);
+  CHECK(complaint("--optimizer muon") == "--optimizer muon" + unmodelled);
+  CHECK(complaint("--precision fp8") == "--precision fp8" + unmodelled);
+  CHECK_THAT(complaint("--attention flash_attention_2"), Contains("the nearest is sdpa-flash"));
   CHECK_THAT(complaint("--precision fp7"), Contains("use one of fp32"));
+  CHECK_THAT(complaint("--gpu h10"), Contains("--gpu h10: neither a known GPU nor a size such as "
+                                              "24GiB; "));
   CHECK_THAT(complaint("--framework megatron --bf16 --seq 64"), Contains("use precision bf16"));
 }
 

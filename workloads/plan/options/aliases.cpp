@@ -212,8 +212,8 @@ std::optional<std::string> not_modelled(std::string_view option, std::string_vie
     return std::nullopt;
   }
   return value->nearest.empty()
-             ? "known, but not modelled yet"
-             : fmt::format("known, but not modelled yet; {} is nearest to it", value->nearest);
+             ? "known, but not modelled yet; --help-all lists the values that are"
+             : fmt::format("known, but not modelled yet; the nearest is {}", value->nearest);
 }
 
 }  // namespace highwater

@@ -32,7 +32,7 @@ OptionAxis gpu_axis() {
           [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
             const Gpu* gpu = find_gpu(text);
             if (gpu == nullptr) {
-              return "unknown GPU; " + remedy(text, gpu_names()) + ", or a size such as 24GiB";
+              return "neither a known GPU nor a size such as 24GiB; " + remedy(text, gpu_names());
             }
             plan.gpu = *gpu;
             return std::nullopt;
