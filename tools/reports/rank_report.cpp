@@ -90,9 +90,10 @@ std::string rank_sentence(const RankPeaks& survey) {
                        survey.ranks, survey.classes);
   }
   const std::string why = survey.why();
+  const Bytes reserved = worst.reserved_without_limit;
   return fmt::format("rank {} of {} ({}) needs most: {} reserved, {:.2f} times the mean{}{}\n",
-                     worst.ranks.rank, survey.ranks, worst.ranks.what, to_iec(worst.peak.reserved),
-                     static_cast<double>(worst.peak.reserved.count()) / survey.mean_reserved(),
+                     worst.ranks.rank, survey.ranks, worst.ranks.what, to_iec(reserved),
+                     static_cast<double>(reserved.count()) / survey.mean_reserved(),
                      why.empty() ? "" : fmt::format(" ({})", why), left_out(survey));
 }
 

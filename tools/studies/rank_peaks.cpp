@@ -59,7 +59,7 @@ double RankPeaks::mean_reserved() const {
   double sum = 0;
   double count = 0;
   for (const RankPeak& each : peaks) {
-    sum += count_of(each.peak.reserved) * static_cast<double>(each.ranks.ranks);
+    sum += count_of(each.reserved_without_limit) * static_cast<double>(each.ranks.ranks);
     count += static_cast<double>(each.ranks.ranks);
   }
   return sum / count;

@@ -40,7 +40,8 @@ struct RankPeaks {
   std::int64_t ranks = 0;       ///< of the job
   bool is_limited = false;      ///< there is a memory to fit in
 
-  /// Mean peak reserved over the ranks that `peaks` stand for, bytes.
+  /// Mean over the ranks that `peaks` stand for of what each would reserve with unlimited memory,
+  /// bytes.
   [[nodiscard]] double mean_reserved() const;
 
   /// What the worst rank holds more of than the others on average: "1.20 GiB more activations than
