@@ -1,4 +1,5 @@
-// The frames that a picture of a report names, each once, by number: a label and where it is from.
+// The frames that a picture of a report names, each once, by number: a label, where it is from, and
+// whose code it is.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class FrameNames {
   /// -1 for no frame.
   std::int64_t of(FrameId frame);
 
-  /// [label, origin] by number.
+  /// [label, origin, code] by number; the code is that of frame_code.hpp.
   [[nodiscard]] boost::json::array take() { return std::move(names_); }
 
  private:

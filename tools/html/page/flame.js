@@ -38,11 +38,10 @@ function withModulePaths(tree, frames) {
   return expand(tree);
 }
 
-function isLibrary([, origin]) {
-  if (["operator", "autograd", "module"].includes(origin)) {
-    return false;  // generated: names, no code
-  }
-  return !/\.py:\d+$|^<ipython/.test(origin) || /\/torch\/|^<frozen |\/runpy\.py:|^torch\//.test(origin);
+/** PyTorch itself, and what lies below it. Frames of generated traces are names, no code. */
+function isLibrary([, origin, code]) {
+  return !["operator", "autograd", "module"].includes(origin) &&
+      ["torch", "standard", "native"].includes(code);
 }
 
 /** What every stack of C++ passes through: the unwinder, dispatch, allocation, threads. */
