@@ -8,20 +8,29 @@
 # of PyTorch takes part.
 set -euo pipefail
 
+fail() {
+  echo "tools/bench.sh: $1" >&2
+  exit 2
+}
+
 operations=2000000
 torch=
 replays=
 while [ $# -gt 0 ]; do
   case $1 in
     --torch)
-      torch=$(realpath "${2:?--torch needs the folder of an installed torch}")
+      [ -d "${2:-}" ] || fail "--torch needs the folder of an installed torch (.../site-packages/torch)"
+      torch=$(realpath "$2")
       shift
       ;;
     --replays) replays=yes ;;
+    -* | *[!0-9]* | '') fail "'$1': unknown; use [OPERATIONS] [--torch FOLDER | --replays]" ;;
     *) operations=$1 ;;
   esac
   shift
 done
+[ -z "$torch" ] || [ -z "$replays" ] ||
+  fail "--torch and --replays: PyTorch's library does not replay; use one of them"
 
 cd "$(dirname "$0")/.."
 tools/install_packages.sh python3-minimal time
