@@ -119,19 +119,30 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   return result;
 }
 
+bool is_for_machines(OutputFormat format) {
+  return format == OutputFormat::json || format == OutputFormat::csv;
+}
+
 /// Tables without closed forms need none.
 bool needs_estimates(const SimulateCommand& command) {
-  const bool is_for_machines =
-      command.format == OutputFormat::json || command.format == OutputFormat::csv;
-  return is_for_machines || command.shows_estimates || !command.reconciled.empty();
+  return is_for_machines(command.format) || command.shows_estimates || !command.reconciled.empty();
+}
+
+/// The verdict on unlimited memory names one of them, JSON and CSV list them.
+bool needs_gpus(const SimulateCommand& command, const Simulation& simulation) {
+  return simulation.fits() && (!simulation.available || is_for_machines(command.format));
 }
 
 /// What would make the run fit, or leave a margin that is not thin.
 void add_remedies(const SimulateCommand& command, SimulationReport& report) {
   const Simulation& simulation = report.simulation;
   const RemedyQuestion question{
-      with_words(command.plan, {{"batch", std::to_string(simulation.plan.batch)}}), command.memory,
-      command.ranks, simulation.plan.parallel.rank, simulation.needed.value_or(Bytes{})};
+      with_words(command.plan, {{"batch", std::to_string(simulation.plan.batch)}}),
+      simulation.plan.model,
+      command.memory,
+      command.ranks,
+      simulation.plan.parallel.rank,
+      simulation.needed.value_or(Bytes{})};
   if (!simulation.fits()) {
     report.remedies = find_remedies(question);
   } else if (simulation.available &&
@@ -152,11 +163,16 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
   report.ranks = with_progress("simulating",
                                [&] { return simulate_ranks(run, command.memory, command.ranks); });
   run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
-  report.simulation = simulate(run, command.memory);
+  report.simulation =
+      with_progress("looking at the peak", [&] { return simulate(run, command.memory); });
   report.reconciled = command.reconciled;
   report.shows_estimates = command.shows_estimates;
   if (needs_estimates(command)) {
-    report.estimates = compare_estimates(report.simulation);
+    report.estimates = with_progress("comparing closed forms",
+                                     [&] { return compare_estimates(report.simulation); });
+  }
+  if (needs_gpus(command, report.simulation)) {
+    report.gpus = with_progress("trying GPUs", [&] { return gpus_that_hold(report.simulation); });
   }
   add_remedies(command, report);
   return report;

@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include "sim/replay/observer_pair.hpp"
-#include "tools/reports/explain_words.hpp"
+#include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/simulate_report.hpp"
 #include "tools/text/progress_line.hpp"
-#include "traces/error.hpp"
 
 namespace highwater {
 namespace {
@@ -73,10 +72,7 @@ std::string replay_verdict(const ReplayResult& result) {
 /// The workload that reserves most; a note names the others.
 Workload chosen(std::vector<Workload> workloads, const std::string& name,
                 std::vector<std::string>& notes) {
-  if (workloads.empty()) {
-    throw InputError(name, "devices", "the file contains no data for any device",
-                     "record a snapshot of a process that uses the GPU");
-  }
+  require_workloads(workloads, name);
   const auto peak = [](const Workload& workload) { return workload.replay.result.peak.reserved; };
   const auto highest = std::ranges::max_element(workloads, {}, peak);
   std::string others;
@@ -97,7 +93,9 @@ Workload chosen(std::vector<Workload> workloads, const std::string& name,
 std::string verdict_of(const ReportRun& run) {
   const Explanation& explained = run.explained;
   if (explained.workload.simulation) {
-    return verdict(*explained.workload.simulation);
+    const Simulation& simulation = *explained.workload.simulation;
+    return verdict(simulation,
+                   simulation.available ? std::vector<const Gpu*>() : gpus_that_hold(simulation));
   }
   return explained.oom || !explained.workload.has_history()
              ? explain_verdict(explained)
@@ -173,7 +171,7 @@ ReportRun run_for_report(WorkloadRequest request) {
   note_steps(run);
   HistoryRequest history;
   history.step_begins = step_begins(trace, run.explained.steps);
-  const ProgressLine progress(2, "looks at the run");
+  const ProgressLine progress(2, "passes over the run");
   run.history = collect_history(trace, run.explained.workload.watch, history);
   progress.show(1);
   look_again(run);

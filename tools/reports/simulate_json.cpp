@@ -103,9 +103,9 @@ boost::json::object outside_json(const OutsideMemory& outside) {
           {"communicators", std::move(communicators)}};
 }
 
-boost::json::array gpus_json(const Simulation& simulation) {
+boost::json::array gpus_json(const std::vector<const Gpu*>& holding) {
   boost::json::array gpus;
-  for (const Gpu* gpu : gpus_that_hold(simulation)) {
+  for (const Gpu* gpu : holding) {
     gpus.emplace_back(gpu->name);
   }
   return gpus;
@@ -139,8 +139,8 @@ void add_room(const SimulationReport& report, boost::json::object& root) {
                                : nullptr;
   root["remedies"] = report.remedies ? boost::json::value(remedies_json(report.remedies->fitting))
                                      : boost::json::value(nullptr);
-  root["nearest_remedy"] = report.remedies && report.remedies->nearest
-                               ? boost::json::value(remedy_json(*report.remedies->nearest))
+  root["nearest_remedy"] = report.remedies && report.remedies->together
+                               ? boost::json::value(remedy_json(*report.remedies->together))
                                : boost::json::value(nullptr);
   root["wider_margins"] = remedies_json(report.wider);
 }
@@ -190,7 +190,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
                    {"source", valid_utf8(model.source)}};
   root["plan"] = plan_json(simulation.plan);
   root["fits"] = simulation.available ? boost::json::value(simulation.fits()) : nullptr;
-  root["verdict"] = valid_utf8(verdict(simulation));
+  root["verdict"] = valid_utf8(verdict(simulation, report.gpus));
   for (auto& [key, value] : replay_json(simulation.replay)) {
     root[key] = std::move(value);
   }
@@ -215,7 +215,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
     root["find_batch"] = batch_search_json(*report.batches);
   }
   add_room(report, root);
-  root["gpus_that_hold"] = simulation.fits() ? boost::json::value(gpus_json(simulation)) : nullptr;
+  root["gpus_that_hold"] = simulation.fits() ? boost::json::value(gpus_json(report.gpus)) : nullptr;
   root["parts_at_peak"] = parts_json(simulation.parts);
   root["estimates"] = comparison_json(report.estimates);
   root["estimates_compared_with_complete_run"] = report.estimates.is_complete;

@@ -280,12 +280,19 @@ std::string remedy_words(const Remedy& remedy) {
                      costs.empty() ? "" : fmt::format(" ({})", fmt::join(costs, "; ")));
 }
 
+/// Why the list below it has no change of the plan; empty if it has one.
+std::string remedies_failed(const Remedies& remedies) {
+  if (const auto& together = remedies.together) {
+    return fmt::format(
+        "No change of the plan makes it fit, not even all that go together: {}: {} (limit {})",
+        option_line(together->options), to_iec(together->peak), to_iec(together->available));
+  }
+  return remedies.fitting.empty() ? "No option that Highwater knows lowers the memory of this plan."
+                                  : "";
+}
+
 std::vector<std::string> remedy_lines(const Remedies& remedies) {
   std::vector<std::string> lines;
-  if (const auto& nearest = remedies.nearest) {
-    lines.push_back(fmt::format("does not fit even with {}: {}", option_line(nearest->options),
-                                to_iec(nearest->peak)));
-  }
   for (const Remedy& remedy : remedies.fitting) {
     lines.push_back("fits with " + remedy_words(remedy));
   }
@@ -315,8 +322,7 @@ namespace {
 
 /// On a GPU that is smaller than what is reserved without a limit, the allocator gives cached
 /// memory back before it takes more.
-std::string smallest_gpu(const Simulation& simulation) {
-  const auto gpus = gpus_that_hold(simulation);
+std::string smallest_gpu(const Simulation& simulation, const std::vector<const Gpu*>& gpus) {
   if (gpus.empty()) {
     return "it fits on no known GPU";
   }
@@ -330,11 +336,11 @@ std::string smallest_gpu(const Simulation& simulation) {
 
 }  // namespace
 
-std::string verdict(const Simulation& simulation) {
+std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus) {
   const Bytes reserved = simulation.replay.result.peak.reserved;
   if (!simulation.available) {
     return fmt::format("reserves {} with unlimited memory; {}", to_iec(reserved),
-                       smallest_gpu(simulation));
+                       smallest_gpu(simulation, gpus));
   }
   if (!simulation.fits()) {
     return fmt::format("DOES NOT FIT in {}: {}out of memory at {}", limit_words(simulation),
@@ -358,6 +364,9 @@ void add_paragraph(const std::string& text, Report& report) {
 
 void add_remedies(const SimulationReport& simulated, Report& report) {
   if (simulated.remedies) {
+    if (const std::string failed = remedies_failed(*simulated.remedies); !failed.empty()) {
+      add_paragraph(failed, report);
+    }
     report.items("What would make it fit, each simulated, the cheapest first",
                  remedy_lines(*simulated.remedies));
     report.text("\n");
@@ -370,12 +379,9 @@ void add_remedies(const SimulationReport& simulated, Report& report) {
 
 void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
-  add_paragraph(verdict(simulation), report);
+  add_paragraph(verdict(simulation, simulated.gpus), report);
   if (simulated.batches) {
-    const bool is_searched = simulated.batches->largest.has_value();
-    add_paragraph("largest batch that fits: " + describe(*simulated.batches) +
-                      (is_searched ? " (not every batch was tried)" : ""),
-                  report);
+    add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);
   }
   add_remedies(simulated, report);
   add_paragraph(plan_summary(simulation.plan), report);

@@ -23,6 +23,7 @@ struct SimulationReport {
   std::optional<BatchSearch> batches;  ///< --find-batch
   EstimateComparison estimates;
   std::vector<const Formula*> reconciled;  ///< closed forms whose difference is shown part by part
+  std::vector<const Gpu*> gpus;            ///< those that hold it, smallest memory first
   std::optional<Remedies> remedies;        ///< where it does not fit
   std::vector<Remedy> wider;               ///< where the margin is thin
   std::optional<BudgetVerdict> budget;     ///< where one was given
@@ -43,7 +44,8 @@ std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes);
 /// How many holders of the peak a report lists.
 inline constexpr std::size_t kHoldersShown = 8;
 
-/// One sentence: whether the plan fits, on what, and what is left or needed.
-std::string verdict(const Simulation& simulation);
+/// One sentence: whether the plan fits, on what, and what is left or needed. Of unlimited memory it
+/// names the first of `gpus`, those that hold the plan.
+std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus);
 
 }  // namespace highwater

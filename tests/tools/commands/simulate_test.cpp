@@ -1,7 +1,9 @@
 // Command line: `simulate` and `generate`. The report's parts agree with each other and with a
 // replay of the generated trace, and options move each category as they should.
 #include <algorithm>
+#include <array>
 #include <fstream>
+#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
@@ -13,6 +15,7 @@
 
 using namespace highwater;
 using Catch::Contains;
+using Catch::EndsWith;
 using Catch::StartsWith;
 
 namespace {
@@ -293,7 +296,20 @@ TEST_CASE("simulate: no remedy asks for more than is needed", "[cli][simulate]")
   const Object hopeless = simulate_json("--model gpt2 --capacity 100MiB");
   CHECK(hopeless.at("remedies").as_array().empty());
   CHECK_FALSE(hopeless.at("nearest_remedy").at("fits").as_bool());
-  CHECK_THAT(simulate("--model gpt2 --capacity 100MiB").out, Contains("does not fit even with --"));
+  const std::string out = simulate("--model gpt2 --capacity 100MiB").out;
+  CHECK_THAT(out,
+             Contains("No change of the plan makes it fit, not even all that go together: --") &&
+                 Contains(" (limit 100.00 MiB)\n") && !Contains("What would make it fit"));
+}
+
+TEST_CASE("simulate: a plan that no option makes smaller is told so", "[cli][simulate]") {
+  const std::string out =
+      simulate(
+          "--model gpt2 --mode eval --attention sdpa --precision bf16 --alloc-conf "
+          "expandable_segments:True --capacity 100MiB")
+          .out;
+  CHECK_THAT(out, Contains("\nNo option that Highwater knows lowers the memory of this plan.\n") &&
+                      !Contains("What would make it fit"));
 }
 
 TEST_CASE("simulate: a GPU that holds the plan unchanged is the last remedy", "[cli][simulate]") {
@@ -426,10 +442,47 @@ TEST_CASE("simulate: what a config.json leaves to its family is a note", "[cli][
   CHECK_THAT(run_line("simulate" + options + " --format json").out, Contains(note));
   CHECK_THAT(run_line("estimate" + options).out, Contains(note));
   CHECK_THAT(run_line("models " + path).out, Contains(note));
+  CHECK_THAT(run_line("sweep" + options + " --set batch=1").out,
+             Contains("note: " + path + ": " + note) && EndsWith("1 combination: 1 fit, 0 out of "
+                                                                 "memory, 0 impossible\n"));
+  const std::string trace = (folder / "plan.hwt").string();
+  CHECK_THAT(run_line("generate" + options + " --output " + trace).out,
+             Contains("note: " + path + ": " + note));
   test::write_file(path, R"({"model_type": "gpt2", "n_layer": null})");
   const CommandRun refused = run_line("simulate" + options);
   CHECK(refused.code == ExitCode::bad_input);
   CHECK_THAT(refused.err, Contains("n_layer is null, which transformers refuses"));
+}
+
+TEST_CASE("simulate: a model is read once, so that it may come from a pipe", "[cli][simulate]") {
+  const auto with_piped_model = [](const std::string& line) {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    const std::string config = R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4})";
+    REQUIRE(::write(ends[1], config.data(), config.size()) == static_cast<ssize_t>(config.size()));
+    ::close(ends[1]);
+    const CommandRun result =
+        run_line(line + " --seq 16 --steps 1 --model /dev/fd/" + std::to_string(ends[0]));
+    ::close(ends[0]);
+    CAPTURE(line, result.err);
+    CHECK(result.code == ExitCode::ok);
+    return result.out;
+  };
+  CHECK_THAT(with_piped_model("simulate --capacity 20MiB"),
+             Contains("DOES NOT FIT") && Contains("family default used"));
+  CHECK_THAT(with_piped_model("sweep --set batch=1,2"), Contains("2 combinations: 2 fit"));
+}
+
+TEST_CASE("simulate: ranks out of memory are compared by what they need", "[cli][simulate]") {
+  const std::string plan =
+      "simulate --framework megatron --model llama-160m --pp 2 --grad-accum 2 --seq 64 --steps 1";
+  const auto sentence = [](const std::string& out) {
+    const std::size_t begin = out.find("rank 0 of 2 (");
+    return out.substr(begin, out.find(" times the mean", begin) - begin);
+  };
+  const std::string whole = sentence(run_line(plan).out);
+  REQUIRE_FALSE(whole.empty());
+  CHECK(sentence(run_line(plan + " --capacity 300MiB").out) == whole);
 }
 
 TEST_CASE("simulate: the rank that needs most is named", "[cli][simulate]") {

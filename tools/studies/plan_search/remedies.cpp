@@ -57,7 +57,7 @@ RemedyQuestion with_options(RemedyQuestion question, const OptionWords& options)
 /// Absent where a rule refuses the combination.
 std::optional<PlannedRun> possible_run(const RemedyQuestion& question) {
   try {
-    return checked_run(question.plan);
+    return checked_run(question.plan, question.model);
   } catch (const UsageError&) {
     return std::nullopt;
   }
@@ -109,7 +109,7 @@ class RemedySearch {
  public:
   explicit RemedySearch(const RemedyQuestion& question)
       : question_(question),
-        run_(checked_run(question.plan)),
+        run_(checked_run(question.plan, question.model)),
         candidates_(candidates_for(question, run_.plan)) {}
 
   Remedies run() {
@@ -126,7 +126,7 @@ class RemedySearch {
       }
     }
     if (remedies.fitting.empty() && !candidates_.empty()) {
-      remedies.nearest = trial(compatible(first_candidates(candidates_.size())));
+      remedies.together = trial(compatible(first_candidates(candidates_.size())));
     }
     if (const auto gpu = larger_gpu()) {
       remedies.fitting.push_back(*gpu);
@@ -241,7 +241,7 @@ class RemedySearch {
 
   Remedy simulated(const OptionWords& options, std::vector<std::string> costs) {
     ++tried_;
-    progress_.show(tried_, std::max(tried_, 2 * candidates_.size()));
+    progress_.show(tried_);
     const RemedyQuestion question = with_options(question_, options);
     const std::optional<PlannedRun> run = possible_run(question);
     if (!run) {
@@ -278,7 +278,7 @@ class RemedySearch {
   std::vector<RemedyCandidate> candidates_;
   std::map<RemedyChoice, Remedy> trials_;
   std::size_t tried_ = 0;
-  ProgressLine progress_{"remedies"};
+  ProgressLine progress_{"remedies tried"};
 };
 
 }  // namespace

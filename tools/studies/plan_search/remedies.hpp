@@ -23,6 +23,7 @@ namespace highwater {
 /// A plan as the command line has it.
 struct RemedyQuestion {
   OptionWords plan;
+  ModelSpec model;  ///< that `plan` names
   MemoryRequest memory;
   RankChoice ranks;
   int worst_rank = 0;
@@ -44,15 +45,15 @@ struct Remedy {
 std::string option_line(const OptionWords& options);
 
 struct Remedies {
-  std::vector<Remedy> fitting;    ///< cheapest first
-  std::optional<Remedy> nearest;  ///< nothing fits: all of them together
+  std::vector<Remedy> fitting;     ///< cheapest first
+  std::optional<Remedy> together;  ///< no change of the plan fits: all that go together
 };
 
 /// For a plan that does not fit.
 Remedies find_remedies(const RemedyQuestion& question);
 
-/// A margin below this share of the memory is thin: another run of the same program may differ by
-/// 2 % (kLeastGain), and of what lies outside the allocator only an estimate is known.
+/// A margin below this share of the memory is thin: two runs of one program usually differ by less
+/// than 2 % (kLeastGain), and of what lies outside the allocator only an estimate is known.
 inline constexpr double kThinMargin = 0.03;
 
 bool is_thin(Bytes peak, Bytes available);

@@ -17,7 +17,7 @@ bool is_adam(const TrainingPlan& plan) {
   return plan.optimizer.kind == OptimizerKind::adam || plan.optimizer.kind == OptimizerKind::adamw;
 }
 
-/// Of the optimizers that PyTorch has a fused kernel for: foreach makes temporary lists.
+/// PyTorch has fused kernels for these; foreach, the default, allocates temporary lists.
 bool could_be_fused(const TrainingPlan& plan) {
   const bool is_sgd = plan.optimizer.kind == OptimizerKind::sgd_momentum;
   return (is_adam(plan) || is_sgd) && plan.optimizer.impl != OptimizerImpl::fused &&
@@ -28,14 +28,15 @@ OptionWords words_if(bool applies, const char* option, const char* value) {
   return applies ? OptionWords{{option, value}} : OptionWords{};
 }
 
-OptionWords offload_words(const TrainingPlan& plan) {
-  if (plan.parallel.offload != Offload::none) {
-    return {};
-  }
-  if (uses_deepspeed(plan)) {
-    return {{"offload", "optimizer"}};
-  }
-  return words_if(is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel), "offload", "params");
+OptionWords deepspeed_offload(const TrainingPlan& plan) {
+  return words_if(uses_deepspeed(plan) && plan.parallel.offload == Offload::none, "offload",
+                  "optimizer");
+}
+
+/// FSDP keeps all or nothing of its shards on the host (workloads/plan/offload.hpp).
+OptionWords fsdp_offload(const TrainingPlan& plan) {
+  const bool is_fsdp = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
+  return words_if(is_fsdp && plan.parallel.offload == Offload::none, "offload", "params");
 }
 
 constexpr std::array kRemedies{
@@ -71,7 +72,9 @@ constexpr std::array kRemedies{
                 return words_if(plan.training && plan.checkpoint.kind != CheckpointKind::full,
                                 "checkpoint", "full");
               }},
-    RemedyRow{time, "keeps optimizer states in host memory", offload_words},
+    RemedyRow{time, "keeps optimizer states in host memory", deepspeed_offload},
+    RemedyRow{time, "keeps parameters, gradients and optimizer states in host memory",
+              fsdp_offload},
     RemedyRow{rounding, "computes in bfloat16",
               [](const TrainingPlan& plan) {
                 return words_if(plan.precision == Precision::fp32, "precision", "amp-bf16");
