@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "allocator/settings/version.hpp"
 #include "traces/error.hpp"
@@ -41,7 +42,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"advise", "FILE | --model NAME|FILE [options]",
      "Finds the best allocator settings for a file or a plan by replaying it under many of them.",
      "highwater advise snapshot.pickle", run_advise},
-    {"check", "FILE | --model NAME|FILE --max-reserved SIZE | --baseline FILE [options]",
+    {"check", "(FILE | --model NAME|FILE) (--max-reserved SIZE | --baseline FILE) [options]",
      "Checks a run or a plan against a limit or an accepted run, and says who grew: a gate for CI.",
      "highwater check snapshot.pickle --baseline memory.json --max-growth 2%", run_check},
     {"sweep", "FILE | --model NAME|FILE [options] [--set KEY=V1,V2,...]...",
@@ -49,8 +50,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
      run_sweep_command},
     {"report", "FILE [FILE] | --model NAME [options]",
-     "Writes a self-contained HTML page about a run, or two side by side: memory and tensors over "
-     "time, segment maps, who holds memory.",
+     "Writes a self-contained HTML page about a run: memory and tensors over time, segment maps, "
+     "who holds memory; with a second file, a comparison of both.",
      "highwater report snapshot.pickle --output report.html", run_report},
     {"models", "[NAME|FILE] [options]", "Lists the known models, or shows the details of one.",
      "highwater models llama-3-8b", run_models},
@@ -95,8 +96,9 @@ std::string overview() {
     text += fmt::format("  {:<12} {}\n", preset.name, preset.basis);
   }
   text +=
-      "\nExit codes: 0 success, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad "
-      "input,\n4 internal error.\n'highwater help COMMAND' shows a command's options.\n";
+      "\nExit codes: 0 success, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad input "
+      "or\nunwritable output, 4 internal error.\n'highwater help COMMAND' shows a command's "
+      "options.\n";
   return text;
 }
 
@@ -106,6 +108,16 @@ std::vector<std::string> command_names() {
     names.emplace_back(entry.name);
   }
   return names;
+}
+
+/// "help COMMAND", "help COMMAND --help-all".
+ExitCode help_of(const Arguments& words, std::ostream& out) {
+  const bool is_all = words.size() == 2 && words.back() == "--help-all";
+  if (words.size() > 1 && !is_all) {
+    throw UsageError(
+        fmt::format("help {}: takes one COMMAND; omit the rest", fmt::join(words, " ")));
+  }
+  return command(words.front()).run({is_all ? "--help-all" : "--help"}, out);
 }
 
 }  // namespace
@@ -131,7 +143,7 @@ ExitCode run_command(const Arguments& arguments, std::ostream& out) {
   }
   const std::string& name = arguments.front();
   if (name == "help" && arguments.size() > 1) {
-    return command(arguments[1]).run({"--help"}, out);
+    return help_of({arguments.begin() + 1, arguments.end()}, out);
   }
   if (name == "--help" || name == "-h" || name == "help") {
     throw HelpRequested{overview()};

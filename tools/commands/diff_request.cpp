@@ -45,7 +45,7 @@ OptionParser option_parser() {
                                                           "lines shown of each difference")(
       "ignore-free-order", "ignore the order of frees that have no allocation between them")(
       "fail-above", po::value<std::string>()->value_name("P"),
-      "exit with 1 if B reserves more than P above A, 5% or 64MiB (peak)");
+      "exit with 1 if B's peak reserved exceeds A's by more than P, such as 5% or 64MiB");
   parser.add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
                "table or json");
   add_reading_options(parser);

@@ -58,19 +58,19 @@ ReplayCommand parse_replay(const Arguments& arguments) {
   result.file = values["file"].as<Arguments>().front();
   std::vector<std::string> problems;
   result.request.memory = read_memory_options(values, problems);
+  collect_problems(problems, [&] { result.reading = read_reading_options(values); });
+  collect_problems(problems, [&] { result.format = output_format(values); });
+  collect_problems(problems, [&] { result.max_reserved = size_option(values, "max-reserved"); });
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }
-  result.reading = read_reading_options(values);
   result.request.torch = text_option(values, "torch");
   if (values.contains("device")) {
     result.request.device = values["device"].as<int>();
   }
   result.request.decisions =
       values.contains("decisions") ? DecisionDetail::keep : DecisionDetail::none;
-  result.format = output_format(values);
   result.fail_on_oom = values.contains("fail-on-oom");
-  result.max_reserved = size_option(values, "max-reserved");
   result.with_timeline = values.contains("timeline");
   if (result.with_timeline && result.format != OutputFormat::json) {
     throw UsageError("--timeline needs --format json; add it");

@@ -18,7 +18,7 @@ using ArgumentAliases = std::map<std::string, ArgumentMeaning>;
 
 /// Up to "--", behind which is another program's command line. Underscores stand for dashes, and an
 /// alias that is a flag may say true or false, in an argument of its own as well.
-/// @throws UsageError for a flag that says something else
+/// @throws UsageError for a flag that says something else, and for two names of one option
 std::vector<std::string> in_own_names(const std::vector<std::string>& arguments,
                                       const std::vector<std::string>& names,
                                       const ArgumentAliases& aliases);

@@ -1,4 +1,4 @@
-// Options that set a budget: --max-reserved, and how much growth is allowed.
+// Options that say how much growth is allowed: --max-growth, --fail-above.
 #pragma once
 
 #include <string>

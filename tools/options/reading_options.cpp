@@ -11,7 +11,8 @@ namespace po = boost::program_options;
 
 void add_reading_options(OptionParser& parser) {
   const std::string help = fmt::format(
-      "a compressed FILE may become N times as large, and {} MiB more; default {}; none: no limit",
+      "refuse a compressed FILE that becomes larger than N times its size plus {} MiB; default {}; "
+      "none: no limit",
       ExpansionLimit::kAlways >> 20U, ExpansionLimit::kUsualTimes);
   parser.add()("max-expansion", po::value<std::string>()->value_name("N"), help.c_str());
 }

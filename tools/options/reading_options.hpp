@@ -1,9 +1,6 @@
 // --max-expansion: how much larger a compressed file may become, for every command that reads one.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tools/files/input.hpp"
 #include "tools/options/command_line.hpp"
 

@@ -33,8 +33,8 @@ struct AdviceReport {
 inline constexpr double kLeastFidelity = 0.9;
 inline constexpr double kMostPeakError = 0.1;
 
-/// Gains below this share of the peak are noise even if the replay is exact: another run of the
-/// same program may differ by as much.
+/// Gains below this share of the peak are noise even if the replay is exact: two runs of one
+/// program usually differ by less than 2 %.
 inline constexpr double kLeastGain = 0.02;
 
 /// Some dozens of replays. @throws InputError as replay()

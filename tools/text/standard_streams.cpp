@@ -63,7 +63,7 @@ StandardOutput::~StandardOutput() {
   try {
     flush();
   } catch (const std::exception&) {
-    // The report of the run comes before; here nobody is left to be told.
+    // run_program has flushed and reported; a destructor cannot.
   }
 }
 

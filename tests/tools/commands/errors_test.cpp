@@ -88,6 +88,7 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
       {{"info", kTrace, "--top=-1"}, "--top -1: not a number"},
       {{"info", kTrace, "--max-expansion", "0"}, "expected a whole number from 1, or none"},
       {{"explain", kTrace, "--max-expansion", "x"}, "--max-expansion x: expected a whole number"},
+      {{"help", "replay", "export"}, "help replay export: takes one COMMAND; omit the rest"},
   }));
   CAPTURE(arguments);
   const CommandRun result = run(arguments);
@@ -170,6 +171,7 @@ TEST_CASE("cli: an output that cannot be written is an error, of --help too", "[
 TEST_CASE("cli: help of a command and the version by other names", "[cli]") {
   CHECK(run({"help", "replay"}).out == run({"replay", "--help"}).out);
   CHECK(run({"help", "replay"}).code == ExitCode::ok);
+  CHECK(run({"help", "simulate", "--help-all"}).out == run({"simulate", "--help-all"}).out);
   CHECK(run({"help"}).out == run({"--help"}).out);
   CHECK(run({"help", "repaly"}).code == ExitCode::usage);
   CHECK(run({"-V"}).out == run({"--version"}).out);
