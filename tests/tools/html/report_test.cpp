@@ -1,6 +1,7 @@
 // Command line: `report`: the page's data agrees with the replay and stays data whatever is in it.
 // How the page behaves is tested in a browser (tests/report).
 #include <filesystem>
+#include <map>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
@@ -118,6 +119,26 @@ TEST_CASE("report: bands of a plan know their categories and stacks", "[cli][rep
     REQUIRE(node.at(1).as_int64() < static_cast<std::int64_t>(stacks.size()));
   }
   CHECK(data.at("times").is_null());
+}
+
+TEST_CASE("report: frames say whose code they are, as call sites do", "[cli][report]") {
+  const test::TempDir folder;
+  const std::string file = (folder / "a.trace").string();
+  test::write_file(file,
+                   "conf \n"
+                   "frame 0 1 C:\\\\me\\\\Lib\\\\site-packages\\\\torch\\\\nn.py\tforward\n"
+                   "frame 1 2 /tmp/torchinductor_me/ab/cab.py\tcall\n"
+                   "frame 2 3 /home/me/torch_models/train.py\tstep\n"
+                   "stack 0 0 1 2\n"
+                   "a x 1048576 0 activation @0\n");
+  const auto data = data_in(page_of({file}));
+  std::map<std::string, std::string> code;
+  for (const auto& frame : data.at("bands").at("frames").as_array()) {
+    code[boost::json::value_to<std::string>(frame.at(0))] =
+        boost::json::value_to<std::string>(frame.at(2));
+  }
+  CHECK(code == std::map<std::string, std::string>{
+                    {"forward", "torch"}, {"call", "torch"}, {"step", "user"}});
 }
 
 TEST_CASE("report: two files in one page, and what changes the peak", "[cli][report]") {
