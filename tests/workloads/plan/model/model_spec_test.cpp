@@ -183,8 +183,8 @@ TEST_CASE("config.json: what the family's defaults fill is listed", "[models]") 
                  "tie_word_embeddings": true, "scale_attn_weights": true,
                  "scale_attn_by_inverse_layer_idx": false})") ==
         std::vector<std::string>{"reorder_and_upcast_attn false"});
-  CHECK(used(R"({"model_type": "bert"})").empty());
-  CHECK(used(R"({"family": "llama", "layers": 2})").empty());
+  CHECK(
+      used(R"({"family": "llama", "layers": 2, "hidden": 64, "heads": 4, "vocab": 100})").empty());
 }
 
 TEST_CASE("config.json: null is refused where transformers refuses it", "[models]") {
