@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -38,6 +39,10 @@ OptionParser record_options() {
       "answers", text("NAME=VALUE,..."),
       "values that the script reads from the device instead of zeros: nonzero=COUNT, or below 1 "
       "the share that nonzero and masks select; item=VALUE for item() and similar calls")(
+      "moe-load", text("even|busiest:X|FILE"),
+      "which experts a router chooses: all equally often (default), one X times as often as the "
+      "mean, or by the "
+      "shares in FILE, one number for each expert")(
       "event-lag", text("N"),
       "how many kernel launches the device lags behind the host, which delays the reuse of blocks "
       "used on several streams; default: 0");
@@ -72,6 +77,43 @@ std::string answers_option(const std::string& value) {
       throw UsageError("--answers " + value + ": unknown answer; use nonzero=COUNT or item=VALUE");
     }
     begin = end + 1;
+  }
+  return value;
+}
+
+/// The shares in a file, as the recorder takes them: "0.5,0.3,0.2".
+std::string shares_in(const std::string& path) {
+  std::ifstream in(path);
+  std::string shares;
+  for (std::string word; in >> word;) {
+    const auto share =
+        parse_number<double>(word.ends_with(',') ? word.substr(0, word.size() - 1) : word);
+    if (!share || *share < 0) {
+      throw InputError(path, "", "'" + word + "' is not a share",
+                       "write one number of 0 or more for each expert");
+    }
+    shares += (shares.empty() ? "" : ",") + fmt::format("{}", *share);
+  }
+  if (shares.empty()) {
+    throw UsageError("--moe-load " + path +
+                     ": no file with shares; use even, busiest:X or a file with a number for each "
+                     "expert");
+  }
+  return shares;
+}
+
+std::string moe_load_option(const std::string& value) {
+  constexpr std::string_view kBusiest = "busiest:";
+  if (value == "even") {
+    return value;
+  }
+  if (!value.starts_with(kBusiest)) {
+    return shares_in(value);
+  }
+  const auto times = parse_number<double>(value.substr(kBusiest.size()));
+  if (!times || *times < 1) {
+    throw UsageError("--moe-load " + value +
+                     ": not in range; write busiest:X with X of 1 or more, times the mean");
   }
   return value;
 }
@@ -117,6 +159,9 @@ RecordRequest read_options(const po::variables_map& values) {
     }
   });
   collect_problems(problems, [&] {
+    request.moe_load = moe_load_option(text_option(values, "moe-load").value_or(request.moe_load));
+  });
+  collect_problems(problems, [&] {
     request.world = number_option(values, "world", request.world);
     request.rank = number_option(values, "rank", request.rank);
     require_rank_in_world(request);
@@ -133,10 +178,34 @@ RecordRequest read_options(const po::variables_map& values) {
   return request;
 }
 
+/// The command, where "--" was forgotten in front of it: the first word that is neither an option
+/// nor the value of one. Nothing if there is no such word.
+std::optional<std::string> command_among(const Arguments& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with("-")) {
+      return fmt::format("{}", fmt::join(arguments.begin() + static_cast<std::ptrdiff_t>(i),
+                                         arguments.end(), " "));
+    }
+    const bool takes_next = arguments[i] != "--help" && arguments[i].find('=') == std::string::npos;
+    i += takes_next ? 1 : 0;
+  }
+  return std::nullopt;
+}
+
+void require_separator(const Arguments& arguments) {
+  if (const auto command = command_among(arguments)) {
+    throw UsageError(fmt::format(
+        "the command must follow after \"--\"; write highwater record ... -- {}", *command));
+  }
+}
+
 }  // namespace
 
 RecordRequest read_record_request(const Arguments& arguments) {
   const auto separator = std::ranges::find(arguments, "--");
+  if (separator == arguments.end()) {
+    require_separator(arguments);
+  }
   RecordRequest request = read_options(record_options().parse({arguments.begin(), separator}));
   if (separator == arguments.end() || separator + 1 == arguments.end()) {
     throw UsageError(

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <spawn.h>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,13 +23,23 @@ void pass_on(int signal) {
   }
 }
 
+/// Ending the script and writing its history can take minutes, and Python notices the signal only
+/// between two of its own instructions.
+void tell_of_interrupt(int) {
+  constexpr std::string_view kText =
+      "\nhighwater record: interrupted; the script ends now, then its recording is written\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
+}
+
 /// While it lives, only the child handles the keyboard's signals.
 class SignalsForChild {
  public:
   SignalsForChild() {
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
-    sigaction(SIGINT, &ignore, &interrupt_);
+    struct sigaction told = {};
+    told.sa_handler = tell_of_interrupt;
+    sigaction(SIGINT, &told, &interrupt_);
     sigaction(SIGQUIT, &ignore, &quit_);
     forward(SIGTERM, terminate_);
     forward(SIGHUP, hang_up_);

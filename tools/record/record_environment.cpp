@@ -101,6 +101,7 @@ Environment record_environment(const RecordRequest& request, const std::filesyst
   base["HIGHWATER_RECORD_STEPS"] = std::to_string(request.steps);
   base["HIGHWATER_RECORD_STACKS"] = request.stacks;
   base["HIGHWATER_RECORD_ANSWERS"] = request.answers;
+  base["HIGHWATER_RECORD_MOE_LOAD"] = request.moe_load;
   base["HIGHWATER_RECORD_DESCRIBED"] = description(request);
   return base;
 }

@@ -71,3 +71,15 @@ TEST_CASE("diff: wrong usage and missing files are explained", "[cli][diff]") {
   const std::string alone = write(folder, "X.json", "{}");
   CHECK_THAT(run({"diff", alone}).err, Contains("(.pickle.xz in the same folder) is missing"));
 }
+
+TEST_CASE("diff: a report beside a recording does not describe it", "[cli][diff]") {
+  const test::TempDir folder;
+  const std::string recording = folder / "X.pickle";
+  REQUIRE(run_line("export --model gpt2 --batch 1 --seq 16 --steps 1 --output " + recording).code ==
+          ExitCode::ok);
+  write(folder, "X.json", run({"replay", recording, "--format", "json"}).out);
+  const CommandRun result = run({"diff", recording, recording});
+  INFO(result.err);
+  CHECK(result.code == ExitCode::ok);
+  CHECK_THAT(result.out, Contains("no description beside the recording"));
+}

@@ -20,6 +20,28 @@ DISTRIBUTED = {"HIGHWATER_RECORD_WORLD_SIZE": "8", "WORLD_SIZE": "8", "RANK": "0
                "LOCAL_WORLD_SIZE": "8", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "FAKE_CUDA_DEVICES": "8"}
 THREE_STEPS = {"HIGHWATER_RECORD_STEPS": "3"}
 ALLOCATE = "import torch\nx = torch.zeros(4, device='cuda')\n"
+# What the host put on the device, or what follows from it, is true; values computed in a backward pass, too.
+VALUES = """
+import torch
+from torch.utils.checkpoint import checkpoint
+positions = torch.arange(8, device='cuda').unsqueeze(0).expand(2, -1)
+packed = (torch.diff(positions, prepend=positions[:, :1] - 1) != 1).cumsum(-1)
+assert (packed[:, -1] == 0).all()
+mask = torch.tensor([[1, 1, 1], [1, 1, 0]]).to('cuda')
+assert not mask.all() and mask[:, :2].all() and mask.sum(-1).tolist() == [3, 2] and mask.bool().nonzero().shape == (5, 2)
+unfinished = torch.ones(2, dtype=torch.long, device='cuda') & ~torch.full((2,), True, device='cuda')
+assert unfinished.max() == 0
+rows = torch.zeros(8, 4, device='cuda', requires_grad=True)
+for reentrant in (True, False):
+    checkpoint(lambda x: x[torch.arange(8, device='cuda') > 2] * 2, rows, use_reentrant=reentrant).sum().backward()
+assert rows.grad.shape == (8, 4)
+"""
+ROUTED = """
+import torch
+chosen = torch.topk(torch.rand(8, 4, device='cuda').softmax(-1), 2).indices
+assert torch.bincount(chosen.flatten(), minlength=4).tolist() == %s
+assert all(len(set(pair)) == 2 for pair in chosen.tolist())
+"""
 
 # name: (arguments of Python, environment, what the status says of the end)
 RUNS = {
@@ -42,6 +64,13 @@ RUNS = {
     "its own history": (["-c", "import torch\nfrom torch.cuda import memory\nmemory._record_memory_history()\n"
                          "x = torch.zeros(4, device='cuda'); memory._record_memory_history(enabled=None)"], {},
                         {"ended": "exit", "entries": 2}),
+    "values": (["-c", VALUES], {}, {"ended": "exit", "error": None, "values_read": 0}),
+    "even routers": (["-c", ROUTED % "[4, 4, 4, 4]"], {}, {"ended": "exit", "error": None}),
+    "a busy expert": (["-c", ROUTED % "[8, 3, 3, 2]"], {"HIGHWATER_RECORD_MOE_LOAD": "busiest:2"},
+                      {"ended": "exit", "error": None}),
+    "answers": (["-c", "import torch\nx = torch.rand(8, device='cuda')\n"
+                 "assert x.sum().item() == 3 and bool(x[0] > 1) and len(torch.multinomial(x, 8).nonzero()) == 2"],
+                {"HIGHWATER_RECORD_ANSWERS": "nonzero=0.25,item=3"}, {"ended": "exit", "error": None}),
     "forked child": (["-c", ALLOCATE + "import os\nif os.fork() == 0: os._exit(0)\nos.wait()"], {},
                      {"ended": "exit", "entries": 2}),
 }

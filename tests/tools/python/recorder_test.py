@@ -18,7 +18,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    answers_text, distributed, launchers, libraries, progress, recorder, required_releases, settings, splits, status)
+    answers_text, autotuning, call_stacks, distributed, launchers, libraries, progress, recorder, required_releases, routing,
+    settings, splits, status, stuck)
 
 
 class Folder(unittest.TestCase):
@@ -151,6 +152,21 @@ class Launchers(Folder):
             os.environ.clear()
             os.environ.update(saved)
         self.assertEqual(calls, [(0, "a", "4")])
+
+
+    def test_of_the_deepspeed_launchers_processes_one_runs(self):
+        started = []
+        kept, subprocess.Popen = subprocess.Popen, lambda command, env=None: started.append((command, env))
+        try:
+            launchers.keep_one_process(self.options(HIGHWATER_RECORD_RANK="1"), ["-m", "deepspeed.launcher.launch"])
+            for rank in range(2):
+                subprocess.Popen(["python", "x.py"], env={"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"})
+            subprocess.Popen(["ls"])
+            launchers.keep_one_process(self.options(), ["train.py"])
+        finally:
+            subprocess.Popen = kept
+        self.assertEqual([command for command, _ in started], [["true"], ["python", "x.py"], ["ls"]])
+        self.assertEqual((started[1][1]["RANK"], started[1][1]["FAKE_CUDA_DEVICES"]), ("1", "2"))
 
 
 class Output(Folder):
@@ -344,6 +360,58 @@ class Answers(unittest.TestCase):
         for text in ("nonzero", "loss=1", "item=x"):
             with self.assertRaises(ValueError, msg=text):
                 answers_text.parse(text)
+
+
+class CallStacks(unittest.TestCase):
+    def test_the_recorder_is_taken_out_with_its_call_of_the_dispatcher(self):
+        ours = str(PACKAGE / "highwater_record" / "values.py")
+        names = ["model.py", "site/torch/_ops.py", ours, ours, "site/torch/nn/linear.py", "site/torch/_ops.py", "train.py"]
+        frames = [{"filename": name, "line": 1, "name": "f"} for name in names]
+        left = [frame["filename"] for frame in call_stacks.without_recorder(frames)]
+        self.assertEqual(left, ["model.py", "site/torch/nn/linear.py", "site/torch/_ops.py", "train.py"])
+
+
+class Routing(unittest.TestCase):
+    def test_all_choices_are_given_away_by_share_and_none_twice_to_a_token(self):
+        for tokens, wanted, shares in ((100, 2, [0.25] * 4), (7, 2, [0.5, 0.3, 0.2]), (10, 2, [0.9, 0.05, 0.05]),
+                                       (3, 1, [1, 0, 0])):
+            counts = routing.counts_of(tokens, wanted, shares)
+            self.assertEqual(sum(counts), tokens * wanted)
+            self.assertLessEqual(max(counts), tokens)
+        self.assertEqual(routing.counts_of(100, 2, [0.25] * 4), [50] * 4)
+        self.assertEqual(routing.counts_of(10, 1, [0.5, 0.3, 0.2]), [5, 3, 2])
+
+    def test_the_busiest_expert_gets_a_multiple_of_the_mean(self):
+        self.assertIsNone(routing.Router(None, "even").shares(8))
+        self.assertEqual(routing.Router(None, "busiest:2").shares(4), [0.5] + [0.5 / 3] * 3)
+        self.assertEqual(routing.Router(None, "0.7,0.3").shares(2), [0.7, 0.3])
+        self.assertIsNone(routing.Router(None, "0.7,0.3").shares(8))
+
+
+class Autotuning(unittest.TestCase):
+    def test_only_the_first_candidate_is_left(self):
+        cache = type("AlgorithmSelectorCache", (), {"__call__": lambda self, name, choices, layout: (name, choices, layout)})
+        autotuning.take_first_choice(types.SimpleNamespace(AlgorithmSelectorCache=cache))
+        self.assertEqual(cache()("mm", [None, "extern", "template"], layout=3), ("mm", ["extern"], 3))
+
+
+class Waiting(Folder):
+    def test_a_line_is_suspected_after_reading_much_for_two_intervals(self):
+        self.assertIsNone(stuck.suspect({}, {"a.py:1": 5000}))
+        self.assertIsNone(stuck.suspect({"a.py:1": 5000}, {"a.py:2": 5000}))
+        self.assertIsNone(stuck.suspect({"a.py:1": 5000}, {"a.py:1": 199}))
+        self.assertEqual(stuck.suspect({"a.py:1": 200, "b.py:1": 500}, {"a.py:1": 300, "b.py:1": 400}), "b.py:1")
+
+    def test_reads_are_counted_by_the_line_of_the_script(self):
+        reads = stuck.Reads()
+        for _ in range(3):
+            reads.count()
+        (line, count), = reads.take().items()
+        self.assertEqual((line.split(":")[0], count), (__file__, 3))
+        self.assertEqual(reads.take(), {})
+
+    def test_a_process_that_outlives_the_command_has_nobody_to_tell(self):
+        status.tell(self.options(HIGHWATER_RECORD_STATUS=str(self.folder / "gone" / "status")), "nothing")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "sim/recordings/recorded_settings.hpp"
@@ -76,6 +77,15 @@ std::optional<AllocationId> last_failed(const DerivedTrace& derived) {
   return std::nullopt;
 }
 
+/// A report that somebody wrote beside a recording (--format json > X.json) is none. A damaged file
+/// is left to those who read it, and say so.
+bool describes_case(const std::string& path) {
+  namespace json = boost::json;
+  json::error_code broken;
+  const json::value value = json::parse(read_text_file(path), broken);
+  return broken || (value.is_object() && value.get_object().contains("case"));
+}
+
 }  // namespace
 
 bool is_description(const std::string& path) {
@@ -90,7 +100,7 @@ std::optional<CaseFiles> case_files(const std::string& path) {
   }
   const auto description = described ? std::optional(path) : existing(*stem, kDescriptions);
   const auto recording = described ? existing(*stem, kRecordings) : std::optional(path);
-  if (!description || !recording) {
+  if (!description || !recording || (!described && !describes_case(*description))) {
     return std::nullopt;
   }
   return CaseFiles{*description, *recording};

@@ -1,5 +1,6 @@
 """Launchers start one process per rank; here the process itself becomes the one rank that is recorded."""
 import os
+import subprocess
 import sys
 
 GPUS_PER_NODE = 8
@@ -64,3 +65,32 @@ def spawn_one_rank(module, options):
 
     module.start_processes = start_processes
     module.spawn = spawn
+
+
+def keep_one_process(options, command_line=None):
+    """The deepspeed launcher starts the ranks of a node itself: of its processes only the recorded rank's runs."""
+    if "deepspeed.launcher.launch" not in (command_line or _command_line()):
+        return
+    start = subprocess.Popen
+
+    def Popen(command, *args, env=None, **kwargs):  # noqa: N802
+        if env is None or "LOCAL_RANK" not in env:
+            return start(command, *args, env=env, **kwargs)
+        world = int(env["WORLD_SIZE"])
+        local = min(options.world_size or world, GPUS_PER_NODE, int(env.get("LOCAL_SIZE", world)))
+        if int(env["LOCAL_RANK"]) != options.rank % local:
+            return start(["true"], *args, env=env, **kwargs)  # the launcher waits for each rank's process
+        environment = dict(env)
+        become_rank(options, world, environment)
+        return start(command, *args, env=environment, **kwargs)
+
+    subprocess.Popen = Popen
+
+
+def _command_line():
+    """Python's arguments, as sys.orig_argv of 3.10 has them."""
+    try:
+        with open("/proc/self/cmdline", encoding="utf-8", errors="replace") as file:
+            return file.read().split("\0")
+    except OSError:
+        return []

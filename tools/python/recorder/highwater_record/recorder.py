@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 
-from . import libraries, progress, status, stuck
+from . import call_stacks, libraries, progress, status, stuck
 
 
 class Recorder:
@@ -40,10 +40,15 @@ class Recorder:
         status.tell(options, "started")
         self._end_with_the_process()
         self._count_steps()
-        if options.answers:
-            from . import answers  # imports torch
-            answers.Steering(torch, self._control, options.answers).__enter__()
-        stuck.watch(self, self._control, options)
+        reads = stuck.Reads()
+        self._compute_values(reads)
+        stuck.watch(self.progress, reads, options)
+
+    def _compute_values(self, reads):
+        from . import answers, routing, values  # only with torch
+        options, torch = self._options, self._torch
+        values.Values(torch, self._control, answers.Answers(torch, options.answers),
+                      routing.Router(torch, options.moe_load), reads).start()
 
     def progress(self):
         """Optimizer steps taken so far."""
@@ -200,7 +205,10 @@ def _share_frames(snapshot):
     def share(owner):
         frames = owner.get("frames")
         if frames:
-            owner["frames"] = known.setdefault(tuple(map(id, frames)), frames)
+            seen = tuple(map(id, frames))
+            if seen not in known:
+                known[seen] = call_stacks.without_recorder(frames)
+            owner["frames"] = known[seen]
 
     for trace in snapshot["device_traces"]:
         for entry in trace:
