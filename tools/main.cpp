@@ -1,10 +1,24 @@
+#include <malloc.h>
+
 #include <iostream>
 
 #include "tools/commands/program.hpp"
 #include "tools/text/standard_streams.hpp"
 #include "traces/formats/bytes/temporary_file.hpp"
 
+namespace {
+
+/// Blocks as large as those that hold a recording go back to the system when they are freed. Left
+/// alone, glibc raises its limit with the first one that is, and keeps the others.
+void return_large_blocks() {
+  constexpr int kLarge = 256 << 10;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  return_large_blocks();
   highwater::secure_standard_descriptors();
   highwater::remove_temporary_files_on_signals();
   const highwater::Arguments arguments(argv + 1, argv + argc);

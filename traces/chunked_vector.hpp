@@ -35,6 +35,18 @@ class ChunkedVector {
 
   [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
 
+  /// Hands the elements to `use` in order and frees them as it goes; nothing is left.
+  template <class Use>
+  void drain(Use use) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      use(std::as_const((*this)[i]));
+      if (i % kChunk == kChunk - 1) {
+        chunks_[i / kChunk].reset();
+      }
+    }
+    *this = {};
+  }
+
   /// Read-only iteration in order.
   class const_iterator {
    public:

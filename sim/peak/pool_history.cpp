@@ -19,7 +19,6 @@ constexpr std::size_t index(Curve curve) {
 
 void PoolHistory::begin(const CachingAllocator& allocator, const TraceDriver& driver,
                         std::size_t allocations) {
-  allocated_.resize(allocations);
   for (const MapSegment& segment : allocator.memory_map().segments) {
     begin_segment(segment.range(), {segment.owner, segment.kind, segment.stream});
   }
@@ -52,7 +51,7 @@ void PoolHistory::change(Curve curve, const PoolStream& home, Bytes size, bool i
 void PoolHistory::begin_block(AllocationId id, const Block& block) {
   const Held held{home_of(block), block.size};
   blocks_.insert_or_assign(block.address.value(), held);
-  allocated_[id.index()] = held;
+  allocated_.insert_or_assign(id.index(), held);
   change(Curve::allocated, held.home, held.size, true);
   change(Curve::active, held.home, held.size, true);
 }
@@ -107,10 +106,10 @@ void PoolHistory::follow(const Event& event, const CachingAllocator& allocator,
   BlockId handle;
   if (event.kind == EventKind::alloc) {
     handle = driver.handle(event.allocation);
-  } else if (event.kind == EventKind::free && allocated_[event.allocation.index()]) {
-    const Held& held = *allocated_[event.allocation.index()];
-    change(Curve::allocated, held.home, held.size, false);
-    allocated_[event.allocation.index()].reset();
+  } else if (event.kind == EventKind::free) {
+    if (const auto node = allocated_.extract(event.allocation.index())) {
+      change(Curve::allocated, node.mapped().home, node.mapped().size, false);
+    }
   }
   const auto home = handle.has_value() ? std::optional(home_of(allocator.block(handle)))
                                        : std::optional<PoolStream>();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/peak/largest_kept.hpp"
@@ -72,10 +73,10 @@ class PoolHistory : public DecisionListener {
 
   std::uint64_t curve_width_;
   std::uint64_t at_ = 0;
-  std::vector<Decision> decisions_;             ///< of the current operation
-  std::map<std::uint64_t, Held> blocks_;        ///< active, by address
-  std::vector<std::optional<Held>> allocated_;  ///< by AllocationId
-  std::map<Address, SegmentLife> open_;         ///< segments held, by address
+  std::vector<Decision> decisions_;                    ///< of the current operation
+  std::map<std::uint64_t, Held> blocks_;               ///< active, by address
+  std::unordered_map<std::uint64_t, Held> allocated_;  ///< the live ones, by AllocationId
+  std::map<Address, SegmentLife> open_;                ///< segments held, by address
   std::map<PoolStream, Amounts> pools_;
   LargestKept<SegmentLife> segments_;
   bool adds_up_ = true;

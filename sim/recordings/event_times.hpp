@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/recordings/derivation.hpp"
@@ -18,8 +19,8 @@ class EventTimes {
   /// Event i happens i microseconds after kOrigin.
   EventTimes() = default;
 
-  /// `times` of events 0, 1, ... in microseconds; made non-decreasing.
-  explicit EventTimes(std::vector<std::int64_t> times);
+  /// `times` of events 0, 1, ... in microseconds, ascending.
+  explicit EventTimes(std::vector<std::int64_t> times) : times_(std::move(times)) {}
 
   [[nodiscard]] std::int64_t of(std::size_t event) const {
     if (times_.empty()) {
@@ -49,8 +50,8 @@ struct OperationTimes {
   std::vector<std::int64_t> at;  ///< in microseconds; empty: no times were recorded
 };
 
-/// `times` are those of the events of `trace`; markers are no operations.
-OperationTimes operation_times(const RequestTrace& trace, const EventTimes& times,
-                               std::size_t most = 4096);
+/// Of the same events, without the markers among them.
+OperationTimes operation_times(const RequestTrace& trace, const DerivedTrace& derived,
+                               const RecordedDevice& device, std::size_t most = 4096);
 
 }  // namespace highwater

@@ -1,6 +1,8 @@
 #include "sim/recordings/recorded_requests.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace highwater {
 namespace {
@@ -28,10 +30,8 @@ void append_segment(const DerivedTrace& derived, const MapSegment& segment,
   }
 }
 
-}  // namespace
-
-RequestTrace recorded_requests(const DerivedTrace& derived,
-                               const std::vector<std::size_t>& confirmed, FailedRequests failed) {
+/// The trace without its events, but for those that allocate the initial blocks.
+RequestTrace with_older_blocks(const DerivedTrace& derived) {
   RequestTrace trace;
   trace.header = derived.requests.header;
   trace.stream_handles = derived.requests.stream_handles;
@@ -42,22 +42,70 @@ RequestTrace recorded_requests(const DerivedTrace& derived,
   for (const MapSegment& segment : derived.initial.segments) {
     append_segment(derived, segment, block_number, trace);
   }
-  auto next = confirmed.begin();
-  for (std::size_t i = 0; i < derived.requests.events.size(); ++i) {
-    if (next != confirmed.end() && *next == i) {
-      trace.events.push_back({.kind = EventKind::empty_cache});
-      ++next;
+  return trace;
+}
+
+/// Takes the derived events one after the other.
+class Copier {
+ public:
+  Copier(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed,
+         FailedRequests failed)
+      : derived_(&derived),
+        next_(confirmed.begin()),
+        end_(confirmed.end()),
+        failed_(failed),
+        trace_(with_older_blocks(derived)) {}
+
+  void operator()(const Event& event) {
+    if (next_ != end_ && *next_ == read_) {
+      trace_.events.push_back({.kind = EventKind::empty_cache});
+      ++next_;
     }
-    const Event& event = derived.requests.events[i];
-    const bool ran_out = event.kind == EventKind::alloc && derived.failed(event.allocation);
-    if (!ran_out || failed == FailedRequests::kept) {
-      trace.events.push_back(event);
+    ++read_;
+    const bool ran_out = event.kind == EventKind::alloc && derived_->failed(event.allocation);
+    if (!ran_out || failed_ == FailedRequests::kept) {
+      trace_.events.push_back(event);
     }
-    if (ran_out && failed == FailedRequests::kept) {
-      trace.events.push_back({.allocation = event.allocation, .kind = EventKind::free});
+    if (ran_out && failed_ == FailedRequests::kept) {
+      trace_.events.push_back({.allocation = event.allocation, .kind = EventKind::free});
     }
   }
-  return trace;
+
+  RequestTrace take() { return std::move(trace_); }
+
+ private:
+  const DerivedTrace* derived_;
+  std::vector<std::size_t>::const_iterator next_;
+  std::vector<std::size_t>::const_iterator end_;
+  FailedRequests failed_;
+  std::size_t read_ = 0;
+  RequestTrace trace_;
+};
+
+}  // namespace
+
+RequestTrace recorded_requests(const DerivedTrace& derived,
+                               const std::vector<std::size_t>& confirmed, FailedRequests failed) {
+  Copier copy(derived, confirmed, failed);
+  for (const Event& event : derived.requests.events) {
+    copy(event);
+  }
+  return copy.take();
+}
+
+RequestTrace take_recorded_requests(DerivedTrace& derived,
+                                    const std::vector<std::size_t>& confirmed,
+                                    FailedRequests failed) {
+  Copier copy(derived, confirmed, failed);
+  derived.requests.events.drain(std::ref(copy));
+  derived.entry_ends = {};
+  derived.addresses = {};
+  return copy.take();
+}
+
+bool are_recorded_requests(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed) {
+  return derived.initial.segments.empty() && confirmed.empty() &&
+         derived.report.failed_requests == 0;
 }
 
 std::size_t older_block_events(const DerivedTrace& derived) {

@@ -25,6 +25,15 @@ RequestTrace recorded_requests(const DerivedTrace& derived,
                                const std::vector<std::size_t>& confirmed,
                                FailedRequests failed = FailedRequests::kept);
 
+/// The same; `derived` keeps what describes it and loses what has a part per event or allocation,
+/// so that both never exist in full.
+RequestTrace take_recorded_requests(DerivedTrace& derived,
+                                    const std::vector<std::size_t>& confirmed,
+                                    FailedRequests failed = FailedRequests::kept);
+
+/// Whether recorded_requests() would copy `derived.requests` as it is.
+bool are_recorded_requests(const DerivedTrace& derived, const std::vector<std::size_t>& confirmed);
+
 /// The events at the front of recorded_requests() that allocate the initial blocks.
 std::size_t older_block_events(const DerivedTrace& derived);
 

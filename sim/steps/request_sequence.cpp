@@ -41,8 +41,18 @@ std::size_t RequestSequence::lowest_live(std::size_t first, std::size_t last) co
                                   begin);
 }
 
+void RequestSequence::reserve(std::size_t requests) {
+  events.reserve(requests);
+  by_size.reserve(requests);
+  by_stack.reserve(requests);
+  sizes.reserve(requests);
+  freed_at.reserve(requests);
+  live_before.reserve(requests);
+}
+
 RequestSequence request_sequence(const RequestTrace& trace) {
   RequestSequence sequence;
+  sequence.reserve(trace.allocation_count);
   PairNumbers sizes;
   PairNumbers stacks;
   bool has_stacks = false;

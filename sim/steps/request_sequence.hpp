@@ -21,6 +21,8 @@ struct RequestSequence {
 
   [[nodiscard]] std::size_t size() const { return events.size(); }
 
+  void reserve(std::size_t requests);
+
   /// The first request at or after event `event`.
   [[nodiscard]] std::size_t request_at(std::size_t event) const;
 

@@ -42,10 +42,10 @@ RequestTrace requests_of(const Recording& recording, const std::string& name,
   }
   const VersionPreset& version = preset_of(recording);
   const Settings settings = settings_from_file(name, recording, version);
-  const DerivedTrace derived = derive_requests(recording, *candidates.front(), settings);
+  DerivedTrace derived = derive_requests(recording, *candidates.front(), settings);
   const FidelityReplay as_recorded =
       replay_as_recorded(*candidates.front(), derived, settings, version);
-  return recorded_requests(derived, as_recorded.empty_caches);
+  return take_recorded_requests(derived, as_recorded.empty_caches);
 }
 
 void convert(TraceFile file, const std::string& from, const std::string& to,

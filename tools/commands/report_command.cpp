@@ -31,9 +31,11 @@ OptionParser report_options() {
 }
 
 std::vector<ReportRun> runs_of(const po::variables_map& values) {
+  std::vector<WorkloadRequest> requests = read_workloads_options(values, 2);
+  const ReportUse use = requests.size() == 2 ? ReportUse::compared : ReportUse::alone;
   std::vector<ReportRun> runs;
-  for (WorkloadRequest& request : read_workloads_options(values, 2)) {
-    runs.push_back(run_for_report(std::move(request)));
+  for (WorkloadRequest& request : requests) {
+    runs.push_back(run_for_report(std::move(request), use));
   }
   return runs;
 }

@@ -100,7 +100,7 @@ InfoSection describe_device(const Recording& recording, const RecordedDevice& de
   InfoSection section;
   MetricList& list = section.metrics;
   list.title = fmt::format("Device {}", device.index);
-  const DerivedTrace derived = derive_requests(recording, device, settings);
+  DerivedTrace derived = derive_requests(recording, device, settings);
   list.add("device", "", static_cast<std::uint64_t>(device.index));
   list.add("entries", "trace entries", static_cast<std::uint64_t>(device.entries.size()));
   add_actions(list, device);
@@ -112,7 +112,8 @@ InfoSection describe_device(const Recording& recording, const RecordedDevice& de
            derived.report.initial_blocks_doubtful);
   list.add("failed_requests", "requests that ran out of memory", derived.report.failed_requests);
   list.add("deferred_frees", "frees that waited for other streams", derived.report.deferred_frees);
-  const LiveMemory live = live_at_peak(recorded_requests(derived, {}, FailedRequests::left_out));
+  const LiveMemory live =
+      live_at_peak(take_recorded_requests(derived, {}, FailedRequests::left_out));
   add_peak(list, live);
   add_final_state(list, device);
   section.top_sites = top_sites(live, recording.tables, top);

@@ -84,10 +84,9 @@ std::string verdict_on(const PeakRow& total) {
 }  // namespace
 
 json::object comparison_json(const ReportRun& first, const ReportRun& second) {
-  const PeakBreakdown first_peak = peak_breakdown(first.explained.workload);
-  const PeakBreakdown second_peak = peak_breakdown(second.explained.workload);
-  const PeakChange change = change_of_peak(peak_side(first.explained.workload, first_peak),
-                                           peak_side(second.explained.workload, second_peak));
+  const PeakChange change =
+      change_of_peak(peak_side(first.explained.workload, first.peak.value()),
+                     peak_side(second.explained.workload, second.peak.value()));
   return {{"verdict", verdict_on(change.total) + cut_off_text(first, second)},
           {"parts", parts_json(change.total)},
           {"sites", sites_json(change.sites)},

@@ -8,6 +8,7 @@
 #include "sim/replay/observer_pair.hpp"
 #include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/simulate_report.hpp"
+#include "tools/studies/peak_diff_run.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {
@@ -141,8 +142,7 @@ void note_steps(ReportRun& run) {
 }
 
 /// One replay for both the maps of the moments and the bands.
-void look_again(ReportRun& run) {
-  const Workload& workload = run.explained.workload;
+void look_again(const Workload& workload, ReportRun& run) {
   const std::size_t allocations = workload.trace->allocation_count;
   run.band_columns = band_columns(run.history.timeline);
   BandRecorder recorder(run.band_columns, allocations);
@@ -154,13 +154,31 @@ void look_again(ReportRun& run) {
   run.unseen_blocks = recorder.unseen();
 }
 
+void watch(const Workload& workload, const Steps& steps, ReportUse use, ReportRun& run) {
+  const ProgressLine progress(use == ReportUse::compared ? 3 : 2, "passes over the run");
+  HistoryRequest history;
+  history.step_begins = step_begins(*workload.trace, steps);
+  run.history = collect_history(*workload.trace, workload.watch, history);
+  progress.show(1);
+  look_again(workload, run);
+  progress.show(2);
+  if (use == ReportUse::compared) {
+    run.peak =
+        break_down_peak(*workload.trace, workload.watch, workload.replay.result.peak.reserved);
+  }
+}
+
 }  // namespace
 
-ReportRun run_for_report(WorkloadRequest request) {
+ReportRun run_for_report(WorkloadRequest request, ReportUse use) {
   request.watchable = true;
   ReportRun run;
-  run.explained =
-      explain(chosen(read_workloads(request), request.file.value_or("plan"), run.notes));
+  Workload workload = chosen(read_workloads(request), request.file.value_or("plan"), run.notes);
+  Steps steps = steps_of(workload);
+  watch(workload, steps, use, run);
+  // Of a recording it keeps all entries, which take more memory than the explanation.
+  workload.watch = nullptr;
+  run.explained = explain(std::move(workload), std::move(steps));
   const RequestTrace& trace = *run.explained.workload.trace;
   run.title = title_of(run.explained.workload);
   run.available = available_to(run.explained.workload);
@@ -169,12 +187,6 @@ ReportRun run_for_report(WorkloadRequest request) {
   run.stacks = stacks_of(trace);
   run.categories = categories_of(trace);
   note_steps(run);
-  HistoryRequest history;
-  history.step_begins = step_begins(trace, run.explained.steps);
-  const ProgressLine progress(2, "passes over the run");
-  run.history = collect_history(trace, run.explained.workload.watch, history);
-  progress.show(1);
-  look_again(run);
   return run;
 }
 

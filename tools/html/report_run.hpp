@@ -7,6 +7,7 @@
 
 #include "sim/peak/memory_bands.hpp"
 #include "sim/peak/moments.hpp"
+#include "sim/peak/peak_breakdown.hpp"
 #include "sim/peak/replay_history.hpp"
 #include "tools/studies/explain_run.hpp"
 
@@ -26,12 +27,16 @@ struct ReportRun {
   std::vector<MemoryState> states;  ///< of the history's moments, in their order
   BandColumns band_columns;
   SplitBands bands;
-  std::uint64_t unseen_blocks = 0;  ///< that live at the moment of no column
-  std::vector<std::string> notes;   ///< besides those of the replay
+  std::uint64_t unseen_blocks = 0;    ///< that live at the moment of no column
+  std::optional<PeakBreakdown> peak;  ///< of a run that is compared
+  std::vector<std::string> notes;     ///< besides those of the replay
 };
+
+/// Whether the page shows one run or two.
+enum class ReportUse : std::uint8_t { alone, compared };
 
 /// About the device that the request names, else the one with the highest reserved memory.
 /// @throws InputError, UsageError
-ReportRun run_for_report(WorkloadRequest request);
+ReportRun run_for_report(WorkloadRequest request, ReportUse use = ReportUse::alone);
 
 }  // namespace highwater

@@ -70,7 +70,7 @@ DeviceKnowledge knowledge_of_recording(const Workload& workload) {
   return device;
 }
 
-constexpr std::size_t kAnalyses = 5;
+constexpr std::size_t kAnalyses = 4;
 
 /// What one replay under the workload's own options shows.
 struct OwnRun {
@@ -110,25 +110,29 @@ DeviceKnowledge device_knowledge(const Workload& workload) {
 }
 
 Explanation explain(Workload workload) {
+  Steps steps = steps_of(workload);
+  return explain(std::move(workload), std::move(steps));
+}
+
+Explanation explain(Workload workload, Steps steps) {
   Explanation result;
   const RequestTrace& trace = *workload.trace;
   const ProgressLine progress(kAnalyses, "analyses");
-  result.steps = steps_of(workload);
-  progress.show(1);
+  result.steps = std::move(steps);
   const OwnRun own = watch_own_run(trace, workload.options, result.steps);
   result.growth = own.growth;
   result.blame = own.blame;
-  progress.show(2);
+  progress.show(1);
   if (own.bar.ran_out) {
     result.oom = explain_out_of_memory(trace, workload.options, device_knowledge(workload));
   }
   result.is_reproduced = reproduced(workload, result.oom);
-  progress.show(3);
+  progress.show(2);
   look_at_moment(trace, workload.options, result.oom ? result.oom->state.event : own.blame.moment,
                  result.blame);
   result.holders = holders(workload, result.oom);
   result.pinned = pinned_sites(workload, result.blame);
-  progress.show(4);
+  progress.show(3);
   result.bars = four_bars(trace, workload.options, own.bar);
   result.limit = known_limit(workload);
   result.workload = std::move(workload);

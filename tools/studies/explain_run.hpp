@@ -43,6 +43,9 @@ struct Explanation {
 /// Takes some dozens of replays. @throws InputError as replay()
 Explanation explain(Workload workload);
 
+/// The same with the steps that steps_of() found before.
+Explanation explain(Workload workload, Steps steps);
+
 /// What is known of the memory around the allocator of `workload`.
 DeviceKnowledge device_knowledge(const Workload& workload);
 

@@ -63,14 +63,22 @@ std::function<void(StateObserver&)> following(std::shared_ptr<const Recording> r
 
 /// A replay under the recorded settings follows the recording; others are free.
 void make_watchable(Workload& workload, const std::shared_ptr<const Recording>& recording,
-                    const RecordedDevice& device, DerivedTrace derived) {
+                    const RecordedDevice& device, std::shared_ptr<const DerivedTrace> derived) {
   if (!workload.replay.fidelity) {
-    workload.times = operation_times(*workload.trace, times_of(*workload.trace, derived, device));
+    workload.times = operation_times(*workload.trace, *derived, device);
     return;
   }
-  workload.times = operation_times(derived.requests, times_of(derived.requests, derived, device));
-  workload.watch = following(
-      recording, device, std::make_shared<const DerivedTrace>(std::move(derived)), workload.replay);
+  workload.times = operation_times(derived->requests, *derived, device);
+  workload.watch = following(recording, device, std::move(derived), workload.replay);
+}
+
+/// Those derived where they are the same, since a copy takes as much memory as all else.
+std::shared_ptr<const RequestTrace> requests_beside(
+    const std::shared_ptr<const DerivedTrace>& derived, const FidelityReplay& as_recorded) {
+  if (are_recorded_requests(*derived, as_recorded.empty_caches)) {
+    return {derived, &derived->requests};
+  }
+  return std::make_shared<RequestTrace>(recorded_requests(*derived, as_recorded.empty_caches));
 }
 
 /// The entries of `device` are gone then, unless they are needed to watch it: they are most of what
@@ -78,21 +86,25 @@ void make_watchable(Workload& workload, const std::shared_ptr<const Recording>& 
 Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice& device,
                      const std::string& name, const WorkloadRequest& request) {
   RecordedReplay recorded = replay_recorded(*recording, device, name, replay_request(request));
-  if (!request.watchable) {
-    device.entries = {};
-  }
+  const auto derived = std::make_shared<DerivedTrace>(std::move(recorded.derived));
   Workload workload;
   workload.name = name;
   workload.as_recorded = recorded_options(recorded);
   workload.replay = std::move(recorded.replay);
   workload.options = options_of(workload.replay, AddressPolicy::never_reuse);
-  workload.trace = std::make_shared<RequestTrace>(recorded.requests());
-  workload.older_events = older_block_events(recorded.derived);
+  workload.older_events = older_block_events(*derived);
+  if (request.watchable) {
+    workload.trace = requests_beside(derived, recorded.as_recorded);
+  } else {
+    device.entries = {};
+    workload.trace = std::make_shared<RequestTrace>(
+        take_recorded_requests(*derived, recorded.as_recorded.empty_caches));
+  }
   workload.fidelity = recorded.as_recorded.fidelity;
   workload.limit = recorded.limit;
   apply_recorded_limit(workload, request.memory);
   if (request.watchable) {
-    make_watchable(workload, recording, device, std::move(recorded.derived));
+    make_watchable(workload, recording, device, derived);
   }
   return workload;
 }
