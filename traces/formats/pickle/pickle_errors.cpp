@@ -107,10 +107,9 @@ void PickleMachine::fail_in_field(std::size_t container, const FieldProblem& pro
 }
 
 void PickleMachine::check_memory() {
-  next_check_ = opcode_offset_ + kCheckEvery;
-  const std::uint64_t used =
-      builder_.memory() + stack_.capacity() * sizeof(PickleValue) + items_.size();
-  if (used > kFreeMemory + kMemoryPerByte * opcode_offset_) {
+  next_check_ = opcode_offset_ + kMemoryCheckEvery;
+  const std::uint64_t used = builder_.memory() + stack_.capacity() * sizeof(PickleValue);
+  if (used > most_memory(opcode_offset_)) {
     fail("what was read so far takes more memory than any real snapshot of its size",
          builder_.advice().implausible);
   }

@@ -154,6 +154,7 @@ PickleMachine::Step PickleMachine::step_rarely(std::uint8_t opcode) {
 }
 
 PickleValue PickleMachine::finish() {
+  check_memory();
   if (stack_.size() != 1 || !marks_.empty()) {
     fail_damaged("the pickle ends with an unfinished container");
   }
@@ -239,12 +240,12 @@ void PickleMachine::pop() {
 
 void PickleMachine::memoize(std::uint64_t slot) {
   need(1);
+  if (slot > store_.objects.memo_size() + kMaxMemoSkip) {
+    fail_damaged("memo slot " + std::to_string(slot) + " skips slots that no writer skips");
+  }
   PickleValue& top = stack_.back();
   if (top == PickleValue{PickleKind::new_list} || top == PickleValue{PickleKind::new_dict}) {
     top = top.plus(slot + 1);
-  }
-  if (slot > reader_.offset()) {
-    fail_damaged("memo slot " + std::to_string(slot) + " is beyond the end of the file");
   }
   if (store_.objects.memoize(slot, top) == PickleObjects::Memoized::slot_taken) {
     fail_damaged("memo slot " + std::to_string(slot) + " is written twice");

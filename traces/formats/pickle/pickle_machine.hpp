@@ -5,8 +5,8 @@
 // filled, and an item that the list at its place cannot hold is refused when it arrives. Nothing
 // recurses on the input, every index is checked, and memory is bounded: hostile input is either
 // read or refused. Limits: 1000 open containers (genuine files nest 9 deep), 1 MiB per string (the
-// longest seen has 2 KB), memo indexes below the number of bytes read, integers of 64 bits, and 4
-// bytes of memory for each byte read (genuine files need 1; where all they hold is call stacks, 3).
+// longest seen has 2 KB), memo slots as good as consecutive (all writers count them), integers of
+// 64 bits, and memory as memory_bound.hpp has it.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "traces/formats/bytes/byte_reader.hpp"
+#include "traces/formats/bytes/memory_bound.hpp"
 #include "traces/formats/pickle/container_builder.hpp"
 #include "traces/formats/pickle/pickle_store.hpp"
 
@@ -36,9 +37,7 @@ class PickleMachine {
  private:
   static constexpr std::size_t kMaxOpenContainers = 1000;
   static constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 20;
-  static constexpr std::uint64_t kMemoryPerByte = 4;
-  static constexpr std::uint64_t kFreeMemory = std::uint64_t{64} << 20;  ///< whatever was read
-  static constexpr std::uint64_t kCheckEvery = std::uint64_t{1} << 18;   ///< bytes
+  static constexpr std::uint64_t kMaxMemoSkip = std::uint64_t{1} << 20;
 
   enum class Step { next, stop };
 
@@ -108,7 +107,7 @@ class PickleMachine {
   std::vector<std::size_t> marks_;  ///< stack sizes
   std::vector<PickleKind> items_;   ///< what may come above each mark; the first: below all marks
   std::uint64_t opcode_offset_ = 0;
-  std::uint64_t next_check_ = kCheckEvery;
+  std::uint64_t next_check_ = kMemoryCheckEvery;
   int lookalikes_ = 0;
 };
 

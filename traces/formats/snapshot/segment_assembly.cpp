@@ -15,7 +15,7 @@ class SegmentAssembly {
       : store_(store), budget_(budget), path_(fmt::format("segments[{}]", index)) {}
 
   RecordedSegment assemble(const SegmentRow& row) {
-    budget_.spend(LeastBytes::segment);
+    budget_.spend(sizeof(RecordedSegment));
     RecordedSegment segment;
     segment.address = Address{required(path_, "address", row.address)};
     segment.size = Bytes{required(path_, "total_size", row.size)};
@@ -40,7 +40,7 @@ class SegmentAssembly {
       if (!value.is(kBlock)) {
         throw PathProblem{path, store_.mismatch("a block", value)};
       }
-      budget_.spend(LeastBytes::block);
+      budget_.spend(sizeof(RecordedBlock));
       const BlockRow& row = store_.blocks[static_cast<std::size_t>(value.payload())];
       segment.blocks.push_back(block(row, {next, segment.range().end() - next}, path));
       next = segment.blocks.back().range().end();
@@ -91,7 +91,7 @@ class SegmentAssembly {
   Use newest_use(const BlockRow& row) {
     Use use;
     const auto items = store_.objects.items_of(store_.objects.front(row.history));
-    budget_.spend(LeastBytes::value, items.size());
+    budget_.spend(sizeof(PickleValue), items.size());
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       const Word key = word_of(items[i]);
       if (key == Word::real_size) {

@@ -113,7 +113,7 @@ WriterVersion writer_of(const SnapshotStore& store, const Top& top, KeySet setti
 }  // namespace
 
 Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64_t bytes_read) {
-  ExpansionBudget budget(bytes_read);
+  ExpansionBudget budget(bytes_read, store.memory());
   Recording recording;
   DeviceMap devices;
   const Top top = split(store, value);

@@ -6,11 +6,13 @@
 // file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "traces/formats/bytes/memory_bound.hpp"
 #include "traces/formats/snapshot/snapshot_store.hpp"
 #include "traces/recording.hpp"
 
@@ -22,37 +24,25 @@ struct PathProblem {
   std::string problem;
 };
 
-/// The fewest bytes that a record takes in a genuine file: an entry has an action, an address, a
-/// size and a list of frames; a block of PyTorch 1.13 only a size and a state; `value` is a key or
-/// value of a dict.
-enum class LeastBytes : std::uint64_t {
-  entry = 28,
-  segment = 40,
-  block = 12,
-  annotation = 20,
-  value = 1
-};
-
-/// How many records a file of some size can hold. A few bytes of a pickle can refer to a list of
-/// any length again, so what they expand to is charged against the size of the file.
+/// What the recording takes beside the rows that were read, charged against one bound for both. A
+/// few bytes of a pickle can refer to a list of any length again.
 class ExpansionBudget {
  public:
-  explicit ExpansionBudget(std::uint64_t bytes_read) : left_(kSlack + bytes_read) {}
+  /// `kept`: bytes of the rows.
+  ExpansionBudget(std::uint64_t bytes_read, std::uint64_t kept)
+      : left_(most_memory(bytes_read) - std::min(kept, most_memory(bytes_read))) {}
 
   /// @throws FieldProblem when it is used up
-  void spend(LeastBytes each, std::uint64_t count = 1) {
-    const std::uint64_t bytes = count * static_cast<std::uint64_t>(each);
-    if (count > left_ || bytes > left_) {
+  void spend(std::uint64_t each, std::uint64_t count = 1) {
+    if (count > left_ / each) {
       throw FieldProblem{"",
                          "the file holds more records than its bytes can describe; objects are "
                          "repeated so often that they outgrow the file"};
     }
-    left_ -= bytes;
+    left_ -= count * each;
   }
 
  private:
-  static constexpr std::uint64_t kSlack = 1 << 20;
-
   std::uint64_t left_;
 };
 

@@ -101,17 +101,14 @@ void set(SnapshotStore& store, Annotation& annotation, PickleValue key, PickleVa
   }
 }
 
-// Annotations share the text of a name in the file and have one each in memory.
-constexpr std::uint64_t kNamesShared = 4;
-
 Annotation annotation(SnapshotStore& store, PickleValue dict, ExpansionBudget& budget) {
   Annotation annotation;
   const auto items = dict_items(store, dict, Word::external_annotations);
-  budget.spend(LeastBytes::annotation);
+  budget.spend(sizeof(Annotation));
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     set(store, annotation, items[i], items[i + 1]);
   }
-  budget.spend(LeastBytes::value, annotation.name.size() / kNamesShared);
+  budget.spend(sizeof(char), annotation.name.size());
   return annotation;
 }
 

@@ -35,7 +35,9 @@ class TraceAssembly {
       if (!first.is(kEntry)) {
         fail("", store_.mismatch("a trace entry", first));
       }
-      budget_.spend(LeastBytes::entry, count);
+      if (source == Source::keep) {
+        budget_.spend(sizeof(RecordedEntry), count);
+      }
       for (std::uint64_t i = 0; i < count; ++i) {
         take_entry(store_.entries[first.payload() + i]);
         if (source == Source::release) {

@@ -143,7 +143,7 @@ TEST_CASE("hostile: containers that hold themselves are refused, not followed",
 TEST_CASE("hostile: lists that multiply by sharing are refused, not expanded",
           "[traces][snapshot]") {
   PyValue::List entries;
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 20000; ++i) {
     entries.push_back(PyValue::dict({{"action", "alloc"}, {"addr", 0}, {"size", 1}}));
   }
   const PyValue trace = PyValue::list(std::move(entries));

@@ -91,10 +91,40 @@ TEST_CASE("limits: a memo, containers and strings that nothing needs are refused
              Contains("takes more memory"));
 }
 
+TEST_CASE("limits: memo slots that skip many are refused before they take memory",
+          "[traces][snapshot]") {
+  const std::string nothing = "\x80\x04(" + repeated("N0", 1500000);
+  const std::string slot_3000000{"Nr\xc0\xc6\x2d\x00.", 7};
+  CHECK_THAT(refusal(raw(nothing + slot_3000000)),
+             Contains("memo slot 3000000 skips slots that no writer skips"));
+  const std::string few{"Nr\xff\xff\x0f\x00.", 7};
+  CHECK_THAT(refusal(raw("\x80\x04" + few)), Contains("this pickle holds None"));
+}
+
+// Tables double when they are full; here that happens in the last bytes.
+TEST_CASE("limits: what the end of a pickle takes counts, too", "[traces][snapshot]") {
+  const std::size_t lists = (std::size_t{1} << 21U) + 1;
+  CHECK_THAT(refusal(raw("\x80\x04" + repeated("](" + kNumber + "e0", lists) + "N.")),
+             Contains("takes more memory"));
+}
+
 TEST_CASE("limits: more entries than the bytes can describe are refused", "[traces][snapshot]") {
   const std::string entry = "}(" + spelled("action") + spelled("snapshot") + "u";
   const std::string shared =
-      "](" + entry + "\x94" + repeated("h" + std::string(1, '\0'), 60000) + "e";
+      "](" + entry + "\x94" + repeated("h" + std::string(1, '\0'), 1200000) + "e";
   CHECK_THAT(refusal(raw(kStart + spelled("device_traces") + "](" + shared + "eu.")),
+             Contains("more records than its bytes can describe"));
+}
+
+// The lists take 50 MB as rows, the annotations as much again in the recording: together too much.
+TEST_CASE("limits: rows and the recording made of them share one bound", "[traces][snapshot]") {
+  const std::string entry = "}(" + spelled("name") + spelled(std::string(200, 'n')) + "u\x94";
+  const std::string start = kStart + spelled("segments") + "]" + spelled("external_annotations");
+  const std::string ballast = repeated("](" + kNumber + "e0", 900000);
+  const auto annotations = [&](std::size_t n) {
+    return start + "](" + entry + repeated("h" + std::string(1, '\0'), n) + "eu.";
+  };
+  CHECK_THAT(refusal(raw(annotations(200000))), Catch::Equals(""));
+  CHECK_THAT(refusal(raw(start + ballast + annotations(200000).substr(start.size()))),
              Contains("more records than its bytes can describe"));
 }
