@@ -122,6 +122,7 @@ std::vector<Annotation> get_annotations(BinaryReader& in) {
     }
     Annotation annotation;
     annotation.name = names[names.size() - std::max<std::uint64_t>(code / 2, 1)];
+    in.keep(sizeof(Annotation) + annotation.name.size());
     annotation.is_start = code % 2 == 1;
     annotation.device = get_int(in, "a device");
     time += static_cast<std::uint64_t>(in.signed_number());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "traces/formats/bytes/memory_bound.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
 
 namespace highwater {
@@ -253,6 +254,13 @@ std::string BinaryReader::string() {
     text.push_back(static_cast<char>(byte()));
   }
   return text;
+}
+
+void BinaryReader::keep(std::uint64_t bytes) {
+  kept_ += bytes;
+  if (kept_ > kFreeMemory + kKeptPerByte * (chunk_offset_ + position_)) {
+    fail("its names and stacks repeat each other more often than a file of its size can mean");
+  }
 }
 
 void BinaryReader::fail(std::string_view problem) const {

@@ -121,6 +121,10 @@ class BinaryReader {
   double real();
   std::string string();
 
+  /// Accounts for what an item keeps in memory that repeats parts of others, and so takes next to
+  /// no bytes of the file. Refuses more than any file of its size needs.
+  void keep(std::uint64_t bytes);
+
   /// Requires the end mark here, with nothing after it.
   void finish();
 
@@ -136,8 +140,12 @@ class BinaryReader {
   [[noreturn]] void fail_at(std::uint64_t offset, std::string_view problem,
                             std::string_view remedy) const;
 
+  /// Real files need up to 15; an entry, which takes a byte or more, is up to 64 bytes in memory.
+  static constexpr std::uint64_t kKeptPerByte = 64;
+
   ByteSource& source_;
   std::vector<std::byte> chunk_;
+  std::uint64_t kept_ = 0;          ///< bytes
   std::size_t position_ = 0;        ///< in chunk_
   std::uint64_t chunk_offset_ = 0;  ///< of chunk_ in the file
   std::uint64_t offset_ = 0;        ///< bytes read from the source

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "traces/side_table_memory.hpp"
+
 namespace highwater {
 namespace {
 
-/// At most this much is taken over from a neighbour, which bounds how much a few hostile bytes can
-/// expand to.
+/// At most this much is taken over from a neighbour.
 constexpr std::size_t kLongestShared = 512;
 constexpr std::size_t kNeighbours = 4;
 
@@ -65,6 +66,7 @@ StringTable get_strings(BinaryReader& in) {
   for (std::uint64_t i = 0; i < count; ++i) {
     std::string text = get_shared_front(in, strings);
     text += in.string();
+    in.keep(string_memory(text.size()));
     if (strings.intern(text).index() != i) {
       in.fail("a string occurs twice in its table");
     }
@@ -116,6 +118,7 @@ void get_frames(BinaryReader& in, SideTables& tables) {
     frame.function = StringId{recent.get(in, tables.strings.size(), "a function name")};
     frame.line = static_cast<std::int64_t>(static_cast<std::uint64_t>(frame.line) +
                                            static_cast<std::uint64_t>(in.signed_number()));
+    in.keep(frame_memory());
     if (tables.stacks.intern_frame(frame).index() != i) {
       in.fail("a frame occurs twice in its table");
     }
@@ -153,6 +156,7 @@ void get_stacks(BinaryReader& in, StackTable& stacks) {
     for (std::uint64_t left = in.number(); left > 0; --left) {
       frames.push_back(FrameId{recent.get(in, stacks.frame_count(), "a frame")});
     }
+    in.keep(stack_memory(frames.size()));
     if (stacks.intern_stack(outermost_first(frames)).index() != i) {
       in.fail("a stack occurs twice in its table");
     }

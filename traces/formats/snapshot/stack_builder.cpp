@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "traces/side_table_memory.hpp"
+
 namespace highwater::detail {
 
 PickleValue StackBuilder::make_frame() {
@@ -57,12 +59,9 @@ StackId StackBuilder::intern(std::span<const FrameId> before, std::span<const Pi
 }
 
 std::uint64_t StackBuilder::memory() const {
-  constexpr std::uint64_t kHashNode = 48;
   return frames_.size() * sizeof(FrameRow) + lists_.size() * sizeof(StackId) +
-         tables_.strings.size() * (sizeof(std::string) + kHashNode) +
-         tables_.stacks.frame_count() * (sizeof(Frame) + kHashNode) +
-         tables_.stacks.stack_count() * (sizeof(std::size_t) + kHashNode) +
-         frames_in_stacks_ * sizeof(FrameId);
+         tables_.strings.size() * string_memory(0) + tables_.stacks.frame_count() * frame_memory() +
+         tables_.stacks.stack_count() * stack_memory(0) + frames_in_stacks_ * sizeof(FrameId);
 }
 
 FrameId StackBuilder::intern_frame(FrameRow& row, const TextPool& texts) {

@@ -65,6 +65,32 @@ ByteString sample(BinaryKind kind, std::uint32_t seed) {
                                        : to_binary(random_requests(seed));
 }
 
+/// Strings of 512 characters that share all but the last of the one before.
+RequestTrace sharing_strings() {
+  RequestTrace trace;
+  const std::string text(506, 'x');
+  for (std::uint32_t i = 100000; i < 400000; ++i) {
+    trace.tables.strings.intern(text + std::to_string(i));
+  }
+  return trace;
+}
+
+/// Stacks of 400 frames that differ in the innermost one.
+RequestTrace sharing_stacks() {
+  RequestTrace trace;
+  trace.tables.strings.intern("f");
+  std::vector<FrameId> frames;
+  for (std::int64_t line = 0; line < 400; ++line) {
+    frames.push_back(trace.tables.stacks.intern_frame({StringId{0U}, StringId{0U}, line}));
+  }
+  std::ranges::reverse(frames);
+  for (std::int64_t line = 400; line < 100000; ++line) {
+    frames.front() = trace.tables.stacks.intern_frame({StringId{0U}, StringId{0U}, line});
+    trace.tables.stacks.intern_stack(frames);
+  }
+  return trace;
+}
+
 }  // namespace
 
 TEST_CASE("binary_trace: a newer version is refused with the way out", "[traces][binary]") {
@@ -115,6 +141,18 @@ TEST_CASE("binary_trace: lying lengths are refused without the memory they ask f
   const auto numbers = GENERATE(values<std::vector<std::uint64_t>>(
       {{kHuge}, {0, kHuge}, {1, 0, kHuge}, {0, 0, kHuge}, {0, 0, 0, kHuge}, {0, 0, 0, 0, kHuge}}));
   CHECK_THAT(error_of(with_numbers(numbers, kind)), Contains("t.hwt: byte "));
+}
+
+TEST_CASE("binary_trace: strings and stacks that only repeat each other are refused",
+          "[traces][binary]") {
+  const auto trace = GENERATE(as<RequestTrace (*)()>{}, sharing_strings, sharing_stacks);
+  CHECK_THAT(error_of(to_binary(trace())), Contains("repeat each other more often"));
+}
+
+TEST_CASE("binary_trace: a long name of many annotations is refused", "[traces][binary]") {
+  Recording recording;
+  recording.annotations.assign(2000, {.name = std::string(100000, 'n')});
+  CHECK_THAT(error_of(to_binary(recording)), Contains("repeat each other more often"));
 }
 
 TEST_CASE("binary_trace: a chunk longer than any is refused before it is read",
