@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <utility>
 
 namespace highwater {
 namespace {
@@ -34,33 +36,49 @@ std::optional<AllocationId> AllocationNames::find(std::string_view name) const {
   if (by_name_.empty()) {
     return std::nullopt;
   }
-  const auto found = by_name_.find(std::string(name));
-  return found == by_name_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? std::nullopt : std::optional(*found);
 }
 
 AllocationId AllocationNames::add(std::string_view name) {
   const AllocationId id{count_};
   const auto number = as_number(name);
+  if (!names_.empty() || number != count_) {
+    remember_name(name);
+  }
   if (number && *number < array_limit(count_)) {
     if (*number >= by_number_.size()) {
       by_number_.resize(std::max<std::size_t>(*number + 1, 2 * by_number_.size()));
     }
     by_number_[*number] = id;
   } else {
-    by_name_.emplace(name, id);
-  }
-  if (!names_.empty() || number != count_) {
-    remember_name(name);
+    by_name_.insert(id);
   }
   ++count_;
   return id;
+}
+
+std::size_t AllocationNames::Hash::operator()(std::string_view name) const {
+  return std::hash<std::string_view>{}(name);
+}
+
+std::uint64_t AllocationNames::memory() const {
+  return by_number_.capacity() * sizeof(AllocationId) + names_.size() * sizeof(std::string) +
+         long_names_ + by_name_.bucket_count() * sizeof(AllocationId);
+}
+
+std::vector<std::string> AllocationNames::take_names() {
+  by_name_.clear();
+  return std::move(names_);
 }
 
 void AllocationNames::remember_name(std::string_view name) {
   for (std::size_t i = names_.size(); i < count_; ++i) {
     names_.push_back(std::to_string(i));  // so far, names and numbers were the same
   }
-  names_.emplace_back(name);
+  const std::string& kept = names_.emplace_back(name);
+  const std::size_t inside = std::string().capacity();
+  long_names_ += kept.size() > inside ? kept.capacity() + 1 : 0;
 }
 
 }  // namespace highwater

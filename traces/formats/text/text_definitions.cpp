@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "traces/formats/text/text_escape.hpp"
+#include "traces/side_table_memory.hpp"
 
 namespace highwater {
 
@@ -49,7 +50,11 @@ StackId TextDefinitions::stack(std::string_view number) {
 }
 
 StringId TextDefinitions::text(std::string_view written) {
-  return trace_.tables.strings.intern(unescaped(written));
+  const std::string text = unescaped(written);
+  const std::size_t before = trace_.tables.strings.size();
+  const StringId id = trace_.tables.strings.intern(text);
+  characters_ += trace_.tables.strings.size() > before ? text.size() : 0;
+  return id;
 }
 
 void TextDefinitions::read_frame() {
@@ -71,6 +76,15 @@ void TextDefinitions::read_stack() {
     frames.push_back(known(frames_, word, "frame"));
   }
   stacks_[key] = trace_.tables.stacks.intern_stack(frames);
+  frames_in_stacks_ += frames.size();
+}
+
+std::uint64_t TextDefinitions::memory() const {
+  const SideTables& tables = trace_.tables;
+  return names_.memory() + tables.strings.size() * string_memory(0) + characters_ +
+         tables.stacks.frame_count() * frame_memory() +
+         tables.stacks.stack_count() * stack_memory(0) + frames_in_stacks_ * sizeof(FrameId) +
+         (frames_.size() + stacks_.size()) * kHashNodeMemory;
 }
 
 void TextDefinitions::finish() {

@@ -30,6 +30,9 @@ class TextDefinitions {
   void read_frame();
   void read_stack();
 
+  /// Bytes of all that is kept, about.
+  [[nodiscard]] std::uint64_t memory() const;
+
   /// Hands the names of the allocations to the trace.
   void finish();
 
@@ -47,6 +50,8 @@ class TextDefinitions {
   std::map<PoolId, PoolIndex> pools_;
   std::unordered_map<std::uint64_t, FrameId> frames_;
   std::unordered_map<std::uint64_t, StackId> stacks_;
+  std::uint64_t characters_ = 0;  ///< of distinct strings
+  std::uint64_t frames_in_stacks_ = 0;
 };
 
 }  // namespace highwater

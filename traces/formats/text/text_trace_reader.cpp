@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "traces/formats/bytes/memory_bound.hpp"
 #include "traces/formats/text/stream_numbers.hpp"
 #include "traces/formats/text/text_definitions.hpp"
 #include "traces/formats/text/text_escape.hpp"
@@ -37,8 +38,12 @@ class TextReader {
 
   RequestTrace read() {
     while (fields_.next_line()) {
+      if (fields_.bytes_read() >= next_check_) {
+        check_memory();
+      }
       read_line(fields_.row().keyword);
     }
+    check_memory();
     trace_.stream_handles = streams_.sort(trace_.events);
     definitions_.finish();
     return std::move(trace_);
@@ -53,7 +58,6 @@ class TextReader {
       event.kind = event_kind(keyword);
       read_event(event);
       trace_.events.push_back(event);
-      check_size();
     } else if (keyword == Keyword::frame) {
       definitions_.read_frame();
     } else {
@@ -61,14 +65,11 @@ class TextReader {
     }
   }
 
-  /// An allocation and its free take 12 bytes and more, so millions of lines that take 2 or 3 bytes
-  /// each would only fill memory.
-  void check_size() const {
-    constexpr std::uint64_t kAlways = 2'000'000;
-    constexpr std::uint64_t kLeastBytes = 6;
-    const std::uint64_t events = trace_.events.size();
-    if (events > kAlways && (events - kAlways) * kLeastBytes > fields_.bytes_read()) {
-      fields_.fail("more operations than a trace of its size describes",
+  void check_memory() {
+    next_check_ = fields_.bytes_read() + kMemoryCheckEvery;
+    const std::uint64_t used = trace_.events.size() * sizeof(Event) + definitions_.memory();
+    if (used > most_memory(fields_.bytes_read())) {
+      fields_.fail("the lines so far take more memory than those of any real trace of this size",
                    "leave out the lines that repeat without an effect");
     }
   }
@@ -187,6 +188,7 @@ class TextReader {
   TextDefinitions definitions_;
   StreamNumbers streams_;
   unsigned headers_seen_ = 0;
+  std::uint64_t next_check_ = kMemoryCheckEvery;
 };
 
 }  // namespace

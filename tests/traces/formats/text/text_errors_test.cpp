@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/format_io.hpp"
+#include "traces/formats/text/allocation_names.hpp"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -76,9 +77,38 @@ TEST_CASE("text_trace: an endless line ends the reading", "[traces][text]") {
 
 TEST_CASE("text: millions of lines that describe next to nothing are refused", "[traces][text]") {
   std::string text = "a 0 512 0\n";
-  for (int i = 0; i < 3100000; ++i) {
+  for (int i = 0; i < 4300000; ++i) {
     text += "E\n";
   }
   CHECK_THAT(input_error([&] { parse_text(text); }),
-             Catch::Contains("more operations than a trace of its size describes"));
+             Catch::Contains("take more memory than those of any real trace"));
+}
+
+TEST_CASE("text: distinct strings that outgrow their lines are refused", "[traces][text]") {
+  std::string text;
+  for (int i = 0; i < 1200000; ++i) {
+    text += "op " + std::to_string(i) + "\n";
+  }
+  CHECK_THAT(input_error([&] { parse_text(text); }), Catch::Contains("take more memory"));
+}
+
+TEST_CASE("text: allocations named by words take no more than their lines may", "[traces][text]") {
+  std::string text;
+  for (int i = 0; i < 400000; ++i) {
+    const std::string name = "tensor_" + std::to_string(i);
+    text += "a " + name + " 1048576 0\nf " + name + "\n";
+  }
+  CHECK(parse_text(text).allocation_names.size() == 400000);
+}
+
+TEST_CASE("text: names of allocations are kept once", "[traces][text]") {
+  constexpr std::uint64_t kNames = 100000;
+  AllocationNames names;
+  for (std::uint64_t i = 0; i < kNames; ++i) {
+    names.add("t" + std::to_string(i));
+  }
+  CHECK(names.find("t77777") == AllocationId{std::uint32_t{77777}});
+  CHECK_FALSE(names.find("t"));
+  CHECK(names.memory() < kNames * (sizeof(std::string) + 4 * sizeof(AllocationId)));
+  CHECK(names.take_names().at(77777) == "t77777");
 }
