@@ -48,15 +48,32 @@ void release_path(int slot) {
   }
 }
 
-void remove_all_and_end(int signal) {
-  if (::getpid() == g_process) {
-    for (std::atomic<char*>& slot : g_paths) {
-      if (const char* const path = slot.exchange(nullptr)) {
-        ::unlink(path);
-      }
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/// Whether a handler is at work.
+std::atomic_flag g_ends;
+
+void remove_all() {
+  for (std::atomic<char*>& slot : g_paths) {
+    if (const char* const path = slot.exchange(nullptr)) {
+      ::unlink(path);
     }
   }
-  ::raise(signal);  // its handler is gone (SA_RESETHAND): the process ends as without one
+}
+
+// One handler at a time: a second signal, in another thread, must not end the process before the
+// first has removed everything. In this thread all four wait until the end of the handler.
+void remove_all_and_end(int signal) {
+  while (g_ends.test_and_set()) {
+    ::pause();
+  }
+  if (::getpid() == g_process) {
+    remove_all();
+  }
+  for (const int each : kSignals) {
+    ::signal(each, SIG_DFL);
+  }
+  ::raise(signal);  // ends the process as without a handler
 }
 
 std::system_error system_failure() {
@@ -105,7 +122,7 @@ void TemporaryFile::rename_to(const std::filesystem::path& target) {
 
 void remove_temporary_files_on_signals() {
   g_process = ::getpid();
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+  for (const int signal : kSignals) {
     struct sigaction before {};
 
     ::sigaction(signal, nullptr, &before);
@@ -116,7 +133,9 @@ void remove_temporary_files_on_signals() {
     struct sigaction action {};
 
     action.sa_handler = remove_all_and_end;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (const int other : kSignals) {
+      ::sigaddset(&action.sa_mask, other);
+    }
     ::sigaction(signal, &action, nullptr);
   }
 }

@@ -1,8 +1,14 @@
 // Rules: temporary files have random names of one length and do not outlive what made them.
 #include "traces/formats/bytes/temporary_file.hpp"
 
+#include <array>
+#include <atomic>
+#include <csignal>
 #include <filesystem>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -14,8 +20,38 @@ using namespace highwater::test;
 
 namespace {
 
-std::string only_name_in(const TempDir& dir) {
+std::atomic<bool> g_disk_is_slow = false;
+
+}  // namespace
+
+/// In place of the C library's, so that a signal may come while files are removed.
+extern "C" int unlink(const char* path) noexcept {
+  if (g_disk_is_slow) {
+    ::usleep(300);
+  }
+  return static_cast<int>(::syscall(SYS_unlink, path));
+}
+
+namespace {
+
+std::string first_name_in(const TempDir& dir) {
   return std::filesystem::directory_iterator(dir.path())->path().filename().string();
+}
+
+/// Ends by a signal, while a second thread could take another one.
+[[noreturn]] void hold_files(const TempDir& dir, int ready) {
+  g_disk_is_slow = true;
+  remove_temporary_files_on_signals();
+  std::vector<std::unique_ptr<TemporaryFile>> files;
+  for (int i = 0; i < 60; ++i) {
+    files.push_back(std::make_unique<TemporaryFile>(dir.path()));
+  }
+  std::thread([] { ::pause(); }).detach();
+  const char byte = 0;
+  [[maybe_unused]] const auto written = ::write(ready, &byte, 1);
+  while (true) {
+    ::pause();
+  }
 }
 
 }  // namespace
@@ -26,7 +62,7 @@ TEST_CASE("temporary_file: two in one folder never share a name", "[traces][form
   {
     const TemporaryFile first(dir.path());
     ::close(first.descriptor());
-    first_name = only_name_in(dir);
+    first_name = first_name_in(dir);
     const TemporaryFile second(dir.path());
     ::close(second.descriptor());
     CHECK(dir.file_count() == 2);
@@ -34,8 +70,8 @@ TEST_CASE("temporary_file: two in one folder never share a name", "[traces][form
   CHECK(dir.file_count() == 0);
   const TemporaryFile third(dir.path());
   ::close(third.descriptor());
-  CHECK(only_name_in(dir) != first_name);
-  CHECK(only_name_in(dir).size() == first_name.size());
+  CHECK(first_name_in(dir) != first_name);
+  CHECK(first_name_in(dir).size() == first_name.size());
 }
 
 TEST_CASE("temporary_file: renamed, it stays; a failed rename leaves nothing",
@@ -46,7 +82,7 @@ TEST_CASE("temporary_file: renamed, it stays; a failed rename leaves nothing",
     ::close(file.descriptor());
     file.rename_to(dir / "out");
   }
-  CHECK(only_name_in(dir) == "out");
+  CHECK(first_name_in(dir) == "out");
   {
     TemporaryFile file(dir.path());
     ::close(file.descriptor());
@@ -65,4 +101,29 @@ TEST_CASE("temporary_file: more than signals are told about work, too", "[traces
   CHECK(dir.file_count() == 100);
   files.clear();
   CHECK(dir.file_count() == 0);
+}
+
+TEST_CASE("temporary_file: a second signal does not stop the removal", "[traces][formats]") {
+  const TempDir dir;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    std::array<int, 2> ready{};
+    REQUIRE(::pipe(ready.data()) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      hold_files(dir, ready[1]);
+    }
+    char byte = 0;
+    REQUIRE(::read(ready[0], &byte, 1) == 1);
+    const std::filesystem::path one = dir / first_name_in(dir);
+    ::kill(child, SIGINT);
+    while (::access(one.c_str(), F_OK) == 0) {
+    }
+    ::kill(child, SIGINT);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    CHECK(dir.file_count() == 0);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
 }
