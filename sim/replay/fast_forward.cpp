@@ -59,6 +59,7 @@ void FastForward::try_period(std::size_t begin, std::size_t length) {
   watched_->image = std::move(*image);
   watched_->statistics = allocator_->statistics();
   watched_->last = curve_values(usage_of(allocator_->statistics()));
+  watched_->ooms = result_->ooms.size();
 }
 
 std::size_t FastForward::watch(std::size_t next) {
@@ -118,7 +119,8 @@ bool FastForward::has_come_back() const {
     const AllocationId id = period.later(earlier.id, 1);
     return period.requests(id) && reference(id).address == earlier.address;
   };
-  return std::ranges::all_of(watched_->references, is_left_behind) &&
+  return result_->ooms.size() == watched_->ooms &&
+         std::ranges::all_of(watched_->references, is_left_behind) &&
          allocator_->image() == watched_->image;
 }
 

@@ -49,7 +49,8 @@ class FastForward {
   static constexpr std::size_t kShortest = 512;
   static constexpr std::uint64_t kSampled = 16;  ///< one signature in so many is remembered
   static constexpr std::size_t kRemembered = 1024;
-  /// Events per block of an image that wait after a failure, so that images cost little.
+  /// After the n-th failure nothing is tried for n times this many events per block of the image,
+  /// so that images cost little.
   static constexpr std::size_t kPatience = 32;
 
   /// How many of the repeated stretches are a period, in the order in which it is tried.
@@ -74,7 +75,8 @@ class FastForward {
     RequestPeriod period;
     StateImage image;  ///< at its begin, as all below
     Statistics statistics;
-    CurveValues last{};  ///< of the curves
+    CurveValues last{};    ///< of the curves
+    std::size_t ooms = 0;  ///< of the result: not every failure has a counter
     std::uint64_t operations = 0;
     std::array<CurvePeriod, kCurveCount> changes;
     std::vector<Reference> references;

@@ -32,8 +32,8 @@ struct RequestPeriod : Stretch {
   [[nodiscard]] bool requests(AllocationId id) const { return id >= first && id < later(first, 1); }
 };
 
-/// The events [begin, begin + length) as a period; nothing if they do more than allocate, free and
-/// wait for streams, if allocations are not numbered in order, or if there are none.
+/// The events [begin, begin + length) as a period; nothing if they change settings or pools, if
+/// allocations are not numbered in order, or if there are none.
 std::optional<RequestPeriod> period_of(const RequestTrace& trace, std::size_t begin,
                                        std::size_t length);
 
