@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
+#include <utility>
+
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 
 namespace highwater {
 namespace {
@@ -93,15 +96,30 @@ SegmentRow row_of(const OwnedSegment& owned, std::uint64_t resolution) {
   return row;
 }
 
+/// Drawn alike; who owns the blocks does not count.
 bool looks_like(const MapCell& a, const MapCell& b) {
   return a.kind == b.kind && a.size == b.size && a.requested == b.requested && a.used == b.used &&
          a.blocks == b.blocks;
 }
 
-/// Whoever owns the blocks: rows of one picture.
-bool is_alike(const SegmentRow& a, const SegmentRow& b) {
+bool looks_like(const SegmentRow& a, const SegmentRow& b) {
+  const auto cells_alike = [](const MapCell& x, const MapCell& y) { return looks_like(x, y); };
   return a.stream == b.stream && a.kind == b.kind && a.owner == b.owner &&
-         a.is_expandable == b.is_expandable && std::ranges::equal(a.cells, b.cells, looks_like);
+         a.is_expandable == b.is_expandable && std::ranges::equal(a.cells, b.cells, cells_alike);
+}
+
+/// Equal for rows that look alike.
+std::size_t hash_of(const SegmentRow& row) {
+  std::size_t hash = row.stream.value();
+  boost::hash_combine(hash, static_cast<unsigned>(row.kind));
+  boost::hash_combine(hash, row.owner.capture);
+  boost::hash_combine(hash, row.owner.user);
+  for (const MapCell& cell : row.cells) {
+    boost::hash_combine(hash, static_cast<unsigned>(cell.kind));
+    boost::hash_combine(hash, cell.size.count());
+    boost::hash_combine(hash, cell.used.count());
+  }
+  return hash;
 }
 
 void add(SegmentSums& sums, const SegmentSums& more) {
@@ -112,25 +130,39 @@ void add(SegmentSums& sums, const SegmentSums& more) {
   sums.free += more.free;
 }
 
-/// Free bytes that cannot be given back because something else in the segment is in use.
-Bytes pinned_in(const OwnedSegment& owned) {
-  Bytes free;
-  for (const MapBlock& block : owned.segment->blocks) {
-    free += block.state == BlockState::inactive ? block.size : Bytes{};
+/// One row for all segments that are drawn alike: the first of them, with the sums of all.
+std::vector<SegmentRow> folded_rows(const MemoryMap& map, std::span<const AllocationId> owners,
+                                    std::uint64_t resolution) {
+  std::vector<SegmentRow> rows;
+  boost::unordered_flat_map<std::size_t, std::vector<std::size_t>> by_hash;
+  for (const OwnedSegment& owned : with_owners(map, owners)) {
+    SegmentRow row = row_of(owned, resolution);
+    std::vector<std::size_t>& candidates = by_hash[hash_of(row)];
+    const auto alike =
+        std::ranges::find_if(candidates, [&](std::size_t i) { return looks_like(rows[i], row); });
+    if (alike != candidates.end()) {
+      add(rows[*alike].sums, row.sums);
+    } else {
+      candidates.push_back(rows.size());
+      rows.push_back(std::move(row));
+    }
   }
-  return free < owned.segment->size ? free : Bytes{};
+  return rows;
 }
 
-/// In the order in which they get rows: first some with the most pinned bytes, which matter
-/// most, then by size.
-std::vector<OwnedSegment> by_interest(std::vector<OwnedSegment> segments, std::size_t rows) {
-  const auto size = [](const OwnedSegment& owned) { return owned.segment->size; };
+/// Free bytes that cannot be given back because something else in their segment is in use.
+Bytes pinned_in(const SegmentRow& row) {
+  return row.sums.free < row.sums.size ? row.sums.free : Bytes{};
+}
+
+/// In the order in which they are shown: first some with the most pinned bytes, which matter most,
+/// then by size.
+void sort_by_interest(std::vector<SegmentRow>& rows, std::size_t shown) {
+  const auto size = [](const SegmentRow& row) { return row.sums.size; };
   const auto middle =
-      segments.begin() + static_cast<std::ptrdiff_t>(std::min(segments.size(), rows * 3 / 5));
-  std::ranges::stable_sort(segments, std::ranges::greater{}, pinned_in);
-  std::ranges::stable_sort(std::ranges::subrange(middle, segments.end()), std::ranges::greater{},
-                           size);
-  return segments;
+      rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), shown * 3 / 5));
+  std::ranges::stable_sort(rows, std::ranges::greater{}, pinned_in);
+  std::ranges::stable_sort(std::ranges::subrange(middle, rows.end()), std::ranges::greater{}, size);
 }
 
 }  // namespace
@@ -140,15 +172,12 @@ SegmentRows segment_rows(const MemoryMap& map, std::span<const AllocationId> own
   SegmentRows result;
   std::map<std::tuple<PoolId, PoolKind, StreamId>, SegmentRest> rests;
   std::size_t cells = 0;
-  for (const OwnedSegment& owned : by_interest(with_owners(map, owners), limits.rows)) {
-    const SegmentRow row = row_of(owned, limits.resolution);
-    const auto alike = std::ranges::find_if(
-        result.rows, [&](const SegmentRow& other) { return is_alike(other, row); });
-    if (alike != result.rows.end()) {
-      add(alike->sums, row.sums);
-    } else if (result.rows.size() < limits.rows && cells < limits.cells) {
+  std::vector<SegmentRow> rows = folded_rows(map, owners, limits.resolution);
+  sort_by_interest(rows, limits.rows);
+  for (SegmentRow& row : rows) {
+    if (result.rows.size() < limits.rows && cells < limits.cells) {
       cells += row.cells.size();
-      result.rows.push_back(row);
+      result.rows.push_back(std::move(row));
     } else {
       SegmentRest& rest = rests[{row.owner, row.kind, row.stream}];
       rest.stream = row.stream;

@@ -1,9 +1,9 @@
 // A memory map made small enough to draw: some segments with their blocks, the rest summed.
 //
 // Neighbouring blocks that are too narrow to be seen at the row's width become one cell with
-// its used bytes. Segments that look alike share a row. Most rows go to the segments in use that
-// have the most free bytes, the others to the largest; segments beyond the limit are summed by pool
-// and stream. Nothing is lost: rows and rests add up to the map.
+// its used bytes. Segments that are drawn alike share a row. Most rows go to those in use that have
+// the most free bytes, the others to the largest, over all that share the row; what is beyond the
+// limit is summed by pool and stream. Nothing is lost: rows and rests add up to the map.
 #pragma once
 
 #include <cstdint>

@@ -112,3 +112,23 @@ TEST_CASE("segment rows: segments that look alike share a row, whoever owns thei
   CHECK(view.rows[0].cells.size() == 2);
   CHECK(view.rows[0].largest_free_block == 8_MiB);
 }
+
+TEST_CASE("segment rows: segments that share a row take no room from others", "[sim][rows]") {
+  MemoryMap map;
+  std::uint64_t address = 0;
+  const auto add = [&](const std::vector<std::pair<BlockState, Bytes>>& blocks) {
+    map.segments.push_back(segment(address += std::uint64_t{1} << 32U, blocks));
+  };
+  for (int i = 0; i < 24; ++i) {
+    add({{kActive, 12_MiB}, {kFree, 8_MiB}});
+  }
+  add({{kFree, 2_MiB}, {kActive, 2_MiB}});
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    add({{kFree, Bytes{(100 + i) << 20U}}});
+  }
+  const SegmentRows view = segment_rows(map, {}, {.rows = 40, .cells = 1000, .resolution = 500});
+  REQUIRE(view.rows.size() == 40);
+  CHECK(view.rows[0].sums.segments == 24);
+  CHECK(view.rows[1].sums == SegmentSums{1, 4_MiB, 2_MiB, 0_B, 2_MiB});
+  CHECK(view.rests.at(0).sums.segments == 2);
+}
