@@ -108,8 +108,11 @@ TEST_CASE("bands: the heaviest are kept, the others summed, none lost", "[sim][b
   CHECK(split.kept.size() == 50);
   CHECK(split.kept.size() + split.summed.size() == run.bands.size());
   std::vector<Bytes> sums = heights(run, split.kept);
-  const auto group = [](const Band& band) { return band.size.count() % 2; };
-  for (const BandSum& sum : sum_bands(split.summed, sums.size(), group)) {
+  const auto group = [](const Band& band) { return band.size.count() >> 20U; };
+  const std::vector<BandSum> groups = sum_bands(split.summed, sums.size(), group);
+  CHECK(groups.size() > 3);
+  CHECK(std::ranges::is_sorted(groups, std::ranges::greater{}, &BandSum::area));
+  for (const BandSum& sum : groups) {
     std::int64_t now = 0;
     for (std::size_t column = 0; column < sums.size(); ++column) {
       now += sum.changes[column];
