@@ -2,6 +2,7 @@
 // and has parameters that can be counted.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
 
 #include <boost/json.hpp>
@@ -9,6 +10,7 @@
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
+#include "workloads/plan/model/parameter_count.hpp"
 
 // The name and the types are libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -21,7 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   try {
     const ModelSpec spec = model_from_json(value, "fuzz");
-    (void)model_problems(spec);
+    if (model_problems(spec).empty() && parameter_count(spec.config).total() <= 0) {
+      std::abort();
+    }
   } catch (const Error&) {  // told to the user
   }
   return 0;

@@ -24,6 +24,12 @@ def chunks(trace):
     return trace[10:11], stream
 
 
+def zstd_frame(content):
+    """One raw block of less than 256 bytes (RFC 8878, section 3.1.1)."""
+    header = bytes.fromhex("28b52ffd20") + bytes([len(content)])
+    return header + (len(content) << 3 | 1).to_bytes(3, "little") + content
+
+
 def snapshot():
     frame = {"filename": "train.py", "line": 3, "name": "step"}
     block = {"address": 2 << 20, "size": 1 << 20, "requested_size": 1 << 20, "state": "active_allocated", "frames": [frame]}
@@ -57,6 +63,7 @@ def seeds(source):
     plain = pickle.dumps(snapshot(), protocol=4)
     yield "compressed", b"\0" + gzip.compress(plain, mtime=0)
     yield "compressed", b"\1" + lzma.compress(plain)
+    yield "compressed", b"\2" + zstd_frame(plain[:200])
     for row in range(110):
         for value in OPTIONS:
             yield "plan_options", bytes([row]) + value.encode()
