@@ -23,5 +23,6 @@ int main(int argc, char** argv) {
   highwater::remove_temporary_files_on_signals();
   const highwater::Arguments arguments(argv + 1, argv + argc);
   highwater::StandardOutput out;
-  return static_cast<int>(highwater::run_program(arguments, out, std::cerr));
+  const auto finish = [&out] { out.finish(); };
+  return static_cast<int>(highwater::run_program(arguments, out, std::cerr, finish));
 }

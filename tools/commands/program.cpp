@@ -12,13 +12,17 @@
 
 namespace highwater {
 
-ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err,
+                     const std::function<void()>& finish_output) {
   const auto report = [&](std::string_view what, ExitCode code) {
     err << "highwater: " << printable(what) << "\n";
     return code;
   };
   const auto finish = [&](ExitCode code) {
     out.flush();
+    if (finish_output) {
+      finish_output();
+    }
     return out ? code
                : report(
                      "standard output: cannot be written; check for a full disk or a closed pipe",

@@ -21,6 +21,7 @@
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/output_target.hpp"
 
 namespace highwater {
 namespace {
@@ -42,10 +43,7 @@ RecordOutcome run_and_watch(const RecordRequest& request) {
 /// Found out now, not after the run. The recorder replaces the name, which a device or pipe must
 /// not suffer.
 void require_output(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  const fs::file_status status = fs::status(path, none);
-  if (path == "-" || (fs::exists(status) && fs::is_other(status))) {
+  if (path == "-" || output_target(path).kind != OutputTarget::Kind::file) {
     throw UsageError("--output " + path + ": not a regular file; choose another name");
   }
   if (path.ends_with(".gz") || path.ends_with(".zst")) {

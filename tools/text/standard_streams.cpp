@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <span>
 #include <unistd.h>
+#include <utility>
 
 #include "traces/error.hpp"
 
@@ -29,7 +30,7 @@ void secure_standard_descriptors() {
   ::sigaction(SIGPIPE, &action, nullptr);
 }
 
-StandardOutput::Buffer::Buffer() : sink_(open_sink("-")) {
+StandardOutput::Buffer::Buffer(std::unique_ptr<ByteSink> sink) : sink_(std::move(sink)) {
   setp(text_.data(), text_.data() + text_.size());
 }
 
@@ -54,9 +55,15 @@ void StandardOutput::Buffer::write_out() {
 }
 
 // The stream hands the buffer's own exception on where badbit is one.
-StandardOutput::StandardOutput() : std::ostream(nullptr) {
+StandardOutput::StandardOutput(std::unique_ptr<ByteSink> sink)
+    : std::ostream(nullptr), buffer_(std::move(sink)) {
   rdbuf(&buffer_);
   exceptions(std::ios::badbit);
+}
+
+void StandardOutput::finish() {
+  flush();
+  buffer_.commit();
 }
 
 StandardOutput::~StandardOutput() {

@@ -19,17 +19,23 @@ void secure_standard_descriptors();
 class StandardOutput : public std::ostream {
  public:
   /// Writing and flushing throw Error where the medium takes no more.
-  StandardOutput();
+  explicit StandardOutput(std::unique_ptr<ByteSink> sink = open_sink("-"));
 
   StandardOutput(const StandardOutput&) = delete;
   StandardOutput& operator=(const StandardOutput&) = delete;
 
   ~StandardOutput() override;
 
+  /// Once, after the last word: what the medium reports only now (a full disk of a network) is an
+  /// error, too. @throws Error
+  void finish();
+
  private:
   class Buffer : public std::streambuf {
    public:
-    Buffer();
+    explicit Buffer(std::unique_ptr<ByteSink> sink);
+
+    void commit() { sink_->commit(); }
 
    protected:
     int_type overflow(int_type character) override;

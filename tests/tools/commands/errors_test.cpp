@@ -15,6 +15,8 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "tools/text/standard_streams.hpp"
+#include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 
 using namespace highwater;
@@ -44,6 +46,12 @@ void use_up_memory() {
   }
 }
 #endif
+
+/// A network file that takes everything, and reports a full disk only when it is closed.
+class FullInTheEnd : public MemorySink {
+ public:
+  void commit() override { throw Error("standard output: cannot be written: No space left"); }
+};
 
 const std::string kVectors = HIGHWATER_SOURCE "/tests/data/conformance";
 const std::string kTrace = HIGHWATER_SOURCE "/tests/data/conformance/h07_oom_retry.trace";
@@ -166,6 +174,14 @@ TEST_CASE("cli: an output that cannot be written is an error, of --help too", "[
     CHECK(run_program(arguments, out, err) == ExitCode::bad_input);
     CHECK_THAT(err.str(), Contains("standard output: cannot be written; check for a full disk"));
   }
+}
+
+TEST_CASE("cli: an output that is lost only at its end is an error", "[cli][errors]") {
+  StandardOutput out(std::make_unique<FullInTheEnd>());
+  std::ostringstream err;
+  const auto finish = [&] { out.finish(); };
+  CHECK(run_program({"--version"}, out, err, finish) == ExitCode::bad_input);
+  CHECK_THAT(err.str(), Contains("standard output: cannot be written: No space left"));
 }
 
 TEST_CASE("cli: help of a command and the version by other names", "[cli]") {

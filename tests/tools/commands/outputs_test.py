@@ -127,6 +127,39 @@ class Outputs(unittest.TestCase):
         self.assertEqual(result.returncode, USAGE)
         self.assertIn("Bad file descriptor", result.stderr)
 
+    def in_another_process(self, path):
+        """The name of `path` among the descriptors of another process."""
+        with open(path, "r+") as file:
+            other = subprocess.Popen(["sleep", "600"], pass_fds=[file.fileno()])
+            self.addCleanup(other.wait)
+            self.addCleanup(other.kill)
+            return f"/proc/{other.pid}/fd/{file.fileno()}"
+
+    def test_file_behind_a_descriptor_of_another_process(self):
+        old = self.folder / "old.csv"
+        old.write_text("x" * 10_000_000)
+        result = run("export", self.snapshot, "--to", "csv", "--output", self.in_another_process(old))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(old.read_text(), self.csv())
+        result = run("export", self.snapshot, "--to", "csv", "--output", self.in_another_process(self.snapshot))
+        self.assertEqual(result.returncode, USAGE)
+        self.assert_untouched()
+
+    def test_appended_to_the_input(self):
+        for arguments in (("info", self.snapshot), ("replay", self.snapshot)):
+            with self.subTest(arguments=arguments), open(self.snapshot, "ab") as output:
+                result = run(*arguments, stdout=output)
+                self.assertEqual(result.returncode, USAGE)
+                self.assertIn("standard output goes to this file", result.stderr)
+                self.assert_untouched()
+
+    def test_recording_onto_a_descriptor(self):
+        for output in ("-", "/dev/stdout", "/dev/null"):
+            with self.subTest(output=output), open(self.folder / "into", "w") as file:
+                result = run("record", "--output", output, "--", "true", stdout=file)
+                self.assertEqual(result.returncode, USAGE)
+                self.assertIn("not a regular file", result.stderr)
+
     def test_fifo(self):
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)

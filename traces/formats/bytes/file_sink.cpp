@@ -175,12 +175,25 @@ std::unique_ptr<ByteSink> descriptor_sink(int descriptor, const std::string& nam
   return std::make_unique<DescriptorSink>(own, name);
 }
 
-std::unique_ptr<ByteSink> special_sink(const std::filesystem::path& path, const std::string& name) {
+/// What a name in another process's list of descriptors leads to may be a file: it is written from
+/// its beginning, as one of its own name would be.
+std::unique_ptr<ByteSink> special_sink(const std::filesystem::path& path, const std::string& name,
+                                       Overwrite overwrite) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) {
     fail_to_create(name, system_error_code(errno));
   }
-  return std::make_unique<DescriptorSink>(descriptor, name);
+  auto sink = std::make_unique<DescriptorSink>(descriptor, name);
+
+  struct stat status {};
+
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    protect_input(status, name, overwrite);
+    if (::ftruncate(descriptor, 0) != 0) {
+      fail_to_write(name, errno);
+    }
+  }
+  return sink;
 }
 
 }  // namespace
@@ -191,7 +204,7 @@ std::unique_ptr<ByteSink> file_sink(const std::filesystem::path& name, Overwrite
     case OutputTarget::Kind::descriptor:
       return descriptor_sink(target.descriptor, name.string(), overwrite);
     case OutputTarget::Kind::special:
-      return special_sink(target.path, name.string());
+      return special_sink(target.path, name.string(), overwrite);
     case OutputTarget::Kind::file:
       break;
   }

@@ -2,7 +2,10 @@
 
 #include <map>
 #include <mutex>
+#include <unistd.h>
 #include <utility>
+
+#include "traces/error.hpp"
 
 namespace highwater {
 namespace {
@@ -24,12 +27,22 @@ FileIdentity identity(const struct stat& status) {
   return {status.st_dev, status.st_ino};
 }
 
+bool is_standard_output(const struct stat& status) {
+  struct stat output {};
+
+  return ::fstat(STDOUT_FILENO, &output) == 0 && identity(output) == identity(status);
+}
+
 }  // namespace
 
+// Standard output is open before any input is.
 void remember_input(int descriptor, const std::string& name) {
   struct stat status {};
 
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (is_standard_output(status)) {
+      throw UsageError(name + ": standard output goes to this file; choose another one for it");
+    }
     OpenedInputs& inputs = opened_inputs();
     const std::lock_guard lock(inputs.mutex);
     inputs.names.emplace(identity(status), name);

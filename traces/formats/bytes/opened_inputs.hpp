@@ -10,7 +10,8 @@
 
 namespace highwater {
 
-/// Remembers what `descriptor` reads, if it is a regular file.
+/// Remembers what `descriptor` reads, if it is a regular file. @throws UsageError if it is the one
+/// that standard output goes to
 void remember_input(int descriptor, const std::string& name);
 
 /// The name under which the file of `status` has been read; nothing if it has not.
