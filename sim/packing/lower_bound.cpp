@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "allocator/settings/constants.hpp"
-#include "sim/packing/order_of_ends.hpp"
 #include "sim/replay/parallel.hpp"
 
 namespace highwater {
@@ -13,16 +12,10 @@ namespace {
 
 /// The most bytes alive, as asked for and rounded, and when. `blocks` are those of `lives`.
 void find_highest_live(const Lifetimes& lives, const std::vector<PackingBlock>& blocks,
-                       LowerBound& bound) {
-  const std::vector<std::uint32_t> ends = order_of_ends(blocks);
+                       const OrderOfEnds& ends, LowerBound& bound) {
   Bytes live;
   Bytes rounded;
-  auto gone = ends.begin();
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    for (; blocks[*gone].end <= blocks[i].begin; ++gone) {
-      live -= lives.blocks[*gone].size;
-      rounded -= blocks[*gone].size;
-    }
+  const auto come = [&](std::size_t i) {
     live += lives.blocks[i].size;
     rounded += blocks[i].size;
     bound.live_rounded = std::max(bound.live_rounded, rounded);
@@ -30,18 +23,23 @@ void find_highest_live(const Lifetimes& lives, const std::vector<PackingBlock>& 
       bound.live = live;
       bound.live_operation = blocks[i].begin;
     }
-  }
+  };
+  const auto go = [&](std::size_t i) {
+    live -= lives.blocks[i].size;
+    rounded -= blocks[i].size;
+  };
+  for_each_arrival(blocks, ends, come, go);
 }
 
-ReplayBar replay_bar(const RequestTrace& trace, const ReplayOptions& options) {
+/// What a replay under `options` reserves; nobody watches it.
+ReplayBar replay_bar(const RequestTrace& trace, ReplayOptions options) {
+  options.observer = nullptr;
+  options.listener = nullptr;
+  options.decisions = DecisionDetail::none;
   return bar_of(replay(trace, options));
 }
 
 }  // namespace
-
-ReplayBar bar_of(const ReplayResult& result) {
-  return {result.peak.reserved, result.peak.active, !result.ooms.empty()};
-}
 
 double LowerBound::gap() const {
   return live_rounded.count() == 0
@@ -60,23 +58,15 @@ LowerBound lower_bound_of(const RequestTrace& trace, const PackingEffort& effort
     blocks.push_back({round_up(life.size, kMinBlockSize), life.begin, life.end});
     bound.allocations.push_back(life.allocation);
   }
-  find_highest_live(lives, blocks, bound);
-  bound.packing = pack(blocks, effort);
+  const OrderOfEnds ends = order_of_ends(blocks);
+  find_highest_live(lives, blocks, ends, bound);
+  bound.packing = pack(blocks, ends, effort);
   bound.packed = bound.packing.height;
   return bound;
 }
 
 Bytes FourBars::most_to_win() const {
   return own.ran_out || own.reserved < bound.live ? Bytes{} : own.reserved - bound.live;
-}
-
-FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options,
-                   const PackingEffort& effort) {
-  ReplayOptions own = options;
-  own.observer = nullptr;
-  own.listener = nullptr;
-  own.decisions = DecisionDetail::none;
-  return four_bars(trace, own, replay_bar(trace, own), effort);
 }
 
 FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options, const ReplayBar& own,

@@ -34,13 +34,6 @@ struct LowerBound {
 /// @throws InputError when the sizes sum to more than 62 bits hold.
 LowerBound lower_bound_of(const RequestTrace& trace, const PackingEffort& effort = {});
 
-/// The peak of one replay.
-struct ReplayBar {
-  Bytes reserved;        ///< peak
-  Bytes active;          ///< peak
-  bool ran_out = false;  ///< out of memory: the peak is of a run that was cut off
-};
-
 /// The four bars of a run, and its own settings beside them.
 struct FourBars {
   LowerBound bound;      ///< bars one and two: bound.live and bound.packed
@@ -52,15 +45,10 @@ struct FourBars {
   [[nodiscard]] Bytes most_to_win() const;
 };
 
-ReplayBar bar_of(const ReplayResult& result);
-
-/// Packs and replays at the same time on several threads. Capacity and limits of `options` hold for
-/// the replays (without them the bars are comparable even where one would run out); its observer,
-/// listener and decisions are left out. @throws InputError as replay() and lower_bound_of() do.
-FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options,
-                   const PackingEffort& effort = {});
-
-/// The same where the bar of `options` is known; nobody observes them.
+/// Packs and replays at the same time on several threads. `own` is the bar of `options`. Capacity
+/// and limits of `options` hold for the replays (without them the bars are comparable even where
+/// one would run out); its observer, listener and decisions are left out.
+/// @throws InputError as replay() and lower_bound_of() do.
 FourBars four_bars(const RequestTrace& trace, const ReplayOptions& options, const ReplayBar& own,
                    const PackingEffort& effort = {});
 

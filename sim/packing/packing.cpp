@@ -3,26 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/packing/order_of_ends.hpp"
 #include "sim/packing/packing_greedy.hpp"
 #include "sim/packing/packing_in_time.hpp"
 
 namespace highwater {
 namespace {
 
-using Order = std::vector<std::uint32_t>;
-
-Bytes max_live(std::span<const PackingBlock> blocks, const Order& ends) {
+/// The most bytes alive at once: no packing is lower.
+Bytes max_live(std::span<const PackingBlock> blocks, const OrderOfEnds& ends) {
   Bytes live;
   Bytes highest;
-  auto gone = ends.begin();
-  for (const PackingBlock& block : blocks) {
-    for (; blocks[*gone].end <= block.begin; ++gone) {
-      live -= blocks[*gone].size;
-    }
-    live += block.size;
+  const auto come = [&](std::size_t i) {
+    live += blocks[i].size;
     highest = std::max(highest, live);
-  }
+  };
+  for_each_arrival(blocks, ends, come, [&](std::size_t i) { live -= blocks[i].size; });
   return highest;
 }
 
@@ -34,12 +29,8 @@ void keep_lower(Packing& best, Packing other) {
 
 }  // namespace
 
-Bytes max_live(std::span<const PackingBlock> blocks) {
-  return max_live(blocks, order_of_ends(blocks));
-}
-
-Packing pack(std::span<const PackingBlock> blocks, const PackingEffort& effort) {
-  const Order ends = order_of_ends(blocks);
+Packing pack(std::span<const PackingBlock> blocks, const OrderOfEnds& ends,
+             const PackingEffort& effort) {
   const Bytes live = max_live(blocks, ends);
   const Bytes target{live.count() + static_cast<std::uint64_t>(effort.good_enough *
                                                                static_cast<double>(live.count()))};
@@ -48,7 +39,7 @@ Packing pack(std::span<const PackingBlock> blocks, const PackingEffort& effort) 
     keep_lower(best, pack_in_time(blocks, ends, TimeOrder::backward));
   }
   if (best.height > target) {
-    keep_lower(best, pack_greedily(blocks, target, effort.steps));
+    keep_lower(best, pack_greedily(blocks, ends, target, effort.steps));
   }
   return best;
 }

@@ -20,20 +20,10 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/units.hpp"
+#include "sim/packing/order_of_ends.hpp"
+#include "sim/packing/packing_block.hpp"
 
 namespace highwater {
-
-/// One block to place, alive in [begin, end) of any clock, begin < end.
-struct PackingBlock {
-  Bytes size;  ///< > 0
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-
-  [[nodiscard]] bool overlaps(const PackingBlock& other) const {
-    return begin < other.end && other.begin < end;
-  }
-};
 
 struct PackingEffort {
   /// Steps of the greedy placement (blocks looked at), over all orders; about 10^9 a second.
@@ -48,10 +38,8 @@ struct Packing {
   std::string_view method;     ///< "greedy", "first fit", ...: which heuristic won
 };
 
-/// The most bytes alive at once: no packing is lower.
-Bytes max_live(std::span<const PackingBlock> blocks);
-
 /// `blocks` in order of `begin`. The same input gives the same packing.
-Packing pack(std::span<const PackingBlock> blocks, const PackingEffort& effort = {});
+Packing pack(std::span<const PackingBlock> blocks, const OrderOfEnds& ends,
+             const PackingEffort& effort = {});
 
 }  // namespace highwater

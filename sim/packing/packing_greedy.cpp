@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/packing/order_of_ends.hpp"
-
 namespace highwater {
 namespace {
 
@@ -43,25 +41,23 @@ struct Stretch {
 };
 
 /// Bytes alive just before each block comes.
-std::vector<std::uint64_t> live_before(std::span<const PackingBlock> blocks) {
-  const Indices by_end = order_of_ends(blocks);
+std::vector<std::uint64_t> live_before(std::span<const PackingBlock> blocks,
+                                       const OrderOfEnds& ends) {
   std::vector<std::uint64_t> live(blocks.size());
   std::uint64_t now = 0;
-  auto gone = by_end.begin();
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    for (; gone != by_end.end() && blocks[*gone].end <= blocks[i].begin; ++gone) {
-      now -= blocks[*gone].size.count();
-    }
+  const auto come = [&](std::size_t i) {
     live[i] = now;
     now += blocks[i].size.count();
-  }
+  };
+  for_each_arrival(blocks, ends, come, [&](std::size_t i) { now -= blocks[i].size.count(); });
   return live;
 }
 
 /// Stretches of `length` blocks at most and half of it at least, cut where the least is alive.
-std::vector<Stretch> cut(std::span<const PackingBlock> blocks, std::size_t length) {
+std::vector<Stretch> cut(std::span<const PackingBlock> blocks, const OrderOfEnds& ends,
+                         std::size_t length) {
   const std::vector<std::uint64_t> live =
-      blocks.size() > length ? live_before(blocks) : std::vector<std::uint64_t>{};
+      blocks.size() > length ? live_before(blocks, ends) : std::vector<std::uint64_t>{};
   std::vector<Stretch> stretches;
   std::size_t first = 0;
   while (blocks.size() - first > length) {
@@ -81,7 +77,7 @@ class GreedyPacker {
   GreedyPacker(std::span<const PackingBlock> blocks, Bytes target, std::uint64_t steps)
       : blocks_(blocks), target_(target.count()), steps_left_(steps), offsets_(blocks.size()) {}
 
-  Packing pack(std::size_t stretch_length);
+  Packing pack(const OrderOfEnds& ends, std::size_t stretch_length);
 
  private:
   /// The placement of some blocks: bottom by position in the order they were placed.
@@ -260,8 +256,8 @@ std::optional<std::uint64_t> GreedyPacker::pack_once(const std::vector<Stretch>&
   return height;
 }
 
-Packing GreedyPacker::pack(std::size_t stretch_length) {
-  const std::vector<Stretch> stretches = cut(blocks_, stretch_length);
+Packing GreedyPacker::pack(const OrderOfEnds& ends, std::size_t stretch_length) {
+  const std::vector<Stretch> stretches = cut(blocks_, ends, stretch_length);
   const std::size_t passes = stretches.size() == 1 ? 1 : kImportances.size();
   Packing best;
   for (std::size_t pass = 0; pass < passes; ++pass) {
@@ -285,13 +281,14 @@ Packing GreedyPacker::pack(std::size_t stretch_length) {
 
 }  // namespace
 
-Packing pack_greedily(std::span<const PackingBlock> blocks, Bytes target, std::uint64_t steps) {
+Packing pack_greedily(std::span<const PackingBlock> blocks, const OrderOfEnds& ends, Bytes target,
+                      std::uint64_t steps) {
   // A try looks at half of a stretch for each of its blocks.
   const std::uint64_t affordable = blocks.empty() ? 0 : 2 * steps / kTries / blocks.size();
   if (affordable < kShortestStretch) {
     return {};
   }
-  return GreedyPacker(blocks, target, steps).pack(std::min(affordable, kLongestStretch));
+  return GreedyPacker(blocks, target, steps).pack(ends, std::min(affordable, kLongestStretch));
 }
 
 }  // namespace highwater

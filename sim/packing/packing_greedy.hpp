@@ -17,6 +17,7 @@ namespace highwater {
 /// Tries orders and, where blocks stand out above `target`, rounds with those first, until `target`
 /// is reached or about `steps` placed blocks were looked at. Stretches are as long as that allows;
 /// the packing is empty when they do not suffice for one try.
-Packing pack_greedily(std::span<const PackingBlock> blocks, Bytes target, std::uint64_t steps);
+Packing pack_greedily(std::span<const PackingBlock> blocks, const OrderOfEnds& ends, Bytes target,
+                      std::uint64_t steps);
 
 }  // namespace highwater

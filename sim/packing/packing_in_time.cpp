@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "allocator/free_list.hpp"
-#include "sim/packing/order_of_ends.hpp"
 
 namespace highwater {
 namespace {
@@ -155,11 +154,7 @@ Passage passage_of(std::span<const PackingBlock> blocks, const std::vector<std::
 
 }  // namespace
 
-Packing pack_in_time(std::span<const PackingBlock> blocks, TimeOrder order) {
-  return pack_in_time(blocks, order_of_ends(blocks), order);
-}
-
-Packing pack_in_time(std::span<const PackingBlock> blocks, const std::vector<std::uint32_t>& ends,
+Packing pack_in_time(std::span<const PackingBlock> blocks, const OrderOfEnds& ends,
                      TimeOrder order) {
   const bool forward = order == TimeOrder::forward;
   const Passage passage = passage_of(blocks, ends, order);

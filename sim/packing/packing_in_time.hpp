@@ -12,10 +12,7 @@ namespace highwater {
 
 enum class TimeOrder : std::uint8_t { forward, backward };
 
-Packing pack_in_time(std::span<const PackingBlock> blocks, TimeOrder order);
-
-/// The same where order_of_ends() is known.
-Packing pack_in_time(std::span<const PackingBlock> blocks, const std::vector<std::uint32_t>& ends,
+Packing pack_in_time(std::span<const PackingBlock> blocks, const OrderOfEnds& ends,
                      TimeOrder order);
 
 }  // namespace highwater

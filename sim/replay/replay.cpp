@@ -1,11 +1,7 @@
 #include "sim/replay/replay.hpp"
 
-#include <algorithm>
-
-#include "allocator/caching_allocator.hpp"
-#include "allocator/simulated_device.hpp"
 #include "sim/replay/fast_forward.hpp"
-#include "sim/replay/trace_driver.hpp"
+#include "sim/replay/free_replay.hpp"
 #include "sim/replay/usage_tracker.hpp"
 
 namespace highwater {
@@ -27,63 +23,57 @@ bool may_count_repeated(const ReplayOptions& options) {
          options.listener == nullptr && options.decisions == DecisionDetail::none;
 }
 
-std::size_t end_of(const RequestTrace& trace, const ReplayOptions& options) {
-  const std::size_t size = trace.events.size();
-  return options.last_event ? std::min(size, *options.last_event + 1) : size;
-}
-
-}  // namespace
-
-ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
-  SimulatedDevice device({options.capacity, options.addresses});
-  CachingAllocator allocator(device, options.settings, *options.version);
-  if (options.fraction) {
-    allocator.set_memory_fraction(*options.fraction);
-  }
-  if (options.memory_limit) {
-    allocator.set_memory_limit(*options.memory_limit);
-  }
-  TraceDriver driver(trace, allocator);
-  DecisionLog log(driver, options.listener);
-  allocator.set_listener(options.decisions == DecisionDetail::keep ? &log : options.listener);
-  UsageTracker tracker(allocator);
-  ReplayResult result;
-  const std::size_t end = end_of(trace, options);
+/// Carries out one event after the other; the tracker and the result follow.
+void run_events(const RequestTrace& trace, const ReplayOptions& options, FreeReplay& run,
+                UsageTracker& tracker, ReplayResult& result) {
   std::optional<FastForward> fast_forward;
   if (may_count_repeated(options)) {
-    fast_forward.emplace(trace, end, allocator, driver, tracker, result);
+    fast_forward.emplace(trace, run.end, run.allocator, run.driver, tracker, result);
   }
-  if (options.observer != nullptr) {
-    options.observer->on_begin(allocator, driver);
-  }
-  for (std::size_t i = 0; i < end; ++i) {
-    if (fast_forward) {
-      i = fast_forward->before(i);
-      if (i >= end) {
-        break;
-      }
+  for (std::size_t i = 0; i < run.end; ++i) {
+    i = fast_forward ? fast_forward->before(i) : i;
+    if (i >= run.end) {
+      return;
     }
     const Event& event = trace.events[i];
     if (event.kind == EventKind::reset_peaks) {
       tracker.before_reset();
     }
-    const AllocationStatus status = driver.apply(event);
+    const AllocationStatus status = run.driver.apply(event);
     if (event.is_operation()) {
       tracker.observe();
-      count(event, status, allocator, driver, result);
+      count(event, status, run.allocator, run.driver, result);
     }
     if (options.observer != nullptr) {
-      options.observer->on_event(event, status, allocator.statistics());
+      options.observer->on_event(event, status, run.allocator.statistics());
     }
     if (status == AllocationStatus::out_of_memory && options.after_oom == AfterOom::stop) {
-      break;
+      return;
     }
   }
+}
+
+}  // namespace
+
+ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
+  FreeReplay run(trace, options);
+  DecisionLog log(run.driver, options.listener);
+  run.allocator.set_listener(options.decisions == DecisionDetail::keep ? &log : options.listener);
+  UsageTracker tracker(run.allocator);
+  if (options.observer != nullptr) {
+    options.observer->on_begin(run.allocator, run.driver);
+  }
+  ReplayResult result;
+  run_events(trace, options, run, tracker, result);
   result.decisions = log.take();
-  result.operations = driver.operations();
-  result.refused_empty_caches = driver.refused_empty_caches();
-  summarise(allocator, tracker, result);
+  result.operations = run.driver.operations();
+  result.refused_empty_caches = run.driver.refused_empty_caches();
+  summarise(run.allocator, tracker, result);
   return result;
+}
+
+ReplayBar bar_of(const ReplayResult& result) {
+  return {result.peak.reserved, result.peak.active, !result.ooms.empty()};
 }
 
 void summarise(const CachingAllocator& allocator, UsageTracker& tracker, ReplayResult& result) {

@@ -61,4 +61,13 @@ struct ReplayResult {
   static constexpr std::size_t kMaxOomRecords = 16;
 };
 
+/// The peak of one replay.
+struct ReplayBar {
+  Bytes reserved;        ///< peak
+  Bytes active;          ///< peak
+  bool ran_out = false;  ///< out of memory: the peak is of a run that was cut off
+};
+
+ReplayBar bar_of(const ReplayResult& result);
+
 }  // namespace highwater

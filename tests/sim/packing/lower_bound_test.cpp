@@ -18,6 +18,19 @@ ReplayOptions default_options() {
   return options;
 }
 
+FourBars bars_of(const RequestTrace& trace, const ReplayOptions& options) {
+  return four_bars(trace, options, bar_of(replay(trace, options)));
+}
+
+/// Counts what it is shown.
+struct Watcher : ReplayObserver, DecisionListener {
+  void on_event(const Event&, AllocationStatus, const Statistics&) override { ++seen; }
+
+  void on_decision(const Decision&) override { ++seen; }
+
+  int seen = 0;
+};
+
 }  // namespace
 
 TEST_CASE("lifetimes: from the request to the request of the free", "[sim][lower_bound]") {
@@ -52,7 +65,7 @@ TEST_CASE("four bars: live <= packed <= expandable <= default", "[sim][lower_bou
       test::parse_text("conf \na x 12582912 0\nf x\na y 13631488 0\na z 512 0\n");
   ReplayOptions options = default_options();
   options.settings.expandable_segments = true;
-  const FourBars bars = four_bars(trace, options);
+  const FourBars bars = bars_of(trace, options);
   CHECK(bars.bound.live == 13_MiB + 512_B);
   CHECK(bars.bound.packed == 13_MiB + 512_B);
   CHECK(bars.standard.reserved == 28_MiB);    // 12 + 14 + 2 for the small one
@@ -61,10 +74,23 @@ TEST_CASE("four bars: live <= packed <= expandable <= default", "[sim][lower_bou
   CHECK_FALSE(bars.standard.ran_out);
   CHECK(bars.most_to_win() == 9_MiB - 512_B);
   options.capacity = 24_MiB;
-  CHECK(four_bars(trace, options).standard.reserved <= 24_MiB);
+  CHECK(bars_of(trace, options).standard.reserved <= 24_MiB);
   options.capacity = 10_MiB;
-  CHECK(four_bars(trace, options).own.ran_out);
-  CHECK(four_bars(trace, options).most_to_win() == 0_B);
+  CHECK(bars_of(trace, options).own.ran_out);
+  CHECK(bars_of(trace, options).most_to_win() == 0_B);
+}
+
+TEST_CASE("four bars: nobody watches replays that run at the same time", "[sim][lower_bound]") {
+  const RequestTrace trace = test::parse_text("conf \na x 12582912 0\nf x\n");
+  ReplayOptions options = default_options();
+  options.settings.max_split_size = 100_MiB;  // neither of the other two bars
+  Watcher watcher;
+  options.observer = &watcher;
+  options.listener = &watcher;
+  const FourBars bars = four_bars(trace, options, ReplayBar{7_MiB, 5_MiB, false});
+  CHECK(watcher.seen == 0);
+  CHECK(bars.own.reserved == 7_MiB);
+  CHECK(bars.standard.reserved == 12_MiB);
 }
 
 TEST_CASE("lower bound: no replay of a program needs less", "[sim][lower_bound][property]") {
@@ -72,7 +98,7 @@ TEST_CASE("lower bound: no replay of a program needs less", "[sim][lower_bound][
     const program::Program made = program::generate(
         {.name = "streams", .streams = 3, .pools = program::Pools::kept}, seed, 300);
     const RequestTrace trace = test::parse_text(program::to_trace(made));
-    const FourBars bars = four_bars(trace, default_options());
+    const FourBars bars = bars_of(trace, default_options());
     CAPTURE(seed);
     CHECK(bars.bound.live <= bars.bound.live_rounded);
     CHECK(bars.bound.live_rounded <= bars.bound.packed);

@@ -2,11 +2,13 @@
 #include "sim/packing/packing.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include <catch2/catch.hpp>
 
+#include "sim/packing/order_of_ends.hpp"
 #include "sim/packing/packing_greedy.hpp"
 #include "sim/packing/packing_in_time.hpp"
 #include "tests/support/dice.hpp"
@@ -92,6 +94,34 @@ Blocks random_blocks(test::Dice& dice, std::size_t count, std::uint64_t longest)
   return blocks;
 }
 
+/// The most bytes alive at once.
+Bytes max_live(const Blocks& blocks) {
+  std::map<std::uint64_t, std::int64_t> changes;
+  for (const PackingBlock& block : blocks) {
+    changes[block.begin] += static_cast<std::int64_t>(block.size.count());
+    changes[block.end] -= static_cast<std::int64_t>(block.size.count());
+  }
+  std::int64_t live = 0;
+  std::int64_t highest = 0;
+  for (const auto& [time, change] : changes) {
+    live += change;
+    highest = std::max(highest, live);
+  }
+  return Bytes{static_cast<std::uint64_t>(highest)};
+}
+
+Packing packed(const Blocks& blocks) {
+  return pack(blocks, order_of_ends(blocks));
+}
+
+Packing packed_in_time(const Blocks& blocks, TimeOrder order) {
+  return pack_in_time(blocks, order_of_ends(blocks), order);
+}
+
+Packing packed_greedily(const Blocks& blocks, Bytes target, std::uint64_t steps) {
+  return pack_greedily(blocks, order_of_ends(blocks), target, steps);
+}
+
 }  // namespace
 
 TEST_CASE("packing: the checker sees an overlap and a wrong height", "[sim][packing]") {
@@ -108,8 +138,8 @@ TEST_CASE("packing: what online best fit scatters, planning ahead packs tight", 
   // they come:  | A 3 | B 2 | C 3 |   planned:  | A 3 | C 3 | B 2 | and later  | D 6 | B 2 |
   const Blocks blocks{{3_B, 0, 3}, {2_B, 1, 6}, {3_B, 2, 4}, {6_B, 5, 7}};
   CHECK(max_live(blocks) == 8_B);
-  CHECK(pack_in_time(blocks, TimeOrder::forward).height == 11_B);
-  const Packing packing = pack(blocks);
+  CHECK(packed_in_time(blocks, TimeOrder::forward).height == 11_B);
+  const Packing packing = packed(blocks);
   CHECK(packing.height == 8_B);
   CHECK(is_valid(blocks, packing));
 }
@@ -119,14 +149,14 @@ TEST_CASE("packing: nested lives stack without loss", "[sim][packing]") {
   for (std::uint64_t i = 0; i < 50; ++i) {
     blocks.push_back({Bytes{1 + i * 7 % 13}, i, 100 - i});
   }
-  CHECK(pack_in_time(blocks, TimeOrder::forward).height == max_live(blocks));
-  CHECK(pack_greedily(blocks, max_live(blocks), 1'000'000).height == max_live(blocks));
+  CHECK(packed_in_time(blocks, TimeOrder::forward).height == max_live(blocks));
+  CHECK(packed_greedily(blocks, max_live(blocks), 1'000'000).height == max_live(blocks));
 }
 
 TEST_CASE("packing: nothing to place", "[sim][packing]") {
   CHECK(max_live({}) == 0_B);
-  CHECK(pack({}).height == 0_B);
-  CHECK(pack({}).offsets.empty());
+  CHECK(packed({}).height == 0_B);
+  CHECK(packed({}).offsets.empty());
 }
 
 TEST_CASE("packing: between the optimum and twice of it on small inputs", "[sim][packing]") {
@@ -135,7 +165,7 @@ TEST_CASE("packing: between the optimum and twice of it on small inputs", "[sim]
   constexpr std::size_t kInputs = 150;
   for (std::size_t input = 0; input < kInputs; ++input) {
     const Blocks blocks = random_blocks(dice, 4 + dice.below(4), 6);
-    const Packing packing = pack(blocks);
+    const Packing packing = packed(blocks);
     const Bytes best = optimum(blocks);
     REQUIRE(is_valid(blocks, packing));
     REQUIRE(max_live(blocks) <= best);
@@ -154,16 +184,16 @@ TEST_CASE("packing: each heuristic is valid on random inputs", "[sim][packing][p
       const Bytes live = max_live(blocks);
       // Few steps cut the run into stretches, many leave it whole.
       for (const std::uint64_t steps : {8'000'000ULL, 1'600'000ULL, 3'000'000ULL}) {
-        const Packing greedy = pack_greedily(blocks, live, steps);
+        const Packing greedy = packed_greedily(blocks, live, steps);
         CAPTURE(count, longest, steps);
         CHECK((greedy.offsets.empty() || is_valid(blocks, greedy)));
         CHECK((greedy.offsets.empty() || greedy.height >= live));
       }
-      CHECK(is_valid(blocks, pack_in_time(blocks, TimeOrder::forward)));
-      CHECK(is_valid(blocks, pack_in_time(blocks, TimeOrder::backward)));
-      const Packing packing = pack(blocks);
+      CHECK(is_valid(blocks, packed_in_time(blocks, TimeOrder::forward)));
+      CHECK(is_valid(blocks, packed_in_time(blocks, TimeOrder::backward)));
+      const Packing packing = packed(blocks);
       CHECK(is_valid(blocks, packing));
-      CHECK(pack(blocks).offsets == packing.offsets);
+      CHECK(packed(blocks).offsets == packing.offsets);
     }
   }
 }
@@ -184,7 +214,7 @@ TEST_CASE("packing: a long run is cut into stretches and stays close to the live
       blocks.push_back({Bytes{2000 + dice.below(9000)}, start + 2 * i + 1, start + 2 * i + 2});
     }
   }
-  const Packing packing = pack_greedily(blocks, max_live(blocks), 100'000'000);
+  const Packing packing = packed_greedily(blocks, max_live(blocks), 100'000'000);
   REQUIRE(is_valid(blocks, packing));
   CHECK(static_cast<double>(packing.height.count()) <
         1.02 * static_cast<double>(max_live(blocks).count()));
