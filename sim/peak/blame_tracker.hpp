@@ -42,7 +42,6 @@ class StackShares {
   std::vector<PinningStack> shares_;
 };
 
-/// Follows segments and active blocks through a replay.
 class BlameTracker : public ReplayObserver, public DecisionListener {
  public:
   /// Looks at what is pinned right after the event `moment`, if one is given.

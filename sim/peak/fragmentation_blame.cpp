@@ -5,22 +5,15 @@
 #include "sim/peak/blame_tracker.hpp"
 
 namespace highwater {
-namespace {
-
-void observe(const RequestTrace& trace, ReplayOptions options, BlameTracker& tracker) {
-  options.observer = &tracker;
-  options.listener = &tracker;
-  options.decisions = DecisionDetail::none;
-  replay(trace, options);
-}
-
-}  // namespace
 
 void look_at_moment(const RequestTrace& trace, ReplayOptions options, std::size_t moment,
                     FragmentationBlame& blame) {
   BlameTracker tracker(moment);
   options.last_event = moment;
-  observe(trace, options, tracker);
+  options.observer = &tracker;
+  options.listener = &tracker;
+  options.decisions = DecisionDetail::none;
+  replay(trace, options);
   const FragmentationBlame then = tracker.finish();
   blame.moment = moment;
   blame.pinned = then.pinned;
@@ -36,15 +29,6 @@ void look_at_moment(const RequestTrace& trace, ReplayOptions options, std::size_
       stack.held.pinning_blocks = found->second->pinning_blocks;
     }
   }
-}
-
-FragmentationBlame blame_fragmentation(const RequestTrace& trace, const ReplayOptions& options,
-                                       std::optional<std::size_t> moment) {
-  BlameTracker tracker;
-  observe(trace, options, tracker);
-  FragmentationBlame blame = tracker.finish();
-  look_at_moment(trace, options, moment.value_or(tracker.peak_event()), blame);
-  return blame;
 }
 
 }  // namespace highwater

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "sim/peak/holders.hpp"
@@ -60,15 +59,8 @@ struct FragmentationBlame {
   }
 };
 
-/// Replays `trace` (its observer and listener are replaced) and divides the pinned bytes. The
-/// moment is right after event `moment`; absent: after the operation that first reached the
-/// highest reserved. @throws InputError as replay() does, and when the byte-operations do not fit
-/// into 64 bits.
-FragmentationBlame blame_fragmentation(const RequestTrace& trace, const ReplayOptions& options,
-                                       std::optional<std::size_t> moment = std::nullopt);
-
 /// Fills in what `blame`, of the whole run, says about the moment right after event `moment`, by a
-/// replay up to there.
+/// replay up to there. @throws InputError as replay() does
 void look_at_moment(const RequestTrace& trace, ReplayOptions options, std::size_t moment,
                     FragmentationBlame& blame);
 

@@ -115,16 +115,6 @@ std::optional<Forecast> MemoryGrowth::forecast(Bytes limit) const {
   return Forecast{limit, room / growth.per_step, room / growth.high, room / growth.low};
 }
 
-MemoryGrowth measure_memory_growth(const RequestTrace& trace, const Steps& steps,
-                                   ReplayOptions options) {
-  GrowthTracker tracker(trace, steps.steps);
-  options.observer = &tracker;
-  options.listener = &tracker;
-  options.decisions = DecisionDetail::none;
-  replay(trace, options);
-  return growth_seen(trace, steps, tracker);
-}
-
 MemoryGrowth growth_seen(const RequestTrace& trace, const Steps& steps, GrowthTracker& tracker) {
   MemoryGrowth growth;
   growth.steps = tracker.take_steps();

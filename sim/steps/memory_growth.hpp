@@ -81,12 +81,7 @@ struct MemoryGrowth {
   [[nodiscard]] std::optional<Forecast> forecast(Bytes limit) const;
 };
 
-/// Replays `trace` under `options` (observer and listener are replaced) and looks at `steps`, as
-/// find_steps() returns them.
-MemoryGrowth measure_memory_growth(const RequestTrace& trace, const Steps& steps,
-                                   ReplayOptions options);
-
-/// The same from a replay that `tracker` has observed.
+/// Of the replay of `trace` that `tracker` has observed; `steps` as find_steps() returns them.
 MemoryGrowth growth_seen(const RequestTrace& trace, const Steps& steps,
                          class GrowthTracker& tracker);
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "sim/oom/oom_explanation.hpp"
-#include "sim/steps/memory_growth.hpp"
 #include "tests/support/format_io.hpp"
+#include "tests/support/watched_runs.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
@@ -74,10 +74,6 @@ std::string varying_shapes(int steps) {
   return text + "step 99\n";
 }
 
-MemoryGrowth growth_of(const RequestTrace& trace, const ReplayOptions& options) {
-  return measure_memory_growth(trace, find_steps(trace), options);
-}
-
 /// pytorch #189504: 40 of the segment's 60 MiB wait for stream 1, 20 are in use. The device has 30
 /// more: too few for 40.
 const std::string kWaitingBlock = alloc("whole", 60) + "f whole\n" + alloc("x", 40) +
@@ -135,7 +131,7 @@ TEST_CASE("pathology: record_stream keeps memory until the other stream is done"
 TEST_CASE("pathology: varying shapes let reserved grow step by step", "[sim][pathology]") {
   const RequestTrace trace = test::parse_text(varying_shapes(8));
   const ReplayOptions options = options_for("2.6", "");
-  const MemoryGrowth growth = growth_of(trace, options);
+  const MemoryGrowth growth = test::growth_of(trace, options);
   // The long block always fits the segment of 100 MiB; the short one outgrows the segments of all
   // steps before, and the rest of the long one's: 100 + 20 + 22 + ... + 34.
   REQUIRE(growth.steps.size() == 9);  // the last marker begins one that is not complete
@@ -144,7 +140,7 @@ TEST_CASE("pathology: varying shapes let reserved grow step by step", "[sim][pat
   CHECK(growth.steps[7].peak.reserved == 316_MiB);
   CHECK(growth.steps[7].peak.allocated == 120_MiB);
   CHECK(growth.verdict == GrowthVerdict::fragmentation);
-  const MemoryGrowth cured = growth_of(trace, options_for("2.6", "expandable_segments:True"));
+  const MemoryGrowth cured = test::growth_of(trace, options_for("2.6", "expandable_segments:True"));
   CHECK(cured.steps[7].peak.reserved == 120_MiB);
   CHECK(cured.verdict == GrowthVerdict::none);
 }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/peak/blame_tracker.hpp"
-#include "sim/replay/observer_group.hpp"
-#include "sim/steps/growth_tracker.hpp"
+#include "sim/steps/watched_run.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {
@@ -72,29 +70,6 @@ DeviceKnowledge knowledge_of_recording(const Workload& workload) {
 
 constexpr std::size_t kAnalyses = 4;
 
-/// What one replay under the workload's own options shows.
-struct OwnRun {
-  ReplayBar bar;
-  MemoryGrowth growth;
-  FragmentationBlame blame;  ///< its moment is the peak of reserved, at which nothing was looked
-};
-
-OwnRun watch_own_run(const RequestTrace& trace, ReplayOptions options, const Steps& steps) {
-  GrowthTracker growth(trace, steps.steps);
-  BlameTracker blame;
-  ObserverGroup observers;
-  observers.add(growth);
-  observers.add(blame);
-  options.observer = &observers;
-  options.listener = &observers;
-  options.decisions = DecisionDetail::none;
-  OwnRun own;
-  own.bar = bar_of(replay(trace, options));
-  own.growth = growth_seen(trace, steps, growth);
-  own.blame = blame.finish();
-  return own;
-}
-
 }  // namespace
 
 DeviceKnowledge device_knowledge(const Workload& workload) {
@@ -119,7 +94,7 @@ Explanation explain(Workload workload, Steps steps) {
   const RequestTrace& trace = *workload.trace;
   const ProgressLine progress(kAnalyses, "analyses");
   result.steps = std::move(steps);
-  const OwnRun own = watch_own_run(trace, workload.options, result.steps);
+  const WatchedRun own = watch_run(trace, workload.options, result.steps);
   result.growth = own.growth;
   result.blame = own.blame;
   progress.show(1);

@@ -9,6 +9,7 @@
 #include "tests/support/format_io.hpp"
 #include "tests/support/header_options.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/watched_runs.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
@@ -105,7 +106,7 @@ void compare_with_slow(const program::Profile& profile, std::uint64_t seed) {
   options.observer = &slow;
   const ReplayResult replayed = replay(trace, options);
   const std::size_t moment = seed * 17 % trace.events.size();
-  const FragmentationBlame blame = blame_fragmentation(trace, options, moment);
+  const FragmentationBlame blame = test::blame_of(trace, options, moment);
   std::uint64_t sum = 0;
   for (const Bytes pinned : slow.pinned) {
     sum += pinned.count();
@@ -135,7 +136,7 @@ TEST_CASE("fragmentation blame: two blocks share what their segment has free", "
   // One 20 MiB segment. After operation 0: 3 MiB by stack 0, 17 free. 1: 2 MiB by stack 1, 15
   // free, half each. 2: stack 0 freed: 18 free, all on stack 1. 3: nothing active, nothing pinned.
   const RequestTrace trace = with_stacks("conf \na x 3145728 0\na y 2097152 0\nf x\nf y\n", 2);
-  const FragmentationBlame blame = blame_fragmentation(trace, options_for(trace));
+  const FragmentationBlame blame = test::blame_of(trace, options_for(trace));
   CHECK(blame.operations == 4);
   CHECK(blame.byte_operations == (50_MiB).count());
   CHECK(share_of(blame, 0).byte_operations == (17_MiB).count() + (15_MiB).count() / 2);
@@ -152,7 +153,7 @@ TEST_CASE("fragmentation blame: what a division leaves over goes to the last blo
           "[sim][blame]") {
   // 2 MiB - 3 * 512 free = 2095616 bytes, 698538 each and 2 over, at every operation.
   const RequestTrace trace = with_stacks("conf \na x 1 0\na y 1 0\na z 1 0\np\np\n", 3);
-  const FragmentationBlame blame = blame_fragmentation(trace, options_for(trace), 4);
+  const FragmentationBlame blame = test::blame_of(trace, options_for(trace), 4);
   const std::uint64_t three = 3 * 2095616;
   CHECK(blame.byte_operations == 2096640 + 2096128 + three);
   CHECK(share_of(blame, 0).byte_operations == 2096640 + 2096128 / 2 + three / 3);
@@ -170,7 +171,7 @@ TEST_CASE("fragmentation blame: whole free pages of an expandable segment are no
   // its other 6 MiB and 14 MiB that were never used.
   const RequestTrace trace = with_stacks(
       "conf expandable_segments:True\na a 8388608 0\na b 52428800 0\na c 8388608 0\nf b\n", 3);
-  const FragmentationBlame blame = blame_fragmentation(trace, options_for(trace), 3);
+  const FragmentationBlame blame = test::blame_of(trace, options_for(trace), 3);
   CHECK(share_of(blame, 0).bytes == 12_MiB);
   CHECK(share_of(blame, 2).bytes == 32_MiB);
   CHECK(share_of(blame, 2).pinning_blocks == 1);
@@ -181,7 +182,7 @@ TEST_CASE("fragmentation blame: whole free pages of an expandable segment are no
 TEST_CASE("fragmentation blame: a block that waits for another stream pins until it is let go",
           "[sim][blame]") {
   const RequestTrace trace = with_stacks("conf \na x 3145728 0\nr x 7\nf x\ne 7\na y 512 0\n", 2);
-  const FragmentationBlame blame = blame_fragmentation(trace, options_for(trace), 3);
+  const FragmentationBlame blame = test::blame_of(trace, options_for(trace), 3);
   CHECK(blame.pinned == 17_MiB);
   CHECK(share_of(blame, 0).byte_operations == 4 * (17_MiB).count());
 }

@@ -8,6 +8,7 @@
 
 #include "tests/support/format_io.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/watched_runs.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
@@ -23,8 +24,7 @@ ReplayOptions default_options() {
 }
 
 MemoryGrowth growth_of(const std::string& text, const ReplayOptions& options = default_options()) {
-  const RequestTrace trace = test::parse_text(text);
-  return measure_memory_growth(trace, find_steps(trace), options);
+  return test::growth_of(test::parse_text(text), options);
 }
 
 std::string alloc(const std::string& name, std::uint64_t mib, const std::string& stack = "") {
@@ -186,7 +186,7 @@ TEST_CASE("growth: pending frees and step peaks agree with the replay", "[sim][g
     const ReplayResult replayed = replay(trace, options);
     Steps steps;
     steps.steps = {{0, 100, 0, true}, {100, trace.events.size(), 1, true}};
-    const MemoryGrowth growth = measure_memory_growth(trace, steps, options);
+    const MemoryGrowth growth = watch_run(trace, options, steps).growth;
     Bytes pending;
     for (const MapSegment& segment : replayed.map.segments) {
       for (const MapBlock& block : segment.blocks) {
