@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/replay/observer_pair.hpp"
+#include "sim/replay/observer_group.hpp"
 #include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/simulate_report.hpp"
 #include "tools/studies/peak_diff_run.hpp"
@@ -147,7 +147,9 @@ void look_again(const Workload& workload, ReportRun& run) {
   run.band_columns = band_columns(run.history.timeline);
   BandRecorder recorder(run.band_columns, allocations);
   run.states = states_at(run.history.moments, allocations, [&](StateObserver& observer) {
-    ObserverPair both(observer, recorder);
+    StateObserverGroup both;
+    both.add(observer);
+    both.add(recorder);
     workload.watch(both);
   });
   run.bands = split_bands(recorder.take(), run.band_columns.highest);
