@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/diff/sequence_alignment.hpp"
+#include "traces/phase_names.hpp"
 
 namespace highwater {
 namespace {
@@ -43,7 +44,7 @@ class Side {
 
   void read(const ComparedTrace& compared) {
     auto boundary = compared.phases.begin();
-    begin_phase(std::nullopt, "init");
+    begin_phase(std::nullopt, std::string(kBeforeSteps));
     for (std::size_t i = 0; i < trace_->events.size(); ++i) {
       for (; boundary != compared.phases.end() && boundary->event <= i; ++boundary) {
         begin_phase(boundary->step, boundary->phase);
@@ -95,7 +96,7 @@ class Side {
   }
 
   void begin_phase(std::optional<std::uint64_t> step, const std::string& name) {
-    if (name == "init" && !phases.empty() && phases.back().key == PhaseKey{step, name, 0}) {
+    if (name == kBeforeSteps && !phases.empty() && phases.back().key == PhaseKey{step, name, 0}) {
       return;  // goes on
     }
     end_phase();
@@ -438,7 +439,7 @@ std::vector<PhaseBoundary> phase_boundaries(const RequestTrace& trace) {
     const Event& event = trace.events[i];
     if (event.kind == EventKind::step) {
       step = event.value;
-      boundaries.push_back({i, step, "step_begin"});
+      boundaries.push_back({i, step, std::string(kStepBegin)});
     } else if (event.kind == EventKind::phase) {
       const std::string_view name = trace.tables.strings[event.text()];
       const std::string phase(canonical_phase(name));

@@ -1,13 +1,14 @@
 #include "sim/peak/peak_place.hpp"
 
+#include "traces/phase_names.hpp"
+
 namespace highwater {
 
 PeakPlace place_of(const Moment& moment, const RequestTrace& trace) {
-  const std::string phase = moment.phase.has_value()
-                                ? std::string(trace.tables.strings[moment.phase])
-                            : moment.step ? "step_begin"
-                                          : "init";
-  return {moment.step, phase};
+  const std::string_view phase = moment.phase.has_value() ? trace.tables.strings[moment.phase]
+                                 : moment.step            ? kStepBegin
+                                                          : kBeforeSteps;
+  return {moment.step, std::string(phase)};
 }
 
 bool tells_phases(const RequestTrace& trace) {

@@ -13,7 +13,7 @@ namespace highwater {
 
 struct PeakPlace {
   std::optional<std::uint64_t> step;
-  std::string phase;  ///< "init" before the first step, "step_begin" before the first phase of one
+  std::string phase;  ///< the marker's, else as in phase_names.hpp
 
   bool operator==(const PeakPlace&) const = default;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/replay/usage_tracker.hpp"
+#include "traces/phase_names.hpp"
 
 namespace highwater {
 namespace {
@@ -25,7 +26,7 @@ Bytes CategoryBytes::total() const {
 
 PhasePeakTracker::PhasePeakTracker(const RequestTrace& trace)
     : trace_(&trace), allocations_(trace.allocation_count) {
-  peaks_.phases.push_back({here(), std::nullopt, "init"});
+  peaks_.phases.push_back({here(), std::nullopt, std::string(kBeforeSteps)});
 }
 
 void PhasePeakTracker::on_event(const Event& event, AllocationStatus status,
@@ -91,7 +92,7 @@ void PhasePeakTracker::begin_step(std::uint64_t step) {
   }
   end_phase();
   peaks_.steps.push_back({here(), step});
-  peaks_.phases.push_back({here(), step, "step_begin"});
+  peaks_.phases.push_back({here(), step, std::string(kStepBegin)});
   is_explicit_ = false;
 }
 

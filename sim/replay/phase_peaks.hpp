@@ -46,7 +46,7 @@ struct StepPeak : StretchPeak {
 
 struct PhasePeak : StretchPeak {
   std::optional<std::uint64_t> step;  ///< absent before the first step
-  std::string phase;  ///< "init" before the first marker, "step_begin" before a step's
+  std::string phase;                  ///< the marker's, else as in phase_names.hpp
 };
 
 struct PhasePeaks {
