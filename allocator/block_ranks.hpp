@@ -3,7 +3,7 @@
 // By address (until 2.11), or by the age of segments (2.13): each new segment is placed after all
 // earlier ones on an axis where no place is ever reused, and the rank of a block is its place
 // there, so an older segment ranks before a younger one and within a segment blocks are ordered by
-// address. In both orders a block ranks as many bytes behind its segment as it lies behind it. By
+// address. In both orders the rank of a block is the rank of its segment plus its offset in it. By
 // the age of blocks (2.12): each is numbered when it is created. Source: 2.12 gives each block a
 // counter, 2.13 each segment, and compares blocks by size, counter and address: pull requests
 // 178362 and 183591 of PyTorch.

@@ -126,8 +126,8 @@ class CachingAllocator {
   /// What decisions depend on; nothing in a state that cannot come back.
   [[nodiscard]] std::optional<StateImage> image() const;
 
-  /// Counts what happened since the statistics were `before` another `times` times. The state must
-  /// be the one that it was then.
+  /// Adds, `times` times over, what the statistics gained since `before`; the state must be the one
+  /// of then.
   void repeat(const Statistics& before, std::uint64_t times) { stats_.repeat(before, times); }
 
   /// Starts from the state `map` (only on a fresh allocator). Every active block counts as

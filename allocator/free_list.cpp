@@ -115,9 +115,4 @@ std::vector<FreeEntry> FreeList::snapshot() const {
   return entries;
 }
 
-std::size_t FreeList::doublings() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(doublings_, [](const auto& doubling) { return doubling != nullptr; }));
-}
-
 }  // namespace highwater

@@ -172,9 +172,6 @@ class FreeList {
   /// All entries in order, as a copy: for callers that change the list while they visit it.
   [[nodiscard]] std::vector<FreeEntry> snapshot() const;
 
-  /// Powers of two whose classes exist.
-  [[nodiscard]] std::size_t doublings() const;
-
  private:
   static constexpr int kMantissaBits = 5;
   static constexpr std::size_t kPerDoubling = std::size_t{1} << kMantissaBits;

@@ -44,7 +44,8 @@ class EventTimes {
 EventTimes times_of(const RequestTrace& trace, const DerivedTrace& derived,
                     const RecordedDevice& device);
 
-/// When every `width`-th operation happened, and the last one; so many that a picture can use them.
+/// When every `width`-th operation happened, and the last one: thinned to about `most`, for
+/// pictures.
 struct OperationTimes {
   std::uint64_t width = 1;
   std::vector<std::int64_t> at;  ///< in microseconds; empty: no times were recorded
