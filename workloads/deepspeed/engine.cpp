@@ -45,13 +45,22 @@ models::Outputs Engine::forward(models::Inputs inputs) {
   return model_.forward(std::move(inputs));
 }
 
-void Engine::backward(const Tensor& script_loss) {
-  Tensor loss = script_loss;
-  if (plan_.grad_accum > 1) {
-    loss = eager::div(eager::to_dtype(loss, DType::fp32), static_cast<double>(plan_.grad_accum));
+// _scale_loss_by_gas of 0.16.4; 0.19.8 divides by 1, too.
+Tensor Engine::divided(const Tensor& loss) const {
+  const auto parts = static_cast<double>(plan_.grad_accum);
+  if (is_recent_deepspeed(plan_)) {
+    return eager::div(loss, parts);
   }
-  Tensor mean_loss = optim::make_like("mean", loss);
-  losses_ = losses_.defined() ? optim::make_like("add", losses_) : mean_loss;
+  return plan_.grad_accum > 1 ? eager::div(eager::to_dtype(loss, DType::fp32), parts) : loss;
+}
+
+void Engine::backward(const Tensor& script_loss) {
+  Tensor loss = divided(script_loss);
+  Tensor mean_loss;
+  if (!is_recent_deepspeed(plan_)) {
+    mean_loss = optim::make_like("mean", loss);
+    losses_ = losses_.defined() ? optim::make_like("add", losses_) : mean_loss;
+  }
   const bool is_boundary = (micro_steps_ + 1) % plan_.grad_accum == 0;
   optimizer_->backward(loss, is_boundary);
   optimizer_->reduce_gradients(is_boundary);

@@ -1,8 +1,8 @@
 // DeepSpeed's engine: what deepspeed.initialize() returns and a training script calls.
 //
-// Source: DeepSpeed 0.16.4, runtime/engine.py (DeepSpeedEngine). The engine divides the loss by the
-// number of micro-batches, keeps its mean for the log until the step, clips inside the step, and
-// drops gradients itself, so clip_gradients() and zero_grad() do nothing.
+// Source: DeepSpeed 0.16.4 and 0.19.8, runtime/engine.py (DeepSpeedEngine). The engine divides the
+// loss by the number of micro-batches, keeps its mean for the log until the step (0.16.4), clips
+// inside the step, and drops gradients itself, so clip_gradients() and zero_grad() do nothing.
 #pragma once
 
 #include <memory>
@@ -30,6 +30,7 @@ class Engine : public Strategy {
 
  private:
   void broadcast_model();
+  [[nodiscard]] eager::Tensor divided(const eager::Tensor& loss) const;
 
   models::LanguageModel& model_;
   const TrainingPlan& plan_;

@@ -42,8 +42,15 @@ class GradientBuckets {
   /// Parameters in the order in which later calls name them.
   void set_parameters(std::vector<PlacedParameter> parameters);
 
-  /// Allocates new buffers, at the start of every backward.
+  /// Allocates new buffers, at the start of every backward or (setup_buckets) for its first
+  /// gradient.
   void allocate();
+
+  /// contiguous_gradients: whether gradients are copied into buffers.
+  [[nodiscard]] bool uses_buffer() const { return options_.zero.contiguous_gradients; }
+
+  /// Whether buffers are there.
+  [[nodiscard]] bool are_ready() const { return buffers_.size() > 0; }
 
   /// The gradient of parameter `index` is complete; reduces the bucket first if it would overflow.
   void add(std::size_t index);
@@ -63,8 +70,6 @@ class GradientBuckets {
   void release();
 
  private:
-  [[nodiscard]] bool uses_buffer() const { return options_.zero.contiguous_gradients; }
-
   [[nodiscard]] bool is_too_large(const eager::Tensor& parameter) const;
   void move_into_buffer(const eager::Tensor& gradient);
   void average();

@@ -15,7 +15,8 @@ namespace highwater::deepspeed {
 class GradientOffload {
  public:
   /// temp_grad_buffer_for_gpu_offload: room for the largest parameter.
-  GradientOffload(eager::Runtime& runtime, std::int64_t largest_parameter, DType dtype);
+  GradientOffload(eager::Runtime& runtime, std::int64_t largest_parameter, DType dtype,
+                  bool is_recent);
 
   /// `slice` is this rank's part of the parameter. Before the last micro-batch of a step, the
   /// gradient is only added on the host, via the buffer.
@@ -30,6 +31,7 @@ class GradientOffload {
 
  private:
   eager::Runtime& runtime_;
+  bool is_recent_;  ///< is_recent_deepspeed()
   eager::Tensor buffer_;
   std::vector<eager::Tensor> norms_;  ///< norm_for_param_grads: a dict, first in first out
 };

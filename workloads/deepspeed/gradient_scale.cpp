@@ -15,6 +15,49 @@ Tensor scalar(eager::Runtime& runtime, const char* op, DType dtype) {
   return eager::empty(runtime, {}, dtype);
 }
 
+// isfinite(): (self == self) * (self.abs() != infinity), the right operand first.
+Tensor is_finite(const Tensor& x) {
+  Tensor absolute = make_like("abs", x);
+  Tensor is_bounded = make_like("ne", x, DType::boolean);
+  Tensor is_number = make_like("eq", x, DType::boolean);
+  Tensor both = make_like("mul", x, DType::boolean);
+  eager::end_of_frame(is_number, is_bounded, absolute);
+  return both;
+}
+
+// (~torch.isfinite(norm) | (norm < 0)).any()
+Tensor any_invalid(const Tensor& norm) {
+  Tensor finite = is_finite(norm);
+  Tensor infinite = make_like("bitwise_not", finite);
+  finite.reset();
+  Tensor negative = make_like("lt", norm, DType::boolean);
+  Tensor invalid = make_like("bitwise_or", infinite);
+  eager::end_of_frame(infinite, negative);
+  return eager::reduce_plain("any", invalid, {}, false, DType::boolean);
+}
+
+Tensor largest_is_finite(const char* op, const Tensor& x) {
+  return is_finite(eager::reduce_plain(op, x, {}, false, x.dtype()));
+}
+
+Tensor has_extreme(const Tensor& x) {
+  Tensor largest = largest_is_finite("amax", x);
+  Tensor smallest = largest_is_finite("amin", x);
+  Tensor both = make_like("logical_and", largest);
+  smallest.reset();
+  largest.reset();
+  return make_like("logical_not", both);
+}
+
+// mask_nan_or_inf_with_val_inplace.
+void mask_in_place(const Tensor& total_norm) {
+  Tensor is_inf = isinf(total_norm);
+  Tensor is_nan = make_like("isnan", total_norm, DType::boolean);
+  Tensor inf_or_nan = make_like("logical_or", is_nan);
+  Tensor err = scalar(total_norm.runtime(), "tensor", DType::fp32);
+  eager::end_of_frame(is_inf, is_nan, inf_or_nan, err);
+}
+
 }  // namespace
 
 Tensor isinf(const Tensor& x) {
@@ -23,7 +66,8 @@ Tensor isinf(const Tensor& x) {
 }
 
 // torch.stack(all_norms).square().sum().float(), reduced over the ranks, to the power of 1/2.
-Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gradients) {
+Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gradients,
+                          bool is_recent) {
   TensorVector all_norms;
   for (const Tensor& gradient : gradients) {
     const Tensor wide = make_like("to", gradient, kDouble);
@@ -35,6 +79,10 @@ Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gra
   total_norm = make_like("to", total_norm, DType::fp32);
   group.all_reduce(total_norm).wait();
   total_norm = make_like("pow", total_norm);
+  if (is_recent) {
+    mask_in_place(total_norm);
+    return total_norm;
+  }
   FiniteNorm locals(total_norm);
   all_norms.clear();
   eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
@@ -60,7 +108,25 @@ Tensor norm_of_groups(const TensorVector& norm_groups) {
   return optim::vector_norm(stacked, {}, false);
 }
 
-Tensor has_inf_or_nan(const Tensor& x) {
+Tensor combined_norm(const TensorVector& norm_groups) {
+  Tensor stacked = eager::stack({norm_groups.begin(), norm_groups.end()}, 0);
+  Tensor invalid = any_invalid(stacked);
+  Tensor combined = optim::vector_norm(stacked, {}, false);
+  const Tensor infinity = make_like("full_like", combined);
+  Tensor result = make_like("where", combined);
+  eager::end_of_frame(stacked, invalid, combined);
+  return result;
+}
+
+void is_invalid(const Tensor& norm) {
+  const Tensor answer = any_invalid(norm);
+  norm.runtime().synchronize();
+}
+
+Tensor has_inf_or_nan(const Tensor& x, bool is_recent) {
+  if (is_recent) {
+    return has_extreme(x);
+  }
   Tensor wide = eager::to_dtype(x, DType::fp32);
   Tensor nan = make_like("isnan", wide, DType::boolean);
   Tensor inf = isinf(wide);

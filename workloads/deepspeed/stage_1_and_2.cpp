@@ -49,6 +49,7 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
       plan_(plan),
       rank_(rank_place(plan.parallel).dp),
       dtype_(groups.front().front().dtype()),
+      is_recent_(is_recent_deepspeed(plan)),
       partitions_gradients_(plan.parallel.dp_kind == DataParallel::zero2),
       overlaps_(bucket_options(plan.parallel).overlaps),
       buckets_(group, bucket_options(plan.parallel), dtype_) {
@@ -59,7 +60,8 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
   if (plan.parallel.offload != Offload::none) {
     make_offload();
   }
-  if (partitions_gradients_ || overlaps_) {
+  const bool makes_buckets = is_recent_ && buckets_.uses_buffer();
+  if (partitions_gradients_ || overlaps_ || makes_buckets) {
     hook_into_backward();
   }
   if (!offload_) {
@@ -93,24 +95,48 @@ void Stage1And2::add_group(const std::vector<Tensor>& parameters) {
   groups_.push_back(std::move(group));
 }
 
+void Stage1And2::flatten(Group& group) {
+  if (is_recent_) {
+    flatten_on_gpu(group);
+  } else {
+    flatten_on_host(group);
+  }
+  runtime_.categorize(group.flat, Category::parameter);
+  for (std::size_t i = 0; i < group.flat_order.size(); ++i) {
+    const Tensor& parameter = group.parameters[group.flat_order[i]];
+    set_data(parameter, narrow_as(group.flat, group.partition->start(i), parameter.sizes()));
+  }
+}
+
+// flatten_dense_tensors_aligned: zeros behind the last parameter.
+void Stage1And2::flatten_on_gpu(Group& group) {
+  const eager::NoGrad no_grad(runtime_);
+  runtime_.empty_cache();
+  TensorVector pieces;
+  std::int64_t missing = group.partition->padded_numel();
+  for (const std::size_t place : group.flat_order) {
+    pieces.push_back(group.parameters[place]);
+    missing -= group.parameters[place].numel();
+  }
+  if (missing > 0) {
+    const eager::OpScope op(runtime_, "zeros");
+    pieces.push_back(eager::empty(runtime_, {missing}, dtype_));
+  }
+  group.flat = flatten_dense(pieces);
+}
+
 // Parameters move to the host one by one to make room for the flat buffer; each leaves a tensor of
 // one fp32 element behind.
-void Stage1And2::flatten(Group& group) {
-  std::vector<eager::Dims> sizes;
+void Stage1And2::flatten_on_host(Group& group) {
   for (const Tensor& parameter : group.parameters) {
-    sizes.push_back(parameter.sizes());
+    const eager::Dims sizes = parameter.sizes();
     const eager::OpScope op(runtime_, "to");
     set_data(parameter, eager::empty(runtime_, {1}, DType::fp32));
+    parameter->sizes = sizes;  // of cpu_data
   }
   runtime_.empty_cache();
   const eager::OpScope op(runtime_, "deepspeed::flatten");
   group.flat = eager::empty(runtime_, {group.partition->padded_numel()}, dtype_);
-  runtime_.categorize(group.flat, Category::parameter);
-  for (std::size_t i = 0; i < group.flat_order.size(); ++i) {
-    const std::size_t place = group.flat_order[i];
-    set_data(group.parameters[place],
-             narrow_as(group.flat, group.partition->start(i), sizes[place]));
-  }
 }
 
 // partition.clone().float(): the clone is freed once the fp32 tensor exists.
@@ -166,17 +192,23 @@ void Stage1And2::hook_into_backward() {
 
 // reduce_ready_partitions_and_remove_grads.
 void Stage1And2::on_gradient(std::size_t index) {
-  if (partitions_gradients_ || is_boundary_) {
+  if (is_recent_ && !buckets_.are_ready()) {
+    buckets_.allocate();
+  }
+  if (partitions_gradients_ || (overlaps_ && is_boundary_)) {
     buckets_.add(index);
   }
 }
 
-// LossScaler.backward: also of bf16 and fp32, whose scale is 1.
+// LossScaler.backward: also of bf16 and fp32, whose scale is 1. scale_if_loss keeps the type.
 void Stage1And2::backward(const Tensor& loss, bool is_boundary) {
   is_boundary_ = is_boundary;
   buckets_.set_boundary(is_boundary);
-  buckets_.allocate();
-  const Tensor scaled_loss = eager::mul(eager::to_dtype(loss, DType::fp32), 1.0);
+  if (!is_recent_) {
+    buckets_.allocate();
+  }
+  const Tensor scaled_loss =
+      eager::mul(is_recent_ ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss);
 }
 
@@ -246,7 +278,7 @@ void Stage1And2::make_offload() {
   for (const Tensor& parameter : parameters_) {
     largest = std::max(largest, parameter.numel());
   }
-  offload_.emplace(runtime_, largest, dtype_);
+  offload_.emplace(runtime_, largest, dtype_, is_recent_);
   buckets_.offload_to(*offload_);
   count_host_memory();
 }
@@ -293,10 +325,13 @@ void Stage1And2::step() {
     offloaded_step();
     return;
   }
-  if (dtype_ == DType::fp16) {
+  if (dtype_ == DType::fp16 || (is_recent_ && dtype_ == DType::bf16)) {
     check_overflow();
   }
   Tensor norm = norm_of_gradients();
+  if (is_recent_) {
+    is_invalid(norm);
+  }
   global_norm_ = optim::make_like("div", norm);
   for (Group& group : groups_) {
     update(group, norm);
@@ -320,7 +355,7 @@ void Stage1And2::check_overflow() {
     const Tensor invalid_grad_count = eager::empty(runtime_, {1}, DType::fp32);
     for (const Group& group : groups_) {
       for (const Tensor& gradient : group.averaged) {
-        has_inf_or_nan(gradient);
+        has_inf_or_nan(gradient, is_recent_);
       }
     }
     overflow = optim::make_like("to", invalid_grad_count, DType::boolean);
@@ -334,10 +369,13 @@ void Stage1And2::check_overflow() {
 Tensor Stage1And2::norm_of_gradients() {
   TensorVector norm_groups;
   for (const Group& group : groups_) {
-    norm_groups.push_back(
-        flat_gradient_norm(group_, {group.averaged.begin(), group.averaged.end()}));
+    const std::size_t count = is_recent_ ? group.partition->parameters_of(rank_).size()  // no zeros
+                                         : group.averaged.size();
+    norm_groups.push_back(flat_gradient_norm(
+        group_, {group.averaged.begin(), group.averaged.begin() + std::ptrdiff_t(count)},
+        is_recent_));
   }
-  return norm_of_groups(norm_groups);
+  return is_recent_ ? combined_norm(norm_groups) : norm_of_groups(norm_groups);
 }
 
 void Stage1And2::update(Group& group, const Tensor& norm) {
@@ -346,6 +384,9 @@ void Stage1And2::update(Group& group, const Tensor& norm) {
   runtime_.categorize(gradient, Category::gradient);
   group.master->grad = gradient;
   group.averaged.clear();
+  if (is_recent_ && plan_.grad_clip) {
+    is_invalid(norm);
+  }
   unscale_and_clip(norm, plan_.grad_clip.has_value());
   optimizer_->step();
   group.master->grad.reset();

@@ -1,9 +1,11 @@
 // ZeRO stages 1 and 2: 16-bit parameters in one flat buffer per group, fp32 copies and optimizer
 // states of this rank's part of it.
 //
-// Source: DeepSpeed 0.16.4, runtime/zero/stage_1_and_2.py (DeepSpeedZeroOptimizer). Stage 2 reduces
-// gradients while backward runs and keeps only those of its partition; stage 1 does the same at the
-// end of the last backward of a step, when all gradients are available.
+// Source: DeepSpeed 0.16.4 and 0.19.8, runtime/zero/stage_1_and_2.py (DeepSpeedZeroOptimizer).
+// Stage 2 reduces gradients while backward runs and keeps only those of its partition; stage 1 does
+// the same at the end of the last backward of a step, when all gradients are available. 0.19.8
+// makes the buckets when the first gradient arrives (setup_buckets), flattens on the GPU if it has
+// room, and looks for overflows in bf16, too. Releases between the two were not read.
 #pragma once
 
 #include <memory>
@@ -41,6 +43,8 @@ class Stage1And2 : public ZeroOptimizer {
 
   void add_group(const std::vector<eager::Tensor>& parameters);
   void flatten(Group& group);
+  void flatten_on_gpu(Group& group);
+  void flatten_on_host(Group& group);
   void make_master(Group& group);
   void place_parameters();
   void initialize_states();
@@ -61,6 +65,7 @@ class Stage1And2 : public ZeroOptimizer {
   const TrainingPlan& plan_;
   int rank_;
   DType dtype_;
+  bool is_recent_;  ///< is_recent_deepspeed()
   bool partitions_gradients_;
   bool overlaps_;
   std::vector<Group> groups_;

@@ -1,9 +1,16 @@
 // What DeepSpeed's engine needs from a ZeRO optimizer of any stage.
 #pragma once
 
+#include "traces/release.hpp"
 #include "workloads/eager/tensor.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
+
+/// Whether the plan's DeepSpeed behaves as 0.19.8 does rather than as 0.16.4.
+inline bool is_recent_deepspeed(const TrainingPlan& plan) {
+  return release_of(plan.versions.deepspeed) > Release{.major = 0, .minor = 16};
+}
 
 class ZeroOptimizer {
  public:

@@ -132,6 +132,52 @@ Tensor index(const Tensor& self, const Tensor& rows, const Tensor& columns) {
   return indexed(node, self, rows, 2);
 }
 
+// expandTensors: the places of a mask's elements take its place in the kernel, here and in the
+// backward, which keeps the mask.
+Tensor index_by_mask(const Tensor& self, const Tensor& mask) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "IndexBackward0", {self});
+  if (node) {
+    node->save(mask);
+  }
+  OpScope op(runtime, "index");
+  const Tensor places = nonzero(mask, mask.numel());
+  Dims sizes{mask.numel()};
+  sizes.insert(sizes.end(), self.sizes().begin() + static_cast<std::ptrdiff_t>(mask.dim()),
+               self.sizes().end());
+  Tensor result = empty(runtime, sizes, self.dtype());
+  finish_node(node, result, [sizes = self.sizes()](Node& own, TensorList& grads) {
+    const Unpacked kept(own);
+    OpScope put(*own.runtime, "_index_put_impl_");
+    TensorList out{empty(*own.runtime, sizes, grads[0].dtype())};
+    const Tensor& hidden = kept.first();
+    const Tensor found = nonzero(hidden, hidden.numel());
+    put_with_sort(grads[0], hidden.numel(), hidden.numel(), hidden.dim());
+    return out;
+  });
+  return result;
+}
+
+// The gradient of the source: the elements that the mask takes.
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "MaskedScatterBackward0", {source});
+  if (node) {
+    node->save(mask);
+  }
+  OpScope op(runtime, "masked_scatter");
+  Tensor result = clone_contiguous(self);
+  { const Tensor prefix_sums = empty(runtime, mask.sizes(), DType::int64); }
+  finish_node(node, result, [](Node& own, TensorList& grads) {
+    const Unpacked kept(own);
+    OpScope select(*own.runtime, "masked_select");
+    const Tensor& taken = kept.first();
+    const Tensor places = nonzero(taken, taken.numel());
+    return TensorList{empty(*own.runtime, {taken.numel()}, grads[0].dtype())};
+  });
+  return result;
+}
+
 Tensor index_pair(const Tensor& self, const Tensor& rows, const Tensor& columns) {
   OpScope op(self.runtime(), "index");
   return empty(self.runtime(), broadcast(rows.sizes(), columns.sizes()), self.dtype());

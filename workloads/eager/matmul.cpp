@@ -203,6 +203,13 @@ Tensor mm(const Tensor& self_in, const Tensor& mat2_in) {
   return result;
 }
 
+void mm_into(const Tensor& self, const Tensor& mat2) {
+  OpScope scope(self.runtime(), "mm");
+  const Tensor left = prepared(self);
+  const Tensor right = prepared(mat2);
+  const auto workspace = use_cublas(self.runtime());
+}
+
 Tensor bmm(const Tensor& self_in, const Tensor& mat2_in) {
   const AutocastOp cast(self_in.runtime());
   const Tensor mat2 = cast.to_lower(mat2_in);

@@ -137,6 +137,9 @@ Tensor cumsum(const Tensor& self, std::int64_t dim);
 // --- matrix products (matmul.cpp) ----------------------------------------------------------------
 
 Tensor mm(const Tensor& self, const Tensor& mat2);
+/// torch.mm(self, mat2, out=...), and addmm that adds to its own output: only the workspace is
+/// allocated, whatever the type of the output.
+void mm_into(const Tensor& self, const Tensor& mat2);
 Tensor bmm(const Tensor& self, const Tensor& mat2);
 Tensor addmm(const Tensor& bias, const Tensor& mat1, const Tensor& mat2);
 /// baddbmm with beta and alpha given; `self` is broadcast over the batch.
@@ -178,6 +181,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 
 /// self[indices] along dimension 0 with an int64 index of any shape (advanced indexing).
 Tensor index(const Tensor& self, const Tensor& indices);
+/// self[mask] of a mask over the first dimensions that hides nothing.
+Tensor index_by_mask(const Tensor& self, const Tensor& mask);
+/// self.masked_scatter(mask, source) of a contiguous `self` without gradient, where the mask hides
+/// nothing.
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source);
 /// self[rows, columns] over the first two dimensions with int64 indices of one shape.
 Tensor index(const Tensor& self, const Tensor& rows, const Tensor& columns);
 /// self[rows, columns] of a matrix with two broadcast index tensors, without a gradient.

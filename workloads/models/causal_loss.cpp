@@ -7,8 +7,6 @@
 
 namespace highwater::models {
 
-namespace {}  // namespace
-
 Tensor slice_for_head(const Tensor& hidden_states) {
   const Tensor batch = eager::slice(hidden_states, 0, 0, eager::kEnd);
   const Tensor positions = eager::slice(batch, 1, 0, eager::kEnd);
@@ -248,6 +246,12 @@ void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
     head.runtime().mark_phase("loss");
     const nn::InModule scope(head);
     out.loss = fused_loss(slice_for_head(hidden_states), head, labels);
+  } else if (context.plan.loss.kind == LossKind::trl && labels.defined()) {
+    head.runtime().mark_phase("loss");
+    losses::FusedOutput fused =
+        losses::fused_lm_head(std::move(hidden_states), labels, head.weight);
+    out.loss = std::move(fused.loss);
+    out.scores = std::move(fused.scores);
   } else if (context.plan.loss.kind == LossKind::chunked) {
     out.logit_chunks = chunked_output(hidden_states, head);
   } else {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "workloads/losses/fused_lm_head.hpp"
 #include "workloads/nn/cache.hpp"
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/module.hpp"
@@ -33,6 +34,7 @@ struct Outputs {
   Tensor loss;
   Tensor logits;
   std::vector<Tensor> logit_chunks;  ///< instead of logits if the loss is chunked
+  losses::TokenScores scores;        ///< instead of logits with TRL's fused head
   nn::CachePtr cache;
   nn::CachePtr cross_cache;  ///< of an encoder-decoder
   Tensor encoder_states;     ///< of an encoder-decoder

@@ -33,7 +33,49 @@ void collect_like(Module& module, const Module& example, std::vector<Module*>& f
   }
 }
 
+Module* first_embedding_of(Module& module) {
+  for (Module* child : module.children()) {
+    Module* found =
+        child->layer_kind() == LayerKind::embedding ? child : first_embedding_of(*child);
+    if (found != nullptr) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+Module* last_child(Module& module, LayerKind kind) {
+  Module* last = nullptr;
+  for (Module* child : module.children()) {
+    last = child->layer_kind() == kind ? child : last;
+  }
+  return last;
+}
+
+// A module that has the list of blocks as a child, or `module` itself.
+Module& decoder_of(Module& module, const Module& list) {
+  for (Module* child : module.children()) {
+    if (child == &list) {
+      return module;
+    }
+    Module& decoder = decoder_of(*child, list);
+    if (std::ranges::find(decoder.children(), &list) != decoder.children().end()) {
+      return decoder;
+    }
+  }
+  return module;
+}
+
 }  // namespace
+
+ModelEnds model_ends(Module& root) {
+  Module* list = nullptr;
+  find_longest_list(root, list);
+  Module& decoder = list == nullptr ? root : decoder_of(root, *list);
+  return {.embedding = first_embedding_of(root),
+          .final_norm = last_child(decoder, LayerKind::norm),
+          .head = last_child(root, LayerKind::linear)};
+}
 
 std::vector<Module*> block_modules(Module& root) {
   Module* longest = nullptr;

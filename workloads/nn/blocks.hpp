@@ -18,4 +18,13 @@ std::vector<Module*> block_modules(Module& root);
 /// transformer_auto_wrap_policy finds for that class (torch/distributed/fsdp/wrap.py).
 std::vector<Module*> transformer_blocks(Module& root);
 
+/// What stands around a decoder's blocks; null where the model has none.
+struct ModelEnds {
+  Module* embedding = nullptr;   ///< get_input_embeddings()
+  Module* final_norm = nullptr;  ///< the last norm beside the list of blocks
+  Module* head = nullptr;        ///< get_output_embeddings()
+};
+
+ModelEnds model_ends(Module& root);
+
 }  // namespace highwater::nn

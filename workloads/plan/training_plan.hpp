@@ -77,13 +77,19 @@ enum class LossKind : std::uint8_t {
   shift,    ///< cross entropy outside, logits sliced and made contiguous (the older HF way)
   flat,     ///< cross entropy outside, without the shift
   chunked,  ///< head and cross entropy over `chunks` parts of the sequence (torchtune)
-  fused     ///< head and loss in one function, no logits kept (Liger)
+  fused,    ///< head and loss in one function, no logits kept (Liger)
+  trl       ///< log-probabilities from hidden states, tile by tile; no logits (SFTTrainer)
 };
 
 struct Loss {
   LossKind kind = LossKind::hf;
   int chunks = 8;  ///< of chunked
 };
+
+/// Whether the function that applies the head also computes the loss, so that logits never exist.
+constexpr bool fuses_head(LossKind kind) {
+  return kind == LossKind::fused || kind == LossKind::trl;
+}
 
 /// How the model gets onto the device.
 enum class ModelInit : std::uint8_t {
@@ -115,6 +121,7 @@ struct Lora {
 struct Versions {
   std::string torch = "2.6";
   std::string transformers = "5.12";
+  std::string deepspeed = "0.19";
 };
 
 struct TrainingPlan {

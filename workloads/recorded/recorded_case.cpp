@@ -191,6 +191,9 @@ RecordedCase read_recorded_case(std::string_view text, const std::string& source
   if (const auto transformers = root.find("transformers")) {
     recorded.transformers = short_release(transformers->text());
   }
+  if (const auto deepspeed = root.find("deepspeed")) {
+    recorded.deepspeed = short_release(deepspeed->text());
+  }
   recorded.gpu = read_gpu(root.at("gpu"));
   const auto fake = root.find("fake_device");
   recorded.is_simulated_device = fake && fake->boolean();

@@ -71,6 +71,7 @@ struct RecordedCase {
   std::string error;         ///< the recorded program's message, if it failed
   std::string torch;         ///< "2.6"
   std::string transformers;  ///< "5.12"
+  std::string deepspeed;     ///< "0.16"; empty without it
   std::string alloc_conf;    ///< PYTORCH_CUDA_ALLOC_CONF
   RecordedGpu gpu;
   bool is_simulated_device = false;       ///< its driver's figures are invented

@@ -253,8 +253,13 @@ TrainingPlan read_plan(const Field& root, const RecordedCase& recorded, const st
     plan.init = ModelInit::pretrained_half;
   }
   plan.gpu = read_plan_gpu(fields.at("rig"), recorded.gpu);
-  plan.versions = {recorded.torch,
-                   recorded.transformers.empty() ? Versions{}.transformers : recorded.transformers};
+  const auto release = [](const std::string& of_file, const std::string& standard) {
+    return of_file.empty() ? standard : of_file;
+  };
+  const Versions newest;
+  plan.versions = {.torch = recorded.torch,
+                   .transformers = release(recorded.transformers, newest.transformers),
+                   .deepspeed = release(recorded.deepspeed, newest.deepspeed)};
   return plan;
 }
 

@@ -24,7 +24,7 @@ bool model_takes_labels(const TrainingPlan& plan) {
 }
 
 bool is_inside_model(LossKind kind) {
-  return kind == LossKind::hf || kind == LossKind::fused;
+  return kind == LossKind::hf || kind == LossKind::fused || kind == LossKind::trl;
 }
 
 }  // namespace
@@ -38,6 +38,9 @@ MicroBatchLoop::MicroBatchLoop(eager::Runtime& runtime, const TrainingPlan& plan
 }
 
 void MicroBatchLoop::run(int step) {
+  if (plan_.loss.kind == LossKind::trl) {
+    label_count_ = eager::empty(runtime_, {}, DType::int64);
+  }
   for (int micro = 0; micro < plan_.grad_accum; ++micro) {
     micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
   }
@@ -91,7 +94,8 @@ void MicroBatchLoop::loss_inside_model() {
     loss_ = outputs_.loss;
     return;
   }
-  Tensor loss = outputs.loss;
+  Tensor loss = plan_.loss.kind == LossKind::trl ? losses::sft_loss(outputs.scores, label_count_)
+                                                 : outputs.loss;
   outputs = {};
   loss_ = std::move(loss);
 }

@@ -34,6 +34,7 @@ class MicroBatchLoop : public StepRunner {
   models::Inputs batch_;
   models::Outputs outputs_;
   eager::Tensor loss_;
+  eager::Tensor label_count_;     ///< num_items_in_batch, which TRL's loss divides by
   eager::Tensor ignored_labels_;  ///< for the chunked loss: one more label for each sequence
 };
 

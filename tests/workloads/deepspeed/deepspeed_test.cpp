@@ -59,6 +59,7 @@ TrainingPlan sharded(DataParallel kind, int ranks = 4) {
   plan.parallel.dp_kind = kind;
   plan.parallel.zero.reduce_bucket_size = 50'000;
   plan.parallel.zero.param_persistence_threshold = 0;
+  plan.versions.deepspeed = "0.16";
   return plan;
 }
 

@@ -55,7 +55,7 @@ constexpr std::array kRemedies{
               }},
     RemedyRow{nothing, "a fused head and loss, such as Liger's",
               [](const TrainingPlan& plan) {
-                return words_if(plan.training && plan.loss.kind != LossKind::fused &&
+                return words_if(plan.training && !fuses_head(plan.loss.kind) &&
                                     plan.loss.kind != LossKind::chunked,
                                 "loss", "fused");
               }},

@@ -1,6 +1,7 @@
 #include "workloads/distributed/fsdp2/fully_shard.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "workloads/nn/blocks.hpp"
@@ -66,6 +67,32 @@ class BlockHooks : public nn::ForwardHooks {
   FsdpState& state_;
 };
 
+// _register_group_forward_hooks: the unit's forward begins with the first of its modules and ends
+// with the last.
+class GroupHooks : public nn::ForwardHooks {
+ public:
+  GroupHooks(FsdpState& state, const std::vector<nn::Module*>& modules, const nn::Module& module)
+      : state_(state), modules_(modules), module_(module) {}
+
+  void before(std::span<Tensor> arguments) override {
+    if (state_.modules_to_run.empty()) {
+      state_.modules_to_run.insert(modules_.begin(), modules_.end());
+    }
+    state_.pre_forward(arguments);
+  }
+
+  void after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) override {
+    if (state_.modules_to_run.erase(&module_) > 0 && state_.modules_to_run.empty()) {
+      state_.post_forward(results);
+    }
+  }
+
+ private:
+  FsdpState& state_;
+  std::vector<nn::Module*> modules_;
+  const nn::Module& module_;
+};
+
 // FakeTensors, with which DTensor finds out shapes, create a tensor on the GPU when they first see
 // it (torch/_subclasses/fake_tensor.py): once without and once with an entry in their cache.
 void init_gpu_context(Runtime& runtime) {
@@ -85,12 +112,15 @@ void FsdpState::pre_forward(std::span<Tensor> arguments) {
   if (phase_ == FsdpPhase::pre_backward) {
     return;
   }
+  const bool is_first = phase_ != FsdpPhase::forward;
   phase_ = FsdpPhase::forward;
   root_pre_forward();
   cast_forward_inputs(arguments);
   if (has_group()) {
     group_.pre_forward();
-    register_post_backward_hook(arguments);
+    if (is_first) {
+      register_post_backward_hook(arguments);
+    }
   }
 }
 
@@ -166,9 +196,26 @@ void FsdpState::post_forward(std::span<Tensor> results) {
   register_pre_backward_hook(results);
   phase_ = FsdpPhase::idle;
   if (shared_.iteration_root == this) {
+    complete_others(results);
     shared_.context.all_gather_state.reset();
     shared_.iteration_root = nullptr;
   }
+}
+
+// _force_complete_incomplete_states.
+void FsdpState::complete_others(std::span<Tensor> results) {
+  for (const auto& state : std::views::reverse(shared_.states)) {
+    if (state.get() != this && !state->modules_to_run.empty()) {
+      state->complete(results);
+    }
+  }
+}
+
+void FsdpState::complete(std::span<Tensor> results) {
+  group_.post_forward();
+  register_pre_backward_hook(results);
+  phase_ = FsdpPhase::idle;
+  modules_to_run.clear();
 }
 
 void FsdpState::register_pre_backward_hook(std::span<Tensor> results) {
@@ -224,12 +271,15 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
   const bool is_on_meta = model.context().place == eager::Place::meta;
   for (nn::Module* block : blocks) {
     const bool is_last = block == blocks.back();
-    shard(*block, place,
+    shard({block}, place,
           plan.fsdp.reshard == Reshard::always ||
               (plan.fsdp.reshard == Reshard::but_last && !is_last));
   }
-  shard(model, place, true);
-  std::ranges::rotate(shared_.states, std::prev(shared_.states.end()));  // the root comes first
+  if (plan.fsdp.units == FsdpUnits::ends) {
+    shard_ends(place, plan.fsdp.reshard);
+  }
+  shard({&model}, place, true);
+  sort_states();
   if (is_on_meta) {
     if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
       init_gpu_context(model.runtime());
@@ -238,20 +288,62 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
   }
 }
 
-void FullyShard::shard(nn::Module& module, ShardPlace place, bool reshards_after_forward) {
-  const nn::InModule scope(module);
+// The last unit keeps its parameters, which the backward needs first. A tied embedding is in it.
+void FullyShard::shard_ends(ShardPlace place, Reshard reshard) {
+  const nn::ModelEnds ends = nn::model_ends(model_);
+  const auto weight = [](nn::Module* module) {
+    return module == nullptr ? nullptr : module->own_parameters().front().tensor.get();
+  };
+  const bool is_tied = ends.head != nullptr && weight(ends.embedding) == weight(ends.head);
+  if (!is_tied && ends.embedding != nullptr) {
+    shard({ends.embedding}, place, reshard != Reshard::never);
+  }
+  std::vector<nn::Module*> tail{ends.final_norm, is_tied ? ends.embedding : nullptr, ends.head};
+  std::erase(tail, nullptr);
+  if (!tail.empty()) {
+    shard(tail, place, false);
+  }
+}
+
+// Of several modules, the first names the unit.
+void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place,
+                       bool reshards_after_forward) {
+  const nn::InModule scope(*modules.front());
   std::vector<Tensor> params;
-  collect(module, managed_, params);
-  shared_.states.push_back(
+  for (nn::Module* module : modules) {
+    collect(*module, managed_, params);
+  }
+  FsdpState& state = *shared_.states.emplace_back(
       std::make_unique<FsdpState>(shared_, params, place, reshards_after_forward));
-  group_of_.emplace(&module, &shared_.states.back()->group());
-  for (FsdpParam& param : shared_.states.back()->group().params()) {
+  for (FsdpParam& param : state.group().params()) {
     param_of_.emplace(param.unsharded().get(), &param);
     resharding_.add(param.sharded(), param.unsharded().size(0));
   }
-  if (&module != &model_) {
-    module.add_forward_hooks(std::make_shared<BlockHooks>(*shared_.states.back()));
+  for (nn::Module* module : modules) {
+    state_of_.emplace(module, &state);
+    if (modules.size() > 1) {
+      module->add_forward_hooks(std::make_shared<GroupHooks>(state, modules, *module));
+    } else if (module != &model_) {
+      module->add_forward_hooks(std::make_shared<BlockHooks>(state));
+    }
   }
+}
+
+// The order of named_modules().
+void FullyShard::sort_states() {
+  std::vector<const FsdpState*> order;
+  const auto visit = [&](auto& self, const nn::Module& module) -> void {
+    if (const auto found = state_of_.find(&module); found != state_of_.end()) {
+      order.push_back(found->second);
+    }
+    for (const nn::Module* child : module.children()) {
+      self(self, *child);
+    }
+  };
+  visit(visit, model_);
+  std::ranges::sort(shared_.states, {}, [&order](const std::unique_ptr<FsdpState>& state) {
+    return std::ranges::find(order, state.get()) - order.begin();
+  });
 }
 
 // Module._apply: children first, a module's parameters, then its buffers. A tied parameter gets its
@@ -267,8 +359,8 @@ void FullyShard::to_empty(nn::Module& module) {
     }
   }
   nn::move_buffers_to_cuda(module);
-  if (const auto found = group_of_.find(&module); found != group_of_.end()) {
-    for (FsdpParam& param : found->second->params()) {
+  if (const auto found = state_of_.find(&module); found != state_of_.end()) {
+    for (FsdpParam& param : found->second->group().params()) {
       param.reset_sharded_param();
     }
   }

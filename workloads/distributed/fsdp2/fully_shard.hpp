@@ -2,7 +2,8 @@
 //
 // Mirrors FSDPState and fully_shard of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/
 // _fsdp_state.py, _fully_shard.py) as scripts apply it: each block of the model's longest list of
-// modules, then the model itself, which keeps its parameters between forward and backward. Over
+// modules, then the model itself, which keeps its parameters between forward and backward; or with
+// units at both ends of the model (FsdpUnits), of which the last holds several modules. Over
 // several replicas it is HSDP: a mesh of two dimensions, sharded along the second one.
 #pragma once
 
@@ -40,6 +41,12 @@ class FsdpState {
 
   [[nodiscard]] FsdpParamGroup& group() { return group_; }
 
+  /// Modules that this call of the unit still has to run; the unit's forward ends with the last.
+  std::unordered_set<const nn::Module*> modules_to_run;
+
+  /// A unit of which only some modules ran: the root ends its forward.
+  void complete(std::span<eager::Tensor> results);
+
   /// Whether fully_shard found parameters that belong to no child: a stage's root may have none.
   [[nodiscard]] bool has_group() { return !group_.params().empty(); }
 
@@ -49,6 +56,7 @@ class FsdpState {
   void cast_forward_inputs(std::span<eager::Tensor> arguments) const;
   void register_post_backward_hook(std::span<eager::Tensor> arguments);
   void register_pre_backward_hook(std::span<eager::Tensor> results);
+  void complete_others(std::span<eager::Tensor> results);
   void pre_backward();
   void root_post_backward_final_callback();
 
@@ -83,7 +91,10 @@ class FullyShard : public Wrapper {
   void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
 
  private:
-  void shard(nn::Module& module, ShardPlace place, bool reshards_after_forward);
+  void shard_ends(ShardPlace place, Reshard reshard);
+  void shard(const std::vector<nn::Module*>& modules, ShardPlace place,
+             bool reshards_after_forward);
+  void sort_states();
   void to_empty(nn::Module& module);
 
   models::LanguageModel& model_;
@@ -91,7 +102,7 @@ class FullyShard : public Wrapper {
   GroupResharding resharding_;
   std::unordered_set<const void*> managed_;  ///< parameters that have a group
   std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;
-  std::unordered_map<const nn::Module*, FsdpParamGroup*> group_of_;
+  std::unordered_map<const nn::Module*, FsdpState*> state_of_;
 };
 
 }  // namespace highwater::dist

@@ -81,7 +81,7 @@ bool drops_only_scores(const EstimateInputs& inputs) {
 
 bool keeps_logits_whole(const EstimateInputs& inputs) {
   const LossKind loss = inputs.plan.loss.kind;
-  return loss != LossKind::chunked && loss != LossKind::fused;
+  return loss != LossKind::chunked && !fuses_head(loss);
 }
 
 bool keeps_gradients(const EstimateInputs& inputs) {

@@ -68,6 +68,9 @@ std::span<const Option> device_options() {
       Option{"transformers", "V", memory, common, "transformers release",
              "Highwater's choice: the release of the recordings",
              release<OfVersions<&Versions::transformers>>()},
+      Option{"deepspeed", "V", memory, rare, "DeepSpeed release: 0.16 or before, or newer",
+             "Highwater's choice: the newest release that is known",
+             release<OfVersions<&Versions::deepspeed>>()},
   };
   return rows;
 }

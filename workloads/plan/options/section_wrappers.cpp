@@ -54,6 +54,12 @@ constexpr std::array kWrappersRows{
            "torch 2.6 fsdp/_fully_shard/_fully_shard.py reshard_after_forward=True",
            word<OfFsdp<&Fsdp::reshard>, kReshards>()}
         .and_more("with --pp never, unless given (torchtitan 01/2025 parallelize_llama.py)"),
+    Option{"fsdp-units", "W", data_parallel, rare,
+           "FSDP2: only blocks are units, or also the ends: embedding, and norm with head",
+           "torchtitan 01/2025 parallelize_llama.py apply_fsdp",
+           word<OfFsdp<&Fsdp::units>, kFsdpUnits>()}
+        .and_more("ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and "
+                  "torchtitan 0.3 (distributed/fsdp.py) do"),
     Option{"dp-replicate", "N", data_parallel, rare,
            "HSDP: copies of the model among the dp ranks, each sharded over dp / N",
            "torch 2.6 fsdp/_fully_shard/_fully_shard.py: a 1D mesh",

@@ -59,8 +59,9 @@ inline constexpr std::array kOptimizerImpls{
     Word{"default", OptimizerImpl::standard}, Word{"foreach", OptimizerImpl::foreach},
     Word{"fused", OptimizerImpl::fused}, Word{"loop", OptimizerImpl::loop}};
 inline constexpr std::array kLosses{
-    Word{"hf", LossKind::hf}, Word{"shift", LossKind::shift}, Word{"flat", LossKind::flat},
-    Word{"chunked-N", LossKind::chunked}, Word{"fused", LossKind::fused}};
+    Word{"hf", LossKind::hf},       Word{"shift", LossKind::shift},
+    Word{"flat", LossKind::flat},   Word{"chunked-N", LossKind::chunked},
+    Word{"fused", LossKind::fused}, Word{"trl", LossKind::trl}};
 inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu", ModelInit::cpu},
                                    Word{"meta", ModelInit::meta},
                                    Word{"pretrained-half", ModelInit::pretrained_half}};
@@ -94,6 +95,8 @@ inline constexpr std::array kMixedDTypes{
 inline constexpr std::array kReshards{Word{"always", Reshard::always},
                                       Word{"never", Reshard::never},
                                       Word{"but-last", Reshard::but_last}};
+inline constexpr std::array kFsdpUnits{Word{"blocks", FsdpUnits::blocks},
+                                       Word{"ends", FsdpUnits::ends}};
 inline constexpr std::array kShardingStrategies{
     Word{"full_shard", ShardingStrategy::full_shard},
     Word{"shard_grad_op", ShardingStrategy::shard_grad_op},

@@ -72,10 +72,10 @@ constexpr std::array kGeneratorGaps{
          "simulation; omit them"},
     Rule{[](const Facts& f) {
            const TrainingPlan& plan = *f.plan;
-           const bool is_special =
-               plan.lora.rank > 0 || plan.optimizer.master_weights || plan.optimizer.in_backward ||
-               plan.loss.kind == LossKind::fused || plan.loss.kind == LossKind::chunked ||
-               plan.init == ModelInit::pretrained_half;
+           const bool is_special = plan.lora.rank > 0 || plan.optimizer.master_weights ||
+                                   plan.optimizer.in_backward || fuses_head(plan.loss.kind) ||
+                                   plan.loss.kind == LossKind::chunked ||
+                                   plan.init == ModelInit::pretrained_half;
            return is_dtensor_parallel(plan.parallel) && is_special;
          },
          "tp with lora, master-weights, optimizer-in-backward, a fused or chunked loss or init "

@@ -13,26 +13,26 @@ bool has_decoder(const ModelConfig& config) {
 }
 
 constexpr std::array kLossAndLoraRules{
-    Rule{[](const Facts& f) { return f.plan->loss.kind == LossKind::fused && f.plan->keep_logits; },
-         "keep-logits with loss fused: the fused loss never produces logits; omit one of them"},
+    Rule{[](const Facts& f) { return fuses_head(f.plan->loss.kind) && f.plan->keep_logits; },
+         "keep-logits with loss fused, trl: these losses never produce logits; omit one of them"},
     Rule{[](const Facts& f) {
            return f.plan->loss.kind == LossKind::chunked && f.plan->keep_logits;
          },
          "keep-logits with loss chunked: the chunked loss drops each chunk of logits; omit one of "
          "them"},
     Rule{[](const Facts& f) {
-           return f.plan->loss.kind == LossKind::fused &&
+           return fuses_head(f.plan->loss.kind) &&
                   (f.plan->model_code == ModelCode::torchtitan ||
                    f.plan->model.config.family().traits.torchtitan_style);
          },
-         "loss fused: it replaces the loss inside transformers' classes, and this decoder takes "
+         "loss fused, trl: it replaces the loss inside transformers' classes, and this decoder "
+         "takes "
          "no labels; use model-code hf or another loss"},
     Rule{[](const Facts& f) {
-           return (f.plan->loss.kind == LossKind::fused ||
-                   f.plan->loss.kind == LossKind::chunked) &&
+           return (fuses_head(f.plan->loss.kind) || f.plan->loss.kind == LossKind::chunked) &&
                   has_decoder(f.plan->model.config);
          },
-         "loss fused, chunked: not supported for T5; use loss hf"},
+         "loss fused, trl, chunked: not supported for T5; use loss hf"},
     Rule{[](const Facts& f) {
            return f.plan->init == ModelInit::pretrained_half &&
                   f.plan->precision != Precision::fp16 && f.plan->precision != Precision::bf16;

@@ -129,7 +129,7 @@ constexpr std::array kPipelineGaps{
            const TrainingPlan& plan = *f.plan;
            return is_torch_pipeline(f) &&
                   (plan.lora.rank > 0 || plan.optimizer.in_backward || plan.attention_mask ||
-                   plan.keep_logits || plan.loss.kind == LossKind::fused ||
+                   plan.keep_logits || fuses_head(plan.loss.kind) ||
                    plan.loss.kind == LossKind::chunked || plan.init == ModelInit::pretrained_half);
          },
          "pp with lora, optimizer-in-backward, attention-mask, keep-logits, a fused or chunked "

@@ -141,6 +141,31 @@ TEST_CASE("fsdp2: flat blocks of a step, in order", "[workloads][fsdp2]") {
   CHECK(flat_blocks(plan, "backward") == Bytes64{kBlock * 4, kBlock * 4, kRoot * 4});
 }
 
+// The tail is reduced before block 1 runs backward; the embedding's input needs no gradient, so it
+// is reduced at the end.
+TEST_CASE("fsdp2: units at the ends of the model", "[workloads][fsdp2]") {
+  TrainingPlan plan = sharded();
+  plan.parallel.fsdp.units = FsdpUnits::ends;
+  const std::int64_t table = 512 * 128;
+  const std::int64_t tail = table + 128;
+  const std::int64_t shard = kBlock / 8 * 2;
+  const std::int64_t whole = kBlock * 2;
+  CHECK(flat_blocks(plan, "forward") ==
+        Bytes64{table / 8 * 2, table * 2, shard, whole, shard, whole, tail / 8 * 2, tail * 2});
+  CHECK(flat_blocks(plan, "backward") == Bytes64{shard, whole, tail * 4, shard, whole, kBlock * 4,
+                                                 table / 8 * 2, table * 2, kBlock * 4, table * 4});
+}
+
+TEST_CASE("fsdp2: a tied embedding is in the unit of the head", "[workloads][fsdp2]") {
+  TrainingPlan plan = sharded();
+  plan.model = small_gpt2();
+  plan.parallel.fsdp.units = FsdpUnits::ends;
+  const std::int64_t tail = 512 * 128 + 2 * 128;
+  const auto forward = flat_blocks(plan, "forward");
+  CHECK(std::ranges::count(forward, tail * 2) == 1);
+  CHECK(std::ranges::count(forward, 256 * 128 * 2) == 1);  // positions are the model's own
+}
+
 TEST_CASE("fsdp2: without mixed precision shards are gathered as they are", "[workloads][fsdp2]") {
   TrainingPlan plan = sharded();
   plan.parallel.fsdp = {};
