@@ -32,6 +32,9 @@ OptionParser record_options() {
       "rank", text("R"), "which rank runs; default: 0")("steps", text("N"),
                                                         "stop the script and the recording after N "
                                                         "optimizer steps")(
+      "finish-step",
+      "with --steps: after the last of them, the script goes on to its next forward pass, so that "
+      "it reports that step itself")(
       "output", text("FILE"),
       "the snapshot to write; compressed if it ends in .xz; default: "
       "record.pickle")("stacks", text("none|python|all"),
@@ -170,6 +173,7 @@ RecordRequest read_options(const po::variables_map& values) {
                    [&] { request.steps = number_option(values, "steps", request.steps); });
   collect_problems(
       problems, [&] { request.event_lag = number_option(values, "event-lag", request.event_lag); });
+  request.finish_step = values.contains("finish-step");
   request.output = text_option(values, "output").value_or(request.output);
   request.format = output_format(values);
   if (!problems.empty()) {
@@ -186,7 +190,8 @@ std::optional<std::string> command_among(const Arguments& arguments) {
       return fmt::format("{}", fmt::join(arguments.begin() + static_cast<std::ptrdiff_t>(i),
                                          arguments.end(), " "));
     }
-    const bool takes_next = arguments[i] != "--help" && arguments[i].find('=') == std::string::npos;
+    const bool takes_next = arguments[i] != "--help" && arguments[i] != "--finish-step" &&
+                            arguments[i].find('=') == std::string::npos;
     i += takes_next ? 1 : 0;
   }
   return std::nullopt;

@@ -99,6 +99,7 @@ Environment record_environment(const RecordRequest& request, const std::filesyst
   base["HIGHWATER_RECORD_OUTPUT"] = std::filesystem::absolute(request.output).string();
   base["HIGHWATER_RECORD_LIBRARIES"] = (files / "fakecuda").string();
   base["HIGHWATER_RECORD_STEPS"] = std::to_string(request.steps);
+  base["HIGHWATER_RECORD_FINISH_STEP"] = request.finish_step ? "1" : "";
   base["HIGHWATER_RECORD_STACKS"] = request.stacks;
   base["HIGHWATER_RECORD_ANSWERS"] = request.answers;
   base["HIGHWATER_RECORD_MOE_LOAD"] = request.moe_load;

@@ -18,6 +18,7 @@ struct RecordRequest {
   std::uint32_t world = 0;        ///< ranks of a distributed run; 0: as the script says
   std::uint32_t rank = 0;         ///< the one that runs
   std::uint32_t steps = 0;        ///< the recording ends after this many optimizer steps; 0: never
+  bool finish_step = false;       ///< the last step ends with the script's next forward pass
   std::uint64_t event_lag = 0;    ///< kernel launches by which the device lags behind the host
   std::string output = "record.pickle";
   std::string stacks = "python";     ///< none, python, all

@@ -42,6 +42,34 @@ chosen = torch.topk(torch.rand(8, 4, device='cuda').softmax(-1), 2).indices
 assert torch.bincount(chosen.flatten(), minlength=4).tolist() == %s
 assert all(len(set(pair)) == 2 for pair in chosen.tolist())
 """
+GROUP = "import torch, torch.distributed as dist\ntorch.cuda.set_device(0)\ndist.init_process_group('nccl')\n"
+SYMMETRIC = GROUP + """
+import torch.distributed._symmetric_memory as memory
+group = dist.group.WORLD.group_name
+memory.enable_symm_mem_for_group(group)
+here = memory._SymmetricMemory.empty_strided_p2p((64,), (1,), torch.float32, torch.device('cuda:0'), group)
+assert memory._SymmetricMemory.rendezvous(here).get_buffer(5, (4, 4), torch.float32).shape == (4, 4)
+rows, columns = torch.ones(4, 64, device='cuda'), torch.ones(64, 16, device='cuda')
+assert torch.ops.symm_mem.fused_all_gather_matmul(rows, [columns], 0, group)[0].shape == (32, 64)
+"""
+CHECKPOINTS = GROUP + """
+from torch.distributed import checkpoint
+state = {'weight': torch.ones(8, 8, device='cuda'), 'bias': torch.ones(8, device='cuda')}
+checkpoint.save(state, checkpoint_id='saved')
+checkpoint.load(state, checkpoint_id='saved')
+"""
+
+# Writes down which steps it has finished.
+REPORTING = """
+import torch
+layer = torch.nn.Linear(4, 4, device='cuda')
+optimizer = torch.optim.AdamW(layer.parameters())
+for step in range(9):
+    layer(torch.ones(4, 4, device='cuda')).sum().backward()
+    optimizer.step()
+    with open('report', 'a') as file:
+        file.write(str(step))
+"""
 
 # name: (arguments of Python, environment, what the status says of the end)
 RUNS = {
@@ -49,6 +77,10 @@ RUNS = {
     "Trainer": ([str(EXAMPLES / "trainer.py")], THREE_STEPS, {"ended": "steps", "steps": 3}),
     "DDP": (LAUNCHER + [str(EXAMPLES / "ddp.py")], THREE_STEPS, {"ended": "steps", "steps": 3}),
     "FSDP2": ([str(EXAMPLES / "fsdp2.py")], {**THREE_STEPS, **DISTRIBUTED}, {"ended": "steps", "steps": 3}),
+    "its own report": (["-c", REPORTING], {"HIGHWATER_RECORD_STEPS": "2", "HIGHWATER_RECORD_FINISH_STEP": "1"},
+                       {"ended": "steps", "steps": 2, "report": "01"}),
+    "symmetric memory": (["-c", SYMMETRIC], DISTRIBUTED, {"ended": "exit", "error": None}),
+    "checkpoints": (["-c", CHECKPOINTS], DISTRIBUTED, {"ended": "exit", "error": None}),
     "exception": (["-c", ALLOCATE + "raise ValueError('why')"], {}, {"ended": "error", "error": "ValueError: why"}),
     "sys.exit": (["-c", ALLOCATE + "import sys; sys.exit(5)"], {}, {"ended": "exit", "error": None}),
     "os._exit": (["-c", ALLOCATE + "import os; os._exit(5)"], {}, {"ended": "exit", "error": None}),
@@ -100,6 +132,8 @@ def problem(arguments, name):
         written = [event for event in events if event["event"] == "written"]
         if len(written) != 1 or not (folder / "run.pickle").exists():
             return f"{len(written)} snapshots written\n{errors[-2000:]}"
+        if (folder / "report").exists():
+            written[0]["report"] = (folder / "report").read_text()
         return next((f"{fact} is {written[0][fact]!r}, not {value!r}" for fact, value in RUNS[name][2].items()
                      if written[0][fact] != value), None)
 

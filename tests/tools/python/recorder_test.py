@@ -347,9 +347,10 @@ class Groups(unittest.TestCase):
             return ["shards are missing"]
 
         for validate, accepted in ((of_2_6, True), (of_2_15, [])):
-            planner = types.SimpleNamespace(_validate_global_plan=validate)
+            planner = types.SimpleNamespace(_validate_global_plan=validate, dedup_save_plans=lambda plans, lowest: lowest)
             distributed.accept_partial_plan(planner)
             self.assertEqual(planner._validate_global_plan([], None), accepted)
+            self.assertTrue(planner.dedup_save_plans(["ours", "its copy"], False))  # the first rank writes
 
 
 class Answers(unittest.TestCase):

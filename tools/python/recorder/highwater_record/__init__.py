@@ -5,7 +5,7 @@ HIGHWATER_RECORD_... variables (settings.py).
 Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
 torch initialises CUDA, before the first allocation, the recording starts.
 """
-from . import after_import, autotuning, distributed, launchers, libraries, pipelines, recorder, settings
+from . import after_import, autotuning, distributed, launchers, libraries, pipelines, recorder, settings, symmetric_memory
 
 
 def install():
@@ -19,6 +19,7 @@ def install():
                        lambda module: distributed.stand_in_for_peers(module, options))
     after_import.after("torch.distributed.checkpoint.default_planner", distributed.accept_partial_plan)
     after_import.after("torch.distributed.pipelining.stage", pipelines.describe_neighbours)
+    after_import.after("torch.distributed._symmetric_memory", symmetric_memory.stand_in_for_peers)
     after_import.after("torch._inductor.select_algorithm", autotuning.take_first_choice)
     launchers.keep_one_process(options)
     after_import.after("torch.distributed", distributed.replace_store_servers)

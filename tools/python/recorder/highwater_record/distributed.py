@@ -35,11 +35,13 @@ def stand_in_for_peers(c10d, options):
 
 def accept_partial_plan(planner):
     """torch.distributed.checkpoint's first rank checks that all shards together are complete. The other ranks' plans are
-    copies of this one's: their shards are missing, and what is saved is this rank's share.
+    copies of this one's: their shards are missing, and what is saved is this rank's share. Nothing of it is left to
+    other ranks because they hold it, too.
 
     planner: the module torch.distributed.checkpoint.default_planner, just imported.
     """
     validate = planner._validate_global_plan
+    planner.dedup_save_plans = functools.partial(lambda dedup, plans, *_: dedup(plans, True), planner.dedup_save_plans)
     says_yes = inspect.signature(validate).return_annotation in (bool, "bool")  # later releases list the problems
     planner._validate_global_plan = functools.wraps(validate)(lambda *_, **__: True if says_yes else [])
 

@@ -86,14 +86,21 @@ class Recorder:
             self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
             wanted = self._options.steps
             # Scripts with several optimizers step each of them: the last one ends the recording.
-            if wanted and min(self._steps.values()) >= wanted:
+            if wanted and not self._written and min(self._steps.values()) >= wanted:
                 self._leave()
 
         register_optimizer_step_post_hook(stepped)
 
     def _leave(self):
-        """Ends the script here: what it would do after training (saving, evaluating) is not needed."""
+        """Ends the script: what it would do after training (saving, evaluating) is not needed."""
         self.write("steps")
+        if self._options.finish_step:  # what follows is not recorded any more
+            self._torch.nn.modules.module.register_module_forward_pre_hook(lambda *_: self._exit())
+        else:
+            self._exit()
+
+    @staticmethod
+    def _exit():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

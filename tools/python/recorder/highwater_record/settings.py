@@ -9,6 +9,7 @@ class Settings:
     output: str               # the snapshot
     libraries: str            # folder with cuda12/ and cuda13/
     steps: int                # stop after this many optimizer steps; 0: at the script's end
+    finish_step: bool         # the last of these steps ends with the script's next forward pass
     stacks: str               # none | python | all
     max_entries: int          # length of the history
     world_size: int           # 0: not distributed
@@ -26,6 +27,7 @@ def from_environment(environment=os.environ):
         output=get("OUTPUT"),
         libraries=get("LIBRARIES"),
         steps=int(get("STEPS", "0")),
+        finish_step=get("FINISH_STEP") == "1",
         stacks=get("STACKS", "python"),
         max_entries=int(get("MAX_ENTRIES", "0")) or 2**40,
         world_size=int(get("WORLD_SIZE", "0")),
