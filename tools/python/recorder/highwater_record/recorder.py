@@ -47,8 +47,13 @@ class Recorder:
     def _compute_values(self, reads):
         from . import answers, routing, values  # only with torch
         options, torch = self._options, self._torch
-        values.Values(torch, self._control, answers.Answers(torch, options.answers),
-                      routing.Router(torch, options.moe_load), reads).start()
+        try:
+            values.Values(torch, self._control, answers.Answers(torch, options.answers),
+                          routing.Router(torch, options.moe_load), reads).start()
+        except (AttributeError, TypeError, RuntimeError) as error:  # a release whose dispatcher is another one
+            print(f"highwater record: PyTorch {torch.__version__} does not let its operators be observed ({error}); "
+                  "values read from the device are zeros, and --answers and --moe-load have no effect",
+                  file=sys.stderr, flush=True)
 
     def progress(self):
         """Optimizer steps taken so far."""
