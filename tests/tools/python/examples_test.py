@@ -97,6 +97,9 @@ RUNS = {
                          "x = torch.zeros(4, device='cuda'); memory._record_memory_history(enabled=None)"], {},
                         {"ended": "exit", "entries": 2}),
     "values": (["-c", VALUES], {}, {"ended": "exit", "error": None, "values_read": 0}),
+    "flex attention": (["-c", "import torch\nfrom torch.nn.attention.flex_attention import flex_attention\n"
+                        "rows = torch.ones(1, 2, 128, 16, device='cuda')\nflex_attention(rows, rows, rows)"], {},
+                       {"ended": "exit", "error": None}),
     "even routers": (["-c", ROUTED % "[4, 4, 4, 4]"], {}, {"ended": "exit", "error": None}),
     "a busy expert": (["-c", ROUTED % "[8, 3, 3, 2]"], {"HIGHWATER_RECORD_MOE_LOAD": "busiest:2"},
                       {"ended": "exit", "error": None}),

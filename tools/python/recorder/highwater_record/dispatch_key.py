@@ -17,6 +17,14 @@ class DispatchKey:
         others = torch._C._dispatch_library("IMPL", "_", name, __file__, 0)
         others.fallback_fallthrough()
         self._libraries = [others]  # kernels live as long as their library
+        self._let_higher_order_operators_pass()
+
+    def _let_higher_order_operators_pass(self):
+        """Those that Python dispatches (flex_attention, checkpointing in a compiled function): made and to be made."""
+        operators = self._torch._ops
+        operators._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(self.key)
+        for operator in list(operators._higher_order_ops.values()):
+            operator.fallthrough(self.key)
 
     def observe(self, operators, function):
         """function(run, operator, args, kwargs) takes the place of each operator; run() runs it."""
