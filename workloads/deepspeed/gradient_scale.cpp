@@ -44,8 +44,7 @@ Tensor has_extreme(const Tensor& x) {
   Tensor largest = largest_is_finite("amax", x);
   Tensor smallest = largest_is_finite("amin", x);
   Tensor both = make_like("logical_and", largest);
-  smallest.reset();
-  largest.reset();
+  eager::end_of_frame(largest, smallest);
   return make_like("logical_not", both);
 }
 
@@ -112,8 +111,9 @@ Tensor combined_norm(const TensorVector& norm_groups) {
   Tensor stacked = eager::stack({norm_groups.begin(), norm_groups.end()}, 0);
   Tensor invalid = any_invalid(stacked);
   Tensor combined = optim::vector_norm(stacked, {}, false);
-  const Tensor infinity = make_like("full_like", combined);
+  Tensor infinity = make_like("full_like", combined);
   Tensor result = make_like("where", combined);
+  infinity.reset();
   eager::end_of_frame(stacked, invalid, combined);
   return result;
 }

@@ -60,13 +60,13 @@ void ModuleHooks::on_gradient_of_result() {
   --backwards_to_come_;
   const bool has_returned = std::ranges::find(returned_, &module_) != returned_.end();
   while (has_returned && returned_.back() != &module_) {
-    coordinator_.fetch(*returned_.back());
+    coordinator_.fetch_in_backward(*returned_.back());
     returned_.pop_back();
   }
   if (has_returned) {
     returned_.pop_back();
   }
-  coordinator_.fetch(module_);
+  coordinator_.fetch_in_backward(module_);
 }
 
 void ModuleHooks::on_gradient_of_argument() {

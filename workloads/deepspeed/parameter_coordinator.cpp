@@ -95,6 +95,27 @@ void ParameterCoordinator::fetch(const nn::Module& module) {
   ++step_;
 }
 
+void ParameterCoordinator::fetch_in_backward(const nn::Module& module) {
+  if (std::ranges::find(in_backward_, &module) == in_backward_.end()) {
+    in_backward_.push_back(&module);
+  }
+  fetch(module);
+}
+
+// The last one first; what persists stays.
+void ParameterCoordinator::release_leftovers() {
+  while (!in_backward_.empty()) {
+    const nn::Module& module = *in_backward_.back();
+    in_backward_.pop_back();
+    for (PartitionedParameter* parameter : parameters_of_(module)) {
+      parameter->active.erase(&module);
+      if (!parameter->persists) {
+        release(*parameter);
+      }
+    }
+  }
+}
+
 // __all_gather_params: gathers those that are neither available nor being gathered.
 void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters) {
   std::erase_if(parameters, [](const PartitionedParameter* parameter) {
@@ -161,6 +182,7 @@ void ParameterCoordinator::prefetch() {
 }
 
 void ParameterCoordinator::release(const nn::Module& module) {
+  std::erase(in_backward_, &module);
   const bool is_complete = mode_ == Mode::complete;
   const std::set<std::size_t> released = is_complete ? to_release(module) : std::set<std::size_t>{};
   for (PartitionedParameter* parameter : parameters_of_(module)) {

@@ -1,11 +1,12 @@
 // ZeRO-3's coordinator: which parameters are gathered when, how far ahead, and when they are
 // released.
 //
-// Source: DeepSpeed 0.16.4, runtime/zero/partitioned_param_coordinator.py
-// (PartitionedParameterCoordinator). The first forward and backward record the order of modules.
-// From the next forward on each call of a module also gathers the parameters that come next, up to
-// prefetch_bucket_size elements and never more than max_live_parameters, and a module's parameters
-// stay if they are needed again within max_reuse_distance elements.
+// Source: DeepSpeed 0.16.4, and release_leftovers() 0.19.8,
+// runtime/zero/partitioned_param_coordinator.py (PartitionedParameterCoordinator). The first
+// forward and backward record the order of modules. From the next forward on each call of a module
+// also gathers the parameters that come next, up to prefetch_bucket_size elements and never more
+// than max_live_parameters, and a module's parameters stay if they are needed again within
+// max_reuse_distance elements.
 #pragma once
 
 #include <deque>
@@ -32,8 +33,15 @@ class ParameterCoordinator {
   /// trace_prologue, record_module and fetch_sub_module: a module is about to be used.
   void fetch(const nn::Module& module);
 
+  /// The same in backward.
+  void fetch_in_backward(const nn::Module& module);
+
   /// release_sub_module.
   void release(const nn::Module& module);
+
+  /// release_backward_leftovers: modules whose arguments needed no gradient, so that nothing told
+  /// that their backward was over.
+  void release_leftovers();
 
   /// release_and_reset_all: `parameters` are those of the model, in order.
   void release_all(std::span<const std::unique_ptr<PartitionedParameter>> parameters);
@@ -71,6 +79,7 @@ class ParameterCoordinator {
   std::map<const PartitionedParameter*, std::int64_t> fetched_for_;
   std::vector<std::pair<PartitionedParameter*, std::shared_ptr<Gather>>> flying_;
   std::map<std::pair<const nn::Module*, std::int64_t>, std::set<std::size_t>> known_releases_;
+  std::vector<const nn::Module*> in_backward_;  ///< fetched in backward and not yet released
   std::int64_t step_ = 0;
   std::int64_t available_ = 0;  ///< elements
 };

@@ -207,15 +207,21 @@ void Stage1And2::backward(const Tensor& loss, bool is_boundary) {
   if (!is_recent_) {
     buckets_.allocate();
   }
-  const Tensor scaled_loss =
-      eager::mul(is_recent_ ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
-  eager::backward(scaled_loss);
+  scaled_loss_ = eager::mul(is_recent_ ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
+  eager::backward(scaled_loss_);
+  if (!is_recent_) {
+    scaled_loss_.reset();
+  }
 }
 
 void Stage1And2::reduce_gradients(bool is_boundary) {
-  if (!partitions_gradients_ && !is_boundary) {
-    return;
+  if (partitions_gradients_ || is_boundary) {
+    reduce_all();
   }
+  scaled_loss_.reset();
+}
+
+void Stage1And2::reduce_all() {
   if (!partitions_gradients_ && !overlaps_) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (parameters_[i]->grad.defined()) {
@@ -384,10 +390,10 @@ void Stage1And2::update(Group& group, const Tensor& norm) {
   runtime_.categorize(gradient, Category::gradient);
   group.master->grad = gradient;
   group.averaged.clear();
-  if (is_recent_ && plan_.grad_clip) {
+  if (is_recent_) {
     is_invalid(norm);
   }
-  unscale_and_clip(norm, plan_.grad_clip.has_value());
+  unscale_and_clip(norm, clips_gradients(plan_));
   optimizer_->step();
   group.master->grad.reset();
 }

@@ -50,6 +50,7 @@ class Stage1And2 : public ZeroOptimizer {
   void initialize_states();
   void hook_into_backward();
   void on_gradient(std::size_t index);
+  void reduce_all();
   void finish_backward();
   optim::TensorVector own_gradients(const Group& group) const;
   void make_offload();
@@ -73,6 +74,7 @@ class Stage1And2 : public ZeroOptimizer {
   std::vector<eager::Tensor> parameters_;  ///< of all groups
   std::optional<GradientOffload> offload_;
   std::optional<OptimizerRun> optimizer_;
+  eager::Tensor scaled_loss_;  ///< of the engine's frame
   eager::Tensor global_norm_;  ///< _global_grad_norm
   bool is_boundary_ = true;
   std::vector<eager::Ref<eager::Node>> hooked_;  ///< AccumulateGrad nodes

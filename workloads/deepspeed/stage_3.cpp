@@ -12,6 +12,18 @@ namespace highwater::deepspeed {
 using eager::Tensor;
 using optim::TensorVector;
 
+namespace {
+
+Tensor cloned(const Tensor& tensor) {
+  return optim::make_like("clone", tensor);
+}
+
+Tensor widened(const Tensor& tensor) {
+  return tensor.dtype() == DType::fp32 ? tensor : optim::make_like("to", tensor, DType::fp32);
+}
+
+}  // namespace
+
 Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
                const std::vector<std::vector<Tensor>>& groups, PartitionedParameters made)
     : group_(group),
@@ -152,9 +164,8 @@ void Stage3::make_masters() {
   std::int64_t offset = 0;
   for (SubGroup& sub_group : sub_groups_) {
     const Tensor part = narrow_as(partitions_, offset, {sub_group.numel});
-    const Tensor copy = optim::make_like("clone", offloads_ ? eager::to_host(part, false) : part);
-    sub_group.master =
-        copy.dtype() == DType::fp32 ? copy : optim::make_like("to", copy, DType::fp32);
+    const Tensor own = offloads_ ? eager::to_host(part, false) : part;
+    sub_group.master = is_recent_deepspeed(plan_) ? cloned(widened(own)) : widened(cloned(own));
     sub_group.master->requires_grad = true;
     runtime_.categorize(sub_group.master, Category::optimizer_state);
     offset += sub_group.numel;
@@ -199,7 +210,7 @@ void Stage3::hook_into_backward() {
   const eager::Scoped<bool> grad_mode(runtime_.grad_enabled, true);
   for (const SubGroup& sub_group : sub_groups_) {
     for (PartitionedParameter* parameter : sub_group.parameters) {
-      gather_now(group_, *parameter);
+      gather_one(*parameter);
       hooked_.push_back(eager::begin_node(runtime_, "", {parameter->tensor})->next_edges[0].node);
       hooked_.back()->post_hook = [this, parameter](Tensor&) { gradients_->add(*parameter); };
       parameter->release();
@@ -207,15 +218,33 @@ void Stage3::hook_into_backward() {
   }
 }
 
+// Without a copy of the gathered block in 0.19.8 (_allgather_params_sequential).
+void Stage3::gather_one(PartitionedParameter& parameter) {
+  if (is_recent_deepspeed(plan_)) {
+    PartitionedParameter* only = &parameter;
+    gather_now(group_, std::span(&only, 1));
+  } else {
+    gather_now(group_, parameter);
+  }
+}
+
 void Stage3::backward(const Tensor& loss, bool is_boundary) {
   gradients_->set_micro_step(micro_step_, is_boundary);
-  const Tensor scaled_loss = eager::mul(eager::to_dtype(loss, DType::fp32), 1.0);
-  eager::backward(scaled_loss);
+  const bool is_recent = is_recent_deepspeed(plan_);
+  scaled_loss_ = eager::mul(is_recent ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
+  eager::backward(scaled_loss_);
+  if (!is_recent) {
+    scaled_loss_.reset();
+  }
   returned_.clear();
 }
 
 void Stage3::reduce_gradients(bool /*is_boundary*/) {
   gradients_->finish();
+  if (is_recent_deepspeed(plan_)) {
+    coordinator_.release_leftovers();
+  }
+  scaled_loss_.reset();
   ++micro_step_;
 }
 
@@ -344,7 +373,7 @@ void Stage3::update(std::size_t index, const Tensor& norm) {
     sub_group.master->grad = eager::to_dtype(flat, DType::fp32);
     runtime_.categorize(sub_group.master->grad, Category::gradient);
   }
-  unscale_and_clip(norm, plan_.grad_clip.has_value());
+  unscale_and_clip(norm, clips_gradients(plan_));
   optimizer_->step();
   sub_group.master->grad.reset();
 }
@@ -356,7 +385,7 @@ void Stage3::gather_persistent() {
     return parameter->status == ParameterStatus::partitioned;
   });
   if (gone.size() == 1) {
-    gather_now(group_, *gone.front());
+    gather_one(*gone.front());
   } else if (!gone.empty()) {
     gather_now(group_, gone);
   }

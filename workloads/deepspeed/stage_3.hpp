@@ -68,6 +68,7 @@ class Stage3 : public ZeroOptimizer {
   eager::Tensor norm_of(const SubGroup& group);
   void update(std::size_t index, const eager::Tensor& norm);
   void gather_persistent();
+  void gather_one(PartitionedParameter& parameter);
 
   dist::ProcessGroup& group_;
   dist::ProcessGroup world_;  ///< of collectives that name no group
@@ -89,6 +90,7 @@ class Stage3 : public ZeroOptimizer {
   eager::Tensor partitions_;  ///< lp_param_buffer
   std::optional<PartitionedGradients> gradients_;
   std::optional<OptimizerRun> optimizer_;
+  eager::Tensor scaled_loss_;  ///< of the engine's frame
   eager::Tensor global_norm_;
   std::vector<eager::Ref<eager::Node>> hooked_;
 };

@@ -1,15 +1,14 @@
 // What DeepSpeed's engine needs from a ZeRO optimizer of any stage.
 #pragma once
 
-#include "traces/release.hpp"
 #include "workloads/eager/tensor.hpp"
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/deepspeed_release.hpp"
 
 namespace highwater::deepspeed {
 
-/// Whether the plan's DeepSpeed behaves as 0.19.8 does rather than as 0.16.4.
-inline bool is_recent_deepspeed(const TrainingPlan& plan) {
-  return release_of(plan.versions.deepspeed) > Release{.major = 0, .minor = 16};
+/// "gradient_clipping" is 1.0 in 0.19.8 unless it is given, and 0 in 0.16.4.
+inline bool clips_gradients(const TrainingPlan& plan) {
+  return plan.grad_clip.has_value() || is_recent_deepspeed(plan);
 }
 
 class ZeroOptimizer {

@@ -46,7 +46,7 @@ Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t o
 Tensor Linear::operator()(Tensor x) const {
   const InModule scope(*this);
   return call(std::move(x), [this](const Tensor& in) {
-    const bool is_replaced = context().plan.parallel.zero.init;
+    const bool is_replaced = replaces_linear(context().plan);
     Tensor result = is_replaced ? zero3_linear(in, weight, bias) : eager::linear(in, weight, bias);
     return adapter_ ? adapter_->add_to(std::move(result), in) : result;
   });

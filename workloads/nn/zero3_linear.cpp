@@ -2,6 +2,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/plan/deepspeed_release.hpp"
 
 namespace highwater::nn {
 
@@ -41,6 +42,11 @@ TensorList linear_backward(eager::Node& node, TensorList& grads) {
 }
 
 }  // namespace
+
+bool replaces_linear(const TrainingPlan& plan) {
+  const bool is_zero3 = uses_deepspeed(plan) && plan.parallel.dp_kind == DataParallel::zero3;
+  return plan.parallel.zero.init || (is_zero3 && is_recent_deepspeed(plan));
+}
 
 Tensor zero3_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   eager::Runtime& runtime = input.runtime();

@@ -1,12 +1,18 @@
-// The F.linear that deepspeed.zero.Init() installs for the rest of the program.
+// The F.linear that deepspeed.zero.Init() installs for the rest of the program. It saves the
+// parameter instead of a view of it, so that a released weight is gone.
 //
 // Mirrors LinearFunctionForZeroStage3 (DeepSpeed 0.16.4, runtime/zero/linear.py), which the option
-// memory_efficient_linear, on by default, puts in its place.
+// memory_efficient_linear, on by default, puts in its place. In 0.19.8 ZeRO-3 also installs it
+// where the script made the model itself.
 #pragma once
 
 #include "workloads/eager/tensor.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
+
+/// Whether it is installed.
+bool replaces_linear(const TrainingPlan& plan);
 
 /// `bias` may be undefined.
 eager::Tensor zero3_linear(const eager::Tensor& input, const eager::Tensor& weight,

@@ -22,6 +22,7 @@ TrainingPlan partitioned_as_made() {
   plan.parallel.dp = 4;
   plan.parallel.dp_kind = DataParallel::zero3;
   plan.parallel.zero.init = true;
+  plan.versions.deepspeed = "0.16";
   return plan;
 }
 
