@@ -14,8 +14,13 @@ namespace po = boost::program_options;
 /// A flag means true when it stands alone.
 po::typed_value<std::string>* value_of(const Option& option) {
   auto* const value = po::value<std::string>();
-  return option.is_flag() ? value->implicit_value("true", "")->value_name("[=BOOL]")
-                          : value->value_name(std::string(option.value));
+  if (option.is_flag()) {
+    return value->implicit_value("true", "")->value_name("[=BOOL]");
+  }
+  if (option.can_stand_alone) {
+    return value->implicit_value("true", "")->value_name(fmt::format("[={}]", option.value));
+  }
+  return value->value_name(std::string(option.value));
 }
 
 }  // namespace

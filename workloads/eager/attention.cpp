@@ -53,6 +53,8 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
                       .last_dim_contiguous = in.query.strides().back() == 1 &&
                                              in.key.strides().back() == 1 &&
                                              in.value.strides().back() == 1,
+                      .dropout = options.dropout,
+                      .torch = runtime.torch,
                       .forced = runtime.sdpa_backend};
   const auto backend = select_sdpa_backend(runtime.gpu, call);
   const bool wants_mask_gradient = in.mask.defined() && in.mask.requires_grad();

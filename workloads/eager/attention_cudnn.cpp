@@ -1,4 +1,5 @@
-// cuDNN's fused attention, which 2.6 uses only if forced (native/cudnn/MHA.cpp).
+// cuDNN's fused attention (native/cudnn/MHA.cpp), which 2.6 uses only if forced. 2.15 takes a
+// gradient whose layout is not the output's as it is.
 #include <utility>
 
 #include "workloads/eager/attention_kernels.hpp"
@@ -39,7 +40,7 @@ TensorList cudnn_backward_kernel(Node& node, TensorList& grads) {
   out[1] = empty_like(in.key);
   out[2] = empty_like(in.value);
   Tensor grad = grads[0];
-  if (!same_strides(grad, output)) {
+  if (runtime.torch < Release{2, 15} && !same_strides(grad, output)) {
     grad = empty_strided(runtime, output.sizes(), output.strides(), grad.dtype());
   }
   const auto workspace = runtime.allocate(blocks.backward_workspace);

@@ -78,20 +78,35 @@ TensorList efficient_backward_kernel(Node& node, TensorList& grads, double dropo
   if (node.needs(3)) {
     out[3] = gradient_of_mask(in.mask, blocks);
   }
+  const auto dk_expanded = runtime.allocate(blocks.dk_expanded);
+  const auto dv_expanded = runtime.allocate(blocks.dv_expanded);
   Tensor delta = delta_of(grad, swap_heads(output), blocks);
   const auto workspace = runtime.allocate(blocks.workspace);
   delta.reset();
   return out;
 }
 
-TensorList efficient_forward_kernel(const Operands& in) {
+// The generator's seed and offset lie on the device where nothing is dropped out (seen in 2.15;
+// that it came with flash attention's in 2.14 is assumed).
+TensorList generator_words(Runtime& runtime, double dropout) {
+  if (runtime.torch < Release{2, 14} || dropout > 0) {
+    return {};
+  }
+  const Tensor seed = empty(runtime, {}, DType::int64);
+  return {seed, empty(runtime, {}, DType::int64)};
+}
+
+TensorList efficient_forward_kernel(const Operands& in, double dropout) {
   Runtime& runtime = in.query.runtime();
   OpScope op(runtime, "_efficient_attention_forward");
+  const TensorList words = generator_words(runtime, dropout);
   const auto blocks = efficient_forward(shape_of(in), in.query.dtype(), wants_logsumexp(in));
   const Tensor output = heads_first(in.query, in.value.size(3));
   const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
   const auto accumulator = runtime.allocate(blocks.accumulator);
-  return {output, logsumexp};
+  TensorList results{output, logsumexp};
+  results.insert(results.end(), words.begin(), words.end());
+  return results;
 }
 
 Tensor efficient_kernel(const Operands& in, double dropout) {
@@ -105,7 +120,7 @@ Tensor efficient_kernel(const Operands& in, double dropout) {
     node->save(in.value);
   }
   const TensorList results = kept_outputs(runtime, "_scaled_dot_product_efficient_attention",
-                                          [&] { return efficient_forward_kernel(in); });
+                                          [&] { return efficient_forward_kernel(in, dropout); });
   const Tensor& output = results[0];
   const Tensor& logsumexp = results[1];
   finish_node(node, output, [dropout](Node& own, TensorList& grads) {
@@ -114,6 +129,9 @@ Tensor efficient_kernel(const Operands& in, double dropout) {
   if (node) {
     node->save_output(logsumexp);
     node->save_output(output);
+    for (std::size_t i = results.size(); i > 2; --i) {  // the offset, then the seed
+      node->save_output(results[i - 1]);
+    }
   }
   return output;
 }

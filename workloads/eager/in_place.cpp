@@ -1,6 +1,8 @@
 // Operators that write into their first operand: no result block, but nodes and saved tensors like
 // their ordinary forms. An operand whose old value is needed by backward is cloned first
 // (tools/autograd/gen_variable_type.py of PyTorch 2.6: original_self).
+#include <utility>
+
 #include "workloads/eager/formulas.hpp"
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
@@ -39,6 +41,37 @@ Tensor div_(const Tensor& self, const Tensor& other) {
     node->save(other.requires_grad() ? clone_unrecorded(self) : Tensor{});
   }
   return rebase(node, self, div_backward(self.dtype(), other.dtype()));
+}
+
+// CopySlices around CopyBackwards (torch/csrc/autograd/functions/tensor.cpp): the gradient of the
+// whole is copied, then that of the part, which what was there before gets as zeros.
+Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& source) {
+  const auto node = begin_node(self.runtime(), "CopySlices", {self, source});
+  return rebase(
+      node, self,
+      [start, end = start + source.size(-1), dtype = source.dtype()](Node& own, TensorList& grads) {
+        Runtime& runtime = *own.runtime;
+        TensorList out(2);
+        Tensor whole = empty(runtime, grads[0].sizes(), grads[0].dtype());
+        const Tensor part = clone_contiguous(slice(whole, -1, start, end));
+        if (own.needs(0)) {
+          empty_like(part);
+        }
+        out[1] = own.needs(1) ? to_dtype(part, dtype) : Tensor{};
+        out[0] = own.needs(0) ? std::move(whole) : Tensor{};
+        return out;
+      });
+}
+
+Tensor masked_fill_(const Tensor& self, const Tensor& mask) {
+  const auto node = begin_node(self.runtime(), "MaskedFillBackward0", {self});
+  if (node) {
+    node->save(mask);
+  }
+  return rebase(node, self, [](Node& own, TensorList& grads) {
+    const Tensor kept = own.unpack(0);
+    return TensorList{pointwise("masked_fill", {grads[0], kept}, grads[0].dtype())};
+  });
 }
 
 }  // namespace highwater::eager

@@ -7,6 +7,7 @@
 #include "workloads/eager/output_cache.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/kernels/cublas.hpp"
+#include "workloads/kernels/grouped_gemm.hpp"
 
 namespace highwater::eager {
 
@@ -79,6 +80,21 @@ Tensor product(const char* op, const Tensor& self, const Tensor& other, const Di
   const Tensor right = prepared(other);
   const auto workspace = use_cublas(runtime);
   return result;
+}
+
+// Columns times rows run in a Triton kernel, not in cuBLAS (torch/_native/ops/bmm_outer_product of
+// 2.13).
+bool is_outer_product(const Tensor& self, const Tensor& other) {
+  return self.runtime().torch >= Release{2, 13} && self.sizes()[2] == 1 && other.sizes()[1] == 1;
+}
+
+Tensor batched_product(const Tensor& self, const Tensor& other) {
+  const Dims sizes{self.sizes()[0], self.sizes()[1], other.sizes()[2]};
+  if (!is_outer_product(self, other)) {
+    return product("bmm", self, other, sizes);
+  }
+  const OpScope scope(self.runtime(), "bmm", 0);
+  return empty(self.runtime(), sizes, self.dtype());
 }
 
 // A bias that is whole on each rank is divided before it is added to partial sums.
@@ -166,6 +182,28 @@ Tensor batched_matmul(const Tensor& self, const Tensor& other) {
   return unsafe_view(bmm(a, b), sizes);
 }
 
+// The products of all groups, into a result whose rows are aligned to 16 bytes.
+Tensor grouped_product(const Dims& sizes, std::int64_t groups, const Tensor& like) {
+  Runtime& runtime = like.runtime();
+  const OpScope scope(runtime, "_grouped_mm");
+  constexpr std::int64_t kAlignment = 16;
+  Dims padded = sizes;
+  const std::int64_t unit = kAlignment / item_size(like.dtype());
+  padded.back() = (padded.back() + unit - 1) / unit * unit;
+  Tensor result = slice(empty(runtime, padded, like.dtype()), -1, 0, sizes.back());
+  if (runs_grouped_kernel(runtime.gpu, like.dtype())) {
+    const auto scratch = grouped_gemm_scratch(runtime.gpu, groups);
+    const auto arguments = runtime.allocate(scratch.arguments);
+    const auto workspace = runtime.allocate(scratch.workspace);
+    return result;
+  }
+  runtime.synchronize();  // the host reads where groups end
+  for (std::int64_t group = 0; group < groups; ++group) {
+    [[maybe_unused]] const auto workspace = use_cublas(runtime);
+  }
+  return result;
+}
+
 Tensor flat_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   const Tensor flat = reshape(input, {-1, input.size(-1)});
   const Tensor result = addmm(bias, flat, t(weight));
@@ -219,8 +257,8 @@ Tensor bmm(const Tensor& self_in, const Tensor& mat2_in) {
     node->save(self.requires_grad() ? mat2 : Tensor{});
     node->save(mat2.requires_grad() ? self : Tensor{});
   }
-  Tensor result =
-      kept_product("bmm", self, mat2, {self.sizes()[0], self.sizes()[1], mat2.sizes()[2]});
+  Tensor result = kept_outputs(self.runtime(), "bmm",
+                               [&] { return TensorList{batched_product(self, mat2)}; })[0];
   finish_node(node, result, [](Node& own, TensorList& grads) {
     const Tensor right = own.unpack(0);
     const Tensor left = own.unpack(1);
@@ -292,6 +330,31 @@ Tensor baddbmm(const Tensor& self_in, const Tensor& batch1_in, const Tensor& bat
     }
     if (own.needs(0)) {
       out[0] = grads[0];
+    }
+    return out;
+  });
+  return result;
+}
+
+// The gradient of the weights has their own layout: that of [groups, columns, rows].
+Tensor grouped_mm(const Tensor& rows, const Tensor& weights, const Tensor& offsets) {
+  const auto node = begin_node(rows.runtime(), "GroupedMmBackward0", {rows, weights});
+  if (node) {
+    node->save(rows.requires_grad() ? weights : Tensor{});
+    node->save(offsets);
+    node->save(weights.requires_grad() ? rows : Tensor{});
+  }
+  const std::int64_t groups = weights.size(0);
+  const std::int64_t width = rows.size(1);
+  const std::int64_t columns = weights.size(1);
+  Tensor result = grouped_product({rows.size(0), columns}, groups, rows);
+  finish_node(node, result, [groups, width, columns](Node& own, TensorList& grads) {
+    TensorList out(2);
+    if (own.needs(1)) {
+      out[1] = grouped_product({groups, columns, width}, groups, grads[0]);
+    }
+    if (own.needs(0)) {
+      out[0] = grouped_product({grads[0].size(0), width}, groups, grads[0]);
     }
     return out;
   });

@@ -120,6 +120,10 @@ inline void in_place(const Tensor& /*self*/) {}
 Tensor add_(const Tensor& self, const Tensor& other);
 /// self /= other; returns self.
 Tensor div_(const Tensor& self, const Tensor& other);
+/// self[..., start:end].copy_(source); returns self.
+Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& source);
+/// self.masked_fill_(mask, number); returns self.
+Tensor masked_fill_(const Tensor& self, const Tensor& mask);
 
 // --- reductions (reduce.cpp) ---------------------------------------------------------------------
 
@@ -133,6 +137,10 @@ Tensor sum_to(const Tensor& self, const Dims& sizes);
 Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool keepdim,
                     DType dtype);
 Tensor cumsum(const Tensor& self, std::int64_t dim);
+/// The same of integers, in `dtype`.
+Tensor cumsum(const Tensor& self, std::int64_t dim, DType dtype);
+/// torch.histc of integers with given limits.
+Tensor histc(const Tensor& self, std::int64_t bins);
 
 // --- matrix products (matmul.cpp) ----------------------------------------------------------------
 
@@ -144,6 +152,9 @@ Tensor bmm(const Tensor& self, const Tensor& mat2);
 Tensor addmm(const Tensor& bias, const Tensor& mat1, const Tensor& mat2);
 /// baddbmm with beta and alpha given; `self` is broadcast over the batch.
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2);
+/// F.grouped_mm(rows, weights.transpose(-2, -1), offs=offsets): [s, width] rows, sorted by group,
+/// times a [groups, columns, width] weight each, as many rows for each group.
+Tensor grouped_mm(const Tensor& rows, const Tensor& weights, const Tensor& offsets);
 Tensor matmul(const Tensor& self, const Tensor& other);
 /// F.linear; `bias` may be undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);

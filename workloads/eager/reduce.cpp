@@ -151,14 +151,22 @@ Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool k
 
 // Integers are summed as int64: the input is converted first (ATen/native/ReduceOps.cpp).
 Tensor cumsum(const Tensor& self, std::int64_t dim) {
+  return cumsum(self, dim, is_floating_point(self.dtype()) ? self.dtype() : DType::int64);
+}
+
+Tensor cumsum(const Tensor& self, std::int64_t dim, DType dtype) {
   OpScope op(self.runtime(), "cumsum");
-  const bool integral = !is_floating_point(self.dtype());
-  Tensor result = empty(self.runtime(), self.sizes(), integral ? DType::int64 : self.dtype());
-  const Tensor input = to_dtype(self, result.dtype());
+  Tensor result = empty(self.runtime(), self.sizes(), dtype);
+  const Tensor input = to_dtype(self, dtype);
   const auto length = self.size(dim);
   const auto rows = length == 0 ? 0 : self.numel() / length;
-  self.runtime().allocate(cumsum_scratch(rows, length, result.dtype()));
+  self.runtime().allocate(cumsum_scratch(rows, length, dtype));
   return result;
+}
+
+Tensor histc(const Tensor& self, std::int64_t bins) {
+  const OpScope op(self.runtime(), "histc");
+  return empty(self.runtime(), {bins}, self.dtype());
 }
 
 }  // namespace highwater::eager

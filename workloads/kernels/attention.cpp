@@ -18,14 +18,25 @@ int capability(const Gpu& gpu) {
   return gpu.major * 10 + gpu.minor;
 }
 
+/// From here on the memory-efficient kernels take grouped heads, and all fused kernels one key head
+/// for all query heads without being told (pull request 191085; seen in 2.15, not in 2.12).
+constexpr Release kGroupedRelease{2, 15};
+
+/// check_batch_size_and_num_heads_dense.
+bool heads_fit(const SdpaCall& call, bool takes_groups) {
+  const AttentionShape& s = call.shape;
+  const bool is_single = s.kv_heads == 1 && call.torch >= kGroupedRelease;
+  return s.heads == s.kv_heads || is_single ||
+         (takes_groups && call.enable_gqa && s.heads % s.kv_heads == 0);
+}
+
 bool runs_flash(const Gpu& gpu, const SdpaCall& call) {
   const AttentionShape& s = call.shape;
   const int sm = capability(gpu);
-  const bool heads_fit = call.enable_gqa ? s.heads % s.kv_heads == 0 : s.heads == s.kv_heads;
   const bool backward_fits = !(call.requires_grad && s.head_dim > 192 && sm >= 86 && sm <= 89);
-  return sm >= 80 && is_low_precision(call.dtype) && !call.mask && heads_fit && backward_fits &&
-         s.head_dim == s.v_head_dim && s.head_dim <= 256 && call.last_dim_contiguous &&
-         (!call.is_causal || s.q_len == s.kv_len);
+  return sm >= 80 && is_low_precision(call.dtype) && !call.mask && heads_fit(call, true) &&
+         backward_fits && s.head_dim == s.v_head_dim && s.head_dim <= 256 &&
+         call.last_dim_contiguous && (!call.is_causal || s.q_len == s.kv_len);
 }
 
 /// Elements to which a head dimension must be aligned for the matrix units.
@@ -42,15 +53,41 @@ bool runs_efficient(const Gpu& gpu, const SdpaCall& call) {
   const std::int64_t alignment = gemm_alignment(gpu, call.dtype);
   const bool type_fits =
       is_floating_point(call.dtype) && (gpu.major >= 8 || call.dtype != DType::bf16);
-  return type_fits && capability(gpu) >= 50 && s.heads == s.kv_heads &&
+  return type_fits && capability(gpu) >= 50 && heads_fit(call, call.torch >= kGroupedRelease) &&
          s.head_dim % alignment == 0 && s.v_head_dim % alignment == 0 && call.last_dim_contiguous;
+}
+
+/// The largest head dimension of cuDNN's kernels; 256 with the cuDNN 9.22 that 2.15 brings.
+std::int64_t cudnn_head_dim(const Gpu& gpu, const SdpaCall& call) {
+  const bool is_wide = (gpu.major == 9 || gpu.major == 10) && call.torch >= kGroupedRelease;
+  return is_wide ? 256 : 128;
+}
+
+/// check_cudnn_d256_bprop_head_dim.
+bool cudnn_backward_fits(const SdpaCall& call) {
+  const AttentionShape& s = call.shape;
+  return (s.head_dim <= 128 && s.v_head_dim <= 128) || (s.head_dim == 192 && s.v_head_dim == 128) ||
+         (s.head_dim == 256 && s.v_head_dim == 256);
+}
+
+/// cuDNN drops out with probabilities that are multiples of 1/16.
+bool cudnn_drops_out(double probability) {
+  return probability * 16 == std::floor(probability * 16);
 }
 
 bool runs_cudnn(const Gpu& gpu, const SdpaCall& call) {
   const AttentionShape& s = call.shape;
-  return gpu.major >= 8 && is_low_precision(call.dtype) && s.head_dim <= 128 &&
-         s.v_head_dim <= 128 && s.head_dim % 8 == 0 && s.v_head_dim % 8 == 0 && s.q_len > 1 &&
-         call.last_dim_contiguous;
+  const std::int64_t most = cudnn_head_dim(gpu, call);
+  return gpu.major >= 8 && is_low_precision(call.dtype) && s.head_dim <= most &&
+         s.v_head_dim <= most && s.head_dim % 8 == 0 && s.v_head_dim % 8 == 0 && s.q_len > 1 &&
+         s.kv_len > 1 && (!call.requires_grad || cudnn_backward_fits(call)) &&
+         cudnn_drops_out(call.dropout) && call.last_dim_contiguous;
+}
+
+/// check_prefer_cudnn_attention: Hopper and Blackwell with a cuDNN newer than 9.15, which wheels
+/// have since 2.11.
+bool prefers_cudnn(const Gpu& gpu, Release torch) {
+  return torch >= Release{2, 11} && (gpu.major == 9 || gpu.major == 10);
 }
 
 bool runs(SdpaBackend backend, const Gpu& gpu, const SdpaCall& call) {
@@ -152,6 +189,9 @@ std::optional<SdpaBackend> select_sdpa_backend(const Gpu& gpu, const SdpaCall& c
   if (call.forced) {
     return runs(*call.forced, gpu, call) ? call.forced : std::nullopt;
   }
+  if (prefers_cudnn(gpu, call.torch) && runs_cudnn(gpu, call)) {
+    return SdpaBackend::cudnn;
+  }
   for (const SdpaBackend backend : {SdpaBackend::flash, SdpaBackend::efficient}) {
     if (runs(backend, gpu, call)) {
       return backend;
@@ -216,6 +256,11 @@ EfficientBackward efficient_backward(const Gpu& gpu, const AttentionShape& shape
   EfficientBackward found;
   if (bias_requires_grad) {
     found.grad_bias = rows * round_up(shape.kv_len, 16) * item_size(dtype);
+  }
+  if (shape.heads != shape.kv_heads) {
+    const std::int64_t keys = shape.batch * shape.kv_len * shape.heads * item_size(dtype);
+    found.dk_expanded = keys * shape.head_dim;
+    found.dv_expanded = keys * shape.v_head_dim;
   }
   // Float kernels, and one case on sm 70, leave the row sums of grad * output to PyTorch.
   const bool volta = capability(gpu) == 70;

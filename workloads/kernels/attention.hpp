@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "traces/release.hpp"
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/gpu.hpp"
 
@@ -37,6 +38,8 @@ struct SdpaCall {
   bool enable_gqa = false;
   bool requires_grad = true;        ///< any of q, k, v, with gradients enabled
   bool last_dim_contiguous = true;  ///< of q, k, v and the mask
+  double dropout = 0.0;
+  Release torch = {2, 6};
   /// The one backend that sdpa_kernel(...) allows.
   std::optional<SdpaBackend> forced = std::nullopt;
 };
@@ -80,11 +83,14 @@ struct EfficientForward {
 EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, bool requires_grad);
 
 /// Backward: contiguous copy of grad (if its [b, s, h, d] view is not contiguous), dq, dk, dv
-/// ([b, s, h, d] contiguous), grad_bias, then either delta, or the elementary operators that
+/// ([b, s, h, d] contiguous), grad_bias, dk and dv for each query head if heads are grouped (2.15),
+/// then either delta, or the elementary operators that
 /// compute it: float_grad, float_output, product, row_sums, delta, freed again in the order
 /// row_sums, product, float_output, float_grad; then workspace. At the end: delta, workspace, copy.
 struct EfficientBackward {
-  std::int64_t grad_bias = 0;   ///< only if the mask wants a gradient; last dimension rounded to 16
+  std::int64_t grad_bias = 0;  ///< only if the mask wants a gradient; last dimension rounded to 16
+  std::int64_t dk_expanded = 0;  ///< a kernel of its own sums them over a group
+  std::int64_t dv_expanded = 0;
   std::int64_t float_grad = 0;  ///< 0 unless 16-bit inputs are converted
   std::int64_t float_output = 0;
   std::int64_t product = 0;   ///< grad * output

@@ -5,6 +5,13 @@ namespace {
 
 constexpr std::int64_t kKib = 1024;
 constexpr Release kPerCallRelease{2, 15};  ///< no workspace is kept from here on
+constexpr Release kBlackwellRelease{2, 12};
+
+/// use32mb of CublasHandlePool.cpp: Hopper, and Blackwell since pull request 175344.
+bool has_large_workspace(const Gpu& gpu, Release torch) {
+  const bool is_blackwell = gpu.major == 10 || gpu.major == 12;
+  return gpu.major == 9 || (is_blackwell && torch >= kBlackwellRelease);
+}
 
 }  // namespace
 
@@ -13,7 +20,7 @@ CublasWorkspace cublas_workspace(const Gpu& gpu, Release torch) {
     return {WorkspaceLife::persistent, 4096 * kKib};
   }
   return {torch >= kPerCallRelease ? WorkspaceLife::per_call : WorkspaceLife::persistent,
-          (gpu.major == 9 ? 32768 : 8320) * kKib};  // :4096:8, or :4096:2:16:8
+          (has_large_workspace(gpu, torch) ? 32768 : 8320) * kKib};  // :4096:8, or :4096:2:16:8
 }
 
 CublasWorkspace cublaslt_workspace(Release torch) {

@@ -159,7 +159,7 @@ std::int64_t cumsum_scratch(std::int64_t rows, std::int64_t length, DType type) 
   if (rows != 1) {
     return 0;
   }
-  return type == DType::int64 ? scan_int64_storage(length) : scan_storage(length, kFloatTile, 8);
+  return is_floating_point(type) ? scan_storage(length, kFloatTile, 8) : scan_int64_storage(length);
 }
 
 ScratchScript nonzero(const Gpu& gpu, std::int64_t count) {

@@ -7,8 +7,6 @@
 
 namespace highwater::models {
 
-namespace {}  // namespace
-
 // hidden_states[:, :, None, :, :]: each `:` is a slice of its own.
 Tensor repeat_kv(const Tensor& hidden_states, std::int64_t groups) {
   if (groups == 1) {
@@ -24,18 +22,44 @@ Tensor repeat_kv(const Tensor& hidden_states, std::int64_t groups) {
 
 namespace {
 
+// torch.arange(queries)[:, None] >= torch.arange(keys)[None, :]
+Tensor lower_triangle(eager::Runtime& runtime, std::int64_t queries, std::int64_t keys) {
+  const Tensor rows = eager::unsqueeze(eager::arange(runtime, queries), 1);
+  const Tensor columns = eager::unsqueeze(eager::arange(runtime, keys), 0);
+  return eager::view(eager::compare("ge", {rows, columns}), {1, 1, queries, keys});
+}
+
+// create_position_bias_mask: the bias, with the least number where causality hides a key.
+Tensor position_bias_mask(const AttentionCall& call, bool is_causal) {
+  eager::Runtime& runtime = call.query.runtime();
+  Tensor mask = call.bias;
+  Tensor visible;
+  if (is_causal) {
+    visible = lower_triangle(runtime, call.query.size(2), call.key.size(2));
+    const Tensor least = eager::empty(runtime, {}, call.bias.dtype());
+    mask = eager::where(visible, call.bias, least);
+  }
+  Tensor result = runtime.transformers < Release{5, 20} ? mask : eager::contiguous(mask);
+  eager::end_of_frame(visible, mask);
+  return result;
+}
+
 AttentionResult sdpa(AttentionCall call) {
   const bool grouped_kernel = call.is_grouped && !call.mask.defined();
   if (call.is_grouped && !grouped_kernel) {
     call.key = repeat_kv(call.key, call.groups);
     call.value = repeat_kv(call.value, call.groups);
   }
-  const bool is_causal = call.query.size(2) > 1 && !call.mask.defined();
+  bool is_causal = call.is_causal && call.query.size(2) > 1 && !call.mask.defined();
+  if (call.bias.defined()) {
+    call.mask = position_bias_mask(call, is_causal);
+    is_causal = false;
+  }
   Tensor output = eager::scaled_dot_product_attention(
       call.query, call.key, call.value, call.mask,
       {.dropout = call.dropout, .is_causal = is_causal, .enable_gqa = grouped_kernel});
   output = eager::contiguous(eager::transpose(output, 1, 2));
-  eager::end_of_frame(call.query, call.key, call.value, call.mask);
+  eager::end_of_frame(call.query, call.key, call.value, call.mask, call.bias);
   return {output, {}};
 }
 

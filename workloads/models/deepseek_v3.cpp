@@ -1,5 +1,6 @@
 // DeepSeek-V3 (transformers 5.12, models/deepseek_v3/modeling_deepseek_v3.py): latent attention,
-// the first blocks dense, the others a mixture of routed and shared experts.
+// the first blocks dense, the others a mixture of routed and shared experts. Since 5.13 the gate
+// routes; since 5.15 keys and values are cached before they are expanded.
 #include "workloads/plan/model/families/deepseek_v3.hpp"
 
 #include <utility>
@@ -92,6 +93,17 @@ class LatentAttention : public Module {
 
   AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const {
     const nn::InModule scope(*this);
+    return runtime().transformers < Release{5, 15} ? expanded_first(hidden_states, inputs)
+                                                   : compressed_first(hidden_states, inputs);
+  }
+
+ private:
+  struct Pair {
+    Tensor first;
+    Tensor second;
+  };
+
+  AttentionResult expanded_first(Tensor& hidden_states, const BlockInputs& inputs) const {
     const auto batch = hidden_states.size(0);
     const auto length = hidden_states.size(1);
     Tensor q_states = heads_of(queries(hidden_states), qk_head_dim(config_));
@@ -103,31 +115,75 @@ class LatentAttention : public Module {
     auto [nope, value] = parts(k_pass, config_.qk_nope_head_dim, config_.v_head_dim);
     k_pass = std::move(nope);
     k_rot = eager::view(k_rot, {batch, 1, length, config_.qk_rope_head_dim});
-    if (config_.rope_interleave) {
-      rotate_interleaved(q_rot, k_rot, inputs.positions);
-    } else {
-      rotate_halves(q_rot, k_rot, inputs.positions);
-    }
+    rotate(q_rot, k_rot, inputs.positions);
     k_rot = eager::expand(k_rot, {batch, k_pass.size(1), length, -1});
     Tensor query = eager::cat(std::initializer_list<Tensor>{q_pass, q_rot}, -1);
     Tensor key = eager::cat(std::initializer_list<Tensor>{k_pass, k_rot}, -1);
     if (inputs.cache) {
       inputs.cache->update(key, value);
     }
-    AttentionResult result = attend(query, key, value, inputs.mask);
-    auto& output = result.output;
-    output = eager::contiguous(eager::reshape(output, {batch, length, -1}));
-    output = (*o_proj_)(output);
+    AttentionResult result = projected(query, key, value, inputs.mask);
     eager::end_of_frame(hidden_states, q_states, q_pass, q_rot, compressed, k_pass, k_rot);
     eager::end_of_frame(value, query, key);
     return result;
   }
 
- private:
-  struct Pair {
-    Tensor first;
-    Tensor second;
-  };
+  AttentionResult compressed_first(Tensor& hidden_states, const BlockInputs& inputs) const {
+    const auto batch = hidden_states.size(0);
+    const auto length = hidden_states.size(1);
+    Tensor q_states = heads_of(queries(hidden_states), qk_head_dim(config_));
+    auto [q_pass, q_rot] = parts(q_states, config_.qk_nope_head_dim, config_.qk_rope_head_dim);
+    Tensor compressed = (*kv_a_proj_)(hidden_states);
+    auto [kv_nope, k_rot] = parts(compressed, config_.kv_lora_rank, config_.qk_rope_head_dim);
+    kv_nope = (*kv_a_layernorm_)(kv_nope);
+    kv_nope = eager::view(kv_nope, {batch, 1, length, config_.kv_lora_rank});
+    k_rot = eager::view(k_rot, {batch, 1, length, config_.qk_rope_head_dim});
+    rotate(q_rot, k_rot, inputs.positions);
+    if (inputs.cache) {
+      inputs.cache->update(kv_nope, k_rot);
+    }
+    Tensor query = eager::cat(std::initializer_list<Tensor>{q_pass, q_rot}, -1);
+    auto [key, value] = expand_kv(kv_nope, k_rot);
+    AttentionResult result = projected(query, key, value, inputs.mask);
+    eager::end_of_frame(hidden_states, q_states, q_pass, q_rot, compressed, kv_nope, k_rot);
+    eager::end_of_frame(query, key, value);
+    return result;
+  }
+
+  // expand_kv: keys are copied into a new tensor part by part.
+  Pair expand_kv(const Tensor& latent, const Tensor& k_rot) const {
+    const auto batch = latent.size(0);
+    const auto length = latent.size(2);
+    const auto nope = config_.qk_nope_head_dim;
+    const Tensor flat = (*kv_b_proj_)(latent);
+    Tensor states =
+        eager::transpose(eager::view(flat, {batch, length, -1, nope + config_.v_head_dim}), 1, 2);
+    auto [k_nope, value] = parts(states, nope, config_.v_head_dim);
+    const auto heads = k_nope.size(1);
+    const Tensor rotated = eager::expand(k_rot, {-1, heads, -1, -1});
+    Tensor key =
+        eager::empty(runtime(), {batch, heads, length, qk_head_dim(config_)}, states.dtype());
+    key = eager::copy_into_columns_(key, 0, k_nope);
+    key = eager::copy_into_columns_(key, nope, rotated);
+    return {std::move(key), std::move(value)};
+  }
+
+  void rotate(Tensor& query, Tensor& key, const CosSin& positions) const {
+    if (config_.rope_interleave) {
+      rotate_interleaved(query, key, positions);
+    } else {
+      rotate_halves(query, key, positions);
+    }
+  }
+
+  AttentionResult projected(const Tensor& query, const Tensor& key, const Tensor& value,
+                            const Tensor& mask) const {
+    AttentionResult result = attend(query, key, value, mask);
+    auto& output = result.output;
+    output = eager::contiguous(eager::reshape(output, {query.size(0), query.size(2), -1}));
+    output = (*o_proj_)(output);
+    return result;
+  }
 
   std::unique_ptr<nn::Linear> linear(std::string name, std::int64_t in, std::int64_t out,
                                      nn::Bias bias) {
@@ -231,6 +287,9 @@ class DeepseekMoe : public FeedForward {
     hidden_states =
         eager::view(experts_(hidden_states, routing.indices, routing.weights), residuals.sizes());
     hidden_states = with_shared(hidden_states, residuals);
+    if (gate_routes()) {
+      eager::end_of_frame(residuals, router_logits, routing.weights, routing.indices);
+    }
     eager::end_of_frame(residuals, router_logits, routing.indices, routing.weights);
     return hidden_states;
   }
@@ -241,7 +300,10 @@ class DeepseekMoe : public FeedForward {
     return eager::add(routed, shared);
   }
 
-  // route_tokens_to_experts.
+  [[nodiscard]] bool gate_routes() const { return runtime().transformers >= Release{5, 13}; }
+
+  // route_tokens_to_experts; in the gate itself one variable holds the scores before and after
+  // groups are hidden.
   Routing route(Tensor router_logits) const {
     router_logits = eager::sigmoid(router_logits);
     Tensor for_choice = eager::add(router_logits, gate_.correction());
@@ -251,8 +313,15 @@ class DeepseekMoe : public FeedForward {
     eager::scatter_(group_mask, 1, group_idx);
     Tensor score_mask = spread(group_mask);
     Tensor scores = hidden_groups(for_choice, score_mask);
+    if (gate_routes()) {
+      for_choice = std::move(scores);
+      scores = for_choice;
+    }
     Routing routing;
     routing.indices = eager::topk(scores, config_.num_experts_per_tok).indices;
+    if (gate_routes()) {
+      scores.reset();
+    }
     routing.weights = eager::gather(router_logits, 1, routing.indices);
     Tensor denominator;
     if (config_.norm_topk_prob) {

@@ -59,6 +59,49 @@ Tensor batched_linear(const Tensor& input, const Tensor& weight) {
   return eager::squeeze(eager::bmm(weight, eager::unsqueeze(input, -1)), -1);
 }
 
+// Ids of absent experts are masked and clamped, whether experts are spread over ranks or not:
+// before 5.18.
+bool looks_for_absent_experts(const eager::Runtime& runtime) {
+  return runtime.transformers < Release{5, 18};
+}
+
+/// Tokens in the order of their experts.
+struct SortedTokens {
+  Tensor experts;
+  Tensor order;
+  Tensor states;
+  Tensor weights;
+  Tensor counted;
+  Tensor counts;
+  Tensor ends;
+  Tensor absent;
+};
+
+SortedTokens sorted_tokens(const Tensor& hidden, const Tensor& chosen, const Tensor& weights,
+                           std::int64_t experts) {
+  SortedTokens found;
+  auto sorted = eager::sort(eager::reshape(chosen, {-1}));
+  found.experts = std::move(sorted.values);
+  found.order = std::move(sorted.indices);
+  found.states =
+      eager::index(hidden, eager::pointwise("floor_divide", {found.order}, DType::int64));
+  found.weights = eager::index(eager::reshape(weights, {-1}), found.order);
+  found.counted = eager::to_dtype(found.experts, DType::int32);
+  found.counts = eager::histc(found.counted, experts);
+  found.ends = eager::cumsum(found.counts, 0, DType::int32);
+  if (looks_for_absent_experts(hidden.runtime())) {
+    found.absent = eager::unsqueeze(eager::compare("ge", {found.experts}), -1);
+  }
+  return found;
+}
+
+// inv_perm[perm] = torch.arange(...)
+Tensor inverse_order(const Tensor& order) {
+  Tensor inverse = eager::empty_like(order);
+  const Tensor numbers = eager::arange(order.runtime(), order.numel());
+  return inverse;
+}
+
 Tensor zeros_like(const Tensor& self) {
   return eager::empty_like(self);
 }
@@ -84,6 +127,8 @@ Tensor MixtureOfExperts::operator()(const Tensor& hidden_states, const Tensor& c
                          return eager::TensorList{even_loop(in[0], in[1], in[2])};
                        case Experts::batched_mm:
                          return eager::TensorList{batched(in[0], in[1], in[2])};
+                       case Experts::grouped_mm:
+                         return eager::TensorList{grouped(in[0], in[1], in[2])};
                      }
                      return eager::TensorList{loop(in[0], in[1], in[2])};
                    })[0];
@@ -93,15 +138,17 @@ std::int64_t MixtureOfExperts::share(const Tensor& chosen) const {
   return chosen.numel() / shape_.count;
 }
 
-// The loop of the modelling file over the experts that were hit: all of them.
+// The loop of the modelling file over the experts that were hit: all of them. Since 5.18 absent
+// ones have a class of their own.
 Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
                               const Tensor& weights) const {
   Tensor total = zeros_like(hidden);
   Tensor expert_mask;
   Tensor expert_hit;
+  const std::int64_t classes = shape_.count + (looks_for_absent_experts(runtime()) ? 0 : 1);
   {
     const eager::NoGrad no_grad(runtime());
-    expert_mask = eager::permute(eager::one_hot(chosen, shape_.count), {2, 1, 0});
+    expert_mask = eager::permute(eager::one_hot(chosen, classes), {2, 1, 0});
     Tensor counts = eager::sum(expert_mask, {-1, -2}, false);
     const Tensor is_hit = eager::compare("gt", {counts});
     counts.reset();
@@ -155,7 +202,9 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
   Tensor selected_states = eager::repeat_interleave(hidden, chosen.size(1), 0);
   Tensor sample_weights = eager::reshape(weights, {-1});
   Tensor expert_ids = eager::reshape(chosen, {-1});
-  expert_ids = eager::pointwise("clamp", {expert_ids}, DType::int64);
+  if (looks_for_absent_experts(runtime())) {
+    expert_ids = eager::pointwise("clamp", {expert_ids}, DType::int64);
+  }
   Tensor selected = eager::index(gate_up_proj_, expert_ids);
   Tensor result = batched_linear(selected_states, selected);
   {
@@ -170,6 +219,34 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
   Tensor narrow = eager::to_dtype(total, hidden.dtype());
   eager::end_of_frame(selected_states, sample_weights, expert_ids, selected);
   eager::end_of_frame(result, scaled, total);
+  return narrow;
+}
+
+// grouped_mm_experts_forward. In releases that look for absent experts their rows are zeroed in
+// place before and after, which takes a copy of the gradient each time.
+Tensor MixtureOfExperts::grouped(const Tensor& hidden, const Tensor& chosen,
+                                 const Tensor& weights) const {
+  SortedTokens tokens = sorted_tokens(hidden, chosen, weights, shape_.count);
+  if (tokens.absent.defined()) {
+    tokens.states = eager::masked_fill_(tokens.states, tokens.absent);
+  }
+  Tensor result = eager::grouped_mm(tokens.states, gate_up_proj_, tokens.ends);
+  {
+    auto halves = eager::chunk(result, 2, -1);
+    result = gated(act_fn_, halves[0], halves[1]);
+  }
+  result = eager::grouped_mm(result, down_proj_, tokens.ends);
+  Tensor scaled = eager::mul(result, eager::unsqueeze(tokens.weights, -1));
+  if (tokens.absent.defined()) {
+    scaled = eager::masked_fill_(scaled, tokens.absent);
+  }
+  Tensor inverse = inverse_order(tokens.order);
+  scaled = eager::index(scaled, inverse);
+  Tensor total =
+      eager::sum(eager::view(scaled, {hidden.size(0), chosen.size(1), hidden.size(1)}), {1}, false);
+  Tensor narrow = eager::to_dtype(total, hidden.dtype());
+  eager::end_of_frame(tokens.experts, tokens.order, tokens.states, tokens.weights, tokens.counted);
+  eager::end_of_frame(tokens.counts, tokens.ends, tokens.absent, result, scaled, inverse, total);
   return narrow;
 }
 

@@ -1,4 +1,4 @@
-// The experts of a mixture as transformers 5 stores them, all in two parameters, and the three ways
+// The experts of a mixture as transformers 5 stores them, all in two parameters, and the four ways
 // to run them (integrations/moe.py and the modelling files).
 #pragma once
 
@@ -32,6 +32,8 @@ class MixtureOfExperts : public Module {
   [[nodiscard]] Tensor even_loop(const Tensor& hidden, const Tensor& chosen,
                                  const Tensor& weights) const;
   [[nodiscard]] Tensor batched(const Tensor& hidden, const Tensor& chosen,
+                               const Tensor& weights) const;
+  [[nodiscard]] Tensor grouped(const Tensor& hidden, const Tensor& chosen,
                                const Tensor& weights) const;
   [[nodiscard]] std::int64_t share(const Tensor& chosen) const;
 

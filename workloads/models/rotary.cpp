@@ -6,8 +6,39 @@ namespace highwater::models {
 
 namespace {
 
+// transformers' releases from which the tables are made otherwise.
+constexpr Release kFloatSteps{5, 15};   ///< arange(0, dim, 2, dtype=torch.float)
+constexpr Release kElementwise{5, 19};  ///< positions * frequencies, no matrix product
+
 Tensor scaled(Tensor wave) {
   return eager::mul(wave, 1.0);
+}
+
+/// The variables of the matrix product, which live until the tables are made.
+struct Operands {
+  Tensor frequencies;
+  Tensor positions;
+};
+
+// inv_freq_expanded @ position_ids_expanded
+Tensor angles_by_product(Operands& frame, const Tensor& inv_freq, const Tensor& position_ids) {
+  frame.frequencies =
+      eager::unsqueeze(eager::slice(eager::unsqueeze(inv_freq, 0), 1, 0, eager::kEnd), 2);
+  frame.frequencies =
+      eager::expand(eager::to_dtype(frame.frequencies, DType::fp32), {position_ids.size(0), -1, 1});
+  frame.positions = eager::slice(eager::unsqueeze(eager::slice(position_ids, 0, 0, eager::kEnd), 1),
+                                 2, 0, eager::kEnd);
+  frame.positions = eager::to_dtype(frame.positions, DType::fp32);
+  return eager::transpose(eager::matmul(frame.frequencies, frame.positions), 1, 2);
+}
+
+// position_ids[..., None].float() * inv_freq
+Tensor angles_by_element(const Tensor& inv_freq, const Tensor& position_ids) {
+  Tensor positions = eager::to_dtype(eager::unsqueeze(position_ids, -1), DType::fp32);
+  Tensor frequencies = eager::to_dtype(inv_freq, DType::fp32);
+  Tensor angles = eager::mul(positions, frequencies);
+  eager::end_of_frame(positions, frequencies);
+  return angles;
 }
 
 }  // namespace
@@ -30,10 +61,7 @@ void RotaryEmbedding::initialize_again() const {
 // tensor, a reciprocal replaces the division.
 Tensor RotaryEmbedding::standard_frequencies() const {
   const auto place = context().place;
-  const auto half = (rotary_dim_ + 1) / 2;
-  Tensor steps = eager::empty_on(runtime(), place, {half}, DType::int64);
-  Tensor wide = eager::empty_on(runtime(), place, {half}, DType::fp32);
-  steps.reset();
+  Tensor wide = even_numbers();
   Tensor exponents = eager::empty_like(wide);
   wide.reset();
   Tensor powers = eager::empty_like(exponents);
@@ -44,6 +72,13 @@ Tensor RotaryEmbedding::standard_frequencies() const {
   Tensor result = eager::empty_like(inverse);
   eager::end_of_frame(inverse, powers);
   return result;
+}
+
+// torch.arange(0, dim, 2): integers that are converted, or numbers at once.
+Tensor RotaryEmbedding::even_numbers() const {
+  const bool are_numbers = type_ == RopeType::standard && runtime().transformers >= kFloatSteps;
+  const Tensor integers = are_numbers ? Tensor{} : make(DType::int64);
+  return make(DType::fp32);
 }
 
 Tensor RotaryEmbedding::inverse_frequencies() const {
@@ -99,19 +134,15 @@ CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) 
   const eager::NoGrad no_grad(runtime());  // around the call: no backward comes through it
   const nn::InModule scope(*this);
   eager::Scoped<bool> no_autocast(runtime().autocast.enabled, false);
-  Tensor frequencies =
-      eager::unsqueeze(eager::slice(eager::unsqueeze(inv_freq_, 0), 1, 0, eager::kEnd), 2);
-  frequencies =
-      eager::expand(eager::to_dtype(frequencies, DType::fp32), {position_ids.size(0), -1, 1});
-  Tensor positions = eager::slice(
-      eager::unsqueeze(eager::slice(position_ids, 0, 0, eager::kEnd), 1), 2, 0, eager::kEnd);
-  positions = eager::to_dtype(positions, DType::fp32);
-  Tensor angles = eager::transpose(eager::matmul(frequencies, positions), 1, 2);
+  Operands frame;
+  Tensor angles = runtime().transformers < kElementwise
+                      ? angles_by_product(frame, inv_freq_, position_ids)
+                      : angles_by_element(inv_freq_, position_ids);
   Tensor both = eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);
   Tensor cos = scaled(eager::cos(both));
   Tensor sin = scaled(eager::sin(both));
   CosSin result{eager::to_dtype(cos, x.dtype()), eager::to_dtype(sin, x.dtype())};
-  eager::end_of_frame(frequencies, positions, angles, both, cos, sin);
+  eager::end_of_frame(frame.frequencies, frame.positions, angles, both, cos, sin);
   return result;
 }
 

@@ -27,6 +27,7 @@ class RotaryEmbedding : public Module {
  private:
   [[nodiscard]] Tensor inverse_frequencies() const;
   [[nodiscard]] Tensor standard_frequencies() const;
+  [[nodiscard]] Tensor even_numbers() const;
   [[nodiscard]] Tensor llama3_frequencies() const;
   [[nodiscard]] Tensor make(DType dtype) const;
 

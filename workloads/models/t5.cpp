@@ -1,11 +1,13 @@
-// T5 (transformers 5.12, models/t5/modeling_t5.py): encoder and decoder, eager attention with one
-// relative position bias per stack, which all its blocks share.
+// T5 (transformers 5.12, models/t5/modeling_t5.py): encoder and decoder, with one relative position
+// bias per stack, which all its blocks share. Attention is eager before 5.15; since then it is a
+// function that takes bias and mask apart, and SDPA by default.
 //
 // Not imitated: the clamp that follows each part of a block in fp16.
 #include "workloads/plan/model/families/t5.hpp"
 
 #include <utility>
 
+#include "workloads/models/attention.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -220,6 +222,9 @@ class T5Attention : public Module {
     if (cache) {
       cache->update(key, value);
     }
+    if (runtime().transformers >= Release{5, 15}) {
+      return attended(query, key, value, mask, std::move(bias), !source.defined());
+    }
     Tensor scores = eager::matmul(query, eager::transpose(key, 3, 2));
     if (!bias.defined()) {
       bias = make_bias(scores, mask);
@@ -241,18 +246,59 @@ class T5Attention : public Module {
                             2);
   }
 
+  // Since 5.15: the bias is made first, and the attention function takes it.
+  T5Result attended(Tensor& query, Tensor& key, Tensor& value, const Tensor& mask, Tensor bias,
+                    bool is_own) const {
+    if (!bias.defined()) {
+      bias = relative_attention_bias_ ? computed_bias(query.size(2), key.size(2))
+                                      : zero_bias(query, key.size(2));
+    }
+    AttentionCall call{.query = query,
+                       .key = key,
+                       .value = value,
+                       .mask = mask,
+                       .bias = bias,
+                       .dropout = context().training ? context().dropout(dropout_) : 0.0,
+                       .is_causal = is_decoder_ && is_own};
+    AttentionResult result = context().is_eager() ? eager_scores(std::move(call))
+                                                  : sdpa_attention(context(), std::move(call));
+    Tensor& output = result.output;
+    output = eager::reshape(output, {output.size(0), output.size(1), -1});
+    output = o_(eager::contiguous(output));
+    eager::end_of_frame(query, key, value);
+    return {std::move(output), std::move(bias)};
+  }
+
+  // eager_attention_forward of the modelling file.
+  AttentionResult eager_scores(AttentionCall call) const {
+    Tensor weights;
+    {
+      Tensor plain = eager::matmul(call.query, eager::transpose(call.key, 2, 3));
+      weights = eager::mul(plain, 1.0);
+    }
+    weights = eager::add(weights, call.bias);
+    if (call.mask.defined()) {
+      weights = eager::add(weights, call.mask);
+    }
+    weights = eager::softmax(weights, -1, std::nullopt);
+    weights = nn::plain_dropout(context(), weights, call.dropout);
+    Tensor output = eager::matmul(weights, call.value);
+    output = eager::contiguous(eager::transpose(output, 1, 2));
+    eager::end_of_frame(call.query, call.key, call.value, call.mask, call.bias);
+    return {output, weights};
+  }
+
   Tensor make_bias(const Tensor& scores, const Tensor& mask) const {
     Tensor bias = relative_attention_bias_ ? computed_bias(scores.size(2), scores.size(3))
-                                           : zero_bias(scores);
+                                           : zero_bias(scores, scores.size(3));
     if (mask.defined()) {
       bias = eager::add(bias, mask);
     }
     return bias;
   }
 
-  Tensor zero_bias(const Tensor& scores) const {
-    Tensor bias = eager::empty(runtime(), {1, scores.size(1), scores.size(2), scores.size(3)},
-                               scores.dtype());
+  Tensor zero_bias(const Tensor& like, std::int64_t keys) const {
+    Tensor bias = eager::empty(runtime(), {1, like.size(1), like.size(2), keys}, like.dtype());
     bias->requires_grad = is_checkpointing(context());
     return bias;
   }

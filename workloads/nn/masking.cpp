@@ -30,6 +30,29 @@ void find_packed_sequence_indices(Tensor position_ids) {
   eager::end_of_frame(position_ids, first, difference, packed);
 }
 
+// padding_mask.all(), which is padding_mask.sum() == padding_mask.numel() since 5.14 (fast_all).
+Tensor is_full(const Tensor& padding) {
+  if (padding.runtime().transformers < Release{5, 14}) {
+    return eager::reduce_plain("all", padding, {}, false, DType::boolean);
+  }
+  const Tensor count = eager::sum(padding, {}, false);
+  return eager::compare("eq", {count});
+}
+
+void ask_whether_full(const Tensor& padding) {
+  const Tensor answer = is_full(padding);
+  padding.runtime().synchronize();  // the host reads it
+}
+
+// _ignore_causal_mask_sdpa: the mask's kind is known, but the question costs these blocks. Since
+// 5.14 the part that the queries see is asked about, too, which here is all of it.
+void look_for_padding(const Tensor& padding, AttentionMask mask) {
+  ask_whether_full(padding);
+  if (mask == AttentionMask::padded && padding.runtime().transformers >= Release{5, 14}) {
+    ask_whether_full(eager::slice(padding, 1, 0, padding.size(1)));
+  }
+}
+
 Tensor offset_arange(Runtime& runtime, std::int64_t count) {
   const Tensor plain = eager::arange(runtime, count);
   return eager::add(plain, 0.0);
@@ -126,12 +149,14 @@ Tensor create_causal_mask(const ModelContext& context, const MaskRequest& reques
     find_packed_sequence_indices(eager::expand(request.position_ids, {shape.batch, -1}));
   }
   const bool windowed = request.sliding_window && shape.length >= *request.sliding_window;
+  const AttentionMask kind = context.plan.attention_mask;
   if (!context.is_eager() && !windowed) {
     if (padding.defined()) {
-      eager::reduce_plain("all", padding, {}, false, DType::boolean);
-      runtime.synchronize();  // the host reads it
+      look_for_padding(padding, kind);
     }
-    return {};
+    if (!padding.defined() || kind != AttentionMask::padded) {
+      return {};
+    }
   }
   Tensor mask = boolean_mask(runtime, shape, request, padding);
   return context.is_eager() ? float_mask(runtime, std::move(mask), request.inputs_embeds.dtype())

@@ -104,11 +104,15 @@ enum class ZeroGradAt : std::uint8_t { start, end };
 /// How batches arrive: copied from the host, or made on the device.
 enum class DataSource : std::uint8_t { to, device };
 
+/// The [batch, seq] mask that the model is given: one that hides nothing, or padding.
+enum class AttentionMask : std::uint8_t { none, full, padded };
+
 /// How a mixture's tokens are distributed. Real routing depends on the data; these do not.
 enum class Experts : std::uint8_t {
-  eager,      ///< transformers' loop over experts, tokens spread evenly
-  even,       ///< the recordings' loop with equal shares
-  batched_mm  ///< weights gathered per token
+  eager,       ///< transformers' loop over experts, tokens spread evenly
+  even,        ///< the recordings' loop with equal shares
+  batched_mm,  ///< weights gathered per token
+  grouped_mm   ///< one grouped product over tokens sorted by expert: transformers' own choice
 };
 
 struct Lora {
@@ -140,9 +144,9 @@ struct TrainingPlan {
   bool set_to_none = true;
   ZeroGradAt zero_grad_at = ZeroGradAt::end;
   Loss loss;
-  bool keep_logits = false;       ///< the output object lives until the next forward has returned
-  bool use_cache = false;         ///< keys and values are returned by the model
-  bool attention_mask = false;    ///< a [batch, seq] mask is given to the model
+  bool keep_logits = false;  ///< the output object lives until the next forward has returned
+  bool use_cache = false;    ///< keys and values are returned by the model
+  AttentionMask attention_mask = AttentionMask::none;
   std::optional<double> dropout;  ///< overrides the model's own probabilities
   bool training = true;           ///< false: forward only, without gradients
   DataSource data = DataSource::to;

@@ -15,7 +15,8 @@ std::string text_of(const Option& option, const Field& field) {
   if (std::holds_alternative<RealRange>(option.axis.allowed)) {
     return fmt::format("{}", field.real());
   }
-  return option.is_flag() ? option_text(field.boolean()) : field.text();
+  const bool is_true_or_false = option.can_stand_alone && field.value().is_bool();
+  return option.is_flag() || is_true_or_false ? option_text(field.boolean()) : field.text();
 }
 
 }  // namespace

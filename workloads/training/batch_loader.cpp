@@ -19,7 +19,7 @@ void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& bat
     take_own_part(batch.input_ids);
     take_own_part(batch.labels);
   }
-  if (plan_.attention_mask) {
+  if (plan_.attention_mask != AttentionMask::none) {
     batch.attention_mask = tensor(length);
   }
 }

@@ -11,6 +11,7 @@
 #include "workloads/kernels/cublas.hpp"
 #include "workloads/kernels/embedding.hpp"
 #include "workloads/kernels/foreach.hpp"
+#include "workloads/kernels/grouped_gemm.hpp"
 #include "workloads/kernels/layer_norm.hpp"
 #include "workloads/kernels/reduce.hpp"
 
@@ -378,6 +379,49 @@ TEST_CASE("attention: SDPA's own choice of a kernel", "[workloads][kernels][gold
   CHECK(select_sdpa_backend(kA100, masked) == efficient);
 }
 
+TEST_CASE(
+    "attention: newer releases take cuDNN on Hopper, and grouped heads in the efficient kernel",
+    "[workloads][kernels]") {
+  using enum SdpaBackend;
+  SdpaCall call{.shape = shape_of(2, 12, 4, 512, 512, 64),
+                .dtype = DType::bf16,
+                .is_causal = true,
+                .enable_gqa = true,
+                .torch = {2, 11}};
+  CHECK(select_sdpa_backend(kH100, call) == cudnn);
+  CHECK(select_sdpa_backend(kA100, call) == flash);
+  call.dropout = 0.1;  // no multiple of 1/16
+  CHECK(select_sdpa_backend(kH100, call) == flash);
+  call.dropout = 0.125;
+  CHECK(select_sdpa_backend(kH100, call) == cudnn);
+  call.shape = shape_of(2, 8, 1, 512, 512, 256);
+  CHECK(select_sdpa_backend(kH100, call) == flash);
+  call.torch = {2, 15};
+  CHECK(select_sdpa_backend(kH100, call) == cudnn);
+  call.dtype = DType::fp32;
+  CHECK(select_sdpa_backend(kH100, call) == efficient);
+  call.enable_gqa = false;  // one key head needs no flag
+  CHECK(select_sdpa_backend(kA100, call) == efficient);
+  call.torch = {2, 12};
+  CHECK(select_sdpa_backend(kA100, call) == math);
+}
+
+TEST_CASE("attention: the efficient backward has a copy for each query head of a group",
+          "[workloads][kernels][golden]") {
+  const EfficientBackward found =
+      efficient_backward(kA100, shape_of(2, 12, 4, 256, 256, 64), DType::fp32, 0, false);
+  CHECK(found.dk_expanded == 1572864);
+  CHECK(found.dv_expanded == 1572864);
+}
+
+TEST_CASE("grouped products: one kernel on Hopper, for bf16", "[workloads][kernels][golden]") {
+  CHECK(runs_grouped_kernel(kH100, DType::bf16));
+  CHECK_FALSE(runs_grouped_kernel(kH100, DType::fp32));
+  CHECK_FALSE(runs_grouped_kernel(kA100, DType::bf16));
+  CHECK(grouped_gemm_scratch(kH100, 8).arguments == 480);
+  CHECK(grouped_gemm_scratch(kH100, 8).workspace == 67584);
+}
+
 TEST_CASE("attention: cuDNN keeps seed and offset on the device", "[workloads][kernels][golden]") {
   const CudnnAttention found = cudnn_attention(shape_of(2, 12, 12, 512, 512, 80), true);
   CHECK(found.logsumexp == 49152);
@@ -390,6 +434,8 @@ TEST_CASE("cublas: workspaces by architecture and version", "[workloads][kernels
   CHECK(cublas_workspace(kV100, {2, 6}).bytes == 8519680);
   CHECK(cublas_workspace(kH100, {2, 6}).bytes == 33554432);
   CHECK(cublas_workspace(kH100, {2, 15}).bytes == 33554432);
+  CHECK(cublas_workspace(*find_gpu("b200"), {2, 11}).bytes == 8519680);
+  CHECK(cublas_workspace(*find_gpu("b200"), {2, 15}).bytes == 33554432);
   CHECK(cublas_workspace(kA100, {2, 6}).life == WorkspaceLife::persistent);
   CHECK(cublas_workspace(kA100, {2, 14}).life == WorkspaceLife::persistent);
   CHECK(cublas_workspace(kA100, {2, 15}).life == WorkspaceLife::per_call);

@@ -100,7 +100,7 @@ std::vector<Axis> axes() {
        {[](P& p) { p.loss.kind = LossKind::shift; }, [](P& p) { p.loss.kind = LossKind::flat; }}});
   list.push_back({"keep_logits", {[](P& p) { p.keep_logits = true; }}});
   list.push_back({"use_cache", {[](P& p) { p.use_cache = true; }}});
-  list.push_back({"attention_mask", {[](P& p) { p.attention_mask = true; }}});
+  list.push_back({"attention_mask", {[](P& p) { p.attention_mask = AttentionMask::full; }}});
   list.push_back({"dropout", {[](P& p) { p.dropout = 0.0; }}});
   list.push_back({"init", {[](P& p) { p.init = ModelInit::cpu; }}});
   return list;

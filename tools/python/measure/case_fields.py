@@ -21,7 +21,7 @@ DEFAULTS = {
     "loss": "hf",            # hf: labels given to the model | shift: cross entropy outside | flat: unshifted
     "keep_logits": False,    # hold the model's output until the next forward has returned
     "use_cache": False,
-    "attention_mask": False,
+    "attention_mask": False,  # True: ones | padded: the first token of the last sequence is hidden
     "data": "to",            # to: CPU batch copied to the device | device: made on the device
     "dropout": None,         # None: the config's own
     "init": "device",        # device | cpu | meta

@@ -81,7 +81,7 @@ def make_run(case, options):
         torch.cuda.set_device(0)
         limit_memory(torch, case["memory_limit_mib"])
         if options.fake_device:
-            stand_ins.patch_for_fake_device()
+            stand_ins.patch_for_fake_device(case)
     else:
         stand_ins.patch_for_cpu(torch)
     torch.manual_seed(0)

@@ -61,7 +61,7 @@ def build(case, device, dtype, tiny=False):
     if family == "mixtral" and case.get("experts") == "even":
         from transformers.models.mixtral import modeling_mixtral
         modeling_mixtral.MixtralExperts.forward = evenly_routed
-    elif family == "mixtral" and case.get("experts"):
+    elif case.get("experts"):
         config._experts_implementation = case["experts"]
     with torch.device(device):
         model = cls._from_config(config, attn_implementation=attention, dtype=dtype)

@@ -46,6 +46,13 @@ PRESETS = {
                                num_attention_heads=8, num_key_value_heads=1)),
     "mixtral-small": ("mixtral", dict(hidden_size=1024, intermediate_size=3584, num_hidden_layers=8,
                                       num_attention_heads=16, num_key_value_heads=8)),
+    # families t5, deepseek_v3, with few layers
+    "t5-small": ("t5", dict(decoder_start_token_id=0)),
+    "deepseek-tiny": ("deepseek_v3", dict(
+        vocab_size=32000, hidden_size=512, intermediate_size=1024, moe_intermediate_size=256, num_hidden_layers=3,
+        num_attention_heads=8, num_key_value_heads=8, n_routed_experts=16, n_group=4, topk_group=2,
+        num_experts_per_tok=4, q_lora_rank=256, kv_lora_rank=128, qk_nope_head_dim=64, qk_rope_head_dim=32,
+        v_head_dim=64, first_k_dense_replace=1, pad_token_id=None)),
     # plain decoder, LLaMA shapes
     "plain-160m": ("plain", dict(vocab=32000, dim=768, ffn=3072, layers=12, heads=12, kv_heads=12)),
     "plain-1b": ("plain", dict(vocab=128256, dim=2048, ffn=8192, layers=16, heads=32, kv_heads=8)),
@@ -60,6 +67,8 @@ TINY = {
     "bloom": dict(vocab_size=128, hidden_size=32, n_layer=2, n_head=2),
     "gpt_neo": dict(vocab_size=128, hidden_size=32, num_layers=2, num_heads=2, max_position_embeddings=64,
                     attention_types=[[["global", "local"], 1]]),
+    "t5": dict(vocab_size=128, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
+    "deepseek_v3": dict(vocab_size=128, hidden_size=64, intermediate_size=96, moe_intermediate_size=32),
     "codegen": dict(vocab_size=128, n_embd=64, n_layer=2, n_head=4, n_positions=64, rotary_dim=8),
     "gptj": dict(vocab_size=128, n_embd=64, n_layer=2, n_head=4, n_positions=64, rotary_dim=8),
     "plain": dict(vocab=128, dim=64, ffn=96, layers=2, heads=8, kv_heads=8),
@@ -83,6 +92,8 @@ HF_CLASSES = {
     "qwen2": ("Qwen2Config", "Qwen2ForCausalLM"),
     "gemma": ("GemmaConfig", "GemmaForCausalLM"),
     "mixtral": ("MixtralConfig", "MixtralForCausalLM"),
+    "t5": ("T5Config", "T5ForConditionalGeneration"),
+    "deepseek_v3": ("DeepseekV3Config", "DeepseekV3ForCausalLM"),
 }
 
 

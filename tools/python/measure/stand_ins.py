@@ -3,27 +3,41 @@
 import contextlib
 
 
-def patch_for_fake_device():
+def patch_for_fake_device(case):
     """A device whose copies to the host give zeros answers every data-dependent check with 'no'.
 
-    The checks below are then run for their allocations, and their usual answer is given.
+    The checks below are then run for their allocations, and the answer of the case's data is given: rows are not
+    packed, and a mask is full unless it is padded.
     """
     try:
         from transformers import masking_utils
     except ImportError:
         return
+    is_full = case["attention_mask"] != "padded"
     packed = masking_utils.find_packed_sequence_indices
-    ignore = masking_utils._ignore_causal_mask_sdpa
 
     def find_packed_sequence_indices(position_ids):
         packed(position_ids)
 
-    def ignore_causal_mask_sdpa(padding_mask, *args, **kwargs):
+    masking_utils.find_packed_sequence_indices = find_packed_sequence_indices
+    if hasattr(masking_utils, "fast_all"):  # transformers 5.14
+        fast_all = masking_utils.fast_all
+        masking_utils.fast_all = lambda mask: fast_all(mask) is not None and is_full
+    elif is_full:
+        _answer_for_a_full_mask(masking_utils, "_ignore_causal_mask_sdpa")
+    if is_full:
+        _answer_for_a_full_mask(masking_utils, "_ignore_bidirectional_mask_sdpa")
+
+
+def _answer_for_a_full_mask(masking_utils, name):
+    """Lets the function ask, and then answer as if there were no mask."""
+    ignore = getattr(masking_utils, name)
+
+    def ignore_mask(padding_mask, *args, **kwargs):
         ignore(padding_mask, *args, **kwargs)
         return ignore(None, *args, **kwargs)
 
-    masking_utils.find_packed_sequence_indices = find_packed_sequence_indices
-    masking_utils._ignore_causal_mask_sdpa = ignore_causal_mask_sdpa
+    setattr(masking_utils, name, ignore_mask)
 
 
 def patch_for_cpu(torch):

@@ -38,6 +38,13 @@ def causal_loss(torch, logits, labels, loss_kind):
     return functional.cross_entropy(logits.float().flatten(0, 1), labels.flatten(0, 1))
 
 
+def attention_mask(torch, case, shape):
+    mask = torch.ones(shape, dtype=torch.long)
+    if case["attention_mask"] == "padded":
+        mask[-1, 0] = 0
+    return mask
+
+
 def note_tensors(run, named_parameters, named_buffers):
     """Adds names, shapes and types to the report: a description without them cannot be simulated."""
     def dtype(tensor):
@@ -154,7 +161,7 @@ class Training:
             on_host = torch.randint(0, self.vocab, shape, generator=self.generator)
             self.tokens = on_host.to(device)
             self.labels = on_host.clone().to(device)
-        self.extra = {"attention_mask": torch.ones(shape, dtype=torch.long).to(device)} \
+        self.extra = {"attention_mask": attention_mask(torch, case, shape).to(device)} \
             if case["attention_mask"] else {}
         self.rec.mark("data", step, micro, shape=list(shape))
         self.rec.label(("input", tensor) for tensor in (self.tokens, self.labels, *self.extra.values()))

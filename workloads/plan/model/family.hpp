@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "traces/release.hpp"
 #include "workloads/plan/model/config_field.hpp"
 
 namespace highwater {
@@ -46,7 +47,8 @@ struct FamilyTraits {
   bool gated_mlp = false;         ///< unless a field of that role says so
   bool rms_norm = false;          ///< norms have a weight and no bias
   bool position_table = false;    ///< a table of learned positions, which bounds the sequence
-  bool sdpa = true;               ///< can run torch's scaled_dot_product_attention
+  bool sdpa = true;               ///< can run torch's scaled_dot_product_attention,
+  Release sdpa_since = {0, 0};    ///< from this release of transformers on
   bool torchtitan_style = false;  ///< no class of transformers: torchtitan's names, no labels
   bool tensor_parallel = false;   ///< the simulation has a DTensor plan for transformers' names
   bool pipeline_stages = false;   ///< the forward can be built in parts

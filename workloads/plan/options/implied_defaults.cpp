@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "traces/release.hpp"
+
 namespace highwater {
 namespace {
 
@@ -19,6 +21,14 @@ constexpr std::array kImpliedDefaults{
     // transformers' own choice for classes without SDPA.
     ImpliedDefault{"attention", [](const TrainingPlan& plan) { return !supports_sdpa(plan); },
                    "eager"},
+    // transformers 5.12 modeling_utils.py get_correct_experts_implementation.
+    ImpliedDefault{"experts",
+                   [](const TrainingPlan& plan) {
+                     return plan.model_code == ModelCode::hf &&
+                            has_field(plan.model.config, FieldRole::experts) &&
+                            release_of(plan.versions.torch) >= Release{2, 9};
+                   },
+                   "grouped_mm"},
     // torchtitan's train.py: no rank ever holds the whole model.
     ImpliedDefault{"init", [](const TrainingPlan& plan) { return is_fsdp2(plan.parallel); },
                    "meta"},

@@ -91,6 +91,7 @@ struct Option {
   OptionAxis axis;
   std::string_view more = {};          ///< further sentences of --help-all
   std::string_view default_text = {};  ///< where the value of a new plan says too little
+  bool can_stand_alone = false;        ///< without a value it means "true", as a flag does
 
   [[nodiscard]] constexpr bool is_flag() const { return value.empty(); }
 
@@ -108,6 +109,13 @@ struct Option {
   [[nodiscard]] constexpr Option and_more(std::string_view sentences) const {
     Option row = *this;
     row.more = sentences;
+    return row;
+  }
+
+  /// The same row, which means "true" when it stands alone.
+  [[nodiscard]] constexpr Option or_alone() const {
+    Option row = *this;
+    row.can_stand_alone = true;
     return row;
   }
 

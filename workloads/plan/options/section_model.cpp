@@ -140,6 +140,16 @@ constexpr OptionAxis kLoss{AllowedWords{kWordList<kLosses>},
                            },
                            set_loss};
 
+/// JSON says false, true (full) or "padded".
+constexpr OptionAxis kAttentionMask{
+    AllowedWords{kWordList<kAttentionMasks>},
+    [](const TrainingPlan& plan) -> OptionValue {
+      const AttentionMask mask = plan.attention_mask;
+      return mask == AttentionMask::padded ? OptionValue("padded")
+                                           : OptionValue(mask == AttentionMask::full);
+    },
+    word<Path<&TrainingPlan::attention_mask>, kAttentionMasks>().set};
+
 constexpr std::array kModelRows{
     Option{"model", "NAME|FILE", model, common,
            "a known model ('highwater models' lists them) or a config.json", "", kModel}
@@ -182,8 +192,10 @@ constexpr std::array kModelRows{
     Option{"use-cache", "", model, rare, "the model returns keys and values",
            "Highwater's choice: training needs none, though transformers' configs ask for it",
            flag<Path<&TrainingPlan::use_cache>>()},
-    Option{"attention-mask", "", model, rare, "the model is given a [batch, seq] mask",
-           "Highwater's choice: sequences are full", flag<Path<&TrainingPlan::attention_mask>>()},
+    Option{"attention-mask", "MASK", model, rare,
+           "the model is given a [batch, seq] mask that hides nothing, or padding",
+           "Highwater's choice: sequences are full", kAttentionMask}
+        .or_alone(),
     Option{"data", "D", model, rare, "batches are copied from the host (to) or made on the device",
            "Highwater's choice: a DataLoader's batches are on the host",
            word<Path<&TrainingPlan::data>, kDataSources>()},

@@ -11,10 +11,21 @@ namespace {
 constexpr std::array kAttentionRules{
     Rule{[](const Facts& f) {
            return !is_attention(f, Attention::eager) && f.plan->model_code == ModelCode::hf &&
-                  !has_sdpa(f.plan->model.config);
+                  !has_sdpa(*f.plan);
          },
          "attention {attention}: transformers implements only eager attention for {family}; use "
          "eager"},
+    Rule{[](const Facts& f) {
+           return f.plan->attention_mask == AttentionMask::padded &&
+                  has_field(f.plan->model.config, FieldRole::decoder_layers);
+         },
+         "attention-mask padded: not supported yet by the simulation for models with an encoder; "
+         "use full"},
+    Rule{[](const Facts& f) {
+           return f.plan->experts == Experts::grouped_mm && torch_is_before(f, {2, 9});
+         },
+         "experts grouped_mm: PyTorch has grouped products since 2.9; use eager or batched_mm, or "
+         "give --torch 2.9"},
     Rule{[](const Facts& f) {
            return is_attention(f, Attention::sdpa_flash) && compute_dtype(f) == DType::fp32 &&
                   !runs_megatron(f);

@@ -66,7 +66,7 @@ constexpr std::array kMegatronRules{
            return runs_megatron(f) &&
                   (f.plan->init != ModelInit::device || f.plan->loss.kind != LossKind::hf ||
                    f.plan->lora.rank > 0 || f.plan->use_cache || f.plan->keep_logits ||
-                   f.plan->attention_mask || !f.plan->training);
+                   f.plan->attention_mask != AttentionMask::none || !f.plan->training);
          },
          "model-code megatron: pretraining creates the model on the device and computes its own "
          "loss; omit init, loss, lora, use-cache, keep-logits, attention-mask and mode"},

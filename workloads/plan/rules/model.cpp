@@ -51,9 +51,9 @@ constexpr std::array kRanges{
          "torch: unknown release; use one from 2.0 to 2.15"},
     Rule{[](const Facts& f) {
            const auto& release = f.plan->versions.transformers;
-           return is_before(release, {4, 29}) || !is_before(release, {5, 13});
+           return is_before(release, {4, 29}) || !is_before(release, {5, 24});
          },
-         "transformers: unknown release; use one from 4.29 to 5.12"},
+         "transformers: unknown release; use one from 4.29 to 5.23"},
     Rule{[](const Facts& f) { return f.plan->batch < 1; },
          "batch {batch}: at least one sequence is needed; use 1 or more"},
     Rule{[](const Facts& f) {

@@ -128,9 +128,10 @@ constexpr std::array kPipelineGaps{
     Rule{[](const Facts& f) {
            const TrainingPlan& plan = *f.plan;
            return is_torch_pipeline(f) &&
-                  (plan.lora.rank > 0 || plan.optimizer.in_backward || plan.attention_mask ||
-                   plan.keep_logits || fuses_head(plan.loss.kind) ||
-                   plan.loss.kind == LossKind::chunked || plan.init == ModelInit::pretrained_half);
+                  (plan.lora.rank > 0 || plan.optimizer.in_backward ||
+                   plan.attention_mask != AttentionMask::none || plan.keep_logits ||
+                   fuses_head(plan.loss.kind) || plan.loss.kind == LossKind::chunked ||
+                   plan.init == ModelInit::pretrained_half);
          },
          "pp with lora, optimizer-in-backward, attention-mask, keep-logits, a fused or chunked "
          "loss or init pretrained-half: not supported yet by the simulation; omit one of them"},

@@ -121,7 +121,7 @@ bool has_torchtitan_names(const TrainingPlan& plan) {
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {
-  return plan.model_code == ModelCode::torchtitan || plan_rules::has_sdpa(plan.model.config);
+  return plan.model_code == ModelCode::torchtitan || plan_rules::has_sdpa(plan);
 }
 
 std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index) {

@@ -17,8 +17,9 @@ DType compute_dtype(const Facts& f) {
   return is_sharded(p) && own == DType::fp32 ? p.fsdp.param_dtype.value_or(own) : own;
 }
 
-bool has_sdpa(const ModelConfig& config) {
-  return config.family().traits.sdpa;
+bool has_sdpa(const TrainingPlan& plan) {
+  const FamilyTraits& traits = plan.model.config.family().traits;
+  return traits.sdpa && release_of(plan.versions.transformers) >= traits.sdpa_since;
 }
 
 bool is_attention(const Facts& f, Attention attention) {

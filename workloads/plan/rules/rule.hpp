@@ -34,8 +34,8 @@ inline constexpr int kMostGpus = 1 << 20;
 /// gathers parameters in another type.
 DType compute_dtype(const Facts& f);
 
-/// False for classes that have no SDPA path in transformers 5 (_supports_sdpa is false).
-bool has_sdpa(const ModelConfig& config);
+/// False for classes without an SDPA path in the plan's release (_supports_sdpa is false).
+bool has_sdpa(const TrainingPlan& plan);
 
 bool is_attention(const Facts& f, Attention attention);
 

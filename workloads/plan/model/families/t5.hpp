@@ -102,16 +102,18 @@ inline ParameterCount t5_parameters(const T5Config& c) {
 
 inline constexpr std::array<std::string_view, 2> kT5LoraTargets{"q", "v"};
 
-inline constexpr auto kT5 = family<T5Config>(
-    {.name = "t5",
-     .class_prefix = "T5",
-     .fields = kT5Fields,
-     .traits = {.rms_norm = true, .sdpa = false, .attention_function = AttentionFunction::never},
-     .add_presets = add_t5_presets,
-     .parameters = untyped<t5_parameters>,
-     .lora_targets = kT5LoraTargets,
-     .complete_shape = untyped<complete_t5_shape>,
-     .read_more = untyped<read_feed_forward_proj>});
+inline constexpr auto kT5 =
+    family<T5Config>({.name = "t5",
+                      .class_prefix = "T5",
+                      .fields = kT5Fields,
+                      .traits = {.rms_norm = true,
+                                 .sdpa_since = {5, 15},
+                                 .attention_function = AttentionFunction::never},
+                      .add_presets = add_t5_presets,
+                      .parameters = untyped<t5_parameters>,
+                      .lora_targets = kT5LoraTargets,
+                      .complete_shape = untyped<complete_t5_shape>,
+                      .read_more = untyped<read_feed_forward_proj>});
 
 inline const Family& family_of(const T5Config& /*config*/) {
   return kT5;
