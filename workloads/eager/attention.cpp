@@ -47,6 +47,7 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
   const SdpaCall call{.shape = shape_of(in),
                       .dtype = in.query.dtype(),
                       .mask = in.mask.defined(),
+                      .mask_requires_grad = in.mask.defined() && in.mask.requires_grad(),
                       .is_causal = options.is_causal,
                       .enable_gqa = options.enable_gqa,
                       .requires_grad = wants_logsumexp(in),
@@ -57,8 +58,7 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
                       .torch = runtime.torch,
                       .forced = runtime.sdpa_backend};
   const auto backend = select_sdpa_backend(runtime.gpu, call);
-  const bool wants_mask_gradient = in.mask.defined() && in.mask.requires_grad();
-  if (!backend || (backend == SdpaBackend::cudnn && wants_mask_gradient)) {
+  if (!backend) {
     throw InputError("plan", "attention",
                      "the requested attention kernel does not support this "
                      "dtype, mask or GPU",

@@ -54,9 +54,7 @@ Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& 
         TensorList out(2);
         Tensor whole = empty(runtime, grads[0].sizes(), grads[0].dtype());
         const Tensor part = clone_contiguous(slice(whole, -1, start, end));
-        if (own.needs(0)) {
-          empty_like(part);
-        }
+        const Tensor zeros = own.needs(0) ? empty_like(part) : Tensor{};
         out[1] = own.needs(1) ? to_dtype(part, dtype) : Tensor{};
         out[0] = own.needs(0) ? std::move(whole) : Tensor{};
         return out;

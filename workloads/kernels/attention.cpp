@@ -81,7 +81,7 @@ bool runs_cudnn(const Gpu& gpu, const SdpaCall& call) {
   return gpu.major >= 8 && is_low_precision(call.dtype) && s.head_dim <= most &&
          s.v_head_dim <= most && s.head_dim % 8 == 0 && s.v_head_dim % 8 == 0 && s.q_len > 1 &&
          s.kv_len > 1 && (!call.requires_grad || cudnn_backward_fits(call)) &&
-         cudnn_drops_out(call.dropout) && call.last_dim_contiguous;
+         cudnn_drops_out(call.dropout) && !call.mask_requires_grad && call.last_dim_contiguous;
 }
 
 /// check_prefer_cudnn_attention: Hopper and Blackwell with a cuDNN newer than 9.15, which wheels

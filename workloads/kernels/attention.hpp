@@ -34,6 +34,7 @@ struct SdpaCall {
   AttentionShape shape;
   DType dtype = DType::fp32;
   bool mask = false;  ///< attn_mask given
+  bool mask_requires_grad = false;
   bool is_causal = false;
   bool enable_gqa = false;
   bool requires_grad = true;        ///< any of q, k, v, with gradients enabled

@@ -252,16 +252,23 @@ class BloomModel : public Module {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = word_embeddings_(inputs.input_ids);
     Tensor states = word_embeddings_layernorm_(inputs_embeds);
-    Tensor attention_mask =
-        inputs.attention_mask.defined() ? inputs.attention_mask : mask_of_ones(states);
-    Tensor alibi = alibi_tensor(attention_mask, states.dtype());
+    Tensor attention_mask = inputs.attention_mask;
+    Tensor slopes;
+    Tensor alibi;
+    if (has_slope_function() && !attention_mask.defined()) {
+      slopes = slopes_of_heads();
+      alibi = full_alibi(slopes, states);
+    } else {
+      attention_mask = attention_mask.defined() ? attention_mask : mask_of_ones(states);
+      alibi = alibi_tensor(attention_mask, states.dtype());
+    }
     Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                      .attention_mask = attention_mask,
                                                      .position_ids = {},
                                                      .has_cache = cache != nullptr});
     eager::TensorList outputs = run_blocks(states, alibi, mask, cache);
     states = ln_f_(states);
-    eager::end_of_frame(attention_mask, inputs_embeds, alibi, mask);
+    eager::end_of_frame(attention_mask, inputs_embeds, slopes, alibi, mask);
     release_tuple(outputs);
     return states;
   }
@@ -300,28 +307,73 @@ class BloomModel : public Module {
     return eager::empty(runtime(), {}, DType::fp32);
   }
 
-  // build_alibi_tensor
-  Tensor alibi_tensor(const Tensor& attention_mask, DType dtype) const {
-    const auto closest =
-        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads_)));
-    Tensor base = scalar();
-    Tensor exponents = eager::arange(runtime(), closest, DType::int32);
-    Tensor slopes = eager::pointwise("pow", {base, exponents}, DType::fp32);
+  // _get_alibi_slopes, which asks for no mask.
+  [[nodiscard]] bool has_slope_function() const { return runtime().transformers >= Release{5, 21}; }
+
+  /// The variables behind the slopes; before 5.21 they are those of build_alibi_tensor.
+  struct SlopeFrame {
+    Tensor base;
+    Tensor exponents;
     Tensor extra_base;
     Tensor extra_exponents;
-    if (closest != heads_) {
-      extra_base = scalar();
-      extra_exponents = eager::arange(runtime(), std::min(closest, heads_ - closest), DType::int32);
-      Tensor extra = eager::pointwise("pow", {extra_base, extra_exponents}, DType::fp32);
-      Tensor joined = eager::cat(std::initializer_list<Tensor>{slopes, extra}, 0);
-      extra.reset();
-      slopes = std::move(joined);
+  };
+
+  Tensor slopes_in(SlopeFrame& frame) const {
+    const auto closest =
+        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads_)));
+    frame.base = scalar();
+    frame.exponents = eager::arange(runtime(), closest, DType::int32);
+    Tensor slopes = eager::pointwise("pow", {frame.base, frame.exponents}, DType::fp32);
+    if (closest == heads_) {
+      return slopes;
+    }
+    frame.extra_base = scalar();
+    frame.extra_exponents =
+        eager::arange(runtime(), std::min(closest, heads_ - closest), DType::int32);
+    Tensor extra = eager::pointwise("pow", {frame.extra_base, frame.extra_exponents}, DType::fp32);
+    Tensor joined = eager::cat(std::initializer_list<Tensor>{slopes, extra}, 0);
+    extra.reset();
+    return joined;
+  }
+
+  static void end(SlopeFrame& frame) {
+    eager::end_of_frame(frame.base, frame.exponents, frame.extra_base, frame.extra_exponents);
+  }
+
+  Tensor slopes_of_heads() const {
+    SlopeFrame frame;
+    Tensor slopes = slopes_in(frame);
+    end(frame);
+    return slopes;
+  }
+
+  // (slopes[:, None, None] * arange(length)).repeat(batch, 1, 1).to(dtype)
+  Tensor full_alibi(const Tensor& slopes, const Tensor& states) const {
+    const auto length = states.size(1);
+    Tensor of_one;
+    {
+      const Tensor places = eager::arange(runtime(), length);
+      of_one = eager::mul(eager::unsqueeze(eager::unsqueeze(slopes, -1), -1), places);
+    }
+    Tensor repeated = eager::empty(runtime(), {states.size(0) * heads_, 1, length}, DType::fp32);
+    Tensor result = eager::to_dtype(repeated, states.dtype());
+    eager::end_of_frame(repeated, of_one);
+    return result;
+  }
+
+  // build_alibi_tensor
+  Tensor alibi_tensor(const Tensor& attention_mask, DType dtype) const {
+    SlopeFrame frame;
+    Tensor slopes = slopes_in(frame);
+    if (has_slope_function()) {
+      end(frame);
     }
     Tensor places = counted(attention_mask);
     Tensor alibi = eager::mul(eager::unsqueeze(slopes, -1), places);
     const auto& sizes = attention_mask.sizes();
     Tensor result = eager::to_dtype(eager::reshape(alibi, {sizes[0] * heads_, 1, sizes[1]}), dtype);
-    eager::end_of_frame(base, exponents, slopes, extra_base, extra_exponents, places, alibi);
+    eager::end_of_frame(frame.base, frame.exponents, slopes, frame.extra_base,
+                        frame.extra_exponents, places, alibi);
     return result;
   }
 

@@ -103,10 +103,13 @@ class OptDecoder : public Module {
     Tensor attention_mask =
         inputs.attention_mask.defined() ? inputs.attention_mask : mask_of_ones(inputs_embeds);
     Tensor position_ids = positions_of(attention_mask);
-    Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
-                                                     .attention_mask = attention_mask,
-                                                     .position_ids = {},
-                                                     .has_cache = cache != nullptr});
+    // Since 5.18 ones that nobody gave only number the positions, in a variable of their own.
+    const bool asks_about_ones = runtime().transformers < Release{5, 18};
+    Tensor mask = nn::create_causal_mask(
+        context(), {.inputs_embeds = inputs_embeds,
+                    .attention_mask = asks_about_ones ? attention_mask : inputs.attention_mask,
+                    .position_ids = {},
+                    .has_cache = cache != nullptr});
     Tensor pos_embeds = embed_positions_(position_ids);
     if (project_in_) {
       inputs_embeds = (*project_in_)(inputs_embeds);
@@ -119,7 +122,10 @@ class OptDecoder : public Module {
     if (project_out_) {
       states = (*project_out_)(states);
     }
-    eager::end_of_frame(attention_mask, inputs_embeds, position_ids, mask, pos_embeds);
+    if (asks_about_ones) {
+      attention_mask.reset();
+    }
+    eager::end_of_frame(inputs_embeds, position_ids, attention_mask, mask, pos_embeds);
     return states;
   }
 
