@@ -1,6 +1,5 @@
-#include <malloc.h>
-
 #include <iostream>
+#include <malloc.h>
 
 #include "tools/commands/program.hpp"
 #include "tools/text/standard_streams.hpp"

@@ -24,4 +24,8 @@ Release release_of(std::string_view text);
 /// "2.6"
 std::string to_string(Release release);
 
+/// The newest releases whose behaviour was recorded: what a plan imitates unless told otherwise.
+inline constexpr std::string_view kNewestTorch = "2.15";
+inline constexpr std::string_view kNewestTransformers = "5.23";
+
 }  // namespace highwater

@@ -13,6 +13,7 @@
 #include "traces/chunked_vector.hpp"
 #include "traces/event.hpp"
 #include "traces/ids.hpp"
+#include "traces/release.hpp"
 #include "traces/stack_table.hpp"
 #include "traces/units.hpp"
 
@@ -30,6 +31,7 @@ struct TraceHeader {
   std::optional<Bytes> capacity;   ///< device memory; absent = unlimited
   std::optional<double> fraction;  ///< torch.cuda.set_per_process_memory_fraction, if called
   AddressPolicy addresses = AddressPolicy::never_reuse;
+  std::optional<Release> torch;  ///< whose requests these are; absent = not said
 
   bool operator==(const TraceHeader&) const = default;
 };

@@ -49,9 +49,13 @@ std::span<const VersionPreset> version_presets() {
   return kPresets;
 }
 
+bool is_newer_than_known(std::string_view release) {
+  return release_of(release) > release_of(kNewestTorch);
+}
+
 bool was_recorded(std::string_view release) {
   const Release wanted = release_of(release);
-  return wanted >= release_of(kPresets.front().name) && wanted <= release_of(kNewestRelease);
+  return wanted >= release_of(kPresets.front().name) && wanted <= release_of(kNewestTorch);
 }
 
 bool is_since(const VersionPreset& version, std::string_view release) {
@@ -59,14 +63,13 @@ bool is_since(const VersionPreset& version, std::string_view release) {
 }
 
 const VersionPreset& version_preset(std::string_view name) {
-  if (!was_recorded(name)) {
+  if (!was_recorded(name) && !is_newer_than_known(name)) {
     std::string known;
     for (const VersionPreset& preset : kPresets) {
       known.append(known.empty() ? "" : ", ").append(preset.name);
     }
     throw UsageError("--torch " + std::string(name) + ": unknown release; use one of " + known +
-                     " (each holds until the next, the last until " + std::string(kNewestRelease) +
-                     ")");
+                     " or a later one (each holds until the next)");
   }
   return nearest_preset(name);
 }

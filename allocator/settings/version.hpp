@@ -67,17 +67,17 @@ struct VersionPreset {
 /// Whether the preset's release is `release` ("major.minor") or a later one.
 bool is_since(const VersionPreset& version, std::string_view release);
 
-/// The newest release whose behaviour was recorded.
-inline constexpr std::string_view kNewestRelease = "2.15";
-
 /// Whether the release "major.minor" is among those that the presets were recorded from.
 bool was_recorded(std::string_view release);
+
+/// Whether the release came after all of those.
+bool is_newer_than_known(std::string_view release);
 
 /// All presets, oldest first.
 std::span<const VersionPreset> version_presets();
 
-/// The preset of the release `name` ("2.6" to kNewestRelease): of that name, or the last one before
-/// it. @throws UsageError for anything else, listing the presets.
+/// The preset of the release `name`: of that name, or the last one before it; the newest for
+/// releases that came later. @throws UsageError for anything older than 2.6, listing the presets.
 const VersionPreset& version_preset(std::string_view name);
 
 /// The preset of a release "major.minor": as version_preset, but the oldest for earlier releases

@@ -11,7 +11,9 @@
 
 #include "allocator/size_policy.hpp"
 #include "sim/recordings/initial_state.hpp"
+#include "sim/recordings/recorded_settings.hpp"
 #include "traces/error.hpp"
+#include "traces/release.hpp"
 
 namespace highwater {
 namespace {
@@ -532,6 +534,7 @@ DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& d
   }
   DerivedTrace trace = Derivation(device, settings).run();
   trace.requests.tables = recording.tables;
+  trace.requests.header.torch = release_of(preset_of(recording).name);
   return trace;
 }
 

@@ -22,6 +22,7 @@
 #include "tests/bench/torch_allocator.hpp"
 #include "tests/bench/workloads.hpp"
 #include "tests/support/oracle/naive_allocator.hpp"
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/training/generate.hpp"
 
@@ -33,7 +34,7 @@ using namespace highwater::bench;
 constexpr int kRounds = 5;
 
 const VersionPreset& newest_release() {
-  return version_preset(kNewestRelease);
+  return version_preset(kNewestTorch);
 }
 
 struct Measurement {
@@ -173,6 +174,7 @@ double seconds_of(const std::function<void()>& work) {
 /// Generating a plan's requests beside replaying them, with every step carried out.
 void measure_generation(const char* model) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset(model);
   plan.precision = Precision::bf16;
   plan.steps = 10;

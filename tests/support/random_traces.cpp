@@ -218,6 +218,7 @@ RequestTrace random_requests(std::uint32_t seed) {
     trace.header.capacity = Bytes{dice.number()};
     trace.header.fraction = 0.01 * static_cast<double>(dice.below(100));
     trace.header.addresses = AddressPolicy::lowest_fit;
+    trace.header.torch = Release{2, 15};
   }
   trace.tables = random_tables(dice);
   trace.stream_handles = random_streams(dice);

@@ -64,8 +64,8 @@ GenerateCommand parse_generate(const Arguments& arguments) {
   try {
     result.capacity = size_option(values, "capacity");
     result.alloc_conf = text_option(values, "alloc-conf").value_or("");
-    settings_from_command_line(result.alloc_conf,
-                               nearest_preset(text_option(values, "torch").value_or("2.6")));
+    settings_from_command_line(
+        result.alloc_conf, nearest_preset(text_option(values, "torch").value_or(Versions{}.torch)));
   } catch (const UsageError& error) {
     problems.emplace_back(error.what());
   }

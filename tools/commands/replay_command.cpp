@@ -37,7 +37,7 @@ OptionParser replay_options() {
   add_memory_options(parser, "unlimited, or failures exactly where they were recorded");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device of the file")(
       "torch", text("V"),
-      "follow the file with the allocator of this PyTorch release, 2.6 to 2.15; default: the "
+      "follow the file with the allocator of this PyTorch release, 2.6 or later; default: the "
       "file's own")("decisions", "also list every decision: OP ACTION ADDRESS SIZE STREAM")(
       "timeline", "with --format json: memory over time, with exact extremes")(
       "fail-on-oom", "exit with 1 if an allocation fails")(

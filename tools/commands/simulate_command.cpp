@@ -54,7 +54,7 @@ OptionParser simulate_options() {
 /// Settings that PyTorch would refuse are a mistake of the command line.
 void check_settings(const po::variables_map& values, const MemoryRequest& memory) {
   if (memory.alloc_conf) {
-    const std::string release = text_option(values, "torch").value_or("2.6");
+    const std::string release = text_option(values, "torch").value_or(Versions{}.torch);
     settings_from_command_line(*memory.alloc_conf, nearest_preset(release));
   }
 }

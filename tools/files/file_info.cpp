@@ -167,6 +167,9 @@ FileInfo describe_requests(const RequestTrace& trace, const std::string& name, s
                    trace.header.settings.empty() ? std::string("default") : trace.header.settings);
   info.metrics.add("capacity_bytes", "device capacity",
                    trace.header.capacity ? MetricValue(*trace.header.capacity) : MetricValue());
+  info.metrics.add(
+      "torch", "PyTorch release",
+      trace.header.torch ? MetricValue(to_string(*trace.header.torch)) : MetricValue());
   std::uint64_t frees = 0;
   for (const Event& event : trace.events) {
     frees += event.kind == EventKind::free ? 1U : 0U;

@@ -1,6 +1,7 @@
 #include "tools/options/command_line.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <ranges>
 
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/options/installed_release.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 
@@ -15,6 +17,24 @@ namespace highwater {
 namespace {
 
 namespace po = boost::program_options;
+
+/// The Python package whose release an option names: torch, also of --torch-b.
+std::optional<std::string> package_of(const std::string& option) {
+  const std::string package = option.substr(0, option.find('-'));
+  constexpr std::array<std::string_view, 3> kPackages{"torch", "transformers", "deepspeed"};
+  return std::ranges::find(kPackages, package) != kPackages.end() ? std::optional(package)
+                                                                  : std::nullopt;
+}
+
+/// `auto` is the release that is installed.
+void find_installed_releases(po::parsed_options& parsed) {
+  for (po::option& option : parsed.options) {
+    const auto package = package_of(option.string_key);
+    if (package && option.value == std::vector<std::string>{"auto"}) {
+      option.value.front() = installed_release(*package, option.string_key);
+    }
+  }
+}
 
 }  // namespace
 
@@ -114,12 +134,14 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
   po::variables_map values;
   try {
     namespace style = po::command_line_style;
-    po::store(po::command_line_parser(in_own_names(arguments, option_names(), aliases_))
-                  .options(all)
-                  .positional(positional_)
-                  .style(style::default_style & ~style::allow_guessing)
-                  .run(),
-              values);
+    po::parsed_options parsed =
+        po::command_line_parser(in_own_names(arguments, option_names(), aliases_))
+            .options(all)
+            .positional(positional_)
+            .style(style::default_style & ~style::allow_guessing)
+            .run();
+    find_installed_releases(parsed);
+    po::store(parsed, values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
     std::vector<std::string> known = option_names();

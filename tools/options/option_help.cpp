@@ -48,8 +48,19 @@ std::string other_words(const Option& option) {
 }
 
 std::string default_of(const Option& option) {
-  return option.default_text.empty() ? option.text(TrainingPlan{})
+  return option.default_text.empty() ? option.text(default_plan())
                                      : std::string(option.default_text);
+}
+
+/// Where the default is from: the framework's row, or the option's own.
+std::string_view source_of(const Option& option) {
+  const Framework framework = default_plan().framework;
+  for (const FrameworkDefault& row : framework_defaults()) {
+    if (row.framework == framework && row.option == option.name) {
+      return row.source;
+    }
+  }
+  return option.source;
 }
 
 std::string joined(std::string_view help, std::string_view separator, std::string_view more) {
@@ -66,13 +77,19 @@ std::string short_help(const Option& option) {
 
 std::vector<std::string> default_lines(const Option& option) {
   const std::string standard = default_of(option);
-  std::vector<std::string> lines{
-      option.source.empty() ? standard : fmt::format("default {} ({})", standard, option.source)};
+  const std::string_view source = source_of(option);
+  std::vector<std::string> lines{source.empty() ? standard
+                                                : fmt::format("default {} ({})", standard, source)};
+  const TrainingPlan plain = default_plan();
   for (const FrameworkDefault& row : framework_defaults()) {
-    if (row.option == option.name && row.word != option.text(TrainingPlan{})) {
+    if (row.option == option.name && row.word != option.text(plain)) {
       lines.push_back(
           fmt::format("{}: {} ({})", word_of(kFrameworks, row.framework), row.word, row.source));
     }
+  }
+  if (source != option.source) {
+    lines.push_back(
+        fmt::format("other frameworks: {} ({})", option.text(TrainingPlan{}), option.source));
   }
   return lines;
 }

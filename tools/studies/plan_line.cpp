@@ -32,7 +32,7 @@ bool is_implied_otherwise(const Option& option, const std::string& text, const T
 OptionWords shortest(const TrainingPlan& plan, const LineOptions& options) {
   const TrainingPlan start = start_of(plan);
   OptionWords line{{"model", options.model}};
-  if (plan.framework != Framework::torch) {
+  if (plan.framework != default_framework(plan.model_code)) {
     line.emplace_back("framework", option_called("framework").text(plan));
   }
   for (const Option& option : option_table()) {

@@ -7,6 +7,7 @@
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/files/file_settings.hpp"
 #include "traces/error.hpp"
+#include "traces/release.hpp"
 
 namespace highwater {
 namespace {
@@ -22,6 +23,21 @@ void require_capacity_for_fraction(const DeviceReplay& replay) {
 /// Whether the question is what the recorded process itself did.
 bool is_as_recorded(const ReplayRequest& request) {
   return !request.memory.alloc_conf && !request.memory.has_limit();
+}
+
+/// The release of --torch. @throws UsageError
+std::string known_release(const std::string& release) {
+  static_cast<void>(version_preset(release));
+  return release;
+}
+
+/// A trace that does not name its release is as old as the conformance vectors.
+std::string release_of_requests(const RequestTrace& trace, const ReplayRequest& request) {
+  constexpr std::string_view kOldest = "2.6";
+  if (request.torch) {
+    return known_release(*request.torch);
+  }
+  return trace.header.torch ? to_string(*trace.header.torch) : std::string(kOldest);
 }
 
 /// The recorded settings; a string that cannot be read matters only if nothing replaces it.
@@ -43,6 +59,16 @@ Settings settings_unless_replaced(const std::string& name, const Recording& reco
 
 }  // namespace
 
+void model_release(const std::string& release, DeviceReplay& replay) {
+  replay.version = &nearest_preset(release);
+  replay.later_torch = is_newer_than_known(release) ? std::optional(release) : std::nullopt;
+  if (!was_recorded(release) && !replay.later_torch) {
+    replay.notes.push_back(
+        fmt::format("the allocator is modelled as in PyTorch {}, the nearest to {}",
+                    replay.version->name, release));
+  }
+}
+
 ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses) {
   ReplayOptions options;
   options.settings = replay.settings;
@@ -57,7 +83,7 @@ ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses) {
 DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
                              const ReplayRequest& request) {
   DeviceReplay replay;
-  replay.version = &version_preset(request.torch.value_or("2.6"));
+  model_release(release_of_requests(trace, request), replay);
   if (request.memory.alloc_conf) {
     replay.settings = settings_from_command_line(*request.memory.alloc_conf, *replay.version);
   } else {
@@ -92,7 +118,10 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   RecordedReplay recorded_replay;
   DeviceReplay& replay = recorded_replay.replay;
   replay.device = device.index;
-  replay.version = request.torch ? &version_preset(*request.torch) : &preset_of(recording);
+  replay.version = &preset_of(recording);
+  if (request.torch) {
+    model_release(known_release(*request.torch), replay);
+  }
   replay.torch_detected = to_string(recording.writer);
   const Settings recorded = settings_unless_replaced(name, recording, replay, request);
   replay.settings = request.memory.alloc_conf

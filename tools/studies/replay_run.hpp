@@ -29,6 +29,7 @@ struct DeviceReplay {
   std::optional<DerivationReport> derivation;  ///< recordings only
   Settings settings;
   const VersionPreset* version = nullptr;
+  std::optional<std::string> later_torch;     ///< the release asked for, newer than the model's
   std::optional<std::string> torch_detected;  ///< recordings only
   std::optional<Bytes> capacity;
   std::optional<Bytes> memory_limit;
@@ -39,6 +40,9 @@ struct DeviceReplay {
   std::vector<std::string> notes;             ///< what a reader of the numbers should know
   std::vector<std::uint64_t> stream_handles;  ///< by StreamId
 };
+
+/// Models the allocator of `release`, or of the known one nearest to it; the replay says so then.
+void model_release(const std::string& release, DeviceReplay& replay);
 
 /// The settings of --alloc-conf. @throws UsageError with PyTorch's reason and a near name
 Settings settings_from_command_line(const std::string& conf, const VersionPreset& version);

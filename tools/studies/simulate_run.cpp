@@ -51,16 +51,6 @@ std::vector<SiteHolder> holders_at(const RequestTrace& trace, std::size_t event)
   return sums.largest_first();
 }
 
-/// The preset of the release; a note says when none was recorded from it.
-const VersionPreset& allocator_version(const std::string& release, DeviceReplay& replay) {
-  const VersionPreset& preset = nearest_preset(release);
-  if (!was_recorded(release)) {
-    replay.notes.push_back(fmt::format(
-        "the allocator is modelled as in PyTorch {}, the nearest to {}", preset.name, release));
-  }
-  return preset;
-}
-
 void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& simulation) {
   const Gpu& gpu = run.plan.gpu;
   DeviceReplay& replay = simulation.replay;
@@ -105,7 +95,7 @@ Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
   simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch, run.plan.parallel);
   DeviceReplay& replay = simulation.replay;
   replay.notes = run.notes;
-  replay.version = &allocator_version(run.plan.versions.torch, replay);
+  model_release(run.plan.versions.torch, replay);
   if (memory.alloc_conf) {
     replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_describe.hpp"
+#include "traces/release.hpp"
 
 namespace highwater {
 namespace {
@@ -11,11 +12,20 @@ std::string ratio(std::uint64_t matched, std::uint64_t compared) {
   return fmt::format("{} of {}", matched, compared);
 }
 
+std::string later_than_known(std::string_view library, std::string_view release,
+                             std::string_view newest) {
+  return fmt::format("; {} {} is later than any release known here and is taken as {}", library,
+                     release, newest);
+}
+
 }  // namespace
 
 std::string trust_line(const DeviceReplay& replay) {
   std::string line =
       fmt::format("trust: PyTorch {} model ({})", replay.version->name, replay.version->basis);
+  if (replay.later_torch) {
+    line += later_than_known("PyTorch", *replay.later_torch, kNewestTorch);
+  }
   if (replay.torch_detected) {
     line += fmt::format("; file written by {}", *replay.torch_detected);
   }
@@ -35,9 +45,15 @@ std::string trust_line(const DeviceReplay& replay) {
 }
 
 std::string simulation_trust_line(const Simulation& simulation) {
-  return fmt::format("{}; requests generated as PyTorch {} and transformers {} make them on {}",
-                     trust_line(simulation.replay), simulation.plan.versions.torch,
-                     simulation.plan.versions.transformers, simulation.plan.gpu.name);
+  const Versions& versions = simulation.plan.versions;
+  std::string line =
+      fmt::format("{}; requests generated as PyTorch {} and transformers {} make them on {}",
+                  trust_line(simulation.replay), versions.torch, versions.transformers,
+                  simulation.plan.gpu.name);
+  if (release_of(versions.transformers) > release_of(kNewestTransformers)) {
+    line += later_than_known("transformers", versions.transformers, kNewestTransformers);
+  }
+  return line;
 }
 
 }  // namespace highwater

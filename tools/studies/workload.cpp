@@ -110,12 +110,12 @@ Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice
 }
 
 /// The same requests under the same settings and limits, decided by another release.
-void serve_by(const VersionPreset& version, Workload& workload) {
+void serve_by(const std::string& release, Workload& workload) {
   if (workload.replay.fidelity && workload.as_recorded) {
     workload.options = *workload.as_recorded;
   }
-  workload.options.version = &version;
-  workload.replay.version = &version;
+  model_release(release, workload.replay);
+  workload.options.version = workload.replay.version;
   workload.replay.fidelity.reset();
   workload.replay.capacity = workload.options.capacity;
   workload.replay.memory_limit = workload.options.memory_limit;
@@ -135,7 +135,8 @@ void make_watchable(Workload& workload) {
 
 void apply_request(const WorkloadRequest& request, Workload& workload) {
   if (request.served_by) {
-    serve_by(version_preset(*request.served_by), workload);
+    static_cast<void>(version_preset(*request.served_by));  // refuses what is too old
+    serve_by(*request.served_by, workload);
   }
   if (request.watchable) {
     make_watchable(workload);

@@ -13,17 +13,22 @@ namespace highwater::eager {
 
 namespace {
 
+Tensor make_workspace(Runtime& runtime, std::int64_t bytes) {
+  Tensor workspace = empty(runtime, {bytes}, DType::uint8);
+  runtime.categorize(workspace, Category::workspace);
+  return workspace;
+}
+
 // The workspace of a product in cuBLAS: a block while the result lives, or, in releases that keep
 // it, one for the life of the process, made at the thread's first product.
 [[nodiscard]] Ref<Storage> use_cublas(Runtime& runtime) {
   const CublasWorkspace workspace = cublas_workspace(runtime.gpu, runtime.torch);
   if (workspace.life == WorkspaceLife::per_call) {
-    return runtime.allocate(workspace.bytes);
+    return make_workspace(runtime, workspace.bytes)->storage;
   }
   if (!runtime.has_cublas_workspace()) {
     runtime.has_cublas_workspace() = true;
-    runtime.workspaces.push_back(empty(runtime, {workspace.bytes}, DType::uint8));
-    runtime.categorize(runtime.workspaces.back(), Category::workspace);
+    runtime.workspaces.push_back(make_workspace(runtime, workspace.bytes));
   }
   return {};
 }
@@ -31,7 +36,7 @@ namespace {
 // The same for a product in cuBLASLt. Its handle is cuBLAS's, which has a workspace in releases
 // that keep it.
 [[nodiscard]] Ref<Storage> use_cublaslt(Runtime& runtime) {
-  Ref<Storage> scratch = runtime.allocate(cublaslt_workspace(runtime.torch).bytes);
+  Ref<Storage> scratch = make_workspace(runtime, cublaslt_workspace(runtime.torch).bytes)->storage;
   if (cublas_workspace(runtime.gpu, runtime.torch).life == WorkspaceLife::persistent) {
     [[maybe_unused]] const auto kept = use_cublas(runtime);
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/release.hpp"
 #include "traces/units.hpp"
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/gpu.hpp"
@@ -23,7 +24,20 @@ namespace highwater {
 enum class ModelCode : std::uint8_t { hf, torchtitan, megatron };
 
 /// Whose training loop, optimizer and defaults.
-enum class Framework : std::uint8_t { torch, deepspeed, megatron, nemo, colossalai_gemini };
+enum class Framework : std::uint8_t {
+  torch,             ///< a bare loop that keeps nothing but the loss, as in the recordings
+  hf,                ///< a plain loop around a model of transformers, as people write it
+  trainer,           ///< transformers' Trainer
+  trl_sft,           ///< TRL's SFTTrainer
+  accelerate_fsdp2,  ///< accelerate's FSDP plugin, version 2
+  torchtitan,
+  torchtune,
+  lightning,
+  deepspeed,
+  megatron,
+  nemo,
+  colossalai_gemini
+};
 
 /// Which attention runs; `sdpa` is PyTorch's own choice by dtype, mask and GPU.
 enum class Attention : std::uint8_t {
@@ -99,7 +113,11 @@ enum class ModelInit : std::uint8_t {
   pretrained_half  ///< built in fp32 on the host, .to("cuda"), then .half() or .bfloat16()
 };
 
-enum class ZeroGradAt : std::uint8_t { start, end };
+enum class ZeroGradAt : std::uint8_t {
+  start,     ///< before the step's first forward
+  backward,  ///< between its first forward and backward
+  end
+};
 
 /// How batches arrive: copied from the host, or made on the device.
 enum class DataSource : std::uint8_t { to, device };
@@ -121,10 +139,10 @@ struct Lora {
   std::vector<std::string> targets;  ///< module name endings; empty: PEFT's default of the family
 };
 
-/// Versions whose behaviour the generator imitates.
+/// Versions whose behaviour the generator imitates. A later one is taken as the newest known.
 struct Versions {
-  std::string torch = "2.6";
-  std::string transformers = "5.12";
+  std::string torch{kNewestTorch};
+  std::string transformers{kNewestTransformers};
   std::string deepspeed = "0.19";
 };
 
@@ -158,6 +176,12 @@ struct TrainingPlan {
   Gpu gpu = default_gpu();
   Versions versions;
 };
+
+/// Whether transformers' Trainer runs the loop: itself, or as the base of TRL's.
+bool runs_trainer(Framework framework);
+
+/// Whether accelerate prepared the model (Accelerator.prepare).
+bool runs_accelerate(Framework framework);
 
 /// Everything wrong with `plan`, one sentence each with a remedy; empty if it can run.
 std::vector<std::string> plan_problems(const TrainingPlan& plan);

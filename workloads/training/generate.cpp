@@ -74,7 +74,9 @@ class Training {
     for (int step = 0; step < plan_.steps; ++step) {
       train_step(step);
     }
-    return runtime_.take_trace();
+    RequestTrace trace = runtime_.take_trace();
+    trace.header.torch = runtime_.torch;
+    return trace;
   }
 
  private:

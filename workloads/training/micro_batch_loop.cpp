@@ -1,10 +1,8 @@
 #include "workloads/training/micro_batch_loop.hpp"
 
-#include <optional>
 #include <utility>
 #include <variant>
 
-#include "workloads/eager/autocast.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/save_on_cpu.hpp"
 #include "workloads/plan/offload.hpp"
@@ -21,6 +19,12 @@ using models::Outputs;
 bool model_takes_labels(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::megatron ||
          (plan.model_code == ModelCode::hf && !plan.model.config.family().traits.torchtitan_style);
+}
+
+// accelerate 1.15, accelerator.py prepare_model: convert_outputs_to_fp32 around the autocast. A
+// model for fully_shard does not go there (_prepare_fsdp2).
+bool converts_outputs(const TrainingPlan& plan) {
+  return runs_accelerate(plan.framework) && is_autocast(plan.precision) && !is_fsdp2(plan.parallel);
 }
 
 bool is_inside_model(LossKind kind) {
@@ -55,6 +59,10 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
   if (!plan_.training) {
     return;
   }
+  if (plan_.zero_grad_at == ZeroGradAt::backward && index % plan_.grad_accum == 0) {
+    runtime_.mark_phase("zero_grad");
+    strategy_.zero_grad();
+  }
   runtime_.mark_phase("backward");
   if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
     loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
@@ -79,7 +87,7 @@ void MicroBatchLoop::compute_loss() {
     save_on_cpu.emplace(runtime_);
   }
   if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
-    loss_inside_model();
+    loss_inside_model(autocast);
   } else if (plan_.loss.kind == LossKind::chunked) {
     loss_of_chunks();
   } else {
@@ -87,8 +95,12 @@ void MicroBatchLoop::compute_loss() {
   }
 }
 
-void MicroBatchLoop::loss_inside_model() {
+void MicroBatchLoop::loss_inside_model(std::optional<eager::AutocastContext>& autocast) {
   Outputs outputs = strategy_.forward(batch_);
+  if (converts_outputs(plan_) && outputs.logits.defined()) {
+    autocast.reset();
+    outputs.logits = eager::to_dtype(outputs.logits, DType::fp32);
+  }
   if (plan_.keep_logits) {
     outputs_ = std::move(outputs);
     loss_ = outputs_.loss;

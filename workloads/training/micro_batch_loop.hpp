@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "workloads/eager/autocast.hpp"
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/training/batch_loader.hpp"
@@ -23,7 +25,7 @@ class MicroBatchLoop : public StepRunner {
  private:
   void micro_batch(std::int64_t index);
   void compute_loss();
-  void loss_inside_model();
+  void loss_inside_model(std::optional<eager::AutocastContext>& autocast);
   void loss_outside_model();
   void loss_of_chunks();
 

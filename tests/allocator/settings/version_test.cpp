@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "traces/error.hpp"
+#include "traces/release.hpp"
 
 using namespace highwater;
 
@@ -31,9 +32,6 @@ TEST_CASE("version: outside the recorded releases there is a nearest preset only
       {"", "2.6"},
       {"1.13", "2.6"},
       {"2.5", "2.6"},
-      {"2.16", "2.15"},
-      {"3.0", "2.15"},
-      {"3", "2.15"},
   }));
   CAPTURE(release);
   CHECK_FALSE(was_recorded(release));
@@ -41,11 +39,21 @@ TEST_CASE("version: outside the recorded releases there is a nearest preset only
   CHECK_THROWS_AS(version_preset(release), UsageError);
 }
 
+TEST_CASE("version: later releases are taken as the newest known", "[allocator][version]") {
+  for (const char* release : {"2.16", "3.0", "3"}) {
+    CAPTURE(release);
+    CHECK(is_newer_than_known(release));
+    CHECK_FALSE(was_recorded(release));
+    CHECK(version_preset(release).name == kNewestTorch);
+  }
+  CHECK_FALSE(is_newer_than_known(kNewestTorch));
+}
+
 TEST_CASE("version: an unknown release is refused with the list of presets",
           "[allocator][version]") {
   CHECK_THROWS_WITH(version_preset("2.5"),
                     Catch::Contains("--torch 2.5") &&
-                        Catch::Contains("2.6, 2.8, 2.10, 2.11, 2.12, 2.13, 2.15 ("));
+                        Catch::Contains("2.6, 2.8, 2.10, 2.11, 2.12, 2.13, 2.15 or"));
 }
 
 TEST_CASE("version: releases compare as numbers", "[allocator][version]") {

@@ -232,7 +232,8 @@ TEST_CASE("check: a folder that may not be read is an error of the input", "[cli
 TEST_CASE("check: a plan, and other settings than the baseline's", "[cli][check]") {
   const test::TempDir folder;
   const std::string baseline = (folder / "memory.json").string();
-  const std::string plan = "check --model gpt2 --seq 64 --steps 2 --baseline " + baseline;
+  const std::string plan =
+      "check --model gpt2 --framework torch --seq 64 --steps 2 --baseline " + baseline;
   CHECK(run_line(plan + " --accept").code == ExitCode::ok);
   CHECK(run_line(plan).code == ExitCode::ok);
   const CommandRun larger = run_line(plan + " --batch 8");

@@ -139,7 +139,7 @@ TEST_CASE("simulate: each format has the same numbers, the same input the same b
   const CommandRun table = simulate(options);
   CHECK_THAT(table.out, Contains("FITS in v100-16 (") && Contains("optimizer state") &&
                             Contains("outside the allocator: about") &&
-                            Contains("trust: PyTorch 2.6 model"));
+                            Contains("trust: PyTorch 2.15 model"));
   CHECK_THAT(simulate(options + " --format markdown").out, Contains("### Peak memory"));
   CHECK(table.out == simulate(options).out);
 }
@@ -171,7 +171,7 @@ TEST_CASE("simulate: each layer adds the same, parameter by parameter", "[cli][s
         {"model_type", "llama"},        {"hidden_size", 256}, {"intermediate_size", 512},
         {"num_attention_heads", 4},     {"vocab_size", 1000}, {"num_hidden_layers", layers},
         {"max_position_embeddings", 64}};
-    runs.push_back(simulate_json("--model " + path));
+    runs.push_back(simulate_json("--torch 2.6 --framework torch --model " + path));
   }
   // q, k, v, o; gate, up, down; two norms.
   const std::int64_t per_layer = 4 * 256 * 256 + 3 * 256 * 512 + 2 * 256;
@@ -405,6 +405,24 @@ TEST_CASE("simulate: a replay of the generated trace has the same peaks", "[cli]
   }
 }
 
+TEST_CASE("simulate: a trace carries its release, and a later one is the newest known",
+          "[cli][simulate]") {
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "plan.hwt").string();
+  for (const auto& [release, preset] :
+       {std::pair{"2.9", "2.8"}, {"2.15", "2.15"}, {"9.1", "2.15"}}) {
+    REQUIRE(run({"generate", "--model", "gpt2", "--seq", "16", "--steps", "1", "--torch", release,
+                 "--output", path})
+                .code == ExitCode::ok);
+    const auto device = json_of("replay " + path).at("devices").at(0).as_object();
+    CAPTURE(release);
+    CHECK(device.at("torch") == preset);
+  }
+  CHECK_THAT(run({"replay", path}).out, Contains("PyTorch 9.1 is later than any release known"));
+  CHECK_THAT(run_line("simulate --model gpt2 --seq 16 --steps 1 --transformers 9.1").out,
+             Contains("transformers 9.1 is later than any release known here and is taken as"));
+}
+
 TEST_CASE("simulate: bad plans exit with 2 and tell all mistakes, one per line",
           "[cli][simulate]") {
   const CommandRun result = run_line(
@@ -494,8 +512,10 @@ TEST_CASE("simulate: the rank that needs most is named", "[cli][simulate]") {
 
 TEST_CASE("simulate: a GPU smaller than what is reserved without limit is explained",
           "[cli][simulate]") {
-  const std::string out =
-      run_line("simulate --model gpt2 --batch 10 --seq 300,512,200,450,380,512 --steps 6").out;
+  const std::string out = run_line(
+                              "simulate --torch 2.6 --framework torch --model gpt2 --batch 10 "
+                              "--seq 300,512,200,450,380,512 --steps 6")
+                              .out;
   CHECK_THAT(out,
              Contains("reserves 11.65 GiB with unlimited memory; the smallest known GPU it fits "
                       "on is rtx3060 (11.76 GiB), where cached memory has to be given back"));

@@ -93,11 +93,13 @@ TEST_CASE("help: defaults are those that run, by framework", "[cli][help]") {
   CHECK_THAT(default_lines("batch").front(), Contains("default 1 ("));
   CHECK_THAT(default_lines("reduce-bucket-size").front(), Contains("default 500000000 (deepspeed"));
   const auto precision = default_lines("precision");
-  REQUIRE(precision.size() == 4);
+  REQUIRE(precision.size() == 6);
   CHECK_THAT(precision[0], Contains("default fp32"));
-  CHECK_THAT(precision[1], Contains("megatron: bf16"));
-  CHECK_THAT(precision[2], Contains("nemo: bf16"));
-  CHECK_THAT(precision[3], Contains("colossalai-gemini: fp16"));
+  CHECK_THAT(precision[1], Contains("trl-sft: amp-bf16"));
+  CHECK_THAT(precision[2], Contains("torchtune: bf16"));
+  CHECK_THAT(precision[3], Contains("megatron: bf16"));
+  CHECK_THAT(precision[4], Contains("nemo: bf16"));
+  CHECK_THAT(precision[5], Contains("colossalai-gemini: fp16"));
 }
 
 TEST_CASE("help: lines have at most 100 columns", "[cli][help]") {

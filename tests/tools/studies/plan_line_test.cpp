@@ -13,6 +13,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/studies/plan_search/strategy_candidates.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
 
 using namespace highwater;
 using Catch::Contains;
@@ -52,17 +53,18 @@ TEST_CASE("plan line: every strategy's line makes the same plan again", "[cli][p
 }
 
 TEST_CASE("plan line: only what differs is said", "[cli][plan]") {
-  TrainingPlan plan;
+  TrainingPlan plan = default_plan();
   plan.model = model_preset("gpt2");
   CHECK(simulate_line(plan, {.model = "gpt2"}) == "highwater simulate --model gpt2");
   plan.batch = 4;
   plan.set_to_none = false;
-  plan.use_cache = true;
+  plan.use_cache = false;
   CHECK(simulate_line(plan, {.model = "gpt2",
                              .is_gpu_named = true,
                              .capacity = Bytes{1000},
                              .alloc_conf = "expandable_segments:True"}) ==
-        "highwater simulate --model gpt2 --batch 4 --use-cache --set-to-none=false --gpu a100-80 "
+        "highwater simulate --model gpt2 --batch 4 --use-cache=false --set-to-none=false --gpu "
+        "a100-80 "
         "--capacity 1000 --alloc-conf expandable_segments:True");
   CHECK_THAT(simulate_line(plan, {.model = "gpt2", .alloc_conf = "it's"}),
              Contains("--alloc-conf 'it'\\''s'"));

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/dice.hpp"
+#include "tests/support/recorded_releases.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/text/site.hpp"
 #include "workloads/plan/catalog/presets.hpp"
@@ -69,6 +70,7 @@ void check_all(const Simulation& simulation) {
 
 TrainingPlan random_plan(Dice& dice) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   constexpr std::array<std::string_view, 5> kModels{"gpt2", "opt-125m", "llama-160m", "t5-small",
                                                     "bloom-560m"};
   plan.model = model_preset(kModels[dice.below(kModels.size())]);

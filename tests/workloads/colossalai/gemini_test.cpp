@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/replay/replay.hpp"
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "workloads/colossalai/chunk_manager.hpp"
 #include "workloads/colossalai/gemini_strategy.hpp"
@@ -45,6 +46,7 @@ ModelSpec small_opt() {
 
 TrainingPlan gemini_plan(int dp, int tp, ModelSpec model = small_opt()) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   apply_framework(Framework::colossalai_gemini, plan);
   plan.model = std::move(model);
   plan.batch = 2;

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "workloads/deepspeed/flat_partition.hpp"
 #include "workloads/deepspeed/host_memory.hpp"
@@ -51,6 +52,7 @@ constexpr std::int64_t kElements =
 
 TrainingPlan sharded(DataParallel kind, int ranks = 4) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_gpt2();
   plan.batch = 2;
   plan.seq = {64};

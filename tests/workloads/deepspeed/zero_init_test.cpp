@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/training/generate.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 
 TrainingPlan partitioned_as_made() {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_gpt2();
   plan.batch = 2;
   plan.seq = {64};

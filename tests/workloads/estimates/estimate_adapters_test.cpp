@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/estimates/evaluate.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 
@@ -22,6 +23,7 @@ constexpr double kGpt2 = 124439808;  // parameters
 /// 16-bit training with fp32 copies, two sequences of 512 tokens.
 TrainingPlan plan_of(std::string_view model, const Change& change) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset(model);
   plan.batch = static_cast<std::int64_t>(kB);
   plan.seq = {static_cast<std::int64_t>(kS)};

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/estimates/forms/accelerate.hpp"
 #include "workloads/estimates/forms/deepspeed_activations.hpp"
 #include "workloads/estimates/forms/deepspeed_host.hpp"
@@ -29,6 +30,7 @@ constexpr double kGiB = 1073741824.0;
 
 TrainingPlan plan_of(std::string_view model) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset(model);
   plan.seq = {512};
   plan.precision = Precision::bf16;

@@ -12,6 +12,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/graph/graphviz.hpp"
 #include "workloads/graph/liveness.hpp"
 #include "workloads/plan/model/families/families.hpp"
@@ -28,6 +29,7 @@ constexpr std::uint64_t kScores = 2 * 6 * 62 * 62;
 
 TrainingPlan toy_plan(ModelConfig config, int steps = 1) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model.config = std::move(config);
   plan.batch = 2;
   plan.seq = {62};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/training/generate.hpp"
@@ -44,6 +45,7 @@ inline ModelSpec small_mixtral(std::int64_t layers = 2) {
 
 inline TrainingPlan megatron_plan(ModelSpec model, const Parallelism& parallel = {}) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   apply_framework(Framework::megatron, plan);
   plan.parallel = parallel;
   plan.model = std::move(model);

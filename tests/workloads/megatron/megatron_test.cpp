@@ -12,6 +12,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "workloads/megatron/data_parallel/apex_buckets.hpp"
 #include "workloads/megatron/data_parallel/param_and_grad_buffer.hpp"
@@ -58,6 +59,7 @@ ModelSpec llama() {
 
 TrainingPlan plan_of_megatron(ModelSpec model) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   apply_framework(Framework::megatron, plan);
   plan.model = std::move(model);
   plan.attention = Attention::eager;
@@ -263,6 +265,7 @@ TEST_CASE("Apex's buckets are never shared by two groups and never smaller") {
 
 TEST_CASE("NeMo's gpt-1b holds 12.5 GB where 3.6 GiB would do: 200 MB buckets") {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   apply_framework(Framework::nemo, plan);
   plan.model = model_preset("nemo-gpt-1b");
   plan.seq = {65536};

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/version_profile.hpp"
 #include "workloads/training/generate.hpp"
@@ -31,6 +32,7 @@ TrainingPlan llama_plan() {
   config.num_attention_heads = 2;
   config.num_key_value_heads = 2;
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = {.name = "tiny", .source = "a test", .config = config};
   plan.batch = kBatch;
   plan.seq = {kLength};

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/workloads/recorded/recorded_digest.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/presets.hpp"
@@ -46,6 +47,7 @@ TEST_CASE("runs with adapters make the recorded requests", "[lora]") {
 
 TEST_CASE("adapters alone are trained", "[lora]") {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset("llama-2-7b");
   CHECK(trainable_elements(plan) == parameter_count(plan.model.config).trainable());
   plan.lora.rank = 16;

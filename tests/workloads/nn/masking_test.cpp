@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 
@@ -44,6 +45,7 @@ std::string words(const RequestTrace& trace, std::size_t first) {
 // The requests of create_causal_mask, the mask itself still alive.
 std::string made(const Case& wanted) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.attention = wanted.attention;
   eager::Runtime runtime(plan.gpu, {2, 6}, {5, 12});
   nn::ModelContext context{.runtime = runtime, .plan = plan};

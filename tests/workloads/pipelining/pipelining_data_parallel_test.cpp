@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "tests/workloads/pipelining/small_sizes.hpp"
 #include "workloads/plan/model/families/families.hpp"
@@ -25,6 +26,7 @@ constexpr std::int64_t kFirstStageElements = kVocab * kHidden + 4 * kBlockElemen
 
 TrainingPlan plan_of(int rank, int micro_batches) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = {"small", "a test",
                 LlamaConfig{.vocab_size = kVocab,
                             .hidden_size = kHidden,

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "tests/workloads/pipelining/small_sizes.hpp"
 #include "workloads/plan/model/families/families.hpp"
@@ -41,6 +42,7 @@ std::string text(const std::vector<PipelineAction>& actions) {
 TrainingPlan plan_of(int stages, int stage, int micro_batches,
                      PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = {"small", "a test",
                 LlamaConfig{.vocab_size = kVocab,
                             .hidden_size = kHidden,

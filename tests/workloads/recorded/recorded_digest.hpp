@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "tests/support/recorded_releases.hpp"
 #include "traces/request_trace.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
@@ -102,6 +103,7 @@ inline RunDigest digest_of(const TrainingPlan& plan) {
 /// Two layers, wide enough for every kernel.
 inline TrainingPlan small_gpt2() {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset("gpt2");
   auto& config = plan.model.config.as<Gpt2Config>();
   config.n_layer = 2;
@@ -117,6 +119,7 @@ inline TrainingPlan small_gpt2() {
 
 inline TrainingPlan small_llama() {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset("llama-160m");
   auto& config = plan.model.config.as<LlamaConfig>();
   config.num_hidden_layers = 2;

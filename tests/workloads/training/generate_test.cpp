@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
@@ -42,6 +43,7 @@ ModelSpec small_llama(std::int64_t layers = 2) {
 
 TrainingPlan plan_for(ModelSpec model) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = std::move(model);
   plan.batch = 2;
   plan.seq = {64};
@@ -360,6 +362,7 @@ TEST_CASE("generate: checkpointing keeps fewer activations, every other block in
 
 TEST_CASE("generate: an absurd plan neither overflows nor takes long", "[workloads]") {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset("llama-3.1-405b");
   plan.seq = {1'000'000};
   plan.precision = Precision::bf16;
@@ -373,6 +376,7 @@ namespace {
 /// Activations that one more layer keeps.
 std::int64_t saved_per_layer(ModelSpec model, const Change& with_layers_and_plan) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = std::move(model);
   plan.steps = 1;
   with_layers_and_plan(plan);

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/eager/host_memory.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 
 TrainingPlan offloaded(DataParallel kind, int ranks) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_llama();
   plan.batch = 2;
   plan.seq = {64};
@@ -124,6 +126,7 @@ TEST_CASE("offload: nothing of FSDP's states stays on the GPU", "[workloads][off
 
 TEST_CASE("offload: saved tensors wait on the host", "[workloads][offload]") {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_gpt2();
   plan.batch = 2;
   plan.seq = {64};

@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 MAP_ROWS = 12
 
-PLAN = ["--model", "llama-3.2-1b", "--batch", "2", "--seq", "2048", "--precision", "bf16", "--gpu", "rtx4090",
+PLAN = ["--torch", "2.6", "--transformers", "5.12", "--framework", "torch", "--model", "llama-3.2-1b", "--batch", "2", "--seq", "2048", "--precision", "bf16", "--gpu", "rtx4090",
         "--steps", "3"]
 OUT_OF_MEMORY = [str(ROOT / "traces/recorded/fake/gpt2-fp32-varlen-capacity2700.hwt.xz")]
 

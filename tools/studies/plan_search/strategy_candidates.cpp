@@ -102,22 +102,22 @@ constexpr std::array kStrategies{
                 }},
     StrategyRow{"DeepSpeed ZeRO-1", true, false, false,
                 [](TrainingPlan& plan) {
-                  plan.framework = Framework::deepspeed;
+                  use_framework(Framework::deepspeed, plan);
                   plan.parallel.dp_kind = DataParallel::zero1;
                 }},
     StrategyRow{"DeepSpeed ZeRO-2", true, false, false,
                 [](TrainingPlan& plan) {
-                  plan.framework = Framework::deepspeed;
+                  use_framework(Framework::deepspeed, plan);
                   plan.parallel.dp_kind = DataParallel::zero2;
                 }},
     StrategyRow{"DeepSpeed ZeRO-3", true, false, false,
                 [](TrainingPlan& plan) {
-                  plan.framework = Framework::deepspeed;
+                  use_framework(Framework::deepspeed, plan);
                   plan.parallel.dp_kind = DataParallel::zero3;
                 }},
     StrategyRow{"DeepSpeed ZeRO-2, optimizer on the host", true, false, false,
                 [](TrainingPlan& plan) {
-                  plan.framework = Framework::deepspeed;
+                  use_framework(Framework::deepspeed, plan);
                   plan.parallel.dp_kind = DataParallel::zero2;
                   plan.parallel.offload = Offload::optimizer;
                 }},

@@ -11,10 +11,16 @@ namespace {
 
 using namespace request_tag;
 
+Release get_release(BinaryReader& in) {
+  constexpr std::uint64_t kMost = 10'000;
+  const auto major = static_cast<int>(in.number_below(kMost, "release"));
+  return {major, static_cast<int>(in.number_below(kMost, "release"))};
+}
+
 TraceHeader get_header(BinaryReader& in) {
   TraceHeader header;
   const unsigned flags = in.byte();
-  if (flags >= 8) {
+  if (flags >= 16) {
     in.fail("unknown encoding of the trace header");
   }
   header.settings = in.string();
@@ -24,7 +30,10 @@ TraceHeader get_header(BinaryReader& in) {
   if ((flags & 2U) != 0) {
     header.fraction = in.real();
   }
-  header.addresses = static_cast<AddressPolicy>(flags >> 2U);
+  header.addresses = static_cast<AddressPolicy>(flags >> 2U & 1U);
+  if ((flags & 8U) != 0) {
+    header.torch = get_release(in);
+  }
   return header;
 }
 

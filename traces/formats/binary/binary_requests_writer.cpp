@@ -13,13 +13,18 @@ using namespace request_tag;
 
 void put_header(BinaryWriter& out, const TraceHeader& header) {
   out.put_byte(static_cast<std::uint8_t>((header.capacity ? 1U : 0U) | (header.fraction ? 2U : 0U) |
-                                         static_cast<unsigned>(header.addresses) << 2U));
+                                         static_cast<unsigned>(header.addresses) << 2U |
+                                         (header.torch ? 8U : 0U)));
   out.put_string(header.settings);
   if (header.capacity) {
     out.put_size(header.capacity->count());
   }
   if (header.fraction) {
     out.put_double(*header.fraction);
+  }
+  if (header.torch) {
+    out.put(static_cast<std::uint64_t>(header.torch->major));
+    out.put(static_cast<std::uint64_t>(header.torch->minor));
   }
 }
 

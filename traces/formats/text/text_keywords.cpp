@@ -7,7 +7,7 @@ namespace highwater {
 namespace {
 
 // The most frequent words come first, since the table is searched from the front.
-constexpr std::array<KeywordRow, 20> kKeywords{{
+constexpr std::array<KeywordRow, 21> kKeywords{{
     {"a", Keyword::a, "a ID SIZE STREAM [CATEGORY] [@STACK]"},
     {"f", Keyword::f, "f ID [@STACK]"},
     {"r", Keyword::r, "r ID STREAM [@STACK]"},
@@ -28,6 +28,7 @@ constexpr std::array<KeywordRow, 20> kKeywords{{
     {"device", Keyword::device, "device BYTES"},
     {"fraction", Keyword::fraction, "fraction X"},
     {"addr", Keyword::addr, "addr reuse"},
+    {"torch", Keyword::torch, "torch RELEASE"},
 }};
 
 }  // namespace

@@ -12,6 +12,7 @@ enum class Keyword : std::uint8_t {
   device,
   fraction,
   addr,
+  torch,
   a,
   f,
   r,

@@ -7,6 +7,7 @@
 //     device BYTES      capacity; without the line it is unlimited
 //     fraction X        the per-process memory fraction is set to X
 //     addr reuse        freed addresses are handed out again
+//     torch RELEASE     the PyTorch release that made the requests, as 2.15
 //
 // Operations (ID is any word, unique in the trace; STREAM is the raw handle, 0 = default):
 //

@@ -101,6 +101,10 @@ class TextReader {
         fields_.require(header.fraction && *header.fraction >= 0 && std::isfinite(*header.fraction),
                         "X, a number from 0 to 1");
         break;
+      case Keyword::torch:
+        header.torch = parse_release(fields_.word());
+        fields_.require(header.torch.has_value(), "RELEASE, e.g. 2.15");
+        break;
       default:
         fields_.require(fields_.word() == "reuse", "the word 'reuse'");
         header.addresses = AddressPolicy::lowest_fit;

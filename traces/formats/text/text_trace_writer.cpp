@@ -54,6 +54,9 @@ class TextWriter {
     if (header.addresses == AddressPolicy::lowest_fit) {
       put("addr reuse\n");
     }
+    if (header.torch) {
+      put("torch {}\n", to_string(*header.torch));
+    }
   }
 
   void write_event(const Event& event) {

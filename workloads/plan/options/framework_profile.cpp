@@ -21,6 +21,70 @@ constexpr std::string_view kLlmem = "LLMem's dp_real.py";
 // and checkpointed block by block (reentrant, as transformers did); GeminiPlugin(placement_policy
 // "cuda", precision "fp16"), ColoTensor's tensor parallelism; a batch has an attention mask.
 constexpr std::array kFrameworkDefaults{
+    FrameworkDefault{
+        Framework::hf, "keep-logits", "true",
+        "outputs = model(**batch) in a script: the name lives until it is bound again"},
+    FrameworkDefault{Framework::hf, "use-cache", "true",
+                     "transformers 5.23 configuration of each decoder: use_cache=True"},
+    FrameworkDefault{Framework::trainer, "optimizer-impl", "fused",
+                     "transformers 5.23 training_args.py optim: adamw_torch_fused since torch 2.8"},
+    FrameworkDefault{Framework::trainer, "param-groups", "2",
+                     "transformers 5.23 trainer.py create_optimizer: norms and biases without "
+                     "weight decay"},
+    FrameworkDefault{Framework::trainer, "grad-clip", "1",
+                     "transformers 5.23 training_args.py max_grad_norm"},
+    FrameworkDefault{Framework::trainer, "init", "cpu",
+                     "transformers 5.23 trainer.py _move_model_to_device"},
+    FrameworkDefault{Framework::trainer, "find-unused-parameters", "true",
+                     "transformers 5.23 trainer.py _build_accelerator_args: unless checkpointed"},
+    FrameworkDefault{Framework::trl_sft, "optimizer-impl", "fused",
+                     "transformers 5.23 training_args.py optim: adamw_torch_fused since torch 2.8"},
+    FrameworkDefault{Framework::trl_sft, "param-groups", "2",
+                     "transformers 5.23 trainer.py create_optimizer: norms and biases without "
+                     "weight decay"},
+    FrameworkDefault{Framework::trl_sft, "grad-clip", "1",
+                     "transformers 5.23 training_args.py max_grad_norm"},
+    FrameworkDefault{Framework::trl_sft, "init", "cpu",
+                     "transformers 5.23 trainer.py _move_model_to_device"},
+    FrameworkDefault{Framework::trl_sft, "find-unused-parameters", "true",
+                     "transformers 5.23 trainer.py _build_accelerator_args: unless checkpointed"},
+    FrameworkDefault{Framework::trl_sft, "precision", "amp-bf16",
+                     "trl 1.16 trainer/base_config.py __post_init__: bf16 unless fp16"},
+    FrameworkDefault{Framework::trl_sft, "checkpoint", "full",
+                     "trl 1.16 trainer/base_config.py gradient_checkpointing"},
+    FrameworkDefault{Framework::trl_sft, "loss", "trl",
+                     "trl 1.16 trainer/sft_trainer.py compute_loss: no logits are made"},
+    FrameworkDefault{Framework::accelerate_fsdp2, "dp-kind", "fsdp2",
+                     "accelerate 1.15 utils/dataclasses.py FullyShardedDataParallelPlugin"},
+    FrameworkDefault{
+        Framework::accelerate_fsdp2, "keep-logits", "true",
+        "outputs = model(**batch) in a script: the name lives until it is bound again"},
+    FrameworkDefault{Framework::accelerate_fsdp2, "use-cache", "true",
+                     "transformers 5.23 configuration of each decoder: use_cache=True"},
+    FrameworkDefault{Framework::torchtitan, "model-code", "torchtitan",
+                     "torchtitan 0.3 models/llama3/model.py"},
+    FrameworkDefault{Framework::torchtitan, "dp-kind", "fsdp2",
+                     "torchtitan 0.3 distributed/fsdp.py apply_fsdp_to_decoder"},
+    FrameworkDefault{Framework::torchtitan, "optimizer-impl", "fused",
+                     "torchtitan 0.3 components/optimizer/optimizer.py implementation"},
+    FrameworkDefault{Framework::torchtitan, "grad-clip", "1",
+                     "torchtitan 0.3 config/configs.py max_norm"},
+    FrameworkDefault{Framework::torchtitan, "checkpoint", "selective-op",
+                     "torchtitan 0.3 models/llama3/config_registry.py: SelectiveAC"},
+    FrameworkDefault{Framework::torchtitan, "loss", "chunked-8",
+                     "torchtitan 0.3 components/loss.py ChunkedLossWrapper: num_chunks"},
+    FrameworkDefault{Framework::torchtune, "precision", "bf16",
+                     "torchtune 0.6 recipes/configs/llama3_2: dtype"},
+    FrameworkDefault{Framework::torchtune, "loss", "chunked-8",
+                     "torchtune 0.6 modules/loss CEWithChunkedOutputLoss: num_output_chunks"},
+    FrameworkDefault{Framework::torchtune, "optimizer-impl", "fused",
+                     "torchtune 0.6 recipes/configs/llama3_2/3B_full.yaml: fused"},
+    FrameworkDefault{Framework::lightning, "use-cache", "true",
+                     "transformers 5.23 configuration of each decoder: use_cache=True"},
+    FrameworkDefault{Framework::lightning, "init", "cpu",
+                     "lightning 2.6 strategies/strategy.py setup: model_to_device"},
+    FrameworkDefault{Framework::lightning, "zero-grad-at", "backward",
+                     "lightning 2.6 loops/optimization/automatic.py Closure.closure"},
     FrameworkDefault{Framework::megatron, "model-code", "megatron", kMegatronCore},
     FrameworkDefault{Framework::megatron, "tp-kind", "megatron", kMegatronCore},
     FrameworkDefault{Framework::megatron, "precision", "bf16",
@@ -55,6 +119,16 @@ constexpr std::array kFrameworkDefaults{
     FrameworkDefault{Framework::colossalai_gemini, "tp-kind", "colossalai", "LLMem's tp_real.py"},
 };
 
+/// What the plan has of its framework goes back to what a bare loop has.
+void leave_framework(TrainingPlan& plan) {
+  for (const FrameworkDefault& row : kFrameworkDefaults) {
+    const Option& option = option_called(row.option);
+    if (row.framework == plan.framework && option.text(plan) == row.word) {
+      static_cast<void>(option.set(plan, option.text(TrainingPlan{})));
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const FrameworkDefault> framework_defaults() {
@@ -62,12 +136,23 @@ std::span<const FrameworkDefault> framework_defaults() {
 }
 
 void apply_framework(Framework framework, TrainingPlan& plan) {
+  leave_framework(plan);
   plan.framework = framework;
   for (const FrameworkDefault& row : kFrameworkDefaults) {
     if (row.framework == framework) {
       static_cast<void>(option_called(row.option).set(plan, row.word));  // tested: none complains
     }
   }
+}
+
+Framework default_framework(ModelCode code) {
+  return code == ModelCode::hf ? Framework::hf : Framework::torch;
+}
+
+TrainingPlan default_plan() {
+  TrainingPlan plan;
+  apply_framework(default_framework(plan.model_code), plan);
+  return plan;
 }
 
 CheckpointKind selective_kind(Framework framework) {

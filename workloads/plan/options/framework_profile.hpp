@@ -22,8 +22,15 @@ struct FrameworkDefault {
 /// The rows of all frameworks; those of one stand together.
 std::span<const FrameworkDefault> framework_defaults();
 
-/// `plan` with the defaults of `framework`, before any option is read.
+/// `plan` with the defaults of `framework` instead of those of its own.
 void apply_framework(Framework framework, TrainingPlan& plan);
+
+/// The framework of a plan that names none: transformers' models are called as people call them,
+/// other code in a bare loop.
+Framework default_framework(ModelCode code);
+
+/// What a plan is before any option is read.
+TrainingPlan default_plan();
 
 /// What `--checkpoint selective` means to `framework`: torch chooses by operator, Megatron-LM and
 /// NeMo recompute the core attention (recompute_granularity selective).

@@ -7,7 +7,72 @@
 namespace highwater {
 namespace {
 
+constexpr Release kFusedByDefault{2, 8};
+
+/// Logits are dropped, or never made; stages of a pipeline pass on hidden states alone.
+bool lacks_logits(const TrainingPlan& plan) {
+  return fuses_head(plan.loss.kind) || plan.loss.kind == LossKind::chunked ||
+         plan.parallel.pp > 1 || plan.model_code == ModelCode::megatron;
+}
+
+/// accelerate's plugin with mixed_precision bf16 keeps fp32 parameters and runs no autocast;
+/// Trainer runs its own.
+bool shards_by_accelerate(const TrainingPlan& plan) {
+  const bool is_mixed = plan.framework == Framework::accelerate_fsdp2
+                            ? plan.precision == Precision::fp32
+                            : plan.precision == Precision::amp_bf16;
+  return runs_accelerate(plan.framework) && is_fsdp2(plan.parallel) && is_mixed;
+}
+
+bool has_unit_ends(const TrainingPlan& plan) {
+  const bool has_ends = runs_accelerate(plan.framework) || plan.framework == Framework::torchtitan;
+  return has_ends && is_fsdp2(plan.parallel);
+}
+
+bool shards_by_torchtitan(const TrainingPlan& plan) {
+  return plan.framework == Framework::torchtitan && is_fsdp2(plan.parallel);
+}
+
+bool takes_fused_adamw(const TrainingPlan& plan) {
+  return plan.optimizer.kind == OptimizerKind::adamw &&
+         release_of(plan.versions.torch) >= kFusedByDefault;
+}
+
 constexpr std::array kImpliedDefaults{
+    ImpliedDefault{"keep-logits", lacks_logits, "false"},
+    ImpliedDefault{"use-cache",
+                   [](const TrainingPlan& plan) {
+                     return plan.parallel.pp > 1 || plan.model_code == ModelCode::megatron;
+                   },
+                   "false"},
+    // transformers 5.23, training_args.py: default_optim. Other optimizers are torch's own.
+    ImpliedDefault{"optimizer-impl",
+                   [](const TrainingPlan& plan) {
+                     return runs_trainer(plan.framework) && !takes_fused_adamw(plan);
+                   },
+                   "default"},
+    // accelerate 1.15, utils/dataclasses.py: FullyShardedDataParallelPlugin.set_mixed_precision.
+    ImpliedDefault{"param-dtype", shards_by_accelerate, "bf16"},
+    ImpliedDefault{"reduce-dtype", shards_by_accelerate, "bf16"},
+    // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model; torchtitan 0.3,
+    // distributed/fsdp.py.
+    ImpliedDefault{"fsdp-units", has_unit_ends, "ends"},
+    // torchtitan 0.3, config/configs.py: mixed_precision_param, mixed_precision_reduce.
+    ImpliedDefault{"param-dtype", shards_by_torchtitan, "bf16"},
+    ImpliedDefault{"reduce-dtype", shards_by_torchtitan, "fp32"},
+    // transformers 5.23, trainer.py create_optimizer: adapters have neither norms nor biases.
+    ImpliedDefault{
+        "param-groups",
+        [](const TrainingPlan& plan) { return runs_trainer(plan.framework) && plan.lora.rank > 0; },
+        "1"},
+    // transformers 5.23, trainer.py _build_accelerator_args: not model.is_gradient_checkpointing.
+    ImpliedDefault{"find-unused-parameters",
+                   [](const TrainingPlan& plan) {
+                     return runs_trainer(plan.framework) &&
+                            (plan.checkpoint.kind != CheckpointKind::none ||
+                             plan.parallel.dp == 1 || plan.parallel.dp_kind != DataParallel::ddp);
+                   },
+                   "false"},
     // A framework's own implementation means nothing where nothing is checkpointed.
     ImpliedDefault{
         "checkpoint-impl",

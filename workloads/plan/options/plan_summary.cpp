@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
@@ -12,8 +13,9 @@ namespace {
 
 /// Always told, whatever their value: they decide most of the bytes.
 bool is_always_told(std::string_view option) {
-  constexpr std::array<std::string_view, 7> kAlways{
-      "model-code", "batch", "seq", "precision", "attention", "optimizer", "checkpoint"};
+  constexpr std::array<std::string_view, 9> kAlways{"framework",  "batch",     "seq",
+                                                    "precision",  "attention", "optimizer",
+                                                    "checkpoint", "torch",     "transformers"};
   return std::ranges::find(kAlways, option) != kAlways.end();
 }
 
@@ -21,6 +23,7 @@ bool is_always_told(std::string_view option) {
 
 std::string plan_summary(const TrainingPlan& plan) {
   TrainingPlan plain;
+  apply_framework(plan.framework, plain);
   plain.model = plan.model;
   plain.gpu = plan.gpu;
   std::string summary(plan.model.name);

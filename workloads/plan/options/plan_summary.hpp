@@ -7,8 +7,8 @@
 
 namespace highwater {
 
-/// The model and every axis that is not at its default. The model's name may come from a file: make
-/// it printable before it is printed.
+/// The model and every axis that is not at the default of its framework. The model's name may come
+/// from a file: make it printable before it is printed.
 std::string plan_summary(const TrainingPlan& plan);
 
 }  // namespace highwater

@@ -9,7 +9,9 @@
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/options/aliases.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/implied_defaults.hpp"
+#include "workloads/plan/options/words.hpp"
 
 namespace highwater {
 namespace {
@@ -56,11 +58,22 @@ class WordReader {
   std::optional<InputError> unreadable_;
 };
 
+/// A framework that is not named follows from whose code the model is.
+OptionWords with_framework(OptionWords words) {
+  if (find_word(words, "framework") == nullptr) {
+    TrainingPlan plan;
+    const std::string* code = find_word(words, "model-code");
+    static_cast<void>(option_called("model-code").set(plan, code == nullptr ? "hf" : *code));
+    words.emplace_back("framework", word_of(kFrameworks, default_framework(plan.model_code)));
+  }
+  return words;
+}
+
 }  // namespace
 
 TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems,
                              const ModelSpec* model) {
-  const OptionWords own = in_own_words(given);
+  const OptionWords own = with_framework(in_own_words(given));
   WordReader reader(problems);
   if (find_word(own, "model") == nullptr) {
     problems.emplace_back(

@@ -47,7 +47,7 @@ constexpr OptionAxis release() {
           [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
             const auto parsed = parse_release(text);
             if (!parsed) {
-              return fmt::format("not a release; write it as MAJOR.MINOR, e.g. {}",
+              return fmt::format("not a release; write it as MAJOR.MINOR, e.g. {}, or auto",
                                  Member::in(plan));
             }
             Member::in(plan) = to_string(*parsed);
@@ -63,11 +63,14 @@ std::span<const Option> device_options() {
              "Highwater's choice: its kernels, with unlimited memory unless --gpu is given",
              gpu_axis()},
       Option{"torch", "V", memory, common, "PyTorch release whose behaviour is modelled",
-             "Highwater's choice: the release of the recordings",
-             release<OfVersions<&Versions::torch>>()},
+             "Highwater's choice: the newest that was recorded",
+             release<OfVersions<&Versions::torch>>()}
+          .and_more("auto is the one installed in the Python on the PATH; a later one than the "
+                    "default is taken as the default"),
       Option{"transformers", "V", memory, common, "transformers release",
-             "Highwater's choice: the release of the recordings",
-             release<OfVersions<&Versions::transformers>>()},
+             "Highwater's choice: the newest that was recorded",
+             release<OfVersions<&Versions::transformers>>()}
+          .and_more("auto and later ones as for --torch"),
       Option{"deepspeed", "V", memory, rare, "DeepSpeed release: 0.16 or before, or newer",
              "Highwater's choice: the newest release that is known",
              release<OfVersions<&Versions::deepspeed>>()},

@@ -155,7 +155,8 @@ constexpr std::array kModelRows{
            "a known model ('highwater models' lists them) or a config.json", "", kModel}
         .with_default("required"),
     Option{"framework", "F", model, common, "training loop that sets the defaults",
-           "Highwater's choice: a plain PyTorch script", kFramework}
+           "Highwater's choice: a plain loop; torch, the bare one, with other --model-code",
+           kFramework}
         .and_more("options override them. nemo is megatron with Apex's DistributedFusedAdam, "
                   "colossalai-gemini stands "
                   "for LLMem's scripts. With deepspeed, add --dp-kind zero1, zero2 or zero3: "

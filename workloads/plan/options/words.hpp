@@ -26,10 +26,18 @@ Word(std::string_view, Value) -> Word<Value>;
 inline constexpr std::array kModelCodes{Word{"hf", ModelCode::hf},
                                         Word{"torchtitan", ModelCode::torchtitan},
                                         Word{"megatron", ModelCode::megatron}};
-inline constexpr std::array kFrameworks{
-    Word{"torch", Framework::torch}, Word{"deepspeed", Framework::deepspeed},
-    Word{"megatron", Framework::megatron}, Word{"nemo", Framework::nemo},
-    Word{"colossalai-gemini", Framework::colossalai_gemini}};
+inline constexpr std::array kFrameworks{Word{"hf", Framework::hf},
+                                        Word{"trainer", Framework::trainer},
+                                        Word{"trl-sft", Framework::trl_sft},
+                                        Word{"accelerate-fsdp2", Framework::accelerate_fsdp2},
+                                        Word{"torchtitan", Framework::torchtitan},
+                                        Word{"torchtune", Framework::torchtune},
+                                        Word{"lightning", Framework::lightning},
+                                        Word{"torch", Framework::torch},
+                                        Word{"deepspeed", Framework::deepspeed},
+                                        Word{"megatron", Framework::megatron},
+                                        Word{"nemo", Framework::nemo},
+                                        Word{"colossalai-gemini", Framework::colossalai_gemini}};
 inline constexpr std::array kPrecisions{
     Word{"fp32", Precision::fp32}, Word{"bf16", Precision::bf16}, Word{"fp16", Precision::fp16},
     Word{"amp-bf16", Precision::amp_bf16}, Word{"amp-fp16", Precision::amp_fp16}};
@@ -66,7 +74,8 @@ inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu"
                                    Word{"meta", ModelInit::meta},
                                    Word{"pretrained-half", ModelInit::pretrained_half}};
 inline constexpr std::array kZeroGradAt{Word{"end", ZeroGradAt::end},
-                                        Word{"start", ZeroGradAt::start}};
+                                        Word{"start", ZeroGradAt::start},
+                                        Word{"backward", ZeroGradAt::backward}};
 inline constexpr std::array kDataSources{Word{"to", DataSource::to},
                                          Word{"device", DataSource::device}};
 inline constexpr std::array kAttentionMasks{

@@ -46,14 +46,13 @@ constexpr std::array kRanges{
          "steps {steps} with grad-accum {accum}: the trace would exceed 50 million requests; use "
          "fewer (3 steps show the steady state)"},
     Rule{[](const Facts& f) {
-           return torch_is_before(f, {2, 0}) || !torch_is_before(f, {2, 16});
+           return torch_is_before(f, {2, 0});
          },
-         "torch: unknown release; use one from 2.0 to 2.15"},
+         "torch: releases before 2.0 are not modelled; use 2.0 or later"},
     Rule{[](const Facts& f) {
-           const auto& release = f.plan->versions.transformers;
-           return is_before(release, {4, 29}) || !is_before(release, {5, 24});
+           return is_before(f.plan->versions.transformers, {4, 29});
          },
-         "transformers: unknown release; use one from 4.29 to 5.23"},
+         "transformers: releases before 4.29 are not modelled; use 4.29 or later"},
     Rule{[](const Facts& f) { return f.plan->batch < 1; },
          "batch {batch}: at least one sequence is needed; use 1 or more"},
     Rule{[](const Facts& f) {

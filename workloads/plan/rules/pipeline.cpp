@@ -48,6 +48,11 @@ constexpr std::array kPipelineRules{
          "pp: receive buffers are allocated once, for one shape; use a single --seq"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
          "use-cache with pp: stages pass on only hidden states; omit one of them"},
+    Rule{[](const Facts& f) {
+           return f.plan->parallel.pp > 1 && f.plan->zero_grad_at == ZeroGradAt::backward;
+         },
+         "zero-grad-at backward with pp: a schedule runs forwards and backwards in turn; use start "
+         "or end"},
     Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->parallel.no_sync; },
          "no-sync with pp: a stage reduces gradients only in the step's last micro-batch anyway; "
          "omit no-sync"},
@@ -74,7 +79,8 @@ constexpr std::array kPipelineRules{
 
 constexpr std::array kPipelineGaps{
     Rule{[](const Facts& f) {
-           return is_torch_pipeline(f) && f.plan->framework != Framework::torch;
+           return is_torch_pipeline(f) && f.plan->framework != Framework::torch &&
+                  f.plan->framework != Framework::hf;
          },
          "pp: the simulation supports only the pipelines of PyTorch and Megatron-Core; use "
          "--framework torch or megatron, or try 'highwater estimate'"},

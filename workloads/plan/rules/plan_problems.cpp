@@ -107,6 +107,14 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   return gaps;
 }
 
+bool runs_trainer(Framework framework) {
+  return framework == Framework::trainer || framework == Framework::trl_sft;
+}
+
+bool runs_accelerate(Framework framework) {
+  return runs_trainer(framework) || framework == Framework::accelerate_fsdp2;
+}
+
 bool uses_deepspeed(const TrainingPlan& plan) {
   const DataParallel kind = plan.parallel.dp_kind;
   const bool is_zero =

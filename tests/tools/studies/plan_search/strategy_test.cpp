@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tools/studies/plan_search/strategy_search.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 TrainingPlan base(std::string_view model) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset(model);
   plan.precision = Precision::bf16;
   plan.seq = {256};

@@ -38,12 +38,13 @@ std::vector<std::filesystem::path> conformance_traces() {
 }  // namespace
 
 TEST_CASE("text_trace: header lines fill the header", "[traces][text]") {
-  const RequestTrace trace =
-      parse_text("# comment\n\nconf a:1,b:2 c\ndevice 85899345920\nfraction 0.5\naddr reuse\n");
+  const RequestTrace trace = parse_text(
+      "# comment\n\nconf a:1,b:2 c\ndevice 85899345920\nfraction 0.5\naddr reuse\ntorch 2.15\n");
   CHECK(trace.header == TraceHeader{.settings = "a:1,b:2 c",
                                     .capacity = Bytes{85899345920},
                                     .fraction = 0.5,
-                                    .addresses = AddressPolicy::lowest_fit});
+                                    .addresses = AddressPolicy::lowest_fit,
+                                    .torch = Release{2, 15}});
   CHECK(trace.events.empty());
 }
 

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/training/generate.hpp"
 
@@ -18,6 +19,7 @@ constexpr std::int64_t kParameters = 2 * 198272 + 256 + 256 * 128 + 512 * 128;
 
 TrainingPlan hooked(DdpCommHook hook) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_gpt2();
   plan.batch = 2;
   plan.seq = {64};

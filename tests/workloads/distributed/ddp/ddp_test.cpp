@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/distributed/bucket_assignment.hpp"
@@ -27,6 +28,7 @@ Tensor host_tensor(Runtime& runtime, std::int64_t elements, DType dtype = DType:
 
 TrainingPlan replicated(int ranks = 2) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_gpt2();
   plan.batch = 2;
   plan.seq = {64};

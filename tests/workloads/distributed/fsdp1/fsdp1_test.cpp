@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/replay/replay.hpp"
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/distributed/fsdp1/flat_param_handle.hpp"
@@ -37,6 +38,7 @@ TrainingPlan sharded(int ranks = 8) {
   config.n_layer = 3;
   config.n_positions = 256;
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = {"small-gpt2", "test", config};
   plan.batch = 2;
   plan.seq = {64};

@@ -13,6 +13,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/distributed/fsdp2/fsdp_param.hpp"
 #include "workloads/kernels/chunk_cat.hpp"
@@ -29,6 +30,7 @@ constexpr std::int64_t kAll = 2 * kBlock + kRoot;
 
 TrainingPlan sharded(int ranks = 8) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = small_llama();
   plan.batch = 2;
   plan.seq = {64};

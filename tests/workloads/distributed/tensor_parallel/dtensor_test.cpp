@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor_functions.hpp"
 #include "workloads/distributed/tensor_parallel/loss_parallel.hpp"
@@ -33,6 +34,7 @@ constexpr std::int64_t kMatrixBytes =
 
 TrainingPlan small_plain(int ranks) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = {"small-plain", "test",
                 TorchtitanConfig{.vocab = kVocab,
                                  .dim = kWidth,

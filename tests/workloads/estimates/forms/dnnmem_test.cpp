@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
@@ -105,6 +106,7 @@ TrainingPlan toy_plan() {
   config.n_layer = 2;
   config.n_head = 6;
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model.config = config;
   plan.batch = 2;
   plan.seq = {62};

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/estimates/llmem/llmem_code.hpp"
 #include "workloads/estimates/llmem/llmem_selection.hpp"
 #include "workloads/estimates/terms/estimate_inputs.hpp"
@@ -55,6 +56,7 @@ ModelSpec tiny_opt() {
 
 TrainingPlan plan_of(const ModelSpec& spec) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = spec;
   plan.batch = 64;
   plan.seq = {512};

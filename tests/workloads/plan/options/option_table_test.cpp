@@ -221,7 +221,7 @@ TEST_CASE("option table: JSON has numbers as numbers and lists as lists", "[plan
   CHECK(plan.at("dropout").is_null());
   CHECK(plan.at("moe_capacity_factor") == "none");
   CHECK(plan.at("bucket_cap_mb") == "default");
-  CHECK(plan.at("use_cache") == false);
+  CHECK(plan.at("use_cache") == true);
   CHECK(plan.at("checkpoint") == "every-2");
   CHECK(plan.at("torch") == "2.6");
   CHECK_FALSE(plan.contains("lora_targets"));
@@ -230,6 +230,6 @@ TEST_CASE("option table: JSON has numbers as numbers and lists as lists", "[plan
 TEST_CASE("option table: a summary has what decides most bytes and what is not at its default",
           "[plan][options]") {
   CHECK(plan_summary(read({{"model", "gpt2"}, {"dp", "2"}})) ==
-        "gpt2, model-code hf, batch 1, seq 1024, precision fp32, attention sdpa, checkpoint none, "
-        "optimizer adamw, dp 2");
+        "gpt2, framework hf, batch 1, seq 1024, precision fp32, attention sdpa, checkpoint none, "
+        "optimizer adamw, dp 2, torch 2.15, transformers 5.23");
 }

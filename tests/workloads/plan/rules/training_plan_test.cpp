@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 TrainingPlan plan_of(std::string_view model) {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = model_preset(model);
   plan.seq = {128};
   if (!supports_sdpa(plan)) {
@@ -35,8 +37,7 @@ std::vector<Refusal> refusals() {
   return {
       {"gpt2", [](Plan p) { p.batch = 0; }, "batch 0: at least one sequence"},
       {"gpt2", [](Plan p) { p.versions.transformers = "4.28"; },
-       "transformers: unknown release; "
-       "use one from 4.29"},
+       "transformers: releases before 4.29 are not modelled"},
       {"gpt2", [](Plan p) { p.steps = 1'000'000; }, "exceed 50 million requests"},
       {"gpt2", [](Plan p) { p.seq = {}; }, "seq: every length must be at least 1"},
       {"gpt2",
@@ -108,9 +109,8 @@ std::vector<Refusal> refusals() {
          p.checkpoint = {CheckpointKind::every_n, 0, false};
        },
        "every-N"},
-      {"gpt2", [](Plan p) { p.versions.torch = "2.16"; },
-       "torch: unknown release; use one from "
-       "2.0 to 2.15"},
+      {"gpt2", [](Plan p) { p.versions.torch = "1.13"; },
+       "torch: releases before 2.0 are not modelled"},
       {"gpt2",
        [](Plan p) {
          p.seq = {128, 1025};
@@ -289,6 +289,7 @@ TEST_CASE("plan: all problems come at once, the model's own included", "[plan]")
 
 TEST_CASE("plan: sequence lengths are used in turn", "[plan]") {
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.seq = {16, 12, 20};
   for (std::int64_t i = 0; i < 9; ++i) {
     CHECK(sequence_length(plan, i) == plan.seq[static_cast<std::size_t>(i % 3)]);

@@ -1,0 +1,116 @@
+// Whose loop runs, and what that implies: transformers 5.23, lightning 2.6, accelerate 1.15.
+#include "workloads/plan/options/framework_profile.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/read_plan.hpp"
+
+using namespace highwater;
+
+namespace {
+
+TrainingPlan plan_with(OptionWords words) {
+  words.emplace_back("model", "llama-160m");
+  std::vector<std::string> problems;
+  TrainingPlan plan = read_plan_words(words, problems);
+  CAPTURE(problems);
+  CHECK(problems.empty());
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("framework: a script around transformers' model keeps logits and cache",
+          "[plan][framework]") {
+  const TrainingPlan plan = plan_with({});
+  CHECK(plan.framework == Framework::hf);
+  CHECK(plan.keep_logits);
+  CHECK(plan.use_cache);
+  CHECK(plan.versions.torch == kNewestTorch);
+  CHECK(plan.versions.transformers == kNewestTransformers);
+  CHECK_FALSE(plan_with({{"loss", "fused"}}).keep_logits);
+  CHECK_FALSE(plan_with({{"pp", "2"}}).use_cache);
+}
+
+TEST_CASE("framework: other model code runs in a bare loop", "[plan][framework]") {
+  for (const char* code : {"torchtitan", "megatron"}) {
+    const TrainingPlan plan = plan_with({{"model-code", code}});
+    CHECK(plan.framework == Framework::torch);
+    CHECK_FALSE(plan.keep_logits);
+  }
+}
+
+TEST_CASE("framework: Trainer's AdamW is fused since torch 2.8, other optimizers are not",
+          "[plan][framework]") {
+  const auto impl = [](OptionWords words) {
+    words.emplace_back("framework", "trainer");
+    return plan_with(std::move(words)).optimizer.impl;
+  };
+  CHECK(impl({}) == OptimizerImpl::fused);
+  CHECK(impl({{"torch", "2.7"}}) == OptimizerImpl::standard);
+  CHECK(impl({{"optimizer", "sgd"}}) == OptimizerImpl::standard);
+  CHECK(impl({{"optimizer", "sgd"}, {"optimizer-impl", "fused"}}) == OptimizerImpl::fused);
+}
+
+TEST_CASE("framework: Trainer's groups, clipping and DDP follow the run", "[plan][framework]") {
+  const auto with = [](OptionWords words) {
+    words.emplace_back("framework", "trainer");
+    return plan_with(std::move(words));
+  };
+  const TrainingPlan plain = with({});
+  CHECK(plain.grad_clip == 1.0);
+  CHECK(plain.optimizer.param_groups == 2);
+  CHECK(plain.init == ModelInit::cpu);
+  CHECK_FALSE(plain.keep_logits);
+  CHECK(with({{"lora", "16"}}).optimizer.param_groups == 1);
+  CHECK(with({{"dp", "2"}}).parallel.ddp.find_unused);
+  CHECK_FALSE(with({{"dp", "2"}, {"checkpoint", "full"}}).parallel.ddp.find_unused);
+}
+
+TEST_CASE("framework: accelerate gives fully_shard 16 bit and runs no autocast",
+          "[plan][framework]") {
+  const auto with = [](OptionWords words) {
+    words.emplace_back("framework", "accelerate-fsdp2");
+    words.emplace_back("dp", "4");
+    return plan_with(std::move(words));
+  };
+  const TrainingPlan plain = with({});
+  CHECK(is_fsdp2(plain.parallel));
+  CHECK(plain.precision == Precision::fp32);
+  CHECK(plain.parallel.fsdp.param_dtype == DType::bf16);
+  CHECK(plain.parallel.fsdp.reduce_dtype == DType::bf16);
+  CHECK(plain.init == ModelInit::meta);
+  CHECK(plain.parallel.fsdp.units == FsdpUnits::ends);
+  CHECK_FALSE(with({{"precision", "bf16"}}).parallel.fsdp.param_dtype.has_value());
+}
+
+TEST_CASE("framework: torchtitan's model, types and units", "[plan][framework]") {
+  const TrainingPlan plan = plan_with({{"framework", "torchtitan"}, {"dp", "8"}});
+  CHECK(plan.model_code == ModelCode::torchtitan);
+  CHECK(plan.parallel.fsdp.param_dtype == DType::bf16);
+  CHECK(plan.parallel.fsdp.reduce_dtype == DType::fp32);
+  CHECK(plan.checkpoint.kind == CheckpointKind::selective_op);
+  CHECK_FALSE(plan_with({{"framework", "torchtitan"}}).parallel.fsdp.param_dtype.has_value());
+}
+
+TEST_CASE("framework: SFTTrainer checkpoints and makes no logits", "[plan][framework]") {
+  const TrainingPlan plan = plan_with({{"framework", "trl-sft"}});
+  CHECK(plan.checkpoint.kind == CheckpointKind::full);
+  CHECK(plan.precision == Precision::amp_bf16);
+  CHECK_FALSE(plan.keep_logits);
+}
+
+TEST_CASE("framework: Lightning zeroes gradients before its backward", "[plan][framework]") {
+  CHECK(plan_with({{"framework", "lightning"}}).zero_grad_at == ZeroGradAt::backward);
+}
+
+TEST_CASE("framework: a plan that changes its framework drops the defaults of the first",
+          "[plan][framework]") {
+  TrainingPlan plan = default_plan();
+  REQUIRE(plan.keep_logits);
+  apply_framework(Framework::deepspeed, plan);
+  TrainingPlan fresh;
+  apply_framework(Framework::deepspeed, fresh);
+  CHECK(plan_words(plan) == plan_words(fresh));
+}
