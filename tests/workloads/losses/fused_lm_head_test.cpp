@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
@@ -29,6 +30,7 @@ TrainingPlan tuned() {
   config.num_attention_heads = 2;
   config.num_key_value_heads = 2;
   TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
   plan.model = {.name = "tiny", .source = "a test", .config = config};
   plan.batch = 2;
   plan.seq = {64};
