@@ -80,7 +80,8 @@ TEST_CASE("plan options: each axis is read", "[cli][plan]") {
   CHECK_FALSE(plan.set_to_none);
   CHECK(plan.zero_grad_at == ZeroGradAt::start);
   CHECK((plan.loss.kind == LossKind::chunked && plan.loss.chunks == 16));
-  CHECK((plan.use_cache && plan.attention_mask));
+  CHECK(plan.use_cache);
+  CHECK(plan.attention_mask == AttentionMask::full);
   CHECK(plan.dropout == 0.25);
   CHECK(plan.data == DataSource::device);
   CHECK(plan.init == ModelInit::meta);

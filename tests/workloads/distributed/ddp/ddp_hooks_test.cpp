@@ -88,7 +88,9 @@ TEST_CASE("ddp hooks: a workspace of cuBLAS for each stream that PowerSGD's call
   const auto workspaces = [&](int steps) {
     plan.steps = steps;
     const auto blocks = blocks_of(plan);
-    return std::ranges::count(blocks, Category::workspace, &TraceBlock::category);
+    return std::ranges::count_if(blocks, [](const TraceBlock& block) {
+      return block.category == Category::workspace && !block.is_freed;
+    });
   };
   // P and Q are multiplied on one stream each per iteration, and the streams take turns.
   CHECK(workspaces(3) == workspaces(2) + 2);

@@ -218,7 +218,7 @@ std::vector<Refusal> refusals() {
          p.loss.kind = LossKind::fused;
          p.keep_logits = true;
        },
-       "never produces logits"},
+       "never produce logits"},
       {"gpt2", [](Plan p) { p.lora.dropout = 0.1; }, "LoRA is not enabled"},
       {"gpt2",
        [](Plan p) {
