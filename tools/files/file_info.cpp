@@ -15,9 +15,10 @@
 namespace highwater {
 namespace {
 
-std::vector<TopSite> top_sites(const LiveMemory& live, const SideTables& tables, std::size_t top) {
+std::vector<SiteHolding> top_sites(const LiveMemory& live, const SideTables& tables,
+                                   std::size_t top) {
   // Several stacks can share a label; people count them together.
-  std::vector<TopSite> sites;
+  std::vector<SiteHolding> sites;
   std::unordered_map<std::string, std::size_t> rows;
   for (const StackHolder& holder : live.holders) {
     const auto [row, is_new] = rows.try_emplace(site_label(tables, holder.origin), sites.size());
@@ -27,9 +28,9 @@ std::vector<TopSite> top_sites(const LiveMemory& live, const SideTables& tables,
     sites[row->second].bytes += holder.held;
     sites[row->second].blocks += holder.blocks;
   }
-  std::ranges::stable_sort(sites, std::ranges::greater{}, &TopSite::bytes);
+  std::ranges::stable_sort(sites, std::ranges::greater{}, &SiteHolding::bytes);
   sites.resize(std::min(sites.size(), top));
-  for (TopSite& site : sites) {
+  for (SiteHolding& site : sites) {
     site.share = static_cast<double>(site.bytes.count()) /
                  static_cast<double>(std::max<std::uint64_t>(live.total.count(), 1));
   }

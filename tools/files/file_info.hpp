@@ -10,7 +10,7 @@
 namespace highwater {
 
 /// A call site and what it holds at the peak.
-struct TopSite {
+struct SiteHolding {
   std::string label;
   Bytes bytes;
   std::uint64_t blocks = 0;
@@ -20,7 +20,7 @@ struct TopSite {
 /// One device of a recording, or the one trace of a request file.
 struct InfoSection {
   MetricList metrics;
-  std::vector<TopSite> top_sites;
+  std::vector<SiteHolding> top_sites;
   std::vector<std::string> notes;
 };
 

@@ -20,7 +20,7 @@ namespace {
 namespace json = boost::json;
 
 /// One side of the comparison: its requests and how to name them.
-struct Party {
+struct ComparedSide {
   const std::vector<ComparedRequest>* requests;
   const RequestTrace* trace;
 
@@ -262,13 +262,13 @@ class DiffPrinter {
         if (line.is_common()) {
           continue;
         }
-        const Party& party = line.first ? first_ : second_;
+        const ComparedSide& side = line.first ? first_ : second_;
         const std::uint32_t index = line.first ? *line.first : *line.second;
-        if (party.request(index).is_alloc) {
+        if (side.request(index).is_alloc) {
           const char sign = line.first ? '-' : '+';
-          const std::string label = party.own_label(index);
+          const std::string label = side.own_label(index);
           Origin& origin = found[{sign, label}];
-          origin = {sign, label, origin.times + 1, origin.bytes + party.request(index).bytes};
+          origin = {sign, label, origin.times + 1, origin.bytes + side.request(index).bytes};
         }
       }
     }
@@ -361,8 +361,8 @@ class DiffPrinter {
   }
 
   const TraceDiff* diff_;
-  Party first_;
-  Party second_;
+  ComparedSide first_;
+  ComparedSide second_;
   const DiffInputs* inputs_;
   const DiffView* view_;
   std::string out_;

@@ -10,11 +10,12 @@ namespace {
 
 Table site_table(const InfoSection& section) {
   using enum Align;
-  static const Columns<TopSite> kColumns{
-      {"site", "site", left, &TopSite::label},
-      {"bytes", "bytes", right, &TopSite::bytes},
-      {"blocks", "blocks", right, &TopSite::blocks},
-      {"share", "share", right, [](const TopSite& site) { return percent_cell(site.share, 1); }}};
+  static const Columns<SiteHolding> kColumns{{"site", "site", left, &SiteHolding::label},
+                                             {"bytes", "bytes", right, &SiteHolding::bytes},
+                                             {"blocks", "blocks", right, &SiteHolding::blocks},
+                                             {"share", "share", right, [](const SiteHolding& site) {
+                                                return percent_cell(site.share, 1);
+                                              }}};
   return tabulate("Top sites by live bytes at the peak", kColumns, section.top_sites);
 }
 

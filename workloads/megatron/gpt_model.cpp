@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "workloads/megatron/language_model_embedding.hpp"
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
-#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/megatron/transformer_block.hpp"
 
 namespace highwater::megatron {
@@ -187,7 +187,7 @@ class Gpt : public models::LanguageModel {
   TensorParallel tp_;
   ContextParallelGroup cp_;
   ExpertParallel experts_;
-  Shared shared_;
+  LayerContext shared_;
   std::optional<LanguageModelEmbedding> embedding_;
   Tensor frequencies_;
   std::vector<Tensor> rotary_cache_;

@@ -6,7 +6,7 @@
 
 namespace highwater::megatron {
 
-LanguageModelEmbedding::LanguageModelEmbedding(nn::Module* parent, const Shared& shared,
+LanguageModelEmbedding::LanguageModelEmbedding(nn::Module* parent, const LayerContext& shared,
                                                std::int64_t rows)
     : Module(parent, "embedding"),
       tp_(shared.tp),

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
-#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/nn/layers.hpp"
 
 namespace highwater::megatron {
@@ -20,7 +20,7 @@ class PositionEmbedding : public nn::Embedding {
 /// LanguageModelEmbedding: [s, b, h], or [s / size, b, h] with sequence parallelism.
 class LanguageModelEmbedding : public nn::Module {
  public:
-  LanguageModelEmbedding(nn::Module* parent, const Shared& shared, std::int64_t rows);
+  LanguageModelEmbedding(nn::Module* parent, const LayerContext& shared, std::int64_t rows);
 
   [[nodiscard]] const Tensor& word_weight() const { return word_embeddings_.weight(); }
 

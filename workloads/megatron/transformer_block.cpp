@@ -6,7 +6,8 @@
 
 namespace highwater::megatron {
 
-TransformerBlock::TransformerBlock(nn::Module* parent, const Shared& shared, const Stage& stage)
+TransformerBlock::TransformerBlock(nn::Module* parent, const LayerContext& shared,
+                                   const Stage& stage)
     : Module(parent, "decoder"),
       layers_(this, "layers"),
       blocks_(layers_, static_cast<std::size_t>(stage.layers), shared) {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "workloads/megatron/gpt_model.hpp"
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/norm.hpp"
-#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/megatron/transformer_layer.hpp"
 
 namespace highwater::megatron {
@@ -15,7 +15,7 @@ namespace highwater::megatron {
 /// A part called "decoder" of the model. `shared` must outlive it.
 class TransformerBlock : public nn::Module {
  public:
-  TransformerBlock(nn::Module* parent, const Shared& shared, const Stage& stage);
+  TransformerBlock(nn::Module* parent, const LayerContext& shared, const Stage& stage);
 
   Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const;
 

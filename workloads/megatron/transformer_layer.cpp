@@ -13,7 +13,7 @@ using ColumnBias = ColumnParallelLinear::Bias;
 
 class Mlp : public FeedForward {
  public:
-  Mlp(nn::Module* parent, const Shared& shared)
+  Mlp(nn::Module* parent, const LayerContext& shared)
       : FeedForward(parent, "mlp"),
         gated_(shared.config.gated),
         linear_fc1_(this, "linear_fc1", shared.tp, shared.config.hidden,
@@ -39,7 +39,7 @@ class Mlp : public FeedForward {
   RowParallelLinear linear_fc2_;
 };
 
-std::unique_ptr<FeedForward> make_feed_forward(nn::Module* parent, const Shared& shared) {
+std::unique_ptr<FeedForward> make_feed_forward(nn::Module* parent, const LayerContext& shared) {
   if (shared.config.experts > 0) {
     return make_moe_layer(parent, shared.config, shared.tp, shared.experts);
   }
@@ -48,7 +48,8 @@ std::unique_ptr<FeedForward> make_feed_forward(nn::Module* parent, const Shared&
 
 }  // namespace
 
-TransformerLayer::TransformerLayer(nn::Module* parent, std::size_t index, const Shared& shared)
+TransformerLayer::TransformerLayer(nn::Module* parent, std::size_t index,
+                                   const LayerContext& shared)
     : Module(parent, std::to_string(index)),
       dropout_(context().dropout(shared.config.hidden_dropout)),
       input_layernorm_(this, "input_layernorm", shared.config),

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "workloads/megatron/attention/self_attention.hpp"
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/norm.hpp"
-#include "workloads/megatron/layers/shared.hpp"
 #include "workloads/megatron/moe/moe_layer.hpp"
 
 namespace highwater::megatron {
@@ -15,7 +15,7 @@ namespace highwater::megatron {
 /// [s, b, h] in and out; `frequencies` are the rotary embedding, undefined without one.
 class TransformerLayer : public nn::Module {
  public:
-  TransformerLayer(nn::Module* parent, std::size_t index, const Shared& shared);
+  TransformerLayer(nn::Module* parent, std::size_t index, const LayerContext& shared);
 
   Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const;
 

@@ -12,7 +12,7 @@ using eager::Scoped;
 
 }  // namespace
 
-UnfusedCore::UnfusedCore(nn::ModelContext& context, const Shared& shared)
+UnfusedCore::UnfusedCore(nn::ModelContext& context, const LayerContext& shared)
     : context_(context),
       tp_(shared.tp),
       repeats_(shared.config.heads / shared.config.kv_heads),
@@ -43,7 +43,7 @@ Tensor UnfusedCore::by_head(const Tensor& states, std::int64_t heads) {
   return eager::reshape(states, {states.size(0), heads, -1});
 }
 
-FlashCore::FlashCore(nn::ModelContext& context, const Shared& shared)
+FlashCore::FlashCore(nn::ModelContext& context, const LayerContext& shared)
     : context_(context), dropout_(context.dropout(shared.config.attention_dropout)) {}
 
 Tensor FlashCore::operator()(const QueryKeyValue& in) const {

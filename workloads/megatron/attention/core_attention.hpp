@@ -2,7 +2,7 @@
 // Source: core/transformer/dot_product_attention.py of Megatron-Core 0.16.1.
 #pragma once
 
-#include "workloads/megatron/layers/shared.hpp"
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/nn/module.hpp"
 
 namespace highwater::megatron {
@@ -17,7 +17,7 @@ struct QueryKeyValue {
 /// the global buffer that baddbmm ignores (beta 0).
 class UnfusedCore {
  public:
-  UnfusedCore(nn::ModelContext& context, const Shared& shared);
+  UnfusedCore(nn::ModelContext& context, const LayerContext& shared);
 
   Tensor operator()(QueryKeyValue in) const;
 
@@ -33,7 +33,7 @@ class UnfusedCore {
 /// FlashAttention: views in, the result copied to [s, b, h].
 class FlashCore {
  public:
-  FlashCore(nn::ModelContext& context, const Shared& shared);
+  FlashCore(nn::ModelContext& context, const LayerContext& shared);
 
   Tensor operator()(const QueryKeyValue& in) const;
 

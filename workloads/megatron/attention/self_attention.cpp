@@ -13,7 +13,7 @@ using ColumnBias = ColumnParallelLinear::Bias;
 
 }  // namespace
 
-SelfAttention::SelfAttention(nn::Module* parent, const Shared& shared)
+SelfAttention::SelfAttention(nn::Module* parent, const LayerContext& shared)
     : Module(parent, "self_attention"),
       shared_(shared),
       head_dim_(shared.config.head_dim),

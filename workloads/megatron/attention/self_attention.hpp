@@ -5,15 +5,15 @@
 #include <cstdint>
 
 #include "workloads/megatron/attention/core_attention.hpp"
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
-#include "workloads/megatron/layers/shared.hpp"
 
 namespace highwater::megatron {
 
 /// The bias is not yet added to the result (skip_bias_add).
 class SelfAttention : public nn::Module {
  public:
-  SelfAttention(nn::Module* parent, const Shared& shared);
+  SelfAttention(nn::Module* parent, const LayerContext& shared);
 
   WithBias operator()(Tensor hidden_states, const Tensor& frequencies) const;
 
@@ -25,7 +25,7 @@ class SelfAttention : public nn::Module {
   // recompute_granularity selective, recompute_modules core_attn.
   [[nodiscard]] Tensor core_attention(const QueryKeyValue& states) const;
 
-  Shared shared_;
+  LayerContext shared_;
   std::int64_t head_dim_;
   std::int64_t groups_;
   std::int64_t per_group_;

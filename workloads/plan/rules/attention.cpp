@@ -9,52 +9,52 @@ namespace highwater::plan_rules {
 namespace {
 
 constexpr std::array kAttentionRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return !is_attention(f, Attention::eager) && f.plan->model_code == ModelCode::hf &&
                   !has_sdpa(*f.plan);
          },
          "attention {attention}: transformers implements only eager attention for {family}; use "
          "eager"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->attention_mask == AttentionMask::padded &&
                   has_field(f.plan->model.config, FieldRole::decoder_layers);
          },
          "attention-mask padded: not supported yet by the simulation for models with an encoder; "
          "use full"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->experts == Experts::grouped_mm && torch_is_before(f, {2, 9});
          },
          "experts grouped_mm: PyTorch has grouped products since 2.9; use eager or batched_mm, or "
          "give --torch 2.9"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::sdpa_flash) && compute_dtype(f) == DType::fp32 &&
                   !runs_megatron(f);
          },
          "attention sdpa-flash: the kernel supports only bf16 and fp16; use another precision or "
          "attention sdpa-efficient"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::sdpa_cudnn) && compute_dtype(f) == DType::fp32;
          },
          "attention sdpa-cudnn: the kernel supports only bf16 and fp16; use another precision or "
          "attention sdpa-efficient"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::sdpa_flash) && f.shape.head_dim > 256;
          },
          "attention sdpa-flash: a head dimension of {head_dim} is too large for the kernel (at "
          "most 256); use attention sdpa-efficient"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::sdpa_cudnn) && f.shape.head_dim > 128;
          },
          "attention sdpa-cudnn: a head dimension of {head_dim} is too large for the kernel (at "
          "most 128); use attention sdpa"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return (is_attention(f, Attention::sdpa_flash) ||
                    is_attention(f, Attention::sdpa_cudnn)) &&
                   f.plan->gpu.major < 8;
          },
          "attention {attention}: it needs compute capability 8.0, but {gpu} has {capability}; use "
          "attention sdpa-efficient or another GPU"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::sdpa_efficient) && f.plan->gpu.major < 8 &&
                   compute_dtype(f) == DType::bf16;
          },

@@ -21,17 +21,17 @@ bool has_attention_function(const TrainingPlan& plan) {
 }
 
 constexpr std::array kCheckpointRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->checkpoint.reentrant && f.plan->checkpoint.kind == CheckpointKind::none;
          },
          "checkpoint-impl reentrant: nothing is checkpointed; add checkpoint full or every-N"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->checkpoint.reentrant &&
                   f.plan->checkpoint.kind == CheckpointKind::selective_op;
          },
          "checkpoint-impl reentrant: only the nonreentrant implementation can select by operator; "
          "omit checkpoint-impl"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->checkpoint.kind == CheckpointKind::selective_attention &&
                   !has_attention_function(*f.plan);
          },

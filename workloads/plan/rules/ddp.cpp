@@ -11,19 +11,19 @@ bool uses_power_sgd(const Ddp& ddp) {
 }
 
 constexpr std::array kDdpRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
            return !uses_power_sgd(ddp) && ddp.power_sgd != PowerSgd{};
          },
          "powersgd-rank and other PowerSGD options: the PowerSGD hook is not enabled; add "
          "--ddp-comm-hook powersgd"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const PowerSgd& sgd = f.plan->parallel.ddp.power_sgd;
            return sgd.rank < 1 || sgd.start_iter < 0 || !(sgd.min_compression_rate > 0);
          },
          "powersgd-rank, powersgd-start-iter, powersgd-min-rate: the value is out of range; use a "
          "rank of at least 1, 0 or more iterations, and a rate above 0"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
            const PowerSgd& sgd = ddp.power_sgd;
            return uses_power_sgd(ddp) && (sgd.error_feedback || sgd.warm_start) &&
@@ -31,7 +31,7 @@ constexpr std::array kDdpRules{
          },
          "powersgd-start-iter: buckets change after the first iteration, so error feedback and "
          "warm start need at least 2 (powerSGD_hook.py); increase it, or set both to false"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.ddp.comm_hook != DdpCommHook::none && p.backend == CommBackend::fake;
          },

@@ -9,17 +9,17 @@ namespace highwater::plan_rules {
 namespace {
 
 constexpr std::array kDTensorRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.loss_parallel && !is_dtensor_parallel(f.plan->parallel);
          },
          "loss-parallel: it computes the loss from DTensors; add --tp and --tp-kind dtensor"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && f.shape.kv_heads > 0 && f.shape.kv_heads % p.tp != 0;
          },
          "tp {tp}: the key and value heads of {model} cannot be split evenly; use a divisor of "
          "their number"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) &&
                   std::ranges::any_of(f.plan->seq, [&](auto n) { return n % p.tp != 0; }) &&
@@ -27,13 +27,13 @@ constexpr std::array kDTensorRules{
          },
          "sp with tp {tp}: each sequence is cut into {tp} parts; use lengths that are multiples "
          "of tp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && p.sequence_parallel && !has_torchtitan_names(*f.plan);
          },
          "sp with tp-kind dtensor: transformers passes attention its input by keyword, which "
          "PrepareModuleInput ignores; use --model-code torchtitan"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool mixes = f.plan->grad_clip || f.plan->precision == Precision::amp_fp16 ||
                               !f.plan->set_to_none;
@@ -42,14 +42,14 @@ constexpr std::array kDTensorRules{
          "grad-clip, precision amp-fp16, set-to-none false with tp-kind dtensor: without --sp the "
          "norms are not DTensors, and PyTorch's multi-tensor operators cannot mix the two; add "
          "--sp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && !p.sequence_parallel &&
                   f.plan->optimizer.param_groups != 1;
          },
          "param-groups 2 with tp-kind dtensor: without --sp the norms are not DTensors and "
          "already form their own group; use 1"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && f.plan->optimizer.impl == OptimizerImpl::fused &&
                   f.plan->optimizer.kind != OptimizerKind::adam &&
@@ -57,14 +57,14 @@ constexpr std::array kDTensorRules{
          },
          "optimizer-impl fused with tp-kind dtensor: only the fused kernels of Adam and AdamW "
          "work on DTensors; use foreach"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && is_fsdp2(p) && f.shape.vocab % (p.tp * p.dp) != 0;
          },
          "tp with dp-kind fsdp2: tp already splits the rows of {model}'s embedding table, and "
          "fully_shard can split them further only evenly; use sizes whose product divides the "
          "vocabulary"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Optimizer& o = f.plan->optimizer;
            const bool has_no_strategy =
                o.kind == OptimizerKind::adafactor || o.kind == OptimizerKind::adamw_8bit;

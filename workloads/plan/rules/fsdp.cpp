@@ -12,36 +12,36 @@ bool has_pure_low_precision(const TrainingPlan& plan) {
 }
 
 constexpr std::array kFsdpRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return !is_sharded(p) && p.fsdp != Fsdp{};
          },
          "param-dtype, reduce-dtype, reshard, dp-replicate, strategy, use-orig-params, "
          "limit-all-gathers, forward-prefetch: these options apply only to FSDP; add --dp with "
          "dp-kind fsdp1 or fsdp2"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && (p.fsdp.replicas < 1 || p.dp % p.fsdp.replicas != 0);
          },
          "dp-replicate {replicas}: the {dp} data-parallel ranks cannot be split evenly into that "
          "many replicas; use a divisor of {dp}"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && torch_is_before(f, {2, 4});
          },
          "dp-kind fsdp2: PyTorch has fully_shard since 2.4; use a newer --torch, or fsdp1"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&
                   has_pure_low_precision(*f.plan);
          },
          "lora with dp-kind fsdp2 and precision {precision}: PEFT creates adapters in fp32, and "
          "fully_shard needs one dtype per group; use precision fp32 with param-dtype bf16"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->optimizer.impl == OptimizerImpl::fused &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
          },
          "optimizer-impl fused with dp-kind fsdp2: SGD's fused kernel does not support DTensors; "
          "use foreach"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->optimizer.impl == OptimizerImpl::foreach &&
                   f.plan->optimizer.kind == OptimizerKind::adafactor;
          },
@@ -50,26 +50,26 @@ constexpr std::array kFsdpRules{
 };
 
 constexpr std::array kFsdp1Rules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_hybrid = p.fsdp.strategy == ShardingStrategy::hybrid_shard;
            return is_fsdp1(p) && is_hybrid && (p.fsdp.replicas < 2 || p.fsdp.replicas >= p.dp);
          },
          "strategy hybrid_shard: it needs several replicas, each spread over several ranks; set "
          "dp-replicate above 1 and below dp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_hybrid = p.fsdp.strategy == ShardingStrategy::hybrid_shard;
            return is_fsdp1(p) && !is_hybrid && p.fsdp.replicas > 1;
          },
          "dp-replicate with dp-kind fsdp1: only hybrid_shard keeps replicas; add --strategy "
          "hybrid_shard"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.reshard != Reshard::always;
          },
          "reshard with dp-kind fsdp1: this is an option of fully_shard; use --strategy "
          "shard_grad_op instead"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && !is_fsdp1(p) &&
                   (p.fsdp.strategy != ShardingStrategy::full_shard || !p.fsdp.use_orig_params ||
@@ -77,24 +77,26 @@ constexpr std::array kFsdp1Rules{
          },
          "strategy, use-orig-params, limit-all-gathers, forward-prefetch: these options apply "
          "only to FSDP1; use dp-kind fsdp1"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
                   !f.plan->parallel.fsdp.use_orig_params;
          },
          "lora with use-orig-params false: a flat parameter is trained as a whole or not at all; "
          "set it to true"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
                   has_pure_low_precision(*f.plan);
          },
          "lora with dp-kind fsdp1 and precision {precision}: PEFT creates adapters in fp32, and a "
          "flat parameter has one dtype; use precision fp32 with param-dtype bf16"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->init == ModelInit::meta;
          },
          "init meta with dp-kind fsdp1: FSDP creates parameters with reset_parameters(), which "
          "transformers classes lack; use another init"},
-    Rule{[](const Facts& f) { return is_fsdp1(f.plan->parallel) && f.plan->optimizer.in_backward; },
+    Rule{[](const PlanFacts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->optimizer.in_backward;
+         },
          "optimizer-in-backward with dp-kind fsdp1: gradients reach the parameters only after the "
          "reduction; omit one of them"},
 };

@@ -8,43 +8,43 @@ namespace highwater::plan_rules {
 namespace {
 
 constexpr std::array kGeminiRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Precision precision = f.plan->precision;
            return is_gemini(f) && precision != Precision::fp16 && precision != Precision::bf16;
          },
          "precision {precision}: Gemini keeps parameters in 16 bits; use fp16 or bf16"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_gemini(f) && p.dp > 1 && p.dp_kind != DataParallel::zero3;
          },
          "dp-kind: Gemini shards parameters, gradients and optimizer states; use zero3"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_gemini(f) && p.tp > 1 && p.tp_kind != TensorParallel::colossalai;
          },
          "tp-kind: Gemini splits layers as ColoTensor does; use colossalai"},
-    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->grad_accum > 1; },
+    Rule{[](const PlanFacts& f) { return is_gemini(f) && f.plan->grad_accum > 1; },
          "grad-accum {accum}: Gemini overwrites the parameters with gradients, and a second "
          "backward would need the parameters; omit the option"},
-    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->grad_clip.has_value(); },
+    Rule{[](const PlanFacts& f) { return is_gemini(f) && f.plan->grad_clip.has_value(); },
          "grad-clip: Gemini does not let scripts clip gradients; omit the option"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const OptimizerKind kind = f.plan->optimizer.kind;
            return is_gemini(f) && kind != OptimizerKind::adamw && kind != OptimizerKind::adam;
          },
          "optimizer: Gemini trains with HybridAdam; use adamw or adam"},
-    Rule{[](const Facts& f) { return is_gemini(f) && !f.plan->training; },
+    Rule{[](const PlanFacts& f) { return is_gemini(f) && !f.plan->training; },
          "mode eval with framework colossalai-gemini: not supported; omit one of them"},
-    Rule{[](const Facts& f) { return is_gemini(f) && f.plan->lora.rank > 0; },
+    Rule{[](const PlanFacts& f) { return is_gemini(f) && f.plan->lora.rank > 0; },
          "lora with framework colossalai-gemini: frozen parameters outside chunks are not "
          "supported; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const ChunkSearch& search = f.plan->parallel.gemini.search;
            return search.smallest < 1 || search.range < 0 || search.step < 1;
          },
          "gemini-min-chunk, gemini-search-range, gemini-search-step: the value is out of range; "
          "use at least 1 for the chunk and the step, and at least 0 for the range"},
-    Rule{[](const Facts& f) { return !is_gemini(f) && f.plan->parallel.gemini != Gemini{}; },
+    Rule{[](const PlanFacts& f) { return !is_gemini(f) && f.plan->parallel.gemini != Gemini{}; },
          "gemini-min-chunk, gemini-search-range, gemini-search-step, gemini-gather-lone, "
          "gemini-empty-cache: these options apply only to Gemini; add --framework "
          "colossalai-gemini"},

@@ -9,7 +9,7 @@ namespace highwater::plan_rules {
 namespace {
 
 // Which kinds of data parallelism the generator supports, by model code.
-bool knows_data_parallel(const Facts& f) {
+bool knows_data_parallel(const PlanFacts& f) {
   const DataParallel kind = f.plan->parallel.dp_kind;
   if (runs_megatron(f)) {
     return kind == DataParallel::ddp || kind == DataParallel::zero1;
@@ -19,50 +19,50 @@ bool knows_data_parallel(const Facts& f) {
 }
 
 constexpr std::array kGeneratorGaps{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return (p.cp > 1 || p.ep > 1) && !runs_megatron(f);
          },
          "cp, ep: the simulation supports these only for Megatron-Core's model; use --model-code "
          "megatron, omit them, or try 'highwater estimate'"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->framework == Framework::nemo && f.plan->parallel.ep > 1;
          },
          "ep with framework nemo: Apex's optimizer is modelled for a single group of ranks; use "
          "--framework megatron"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f) &&
                   !is_dtensor_parallel(f.plan->parallel);
          },
          "tp: the simulation does not support this kind of tensor parallelism with this model "
          "code; use --tp-kind dtensor or --framework megatron, or try 'highwater estimate'"},
-    Rule{[](const Facts& f) { return f.plan->parallel.dp > 1 && !knows_data_parallel(f); },
+    Rule{[](const PlanFacts& f) { return f.plan->parallel.dp > 1 && !knows_data_parallel(f); },
          "dp-kind: the simulation does not support this kind of data parallelism with this "
          "framework and model code; use another kind, omit --dp, or try 'highwater estimate'"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_dtensor_parallel(f.plan->parallel) &&
                   !f.plan->model.config.family().traits.tensor_parallel &&
                   !has_torchtitan_names(*f.plan);
          },
          "tp with tp-kind dtensor: the simulation supports this only for LLaMA-like models; use "
          "one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_dtensor_parallel(f.plan->parallel) &&
                   f.plan->model.config.family().traits.scaled_embedding;
          },
          "tp with tp-kind dtensor: Gemma's embedding, which scales a sum over the ranks, is not "
          "supported yet by the simulation; use another model"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.loss_parallel && f.plan->loss.kind == LossKind::shift;
          },
          "loss shift with loss-parallel: not supported yet by the simulation; use loss flat"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && p.dp > 1 && !(is_fsdp2(p) && p.sequence_parallel);
          },
          "tp with dp: the simulation supports this combination only with dp-kind fsdp2 and --sp; "
          "use these, or omit tp or dp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && p.dp > 1 &&
                   (f.plan->precision == Precision::amp_fp16 || p.fsdp.replicas > 1 ||
@@ -70,7 +70,7 @@ constexpr std::array kGeneratorGaps{
          },
          "precision amp-fp16, dp-replicate, init cpu with tp and dp: not supported yet by the "
          "simulation; omit them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            const bool is_special = plan.lora.rank > 0 || plan.optimizer.master_weights ||
                                    plan.optimizer.in_backward || fuses_head(plan.loss.kind) ||
@@ -80,61 +80,63 @@ constexpr std::array kGeneratorGaps{
          },
          "tp with lora, master-weights, optimizer-in-backward, a fused or chunked loss or init "
          "pretrained-half: not supported yet by the simulation; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_zero3 = p.dp > 1 && p.dp_kind == DataParallel::zero3;
            return offloads_params(p) && !is_sharded(p) && !is_zero3;
          },
          "offload params, both: only FSDP and ZeRO-3 offload parameters; add --dp with dp-kind "
          "fsdp1, fsdp2 or zero3"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const bool is_other = runs_megatron(f) || is_gemini(f);
            return is_other && f.plan->parallel.offload != Offload::none;
          },
          "offload with Megatron-Core's code or Gemini: not supported yet by the simulation; omit "
          "it"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.offload == Offload::optimizer && !uses_deepspeed(*f.plan);
          },
          "offload optimizer: the simulation supports this only for DeepSpeed; use dp-kind zero1, "
          "zero2 or zero3"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 && offloads_params(p);
          },
          "offload params, both with dp-kind zero3: not supported yet by the simulation; use "
          "offload optimizer or dp-kind fsdp2, or try 'highwater estimate'"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return saves_on_cpu(p) && uses_deepspeed(*f.plan);
          },
          "offload activations with ZeRO: not supported yet by the simulation; use ddp or FSDP"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_meta = is_fsdp1(p) && f.plan->init == ModelInit::meta;
            return fsdp_offloads(p) && (p.tp > 1 || is_meta);
          },
          "offload params with tp, or with fsdp1 and init meta: not supported yet by the "
          "simulation; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return fsdp_offloads(p) && (f.plan->precision == Precision::amp_fp16 ||
                                        f.plan->optimizer.kind == OptimizerKind::adafactor);
          },
          "precision amp-fp16, optimizer adafactor with offload params: not supported yet by the "
          "simulation; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return fsdp_offloads(p) && is_fsdp1(p) &&
                   (p.fsdp.strategy == ShardingStrategy::no_shard || f.plan->optimizer.in_backward);
          },
          "strategy no_shard, optimizer-in-backward with fsdp1 and offload params: not supported "
          "yet by the simulation; omit one of them"},
-    Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision); },
+    Rule{[](const PlanFacts& f) {
+           return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision);
+         },
          "precision {precision} with DeepSpeed's ZeRO: DeepSpeed has its own mixed precision; use "
          "bf16 or fp16"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Optimizer& o = f.plan->optimizer;
            return uses_deepspeed(*f.plan) &&
                   (o.in_backward || o.master_weights || o.kind == OptimizerKind::none ||
@@ -144,18 +146,18 @@ constexpr std::array kGeneratorGaps{
          "optimizer with DeepSpeed's ZeRO: DeepSpeed keeps its own fp32 copies and updates flat "
          "partitions of them; use adamw, adam, sgd, sgd-momentum or rmsprop without "
          "optimizer-in-backward and master-weights"},
-    Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
+    Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
-    Rule{[](const Facts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
+    Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
          "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; omit no-sync"},
-    Rule{[](const Facts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
+    Rule{[](const PlanFacts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
          "lora with deepspeed.zero.Init(): not supported yet by the simulation; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.dp > 1 && p.dp_kind == DataParallel::zero3 && f.plan->lora.rank > 0;
          },
          "lora with dp-kind zero3: not supported yet by the simulation; use zero2"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const ModelConfig& config = f.plan->model.config;
            return is_gemini(f) && (has_field(config, FieldRole::experts) ||
                                    has_field(config, FieldRole::decoder_layers));

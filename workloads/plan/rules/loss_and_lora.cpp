@@ -13,14 +13,14 @@ bool has_decoder(const ModelConfig& config) {
 }
 
 constexpr std::array kLossAndLoraRules{
-    Rule{[](const Facts& f) { return fuses_head(f.plan->loss.kind) && f.plan->keep_logits; },
+    Rule{[](const PlanFacts& f) { return fuses_head(f.plan->loss.kind) && f.plan->keep_logits; },
          "keep-logits with loss fused, trl: these losses never produce logits; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->loss.kind == LossKind::chunked && f.plan->keep_logits;
          },
          "keep-logits with loss chunked: the chunked loss drops each chunk of logits; omit one of "
          "them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return fuses_head(f.plan->loss.kind) &&
                   (f.plan->model_code == ModelCode::torchtitan ||
                    f.plan->model.config.family().traits.torchtitan_style);
@@ -28,26 +28,27 @@ constexpr std::array kLossAndLoraRules{
          "loss fused, trl: it replaces the loss inside transformers' classes, and this decoder "
          "takes "
          "no labels; use model-code hf or another loss"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return (fuses_head(f.plan->loss.kind) || f.plan->loss.kind == LossKind::chunked) &&
                   has_decoder(f.plan->model.config);
          },
          "loss fused, trl, chunked: not supported for T5; use loss hf"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->init == ModelInit::pretrained_half &&
                   f.plan->precision != Precision::fp16 && f.plan->precision != Precision::bf16;
          },
          "init pretrained-half: the model is converted to fp16 or bf16; set precision to one of "
          "them, or use init cpu"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->lora.rank == 0 &&
                   (f.plan->lora.dropout > 0 || !f.plan->lora.targets.empty());
          },
          "lora-dropout, lora-targets: LoRA is not enabled; add --lora with a rank"},
-    Rule{
-        [](const Facts& f) { return f.plan->lora.rank > 0 && f.plan->optimizer.param_groups == 2; },
-        "param-groups 2 with lora: adapters have neither norms nor biases, so the second group "
-        "would be empty; use 1"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->lora.rank > 0 && f.plan->optimizer.param_groups == 2;
+         },
+         "param-groups 2 with lora: adapters have neither norms nor biases, so the second group "
+         "would be empty; use 1"},
 };
 
 }  // namespace

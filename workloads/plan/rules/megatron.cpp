@@ -8,61 +8,62 @@
 namespace highwater::plan_rules {
 namespace {
 
-bool is_any_of_all(const Facts& f, bool (*is_wrong)(std::int64_t length)) {
+bool is_any_of_all(const PlanFacts& f, bool (*is_wrong)(std::int64_t length)) {
   return std::ranges::any_of(f.plan->seq, is_wrong);
 }
 
-bool divides_sequences(const Facts& f, int parts) {
+bool divides_sequences(const PlanFacts& f, int parts) {
   return std::ranges::all_of(f.plan->seq,
                              [parts](std::int64_t length) { return length % parts == 0; });
 }
 
 constexpr std::array kMegatronRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const bool is_program =
                f.plan->framework == Framework::megatron || f.plan->framework == Framework::nemo;
            return is_program && !runs_megatron(f);
          },
          "framework megatron, nemo: these train Megatron-Core's model; omit model-code"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return !runs_megatron(f) && (p.megatron != Megatron{} || p.apex != Apex{});
          },
          "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, ddp-bucket-size, "
          "vocab-divisor, apex-...: these options apply only to Megatron-Core and NeMo; add "
          "--framework megatron or nemo"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->framework != Framework::nemo && runs_megatron(f) &&
                   f.plan->parallel.apex != Apex{};
          },
          "apex-bucket-mb, apex-remainders, apex-contiguous-grads: only NeMo uses Apex's "
          "optimizer; add --framework nemo"},
-    Rule{[](const Facts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
+    Rule{[](const PlanFacts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
          "model-code megatron: it keeps fp32 copies instead of using autocast; use precision bf16 "
          "or fp16"},
-    Rule{[](const Facts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },
-         "model-code megatron with precision fp32: its fused softmax and flash attention support "
-         "only 16-bit types; use precision bf16 or fp16"},
-    Rule{[](const Facts& f) {
+    Rule{
+        [](const PlanFacts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },
+        "model-code megatron with precision fp32: its fused softmax and flash attention support "
+        "only 16-bit types; use precision bf16 or fp16"},
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->framework == Framework::deepspeed;
          },
          "framework deepspeed with model-code megatron: DeepSpeed's engine is simulated only "
          "around other models; omit model-code, or use --framework megatron"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.tp > 1 && p.tp_kind != TensorParallel::megatron;
          },
          "tp-kind with model-code megatron: the model splits its layers itself; omit tp-kind"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->framework == Framework::nemo &&
                   f.plan->precision != Precision::bf16;
          },
          "framework nemo: Apex's distributed Adam is modelled only for bf16 parameters; use "
          "precision bf16"},
-    Rule{[](const Facts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
+    Rule{[](const PlanFacts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
          "precision {precision}: Megatron-LM converts the parameters and runs no autocast; use "
          "precision bf16 or fp16"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) &&
                   (f.plan->init != ModelInit::device || f.plan->loss.kind != LossKind::hf ||
                    f.plan->lora.rank > 0 || f.plan->use_cache || f.plan->keep_logits ||
@@ -70,17 +71,17 @@ constexpr std::array kMegatronRules{
          },
          "model-code megatron: pretraining creates the model on the device and computes its own "
          "loss; omit init, loss, lora, use-cache, keep-logits, attention-mask and mode"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) &&
                   !is_any(f.plan->optimizer.kind, {OptimizerKind::adam, OptimizerKind::adamw});
          },
          "model-code megatron: its optimizer is modelled only for Adam; use adam or adamw"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
          },
          "checkpoint selective-op: Megatron-Core recomputes whole layers or the core attention; "
          "use full or selective-attention"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && is_attention(f, Attention::eager) &&
                   is_any_of_all(f, [](std::int64_t length) {
                     return length <= 16 || length > 4096 || length % 4 != 0;
@@ -88,44 +89,44 @@ constexpr std::array kMegatronRules{
          },
          "attention eager: Megatron's fused softmax needs sequence lengths above 16, at most 4096 "
          "and divisible by 4; use attention sdpa-flash"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const std::int64_t rows = f.plan->batch * f.shape.heads / f.plan->parallel.tp;
            return runs_megatron(f) && is_attention(f, Attention::eager) &&
                   rows % (f.longest <= 128 ? 8 : 4) != 0;
          },
          "attention eager: Megatron's fused softmax needs batch * heads / tp to be a multiple of "
          "4 (of 8 up to 128 tokens); use attention sdpa-flash"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.tp > 1 &&
                   (f.shape.kv_heads % p.tp != 0 || f.shape.ffn % p.tp != 0);
          },
          "tp {tp}: the key-value heads and the MLP of {model} cannot be split evenly; use a "
          "common divisor"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.sequence_parallel && p.tp > 1 &&
                   !divides_sequences(f, p.tp * p.cp);
          },
          "sp with tp {tp}: the sequence cannot be split evenly; use a length that is a multiple "
          "of tp * cp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.cp > 1 && !divides_sequences(f, 2 * p.cp);
          },
          "cp {cp}: each rank holds two chunks of every sequence; use a seq that is a multiple of "
          "2 * {cp}"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->parallel.cp > 1 && is_attention(f, Attention::eager);
          },
          "cp {cp} with attention eager: Megatron's own attention sees only one rank's tokens; use "
          "attention sdpa-flash"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.cp == 1 && p.megatron.cp_kind != ContextParallel::ring;
          },
          "cp-kind: sequences are not split; add --cp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.megatron.cp_kind == ContextParallel::ulysses && f.shape.kv_heads > 0 &&
                   f.shape.kv_heads % (p.tp * p.cp) != 0;

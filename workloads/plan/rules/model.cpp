@@ -16,7 +16,7 @@ namespace {
 constexpr long double kLargestTensor = 4503599627370496.0L;
 
 /// Bytes of the largest tensor that the plan can make, as a number that cannot overflow.
-long double largest_tensor(const Facts& f) {
+long double largest_tensor(const PlanFacts& f) {
   const auto tokens = static_cast<long double>(f.plan->batch) * static_cast<long double>(f.longest);
   const std::int64_t width = std::max({f.shape.vocab, 4 * f.shape.hidden, 2 * f.shape.ffn});
   const bool has_scores = is_attention(f, Attention::eager) || is_attention(f, Attention::sdpa) ||
@@ -28,13 +28,13 @@ long double largest_tensor(const Facts& f) {
 }
 
 /// Passes of a layer or of eight experts; each makes about 250 requests.
-long double layer_passes(const Facts& f) {
+long double layer_passes(const PlanFacts& f) {
   const auto layers = f.shape.layers + f.shape.decoder_layers;
   return static_cast<long double>(layers * (1 + f.shape.experts / 8)) *
          static_cast<long double>(f.plan->steps) * static_cast<long double>(f.plan->grad_accum);
 }
 
-std::int64_t lengths(const Facts& f) {
+std::int64_t lengths(const PlanFacts& f) {
   return static_cast<std::int64_t>(f.plan->seq.size());
 }
 
@@ -42,82 +42,84 @@ std::int64_t lengths(const Facts& f) {
 constexpr long double kMostLayerPasses = 200'000;
 
 constexpr std::array kRanges{
-    Rule{[](const Facts& f) { return layer_passes(f) > kMostLayerPasses; },
+    Rule{[](const PlanFacts& f) { return layer_passes(f) > kMostLayerPasses; },
          "steps {steps} with grad-accum {accum}: the trace would exceed 50 million requests; use "
          "fewer (3 steps show the steady state)"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return torch_is_before(f, {2, 0});
          },
          "torch: releases before 2.0 are not modelled; use 2.0 or later"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_before(f.plan->versions.transformers, {4, 29});
          },
          "transformers: releases before 4.29 are not modelled; use 4.29 or later"},
-    Rule{[](const Facts& f) { return f.plan->batch < 1; },
+    Rule{[](const PlanFacts& f) { return f.plan->batch < 1; },
          "batch {batch}: at least one sequence is needed; use 1 or more"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->seq.empty() || *std::ranges::min_element(f.plan->seq) < 1;
          },
          "seq: every length must be at least 1; give one length, or one per micro-batch"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->seq.size() > 1 && f.plan->grad_accum > 0 &&
                   lengths(f) % f.plan->grad_accum != 0;
          },
          "seq: {lengths} lengths do not match {accum} micro-batches per step (grad-accum); give "
          "one length, {accum}, or {accum} for each of several steps"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->seq.size() > 1 &&
                   lengths(f) > std::int64_t{f.plan->steps} * f.plan->grad_accum;
          },
          "seq: {lengths} lengths are more than the micro-batches of {steps} steps; use more steps, "
          "or omit lengths"},
-    Rule{[](const Facts& f) { return f.plan->steps < 1; },
+    Rule{[](const PlanFacts& f) { return f.plan->steps < 1; },
          "steps {steps}: at least one step is needed; use 3 to see both the first step and the "
          "steady state"},
-    Rule{[](const Facts& f) { return f.plan->grad_accum < 1; },
+    Rule{[](const PlanFacts& f) { return f.plan->grad_accum < 1; },
          "grad-accum {accum}: at least one micro-batch per step is needed; use 1 or more"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.param_groups < 1 || f.plan->optimizer.param_groups > 2;
          },
          "param-groups: only one or two groups are supported; use 1, or 2 to put norms and biases "
          "in their own group"},
-    Rule{[](const Facts& f) { return f.plan->checkpoint.n < 1; },
+    Rule{[](const PlanFacts& f) { return f.plan->checkpoint.n < 1; },
          "checkpoint every-N: N must be at least 1; use every-1 or full to checkpoint every block"},
-    Rule{[](const Facts& f) { return f.plan->loss.chunks < 1; },
+    Rule{[](const PlanFacts& f) { return f.plan->loss.chunks < 1; },
          "loss chunked-N: N must be at least 1; use chunked-1 or more"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->dropout && !(*f.plan->dropout >= 0 && *f.plan->dropout <= 1);
          },
          "dropout: it is not a probability; use a value from 0 to 1"},
-    Rule{[](const Facts& f) { return f.plan->grad_clip && !(*f.plan->grad_clip > 0); },
+    Rule{[](const PlanFacts& f) { return f.plan->grad_clip && !(*f.plan->grad_clip > 0); },
          "grad-clip: the maximum norm must be positive; use 1.0, for example"},
-    Rule{[](const Facts& f) { return f.plan->lora.rank < 0; },
+    Rule{[](const PlanFacts& f) { return f.plan->lora.rank < 0; },
          "lora: the rank must not be negative; use 1 or more, or 0 for no adapters"},
 };
 
 constexpr std::array kModelRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->model.config.family().traits.position_table && f.shape.max_positions &&
                   f.longest > *f.shape.max_positions;
          },
          "seq {seq}: {model} has learned embeddings for {positions} positions, and PyTorch fails "
          "beyond them; use at most {positions}, or a model with rotary positions"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Family& family = f.plan->model.config.family();
            return f.plan->model_code == ModelCode::torchtitan &&
                   family.torchtitan_problems == nullptr && !family.traits.torchtitan_style;
          },
          "model-code torchtitan: torchtitan has no {family} model; use model-code hf, or a llama "
          "model"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->model_code == ModelCode::megatron &&
                   !megatron::config_of(f.plan->model.config);
          },
          "model-code megatron: Megatron-Core's GPTModel does not cover {family}; use gpt2, a "
          "llama, mixtral or a gpt-next model"},
-    Rule{[](const Facts& f) { return f.plan->experts != Experts::eager && f.shape.experts == 0; },
+    Rule{[](const PlanFacts& f) {
+           return f.plan->experts != Experts::eager && f.shape.experts == 0;
+         },
          "experts: {model} is not a mixture of experts; omit the option"},
-    Rule{[](const Facts& f) { return largest_tensor(f) > kLargestTensor; },
+    Rule{[](const PlanFacts& f) { return largest_tensor(f) > kLargestTensor; },
          "batch {batch} with seq {seq}: a tensor could exceed 4 PiB; use smaller values"},
 };
 

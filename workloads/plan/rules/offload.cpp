@@ -14,24 +14,24 @@ namespace highwater::plan_rules {
 namespace {
 
 constexpr std::array kOffloadRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && p.offload == Offload::optimizer;
          },
          "offload optimizer with FSDP: FSDP offloads parameters, gradients and optimizer states "
          "together; use offload params"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Optimizer& optimizer = f.plan->optimizer;
            return fsdp_offloads(f.plan->parallel) && optimizer.kind == OptimizerKind::adamw_8bit;
          },
          "optimizer adamw-8bit with offload params: its kernels run on the GPU, but the "
          "parameters are in host memory; use adamw"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return saves_on_cpu(f.plan->parallel) && is_dtensor_parallel(f.plan->parallel);
          },
          "offload activations with tp-kind dtensor: save_on_cpu cannot copy DTensors into plain "
          "tensors; omit one of them"},
-    Rule{[](const Facts& f) { return saves_on_cpu(f.plan->parallel) && !f.plan->training; },
+    Rule{[](const PlanFacts& f) { return saves_on_cpu(f.plan->parallel) && !f.plan->training; },
          "offload activations with eval: nothing is saved for backward; omit offload"},
 };
 

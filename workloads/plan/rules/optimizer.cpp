@@ -8,51 +8,51 @@ namespace highwater::plan_rules {
 namespace {
 
 constexpr std::array kOptimizerRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl == OptimizerImpl::fused &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::rmsprop, OptimizerKind::adagrad,
                                                   OptimizerKind::adafactor});
          },
          "optimizer-impl fused: torch has fused CUDA kernels only for adam, adamw and sgd; use "
          "foreach or loop"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl != OptimizerImpl::standard &&
                   f.plan->optimizer.kind == OptimizerKind::adamw_8bit;
          },
          "optimizer-impl: adamw-8bit (bitsandbytes) has only one implementation; omit the option"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl == OptimizerImpl::fused && torch_is_before(f, {2, 3}) &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
          },
          "optimizer-impl fused: PyTorch has a fused SGD since 2.3; use foreach or a newer --torch"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.kind == OptimizerKind::adafactor && torch_is_before(f, {2, 5});
          },
          "optimizer adafactor: PyTorch has it since 2.5; use a newer --torch"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.master_weights && f.plan->precision != Precision::bf16 &&
                   f.plan->precision != Precision::fp16;
          },
          "master-weights: with precision {precision} the parameters are already fp32; use bf16 or "
          "fp16, or omit the option"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.kind == OptimizerKind::none &&
                   (f.plan->optimizer.master_weights || f.plan->optimizer.in_backward);
          },
          "master-weights, optimizer-in-backward: there is no optimizer; choose one, or omit these "
          "options"},
-    Rule{[](const Facts& f) { return f.plan->optimizer.in_backward && f.plan->grad_clip; },
+    Rule{[](const PlanFacts& f) { return f.plan->optimizer.in_backward && f.plan->grad_clip; },
          "optimizer-in-backward with grad-clip: the norm is known only once all gradients are; "
          "omit one of them"},
-    Rule{[](const Facts& f) { return f.plan->optimizer.in_backward && f.plan->grad_accum > 1; },
+    Rule{[](const PlanFacts& f) { return f.plan->optimizer.in_backward && f.plan->grad_accum > 1; },
          "optimizer-in-backward with grad-accum {accum}: each backward consumes its gradients; "
          "use grad-accum 1"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.in_backward && f.plan->precision == Precision::amp_fp16;
          },
          "optimizer-in-backward with precision amp-fp16: GradScaler unscales only after the "
          "backward; use amp-bf16"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return !f.plan->training && (f.plan->grad_clip || f.plan->optimizer.master_weights ||
                                         f.plan->optimizer.in_backward);
          },

@@ -12,108 +12,112 @@ bool is_interleaved(const Parallelism& p) {
 }
 
 constexpr std::array kParallelRules{
-    Rule{[](const Facts& f) { return !sizes_are_sound(f.plan->parallel); },
+    Rule{[](const PlanFacts& f) { return !sizes_are_sound(f.plan->parallel); },
          "dp, tp, pp, cp, ep, pp-chunks: a size is out of range; use 1 to 1048576 ranks on each "
          "axis"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const long double gpus = static_cast<long double>(p.dp) * p.tp * p.pp * p.cp;
            return sizes_are_sound(p) && gpus > kMostGpus;
          },
          "dp * tp * pp * cp: the job would have more than 1048576 GPUs; use smaller sizes"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return f.shape.heads > 0 && p.tp > 1 && f.shape.heads % p.tp != 0 && !is_gemini(f);
          },
          "tp {tp}: the {heads} attention heads of {model} cannot be split evenly; use a divisor "
          "of {heads}"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return f.shape.layers > 0 && p.pp > f.shape.layers + f.shape.decoder_layers;
          },
          "pp {pp}: {model} has fewer layers than stages; use fewer stages"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.sequence_parallel && f.plan->parallel.tp == 1;
          },
          "sp: sequence parallelism splits along the tensor-parallel ranks; add --tp"},
-    Rule{[](const Facts& f) { return f.plan->parallel.ep > 1 && f.shape.experts == 0; },
+    Rule{[](const PlanFacts& f) { return f.plan->parallel.ep > 1 && f.shape.experts == 0; },
          "ep {ep}: {model} is not a mixture of experts; omit the option"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.ep > 1 && f.shape.experts > 0 && f.shape.experts % p.ep != 0;
          },
          "ep {ep}: the {experts} experts of {model} cannot be spread evenly; use a divisor of "
          "{experts}"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.schedule == PipelineSchedule::interleaved &&
                   f.plan->parallel.pp == 1;
          },
          "pp-schedule interleaved: there is only one stage; add --pp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_interleaved(p) && runs_megatron(f) && f.plan->grad_accum % p.pp != 0;
          },
          "pp-schedule interleaved: micro-batches pass through the stages in groups of {pp}; use a "
          "--grad-accum that is a multiple of {pp}"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_interleaved(p) && f.shape.layers > 0 &&
                   f.shape.layers < std::int64_t{p.pp} * p.chunks;
          },
          "pp-chunks: {model} has too few layers to give each chunk of the {pp} stages one; use "
          "fewer chunks"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const auto& cap = p.ddp.bucket_cap_mb;
            return cap && !(*cap > 0 && *cap <= 1e9);
          },
          "bucket-cap-mb: the size is out of range; use more than 0 and at most 1e9 MiB"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.event_lag < 0 || f.plan->parallel.event_queries < 0;
          },
          "event-lag, event-queries: the value must not be negative; use 0 or more"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return !is_ddp(p) && p.ddp != Ddp{};
          },
          "bucket-cap-mb, bucket-view, static-graph, find-unused-parameters, ddp-comm-hook: these "
          "options apply only to DistributedDataParallel; add --dp with dp-kind ddp"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return f.plan->framework == Framework::deepspeed && p.dp_kind != DataParallel::zero1 &&
                   p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
          },
          "framework deepspeed: stage 0, its default, is not modelled; use dp-kind zero1, zero2 or "
          "zero3"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.no_sync && p.dp == 1;
          },
          "no-sync: a single rank has nothing to synchronize; add --dp"},
-    Rule{[](const Facts& f) { return is_ddp(f.plan->parallel) && f.plan->optimizer.in_backward; },
+    Rule{[](const PlanFacts& f) {
+           return is_ddp(f.plan->parallel) && f.plan->optimizer.in_backward;
+         },
          "optimizer-in-backward with dp-kind ddp: each parameter would be updated before its "
          "gradient is summed over the ranks; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_ddp(p) && p.ddp.static_graph && p.no_sync && f.plan->grad_accum > 1;
          },
          "static-graph with no-sync: DistributedDataParallel cannot learn the graph in a backward "
          "that reduces nothing; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return uses_deepspeed(*f.plan) && f.plan->parallel.zero.reduce_bucket_size < 1;
          },
          "reduce-bucket-size: a bucket holds at least one element; use 1 or more"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return uses_deepspeed(*f.plan) && p.zero.init && p.dp_kind != DataParallel::zero3;
          },
          "zero-init: only stage 3 partitions parameters; use dp-kind zero3"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.zero.init && f.plan->init != ModelInit::device;
          },
          "zero-init with init cpu, meta or pretrained-half: deepspeed.zero.Init() creates "
          "parameters on the device; omit one of them"},
-    Rule{[](const Facts& f) { return !uses_deepspeed(*f.plan) && f.plan->parallel.zero != Zero{}; },
+    Rule{[](const PlanFacts& f) {
+           return !uses_deepspeed(*f.plan) && f.plan->parallel.zero != Zero{};
+         },
          "reduce-bucket-size and other ZeRO options: they apply only to DeepSpeed's ZeRO; add "
          "--dp with dp-kind zero1, zero2 or zero3"},
 };

@@ -9,7 +9,7 @@
 namespace highwater::plan_rules {
 namespace {
 
-bool is_torch_pipeline(const Facts& f) {
+bool is_torch_pipeline(const PlanFacts& f) {
   return f.plan->parallel.pp > 1 && !runs_megatron(f);
 }
 
@@ -17,22 +17,22 @@ bool has_interleaved_schedule(const Parallelism& p) {
   return p.schedule == PipelineSchedule::interleaved;
 }
 
-bool has_stages(const Facts& f) {
+bool has_stages(const PlanFacts& f) {
   return f.plan->model.config.family().traits.pipeline_stages;
 }
 
-bool is_naive(const Facts& f) {
+bool is_naive(const PlanFacts& f) {
   return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
 }
 
 // Whose blocks get no mask.
-bool can_be_spread(const Facts& f) {
+bool can_be_spread(const PlanFacts& f) {
   return f.plan->model.config.family().traits.device_map && f.plan->model_code == ModelCode::hf &&
          f.plan->attention != Attention::eager;
 }
 
 constexpr std::array kPipelineRules{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && has_interleaved_schedule(p) && f.plan->grad_accum > 0 &&
                   !pipelining::fits_rounds(f.plan->grad_accum, p.pp);
@@ -40,36 +40,36 @@ constexpr std::array kPipelineRules{
          "pp-schedule interleaved: micro-batches pass through the {pp} stages in grad-accum / "
          "{pp} rounds (rounded down) of equal size; use a --grad-accum that is a multiple of the "
          "number of rounds"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const std::vector<std::int64_t>& seq = f.plan->seq;
            const bool varies = std::ranges::adjacent_find(seq, std::not_equal_to<>{}) != seq.end();
            return is_torch_pipeline(f) && varies;
          },
          "pp: receive buffers are allocated once, for one shape; use a single --seq"},
-    Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
          "use-cache with pp: stages pass on only hidden states; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return f.plan->parallel.pp > 1 && f.plan->zero_grad_at == ZeroGradAt::backward;
          },
          "zero-grad-at backward with pp: a schedule runs forwards and backwards in turn; use start "
          "or end"},
-    Rule{[](const Facts& f) { return is_torch_pipeline(f) && f.plan->parallel.no_sync; },
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && f.plan->parallel.no_sync; },
          "no-sync with pp: a stage reduces gradients only in the step's last micro-batch anyway; "
          "omit no-sync"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
                   f.plan->parallel.ddp.static_graph;
          },
          "static-graph with pp: stages call DistributedDataParallel only within no_sync(), so it "
          "never learns the graph; omit static-graph"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && is_dtensor_parallel(p) && !p.loss_parallel;
          },
          "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are "
          "a view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); add "
          "--loss-parallel"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_naive(f) && p.dp * p.tp > 1;
          },
@@ -78,60 +78,60 @@ constexpr std::array kPipelineRules{
 };
 
 constexpr std::array kPipelineGaps{
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_torch_pipeline(f) && f.plan->framework != Framework::torch &&
                   f.plan->framework != Framework::hf;
          },
          "pp: the simulation supports only the pipelines of PyTorch and Megatron-Core; use "
          "--framework torch or megatron, or try 'highwater estimate'"},
-    Rule{[](const Facts& f) { return is_torch_pipeline(f) && !has_stages(f); },
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && !has_stages(f); },
          "pp: the simulation splits GPT-2, LLaMA-like and torchtitan models into stages, and "
          "others only with --model-code megatron; use one of these, omit pp, or try 'highwater "
          "estimate'"},
-    Rule{[](const Facts& f) { return is_naive(f) && !can_be_spread(f); },
+    Rule{[](const PlanFacts& f) { return is_naive(f) && !can_be_spread(f); },
          "pp-schedule naive: the simulation supports it only for LLaMA models of transformers "
          "with SDPA; use one of them, or gpipe, 1f1b or interleaved"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            return is_naive(f) && (plan.grad_clip || plan.loss.kind != LossKind::hf ||
                                   plan.checkpoint.kind != CheckpointKind::none);
          },
          "pp-schedule naive with grad-clip, checkpoint or a loss outside the model: not supported "
          "yet by the simulation; omit them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && p.dp > 1 && !is_ddp(p) && !is_fsdp2(p);
          },
          "pp with dp-kind fsdp1, zero1, zero2 or zero3: a stage of PyTorch 2.6 supports only "
          "DistributedDataParallel and fully_shard; use dp-kind ddp or fsdp2"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && is_fsdp2(p) && p.fsdp.replicas > 1;
          },
          "dp-replicate with pp: not supported yet by the simulation; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
            return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
                   (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
          },
          "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; omit "
          "them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
                   !has_torchtitan_names(*f.plan);
          },
          "pp with tp: the simulation supports this only for torchtitan's models; use --model-code "
          "torchtitan or megatron"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            return is_torch_pipeline(f) && f.plan->parallel.offload != Offload::none;
          },
          "offload with pp: not supported yet by the simulation; omit one of them"},
-    Rule{[](const Facts& f) { return is_torch_pipeline(f) && is_autocast(f.plan->precision); },
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && is_autocast(f.plan->precision); },
          "precision {precision} with pp: a schedule's step would run both forward and backward "
          "under autocast, which the simulation does not support; use fp32 or bf16"},
-    Rule{[](const Facts& f) { return is_torch_pipeline(f) && !f.plan->training; },
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && !f.plan->training; },
          "eval with pp: not supported yet by the simulation; omit one of them"},
-    Rule{[](const Facts& f) {
+    Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            return is_torch_pipeline(f) &&
                   (plan.lora.rank > 0 || plan.optimizer.in_backward ||

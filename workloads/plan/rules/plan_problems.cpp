@@ -15,7 +15,7 @@
 namespace highwater {
 namespace {
 
-using plan_rules::Facts;
+using plan_rules::PlanFacts;
 using plan_rules::Rule;
 
 std::int64_t longest_sequence(const TrainingPlan& plan) {
@@ -33,7 +33,7 @@ std::string_view attention_word(Attention attention) {
   return kWords[static_cast<std::size_t>(attention)];
 }
 
-std::string fill_in(std::string_view message, const Facts& f) {
+std::string fill_in(std::string_view message, const PlanFacts& f) {
   const TrainingPlan& plan = *f.plan;
   return fmt::format(
       fmt::runtime(message), fmt::arg("batch", plan.batch), fmt::arg("seq", f.longest),
@@ -51,7 +51,8 @@ std::string fill_in(std::string_view message, const Facts& f) {
       fmt::arg("attention", attention_word(plan.attention)));
 }
 
-void check(std::span<const Rule> rules, const Facts& facts, std::vector<std::string>& problems) {
+void check(std::span<const Rule> rules, const PlanFacts& facts,
+           std::vector<std::string>& problems) {
   for (const Rule& rule : rules) {
     if (rule.is_broken(facts)) {
       problems.push_back(fill_in(rule.message, facts));
@@ -69,8 +70,8 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   std::vector<std::string> problems = model_problems(plan.model);
   // An invalid shape would only cause follow-up errors.
   const bool model_is_sound = problems.empty();
-  const Facts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
-                    longest_sequence(plan)};
+  const PlanFacts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
+                        longest_sequence(plan)};
   const Family& family = plan.model.config.family();
   if (model_is_sound && plan.model_code == ModelCode::torchtitan &&
       family.torchtitan_problems != nullptr) {
@@ -101,7 +102,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
 
 std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   std::vector<std::string> gaps;
-  const Facts facts{&plan, ModelShape{}, longest_sequence(plan)};
+  const PlanFacts facts{&plan, ModelShape{}, longest_sequence(plan)};
   check(plan_rules::gap_rules(), facts, gaps);
   check(plan_rules::pipeline_gaps(), facts, gaps);
   return gaps;

@@ -11,7 +11,7 @@ bool is_a_size(int size) {
 
 }  // namespace
 
-DType compute_dtype(const Facts& f) {
+DType compute_dtype(const PlanFacts& f) {
   const Parallelism& p = f.plan->parallel;
   const DType own = compute_dtype(f.plan->precision);
   return is_sharded(p) && own == DType::fp32 ? p.fsdp.param_dtype.value_or(own) : own;
@@ -22,7 +22,7 @@ bool has_sdpa(const TrainingPlan& plan) {
   return traits.sdpa && release_of(plan.versions.transformers) >= traits.sdpa_since;
 }
 
-bool is_attention(const Facts& f, Attention attention) {
+bool is_attention(const PlanFacts& f, Attention attention) {
   return f.plan->attention == attention;
 }
 
@@ -34,7 +34,7 @@ bool is_before(std::string_view text, Release release) {
   return release_of(text) < release;
 }
 
-bool torch_is_before(const Facts& f, Release release) {
+bool torch_is_before(const PlanFacts& f, Release release) {
   return is_before(f.plan->versions.torch, release);
 }
 
@@ -42,11 +42,11 @@ bool is_ddp(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::ddp;
 }
 
-bool runs_megatron(const Facts& f) {
+bool runs_megatron(const PlanFacts& f) {
   return f.plan->model_code == ModelCode::megatron;
 }
 
-bool is_gemini(const Facts& f) {
+bool is_gemini(const PlanFacts& f) {
   return f.plan->framework == Framework::colossalai_gemini;
 }
 

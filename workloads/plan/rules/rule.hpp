@@ -1,7 +1,8 @@
 // One rule about a plan, and predicates that several rules share.
 //
 // A rule says when PyTorch 2.6, transformers 5.12 or another modelled release would refuse the
-// combination, or when one option makes another meaningless. Rules see the plan only through Facts.
+// combination, or when one option makes another meaningless. Rules see the plan only through
+// PlanFacts.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace highwater::plan_rules {
 
 /// A plan and what several rules ask of it.
-struct Facts {
+struct PlanFacts {
   const TrainingPlan* plan;
   ModelShape shape;
   std::int64_t longest = 0;  ///< tokens of the longest sequence
@@ -23,7 +24,7 @@ struct Facts {
 /// One row: when the rule is broken, and the message that says what to do. The message can name
 /// facts in braces.
 struct Rule {
-  bool (*is_broken)(const Facts& f);
+  bool (*is_broken)(const PlanFacts& f);
   std::string_view message;
 };
 
@@ -32,28 +33,28 @@ inline constexpr int kMostGpus = 1 << 20;
 
 /// The dtype that attention and matmuls compute in; FSDP's own mixed precision included, which
 /// gathers parameters in another type.
-DType compute_dtype(const Facts& f);
+DType compute_dtype(const PlanFacts& f);
 
 /// False for classes without an SDPA path in the plan's release (_supports_sdpa is false).
 bool has_sdpa(const TrainingPlan& plan);
 
-bool is_attention(const Facts& f, Attention attention);
+bool is_attention(const PlanFacts& f, Attention attention);
 
 bool is_any(OptimizerKind kind, std::initializer_list<OptimizerKind> kinds);
 
 /// Whether the release `text`, "2.6", is older than `release`.
 bool is_before(std::string_view text, Release release);
 
-bool torch_is_before(const Facts& f, Release release);
+bool torch_is_before(const PlanFacts& f, Release release);
 
 /// DistributedDataParallel over more than one rank.
 bool is_ddp(const Parallelism& p);
 
 /// Megatron-Core's model code.
-bool runs_megatron(const Facts& f);
+bool runs_megatron(const PlanFacts& f);
 
 /// ColossalAI's Gemini.
-bool is_gemini(const Facts& f);
+bool is_gemini(const PlanFacts& f);
 
 /// Either FSDP, over more than one rank.
 bool is_sharded(const Parallelism& p);

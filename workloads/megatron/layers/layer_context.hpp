@@ -10,7 +10,7 @@
 namespace highwater::megatron {
 
 /// What all layers of one model share.
-struct Shared {
+struct LayerContext {
   const Config& config;
   TensorParallel& tp;
   ContextParallelGroup& cp;
