@@ -1,63 +1,30 @@
 #include "sim/peak/live_blocks.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace highwater {
 namespace {
 
-/// Follows allocations and frees, and keeps the live bytes after each event.
-class LiveSet {
- public:
-  explicit LiveSet(const RequestTrace& trace) : live_(trace.allocation_count) {}
-
-  void apply(const Event& event) {
-    if (event.kind == EventKind::phase) {
-      phase_ = event.text();
-    } else if (event.kind == EventKind::alloc) {
-      live_[event.allocation.index()] = {event.stack, event.bytes(), event.category, phase_, true};
-      total_ += event.bytes();
-    } else if (event.kind == EventKind::free && live_[event.allocation.index()].is_live) {
-      total_ -= live_[event.allocation.index()].bytes;
-      live_[event.allocation.index()].is_live = false;
-    }
-  }
-
-  [[nodiscard]] Bytes total() const { return total_; }
-
-  [[nodiscard]] std::vector<LiveBlock> blocks() const {
-    std::vector<LiveBlock> blocks;
-    for (std::size_t i = 0; i < live_.size(); ++i) {
-      const Allocation& allocation = live_[i];
-      if (allocation.is_live) {
-        blocks.push_back({AllocationId(i), allocation.stack, allocation.bytes, allocation.category,
-                          allocation.phase});
-      }
-    }
-    return blocks;
-  }
-
- private:
-  struct Allocation {
-    StackId stack;
-    Bytes bytes;
-    Category category = Category::unknown;
-    StringId phase;
-    bool is_live = false;
-  };
-
-  std::vector<Allocation> live_;
-  StringId phase_;
-  Bytes total_;
-};
-
+/// The first event after which most bytes are alive; 0 for a trace without allocations.
 std::size_t peak_event(const RequestTrace& trace) {
-  LiveSet live(trace);
+  std::vector<Bytes> alive(trace.allocation_count);  // 0 when not alive
+  Bytes total;
   Bytes highest;
   std::size_t at = 0;
-  for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    live.apply(trace.events[i]);
-    if (live.total() > highest) {
-      highest = live.total();
-      at = i;
+  std::size_t index = 0;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      alive[event.allocation.index()] = event.bytes();
+      total += event.bytes();
+    } else if (event.kind == EventKind::free) {
+      total -= std::exchange(alive[event.allocation.index()], Bytes{});
     }
+    if (total > highest) {
+      highest = total;
+      at = index;
+    }
+    ++index;
   }
   return at;
 }
@@ -82,11 +49,25 @@ LiveMemory live_at(const RequestTrace& trace, std::size_t event) {
 }
 
 std::vector<LiveBlock> live_blocks_at(const RequestTrace& trace, std::size_t event) {
-  LiveSet live(trace);
-  for (std::size_t i = 0; i < trace.events.size() && i <= event; ++i) {
-    live.apply(trace.events[i]);
+  // Backwards, so that a block's free is known before its allocation; its phase is the marker that
+  // comes next.
+  std::vector<bool> is_freed(trace.allocation_count);
+  std::vector<LiveBlock> blocks;
+  std::size_t without_phase = 0;
+  for (std::size_t i = std::min(event + 1, trace.events.size()); i-- > 0;) {
+    const Event& past = trace.events[i];
+    if (past.kind == EventKind::free) {
+      is_freed[past.allocation.index()] = true;
+    } else if (past.kind == EventKind::alloc && !is_freed[past.allocation.index()]) {
+      blocks.push_back({past.allocation, past.stack, past.bytes(), past.category, {}});
+    } else if (past.kind == EventKind::phase) {
+      for (; without_phase < blocks.size(); ++without_phase) {
+        blocks[without_phase].phase = past.text();
+      }
+    }
   }
-  return live.blocks();
+  std::ranges::sort(blocks, {}, &LiveBlock::allocation);
+  return blocks;
 }
 
 }  // namespace highwater

@@ -11,23 +11,12 @@ namespace {
 
 /// In order of time, so that older blocks lie lower; of one operation there is one block at most,
 /// but for those that were there before.
-bool is_older(const Band& a, const Band& b) {
+bool is_older(const TimedBand& a, const TimedBand& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.allocation < b.allocation;
 }
 
-/// The bands at the front are the heaviest `most` of those that are at least `lowest` high.
-std::size_t partition_by_area(std::vector<Band>& bands, Bytes lowest, std::size_t most) {
-  const auto low = std::ranges::partition(bands, [&](const Band& b) { return b.size >= lowest; });
-  const auto end = low.begin();
-  if (static_cast<std::size_t>(end - bands.begin()) <= most) {
-    return static_cast<std::size_t>(end - bands.begin());
-  }
-  const auto is_heavier = [](const Band& a, const Band& b) {
-    return a.area() != b.area() ? a.area() > b.area() : is_older(a, b);
-  };
-  std::nth_element(bands.begin(), bands.begin() + static_cast<std::ptrdiff_t>(most), end,
-                   is_heavier);
-  return most;
+bool is_heavier(const TimedBand& a, const TimedBand& b) {
+  return a.area() != b.area() ? a.area() > b.area() : is_older(a, b);
 }
 
 }  // namespace
@@ -78,9 +67,7 @@ std::uint16_t BandRecorder::column_at(std::uint64_t operation) {
 
 void BandRecorder::begin(AllocationId id, Bytes size, std::uint64_t operation) {
   slots_[id.index()] = static_cast<std::uint32_t>(open_.size());
-  Band band{.size = size, .begin = operation, .allocation = id};
-  band.first = column_at(operation);
-  open_.push_back(band);
+  open_.push_back({{.size = size, .allocation = id, .first = column_at(operation)}, operation});
 }
 
 void BandRecorder::end(AllocationId id, std::uint64_t operation) {
@@ -88,7 +75,7 @@ void BandRecorder::end(AllocationId id, std::uint64_t operation) {
   if (slot == kNoSlot) {
     return;
   }
-  Band band = std::exchange(open_[slot], open_.back());
+  TimedBand band = std::exchange(open_[slot], open_.back());
   open_.pop_back();
   if (slot < open_.size()) {
     slots_[open_[slot].allocation.index()] = slot;
@@ -98,35 +85,53 @@ void BandRecorder::end(AllocationId id, std::uint64_t operation) {
   finish(band);
 }
 
-void BandRecorder::finish(Band band) {
+void BandRecorder::finish(const TimedBand& band) {
   if (band.first < band.last) {
-    bands_.push_back(band);
+    splitter_.add(band);
   } else {
     ++unseen_;
   }
 }
 
-std::vector<Band> BandRecorder::take() {
-  for (Band& band : open_) {
+SplitBands BandRecorder::take() {
+  for (TimedBand& band : open_) {
     band.last = static_cast<std::uint16_t>(columns_->moments.size());
     finish(band);
   }
   open_.clear();
-  return std::move(bands_);
+  return splitter_.take();
 }
 
-SplitBands split_bands(std::vector<Band> bands, Bytes highest, const BandLimits& limits) {
-  SplitBands split;
-  const std::size_t kept = partition_by_area(bands, highest / limits.resolution, limits.bands);
-  const auto middle = bands.begin() + static_cast<std::ptrdiff_t>(kept);
-  split.kept.assign(bands.begin(), middle);
-  bands.erase(bands.begin(), middle);
-  split.summed = std::move(bands);
-  std::ranges::sort(split.kept, is_older);
-  return split;
+void BandSplitter::add(const TimedBand& band) {
+  if (band.size < lowest_) {
+    split_.summed.push_back(band);
+    return;
+  }
+  split_.kept.push_back(band);
+  if (split_.kept.size() > 2 * most_) {
+    drop_lightest();
+  }
 }
 
-std::vector<BandSum> sum_bands(const std::vector<Band>& bands, std::size_t columns,
+void BandSplitter::drop_lightest() {
+  if (split_.kept.size() <= most_) {
+    return;
+  }
+  const auto end = split_.kept.begin() + static_cast<std::ptrdiff_t>(most_);
+  std::ranges::nth_element(split_.kept, end, is_heavier);
+  for (auto light = end; light != split_.kept.end(); ++light) {
+    split_.summed.push_back(*light);
+  }
+  split_.kept.erase(end, split_.kept.end());
+}
+
+SplitBands BandSplitter::take() {
+  drop_lightest();
+  std::ranges::sort(split_.kept, is_older);
+  return std::move(split_);
+}
+
+std::vector<BandSum> sum_bands(const ChunkedVector<Band>& bands, std::size_t columns,
                                const std::function<std::uint64_t(const Band&)>& group_of) {
   std::unordered_map<std::uint64_t, BandSum> sums;
   for (const Band& band : bands) {

@@ -9,17 +9,68 @@ constexpr std::size_t kEighths = 8;
 
 using Symbols = std::span<const std::uint32_t>;
 
-std::vector<std::uint32_t> reversed(Symbols symbols) {
-  return {symbols.rbegin(), symbols.rend()};
+/// Symbols from the last one to the first.
+class Reversed {
+ public:
+  explicit Reversed(Symbols symbols) : symbols_(symbols) {}
+
+  [[nodiscard]] std::size_t size() const { return symbols_.size(); }
+
+  std::uint32_t operator[](std::size_t i) const { return symbols_[symbols_.size() - 1 - i]; }
+
+ private:
+  Symbols symbols_;
+};
+
+/// By index i in [first, matches.size()), how many elements of `text` from there on equal the first
+/// ones of `pattern`, of which `known` tells the same beyond index 0: the Z-algorithm.
+template <class Pattern, class Text>
+void match_prefixes(const Pattern& pattern, const Text& text,
+                    const std::vector<std::uint32_t>& known, std::size_t first,
+                    std::vector<std::uint32_t>& matches) {
+  const std::size_t most = pattern.size();
+  const std::size_t end = text.size();
+  std::size_t left = 0;
+  std::size_t right = 0;  // text[left, right) equals the begin of the pattern
+  for (std::size_t i = first; i < matches.size(); ++i) {
+    std::size_t length = i < right ? std::min<std::size_t>(right - i, known[i - left]) : 0;
+    while (length < most && i + length < end && pattern[length] == text[i + length]) {
+      ++length;
+    }
+    matches[i] = static_cast<std::uint32_t>(length);
+    if (i + length > right) {
+      left = i;
+      right = i + length;
+    }
+  }
+}
+
+/// By index of `symbols`, how many from there on equal the first ones.
+template <class Range>
+std::vector<std::uint32_t> own_matches(const Range& symbols) {
+  std::vector<std::uint32_t> own(symbols.size());
+  if (!own.empty()) {
+    own[0] = static_cast<std::uint32_t>(own.size());
+    match_prefixes(symbols, symbols, own, 1, own);
+  }
+  return own;
+}
+
+/// Of the first `count` positions of `text`.
+template <class Pattern, class Text>
+std::vector<std::uint32_t> matches_of(const Pattern& pattern, const Text& text, std::size_t count) {
+  std::vector<std::uint32_t> matches(count);
+  match_prefixes(pattern, text, own_matches(pattern), 0, matches);
+  return matches;
 }
 
 /// The repetitions of two periods and more across `anchor`, one at most for each period.
 void add_runs_across(Symbols symbols, std::size_t anchor, std::vector<Repetition>& runs) {
   const Symbols behind = symbols.subspan(anchor);
-  const std::vector<std::uint32_t> before = reversed(symbols.first(anchor));
   // How far equality with the symbol one period on reaches from the anchor, forward and backward.
-  const std::vector<std::uint32_t> forward = prefix_matches(behind, behind);
-  const std::vector<std::uint32_t> backward = prefix_matches(before, reversed(symbols));
+  const std::vector<std::uint32_t> forward = own_matches(behind);
+  const std::vector<std::uint32_t> backward =
+      matches_of(Reversed(symbols.first(anchor)), Reversed(symbols), behind.size());
   for (std::size_t period = 1; period < behind.size(); ++period) {
     const std::size_t left = backward[behind.size() - period];
     const std::size_t right = forward[period];
@@ -32,32 +83,7 @@ void add_runs_across(Symbols symbols, std::size_t anchor, std::vector<Repetition
 }  // namespace
 
 std::vector<std::uint32_t> prefix_matches(Symbols pattern, Symbols text) {
-  // The Z-algorithm on the pattern, then the same on the text with the pattern's answers.
-  const auto match = [&](Symbols against, const std::vector<std::uint32_t>& known,
-                         std::size_t first, std::vector<std::uint32_t>& result) {
-    std::size_t left = 0;
-    std::size_t right = 0;  // against[left, right) equals the begin of the pattern
-    for (std::size_t i = first; i < against.size(); ++i) {
-      std::size_t length = i < right ? std::min<std::size_t>(right - i, known[i - left]) : 0;
-      while (length < pattern.size() && i + length < against.size() &&
-             pattern[length] == against[i + length]) {
-        ++length;
-      }
-      result[i] = static_cast<std::uint32_t>(length);
-      if (i + length > right) {
-        left = i;
-        right = i + length;
-      }
-    }
-  };
-  std::vector<std::uint32_t> own(pattern.size());
-  if (!own.empty()) {
-    own[0] = static_cast<std::uint32_t>(pattern.size());
-  }
-  match(pattern, own, 1, own);
-  std::vector<std::uint32_t> result(text.size());
-  match(text, own, 0, result);
-  return result;
+  return matches_of(pattern, text, text.size());
 }
 
 std::optional<Repetition> longest_repetition(Symbols symbols) {

@@ -28,61 +28,75 @@ class PairNumbers {
   std::unordered_map<Key, std::uint32_t, Hash> numbers_;
 };
 
+RequestLives lives_of(const RequestTrace& trace, const std::vector<std::uint32_t>& requests) {
+  RequestLives lives;
+  lives.freed_at.reserve(requests.size());
+  lives.live_before.reserve(requests.size());
+  std::vector<std::uint32_t> alive(trace.allocation_count, RequestSequence::kNever);  // as requests
+  std::uint64_t live = 0;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      alive[event.allocation.index()] = static_cast<std::uint32_t>(lives.freed_at.size());
+      lives.freed_at.push_back(RequestSequence::kNever);
+      lives.live_before.push_back(live);
+      live += event.value;
+    } else if (event.kind == EventKind::free) {
+      const std::uint32_t request =
+          std::exchange(alive[event.allocation.index()], RequestSequence::kNever);
+      if (request != RequestSequence::kNever) {
+        lives.freed_at[request] = static_cast<std::uint32_t>(lives.freed_at.size());
+        live -= trace.events[requests[request]].value;
+      }
+    }
+  }
+  return lives;
+}
+
 }  // namespace
 
+RequestSequence::RequestSequence(const RequestTrace& trace) : trace_(&trace) {
+  events_.reserve(trace.allocation_count);
+  by_size_.reserve(trace.allocation_count);
+  PairNumbers sizes;
+  std::uint32_t index = 0;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::alloc) {
+      events_.push_back(index);
+      by_size_.push_back(sizes.number(event.value, event.stream));
+      has_stacks_ = has_stacks_ || event.stack.has_value();
+    }
+    ++index;
+  }
+}
+
 std::size_t RequestSequence::request_at(std::size_t event) const {
-  return static_cast<std::size_t>(std::ranges::lower_bound(events, event) - events.begin());
+  return static_cast<std::size_t>(std::ranges::lower_bound(events_, event) - events_.begin());
+}
+
+const std::vector<std::uint32_t>& RequestSequence::by_stack() const {
+  if (has_stacks_ && by_stack_.empty()) {
+    by_stack_.reserve(events_.size());
+    PairNumbers stacks;
+    for (const std::uint32_t index : events_) {
+      const Event& event = trace_->events[index];
+      by_stack_.push_back(stacks.number(event.stack.value(), event.stream));
+    }
+  }
+  return by_stack_;
+}
+
+const RequestLives& RequestSequence::lives() const {
+  if (!lives_) {
+    lives_ = lives_of(*trace_, events_);
+  }
+  return *lives_;
 }
 
 std::size_t RequestSequence::lowest_live(std::size_t first, std::size_t last) const {
-  const auto begin = live_before.begin();
+  const auto begin = lives().live_before.begin();
   return static_cast<std::size_t>(std::min_element(begin + static_cast<std::ptrdiff_t>(first),
                                                    begin + static_cast<std::ptrdiff_t>(last)) -
                                   begin);
-}
-
-void RequestSequence::reserve(std::size_t requests) {
-  events.reserve(requests);
-  by_size.reserve(requests);
-  by_stack.reserve(requests);
-  sizes.reserve(requests);
-  freed_at.reserve(requests);
-  live_before.reserve(requests);
-}
-
-RequestSequence request_sequence(const RequestTrace& trace) {
-  RequestSequence sequence;
-  sequence.reserve(trace.allocation_count);
-  PairNumbers sizes;
-  PairNumbers stacks;
-  bool has_stacks = false;
-  std::vector<std::uint64_t> alive(trace.allocation_count);     // sizes; 0 when not alive
-  std::vector<std::size_t> request_of(trace.allocation_count);  // right where alive
-  std::uint64_t live = 0;
-  for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    const Event& event = trace.events[i];
-    if (event.kind == EventKind::alloc) {
-      sequence.events.push_back(i);
-      sequence.by_size.push_back(sizes.number(event.value, event.stream));
-      sequence.by_stack.push_back(stacks.number(event.stack.value(), event.stream));
-      sequence.live_before.push_back(live);
-      has_stacks = has_stacks || event.stack.has_value();
-      sequence.sizes.push_back(event.value);
-      sequence.freed_at.push_back(RequestSequence::kNever);
-      request_of[event.allocation.index()] = sequence.size() - 1;
-      alive[event.allocation.index()] = event.value;
-      live += event.value;
-    } else if (event.kind == EventKind::free) {
-      if (alive[event.allocation.index()] != 0) {
-        sequence.freed_at[request_of[event.allocation.index()]] = sequence.size();
-      }
-      live -= std::exchange(alive[event.allocation.index()], 0);
-    }
-  }
-  if (!has_stacks) {
-    sequence.by_stack.clear();
-  }
-  return sequence;
 }
 
 }  // namespace highwater

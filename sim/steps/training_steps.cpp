@@ -112,10 +112,14 @@ std::vector<bool> optimizer_stacks(const SideTables& tables) {
 std::vector<std::size_t> behind_optimizer(const RequestTrace& trace,
                                           const RequestSequence& sequence) {
   const std::vector<bool> is_optimizer = optimizer_stacks(trace.tables);
+  if (std::ranges::find(is_optimizer, true) == is_optimizer.end()) {
+    return {};
+  }
+  const std::vector<std::uint32_t>& freed_at = sequence.lives().freed_at;
   std::vector<std::size_t> made;
   for (std::size_t r = 0; r < sequence.size(); ++r) {
-    const StackId stack = trace.events[sequence.events[r]].stack;
-    if (sequence.freed_at[r] != RequestSequence::kNever && stack.has_value() &&
+    const StackId stack = trace.events[sequence.event(r)].stack;
+    if (freed_at[r] != RequestSequence::kNever && stack.has_value() &&
         stack.index() < is_optimizer.size() && is_optimizer[stack.index()]) {
       made.push_back(r);
     }
@@ -134,7 +138,7 @@ std::vector<std::size_t> behind_optimizer(const RequestTrace& trace,
 }
 
 std::optional<Steps> from_optimizer(const RequestTrace& trace, const RequestSequence& sequence) {
-  if (sequence.by_stack.empty()) {
+  if (!sequence.has_stacks()) {
     return std::nullopt;
   }
   const std::vector<std::size_t> ends = behind_optimizer(trace, sequence);
@@ -147,7 +151,7 @@ std::optional<Steps> from_optimizer(const RequestTrace& trace, const RequestSequ
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::size_t next = i + 1 < ends.size() ? ends[i + 1] : sequence.size();
     const std::size_t last = std::min(sequence.size(), ends[i] + (next - ends[i]) / 8 + 1);
-    cuts.push_back(ends[i] < sequence.size() ? sequence.events[sequence.lowest_live(ends[i], last)]
+    cuts.push_back(ends[i] < sequence.size() ? sequence.event(sequence.lowest_live(ends[i], last))
                                              : trace.events.size());
   }
   Steps steps{.source = StepSource::optimizer};
@@ -157,13 +161,14 @@ std::optional<Steps> from_optimizer(const RequestTrace& trace, const RequestSequ
 
 /// The place in the period before which the least is alive, on average over whole periods.
 std::size_t lowest_phase(const Repetition& run, const RequestSequence& sequence) {
+  const std::vector<std::uint64_t>& live_before = sequence.lives().live_before;
   const std::size_t periods = run.length() / run.period;
   std::size_t lowest = 0;
   double least = 0;
   for (std::size_t phase = 0; phase < run.period; ++phase) {
     double sum = 0;
     for (std::size_t k = 0; k < periods; ++k) {
-      sum += static_cast<double>(sequence.live_before[run.begin + k * run.period + phase]);
+      sum += static_cast<double>(live_before[run.begin + k * run.period + phase]);
     }
     if (phase == 0 || sum < least) {
       lowest = phase;
@@ -180,7 +185,7 @@ std::optional<Steps> from_repetition(std::span<const std::uint32_t> symbols,
     return std::nullopt;
   }
   const auto event_of = [&](std::size_t request) {
-    return request < sequence.size() ? sequence.events[request] : events;
+    return request < sequence.size() ? sequence.event(request) : events;
   };
   std::vector<std::size_t> cuts;
   for (std::size_t r = run->begin + lowest_phase(*run, sequence); r <= run->end; r += run->period) {
@@ -192,13 +197,13 @@ std::optional<Steps> from_repetition(std::span<const std::uint32_t> symbols,
 }
 
 std::optional<Steps> from_even_spacing(const RequestSequence& sequence) {
-  std::vector<std::size_t> marks = evenly_spaced(sequence.by_size);
+  std::vector<std::size_t> marks = evenly_spaced(sequence.by_size());
   if (marks.empty()) {
     return std::nullopt;
   }
   std::vector<std::size_t> cuts;
   for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-    cuts.push_back(sequence.events[sequence.lowest_live(marks[i] + 1, marks[i + 1] + 1)]);
+    cuts.push_back(sequence.event(sequence.lowest_live(marks[i] + 1, marks[i + 1] + 1)));
   }
   Steps steps{.source = StepSource::evenly_spaced};
   add_spans(cuts, 0, Tail::left_out, steps);
@@ -207,24 +212,26 @@ std::optional<Steps> from_even_spacing(const RequestSequence& sequence) {
 
 /// Whether more than a quarter of what a step takes at its highest stays behind: more is alive at
 /// its end than at its begin, or its own blocks outlive the step after it.
-bool keeps(const StepSpan& span, std::size_t step_after, const RequestSequence& sequence) {
+bool keeps(const RequestTrace& trace, const StepSpan& span, std::size_t step_after,
+           const RequestSequence& sequence) {
   const std::size_t first = sequence.request_at(span.begin);
   const std::size_t next = sequence.request_at(span.end);
-  const auto live = sequence.live_before.begin();
+  const RequestLives& lives = sequence.lives();
+  const auto live = lives.live_before.begin();
   const std::uint64_t highest = *std::max_element(live + static_cast<std::ptrdiff_t>(first),
                                                   live + static_cast<std::ptrdiff_t>(next) + 1);
-  const std::uint64_t begin = sequence.live_before[first];
-  const std::uint64_t end = sequence.live_before[next];
+  const std::uint64_t begin = lives.live_before[first];
+  const std::uint64_t end = lives.live_before[next];
   std::uint64_t left = 0;
   for (std::size_t r = first; r < next; ++r) {
-    left += sequence.freed_at[r] > step_after ? sequence.sizes[r] : 0;
+    left += lives.freed_at[r] > step_after ? trace.events[sequence.event(r)].value : 0;
   }
   const std::uint64_t quarter = (highest - begin) / 4;
   return left > quarter || (end > begin && end - begin > quarter);
 }
 
 /// Steps give back most of what they take; layers keep it, as activations or as gradients.
-bool gives_back(const Steps& steps, const RequestSequence& sequence) {
+bool gives_back(const RequestTrace& trace, const Steps& steps, const RequestSequence& sequence) {
   std::size_t keeping = 0;
   std::size_t judged = 0;
   for (std::size_t s = 0; s < steps.steps.size(); ++s) {
@@ -232,7 +239,7 @@ bool gives_back(const Steps& steps, const RequestSequence& sequence) {
       const bool is_followed = s + 1 < steps.steps.size() && steps.steps[s + 1].complete;
       const std::size_t step_after =
           is_followed ? sequence.request_at(steps.steps[s + 1].end) : RequestSequence::kNever;
-      keeping += keeps(steps.steps[s], step_after, sequence) ? 1U : 0U;
+      keeping += keeps(trace, steps.steps[s], step_after, sequence) ? 1U : 0U;
       ++judged;
     }
   }
@@ -261,17 +268,17 @@ double repeated_share(const Steps& steps, const RequestSequence& sequence) {
 
 std::optional<Steps> found_steps(const RequestTrace& trace, const RequestSequence& sequence) {
   const auto by_size = [&] {
-    return from_repetition(sequence.by_size, sequence, trace.events.size());
+    return from_repetition(sequence.by_size(), sequence, trace.events.size());
   };
   const auto by_stack = [&] {
-    return from_repetition(sequence.by_stack, sequence, trace.events.size());
+    return from_repetition(sequence.by_stack(), sequence, trace.events.size());
   };
   const std::array<std::function<std::optional<Steps>()>, 4> sources{
       [&] { return from_optimizer(trace, sequence); }, by_size, by_stack,
       [&] { return from_even_spacing(sequence); }};
   for (const auto& source : sources) {
     std::optional<Steps> steps = source();
-    if (steps && gives_back(*steps, sequence)) {
+    if (steps && gives_back(trace, *steps, sequence)) {
       steps->confidence = repeated_share(*steps, sequence);
       return steps;
     }
@@ -300,7 +307,10 @@ std::string_view to_string(StepSource source) {
 }
 
 Steps find_steps(const RequestTrace& trace, std::span<const std::size_t> boundaries) {
-  const RequestSequence sequence = request_sequence(trace);
+  if (trace.events.size() >= RequestSequence::kNever) {
+    return {};
+  }
+  const RequestSequence sequence(trace);
   std::optional<Steps> steps = from_markers(trace, sequence);
   if (!steps) {
     steps = from_boundaries(boundaries, trace.events.size(), sequence);

@@ -84,24 +84,25 @@ Category category_of(const ReportRun& run, const Band& band) {
 /// Sizes are written as multiples of this, which halves their digits: allocators round sizes up.
 std::uint64_t unit_of(const SplitBands& bands) {
   std::uint64_t unit = 0;
-  for (const std::vector<Band>* list : {&bands.kept, &bands.summed}) {
-    for (const Band& band : *list) {
-      unit = std::gcd(unit, band.size.count());
-    }
+  for (const Band& band : bands.kept) {
+    unit = std::gcd(unit, band.size.count());
+  }
+  for (const Band& band : bands.summed) {
+    unit = std::gcd(unit, band.size.count());
   }
   return std::max<std::uint64_t>(unit, 1);
 }
 
 /// [size in units, site, stack, category, operations since the begin of the block before,
 /// operations until its free or -1]; the columns follow from these.
-json::array block_json(const Band& band, std::uint64_t unit, std::uint64_t before,
+json::array block_json(const TimedBand& band, std::uint64_t unit, std::uint64_t before,
                        const ReportRun& run, ReportSites& sites, StackNodes& stacks) {
   json::array entry{band.size.count() / unit, sites.of(stack_of(run, band)),
                     stacks.of(stack_of(run, band))};
   entry.emplace_back(static_cast<int>(category_of(run, band)));
   entry.emplace_back(band.begin - before);
-  entry.emplace_back(band.end == Band::kNever ? -1
-                                              : static_cast<std::int64_t>(band.end - band.begin));
+  entry.emplace_back(
+      band.end == TimedBand::kNever ? -1 : static_cast<std::int64_t>(band.end - band.begin));
   return entry;
 }
 
@@ -205,7 +206,7 @@ json::object bands_json(const ReportRun& run, ReportSites& sites) {
   json::array blocks;
   const std::uint64_t unit = unit_of(run.bands);
   std::uint64_t before = 0;
-  for (const Band& band : run.bands.kept) {
+  for (const TimedBand& band : run.bands.kept) {
     blocks.push_back(block_json(band, unit, std::exchange(before, band.begin), run, sites, stacks));
   }
   json::array categories;

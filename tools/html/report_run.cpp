@@ -152,7 +152,7 @@ void look_again(const Workload& workload, ReportRun& run) {
     both.add(recorder);
     workload.watch(both);
   });
-  run.bands = split_bands(recorder.take(), run.band_columns.highest);
+  run.bands = recorder.take();
   run.unseen_blocks = recorder.unseen();
 }
 

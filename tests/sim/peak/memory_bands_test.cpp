@@ -18,12 +18,14 @@ namespace {
 
 struct RunBands {
   BandColumns columns;
-  std::vector<Band> bands;
+  SplitBands bands;
   std::uint64_t unseen = 0;
   std::vector<TimelineBucket> curve;
 };
 
-RunBands bands_of(const std::string& text, std::size_t most) {
+/// Every band is kept, but for those that `limits` sums.
+RunBands bands_of(const std::string& text, std::size_t most,
+                  const BandLimits& limits = {.bands = 5000, .resolution = 1U << 30U}) {
   const RequestTrace trace = test::parse_text(text);
   const auto replay = [&](StateObserver& observer) {
     replay_watched(trace, default_options(), observer);
@@ -31,19 +33,18 @@ RunBands bands_of(const std::string& text, std::size_t most) {
   const ReplayHistory history = collect_history(trace, replay);
   RunBands run;
   run.columns = band_columns(history.timeline, most);
-  BandRecorder recorder(run.columns, trace.allocation_count);
+  BandRecorder recorder(run.columns, trace.allocation_count, limits);
   replay(recorder);
   run.bands = recorder.take();
-  std::ranges::sort(run.bands, {}, &Band::begin);
   run.unseen = recorder.unseen();
   run.curve = history.timeline.buckets();
   return run;
 }
 
 /// What the bands add up to in each column.
-std::vector<Bytes> heights(const RunBands& run, const std::vector<Band>& bands) {
+std::vector<Bytes> heights(const RunBands& run) {
   std::vector<Bytes> sums(run.columns.moments.size());
-  for (const Band& band : bands) {
+  for (const Band& band : run.bands.kept) {
     for (std::size_t column = band.first; column < band.last; ++column) {
       sums[column] += band.size;
     }
@@ -71,18 +72,18 @@ TEST_CASE("bands: a block lasts from its allocation to its free", "[sim][bands]"
   CHECK(run.columns.width == 1);
   CHECK(run.columns.moments == std::vector<std::uint64_t>{0, 1, 2, 3});
   CHECK(run.columns.highest == 4_MiB);
-  REQUIRE(run.bands.size() == 2);
-  const Band& x = run.bands[0];
+  REQUIRE(run.bands.kept.size() == 2);
+  const TimedBand& x = run.bands.kept[0];
   CHECK(x.size == 1_MiB);
-  CHECK((x.first == 0 && x.last == 4 && x.begin == 0 && x.end == Band::kNever));
-  const Band& y = run.bands[1];
+  CHECK((x.first == 0 && x.last == 4 && x.begin == 0 && x.end == TimedBand::kNever));
+  const TimedBand& y = run.bands.kept[1];
   CHECK((y.first == 1 && y.last == 2 && y.begin == 1 && y.end == 2));
 }
 
 TEST_CASE("bands: a column is the highest moment of its operations", "[sim][bands]") {
   const RunBands run = bands_of(rolling_trace(500), 64);
   REQUIRE(run.columns.moments.size() <= 64);
-  const std::vector<Bytes> sums = heights(run, run.bands);
+  const std::vector<Bytes> sums = heights(run);
   for (std::size_t column = 0; column < sums.size(); ++column) {
     Bytes highest;
     for (std::uint64_t i = 0; i < run.columns.width; ++i) {
@@ -98,18 +99,22 @@ TEST_CASE("bands: a column is the highest moment of its operations", "[sim][band
 TEST_CASE("bands: blocks that no column shows are counted", "[sim][bands]") {
   const RunBands run = bands_of(rolling_trace(500), 64);
   CHECK(run.unseen > 400);
-  CHECK(run.unseen + run.bands.size() == 1000);
+  CHECK(run.unseen + run.bands.kept.size() == 1000);
 }
 
 TEST_CASE("bands: the heaviest are kept, the others summed, none lost", "[sim][bands]") {
-  const RunBands run = bands_of(rolling_trace(500), 1000);
-  const SplitBands split =
-      split_bands(run.bands, run.columns.highest, {.bands = 50, .resolution = 1000});
-  CHECK(split.kept.size() == 50);
-  CHECK(split.kept.size() + split.summed.size() == run.bands.size());
-  std::vector<Bytes> sums = heights(run, split.kept);
+  const RunBands all = bands_of(rolling_trace(500), 1000);
+  const RunBands run = bands_of(rolling_trace(500), 1000, {.bands = 50, .resolution = 1000});
+  REQUIRE(run.bands.kept.size() == 50);
+  CHECK(run.bands.kept.size() + run.bands.summed.size() == all.bands.kept.size());
+  CHECK(std::ranges::is_sorted(run.bands.kept, {}, &TimedBand::begin));
+  const double lightest = std::ranges::min_element(run.bands.kept, {}, &Band::area)->area();
+  for (const Band& band : run.bands.summed) {
+    CHECK(band.area() <= lightest);
+  }
+  std::vector<Bytes> sums = heights(run);
   const auto group = [](const Band& band) { return band.size.count() >> 20U; };
-  const std::vector<BandSum> groups = sum_bands(split.summed, sums.size(), group);
+  const std::vector<BandSum> groups = sum_bands(run.bands.summed, sums.size(), group);
   CHECK(groups.size() > 3);
   CHECK(std::ranges::is_sorted(groups, std::ranges::greater{}, &BandSum::area));
   for (const BandSum& sum : groups) {
@@ -119,13 +124,12 @@ TEST_CASE("bands: the heaviest are kept, the others summed, none lost", "[sim][b
       sums[column] += Bytes{static_cast<std::uint64_t>(now)};
     }
   }
-  CHECK(sums == heights(run, run.bands));
+  CHECK(sums == heights(all));
 }
 
 TEST_CASE("bands: what is too low to be seen is summed", "[sim][bands]") {
-  const RunBands run = bands_of("conf \na big 104857600 0\na small 512 0\n", 10);
-  const SplitBands split = split_bands(run.bands, run.columns.highest);
-  REQUIRE(split.kept.size() == 1);
-  CHECK(split.kept[0].size == 100_MiB);
-  CHECK(split.summed.size() == 1);
+  const RunBands run = bands_of("conf \na big 104857600 0\na small 512 0\n", 10, {});
+  REQUIRE(run.bands.kept.size() == 1);
+  CHECK(run.bands.kept[0].size == 100_MiB);
+  CHECK(run.bands.summed.size() == 1);
 }
