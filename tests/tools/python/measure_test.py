@@ -1,4 +1,5 @@
 """tools/python/measure as far as it goes without torch: cases, halves, selection, index, batches, the command line."""
+import argparse
 import contextlib
 import importlib.util
 import io
@@ -10,11 +11,13 @@ import stat
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
 
-from measure import batch, bundle, case_fields, command, halves, history, index, matrix, presets  # noqa: E402
+from measure import (batch, bundle, case_fields, command, halves, history, index, installations,  # noqa: E402
+                     matrix, presets, release_table, releases, simulated_device)
 from measure.covering import covering  # noqa: E402
 
 
@@ -325,6 +328,11 @@ class Bundles(Folder):
         self.assertEqual(json.loads(lzma.decompress((made / "x.json.xz").read_bytes()))["case"]["id"], "x")
         document = json.loads((made / "index.json").read_text())
         self.assertEqual([(entry["id"], entry["outcome"]) for entry in document["cases"]], [("x", "ok"), ("y", "died")])
+        with contextlib.redirect_stdout(io.StringIO()):
+            command.main(["bundle", str(self.folder), str(self.folder / "to"), "--name", "plain", "--no-index",
+                          "--highwater", str(self.program)])
+        self.assertEqual(sorted(path.name for path in (self.folder / "to" / "plain").iterdir()),
+                         ["x.hwt.xz", "x.json.xz"])
 
     def test_a_program_that_is_not_there_is_said(self):
         self.write_result("x")
@@ -335,6 +343,142 @@ class Bundles(Folder):
                                  str(self.folder / "nosuch")])
         self.assertEqual(code, 3)
         self.assertIn("build it and give --highwater", err.getvalue())
+
+
+def validated(peaks=((100, 100),), requests_equal=True, only=0, **more):
+    """A case of `highwater validate`: (recorded, simulated) of each step, the same for all figures."""
+    figures = ("requested_bytes", "allocated_bytes", "active_bytes", "reserved_bytes")
+    steps = [{"recorded": dict.fromkeys(figures, recorded),
+              "simulated": None if simulated is None else dict.fromkeys(figures, simulated)}
+             for recorded, simulated in peaks]
+    return {"ends_alike": True, "steps": steps,
+            "requests": {"equal": requests_equal, "only_recorded": only, "only_simulated": only}, **more}
+
+
+class ReleaseTables(unittest.TestCase):
+    def difference(self, entry=None, case=None, **more):
+        return release_table.verdict(case or {"id": "x"}, entry or {"outcome": "ok"}, validated(**more)).difference
+
+    def test_exact_is_every_peak_and_the_order(self):
+        self.assertEqual(self.difference(), "")
+        self.assertEqual(self.difference(peaks=[(100, 100), (100, 101)]), "requested +1.00 %")
+        self.assertEqual(self.difference(peaks=[(100, 100), (100, None)]), "requested +100.00 %")
+        self.assertEqual(self.difference(requests_equal=False), "requests")
+        self.assertEqual(self.difference(ends_alike=False), "memory runs out elsewhere")
+
+    def test_autocast_frees_in_any_order(self):
+        amp = {"id": "x", "precision": "amp-bf16"}
+        self.assertEqual(self.difference(case=amp, requests_equal=False), "")
+        self.assertEqual(self.difference(case=amp, requests_equal=False, only=1), "requests")
+
+    def test_what_was_not_compared_says_why(self):
+        failed = {"outcome": "error", "error": "Traceback\nValueError: no sdpa"}
+        self.assertEqual(self.difference(entry=failed), "did not run: ValueError: no sdpa")
+        left_out = release_table.verdict({"id": "x"}, {"outcome": "ok"}, {"id": "x", "reason": "a probe"})
+        self.assertEqual(left_out.difference, "not simulated: a probe")
+
+    def test_a_table_has_a_row_for_each_pytorch_and_the_differences(self):
+        exact, off = release_table.Verdict(""), release_table.Verdict("requests")
+        found = {releases.Pair("2.6", "5.12"): {"x": exact, "y": exact},
+                 releases.Pair("2.15", "5.12"): {"x": exact, "y": off},
+                 releases.Pair("2.15", "5.23"): {"x": exact, "y": off},
+                 releases.Pair("2.6", "5.23"): "transformers 5.23.0 requires torch>=2.7"}
+        self.assertEqual(release_table.table(found).splitlines(), [
+            "| PyTorch | transformers 5.12 | transformers 5.23 |", "| --- | ---: | ---: |",
+            "| 2.15 | 1 of 2 | 1 of 2 |", "| 2.6 | 2 of 2 | excluded |", "",
+            "| case | difference | PyTorch with transformers |", "| --- | --- | --- |",
+            "| y | requests | 2.15 with 5.12, 5.23 |", "",
+            "2.6 with 5.23: transformers 5.23.0 requires torch>=2.7"])
+
+
+class StandInInstallations:
+    """Has 2.6 from the start; notes what is made and removed."""
+
+    def __init__(self, log, missing=()):
+        self.log, self.missing, self.downloads = log, missing, self
+
+    def is_here(self, torch):
+        return torch == "2.6"
+
+    def begin(self, torch):
+        self.log.append(f"download {torch}")
+
+    def stop(self):
+        self.log.append("stop")
+
+    def python(self, torch):
+        if torch in self.missing:
+            raise installations.InstallError(f"no torch {torch}")
+        return f"python-{torch}"
+
+    def packages(self, torch, transformers):
+        return None
+
+    def remove(self, torch):
+        self.log.append(f"remove {torch}")
+
+
+class Releases(Folder):
+    def options(self, **more):
+        return argparse.Namespace(out=self.folder, torch="2.15,2.6", transformers="5.12", use=[], **more)
+
+    def record_all(self, missing=()):
+        """What happens, in order."""
+        log, lines = [], []
+        cases = [{"id": "x", "model": "gpt2"}]
+        everything = [releases.Results(self.folder, pair, cases) for pair in releases.pairs_of(self.options())]
+        with unittest.mock.patch.object(releases, "Installations", lambda *_: StandInInstallations(log, missing)), \
+                unittest.mock.patch.object(releases, "record_pair",
+                                           lambda options, results, *_: log.append(results.pair.name)):
+            releases.record_all(self.options(), everything, lines.append)
+        return log, lines
+
+    def test_the_list_has_sixty_cases_of_every_kind(self):
+        cases = json.loads(releases.CASES.read_text())
+        self.assertEqual(len({case["id"] for case in cases}), 60)
+        self.assertEqual(len({halves.canonical(case_fields.complete(case)) for case in cases}), 60)
+        self.assertEqual({presets.family_of(case) for case in cases}, set(presets.HF_CLASSES) | {"plain"})
+        self.assertEqual({case.get("dist", {}).get("kind", "none") for case in cases},
+                         {"none", "ddp", "fsdp1", "fsdp2", "fsdp2+tp"})
+
+    def test_pairs_are_in_the_order_of_the_releases(self):
+        names = [pair.name for pair in releases.pairs_of(argparse.Namespace(torch="2.6,2.15", transformers=None))]
+        self.assertEqual(names[0], "torch2.15-transformers5.23")
+        self.assertEqual(names[-1], "torch2.6-transformers5.12")
+        self.assertEqual(len(names), 2 * len(releases.TRANSFORMERS))
+
+    def test_environments_that_exist_come_first_and_the_next_is_fetched_meanwhile(self):
+        log, _ = self.record_all()
+        self.assertEqual(log, ["download 2.15", "torch2.6-transformers5.12", "remove 2.6",
+                               "torch2.15-transformers5.12", "remove 2.15", "stop"])
+
+    def test_a_release_that_cannot_be_installed_is_told_and_the_others_go_on(self):
+        log, lines = self.record_all(missing=["2.6"])
+        self.assertIn("torch2.15-transformers5.12", log)
+        self.assertIn("torch 2.6: not installed: no torch 2.6", lines)
+
+    def test_what_is_recorded_is_not_recorded_again(self):
+        for torch in ("2.6", "2.15"):
+            folder = self.folder / f"torch{torch}-transformers5.12"
+            folder.mkdir()
+            index.Index(folder).put(index.entry_of({"id": "x", "model": "gpt2"}, "ok", folder))
+        self.assertEqual(self.record_all(), (["stop"], []))
+
+    def test_an_excluded_pair_is_complete(self):
+        results = releases.Results(self.folder, releases.Pair("2.6", "5.12"), [{"id": "x"}])
+        self.assertFalse(results.is_complete())
+        results.describe({"torch": "2.6.0", "transformers": "5.12.1"}, "transformers 5.12.1 requires torch>=2.7")
+        self.assertTrue(releases.Results(self.folder, results.pair, [{"id": "x"}]).is_complete())
+
+    def test_a_profile_is_a_gpu_of_the_simulated_device(self):
+        variables = simulated_device.case_variables({"profile": "b200", "event_lag": 20})
+        self.assertIn("name=NVIDIA B200", variables["FAKE_CUDA_GPU"])
+        self.assertEqual(variables["FAKE_CUDA_EVENT_LAG"], "20")
+        self.assertNotIn("FAKE_CUDA_GPU", simulated_device.case_variables({"profile": "a100-80"}))
+        self.assertTrue(command.needs_fresh({"rig": {"profile": "b200"}}, argparse.Namespace(fresh=False)))
+
+    def test_versions_are_releases(self):
+        self.assertEqual(installations.release("2.15.0+cu132"), "2.15")
 
 
 if __name__ == "__main__":

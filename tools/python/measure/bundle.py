@@ -19,6 +19,8 @@ def add_options(parser):
     parser.add_argument("--highwater", required=True, metavar="FILE",
                         help="the program, for `convert`: X.pickle.xz to X.hwt.xz")
     parser.add_argument("--name", help="name of the folder, instead of <gpu>-<torch>")
+    parser.add_argument("--no-index", action="store_true",
+                        help="write no index.json: of a simulated device, whose cases are in neither half")
 
 
 def slug(text):
@@ -76,7 +78,8 @@ def run(options):
         if entry["outcome"] in FINISHED:
             bundle_case(entry["id"], results, folder, options.highwater)
         target.entries[entry["id"]] = {**entry, "files": files_of(folder, entry["id"])}
-    target.write()
+    if not options.no_index:
+        target.write()
     sizes = [size for entry in target.entries.values() for size in entry["files"].values()]
     print(f"{folder}: {len(target.entries)} cases, {sum(sizes) / 2**20:.1f} MiB in {len(sizes)} files")
     return 0

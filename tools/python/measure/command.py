@@ -4,6 +4,7 @@
   bundle   turns such a folder into one of traces/recorded: compact, with its index
   device   describes this machine
   matrix   rewrites the list of cases
+  releases records one list under every pair of releases of PyTorch and transformers, and compares
 
 Programs for other frameworks use record_main(): the same options with their own train().
 """
@@ -14,11 +15,12 @@ import os
 import sys
 from pathlib import Path
 
-from . import bundle, environment, halves, matrix, processes
+from . import bundle, environment, halves, matrix, processes, releases
 from .batch import Batch, Limits
 from .case_fields import DEFAULTS, CaseError, complete, shrunk
 from .environment import MissingError
 from .index import Index, part_of
+from .installations import InstallError
 
 HERE = Path(__file__).resolve().parent
 LISTS = (HERE / "cases" / "first.json", HERE / "cases" / "matrix.json")
@@ -108,7 +110,8 @@ def read_cases(options, defaults):
 
 
 def needs_fresh(case, options):
-    return options.fresh or bool(case.get("alloc_conf"))
+    """Settings of the allocator and of a simulated device are read before a process can be forked."""
+    return options.fresh or bool(case.get("alloc_conf") or case.get("rig"))
 
 
 def estimated_minutes(cases, options):
@@ -225,6 +228,7 @@ def make_parser(description, is_whole):
     if is_whole:
         bundle.add_options(commands.add_parser("bundle", help="turn results into a folder of traces/recorded"))
         matrix.add_options(commands.add_parser("matrix", help="rewrite the list of cases"))
+        releases.add_options(commands.add_parser("releases", help="one list under pairs of releases, and which are exact"))
     return parser
 
 
@@ -234,13 +238,16 @@ def run_command(options, program, defaults, script, forks):
             return bundle.run(options)
         if options.command == "matrix":
             return matrix.run(options)
+        if options.command == "releases":
+            return releases.run(options)
         if options.command == "device":
             print(json.dumps(environment.describe(environment.import_torch())))
             return 0
         if options.command == "worker":
             work(options, program, defaults)
         return record(options, program, defaults, script, forks)
-    except (CaseError, MissingError, bundle.BundleError, matrix.MatrixError) as error:
+    except (CaseError, MissingError, InstallError, bundle.BundleError, matrix.MatrixError,
+            releases.ReleasesError) as error:
         print(f"measure: {error}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:

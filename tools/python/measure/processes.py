@@ -12,6 +12,8 @@ import subprocess
 import sys
 import traceback
 
+from . import simulated_device
+
 
 class Forked:
     """work() in a child; the interface is that of subprocess.Popen as far as it is used."""
@@ -70,7 +72,7 @@ class Fresh:
 
 def case_environment(case):
     """Variables that a case sets for its process."""
-    variables = {f"FAKE_CUDA_{key.upper()}": str(value) for key, value in (case.get("rig") or {}).items()}
+    variables = simulated_device.case_variables(case.get("rig") or {})
     if case.get("alloc_conf"):
         variables["PYTORCH_CUDA_ALLOC_CONF"] = case["alloc_conf"]
     return variables
