@@ -8,6 +8,12 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
+namespace {
+
+constexpr Release kGathersInPlace{2, 15};
+
+}  // namespace
+
 void Work::wait() const {
   if (group_ != nullptr) {
     group_->runtime_.wait_for(group_->stream_, end_);
@@ -122,16 +128,20 @@ Work ProcessGroup::all_to_all_single(const Tensor& output, const Tensor& input) 
 }
 
 // ProcessGroupNCCL.cpp: allgather. newLikeFlat makes the block; the copies run on NCCL's stream.
+// 2.15 gathers without one.
 Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& input) {
   const eager::OpScope op(runtime_, "c10d::allgather_", 0);
   const eager::RecordedScope record(runtime_, "c10d::allgather_", outputs);
   if (backend_ == CommBackend::fake) {
     return {};
   }
-  const Tensor flat = eager::empty(runtime_, {ranks_ * input.numel()}, input.dtype());
-  runtime_.categorize(flat, Category::communication);
   runtime_.record_stream(input, stream_);
-  runtime_.record_stream(flat, stream_);
+  Tensor flat;
+  if (runtime_.torch < kGathersInPlace) {
+    flat = eager::empty(runtime_, {ranks_ * input.numel()}, input.dtype());
+    runtime_.categorize(flat, Category::communication);
+    runtime_.record_stream(flat, stream_);
+  }
   for (const Tensor& output : outputs) {
     runtime_.record_stream(output, stream_);
   }

@@ -160,7 +160,7 @@ Tensor cumsum(const Tensor& self, std::int64_t dim, DType dtype) {
   const Tensor input = to_dtype(self, dtype);
   const auto length = self.size(dim);
   const auto rows = length == 0 ? 0 : self.numel() / length;
-  self.runtime().allocate(cumsum_scratch(rows, length, dtype));
+  self.runtime().allocate(cumsum_scratch(rows, length, dtype, self.runtime().torch));
   return result;
 }
 

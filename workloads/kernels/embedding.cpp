@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::int64_t kIndex = 8;  ///< int64
 
+constexpr Release kCuda13{2, 11};  ///< from here on the wheels are built with it
+
 /// CUB places the parts of its storage at multiples of 256 and asks for 255 bytes more.
 std::int64_t align(std::int64_t bytes) {
   return divide_up(bytes, 256) * 256;
@@ -154,12 +156,14 @@ ScratchScript sort_int64(const Gpu& gpu, std::int64_t count) {
   return script.take();
 }
 
-std::int64_t cumsum_scratch(std::int64_t rows, std::int64_t length, DType type) {
+std::int64_t cumsum_scratch(std::int64_t rows, std::int64_t length, DType type, Release torch) {
   constexpr std::int64_t kFloatTile = 1920;
   if (rows != 1) {
     return 0;
   }
-  return is_floating_point(type) ? scan_storage(length, kFloatTile, 8) : scan_int64_storage(length);
+  const std::int64_t second_part = torch >= kCuda13 ? align(1) : 0;
+  return second_part + (item_size(type) == kIndex ? scan_int64_storage(length)
+                                                  : scan_storage(length, kFloatTile, 8));
 }
 
 ScratchScript nonzero(const Gpu& gpu, std::int64_t count) {

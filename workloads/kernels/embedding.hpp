@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "traces/release.hpp"
 #include "workloads/kernels/scratch.hpp"
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/gpu.hpp"
@@ -37,8 +38,9 @@ std::int64_t sort_pairs_scratch(const Gpu& gpu, std::int64_t count, int bits = 6
 ScratchScript sort_int64(const Gpu& gpu, std::int64_t count);
 
 /// CUB temporary storage of cumsum, allocated after the output and freed at once; 0 if the tensor
-/// has other dimensions than the scanned one (rows are scanned without). int64 and float differ.
-std::int64_t cumsum_scratch(std::int64_t rows, std::int64_t length, DType type);
+/// has other dimensions than the scanned one (rows are scanned without). Types of 8 bytes and of
+/// 4 differ; CUDA 13's CUB has a second part of one byte.
+std::int64_t cumsum_scratch(std::int64_t rows, std::int64_t length, DType type, Release torch);
 
 /// nonzero() of `count` elements up to the read-out of how many there are: a counter, the storage
 /// of the count, and that of the selection. The result [found, dims] int64 comes between the last

@@ -76,7 +76,9 @@ TensorVector foreach_norm(Runtime& runtime, std::span<const Tensor> tensors) {
   }
   const DType dtype = tensors.front().dtype();
   const auto count = static_cast<std::int64_t>(tensors.size());
-  const auto partial = runtime.allocate(highwater::foreach_norm(numels, dtype).partial);
+  const ForeachNorm scratch = highwater::foreach_norm(numels, dtype, runtime.torch);
+  const auto offsets = runtime.allocate(scratch.offsets);
+  const auto partial = runtime.allocate(scratch.partial);
   TensorVector norms;
   if (runtime.torch < Release{2, 3}) {
     const Tensor all = eager::empty(runtime, {count}, dtype);

@@ -250,9 +250,13 @@ TEST_CASE("embedding: indexed accumulation sorts by the bits of a row number",
 }
 
 TEST_CASE("embedding: scans, sorts and selections", "[workloads][kernels][golden]") {
-  CHECK(cumsum_scratch(2, 512, DType::int64) == 0);
-  CHECK(cumsum_scratch(1, 8192, DType::int64) == 1023);
-  CHECK(cumsum_scratch(1, 8192, DType::fp32) == 767);
+  CHECK(cumsum_scratch(2, 512, DType::int64, {2, 6}) == 0);
+  CHECK(cumsum_scratch(1, 8192, DType::int64, {2, 6}) == 1023);
+  CHECK(cumsum_scratch(1, 8192, DType::fp32, {2, 6}) == 767);
+  CHECK(cumsum_scratch(2, 512, DType::int64, {2, 15}) == 0);
+  CHECK(cumsum_scratch(1, 8192, DType::int64, {2, 15}) == 1279);
+  CHECK(cumsum_scratch(1, 1'000'000, DType::int64, {2, 15}) == 18943);
+  CHECK(cumsum_scratch(1, 8, DType::int32, {2, 15}) == 1023);
   CHECK(text(sort_int64(kA100, 4096)) == "+32768#0 +32768#1 +32768#2 -#2");
   CHECK(text(sort_int64(kA100, 8192)) == "+65536#0 +65536#1 +65536#2 +151039#3 -#3 -#2");
   CHECK(text(sort_int64(kV100, 65536)) == "+524288#0 +524288#1 +524288#2 +1090047#3 -#3 -#2");
@@ -462,10 +466,19 @@ TEST_CASE("cublas: which addmm runs in cuBLASLt", "[workloads][kernels][golden]"
 TEST_CASE("foreach: norms of a list share one block of partial sums",
           "[workloads][kernels][golden]") {
   const Sizes numels{10, 70000, 1000000, 65536, 65537};
-  CHECK(foreach_norm(numels, DType::fp32).partial == 320);
-  CHECK(foreach_norm(numels, DType::bf16).partial == 320);
-  CHECK(foreach_norm(numels, DType::bf16).scalar == 2);
-  CHECK(foreach_norm(Sizes(300, 1000), DType::fp32).partial == 1200);
+  CHECK(foreach_norm(numels, DType::fp32, {2, 6}).partial == 320);
+  CHECK(foreach_norm(numels, DType::bf16, {2, 6}).partial == 320);
+  CHECK(foreach_norm(numels, DType::bf16, {2, 6}).scalar == 2);
+  CHECK(foreach_norm(Sizes(300, 1000), DType::fp32, {2, 6}).partial == 1200);
+}
+
+TEST_CASE("foreach: since 2.15 partial sums have no gaps, and offsets before them",
+          "[workloads][kernels][golden]") {
+  const ForeachNorm norm = foreach_norm(Sizes{10, 70000, 200000}, DType::bf16, {2, 15});
+  CHECK(norm.offsets == 32);
+  CHECK(norm.partial == 28);
+  CHECK(norm.scalar == 2);
+  CHECK(foreach_norm(Sizes{10, 70000, 200000}, DType::fp32, {2, 6}).offsets == 0);
 }
 
 TEST_CASE("layer_norm: statistics are floats", "[workloads][kernels][golden]") {

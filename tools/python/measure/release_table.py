@@ -7,12 +7,17 @@ FIGURES = ("requested", "allocated", "active", "reserved")
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """difference: empty for an exact case."""
+    """difference: of the peaks, or why nothing was compared; empty where they are equal."""
     difference: str
+    in_order: bool = True
 
     @property
     def is_exact(self):
-        return not self.difference
+        return not self.difference and self.in_order
+
+    @property
+    def text(self):
+        return self.difference or ("" if self.in_order else "order or scratch")
 
 
 def is_autocast(case):
@@ -40,18 +45,14 @@ def error_of(step, figure):
 def verdict(case, entry, validated):
     """entry: of the index. validated: of `highwater validate`."""
     if entry["outcome"] not in ("ok", "oom"):
-        return Verdict(f"did not run: {last_line(entry.get('error', ''))}")
+        return Verdict(f"did not run: {last_line(entry.get('error', ''))}", False)
     if "requests" not in validated:
-        return Verdict(f"not simulated: {validated['reason']}")
-    differences = []
+        return Verdict(f"not simulated: {validated['reason']}", False)
     error, figure = worst_peak(validated["steps"])
-    if error:
-        differences.append(f"{figure} {100 * error:+.2f} %")
+    difference = f"{figure} {100 * error:+.2f} %" if error else ""
     if not validated["ends_alike"]:
-        differences.append("memory runs out elsewhere")
-    if not in_order(case, validated["requests"]):
-        differences.append("requests")
-    return Verdict(", ".join(differences))
+        difference = "memory runs out elsewhere"
+    return Verdict(difference, in_order(case, validated["requests"]))
 
 
 def last_line(text):
@@ -63,11 +64,14 @@ def release_key(text):
 
 
 def cell(found):
+    """Cases with equal peaks, those of them with all requests in order, and all."""
     if found is None:
         return "-"
     if isinstance(found, str):
         return "excluded"
-    return f"{sum(verdict.is_exact for verdict in found.values())} of {len(found)}"
+    peaks, exact = (sum(ask(each) for each in found.values())
+                    for ask in (lambda each: not each.difference, lambda each: each.is_exact))
+    return f"{peaks}, {exact} of {len(found)}"
 
 
 def row(cells):
@@ -75,7 +79,7 @@ def row(cells):
 
 
 def counts(found):
-    """Exact cases, a row for each PyTorch."""
+    """A row for each PyTorch."""
     by_name = {(pair.torch, pair.transformers): value for pair, value in found.items()}
     torches = sorted({torch for torch, _ in by_name}, key=release_key, reverse=True)
     columns = sorted({transformers for _, transformers in by_name}, key=release_key)
@@ -89,7 +93,7 @@ def differences(found):
     for pair, verdicts in found.items():
         for name, verdict_ in (verdicts.items() if isinstance(verdicts, dict) else ()):
             if not verdict_.is_exact:
-                places = where.setdefault((name, verdict_.difference), {})
+                places = where.setdefault((name, verdict_.text), {})
                 places.setdefault(pair.torch, []).append(pair.transformers)
     lines = [row([name, difference, "; ".join(f"{torch} with {', '.join(sorted(others, key=release_key))}"
                                               for torch, others in places.items())])
