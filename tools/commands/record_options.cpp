@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -16,6 +15,7 @@
 #include "tools/record/record_request.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
 namespace {
@@ -84,41 +84,14 @@ std::string answers_option(const std::string& value) {
   return value;
 }
 
-/// The shares in a file, as the recorder takes them: "0.5,0.3,0.2".
-std::string shares_in(const std::string& path) {
-  std::ifstream in(path);
-  std::string shares;
-  for (std::string word; in >> word;) {
-    const auto share =
-        parse_number<double>(word.ends_with(',') ? word.substr(0, word.size() - 1) : word);
-    if (!share || *share < 0) {
-      throw InputError(path, "", "'" + word + "' is not a share",
-                       "write one number of 0 or more for each expert");
-    }
-    shares += (shares.empty() ? "" : ",") + fmt::format("{}", *share);
+/// As the recorder takes it: the shares themselves in the place of their file.
+std::string moe_load_option(const std::string& text) {
+  TrainingPlan plan;
+  if (const Complaint complaint = option_called("moe-load").set(plan, text)) {
+    throw UsageError(fmt::format("--moe-load {}: {}", text, *complaint));
   }
-  if (shares.empty()) {
-    throw UsageError("--moe-load " + path +
-                     ": no file with shares; use even, busiest:X or a file with a number for each "
-                     "expert");
-  }
-  return shares;
-}
-
-std::string moe_load_option(const std::string& value) {
-  constexpr std::string_view kBusiest = "busiest:";
-  if (value == "even") {
-    return value;
-  }
-  if (!value.starts_with(kBusiest)) {
-    return shares_in(value);
-  }
-  const auto times = parse_number<double>(value.substr(kBusiest.size()));
-  if (!times || *times < 1) {
-    throw UsageError("--moe-load " + value +
-                     ": not in range; write busiest:X with X of 1 or more, times the mean");
-  }
-  return value;
+  const std::vector<double>& shares = plan.moe_load.shares;
+  return shares.empty() ? text : fmt::format("{}", fmt::join(shares, ","));
 }
 
 /// Boost would read -1 as the largest number.

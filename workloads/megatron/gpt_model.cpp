@@ -32,7 +32,7 @@ class Gpt : public models::LanguageModel {
         config_(std::move(config)),
         tp_(context.runtime, context.plan.parallel),
         cp_(context.runtime, context.plan.parallel),
-        experts_(context.runtime, context.plan.parallel),
+        experts_(context.runtime, context.plan.parallel, context.plan.moe_load),
         shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
   }
@@ -42,7 +42,7 @@ class Gpt : public models::LanguageModel {
         config_(std::move(config)),
         tp_(runtime(), context().plan.parallel),
         cp_(runtime(), context().plan.parallel),
-        experts_(runtime(), context().plan.parallel),
+        experts_(runtime(), context().plan.parallel, context().plan.moe_load),
         shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
   }

@@ -1,5 +1,6 @@
 #include "workloads/models/experts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workloads/nn/layers.hpp"
@@ -134,17 +135,21 @@ Tensor MixtureOfExperts::operator()(const Tensor& hidden_states, const Tensor& c
                    })[0];
 }
 
-std::int64_t MixtureOfExperts::share(const Tensor& chosen) const {
-  return chosen.numel() / shape_.count;
+std::vector<std::int64_t> MixtureOfExperts::counts(const Tensor& chosen) const {
+  return expert_counts(
+      context().plan.moe_load,
+      {.tokens = chosen.size(0), .experts = shape_.count, .top_k = chosen.size(1)});
 }
 
-// The loop of the modelling file over the experts that were hit: all of them. Since 5.18 absent
-// ones have a class of their own.
+// The loop of the modelling file over the experts that were hit. Since 5.18 absent ones have a
+// class of their own.
 Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
                               const Tensor& weights) const {
   Tensor total = zeros_like(hidden);
   Tensor expert_mask;
   Tensor expert_hit;
+  const std::vector<std::int64_t> tokens = counts(chosen);
+  const std::int64_t hits = shape_.count - std::ranges::count(tokens, 0);
   const std::int64_t classes = shape_.count + (looks_for_absent_experts(runtime()) ? 0 : 1);
   {
     const eager::NoGrad no_grad(runtime());
@@ -152,15 +157,19 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
     Tensor counts = eager::sum(expert_mask, {-1, -2}, false);
     const Tensor is_hit = eager::compare("gt", {counts});
     counts.reset();
-    expert_hit = eager::nonzero(is_hit, shape_.count);
+    expert_hit = eager::nonzero(is_hit, hits);
   }
   Tensor top_k_pos;
   Tensor token_idx;
   Tensor current_state;
   ExpertFrame frame;
-  for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
-    eager::compare("eq", {eager::select(eager::select(expert_hit, 0, expert), 0, 0)});
-    auto places = eager::where(eager::select(expert_mask, 0, expert), share(chosen));
+  for (std::int64_t expert = 0, hit = 0; expert < shape_.count; ++expert) {
+    const std::int64_t found = tokens[static_cast<std::size_t>(expert)];
+    if (found == 0) {
+      continue;
+    }
+    eager::compare("eq", {eager::select(eager::select(expert_hit, 0, hit++), 0, 0)});
+    auto places = eager::where(eager::select(expert_mask, 0, expert), found);
     top_k_pos = std::move(places[0]);
     token_idx = std::move(places[1]);
     current_state = eager::index(hidden, token_idx);
@@ -179,11 +188,12 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
 // The recorder's loop: expert i gets the i-th part of all tokens.
 Tensor MixtureOfExperts::even_loop(const Tensor& hidden, const Tensor& chosen,
                                    const Tensor& weights) const {
+  const std::int64_t share = chosen.numel() / shape_.count;
   Tensor total = zeros_like(hidden);
   Tensor token;
   ExpertFrame frame;
   for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
-    token = tokens_of(runtime(), share(chosen));
+    token = tokens_of(runtime(), share);
     bind_halves(frame, project(eager::index(hidden, token), gate_up_proj_, expert));
     frame.result = project(gated(act_fn_, frame.gate, frame.up), down_proj_, expert);
     frame.result = weighted(

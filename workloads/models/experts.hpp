@@ -17,8 +17,8 @@ struct ExpertsShape {
   Activation activation = Activation::silu;
 };
 
-/// MixtralExperts, DeepseekV3NaiveMoe. Which tokens an expert gets depends on data; here every
-/// expert gets the same number.
+/// MixtralExperts, DeepseekV3NaiveMoe. Which tokens an expert gets depends on data; how many is the
+/// plan's MoeLoad.
 class MixtureOfExperts : public Module {
  public:
   MixtureOfExperts(Module* parent, const ExpertsShape& shape);
@@ -35,7 +35,7 @@ class MixtureOfExperts : public Module {
                                const Tensor& weights) const;
   [[nodiscard]] Tensor grouped(const Tensor& hidden, const Tensor& chosen,
                                const Tensor& weights) const;
-  [[nodiscard]] std::int64_t share(const Tensor& chosen) const;
+  [[nodiscard]] std::vector<std::int64_t> counts(const Tensor& chosen) const;
 
   ExpertsShape shape_;
   nn::ActivationFunction act_fn_;

@@ -30,9 +30,6 @@ struct Megatron {
   ContextParallel cp_kind = ContextParallel::ring;  ///< --cp-comm-type p2p
   /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.
   std::optional<double> moe_capacity_factor;
-  /// For a dropless mixture: the first expert-parallel rank receives this many times the mean of
-  /// all ranks.
-  double moe_imbalance = 1;
 
   bool operator==(const Megatron&) const = default;
 };

@@ -14,6 +14,7 @@
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/gpu.hpp"
 #include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/moe_load.hpp"
 #include "workloads/plan/parallelism.hpp"
 #include "workloads/plan/precision.hpp"
 
@@ -170,6 +171,7 @@ struct TrainingPlan {
   DataSource data = DataSource::to;
   ModelInit init = ModelInit::device;
   Experts experts = Experts::eager;
+  MoeLoad moe_load;
   Lora lora;
   bool empty_cache_every_step = false;
   Parallelism parallel;

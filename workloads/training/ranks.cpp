@@ -1,6 +1,8 @@
 #include "workloads/training/ranks.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -135,11 +137,26 @@ class Shards {
     const Parallelism& p = plan_.parallel;
     const bool attends_in_a_ring = p.megatron.cp_kind == ContextParallel::ring;
     signature.push_back(attends_in_a_ring ? rank % p.cp : 0);
-    signature.push_back(p.megatron.moe_imbalance > 1 && rank % p.ep == 0 ? 1 : 0);
+    std::ranges::copy(expert_loads(rank), std::back_inserter(signature));
     return signature;
   }
 
  private:
+  /// Millionths of all choices that each of the rank's experts gets; nothing if all ranks' do alike.
+  [[nodiscard]] ShardSignature expert_loads(int rank) const {
+    const int ranks = plan_.parallel.ep;
+    const std::int64_t experts = shape_of(plan_.model).experts;
+    const auto shares = ranks > 1 ? expert_shares(plan_.moe_load, experts, ranks)
+                                  : std::vector<double>{};
+    const auto local = static_cast<std::size_t>(experts / ranks);
+    const std::size_t first = local * static_cast<std::size_t>(rank % ranks);
+    ShardSignature loads;
+    for (std::size_t i = first; i < std::min(first + local, shares.size()); ++i) {
+      loads.push_back(std::llround(shares[i] * 1e6));
+    }
+    return loads;
+  }
+
   [[nodiscard]] ShardSignature states(int rank) const {
     const Parallelism& p = plan_.parallel;
     switch (p.dp_kind) {
@@ -171,7 +188,8 @@ class Shards {
   std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
 };
 
-std::string shard_words(const Parallelism& p, int rank) {
+std::string shard_words(const TrainingPlan& plan, int rank) {
+  const Parallelism& p = plan.parallel;
   std::vector<std::string> words;
   if (p.dp_kind != DataParallel::ddp) {
     words.push_back(fmt::format("shard {} of {}", rank, p.dp * p.cp));
@@ -179,8 +197,11 @@ std::string shard_words(const Parallelism& p, int rank) {
   if (p.cp > 1 && p.megatron.cp_kind == ContextParallel::ring) {
     words.push_back(fmt::format("part {} of {} of each sequence", rank % p.cp, p.cp));
   }
-  if (p.megatron.moe_imbalance > 1) {
+  if (p.ep > 1 && plan.moe_load.busiest) {
     words.emplace_back(rank % p.ep == 0 ? "with the busiest experts" : "with other experts");
+  }
+  if (p.ep > 1 && !plan.moe_load.shares.empty()) {
+    words.push_back(fmt::format("with part {} of {} of the experts", rank % p.ep, p.ep));
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -199,7 +220,7 @@ std::vector<AxisClass> shard_classes(const TrainingPlan& plan) {
       classes.push_back(
           {.first = rank,
            .count = 1,
-           .what = shard_words(p, rank),
+           .what = shard_words(plan, rank),
            .share = std::accumulate(signature.begin(), signature.end(), std::int64_t{0})});
       signatures.push_back(std::move(signature));
     }

@@ -227,7 +227,7 @@ TEST_CASE("record: mistakes on the command line are named together") {
            {"record --gpu h100-80 --", "missing command"},
            {"record --gpu h100-80 python3 x.py", "write highwater record ... -- python3 x.py"},
            {"record --finish-step python3 x.py", "write highwater record ... -- python3 x.py"},
-           {"record --moe-load busiest:0.5 -- true", "busiest:X with X of 1 or more"},
+           {"record --moe-load busiest:0.5 -- true", "use a number of 1 or more"},
            {"record --moe-load uneven -- true", "a file with a number for each expert"},
            {"record --gpu h100-81 -- true", "did you mean h100-80"},
            {"record --rank 8 --world 8 -- true", "the number of ranks, 8 (--world)"},

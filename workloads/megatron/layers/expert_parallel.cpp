@@ -1,8 +1,8 @@
 #include "workloads/megatron/layers/expert_parallel.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "workloads/eager/node.hpp"
 
@@ -13,35 +13,18 @@ using eager::Dims;
 using eager::Tensor;
 using eager::TensorList;
 
-/// Part `index` of `total`, split into `parts` parts that differ by at most one.
-std::int64_t part_of(std::int64_t total, std::int64_t parts, std::int64_t index) {
-  return total / parts + (index < total % parts ? 1 : 0);
-}
-
-// Tokens that each rank sends to rank `to`.
-std::int64_t sent_to(const Routing& routing, int ranks, int to, double imbalance) {
-  const std::int64_t all = routing.tokens * routing.top_k;
-  if (ranks == 1) {
-    return all;
-  }
-  const std::int64_t most = std::min(all, routing.tokens * (routing.experts / ranks));
-  const std::int64_t busiest =
-      std::min(most, std::int64_t{std::llround(static_cast<double>(all) / ranks * imbalance)});
-  return to == 0 ? busiest : part_of(all - busiest, ranks - 1, to - 1);
-}
-
 }  // namespace
 
 std::int64_t TokenCounts::all_received() const {
   return std::accumulate(received.begin(), received.end(), std::int64_t{0});
 }
 
-TokenCounts dropless_counts(const Routing& routing, const GroupPlace& group, double imbalance) {
+TokenCounts dropless_counts(const Routing& routing, const GroupPlace& group, const MoeLoad& load) {
+  const std::vector<std::int64_t> chosen = expert_counts(load, routing, group.ranks);
   const std::int64_t local = routing.experts / group.ranks;
-  const std::int64_t received = group.ranks * sent_to(routing, group.ranks, group.rank, imbalance);
   TokenCounts counts{.sent = routing.tokens * routing.top_k, .received = {}};
-  for (std::int64_t expert = 0; expert < local; ++expert) {
-    counts.received.push_back(part_of(received, local, expert));
+  for (std::int64_t expert = group.rank * local; expert < (group.rank + 1) * local; ++expert) {
+    counts.received.push_back(group.ranks * chosen[static_cast<std::size_t>(expert)]);
   }
   return counts;
 }
@@ -58,17 +41,17 @@ std::int64_t expert_capacity(const Routing& routing, double factor) {
   return static_cast<std::int64_t>(std::ceil(even * factor));
 }
 
-ExpertParallel::ExpertParallel(eager::Runtime& runtime, const Parallelism& plan)
+ExpertParallel::ExpertParallel(eager::Runtime& runtime, const Parallelism& plan, MoeLoad load)
     : group_(runtime, plan.ep, plan.ep > 1 ? plan.backend : CommBackend::fake),
       place_(expert_group(plan)),
       capacity_factor_(plan.megatron.moe_capacity_factor),
-      imbalance_(plan.megatron.moe_imbalance) {}
+      load_(std::move(load)) {}
 
 TokenCounts ExpertParallel::counts(const Routing& routing) const {
   if (capacity_factor_) {
     return padded_counts(routing, place_, expert_capacity(routing, *capacity_factor_));
   }
-  return dropless_counts(routing, place_, imbalance_);
+  return dropless_counts(routing, place_, load_);
 }
 
 Tensor ExpertParallel::exchange_block(const Tensor& input, std::int64_t rows) {

@@ -2,7 +2,7 @@
 //
 // Source: Megatron-Core 0.16.1, core/transformer/moe/{token_dispatcher,moe_utils}.py and
 // core/tensor_parallel/mappings.py (_AllToAll). Which tokens choose which expert depends on data; a
-// plan states the busiest rank's share instead, and experts of one rank get the same number.
+// plan's MoeLoad states how many do, and every rank's tokens choose alike.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
+#include "workloads/plan/moe_load.hpp"
 
 namespace highwater::megatron {
 
@@ -24,16 +25,8 @@ struct TokenCounts {
   bool operator==(const TokenCounts&) const = default;
 };
 
-/// What routing depends on.
-struct Routing {
-  std::int64_t tokens = 0;  ///< of this rank
-  std::int64_t experts = 1;
-  std::int64_t top_k = 1;
-};
-
-/// Without a capacity: rank 0 of the group receives `imbalance` times the mean, but no expert
-/// receives more than all tokens, and the others share the rest.
-TokenCounts dropless_counts(const Routing& routing, const GroupPlace& group, double imbalance);
+/// Without a capacity: what the experts of this place of the group are sent by all of its ranks.
+TokenCounts dropless_counts(const Routing& routing, const GroupPlace& group, const MoeLoad& load);
 
 /// Every expert takes `capacity` tokens from each rank.
 TokenCounts padded_counts(const Routing& routing, const GroupPlace& group, std::int64_t capacity);
@@ -43,7 +36,7 @@ std::int64_t expert_capacity(const Routing& routing, double factor);
 
 class ExpertParallel {
  public:
-  ExpertParallel(eager::Runtime& runtime, const Parallelism& plan);
+  ExpertParallel(eager::Runtime& runtime, const Parallelism& plan, MoeLoad load);
 
   [[nodiscard]] const GroupPlace& place() const { return place_; }
 
@@ -69,7 +62,7 @@ class ExpertParallel {
   dist::ProcessGroup group_;
   GroupPlace place_;
   std::optional<double> capacity_factor_;
-  double imbalance_;
+  MoeLoad load_;
   bool has_workspace_ = false;
 };
 

@@ -42,6 +42,7 @@ boost::json::object plan_json(const TrainingPlan& plan) {
     std::ranges::replace(key, '-', '_');
     object[key] = to_json(option.axis.get(plan));
   }
+  object["moe_imbalance"] = number_json(plan.moe_load.busiest.value_or(1));  // before moe_load
   return object;
 }
 

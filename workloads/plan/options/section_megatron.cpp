@@ -46,10 +46,6 @@ constexpr std::array kMegatronRows{
            optional_real<OfMegatron<&Megatron::moe_capacity_factor>, Absent::none>(
                1e-3, 1e3, "above 0, or none for dropless")}
         .and_more("--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity"),
-    Option{"moe-imbalance", "X", model_parallel, rare,
-           "dropless: the busiest expert-parallel rank receives X times the mean",
-           "Highwater's choice: an even load",
-           real<OfMegatron<&Megatron::moe_imbalance>>(1, 1e6, "1 or more")},
     Option{"apex-bucket-mb", "MIB", model_parallel, rare,
            "size of the buckets of Apex's DistributedFusedAdam",
            "apex contrib/optimizers/distributed_fused_adam.py bucket_cap_mb",

@@ -9,6 +9,7 @@
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/options/moe_load_axis.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater::option_sections {
@@ -206,9 +207,14 @@ constexpr std::array kModelRows{
            word<Path<&TrainingPlan::init>, kInits>()}
         .and_more("pretrained-half: in fp32 on the host, moved, then converted"),
     Option{"experts", "E", model, rare, "how a mixture routes",
-           "Highwater's choice: the loop over experts; transformers 5.12 picks grouped_mm where it "
-           "can, which is not simulated",
+           "Highwater's choice: the loop over experts; grouped_mm where transformers 5.12 "
+           "modeling_utils.py get_correct_experts_implementation picks it",
            word<Path<&TrainingPlan::experts>, kExperts>()},
+    Option{"moe-load", "even|busiest:X|FILE", model, rare,
+           "how often a mixture's router chooses each expert",
+           "Highwater's choice: all equally often", kMoeLoad}
+        .and_more("busiest:X: the busiest rank of --ep, otherwise the busiest expert, gets X times "
+                  "the mean. FILE has the share of each expert, one number for each"),
     Option{"mode", "M", model, rare, "eval: forward only, without gradients",
            "torch 2.6 nn/modules/module.py: training = True",
            word<Path<&TrainingPlan::training>, kModes>()},

@@ -1,4 +1,4 @@
-// Rules of Megatron-Core's mixtures of experts and of expert parallelism.
+// Rules of mixtures of experts, and of expert parallelism in Megatron-Core.
 // Source: Megatron-Core 0.16.1, moe_layer.py, router.py, transformer_config.py.
 #include <array>
 
@@ -26,22 +26,38 @@ constexpr std::array kMixtureRules{
         "tp {tp} with a mixture of experts: Megatron-Core requires sequence parallelism; add --sp"},
     Rule{[](const PlanFacts& f) {
            const Megatron& m = f.plan->parallel.megatron;
-           return runs_megatron(f) && f.shape.experts == 0 &&
-                  (m.moe_capacity_factor || m.moe_imbalance != 1);
+           return runs_megatron(f) && f.shape.experts == 0 && m.moe_capacity_factor;
          },
-         "moe-capacity-factor, moe-imbalance: {model} is not a mixture of experts; omit them"},
+         "moe-capacity-factor: {model} is not a mixture of experts; omit it"},
+    Rule{[](const PlanFacts& f) { return f.shape.experts == 0 && !is_even(f.plan->moe_load); },
+         "moe-load: {model} is not a mixture of experts; omit it"},
     Rule{[](const PlanFacts& f) {
-           const Megatron& m = f.plan->parallel.megatron;
-           return m.moe_capacity_factor && m.moe_imbalance != 1;
+           return f.plan->parallel.megatron.moe_capacity_factor && !is_even(f.plan->moe_load);
          },
-         "moe-imbalance with moe-capacity-factor: with a capacity factor, all experts receive the "
-         "same number of tokens; omit one of them"},
+         "moe-load with moe-capacity-factor: with a capacity factor, all experts receive the same "
+         "number of tokens; omit one of them"},
     Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return p.megatron.moe_imbalance > 1 && p.megatron.moe_imbalance > p.ep;
+           return f.plan->experts == Experts::even && !is_even(f.plan->moe_load);
          },
-         "moe-imbalance: no rank can receive more than all tokens, which is {ep} times the mean; "
-         "use at most {ep}"},
+         "moe-load with experts even: that loop gives every expert the same number of tokens; use "
+         "experts eager"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->parallel.ep > 1 && f.plan->moe_load.busiest > f.plan->parallel.ep;
+         },
+         "moe-load: no rank can receive more than all tokens, which is {ep} times the mean; use at "
+         "most busiest:{ep}"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->parallel.ep == 1 && f.shape.experts > 0 &&
+                  f.plan->moe_load.busiest > static_cast<double>(f.shape.experts);
+         },
+         "moe-load: no expert can receive more than all tokens, which is {experts} times the mean; "
+         "use at most busiest:{experts}"},
+    Rule{[](const PlanFacts& f) {
+           const auto shares = static_cast<std::int64_t>(f.plan->moe_load.shares.size());
+           return shares > 0 && f.shape.experts > 0 && shares != f.shape.experts;
+         },
+         "moe-load: {model} has {experts} experts, but the file has the shares of {shares}; write "
+         "one number for each expert"},
 };
 
 }  // namespace

@@ -35,14 +35,16 @@ std::int64_t parameters_of(const TrainingPlan& plan) {
 
 TEST_CASE("experts: tokens by hand", "[workloads][ep]") {
   const Routing routing{.tokens = 10, .experts = 4, .top_k = 2};
-  CHECK(dropless_counts(routing, {.ranks = 1}, 1) ==
+  CHECK(dropless_counts(routing, {.ranks = 1}, {}) ==
         TokenCounts{.sent = 20, .received = {5, 5, 5, 5}});
-  CHECK(dropless_counts(routing, {.ranks = 2}, 1) == TokenCounts{.sent = 20, .received = {10, 10}});
-  // 15 of each rank's 20 go to the first one.
-  CHECK(dropless_counts(routing, {.ranks = 2}, 1.5) ==
-        TokenCounts{.sent = 20, .received = {15, 15}});
-  CHECK(dropless_counts(routing, {.ranks = 2, .rank = 1}, 1.5) ==
-        TokenCounts{.sent = 20, .received = {5, 5}});
+  CHECK(dropless_counts(routing, {.ranks = 2}, {}) == TokenCounts{.sent = 20, .received = {10, 10}});
+  // 15 of each rank's 20 go to the first one: 8 and 7 to its experts.
+  CHECK(dropless_counts(routing, {.ranks = 2}, {.busiest = 1.5}) ==
+        TokenCounts{.sent = 20, .received = {16, 14}});
+  CHECK(dropless_counts(routing, {.ranks = 2, .rank = 1}, {.busiest = 1.5}) ==
+        TokenCounts{.sent = 20, .received = {4, 6}});
+  CHECK(dropless_counts(routing, {.ranks = 2, .rank = 1}, {.shares = {0.5, 0.25, 0.25, 0}}) ==
+        TokenCounts{.sent = 20, .received = {10, 0}});
   // Capacity ceil(20 / 4 * 1.25) = 7 from each of two ranks.
   CHECK(megatron::expert_capacity(routing, 1.25) == 7);
   CHECK(padded_counts(routing, {.ranks = 2}, 7) == TokenCounts{.sent = 28, .received = {14, 14}});
@@ -56,7 +58,8 @@ TEST_CASE("experts: what all ranks receive is what all have sent", "[workloads][
         std::int64_t received = 0;
         for (int rank = 0; rank < ranks; ++rank) {
           received +=
-              dropless_counts(routing, {.ranks = ranks, .rank = rank}, imbalance).all_received();
+              dropless_counts(routing, {.ranks = ranks, .rank = rank}, {.busiest = imbalance})
+                  .all_received();
         }
         CHECK(received == ranks * tokens * 2);
       }
@@ -91,9 +94,20 @@ TEST_CASE("experts: with context parallelism experts spread over its ranks, too"
   CHECK(expert_data_group({.dp = 4, .tp = 2, .ep = 2, .rank = 6}) == GroupPlace{2, 1});
 }
 
+TEST_CASE("experts: by the shares in a file, ranks differ", "[workloads][ep]") {
+  TrainingPlan plan = plan_of({.dp = 4, .ep = 4});
+  plan.moe_load.shares = {3, 3, 1, 1, 1, 1, 4, 2};
+  const auto classes = rank_classes(plan);
+  REQUIRE(classes.size() == 3);
+  CHECK(classes[0].what == "with part 0 of 4 of the experts");
+  CHECK(classes[1].ranks == 2);
+  CHECK(classes[2].share == 375'000);
+}
+
 // Rank 0 of the group has half as many tokens again, in the experts' inner layers above all.
 TEST_CASE("experts: the busiest rank is apart and needs more", "[workloads][ep]") {
-  TrainingPlan plan = plan_of({.dp = 4, .ep = 2, .megatron = {.moe_imbalance = 1.5}});
+  TrainingPlan plan = plan_of({.dp = 4, .ep = 2});
+  plan.moe_load.busiest = 1.5;
   const auto classes = rank_classes(plan);
   REQUIRE(classes.size() == 2);
   CHECK(classes[0].what == "with the busiest experts");
@@ -130,8 +144,12 @@ TEST_CASE("experts: what makes no sense is refused", "[workloads][ep]") {
   CHECK(problems({.dp = 2, .ep = 4}) == 1);
   CHECK(problems({.dp = 3, .ep = 3}) == 1);  // eight experts
   CHECK(problems({.tp = 2}) == 1);           // without sequence parallelism
-  CHECK(problems({.dp = 2, .ep = 2, .megatron = {.moe_imbalance = 3}}) == 1);
   CHECK(problems({.megatron = {.moe_capacity_factor = 1}}) == 0);
+  TrainingPlan crowded = plan_of({.dp = 2, .ep = 2});
+  crowded.moe_load.busiest = 3;
+  CHECK(plan_problems(crowded).size() == 1);
+  crowded.moe_load.busiest = 2;
+  CHECK(plan_problems(crowded).empty());
   TrainingPlan dense = megatron_plan(small_llama(), {.megatron = {.moe_capacity_factor = 1}});
   CHECK(plan_problems(dense).size() == 1);
   TrainingPlan elsewhere = plan_of({.dp = 2, .ep = 2});

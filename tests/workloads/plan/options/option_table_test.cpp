@@ -64,6 +64,9 @@ class TextMaker {
     if (option == "model") {
       return coin() ? "gpt2" : "llama-160m";
     }
+    if (option == "moe-load") {
+      return coin() ? "even" : "busiest:1.5";
+    }
     return option == "lora-targets" ? (coin() ? "q_proj" : "c_attn,c_proj")
                                     : fmt::format("{}.{}", 2, whole({0, 15}));
   }
@@ -220,6 +223,8 @@ TEST_CASE("option table: JSON has numbers as numbers and lists as lists", "[plan
   CHECK(plan.at("lora_dropout") == 0.05);
   CHECK(plan.at("dropout").is_null());
   CHECK(plan.at("moe_capacity_factor") == "none");
+  CHECK(plan.at("moe_load") == "even");
+  CHECK(plan.at("moe_imbalance") == 1);
   CHECK(plan.at("bucket_cap_mb") == "default");
   CHECK(plan.at("use_cache") == true);
   CHECK(plan.at("checkpoint") == "every-2");

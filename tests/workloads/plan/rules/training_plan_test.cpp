@@ -120,6 +120,19 @@ std::vector<Refusal> refusals() {
       {"opt-125m", [](Plan p) { p.seq = {2049}; }, "learned embeddings for 2048 positions"},
       {"gpt2", [](Plan p) { p.model_code = ModelCode::torchtitan; }, "has no gpt2 model"},
       {"gpt2", [](Plan p) { p.experts = Experts::even; }, "not a mixture of experts"},
+      {"gpt2", [](Plan p) { p.moe_load.busiest = 2; }, "moe-load: gpt2 is not a mixture"},
+      {"mixtral-8x7b", [](Plan p) { p.moe_load.busiest = 9; }, "use at most busiest:8"},
+      {"mixtral-8x7b",
+       [](Plan p) {
+         p.moe_load.shares = {1, 2};
+       },
+       "has 8 experts, but the file has the shares of 2"},
+      {"mixtral-8x7b",
+       [](Plan p) {
+         p.experts = Experts::even;
+         p.moe_load.busiest = 2;
+       },
+       "gives every expert the same number of tokens"},
       {"llama-3-8b",
        [](Plan p) {
          p.batch = 1'000'000;

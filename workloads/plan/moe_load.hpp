@@ -1,0 +1,43 @@
+// How often a mixture's router chooses each expert.
+//
+// Which experts a token chooses depends on data, which a plan lacks, so the plan says how the load
+// is spread. The rule is the recorder's (tools/python/recorder/highwater_record/routing.py): a plan
+// and a recording with the same --moe-load give each expert the same number of tokens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace highwater {
+
+struct MoeLoad {
+  /// The busiest rank, or where experts are not spread over ranks the busiest expert, gets this
+  /// many times the mean.
+  std::optional<double> busiest;
+  std::vector<double> shares;  ///< of each expert; empty: even, or as `busiest` says
+  std::string file;            ///< where the shares are from
+
+  bool operator==(const MoeLoad&) const = default;
+};
+
+constexpr bool is_even(const MoeLoad& load) {
+  return !load.busiest && load.shares.empty();
+}
+
+/// What routing depends on.
+struct Routing {
+  std::int64_t tokens = 0;  ///< of this rank
+  std::int64_t experts = 1;
+  std::int64_t top_k = 1;
+};
+
+/// The share of each expert, where `ranks` ranks hold the same number of them; empty if even.
+std::vector<double> expert_shares(const MoeLoad& load, std::int64_t experts, int ranks = 1);
+
+/// Tokens of each expert: tokens * top_k in all, and no expert gets a token twice.
+/// @pre shares, if there are any, are one for each expert
+std::vector<std::int64_t> expert_counts(const MoeLoad& load, const Routing& routing, int ranks = 1);
+
+}  // namespace highwater

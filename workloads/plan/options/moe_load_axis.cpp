@@ -1,0 +1,75 @@
+#include "workloads/plan/options/moe_load_axis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "traces/error.hpp"
+#include "traces/parse_text.hpp"
+#include "workloads/plan/options/axes.hpp"
+
+namespace highwater::axes {
+namespace {
+
+constexpr std::string_view kBusiest = "busiest:";
+
+double share_of(std::string_view word, const std::string& path) {
+  const auto share = parse_number<double>(word);
+  if (!share || !std::isfinite(*share) || *share < 0) {
+    throw InputError(path, "", fmt::format("'{}' is not a share", word),
+                     "write one number of 0 or more for each expert");
+  }
+  return *share;
+}
+
+/// Empty if there is no such file, or nothing in it.
+std::vector<double> shares_in(const std::string& path) {
+  std::ifstream in(path);
+  std::vector<double> shares;
+  for (std::string words; in >> words;) {
+    std::ranges::replace(words, ',', ' ');
+    std::istringstream split_words(words);
+    for (std::string word; split_words >> word;) {
+      shares.push_back(share_of(word, path));
+    }
+  }
+  return shares;
+}
+
+}  // namespace
+
+Complaint set_moe_load(TrainingPlan& plan, std::string_view text, const AllowedValues& /*unused*/) {
+  if (text == "even") {
+    plan.moe_load = {};
+    return std::nullopt;
+  }
+  if (text.starts_with(kBusiest)) {
+    constexpr RealRange kTimes{1, 1e6, "of 1 or more, as in busiest:2, twice the mean"};
+    const Reading<double> times = read_real(text.substr(kBusiest.size()), kTimes);
+    if (times.value) {
+      plan.moe_load = {.busiest = times.value};
+    }
+    return times.complaint;
+  }
+  std::string file(text);
+  std::vector<double> shares = shares_in(file);
+  if (shares.empty()) {
+    return "no file with shares; use even, busiest:X or a file with a number for each expert";
+  }
+  plan.moe_load = {.shares = std::move(shares), .file = std::move(file)};
+  return std::nullopt;
+}
+
+OptionValue get_moe_load(const TrainingPlan& plan) {
+  const MoeLoad& load = plan.moe_load;
+  if (load.busiest) {
+    return fmt::format("{}{}", kBusiest, *load.busiest);
+  }
+  return load.shares.empty() ? std::string("even") : load.file;
+}
+
+}  // namespace highwater::axes
