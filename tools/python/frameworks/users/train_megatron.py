@@ -1,0 +1,144 @@
+"""train_megatron.py [KEY=VALUE ...]: three steps of a GPTModel of Megatron-Core with its DDP, optimizer and schedules.
+
+12 layers of 1024 channels, 2 sequences of 1024 tokens, bf16; the keys are those of SETTINGS. Layers are the local
+ones, with torch's norms, since Transformer Engine and Apex have to be compiled.
+"""
+import functools
+import os
+import sys
+
+import torch
+from megatron.core import parallel_state, tensor_parallel
+from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig, finalize_model_grads
+from megatron.core.models.gpt import GPTModel
+from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
+from megatron.core.pipeline_parallel.schedules import get_forward_backward_func
+from megatron.core.transformer import dot_product_attention, torch_norm
+from megatron.core.transformer.module import Float16Module
+from megatron.core.transformer.transformer_config import TransformerConfig
+
+SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
+            "recompute": 0, "micro_batches": 1}
+LENGTH, BATCH, VOCABULARY, LAYERS, HIDDEN, HEADS = 1024, 2, 50304, 12, 1024, 16
+
+
+def read_settings():
+    chosen = dict(SETTINGS)
+    for word in sys.argv[1:]:
+        key, _, text = word.partition("=")
+        chosen[key] = type(SETTINGS[key])(text)
+    return chosen
+
+
+def use_flash_attention():
+    """The local layers have Megatron's own softmax; scaled_dot_product_attention stands for the flash package."""
+    def forward(self, query, key, value, mask, attn_mask_type=None, **more):
+        heads = [states.permute(1, 2, 0, 3) for states in (query, key, value)]
+        output = torch.nn.functional.scaled_dot_product_attention(
+            *heads, is_causal=True, enable_gqa=heads[0].size(1) != heads[1].size(1))
+        output = output.permute(2, 0, 1, 3).contiguous()
+        return output.view(output.size(0), output.size(1), -1)
+
+    dot_product_attention.DotProductAttention.forward = forward
+
+
+def allow_sequence_parallel_norms():
+    """torch's norms refuse sequence parallelism; Apex's and Transformer Engine's only mark their parameters."""
+    plain = torch_norm.WrappedTorchNorm.__new__
+
+    def make(cls, config, hidden_size, **more):
+        config.sequence_parallel = False
+        norm = plain(cls, config, hidden_size, **more)
+        config.sequence_parallel = True
+        for parameter in norm.parameters():
+            parameter.sequence_parallel = True
+        return norm
+
+    torch_norm.WrappedTorchNorm.__new__ = make
+
+
+def transformer(s):
+    is_gpt = s["model"] == "gpt"
+    recompute = dict(recompute_granularity="full", recompute_method="uniform", recompute_num_layers=1)
+    return TransformerConfig(
+        num_layers=LAYERS, hidden_size=HIDDEN, num_attention_heads=HEADS, num_query_groups=HEADS if is_gpt else 8,
+        ffn_hidden_size=4 * HIDDEN if is_gpt else 2816, hidden_dropout=0.0, attention_dropout=0.0,
+        normalization="LayerNorm" if is_gpt else "RMSNorm", add_bias_linear=is_gpt, gated_linear_unit=not is_gpt,
+        activation_func=torch.nn.functional.gelu if is_gpt else torch.nn.functional.silu, bias_activation_fusion=True,
+        bias_dropout_fusion=True, masked_softmax_fusion=False, attention_softmax_in_fp32=False, apply_rope_fusion=False,
+        tensor_model_parallel_size=s["tp"], pipeline_model_parallel_size=s["pp"], sequence_parallel=bool(s["sp"]),
+        virtual_pipeline_model_parallel_size=s["chunks"] or None, gradient_accumulation_fusion=False,
+        persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
+        **(recompute if s["recompute"] else {}))
+
+
+def make_chunk(s, config, chunk):
+    stage = {} if chunk is None else {"ignore_virtual": False, "vp_stage": chunk}
+    is_gpt = s["model"] == "gpt"
+    model = GPTModel(
+        config, get_gpt_layer_local_spec(normalization=None if is_gpt else "RMSNorm"), vocab_size=VOCABULARY,
+        max_sequence_length=LENGTH, pre_process=parallel_state.is_pipeline_first_stage(**stage),
+        post_process=parallel_state.is_pipeline_last_stage(**stage), share_embeddings_and_output_weights=is_gpt,
+        position_embedding_type="learned_absolute" if is_gpt else "rope", vp_stage=chunk).cuda()
+    ddp = DistributedDataParallelConfig(grad_reduce_in_fp32=True, overlap_grad_reduce=bool(s["overlap"]),
+                                        use_distributed_optimizer=bool(s["sharded"]))
+    return DistributedDataParallel(config, ddp, Float16Module(config, model), disable_bucketing=bool(chunk))
+
+
+def batches():
+    while True:
+        yield torch.zeros((BATCH, LENGTH), dtype=torch.long)
+
+
+def mean_loss(mask, losses):
+    loss = torch.sum(losses.float().view(-1) * mask.view(-1)) / mask.sum()
+    return loss, {"loss": loss.detach()}
+
+
+def forward_step(needs_mask, iterator, model):
+    ids = next(iterator).cuda()
+    positions = torch.arange(LENGTH, device="cuda").expand_as(ids)
+    loss_mask = torch.ones(ids.shape, device="cuda")
+    hidden = None
+    if needs_mask:
+        hidden = torch.triu(torch.ones((1, 1, LENGTH, LENGTH), dtype=torch.bool, device="cuda"), 1)
+    return model(ids, positions, hidden, labels=ids), functools.partial(mean_loss, loss_mask)
+
+
+def train(s, config, models):
+    optimizer = get_megatron_optimizer(
+        OptimizerConfig(optimizer="adam", lr=1e-4, bf16=True, params_dtype=torch.bfloat16,
+                        use_distributed_optimizer=bool(s["sharded"]), clip_grad=1.0), models)
+    config.grad_scale_func, config.finalize_model_grads_func = optimizer.scale_loss, finalize_model_grads
+    several = len(models) > 1
+    data = [batches() for _ in models] if several else batches()
+    for _ in range(3):
+        for model in models:
+            model.zero_grad_buffer()
+        optimizer.zero_grad()
+        get_forward_backward_func()(
+            forward_step_func=functools.partial(forward_step, not s["flash"]), data_iterator=data,
+            model=models if several else models[0], num_microbatches=s["micro_batches"], seq_length=LENGTH,
+            micro_batch_size=BATCH, decoder_seq_length=LENGTH, forward_only=False)
+        optimizer.step()
+
+
+def main():
+    s = read_settings()
+    if s["flash"]:
+        use_flash_attention()
+    if s["sp"]:
+        allow_sequence_parallel_norms()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    torch.distributed.init_process_group("nccl")
+    parallel_state.initialize_model_parallel(s["tp"], s["pp"], s["chunks"] or None)
+    tensor_parallel.model_parallel_cuda_manual_seed(1)
+    config = transformer(s)
+    models = [make_chunk(s, config, chunk) for chunk in (range(s["chunks"]) if s["chunks"] else [None])]
+    for model in models:
+        model.train()
+    train(s, config, models)
+
+
+main()
