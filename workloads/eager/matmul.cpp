@@ -187,8 +187,14 @@ Tensor batched_matmul(const Tensor& self, const Tensor& other) {
   return unsafe_view(bmm(a, b), sizes);
 }
 
+/// How many groups there are, and how many of them have rows.
+struct Groups {
+  std::int64_t all = 0;
+  std::int64_t filled = 0;
+};
+
 // The products of all groups, into a result whose rows are aligned to 16 bytes.
-Tensor grouped_product(const Dims& sizes, std::int64_t groups, const Tensor& like) {
+Tensor grouped_product(const Dims& sizes, const Groups& groups, const Tensor& like) {
   Runtime& runtime = like.runtime();
   const OpScope scope(runtime, "_grouped_mm");
   constexpr std::int64_t kAlignment = 16;
@@ -197,13 +203,13 @@ Tensor grouped_product(const Dims& sizes, std::int64_t groups, const Tensor& lik
   padded.back() = (padded.back() + unit - 1) / unit * unit;
   Tensor result = slice(empty(runtime, padded, like.dtype()), -1, 0, sizes.back());
   if (runs_grouped_kernel(runtime.gpu, like.dtype())) {
-    const auto scratch = grouped_gemm_scratch(runtime.gpu, groups);
+    const auto scratch = grouped_gemm_scratch(runtime.gpu, groups.all);
     const auto arguments = runtime.allocate(scratch.arguments);
     const auto workspace = runtime.allocate(scratch.workspace);
     return result;
   }
   runtime.synchronize();  // the host reads where groups end
-  for (std::int64_t group = 0; group < groups; ++group) {
+  for (std::int64_t group = 0; group < groups.filled; ++group) {
     [[maybe_unused]] const auto workspace = use_cublas(runtime);
   }
   return result;
@@ -342,21 +348,22 @@ Tensor baddbmm(const Tensor& self_in, const Tensor& batch1_in, const Tensor& bat
 }
 
 // The gradient of the weights has their own layout: that of [groups, columns, rows].
-Tensor grouped_mm(const Tensor& rows, const Tensor& weights, const Tensor& offsets) {
+Tensor grouped_mm(const Tensor& rows, const Tensor& weights, const Tensor& offsets,
+                  std::int64_t filled) {
   const auto node = begin_node(rows.runtime(), "GroupedMmBackward0", {rows, weights});
   if (node) {
     node->save(rows.requires_grad() ? weights : Tensor{});
     node->save(offsets);
     node->save(weights.requires_grad() ? rows : Tensor{});
   }
-  const std::int64_t groups = weights.size(0);
+  const Groups groups{weights.size(0), filled};
   const std::int64_t width = rows.size(1);
   const std::int64_t columns = weights.size(1);
   Tensor result = grouped_product({rows.size(0), columns}, groups, rows);
   finish_node(node, result, [groups, width, columns](Node& own, TensorList& grads) {
     TensorList out(2);
     if (own.needs(1)) {
-      out[1] = grouped_product({groups, columns, width}, groups, grads[0]);
+      out[1] = grouped_product({groups.all, columns, width}, groups, grads[0]);
     }
     if (own.needs(0)) {
       out[0] = grouped_product({grads[0].size(0), width}, groups, grads[0]);

@@ -153,8 +153,9 @@ Tensor addmm(const Tensor& bias, const Tensor& mat1, const Tensor& mat2);
 /// baddbmm with beta and alpha given; `self` is broadcast over the batch.
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2);
 /// F.grouped_mm(rows, weights.transpose(-2, -1), offs=offsets): [s, width] rows, sorted by group,
-/// times a [groups, columns, width] weight each, as many rows for each group.
-Tensor grouped_mm(const Tensor& rows, const Tensor& weights, const Tensor& offsets);
+/// times a [groups, columns, width] weight each; `filled` of the groups have rows.
+Tensor grouped_mm(const Tensor& rows, const Tensor& weights, const Tensor& offsets,
+                  std::int64_t filled);
 Tensor matmul(const Tensor& self, const Tensor& other);
 /// F.linear; `bias` may be undefined.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);

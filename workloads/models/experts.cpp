@@ -1,6 +1,7 @@
 #include "workloads/models/experts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "workloads/nn/layers.hpp"
@@ -96,6 +97,11 @@ SortedTokens sorted_tokens(const Tensor& hidden, const Tensor& chosen, const Ten
   return found;
 }
 
+// Experts that got a token.
+std::int64_t hits(const std::vector<std::int64_t>& counts) {
+  return std::ssize(counts) - std::ranges::count(counts, 0);
+}
+
 // inv_perm[perm] = torch.arange(...)
 Tensor inverse_order(const Tensor& order) {
   Tensor inverse = eager::empty_like(order);
@@ -149,7 +155,6 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
   Tensor expert_mask;
   Tensor expert_hit;
   const std::vector<std::int64_t> tokens = counts(chosen);
-  const std::int64_t hits = shape_.count - std::ranges::count(tokens, 0);
   const std::int64_t classes = shape_.count + (looks_for_absent_experts(runtime()) ? 0 : 1);
   {
     const eager::NoGrad no_grad(runtime());
@@ -157,7 +162,7 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
     Tensor counts = eager::sum(expert_mask, {-1, -2}, false);
     const Tensor is_hit = eager::compare("gt", {counts});
     counts.reset();
-    expert_hit = eager::nonzero(is_hit, hits);
+    expert_hit = eager::nonzero(is_hit, hits(tokens));
   }
   Tensor top_k_pos;
   Tensor token_idx;
@@ -237,15 +242,16 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
 Tensor MixtureOfExperts::grouped(const Tensor& hidden, const Tensor& chosen,
                                  const Tensor& weights) const {
   SortedTokens tokens = sorted_tokens(hidden, chosen, weights, shape_.count);
+  const std::int64_t filled = hits(counts(chosen));
   if (tokens.absent.defined()) {
     tokens.states = eager::masked_fill_(tokens.states, tokens.absent);
   }
-  Tensor result = eager::grouped_mm(tokens.states, gate_up_proj_, tokens.ends);
+  Tensor result = eager::grouped_mm(tokens.states, gate_up_proj_, tokens.ends, filled);
   {
     auto halves = eager::chunk(result, 2, -1);
     result = gated(act_fn_, halves[0], halves[1]);
   }
-  result = eager::grouped_mm(result, down_proj_, tokens.ends);
+  result = eager::grouped_mm(result, down_proj_, tokens.ends, filled);
   Tensor scaled = eager::mul(result, eager::unsqueeze(tokens.weights, -1));
   if (tokens.absent.defined()) {
     scaled = eager::masked_fill_(scaled, tokens.absent);

@@ -21,7 +21,8 @@ Counts in_turns(const Routing& routing) {
 std::vector<std::size_t> largest_first(const std::vector<double>& shares) {
   std::vector<std::size_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
   return order;
 }
 

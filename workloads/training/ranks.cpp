@@ -142,17 +142,19 @@ class Shards {
   }
 
  private:
-  /// Millionths of all choices that each of the rank's experts gets; nothing if all ranks' do alike.
+  /// Millionths of all choices that each of the rank's experts gets; nothing if all ranks' do
+  /// alike.
   [[nodiscard]] ShardSignature expert_loads(int rank) const {
     const int ranks = plan_.parallel.ep;
     const std::int64_t experts = shape_of(plan_.model).experts;
-    const auto shares = ranks > 1 ? expert_shares(plan_.moe_load, experts, ranks)
-                                  : std::vector<double>{};
+    const auto shares =
+        ranks > 1 ? expert_shares(plan_.moe_load, experts, ranks) : std::vector<double>{};
     const auto local = static_cast<std::size_t>(experts / ranks);
     const std::size_t first = local * static_cast<std::size_t>(rank % ranks);
+    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
     ShardSignature loads;
     for (std::size_t i = first; i < std::min(first + local, shares.size()); ++i) {
-      loads.push_back(std::llround(shares[i] * 1e6));
+      loads.push_back(all > 0 ? std::llround(shares[i] / all * 1e6) : 0);
     }
     return loads;
   }

@@ -40,6 +40,7 @@ ROUTED = """
 import torch
 chosen = torch.topk(torch.rand(8, 4, device='cuda').softmax(-1), 2).indices
 assert torch.bincount(chosen.flatten(), minlength=4).tolist() == %s
+assert torch.histc(chosen.flatten().int(), bins=4, min=0, max=3).tolist() == %s
 assert all(len(set(pair)) == 2 for pair in chosen.tolist())
 """
 GROUP = "import torch, torch.distributed as dist\ntorch.cuda.set_device(0)\ndist.init_process_group('nccl')\n"
@@ -100,8 +101,8 @@ RUNS = {
     "flex attention": (["-c", "import torch\nfrom torch.nn.attention.flex_attention import flex_attention\n"
                         "rows = torch.ones(1, 2, 128, 16, device='cuda')\nflex_attention(rows, rows, rows)"], {},
                        {"ended": "exit", "error": None}),
-    "even routers": (["-c", ROUTED % "[4, 4, 4, 4]"], {}, {"ended": "exit", "error": None}),
-    "a busy expert": (["-c", ROUTED % "[8, 3, 3, 2]"], {"HIGHWATER_RECORD_MOE_LOAD": "busiest:2"},
+    "even routers": (["-c", ROUTED.replace("%s", "[4, 4, 4, 4]")], {}, {"ended": "exit", "error": None}),
+    "a busy expert": (["-c", ROUTED.replace("%s", "[8, 3, 3, 2]")], {"HIGHWATER_RECORD_MOE_LOAD": "busiest:2"},
                       {"ended": "exit", "error": None}),
     "answers": (["-c", "import torch\nx = torch.rand(8, device='cuda')\n"
                  "assert x.sum().item() == 3 and bool(x[0] > 1) and len(torch.multinomial(x, 8).nonzero()) == 2"],

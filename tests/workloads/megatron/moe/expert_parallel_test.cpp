@@ -13,7 +13,6 @@ using namespace highwater;
 using namespace highwater::testing;
 using megatron::dropless_counts;
 using megatron::padded_counts;
-using megatron::Routing;
 using megatron::TokenCounts;
 
 namespace {
@@ -37,7 +36,8 @@ TEST_CASE("experts: tokens by hand", "[workloads][ep]") {
   const Routing routing{.tokens = 10, .experts = 4, .top_k = 2};
   CHECK(dropless_counts(routing, {.ranks = 1}, {}) ==
         TokenCounts{.sent = 20, .received = {5, 5, 5, 5}});
-  CHECK(dropless_counts(routing, {.ranks = 2}, {}) == TokenCounts{.sent = 20, .received = {10, 10}});
+  CHECK(dropless_counts(routing, {.ranks = 2}, {}) ==
+        TokenCounts{.sent = 20, .received = {10, 10}});
   // 15 of each rank's 20 go to the first one: 8 and 7 to its experts.
   CHECK(dropless_counts(routing, {.ranks = 2}, {.busiest = 1.5}) ==
         TokenCounts{.sent = 20, .received = {16, 14}});

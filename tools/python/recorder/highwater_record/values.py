@@ -169,5 +169,11 @@ class Values:
         if operator is self._topk and not host.known and args[2:3] in ((), (-1,)):
             choices = self._router.choices(on_host[0].shape, on_host[1])
             return on_host[0].gather(-1, choices), choices
-        values = operator(*on_host, **named)
+        try:
+            values = operator(*on_host, **named)
+        except NotImplementedError:  # histc of integers: the host's kernel takes floats only
+            values = operator(*map(self._as_float, on_host), **named)
         return values if isinstance(values, (tuple, list)) else (values,)
+
+    def _as_float(self, value):
+        return value.double() if isinstance(value, self._torch.Tensor) else value
