@@ -3,6 +3,7 @@
 # and a million-entry snapshot read and replayed beside Python's pickle.load.
 #   tools/bench.sh [OPERATIONS] [--torch FOLDER]
 #   tools/bench.sh [OPERATIONS] --replays        replays alone, for large numbers
+#   tools/bench.sh [ENTRIES] --commands          time and memory of commands on a large snapshot
 # FOLDER is the package torch of an installed wheel (.../site-packages/torch): PyTorch's own
 # allocator library is then timed as well, over the fake CUDA libraries. Neither Python nor the rest
 # of PyTorch takes part.
@@ -16,6 +17,7 @@ fail() {
 operations=2000000
 torch=
 replays=
+commands=
 while [ $# -gt 0 ]; do
   case $1 in
     --torch)
@@ -24,13 +26,15 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --replays) replays=yes ;;
-    -* | *[!0-9]* | '') fail "'$1': unknown; use [OPERATIONS] [--torch FOLDER | --replays]" ;;
+    --commands) commands=yes ;;
+    -* | *[!0-9]* | '') fail "'$1': unknown; use [OPERATIONS] [--torch FOLDER | --replays | --commands]" ;;
     *) operations=$1 ;;
   esac
   shift
 done
-[ -z "$torch" ] || [ -z "$replays" ] ||
-  fail "--torch and --replays: PyTorch's library does not replay; use one of them"
+[ -z "$torch" ] || [ -z "$replays$commands" ] ||
+  fail "--torch with --replays or --commands: PyTorch's library does not replay; use one of them"
+[ -z "$replays" ] || [ -z "$commands" ] || fail "--replays and --commands: use one of them"
 
 cd "$(dirname "$0")/.."
 tools/install_packages.sh python3-minimal time
@@ -39,16 +43,6 @@ tools/build/build.sh release highwater highwater_bench ${torch:+fakecuda}
 if [ -n "$replays" ]; then
   exec build/release/tests/bench/highwater_bench "$operations" replays
 fi
-if [ -z "$torch" ]; then
-  echo "PyTorch's own allocator is left out; --torch FOLDER adds it."
-fi
-build/release/tests/bench/highwater_bench "$operations" ${torch:+"$torch" build/release/fakecuda}
-
-snapshot=$(mktemp --suffix=.pickle)
-trap 'rm -f "$snapshot"' EXIT
-python3 tests/bench/make_snapshot.py "$snapshot" 1000000
-echo
-echo "A snapshot of 1,000,000 entries ($(stat -c %s "$snapshot") bytes), whole processes:"
 measure() {
   local name=$1
   shift
@@ -56,6 +50,29 @@ measure() {
   printf '%-34s%s\n' "$name" "$(cat "$snapshot.time")"
   rm -f "$snapshot.time"
 }
+
+make_snapshot() {
+  snapshot=$(mktemp --suffix=.pickle)
+  trap 'rm -f "$snapshot"' EXIT
+  python3 tests/bench/make_snapshot.py "$snapshot" "$1"
+  echo "A snapshot of $1 entries ($(stat -c %s "$snapshot") bytes), whole processes:"
+}
+
+if [ -n "$commands" ]; then
+  make_snapshot "$operations"
+  for command in replay info advise explain 'report --output /dev/null'; do
+    # shellcheck disable=SC2086  # a command and its options
+    measure "highwater ${command%% *}" build/release/highwater $command "$snapshot"
+  done
+  exit
+fi
+if [ -z "$torch" ]; then
+  echo "PyTorch's own allocator is left out; --torch FOLDER adds it."
+fi
+build/release/tests/bench/highwater_bench "$operations" ${torch:+"$torch" build/release/fakecuda}
+
+echo
+make_snapshot 1000000
 for _ in 1 2 3; do
   measure "highwater replay" build/release/highwater replay "$snapshot"
   measure "python3 pickle.load" python3 -c \
