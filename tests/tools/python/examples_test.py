@@ -59,6 +59,32 @@ state = {'weight': torch.ones(8, 8, device='cuda'), 'bias': torch.ones(8, device
 checkpoint.save(state, checkpoint_id='saved')
 checkpoint.load(state, checkpoint_id='saved')
 """
+# A stage learns from the one before what it gets, unless the script says so.
+LAST_STAGE = GROUP + """
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+inputs = torch.empty(2, 64, device='cuda', requires_grad=True)
+stage = PipelineStage(torch.nn.Linear(64, 64, device='cuda'), 7, 8, torch.device('cuda:0'), input_args=(inputs,))
+schedule = Schedule1F1B(stage, 8, loss_fn=torch.nn.functional.mse_loss)
+schedule.step(target=torch.zeros(16, 64, device='cuda'))
+"""
+TUNED = """
+import torch
+layers = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64)).cuda()
+compiled = torch.compile(layers, mode='max-autotune')
+for _ in range(2):
+    compiled(torch.ones(32, 64, device='cuda')).sum().backward()
+"""
+SPEECH = """
+import torch
+from transformers import WhisperConfig, WhisperForConditionalGeneration
+sizes = {'encoder_attention_heads': 2, 'decoder_attention_heads': 2, 'encoder_ffn_dim': 64, 'decoder_ffn_dim': 64}
+config = WhisperConfig(d_model=32, encoder_layers=1, decoder_layers=1, vocab_size=100, pad_token_id=2, bos_token_id=1,
+                       eos_token_id=2, decoder_start_token_id=3, suppress_tokens=None, begin_suppress_tokens=None, **sizes)
+model = WhisperForConditionalGeneration(config).cuda()
+sound = torch.randn(2, 80, 3000).cuda()
+model(input_features=sound, labels=torch.ones(2, 8, dtype=torch.long).cuda()).loss.backward()
+assert model.generate(sound, max_new_tokens=8).shape == (2, 8)
+"""
 
 # Writes down which steps it has finished.
 REPORTING = """
@@ -82,6 +108,10 @@ RUNS = {
                        {"ended": "steps", "steps": 2, "report": "01"}),
     "symmetric memory": (["-c", SYMMETRIC], DISTRIBUTED, {"ended": "exit", "error": None}),
     "checkpoints": (["-c", CHECKPOINTS], DISTRIBUTED, {"ended": "exit", "error": None}),
+    "last stage": (["-c", LAST_STAGE], {**DISTRIBUTED, "RANK": "7"}, {"ended": "exit", "error": None}),
+    "Triton": ([str(pathlib.Path(__file__).with_name("triton_kernel.py"))], {}, {"ended": "exit", "error": None}),
+    "max-autotune": (["-c", TUNED], {}, {"ended": "exit", "error": None}),
+    "Whisper": (["-c", SPEECH], {}, {"ended": "exit", "error": None}),
     "exception": (["-c", ALLOCATE + "raise ValueError('why')"], {}, {"ended": "error", "error": "ValueError: why"}),
     "sys.exit": (["-c", ALLOCATE + "import sys; sys.exit(5)"], {}, {"ended": "exit", "error": None}),
     "os._exit": (["-c", ALLOCATE + "import os; os._exit(5)"], {}, {"ended": "exit", "error": None}),
@@ -110,6 +140,9 @@ RUNS = {
     "forked child": (["-c", ALLOCATE + "import os\nif os.fork() == 0: os._exit(0)\nos.wait()"], {},
                      {"ended": "exit", "entries": 2}),
 }
+
+NEEDED = {"Trainer": ("transformers", "accelerate"), "Whisper": ("transformers",), "Triton": ("triton",),
+          "max-autotune": ("triton",)}
 
 
 def run(arguments, name, folder):
@@ -158,8 +191,9 @@ def main():
         return SKIPPED
     failed = 0
     for name in arguments.only.split(","):
-        if name == "Trainer" and not (importable(arguments, "transformers") and importable(arguments, "accelerate")):
-            print("Trainer: skipped, transformers or accelerate is not installed")
+        absent = [module for module in NEEDED.get(name, ()) if not importable(arguments, module)]
+        if absent:
+            print(f"{name}: skipped, {' and '.join(absent)} not installed")
             continue
         found = problem(arguments, name)
         failed += found is not None

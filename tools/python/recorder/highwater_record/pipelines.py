@@ -7,9 +7,11 @@ def describe_neighbours(module):
         return  # earlier releases exchange nothing but tensors
 
     def _recv_meta(self, src_stage):
+        if src_stage < self.stage_index and self._user_meta.inputs:
+            return module._StageForwardMeta(forward_metas=self._user_meta.inputs)
         if src_stage < self.stage_index:
             raise RuntimeError("highwater record: what the stage before sends is not known here, since only one rank "
-                               "runs; give PipelineStage its input_args and output_args, or record the first stage")
+                               "runs; give PipelineStage its input_args, or record the first stage")
         return module._StageBackwardMeta(backward_metas=tuple(map(_gradient_of, self._stage_meta.outputs)))
 
     module.PipelineStage._recv_meta = _recv_meta

@@ -171,7 +171,7 @@ class Values:
             return on_host[0].gather(-1, choices), choices
         try:
             values = operator(*on_host, **named)
-        except NotImplementedError:  # histc of integers: the host's kernel takes floats only
+        except RuntimeError:  # the host's kernel takes floats only, as that of histc
             values = operator(*map(self._as_float, on_host), **named)
         return values if isinstance(values, (tuple, list)) else (values,)
 
