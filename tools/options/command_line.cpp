@@ -12,6 +12,7 @@
 #include "tools/options/installed_release.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/options/aliases.hpp"
 
 namespace highwater {
 namespace {
@@ -144,13 +145,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     po::store(parsed, values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
-    std::vector<std::string> known = option_names();
-    std::ranges::copy(std::views::keys(aliases_), std::back_inserter(known));
-    const std::string& given = error.get_option_name();
-    const auto meant = nearest_word(given.substr(given.find_first_not_of('-')), known);
-    throw UsageError(fmt::format("{}: unknown option of '{}'; {}", given, command_->name,
-                                 meant ? "did you mean --" + *meant + "?"
-                                       : fmt::format("see highwater {} --help", command_->name)));
+    throw UsageError(complaint_about(error.get_option_name()));
   } catch (const po::error& error) {
     throw UsageError(fmt::format("{}; see highwater {} --help", error.what(), command_->name));
   }
@@ -161,6 +156,20 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     throw HelpRequested{help(HelpDetail::all)};
   }
   return values;
+}
+
+std::string OptionParser::complaint_about(const std::string& given) const {
+  const std::string name = given.substr(given.find_first_not_of('-'));
+  const auto instead = aliases_.empty() ? std::nullopt : instead_of(name);
+  if (instead) {
+    return fmt::format("{}: {}", given, *instead);
+  }
+  std::vector<std::string> known = option_names();
+  std::ranges::copy(std::views::keys(aliases_), std::back_inserter(known));
+  const auto meant = nearest_word(name, known);
+  return fmt::format("{}: unknown option of '{}'; {}", given, command_->name,
+                     meant ? "did you mean --" + *meant + "?"
+                           : fmt::format("see highwater {} --help", command_->name));
 }
 
 std::vector<std::string> OptionParser::option_names() const {

@@ -102,6 +102,9 @@ class OptionParser {
   [[nodiscard]] std::string group_help(OptionGroup group, HelpDetail detail) const;
   [[nodiscard]] OptionGroup group_of(std::size_t position) const;
   [[nodiscard]] bool is_rare(const boost::program_options::option_description& option) const;
+
+  /// Of an option that the command does not have.
+  [[nodiscard]] std::string complaint_about(const std::string& given) const;
   [[nodiscard]] std::string rest_of_help() const;
   [[nodiscard]] HelpEntry entry_of(const boost::program_options::option_description& option,
                                    HelpDetail detail) const;

@@ -156,6 +156,41 @@ constexpr std::array kUnmodelledValues{
     UnmodelledValue{"lora-targets", "all-linear"},
 };
 
+/// An option of other programs that a plan has no words for.
+struct UnmodelledOption {
+  std::string_view name;
+  std::string_view what_to_do;
+};
+
+constexpr std::string_view kRecordCompiled =
+    "a plan describes an eager run, and a compiled one takes other memory; record the script "
+    "instead (highwater record)";
+constexpr std::string_view kRecordFloat8 =
+    "float8 is not modelled yet; record the script instead (highwater record)";
+constexpr std::string_view kRecordQuantised =
+    "quantised weights are not modelled yet; record the script instead (highwater record)";
+
+constexpr std::array kUnmodelledOptions{
+    // torch.compile as torch, transformers, accelerate and torchtitan name it
+    UnmodelledOption{"compile", kRecordCompiled},
+    UnmodelledOption{"torch-compile", kRecordCompiled},
+    UnmodelledOption{"torch-compile-backend", kRecordCompiled},
+    UnmodelledOption{"torch-compile-mode", kRecordCompiled},
+    UnmodelledOption{"compile.enable", kRecordCompiled},
+    UnmodelledOption{"dynamo-backend", kRecordCompiled},
+    // Megatron-LM training/arguments.py, torchtitan
+    UnmodelledOption{"fp8", kRecordFloat8},
+    UnmodelledOption{"fp8-format", kRecordFloat8},
+    UnmodelledOption{"float8", kRecordFloat8},
+    // transformers, trl ModelConfig
+    UnmodelledOption{"load-in-4bit", kRecordQuantised},
+    UnmodelledOption{"load-in-8bit", kRecordQuantised},
+    // transformers training_args.py
+    UnmodelledOption{"fsdp", "use --dp-kind fsdp1 or fsdp2, or --framework accelerate-fsdp2"},
+    UnmodelledOption{"deepspeed", "use --framework deepspeed with --dp-kind zero1, zero2 or zero3"},
+    UnmodelledOption{"use-liger-kernel", "for its head and loss in one, use --loss fused"},
+};
+
 /// The row of `rows` for `text` as a value of `option`, or nullptr.
 template <class Rows>
 auto find_value(const Rows& rows, std::string_view option, std::string_view text) {
@@ -186,6 +221,12 @@ std::string alias_key(std::string_view text) {
 const OptionAlias* find_alias(std::string_view name) {
   const auto* const found = std::ranges::find(kOptionAliases, alias_key(name), &OptionAlias::name);
   return found == kOptionAliases.end() ? nullptr : &*found;
+}
+
+std::optional<std::string_view> instead_of(std::string_view name) {
+  const auto* const found =
+      std::ranges::find(kUnmodelledOptions, alias_key(name), &UnmodelledOption::name);
+  return found == kUnmodelledOptions.end() ? std::nullopt : std::optional(found->what_to_do);
 }
 
 OptionWords in_own_words(const OptionWords& given) {

@@ -1,5 +1,5 @@
 // What users of other programs call a plan's options and values, as data: names of options, words
-// for values, and values that they know but that are not modelled.
+// for values, and options and values that they know but that are not modelled.
 //
 // Aliases exist only in what users write: reports, JSON and plans in words have the table's own.
 // Names and words are kept with dashes; underscores stand for dashes in what is looked up.
@@ -38,6 +38,9 @@ std::string alias_key(std::string_view text);
 
 /// The alias called `name`, or nullptr.
 const OptionAlias* find_alias(std::string_view name);
+
+/// What to do in the place of the option `name` of another program, which plans do not have.
+std::optional<std::string_view> instead_of(std::string_view name);
 
 /// `given` in the table's own words. What a word says about a second option does not replace what
 /// is given for it.
