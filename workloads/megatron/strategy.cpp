@@ -10,7 +10,8 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
     : model_(model),
       plan_(plan),
       tp_group_(model.runtime(), plan.parallel.tp, plan.parallel.backend),
-      ddp_(dense_parameters(model, plan.parallel), plan.parallel, data_group(plan.parallel)) {
+      ddp_(dense_parameters(model, plan.parallel), plan.parallel, data_group(plan.parallel),
+           shared_embedding(dense_parameters(model, plan.parallel), plan)) {
   const Parallelism& parallel = plan.parallel;
   if (parallel.ep > 1) {
     expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel));

@@ -395,6 +395,14 @@ class Autotuning(unittest.TestCase):
         autotuning.take_first_choice(types.SimpleNamespace(AlgorithmSelectorCache=cache))
         self.assertEqual(cache()("mm", [None, "extern", "template"], layout=3), ("mm", ["extern"], 3))
 
+    def test_a_kernel_has_the_first_of_its_configurations(self):
+        class Tuner:
+            def __init__(self, kernel, *, configs, hint=None):
+                self.made = (kernel, configs, hint)
+
+        autotuning.compile_one_configuration(types.SimpleNamespace(CachingAutotuner=Tuner))
+        self.assertEqual(Tuner("sum", configs=["small", "large"], hint=1).made, ("sum", ["small"], 1))
+
 
 class Waiting(Folder):
     def test_a_line_is_suspected_after_reading_much_for_two_intervals(self):

@@ -146,6 +146,14 @@ TEST_CASE("The distributed optimizer aligns parameters to 64 and buckets to lcm(
   CHECK(split.buckets == std::vector<Range>{{0, 384}, {384, 768}});
 }
 
+TEST_CASE("The embedding of the first and the last stage is a bucket of its own") {
+  const std::array<std::int64_t, 3> sizes{100, 10, 64};
+  const BufferLayout layout =
+      layout_buffer(sizes, {.ranks = 4, .is_distributed = true, .shared_embedding = 1});
+  CHECK(layout.params == std::vector<Range>{{256, 356}, {128, 138}, {0, 64}});
+  CHECK(layout.buckets == std::vector<Range>{{0, 128}, {128, 256}, {256, 384}});
+}
+
 TEST_CASE("Buckets have 40 million elements, more from 41 ranks on, if gradients overlap") {
   CHECK_FALSE(megatron::bucket_size({.dp = 8}).has_value());
   CHECK(megatron::bucket_size({.dp = 8, .megatron = {.overlap_grad_reduce = true}}) == 40'000'000);

@@ -1,9 +1,11 @@
 #include "workloads/megatron/data_parallel/ddp.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/megatron/moe/moe_layer.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
 
 namespace highwater::megatron {
 namespace {
@@ -44,14 +46,30 @@ std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallel
   return trainable(model, true, plan);
 }
 
+std::optional<std::size_t> shared_embedding(const std::vector<nn::NamedTensor>& parameters,
+                                            const TrainingPlan& plan) {
+  const auto config = config_of(plan.model.config);
+  if (plan.parallel.pp == 1 || !config || !config->tied) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find_if(parameters, [](const nn::NamedTensor& entry) {
+    return entry.name.ends_with("word_embeddings.weight") ||
+           entry.name.ends_with("output_layer.weight");
+  });
+  return found == parameters.end() ? std::nullopt
+                                   : std::optional<std::size_t>(found - parameters.begin());
+}
+
 DistributedDataParallel::DistributedDataParallel(std::vector<nn::NamedTensor> parameters,
-                                                 const Parallelism& plan, const GroupPlace& group)
+                                                 const Parallelism& plan, const GroupPlace& group,
+                                                 std::optional<std::size_t> shared_embedding)
     : named_(std::move(parameters)),
       group_(named_.front().tensor.runtime(), group.ranks, plan.backend),
       place_(group.rank),
       rules_{.ranks = group.ranks,
              .is_distributed = plan.dp_kind == DataParallel::zero1,
-             .bucket_size = bucket_size(plan)},
+             .bucket_size = bucket_size(plan),
+             .shared_embedding = shared_embedding},
       overlaps_(plan.megatron.overlap_grad_reduce),
       layout_(layout_buffer(sizes_of(named_), rules_)) {
   eager::Runtime& runtime = group_.runtime();

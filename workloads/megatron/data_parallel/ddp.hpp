@@ -6,6 +6,7 @@
 // reduction does not change what is allocated; it determines which collectives the blocks wait for.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
@@ -21,13 +22,19 @@ using eager::Tensor;
 std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan);
 std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallelism& plan);
 
+/// Which of them is the embedding that the first and the last stage of a pipeline both have; none
+/// unless the model ties it to the head.
+std::optional<std::size_t> shared_embedding(const std::vector<nn::NamedTensor>& parameters,
+                                            const TrainingPlan& plan);
+
 class DistributedDataParallel {
  public:
   /// Makes the buffers of `parameters`, whose gradients `group` sums; with the distributed
   /// optimizer the parameters move into one of them. Experts that are spread over ranks have
   /// buffers of their own (expert_parallel_buffers), so there is one object for each kind.
   DistributedDataParallel(std::vector<nn::NamedTensor> parameters, const Parallelism& plan,
-                          const GroupPlace& group);
+                          const GroupPlace& group,
+                          std::optional<std::size_t> shared_embedding = std::nullopt);
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
   ~DistributedDataParallel();

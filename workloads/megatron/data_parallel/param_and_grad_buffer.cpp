@@ -37,11 +37,15 @@ BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRule
     bucket_start = at;
   };
   for (std::size_t i = sizes.size(); i-- > 0;) {
+    const bool is_alone = rules.is_distributed && rules.shared_embedding == i;
+    if (is_alone && at > bucket_start) {
+      close_bucket();
+    }
     const std::int64_t start = param_start(at, rules);
     at = start + sizes[i];
     layout.params[i] = {start, at};
     layout.bucket[i] = layout.buckets.size();
-    if (rules.bucket_size && at - bucket_start >= *rules.bucket_size) {
+    if (is_alone || (rules.bucket_size && at - bucket_start >= *rules.bucket_size)) {
       close_bucket();
     }
   }

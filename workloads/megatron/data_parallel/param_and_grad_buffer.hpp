@@ -30,6 +30,9 @@ struct BufferRules {
   std::int64_t ranks = 1;                   ///< of the data-parallel group
   bool is_distributed = false;              ///< use_distributed_optimizer
   std::optional<std::int64_t> bucket_size;  ///< elements; absent: one bucket
+  /// The parameter that is a bucket of its own for the distributed optimizer, so that both stages
+  /// that have it share its states among their ranks alike (_does_param_require_new_bucket).
+  std::optional<std::size_t> shared_embedding;
 };
 
 struct BufferLayout {

@@ -118,7 +118,8 @@ def recorded_peak(arguments, row):
     snapshot = arguments.out / f"{file_name(row)}.pickle"
     if not snapshot.exists():
         record(arguments, row, snapshot)
-    return report_of(arguments, ["replay", str(snapshot)])["devices"][0]["peak"]
+    devices = report_of(arguments, ["replay", str(snapshot)])["devices"]
+    return max((device["peak"] for device in devices), key=lambda peak: peak["reserved_bytes"])
 
 
 def simulated_peak(arguments, row):

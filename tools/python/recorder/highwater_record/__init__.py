@@ -21,6 +21,7 @@ def install():
     after_import.after("torch.distributed.pipelining.stage", pipelines.describe_neighbours)
     after_import.after("torch.distributed._symmetric_memory", symmetric_memory.stand_in_for_peers)
     after_import.after("torch._inductor.select_algorithm", autotuning.take_first_choice)
+    after_import.after("torch._inductor.runtime.triton_heuristics", autotuning.compile_one_configuration)
     launchers.keep_one_process(options)
     after_import.after("torch.distributed", distributed.replace_store_servers)
 
