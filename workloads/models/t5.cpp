@@ -502,6 +502,10 @@ class T5Stack : public Module {
   nn::Dropout dropout_;
 };
 
+// tie_weights in modeling_utils.py of 5.12 compares the tables first, which fails on meta; that of
+// 5.23 does not.
+constexpr Release kTiesOnMeta{5, 13};
+
 class T5Model : public LanguageModel {
  public:
   T5Model(nn::ModelContext& context, const T5Config& config)
@@ -513,7 +517,7 @@ class T5Model : public LanguageModel {
         decoder_(this, "decoder", config, true),
         lm_head_(this, "lm_head", config.d_model, config.vocab_size, nn::Bias::none) {
     lm_head_.tie_weight(shared_.weight);
-    if (context.place != eager::Place::meta) {
+    if (context.place != eager::Place::meta || runtime().transformers >= kTiesOnMeta) {
       encoder_.share_embedding(shared_.weight);
       decoder_.share_embedding(shared_.weight);
     }

@@ -14,10 +14,13 @@ bool is_list(const Module& module) {
   return !module.children().empty() && std::ranges::all_of(module.children(), is_number);
 }
 
+// A list inside of a block, as T5's of its sublayers, is none of blocks.
 void find_longest_list(Module& module, Module*& longest) {
-  if (is_list(module) &&
-      (longest == nullptr || module.children().size() > longest->children().size())) {
-    longest = &module;
+  if (is_list(module)) {
+    const bool is_longer =
+        longest == nullptr || module.children().size() > longest->children().size();
+    longest = is_longer ? &module : longest;
+    return;
   }
   for (Module* child : module.children()) {
     find_longest_list(*child, longest);

@@ -1,7 +1,8 @@
 // The repeated blocks of a model, which scripts and wrapping policies treat as units.
 //
-// Scripts that call fully_shard on each block walk one list; a policy of FSDP1 goes by class, so it
-// finds the blocks of every list of that class (T5's encoder and decoder).
+// The recordings' loop calls fully_shard on each block of one list; other scripts and wrapping
+// policies go by class, so they find the blocks of every list of that class (T5's encoder and
+// decoder).
 #pragma once
 
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace highwater::nn {
 
-/// The members of the longest nn.ModuleList of the model, in order; of two lists of equal length,
-/// those of the first. Empty for a model without such a list.
+/// The members of the model's longest nn.ModuleList that is in no other one, in order; of two lists
+/// of equal length, those of the first. Empty for a model without such a list.
 std::vector<Module*> block_modules(Module& root);
 
 /// Every module of the class of block_modules(), in the order of modules(): what

@@ -30,15 +30,6 @@ std::vector<NamedTensor> collect(Module& root, bool parameters) {
   return out;
 }
 
-// The tensor object stays, its storage moves: tied tensors move once.
-void move_tensor(Tensor& tensor, Category category) {
-  if (tensor.place() != eager::Place::cuda) {
-    const Tensor moved = eager::to_cuda(tensor);
-    tensor->storage = moved->storage;
-    tensor.runtime().categorize(tensor, category);
-  }
-}
-
 void convert_tensor(Tensor& tensor, DType dtype, Category category) {
   if (is_floating_point(tensor.dtype()) && tensor.dtype() != dtype) {
     const Tensor converted = eager::to_dtype(eager::detach(tensor), dtype);
@@ -100,20 +91,33 @@ std::vector<NamedTensor> named_buffers(Module& root) {
   return collect(root, false);
 }
 
+// The tensor object stays, its storage moves: tied tensors move once.
+void move_tensor_to_cuda(const Tensor& tensor, Category category) {
+  if (tensor.place() != eager::Place::cuda) {
+    const Tensor moved = eager::to_cuda(tensor);
+    tensor->storage = moved->storage;
+    tensor.runtime().categorize(tensor, category);
+  }
+}
+
 void move_to_cuda(Module& root) {
   for (Module* child : root.children()) {
     const InModule scope(*child);
     move_to_cuda(*child);
   }
-  for (auto& parameter : root.own_parameters()) {
-    move_tensor(parameter.tensor, Category::parameter);
-  }
+  move_own_parameters_to_cuda(root);
   move_buffers_to_cuda(root);
+}
+
+void move_own_parameters_to_cuda(Module& module) {
+  for (auto& parameter : module.own_parameters()) {
+    move_tensor_to_cuda(parameter.tensor, Category::parameter);
+  }
 }
 
 void move_buffers_to_cuda(Module& module) {
   for (auto& buffer : module.own_buffers()) {
-    move_tensor(buffer.tensor, Category::buffer);
+    move_tensor_to_cuda(buffer.tensor, Category::buffer);
   }
 }
 

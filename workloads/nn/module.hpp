@@ -220,8 +220,14 @@ std::vector<Tensor> trainable_parameters(Module& root);
 /// named_buffers().
 std::vector<NamedTensor> named_buffers(Module& root);
 
+/// `tensor.data = tensor.to("cuda")`; nothing happens where it is there already.
+void move_tensor_to_cuda(const Tensor& tensor, Category category);
+
 /// Module.to("cuda") of a model on the host: children first, one block a tensor.
 void move_to_cuda(Module& root);
+
+/// The part of move_to_cuda that concerns the module's own parameters.
+void move_own_parameters_to_cuda(Module& module);
 
 /// The part of move_to_cuda that concerns the module's own buffers.
 void move_buffers_to_cuda(Module& module);

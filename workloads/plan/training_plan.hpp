@@ -185,6 +185,10 @@ bool runs_trainer(Framework framework);
 /// Whether accelerate prepared the model (Accelerator.prepare).
 bool runs_accelerate(Framework framework);
 
+/// Whether forward and loss run under autocast. accelerate leaves mixed precision under fully_shard
+/// to FSDP's own.
+bool runs_autocast(const TrainingPlan& plan);
+
 /// Everything wrong with `plan`, one sentence each with a remedy; empty if it can run.
 std::vector<std::string> plan_problems(const TrainingPlan& plan);
 

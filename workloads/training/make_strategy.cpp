@@ -44,6 +44,14 @@ bool shards_meta(const TrainingPlan& plan) {
   return wraps_meta && plan.init == ModelInit::meta;
 }
 
+// Both FSDPs move what they are given, unit by unit. The bare loop of the recordings moves its model
+// before.
+bool shards_host(const TrainingPlan& plan) {
+  const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
+  return is_sharded && plan.parallel.tp == 1 && plan.init == ModelInit::cpu &&
+         plan.framework != Framework::torch;
+}
+
 std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const TrainingPlan& plan) {
   if (!wraps_stages(plan.parallel)) {
     return wrap(model, plan);
@@ -61,7 +69,7 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
 
 bool brings_model_to_device(const TrainingPlan& plan) {
   const bool is_megatron = plan.model_code == ModelCode::megatron;
-  return shards_meta(plan) || (!is_megatron && wraps_stages(plan.parallel));
+  return shards_meta(plan) || shards_host(plan) || (!is_megatron && wraps_stages(plan.parallel));
 }
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {

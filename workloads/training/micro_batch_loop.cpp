@@ -21,10 +21,9 @@ bool model_takes_labels(const TrainingPlan& plan) {
          (plan.model_code == ModelCode::hf && !plan.model.config.family().traits.torchtitan_style);
 }
 
-// accelerate 1.15, accelerator.py prepare_model: convert_outputs_to_fp32 around the autocast. A
-// model for fully_shard does not go there (_prepare_fsdp2).
+// accelerate 1.15, accelerator.py prepare_model: convert_outputs_to_fp32 around the autocast.
 bool converts_outputs(const TrainingPlan& plan) {
-  return runs_accelerate(plan.framework) && is_autocast(plan.precision) && !is_fsdp2(plan.parallel);
+  return runs_accelerate(plan.framework) && runs_autocast(plan);
 }
 
 bool is_inside_model(LossKind kind) {
@@ -79,7 +78,7 @@ void MicroBatchLoop::compute_loss() {
   if (!plan_.training) {
     no_grad.emplace(runtime_);
   }
-  if (is_autocast(plan_.precision)) {
+  if (runs_autocast(plan_)) {
     autocast.emplace(runtime_, compute_dtype(plan_.precision));
   }
   std::optional<nn::SaveOnCpu> save_on_cpu;

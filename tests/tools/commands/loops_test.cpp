@@ -20,14 +20,14 @@ double figure(const boost::json::object& run, const char* which) {
 
 TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
-      {"script-gpt2", "gpt2.json --batch 2 --seq 256"},
+      {"script-gpt2", "gpt2.json --batch 2 --seq 256 --init device"},
       {"trainer-gpt2", "gpt2.json --batch 2 --seq 256 --framework trainer"},
       {"trainer-qwen2-bf16", "qwen2.json --batch 2 --seq 384 --precision bf16 --framework trainer"},
       {"trainer-llama-ddp4", "llama.json --batch 2 --seq 512 --bf16 --framework trainer --dp 4"},
       {"accelerate-llama-fsdp2x4",
-       "llama.json --batch 2 --seq 512 --framework accelerate-fsdp2 --dp 4"},
+       "llama.json --batch 2 --seq 512 --framework accelerate-fsdp2 --dp 4 --init cpu"},
       {"accelerate-qwen2-fsdp2x4",
-       "qwen2.json --batch 2 --seq 384 --framework accelerate-fsdp2 --dp 4"},
+       "qwen2.json --batch 2 --seq 384 --framework accelerate-fsdp2 --dp 4 --init cpu"},
   }));
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
   const auto simulated = json_of(
@@ -38,7 +38,6 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
     return std::abs(figure(simulated, which) / figure(device, which) - 1);
   };
   CAPTURE(recording, error("allocated_bytes"), error("reserved_bytes"));
-  const bool is_sharded = recording.starts_with("accelerate");
-  CHECK(error("allocated_bytes") < (is_sharded ? 0.01 : 0.001));
-  CHECK(error("reserved_bytes") < (is_sharded ? 0.04 : 0.01));
+  CHECK(error("allocated_bytes") < 1e-5);
+  CHECK(error("reserved_bytes") == 0);
 }

@@ -5,6 +5,7 @@
   device   describes this machine
   matrix   rewrites the list of cases
   releases records one list under every pair of releases of PyTorch and transformers, and compares
+  draw     cases drawn at random, as their users write them: `highwater record` beside `highwater simulate`
 
 Programs for other frameworks use record_main(): the same options with their own train().
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from . import bundle, environment, halves, matrix, processes, releases
 from .batch import Batch, Limits
 from .case_fields import DEFAULTS, CaseError, complete, shrunk
+from .draw import command as draw
 from .environment import MissingError
 from .index import Index, part_of
 from .installations import InstallError
@@ -229,6 +231,7 @@ def make_parser(description, is_whole):
         bundle.add_options(commands.add_parser("bundle", help="turn results into a folder of traces/recorded"))
         matrix.add_options(commands.add_parser("matrix", help="rewrite the list of cases"))
         releases.add_options(commands.add_parser("releases", help="one list under pairs of releases, and which are exact"))
+        draw.add_options(commands.add_parser("draw", help="record random cases and compare what one types first"))
     return parser
 
 
@@ -240,6 +243,8 @@ def run_command(options, program, defaults, script, forks):
             return matrix.run(options)
         if options.command == "releases":
             return releases.run(options)
+        if options.command == "draw":
+            return draw.run(options)
         if options.command == "device":
             print(json.dumps(environment.describe(environment.import_torch())))
             return 0

@@ -37,6 +37,22 @@ std::vector<Tensor> tensors_of(const models::Outputs& outputs) {
   return tensors;
 }
 
+// _move_module_to_device in fsdp/_init_utils.py: breadth first, without nested units, parameters
+// before buffers.
+void move_to_device(nn::Module& unit) {
+  std::vector<nn::Module*> modules{&unit};
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    std::ranges::copy_if(modules[i]->children(), std::back_inserter(modules),
+                         [](const nn::Module* child) { return !child->is_wrapped(); });
+  }
+  for (nn::Module* module : modules) {
+    nn::move_own_parameters_to_cuda(*module);
+  }
+  for (nn::Module* module : modules) {
+    nn::move_buffers_to_cuda(*module);
+  }
+}
+
 }  // namespace
 
 /// FSDP(block): its forward surrounds the block's call.
@@ -88,6 +104,7 @@ FullyShardedDataParallel::~FullyShardedDataParallel() {
 }
 
 void FullyShardedDataParallel::add_unit(nn::Module& module, FlattenedParams& flattened) {
+  move_to_device(module);
   Unit& unit = *units_.emplace_back(std::make_unique<Unit>());
   unit.module = &module;
   unit.handle =

@@ -75,6 +75,28 @@ void FsdpParam::to_empty() {
   is_pinned_ = false;
 }
 
+// Shard._shard_tensor in distributed/tensor/placement_types.py: shares that lack rows are copied.
+Tensor FsdpParam::scattered_share() const {
+  Runtime& runtime = unsharded_.runtime();
+  std::vector<Tensor> padded;
+  for (int rank = 1; rank < ranks_; ++rank) {
+    if (rows_of(unsharded_.size(0), {ranks_, rank}) != padded_sizes_.front()) {
+      const eager::OpScope op(runtime, "constant_pad_nd");
+      padded.push_back(eager::empty(runtime, padded_sizes_, orig_dtype()));
+    }
+  }
+  const eager::OpScope op(runtime, "empty_like");
+  return eager::empty(runtime, padded_sizes_, orig_dtype());
+}
+
+void FsdpParam::assign(Tensor share) {
+  if (offload_to_cpu_) {
+    share = eager::to_host(share, false);
+  }
+  place_shard(share);
+  is_pinned_ = false;
+}
+
 void FsdpParam::reset_sharded_param() {
   const bool pads = sharded_sizes_ != padded_sizes_;
   if (!pads && (is_pinned_ || !offload_to_cpu_)) {

@@ -41,6 +41,13 @@ class FsdpParam {
   /// padding.
   void to_empty();
 
+  /// This rank's share of the whole parameter, scattered by the rank that has it: padded, on the
+  /// GPU.
+  [[nodiscard]] eager::Tensor scattered_share() const;
+
+  /// load_state_dict(assign=True): `share` is the shard from now on.
+  void assign(eager::Tensor share);
+
   /// A shard without its padding gets a padded block instead, one on the host a pinned one
   /// (reset_sharded_param).
   void reset_sharded_param();

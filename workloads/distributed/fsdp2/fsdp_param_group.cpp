@@ -6,6 +6,14 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
+namespace {
+
+// wait_for_unshard in _fsdp_param_group.py of 2.6 keeps the last gathered block in a variable while
+// it copies the next one out; 2.15 does not.
+constexpr Release kReleasesBeforeCopyOut{2, 15};
+
+}  // namespace
+
 // The whole parameters are released when fully_shard returns.
 FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> params,
                                ShardPlace place, bool reshards_after_forward)
@@ -36,6 +44,9 @@ void FsdpParamGroup::wait_for_unshard() {
   Tensor previous;
   if (phase_ == FsdpPhase::forward) {
     previous = std::exchange(context_.all_gather_state, {});
+  }
+  if (context_.groups.shard.runtime().torch >= kReleasesBeforeCopyOut) {
+    previous.reset();
   }
   foreach_all_gather_copy_out(all_gather_result_, params_);
   is_unsharded_ = true;

@@ -39,18 +39,40 @@ ShardPlace shard_place(const Parallelism& plan) {
   return {.ranks = shards, .rank = rank_place(plan).dp % shards};
 }
 
-// _get_managed_modules and _get_managed_states: children come before their module; parameters that
-// already have a group are left out.
-void collect(nn::Module& module, std::unordered_set<const void*>& seen,
-             std::vector<Tensor>& params) {
-  for (nn::Module* child : module.children()) {
-    collect(*child, seen, params);
-  }
-  for (const nn::NamedTensor& own : module.own_parameters()) {
-    if (own.tensor.defined() && seen.insert(own.tensor.get()).second) {
-      params.push_back(own.tensor);
+/// What a unit manages.
+struct ManagedStates {
+  std::vector<Tensor> params;
+  std::vector<Tensor> buffers;
+};
+
+// _get_managed_modules and _get_managed_states: children come before their module; what another
+// unit already manages is left out.
+void collect(nn::Module& module, std::unordered_set<const void*>& seen, ManagedStates& states) {
+  const auto add = [&seen](const std::vector<nn::NamedTensor>& own, std::vector<Tensor>& managed) {
+    for (const nn::NamedTensor& entry : own) {
+      if (entry.tensor.defined() && seen.insert(entry.tensor.get()).second) {
+        managed.push_back(entry.tensor);
+      }
     }
+  };
+  for (nn::Module* child : module.children()) {
+    collect(*child, seen, states);
   }
+  add(module.own_parameters(), states.params);
+  add(module.own_buffers(), states.buffers);
+}
+
+// _move_states_to_device: what is on meta stays there.
+void move_to_device(const ManagedStates& states) {
+  const auto move = [](const std::vector<Tensor>& tensors, Category category) {
+    for (const Tensor& tensor : tensors) {
+      if (tensor.place() == eager::Place::host) {
+        nn::move_tensor_to_cuda(tensor, category);
+      }
+    }
+  };
+  move(states.params, Category::parameter);
+  move(states.buffers, Category::buffer);
 }
 
 class BlockHooks : public nn::ForwardHooks {
@@ -99,6 +121,14 @@ void init_gpu_context(Runtime& runtime) {
   const eager::OpScope op(runtime, "init_gpu_context");
   eager::empty(runtime, {1}, DType::fp32);
   eager::empty(runtime, {1}, DType::fp32);
+}
+
+// named_buffers().
+void move_buffers(nn::Module& module) {
+  nn::move_buffers_to_cuda(module);
+  for (nn::Module* child : module.children()) {
+    move_buffers(*child);
+  }
 }
 
 bool wants_gradient(const Tensor& tensor) {
@@ -267,7 +297,9 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
       resharding_(shared_.context.groups.shard) {
   model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
   const ShardPlace place = shard_place(plan);
-  const std::vector<nn::Module*> blocks = nn::block_modules(model);
+  const bool is_recordings_loop = model.context().plan.framework == Framework::torch;
+  const std::vector<nn::Module*> blocks =
+      is_recordings_loop ? nn::block_modules(model) : nn::transformer_blocks(model);
   const bool is_on_meta = model.context().place == eager::Place::meta;
   for (nn::Module* block : blocks) {
     const bool is_last = block == blocks.back();
@@ -279,8 +311,11 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
     shard_ends(place, plan.fsdp.reshard);
   }
   shard({&model}, place, true);
+  whole_ends_.clear();
   sort_states();
-  if (is_on_meta) {
+  if (is_on_meta && runs_accelerate(model.context().plan.framework)) {
+    load_full_state_dict(place);
+  } else if (is_on_meta) {
     if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
       init_gpu_context(model.runtime());
     }
@@ -305,16 +340,35 @@ void FullyShard::shard_ends(ShardPlace place, Reshard reshard) {
   }
 }
 
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model: input_weight and output_weight are
+// bound until it returns, and with them what was sharded.
+void FullyShard::keep_whole_ends(const std::vector<Tensor>& params) {
+  if (!runs_accelerate(model_.context().plan.framework)) {
+    return;
+  }
+  const nn::ModelEnds ends = nn::model_ends(model_);
+  for (nn::Module* module : {ends.embedding, ends.head}) {
+    const Tensor* const weight =
+        module == nullptr ? nullptr : &module->own_parameters().front().tensor;
+    if (weight != nullptr &&
+        std::ranges::find(params, weight->get(), &Tensor::get) != params.end()) {
+      whole_ends_.push_back(eager::alias(*weight));
+    }
+  }
+}
+
 // Of several modules, the first names the unit.
 void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place,
                        bool reshards_after_forward) {
   const nn::InModule scope(*modules.front());
-  std::vector<Tensor> params;
+  ManagedStates managed;
   for (nn::Module* module : modules) {
-    collect(*module, managed_, params);
+    collect(*module, managed_, managed);
   }
+  move_to_device(managed);
+  keep_whole_ends(managed.params);
   FsdpState& state = *shared_.states.emplace_back(
-      std::make_unique<FsdpState>(shared_, params, place, reshards_after_forward));
+      std::make_unique<FsdpState>(shared_, managed.params, place, reshards_after_forward));
   for (FsdpParam& param : state.group().params()) {
     param_of_.emplace(param.unsharded().get(), &param);
     resharding_.add(param.sharded(), param.unsharded().size(0));
@@ -363,6 +417,29 @@ void FullyShard::to_empty(nn::Module& module) {
     for (FsdpParam& param : found->second->group().params()) {
       param.reset_sharded_param();
     }
+  }
+}
+
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_load_full_state_dict and the end of
+// fsdp2_prepare_model: buffers follow the parameters, and tie_weights() drops the second share of a
+// tied one.
+void FullyShard::load_full_state_dict(ShardPlace place) {
+  FullStateDict loaded(place);
+  load(model_, loaded);
+  loaded.release_whole();
+  move_buffers(model_);
+}
+
+// state_dict(): a module's own parameters, then its children's.
+void FullyShard::load(nn::Module& module, FullStateDict& loaded) {
+  const nn::InModule scope(module);
+  for (const nn::NamedTensor& own : module.own_parameters()) {
+    if (own.tensor.defined()) {
+      loaded.load(*param_of_.at(own.tensor.get()));
+    }
+  }
+  for (nn::Module* child : module.children()) {
+    load(*child, loaded);
   }
 }
 

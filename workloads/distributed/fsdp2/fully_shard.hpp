@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "workloads/distributed/fsdp2/fsdp_param_group.hpp"
+#include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
@@ -67,8 +68,9 @@ class FsdpState {
 
 class FullyShard : public Wrapper {
  public:
-  /// `model` must outlive the wrapper. Its parameters are this rank's shards afterwards; a model on
-  /// meta gets its blocks (to_empty) after it was sharded. `is_first`: of the process's models.
+  /// `model` must outlive the wrapper. Its parameters are this rank's shards afterwards. A model on
+  /// the host is moved unit by unit; one on meta gets its blocks after it was sharded, by to_empty
+  /// or as accelerate loads it. `is_first`: of the process's models.
   FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first = true);
 
   models::Outputs forward(models::Inputs inputs) override;
@@ -94,13 +96,17 @@ class FullyShard : public Wrapper {
   void shard_ends(ShardPlace place, Reshard reshard);
   void shard(const std::vector<nn::Module*>& modules, ShardPlace place,
              bool reshards_after_forward);
+  void keep_whole_ends(const std::vector<eager::Tensor>& params);
   void sort_states();
   void to_empty(nn::Module& module);
+  void load_full_state_dict(ShardPlace place);
+  void load(nn::Module& module, FullStateDict& loaded);
 
   models::LanguageModel& model_;
   FsdpState::Shared shared_;
   GroupResharding resharding_;
-  std::unordered_set<const void*> managed_;  ///< parameters that have a group
+  std::unordered_set<const void*> managed_;  ///< parameters and buffers that have a group
+  std::vector<eager::Tensor> whole_ends_;  ///< of the embedding and the head, while units are made
   std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;
   std::unordered_map<const nn::Module*, FsdpState*> state_of_;
 };

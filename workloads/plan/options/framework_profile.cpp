@@ -26,6 +26,9 @@ constexpr std::array kFrameworkDefaults{
         "outputs = model(**batch) in a script: the name lives until it is bound again"},
     FrameworkDefault{Framework::hf, "use-cache", "true",
                      "transformers 5.23 configuration of each decoder: use_cache=True"},
+    FrameworkDefault{Framework::hf, "init", "cpu",
+                     "transformers 5.23 modeling_utils.py from_pretrained: device_map=None, then "
+                     ".to(\"cuda\")"},
     FrameworkDefault{Framework::trainer, "optimizer-impl", "fused",
                      "transformers 5.23 training_args.py optim: adamw_torch_fused since torch 2.8"},
     FrameworkDefault{Framework::trainer, "param-groups", "2",

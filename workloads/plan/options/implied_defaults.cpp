@@ -18,9 +18,9 @@ bool lacks_logits(const TrainingPlan& plan) {
 /// accelerate's plugin with mixed_precision bf16 keeps fp32 parameters and runs no autocast;
 /// Trainer runs its own.
 bool shards_by_accelerate(const TrainingPlan& plan) {
-  const bool is_mixed = plan.framework == Framework::accelerate_fsdp2
-                            ? plan.precision == Precision::fp32
-                            : plan.precision == Precision::amp_bf16;
+  const bool is_mixed =
+      plan.precision == Precision::amp_bf16 ||
+      (plan.framework == Framework::accelerate_fsdp2 && plan.precision == Precision::fp32);
   return runs_accelerate(plan.framework) && is_fsdp2(plan.parallel) && is_mixed;
 }
 
@@ -94,9 +94,22 @@ constexpr std::array kImpliedDefaults{
                             release_of(plan.versions.torch) >= Release{2, 9};
                    },
                    "grouped_mm"},
-    // torchtitan's train.py: no rank ever holds the whole model.
-    ImpliedDefault{"init", [](const TrainingPlan& plan) { return is_fsdp2(plan.parallel); },
+    // torchtitan's train.py: no rank ever holds the whole model. accelerate 1.15,
+    // commands/config/cluster.py: cpu_ram_efficient_loading; transformers 5.23, training_args.py
+    // _process_fsdp_args: without.
+    ImpliedDefault{"init",
+                   [](const TrainingPlan& plan) {
+                     return is_fsdp2(plan.parallel) && !runs_trainer(plan.framework);
+                   },
                    "meta"},
+    // transformers 5.23, trainer.py _run_epoch, and accelerate 1.15, accelerator.py accumulate: the
+    // micro-batches before the last run under no_sync().
+    ImpliedDefault{"no-sync",
+                   [](const TrainingPlan& plan) {
+                     return runs_accelerate(plan.framework) && plan.grad_accum > 1 &&
+                            plan.parallel.dp > 1;
+                   },
+                   "true"},
 };
 
 }  // namespace

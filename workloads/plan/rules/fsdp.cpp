@@ -16,7 +16,7 @@ constexpr std::array kFsdpRules{
            const Parallelism& p = f.plan->parallel;
            return !is_sharded(p) && p.fsdp != Fsdp{};
          },
-         "param-dtype, reduce-dtype, reshard, dp-replicate, strategy, use-orig-params, "
+         "param-dtype, reduce-dtype, reshard, fsdp-units, dp-replicate, strategy, use-orig-params, "
          "limit-all-gathers, forward-prefetch: these options apply only to FSDP; add --dp with "
          "dp-kind fsdp1 or fsdp2"},
     Rule{[](const PlanFacts& f) {
@@ -69,6 +69,11 @@ constexpr std::array kFsdp1Rules{
          },
          "reshard with dp-kind fsdp1: this is an option of fully_shard; use --strategy "
          "shard_grad_op instead"},
+    Rule{[](const PlanFacts& f) {
+           return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.units != FsdpUnits::blocks;
+         },
+         "fsdp-units with dp-kind fsdp1: this is an option of fully_shard; omit it, or use "
+         "dp-kind fsdp2"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && !is_fsdp1(p) &&

@@ -132,6 +132,13 @@ constexpr std::array kGeneratorGaps{
          "strategy no_shard, optimizer-in-backward with fsdp1 and offload params: not supported "
          "yet by the simulation; omit one of them"},
     Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 &&
+                  f.plan->loss.kind == LossKind::trl;
+         },
+         "loss trl with dp-kind zero3: the head's weight is gathered in the loss, which the "
+         "simulation does not support yet; use zero2 or fsdp2"},
+    Rule{[](const PlanFacts& f) {
            return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision);
          },
          "precision {precision} with DeepSpeed's ZeRO: DeepSpeed has its own mixed precision; use "

@@ -117,6 +117,15 @@ bool runs_accelerate(Framework framework) {
   return runs_trainer(framework) || framework == Framework::accelerate_fsdp2;
 }
 
+// accelerate 1.15, accelerator.py: prepare_model has the autocast, _prepare_fsdp2 does without. trl
+// 1.16, trainer/base_config.py __post_init__: bf16=True whatever the model's type is.
+bool runs_autocast(const TrainingPlan& plan) {
+  const bool is_sharded_model = runs_accelerate(plan.framework) && is_fsdp2(plan.parallel);
+  const bool is_narrow_sft =
+      plan.framework == Framework::trl_sft && plan.precision == Precision::bf16;
+  return (is_autocast(plan.precision) || is_narrow_sft) && !is_sharded_model;
+}
+
 bool uses_deepspeed(const TrainingPlan& plan) {
   const DataParallel kind = plan.parallel.dp_kind;
   const bool is_zero =

@@ -1,0 +1,98 @@
+"""`measure draw` as far as it goes without torch: cases from a seed, their scripts and lines, results kept, the table."""
+import ast
+import json
+import pathlib
+import stat
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools" / "python"))
+
+from measure.draw import drawn, results, table  # noqa: E402
+from measure.draw.loops import LOOPS  # noqa: E402
+
+PROGRAM = """#!/bin/sh
+echo "$*" >> "{log}"
+case "$1" in
+  record) echo '{{"devices": [{{"peak": {{"allocated_bytes": 100, "reserved_bytes": 200}}}}]}}' ;;
+  simulate) echo '{{"peak": {{"allocated_bytes": 101, "reserved_bytes": 200}}}}' ;;
+esac
+"""
+
+
+class Cases(unittest.TestCase):
+    def test_a_seed_draws_the_same_cases_however_many(self):
+        self.assertEqual(drawn.drawn_cases("a", 5), drawn.drawn_cases("a", 9)[:5])
+        self.assertNotEqual(drawn.drawn_cases("a", 5), drawn.drawn_cases("b", 5))
+
+    def test_every_loop_is_drawn_and_writes_python(self):
+        cases = drawn.drawn_cases("scripts", 200)
+        self.assertEqual({case["loop"] for case in cases}, set(LOOPS))
+        for case in cases:
+            ast.parse(LOOPS[case["loop"]].script(case))
+
+    def test_a_micro_batch_is_small(self):
+        for case in drawn.drawn_cases("sizes", 100):
+            self.assertLessEqual(case["batch"] * case["seq"], drawn.MOST_TOKENS)
+            self.assertTrue(drawn.is_recordable(case))
+
+    def test_what_is_typed_names_the_loop_and_the_strategy(self):
+        case = {**drawn.drawn_case("typed", 1, ("trainer",)), "weights": "fp32", "autocast": "bf16", "sharding": "ddp",
+                "ranks": 4, "lora": 8, "checkpoint": True, "accumulate": 2, "optimizer": "adamw"}
+        self.assertEqual(LOOPS["trainer"].typed(case), ["--framework", "trainer", "--bf16", "--dp", "4", "--lora", "8",
+                                                        "--checkpoint", "full", "--grad-accum", "2"])
+
+
+class Results(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.log = self.folder / "log"
+        program = self.folder / "highwater"
+        program.write_text(PROGRAM.format(log=self.log))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        self.runner = results.Runner(program, sys.executable)
+        self.case = drawn.drawn_case("results", 1)
+
+    def test_a_case_is_recorded_once_and_simulated_every_time(self):
+        for _ in range(2):
+            result = results.result_of(self.case, self.folder / "out", self.runner)
+        self.assertEqual(result["recorded"], {"allocated": 100, "reserved": 200})
+        self.assertEqual(result["simulated"], {"allocated": 101, "reserved": 200})
+        commands = [line.split()[0] for line in self.log.read_text().splitlines()]
+        self.assertEqual(commands, ["record", "simulate", "simulate"])
+
+    def test_the_folder_of_a_case_repeats_it_by_hand(self):
+        results.result_of(self.case, self.folder / "out", self.runner)
+        folder = self.folder / "out" / self.case["id"]
+        self.assertEqual(json.loads((folder / "config.json").read_text())["model_type"], self.case["family"])
+        self.assertTrue((folder / "train.py").exists())
+        self.assertEqual(len((folder / "lines.txt").read_text().splitlines()), 2)
+
+
+class Table(unittest.TestCase):
+    @staticmethod
+    def result(number, simulated):
+        case = {**drawn.drawn_case("table", number, ("hf",)), "id": f"case{number}"}
+        return {"case": case, "recorded": {"allocated": 1000, "reserved": 1000},
+                "simulated": {"allocated": simulated, "reserved": 1000}}
+
+    def test_quantiles_are_values_of_cases(self):
+        self.assertEqual(table.quantile([1, 2, 3, 4], 50), 2)
+        self.assertEqual(table.quantile(range(1, 61), 95), 57)
+        self.assertEqual(table.quantile([7], 95), 7)
+
+    def test_the_worst_is_named(self):
+        rows = table.summary_rows([self.result(1, 1000), self.result(2, 990), self.result(3, 1001)])
+        self.assertEqual(rows[1], ["all", "3", "allocated", "0.100 %", "1.000 %", "-1.000 %", "case2"])
+
+    def test_what_could_not_be_compared_is_listed(self):
+        result = {"case": self.result(1, 1)["case"], "error": "record: note: the script ended"}
+        self.assertIn("case1", table.report([result], "markdown"))
+
+
+if __name__ == "__main__":
+    unittest.main()

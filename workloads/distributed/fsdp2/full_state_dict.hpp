@@ -1,0 +1,34 @@
+// How accelerate fills a model that fully_shard has sharded on meta (cpu_ram_efficient_loading):
+// the first rank has the weights on its host, and scatters them one by one.
+//
+// Mirrors fsdp2_load_full_state_dict of accelerate 1.15 (utils/fsdp_utils.py) and distribute_tensor
+// of PyTorch 2.15 (torch/distributed/tensor/_api.py).
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "workloads/distributed/fsdp2/fsdp_param.hpp"
+
+namespace highwater::dist {
+
+class FullStateDict {
+ public:
+  /// `place`: of the rank that loads.
+  explicit FullStateDict(ShardPlace place) : place_(place) {}
+
+  /// The next entry of the state dict: the whole parameter comes to the GPU, and its share with it.
+  /// A tied parameter has two entries, and keeps the first share.
+  void load(FsdpParam& param);
+
+  /// The last whole parameter goes.
+  void release_whole() { whole_.reset(); }
+
+ private:
+  ShardPlace place_;
+  eager::Tensor whole_;                ///< full_param or full_tensor
+  std::vector<eager::Tensor> shares_;  ///< sharded_sd
+  std::unordered_set<const FsdpParam*> loaded_;
+};
+
+}  // namespace highwater::dist
