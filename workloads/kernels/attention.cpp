@@ -30,12 +30,18 @@ bool heads_fit(const SdpaCall& call, bool takes_groups) {
          (takes_groups && call.enable_gqa && s.heads % s.kv_heads == 0);
 }
 
+/// check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89: seen in 2.6 and 2.15.
+bool flash_backward_fits(int sm, const SdpaCall& call) {
+  const std::int64_t head_dim = call.shape.head_dim;
+  const bool is_wide = head_dim > 192 && (head_dim <= 224 || call.dropout > 0);
+  return !(call.requires_grad && is_wide && sm >= 86 && sm <= 89);
+}
+
 bool runs_flash(const Gpu& gpu, const SdpaCall& call) {
   const AttentionShape& s = call.shape;
   const int sm = capability(gpu);
-  const bool backward_fits = !(call.requires_grad && s.head_dim > 192 && sm >= 86 && sm <= 89);
   return sm >= 80 && is_low_precision(call.dtype) && !call.mask && heads_fit(call, true) &&
-         backward_fits && s.head_dim == s.v_head_dim && s.head_dim <= 256 &&
+         flash_backward_fits(sm, call) && s.head_dim == s.v_head_dim && s.head_dim <= 256 &&
          call.last_dim_contiguous && (!call.is_causal || s.q_len == s.kv_len);
 }
 

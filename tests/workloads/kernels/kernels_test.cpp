@@ -361,6 +361,24 @@ TEST_CASE("attention: the efficient kernel's variants differ in workspace and ro
   CHECK(efficient_mask_row(129) == 136);
 }
 
+TEST_CASE("attention: wide heads that train on GPUs of 8.6 and 8.9",
+          "[workloads][kernels][golden]") {
+  const Gpu ada{.major = 8, .minor = 9, .multiprocessors = 128};
+  const auto [head_dim, dropout, kernel] = GENERATE(table<std::int64_t, double, SdpaBackend>({
+      {192, 0.1, SdpaBackend::flash},
+      {208, 0, SdpaBackend::efficient},
+      {224, 0, SdpaBackend::efficient},
+      {256, 0, SdpaBackend::flash},
+      {256, 0.1, SdpaBackend::efficient},
+  }));
+  const SdpaCall call{.shape = shape_of(1, 4, 4, 1024, 1024, head_dim),
+                      .dtype = DType::bf16,
+                      .is_causal = true,
+                      .dropout = dropout};
+  CHECK(select_sdpa_backend(ada, call) == kernel);
+  CHECK(select_sdpa_backend(kA100, call) == SdpaBackend::flash);
+}
+
 TEST_CASE("attention: SDPA's own choice of a kernel", "[workloads][kernels][golden]") {
   using enum SdpaBackend;
   SdpaCall call{
