@@ -34,6 +34,8 @@ struct alignas(64) Block {
   bool mapped = true;            ///< false: address space without memory
   bool has_stream_uses = false;  ///< used on other streams (their list is a side table)
 
+  bool operator==(const Block&) const = default;
+
   [[nodiscard]] Address end() const { return address + size; }
 
   /// Without a branch: whether a block has a neighbour is hard to predict.

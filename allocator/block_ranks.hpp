@@ -25,11 +25,8 @@ class BlockRanks {
 
   /// The rank of the first block of a new segment or reservation.
   std::uint64_t of_segment(AddressRange segment) {
-    if (order_ == TieOrder::by_address) {
-      return segment.begin.value();
-    }
-    const Bytes room = order_ == TieOrder::by_segment_age ? segment.size : Bytes{1};
-    return std::exchange(next_, next_ + room.count());
+    return order_ == TieOrder::by_address ? segment.begin.value()
+                                          : std::exchange(next_, next_ + segment.size.count());
   }
 
   /// The rank of a new block that begins `offset` behind a block of the same segment that ranks at

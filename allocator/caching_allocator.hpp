@@ -15,7 +15,7 @@
 // Differs from the original only where the original has defects that depend on freed memory: a
 // stream use noted during a pool session never outlives its allocation; a block that is part of a
 // segment is never given to cudaFree (2.6 does so after max_split_size was lowered at run time); a
-// private pool with expandable segments is never dropped while blocks of it are in use.
+// private pool is never dropped while it is open or blocks of it (in expandable segments) are used.
 #pragma once
 
 #include <cstdint>
@@ -196,7 +196,7 @@ class CachingAllocator {
   [[gnu::noinline]] void record_events(BlockId id);
 
   void process_events() {
-    if (!deferred_.empty() || !events_.empty()) {
+    if (!deferred_.empty() || events_.has_completed()) {
       process_pending();
     }
   }
@@ -227,11 +227,13 @@ class CachingAllocator {
   [[nodiscard]] bool has_address_space(BlockId from, Bytes size) const;
   bool map_block(BlockId id, Bytes size);
   void unmap_block(BlockId id);
+  void add_rim(const Block& block, AddressRange range, BlockId prev, BlockId next);
   void release_reservation(BlockId id);
 
   // pools.cpp
   [[nodiscard]] Pool& pool_for(Bytes rounded);
   [[nodiscard]] bool is_no_split(const Pool& pool) const;
+  [[nodiscard]] bool is_open(PoolId id) const;
 
   /// An open pool makes the allocator hold back as during a graph capture: it neither waits for
   /// events nor releases cached memory.
@@ -265,7 +267,6 @@ class CachingAllocator {
   /// A small and a large pool with one owner.
   struct PoolPair {
     explicit PoolPair(PoolId owner) {
-      small.kind = PoolKind::small;
       large.kind = PoolKind::large;
       small.owner = large.owner = owner;
     }
@@ -279,7 +280,7 @@ class CachingAllocator {
   struct PrivatePool {
     std::unique_ptr<PoolPair> pools;
     PoolOptions options;
-    std::int64_t use_count = 0;  ///< 0: released, its memory may go back to the device
+    std::int64_t use_count = 1;  ///< 0: released, its memory may go back to the device
     Bytes held;                  ///< bytes of segments and mapped ranges
   };
 
@@ -290,9 +291,8 @@ class CachingAllocator {
   BlockStore blocks_;
   PoolPair default_pools_{PoolId{}};
   std::map<PoolId, PrivatePool> private_pools_;
-  std::vector<std::unique_ptr<PoolPair>> dropped_pools_;  ///< empty, but blocks may refer to them
-  std::vector<PoolId> freeable_;                          ///< in the order of their release
-  std::vector<PoolId> sessions_;                          ///< open pools, oldest first
+  std::vector<PoolId> freeable_;  ///< in the order of their release
+  std::vector<PoolId> sessions_;  ///< open pools, oldest first
   std::vector<ExpandableSegment> expandable_;
   BlockRanks ranks_;
   StreamEvents events_;

@@ -141,31 +141,30 @@ void CachingAllocator::unmap_block(BlockId id) {
   blocks_[id].rank = ranks_.of_shrunk(block.rank, range.begin - block.address);
   blocks_[id].size = range.size;
   blocks_[id].mapped = false;
-  if (block.address < range.begin) {
-    Block rim = block;
-    rim.size = range.begin - block.address;
-    rim.rank = ranks_.of_piece(block.rank, Bytes{0});
-    rim.next = id;
-    const BlockId rim_id = blocks_.add(rim);
-    blocks_.link(rim_id);
-    cache(rim_id);
-  }
-  if (range.end() < block.end()) {
-    Block rim = block;
-    rim.address = range.end();
-    rim.size = block.end() - range.end();
-    rim.rank = ranks_.of_piece(block.rank, range.end() - block.address);
-    rim.prev = id;
-    const BlockId rim_id = blocks_.add(rim);
-    blocks_.link(rim_id);
-    cache(rim_id);
-  }
+  add_rim(block, {block.address, begin - block.address}, block.prev, id);
+  add_rim(block, {end, block.end() - end}, id, block.next);
   join_neighbours(id);
   const Block& unmapped = blocks_[id];
   unmapped.home->unmapped.emplace(unmapped.address, id);
   account_released_memory(block, range.size);
   ++stats_.counters.segment_unmap;
   decide(RecordedAction::segment_unmap, range.begin, range.size, block.stream());
+}
+
+/// Caches what is left of `block` at one of its ends, if anything is.
+void CachingAllocator::add_rim(const Block& block, AddressRange range, BlockId prev, BlockId next) {
+  if (range.size == Bytes{}) {
+    return;
+  }
+  Block rim = block;
+  rim.address = range.begin;
+  rim.size = range.size;
+  rim.rank = ranks_.of_piece(block.rank, range.begin - block.address);
+  rim.prev = prev;
+  rim.next = next;
+  const BlockId id = blocks_.add(rim);
+  blocks_.link(id);
+  cache(id);
 }
 
 /// Releases a reservation that consists of one unmapped block.

@@ -1,9 +1,15 @@
 #include "allocator/free_list.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace highwater {
+namespace {
+
+bool descending(const FreeEntry& a, const FreeEntry& b) {
+  return b.before(a);
+}
+
+}  // namespace
 
 void detail::SizeClass::insert_into_tree(const FreeEntry& entry) {
   if (!tree_) {
@@ -45,7 +51,7 @@ const FreeEntry* detail::SizeClass::lower_bound_behind(const FreeEntry& key) con
     return it == tree_->end() ? nullptr : &*it;
   }
   // Descending: the first entry not before the key is the last one that is >= it.
-  const auto it = std::ranges::upper_bound(sorted_, key, std::greater<>{});
+  const auto it = std::ranges::upper_bound(sorted_, key, descending);
   return it == sorted_.begin() ? nullptr : &*(it - 1);
 }
 
@@ -56,7 +62,7 @@ const FreeEntry* detail::SizeClass::last_before(const FreeEntry& key) const {
       return &*std::prev(it);
     }
   }
-  const auto it = std::ranges::upper_bound(sorted_, key, std::greater<>{});
+  const auto it = std::ranges::upper_bound(sorted_, key, descending);
   if (it != sorted_.end()) {
     return &*it;
   }
@@ -71,9 +77,6 @@ const FreeEntry* detail::SizeClass::last() const {
 }
 
 const FreeEntry* FreeList::first_from(std::size_t class_index) const {
-  if (class_index >= kClasses) {
-    return nullptr;
-  }
   const std::size_t word = class_index / 64;
   const std::uint64_t here = occupied_[word] >> (class_index % 64);
   if (here != 0) {

@@ -16,9 +16,9 @@
 // worse than logarithmic in the number of blocks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <compare>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -38,18 +38,15 @@ struct FreeEntry {
   std::uint64_t rank = 0;
   BlockId block;
 
-  std::strong_ordering operator<=>(const FreeEntry& other) const {
-    const auto by_size = size <=> other.size;
-    return by_size != 0 ? by_size : rank <=> other.rank;
-  }
-
   bool operator==(const FreeEntry& other) const { return size == other.size && rank == other.rank; }
 
-  /// The order as one comparison without a branch: what the hot searches use.
+  /// The order as one comparison without a branch.
   [[nodiscard]] bool before(const FreeEntry& other) const {
     __extension__ using Wide = unsigned __int128;
     return ((Wide{size} << 64) | rank) < ((Wide{other.size} << 64) | other.rank);
   }
+
+  bool operator<(const FreeEntry& other) const { return before(other); }
 };
 
 namespace detail {
@@ -89,7 +86,7 @@ class alignas(64) SizeClass {
     if (empty()) {
       return nullptr;
     }
-    return key.before(smallest_) || key == smallest_ ? &smallest_ : lower_bound_behind(key);
+    return smallest_.before(key) ? lower_bound_behind(key) : &smallest_;
   }
 
   /// The last entry before `key`.
@@ -177,14 +174,11 @@ class FreeList {
   static constexpr std::size_t kPerDoubling = std::size_t{1} << kMantissaBits;
   static constexpr std::size_t kDoublings = 51;  ///< up to 2^64 bytes
   static constexpr std::size_t kClasses = kDoublings * kPerDoubling;
-  static constexpr std::size_t kWords = (kClasses + 63) / 64;
+  static constexpr std::size_t kWords = kClasses / 64 + 1;  ///< one more class than there is
 
   [[nodiscard]] static std::size_t class_of(std::uint64_t size) {
     const std::uint64_t units = size / kMinBlockSize.count();
-    if (units < kPerDoubling) {
-      return units;
-    }
-    const int shift = static_cast<int>(std::bit_width(units)) - 1 - kMantissaBits;
+    const int shift = std::max(static_cast<int>(std::bit_width(units)) - 1 - kMantissaBits, 0);
     return (static_cast<std::size_t>(shift) << kMantissaBits) + (units >> shift);
   }
 

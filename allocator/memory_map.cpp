@@ -11,9 +11,8 @@ namespace highwater {
 namespace {
 
 MapBlock picture_of(BlockId id, const Block& block) {
-  const bool active = block.state != BlockState::inactive;
-  return {block.address, block.size, active ? block.requested : Bytes{0}, block.state,
-          active ? id : BlockId::none()};
+  return {block.address, block.size, block.requested, block.state,
+          block.is_free() ? BlockId::none() : id};
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
       ++i;
       continue;
     }
-    std::size_t end = i + 1;
+    std::size_t end = i;
     while (end < map.segments.size() && map.segments[end].reservation == segment.reservation) {
       ++end;
     }
@@ -87,7 +86,6 @@ std::vector<BlockId> CachingAllocator::restore(const MemoryMap& map) {
     i = end;
   }
   stats_.counters = Counters{};
-  stats_.reset_peaks();
   return handles;
 }
 
@@ -98,7 +96,6 @@ Pool& CachingAllocator::pool_of(PoolId owner, PoolKind kind) {
   PrivatePool& pool = private_pools_[owner];
   if (!pool.pools) {
     pool.pools = std::make_unique<PoolPair>(owner);
-    pool.use_count = 1;
   }
   return pool.pools->of(kind);
 }

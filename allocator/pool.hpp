@@ -29,14 +29,14 @@ struct StreamCache {
 struct Pool {
   PoolKind kind = PoolKind::small;
   PoolId owner;  ///< the private pool it belongs to; {0,0} = default
-  std::uint64_t search_count =
-      0;  ///< number of searches while garbage collection is active, its clock
+  /// Searches while garbage collection is active: its clock.
+  std::uint64_t search_count = 0;
   std::map<StreamId, StreamCache> streams;  ///< made when a stream is first used
 
   [[nodiscard]] bool is_private() const { return !owner.is_default(); }
 
   [[nodiscard]] StreamCache& of(StreamId stream) {
-    if (stream != last_stream_ || last_ == nullptr) [[unlikely]] {
+    if (stream != last_stream_) [[unlikely]] {
       last_ = &find_or_add(stream);
       last_stream_ = stream;
     }
@@ -45,17 +45,15 @@ struct Pool {
 
  private:
   StreamCache& find_or_add(StreamId stream) {
-    const auto [found, is_new] = streams.try_emplace(stream);
-    if (is_new) {
-      found->second.pool = this;
-      found->second.kind = kind;
-      found->second.stream = stream;
-    }
-    return found->second;
+    StreamCache& cache = streams[stream];
+    cache.pool = this;
+    cache.kind = kind;
+    cache.stream = stream;
+    return cache;
   }
 
   // Most requests are for the stream of the one before.
-  StreamId last_stream_;
+  StreamId last_stream_;  ///< none at first, which no request is for
   StreamCache* last_ = nullptr;
 };
 

@@ -21,13 +21,17 @@ bool CachingAllocator::is_no_split(const Pool& pool) const {
   return pool.is_private() && private_pools_.at(pool.owner).options.no_split;
 }
 
+bool CachingAllocator::is_open(PoolId id) const {
+  return std::ranges::find(sessions_, id) != sessions_.end();
+}
+
 PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options) {
   const auto found = private_pools_.find(id);
   if (found == private_pools_.end()) {
-    private_pools_[id] = {std::make_unique<PoolPair>(id), options, 1, Bytes{}};
+    private_pools_[id] = {.pools = std::make_unique<PoolPair>(id), .options = options};
   } else if (found->second.use_count == 0) {
     return PoolCall::pool_released;
-  } else if (std::ranges::find(sessions_, id) != sessions_.end()) {
+  } else if (is_open(id)) {
     return PoolCall::already_open;
   } else {
     ++found->second.use_count;
@@ -37,11 +41,10 @@ PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options) {
 }
 
 PoolCall CachingAllocator::end_pool(PoolId id) {
-  const auto open = std::ranges::find(sessions_, id);
-  if (open == sessions_.end()) {
+  if (!is_open(id)) {
     return private_pools_.contains(id) ? PoolCall::not_open : PoolCall::unknown_pool;
   }
-  sessions_.erase(open);
+  std::erase(sessions_, id);
   return PoolCall::ok;
 }
 

@@ -40,13 +40,11 @@ void CachingAllocator::release_freeable_pools() {
     release_pool_blocks(pools.large);
   }
   std::erase_if(freeable_, [this](PoolId id) {
-    PrivatePool& pool = private_pools_.at(id);
-    const bool unused = pool.held.count() == 0;
-    if (unused) {
-      dropped_pools_.push_back(std::move(pool.pools));
+    const bool is_gone = private_pools_.at(id).held == Bytes{} && !is_open(id);
+    if (is_gone) {
       private_pools_.erase(id);
     }
-    return unused;
+    return is_gone;
   });
 }
 
@@ -71,7 +69,7 @@ void CachingAllocator::release_pool_blocks(Pool& pool) {
   }
   for (const BlockId id : to_unmap) {
     unmap_block(id);
-    if (!blocks_[id].mapped && !blocks_[id].is_split()) {
+    if (!blocks_[id].is_split()) {
       release_reservation(id);
     }
   }
@@ -132,7 +130,7 @@ Bytes CachingAllocator::reclaim_target() const {
   }
   const Bytes limit{static_cast<std::uint64_t>(settings_.garbage_collection_threshold *
                                                static_cast<double>(allowed_->count()))};
-  return held_ > limit ? held_ - limit : Bytes{0};
+  return held_ - std::min(held_, limit);
 }
 
 /// Frees whole cached segments of the default large pool, oldest first by average age, until the
@@ -143,20 +141,16 @@ void CachingAllocator::collect_garbage() {
     return;
   }
   const Pool& pool = default_pools_.large;
-
-  struct Candidate {
-    BlockId block;
-    double age = 0;
+  const auto age = [&](BlockId id) {
+    return static_cast<double>(pool.search_count - blocks_[id].gc_base);
   };
-
-  std::vector<Candidate> candidates;
+  std::vector<BlockId> candidates;
   double total_age = 0;
   for (const auto& [stream, cache] : pool.streams) {
     for (const FreeEntry& entry : cache.free.snapshot()) {
       if (!blocks_[entry.block].is_split()) {
-        const std::uint64_t age = pool.search_count - blocks_[entry.block].gc_base;
-        candidates.push_back({entry.block, static_cast<double>(age)});
-        total_age += static_cast<double>(age);
+        candidates.push_back(entry.block);
+        total_age += age(entry.block);
       }
     }
   }
@@ -165,13 +159,13 @@ void CachingAllocator::collect_garbage() {
   while (reclaimed < target && freed_one && !candidates.empty()) {
     const double bar = total_age / static_cast<double>(candidates.size());
     freed_one = false;
-    std::erase_if(candidates, [&](const Candidate& candidate) {
-      if (candidate.age < bar || blocks_[candidate.block].is_expandable()) {
+    std::erase_if(candidates, [&](BlockId id) {
+      if (age(id) < bar || blocks_[id].is_expandable()) {
         return false;
       }
-      reclaimed += blocks_[candidate.block].size;
-      total_age -= candidate.age;
-      release_fixed(candidate.block);
+      reclaimed += blocks_[id].size;
+      total_age -= age(id);
+      release_fixed(id);
       freed_one = true;
       return true;
     });

@@ -27,13 +27,13 @@ constexpr Bytes roundup_power2_next_division(Bytes size, std::uint64_t divisions
   }
   const std::uint64_t power = std::bit_floor(size.count());
   const std::uint64_t step = power >> (std::bit_width(divisions) - 1);
-  if (step == 0) {
+  if (step == 0) {  // divisions from 2^55 on: 512 times these wraps to 0 in round_size
     return Bytes{power << 1};
   }
   return round_up(size, Bytes{step});
 }
 
-/// The block size for a request of `size` bytes (> 0).
+/// The block size for a request of `size` bytes.
 constexpr Bytes round_size(Bytes size, const Settings& settings) {
   if (size < kMinBlockSize) {
     return kMinBlockSize;

@@ -5,33 +5,27 @@
 #include "allocator/caching_allocator.hpp"
 
 namespace highwater {
-namespace {
-
-BlockImage image_of(const Block& block) {
-  return {block.address, block.size,       block.requested, block.rank,  block.gc_base,
-          block.home,    block.expandable, block.state,     block.mapped};
-}
-
-}  // namespace
 
 /// Blocks numbered by their age (2.12) and clocks of garbage collection only grow, and what waits
 /// for other streams is numbered, too: such a state never comes back.
 bool CachingAllocator::can_come_back() const {
-  const bool nothing_waits = events_.empty() && uses_.empty() && deferred_.empty();
-  return nothing_waits && version_->ties != TieOrder::by_block_age && !garbage_collection_active();
+  return uses_.empty() && version_->ties != TieOrder::by_block_age && !garbage_collection_active();
 }
 
 std::optional<StateImage> CachingAllocator::image() const {
   if (!can_come_back()) {
     return std::nullopt;
   }
+  std::vector<BlockId> chains;
+  blocks_.for_each_chain([&](BlockId first) { chains.push_back(first); });
+  std::ranges::sort(chains, {}, [this](BlockId first) { return blocks_[first].address; });
   StateImage image;
-  blocks_.for_each_chain([&](BlockId first) {
+  for (const BlockId first : chains) {
     for (BlockId id = first; id.has_value(); id = blocks_[id].next) {
-      image.blocks.push_back(image_of(blocks_[id]));
+      Block& block = image.blocks.emplace_back(blocks_[id]);
+      block.prev = block.next = BlockId::none();
     }
-  });
-  std::ranges::sort(image.blocks, {}, &BlockImage::address);
+  }
   image.counters = stats_.counters;
   return image;
 }

@@ -13,23 +13,8 @@
 
 namespace highwater {
 
-/// A block, or an unmapped stretch of an expandable segment.
-struct BlockImage {
-  Address address;
-  Bytes size;
-  Bytes requested;
-  std::uint64_t rank = 0;
-  std::uint64_t gc_base = 0;
-  const StreamCache* home = nullptr;
-  ExpandableId expandable;
-  BlockState state = BlockState::inactive;
-  bool mapped = true;
-
-  bool operator==(const BlockImage&) const = default;
-};
-
 struct StateImage {
-  std::vector<BlockImage> blocks;  ///< by address
+  std::vector<Block> blocks;  ///< by address, without their neighbours' handles
   Counters counters;
 
   bool operator==(const StateImage&) const = default;

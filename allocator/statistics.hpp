@@ -44,7 +44,8 @@ struct StatValue {
   void change(std::int64_t amount) {
     current += amount;
     peak = std::max(peak, current);
-    (amount > 0 ? allocated : freed) += amount > 0 ? amount : -amount;
+    allocated += std::max<std::int64_t>(amount, 0);
+    freed += std::max<std::int64_t>(-amount, 0);
   }
 
   void reset_peak() { peak = current; }

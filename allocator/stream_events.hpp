@@ -34,8 +34,8 @@ class StreamEvents {
   void complete(StreamId stream);
   void complete_all();
 
-  /// No freed block waits for any event.
-  [[nodiscard]] bool empty() const { return recorded_.empty() && completed_.empty(); }
+  /// Whether any event has completed and was not taken so far.
+  [[nodiscard]] bool has_completed() const { return !completed_.empty(); }
 
   /// Takes the completed events, stream by stream and in order, and gives the block of each to
   /// `finish`.

@@ -21,7 +21,7 @@ struct Reason {
 
 Reason reason(std::string_view message) {
   const std::size_t open = message.rfind(" (sto");
-  if (open == std::string_view::npos || !message.ends_with(')')) {
+  if (open == std::string_view::npos) {
     return {{}, message};
   }
   return {message.substr(0, open), message.substr(open + 2, message.size() - open - 3)};

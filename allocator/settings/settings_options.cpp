@@ -78,7 +78,7 @@ const OptionRelease* find_option(std::string_view name, const VersionPreset& ver
 std::optional<std::string> nearest_option(std::string_view key, const VersionPreset& version) {
   constexpr std::size_t kLongestKey = 64;  // longer ones are not misspellings, and cost time
   const std::string wanted = normalized(key);
-  if (wanted.empty() || wanted.size() > kLongestKey) {
+  if (wanted.size() > kLongestKey) {
     return std::nullopt;
   }
   const std::vector<std::string_view> names = option_names(version);

@@ -61,14 +61,6 @@ class TolerantParser {
 
   std::uint64_t whole_number() { return to_unsigned_long_long(value(), option_); }
 
-  /// A list was left at its ']'.
-  void expect_not_at_end() const {
-    if (i_ >= tokens_.size()) {
-      throw SettingsError(
-          "Expected closing bracket ']' in ConfigTokenizer but reached end of config");
-    }
-  }
-
   void parse_large_segment_sizes();
   void parse_options(std::span<const Option> options);
   void check_is_known() const;
@@ -146,7 +138,7 @@ void TolerantParser::parse_large_segment_sizes() {
 }
 
 void TolerantParser::parse_options(std::span<const Option> options) {
-  for (i_ = 0; i_ < tokens_.size(); ++i_) {
+  for (i_ = 0; i_ < tokens_.size(); i_ += 2) {  // over the ',', or whatever stands for it
     option_ = tokens_[i_];
     const auto found = std::ranges::find(options, option_, &Option::name);
     if (found != options.end()) {
@@ -155,9 +147,6 @@ void TolerantParser::parse_options(std::span<const Option> options) {
     } else {
       check_is_known();
       skip_value();
-    }
-    if (i_ + 1 < tokens_.size()) {
-      ++i_;  // the ',', or whatever stands for it
     }
   }
 }
@@ -180,7 +169,10 @@ void TolerantParser::skip_value() {
   }
   while (++i_ < tokens_.size() && tokens_[i_] != "]") {
   }
-  expect_not_at_end();
+  if (i_ == tokens_.size()) {
+    throw SettingsError(
+        "Expected closing bracket ']' in ConfigTokenizer but reached end of config");
+  }
 }
 
 void TolerantParser::parse_flag() {
@@ -223,9 +215,10 @@ void TolerantParser::parse_divisions() {
   settings_->roundup_power2_divisions.fill(divisions);
 }
 
+/// The list ends: the pass over the options of CUDA has looked for its ']'.
 void TolerantParser::parse_division_list() {
   DivisionList list(settings_->roundup_power2_divisions);
-  while (++i_ < tokens_.size() && tokens_[i_] != "]") {
+  while (advance() != "]") {
     const std::string& interval = tokens_[i_];
     const std::uint64_t divisions = listed_divisions();
     if (interval == ">") {
@@ -237,7 +230,6 @@ void TolerantParser::parse_division_list() {
       ++i_;  // the ',', or whatever stands for it
     }
   }
-  expect_not_at_end();
 }
 
 std::uint64_t TolerantParser::listed_divisions() {
