@@ -48,3 +48,11 @@ TEST_CASE("block_ranks: the front part of a split block is the new one",
   CHECK(other < front);
   CHECK(ranks.of_joined(rest, front) == rest);
 }
+
+TEST_CASE("block_ranks: a block keeps its number when it loses bytes in front",
+          "[allocator][block_ranks]") {
+  BlockRanks ranks(TieOrder::by_block_age);
+  const std::uint64_t block = ranks.of_segment({Address{0x1000}, 8_KiB});
+  CHECK(ranks.of_shrunk(block, 2_KiB) == block);
+  CHECK(ranks.of_piece(block, 0_B) > block);  // what was in front of it is a new block
+}

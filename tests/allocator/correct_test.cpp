@@ -8,9 +8,16 @@ using namespace highwater::literals;
 
 namespace {
 
-class NoDecision : public DecisionListener {
+constexpr StreamId kStream{std::uint32_t{0}};
+
+class CountingListener : public DecisionListener {
  public:
-  void on_decision(const Decision& /*decision*/) override { FAIL("a correction is no decision"); }
+  void on_decision(const Decision& /*decision*/) override { ++count_; }
+
+  [[nodiscard]] int count() const { return count_; }
+
+ private:
+  int count_ = 0;
 };
 
 Address address_of(AllocatorUnderTest& under_test, const std::string& name) {
@@ -27,7 +34,7 @@ TEST_CASE("correct: a block moves into free memory of its pool and stream",
   under_test.alloc("c", 4_MiB);
   under_test.free("a");
   const Address free_begin = address_of(under_test, "c") + 4_MiB;
-  NoDecision listener;
+  CountingListener listener;
   CachingAllocator& model = under_test.model();
   model.set_listener(&listener);
   SECTION("to the start of a gap") {
@@ -54,6 +61,28 @@ TEST_CASE("correct: a block moves into free memory of its pool and stream",
   }
   CHECK(under_test.stats().current(Stat::allocation) == 2);
   CHECK(under_test.stats().current(Stat::requested_bytes) == 8 << 20);
+  CHECK(listener.count() == 0);  // a correction is no decision
+  model.allocate(1_KiB, kStream);
+  CHECK(listener.count() == 2);  // a segment and the block
+}
+
+TEST_CASE("correct: the cache holds what lies around a block that has moved",
+          "[allocator][correct]") {
+  AllocatorUnderTest under_test;
+  for (const char* name : {"a", "b", "c"}) {
+    under_test.alloc(name, 4_MiB);
+  }
+  const Address begin = address_of(under_test, "a");
+  under_test.free("a");
+  CachingAllocator& model = under_test.model();
+  REQUIRE(model.move_block(under_test.handle("b"), begin + 14_MiB).has_value());
+  const auto taken = [&](Bytes size) {
+    return model.block(model.allocate(size, kStream).block).address - begin;
+  };
+  CHECK(taken(8_MiB) == 0_B);
+  CHECK(taken(2_MiB) == 12_MiB);
+  CHECK(taken(2_MiB) == 18_MiB);
+  CHECK_FALSE(model.would_hit_cache(2_MiB, kStream));
 }
 
 TEST_CASE("correct: a block does not move to another stream or pool", "[allocator][correct]") {
@@ -67,13 +96,31 @@ TEST_CASE("correct: a block does not move to another stream or pool", "[allocato
   CHECK_FALSE(model.move_block(a, address_of(under_test, "other stream") + 1_MiB).has_value());
 }
 
+TEST_CASE("correct: a block does not move to address space without memory",
+          "[allocator][correct]") {
+  AllocatorUnderTest under_test({.conf = "expandable_segments:True"});
+  under_test.alloc("a", 20_MiB);
+  const Address behind = address_of(under_test, "a") + 20_MiB;
+  CHECK_FALSE(under_test.model().move_block(under_test.handle("a"), behind).has_value());
+}
+
 TEST_CASE("correct: an added segment is cached memory like any other", "[allocator][correct]") {
   AllocatorUnderTest under_test;
   CachingAllocator& model = under_test.model();
   const Address begin{0x7e0000000000};
-  model.add_segment({begin, 20_MiB}, StreamId{std::uint32_t{0}}, PoolKind::large);
+  model.add_segment({begin, 20_MiB}, kStream, PoolKind::large);
   CHECK(under_test.stats().current(Stat::segment) == 1);
   CHECK(under_test.stats().current(Stat::reserved_bytes) == 20 << 20);
+  under_test.alloc("a", 20_MiB);
+  CHECK(address_of(under_test, "a") == begin);
+}
+
+TEST_CASE("correct: of added segments the one at the lowest address serves first",
+          "[allocator][correct]") {
+  AllocatorUnderTest under_test;
+  const Address begin{0x7e0000000000};
+  under_test.model().add_segment({begin + 40_MiB, 20_MiB}, kStream, PoolKind::large);
+  under_test.model().add_segment({begin, 20_MiB}, kStream, PoolKind::large);
   under_test.alloc("a", 20_MiB);
   CHECK(address_of(under_test, "a") == begin);
 }
@@ -85,9 +132,10 @@ TEST_CASE("correct: a cached segment is dropped, one in use is not", "[allocator
   under_test.alloc("c", 4_MiB);
   const Address a = address_of(under_test, "a");
   const Address b = address_of(under_test, "b");
+  CHECK_FALSE(under_test.model().drop_segment(a));
   under_test.free("a");
   under_test.free("b");
-  NoDecision listener;
+  CountingListener listener;
   CachingAllocator& model = under_test.model();
   model.set_listener(&listener);
   CHECK_FALSE(model.drop_segment(b));
@@ -96,6 +144,9 @@ TEST_CASE("correct: a cached segment is dropped, one in use is not", "[allocator
   CHECK_FALSE(model.drop_segment(a));
   CHECK(under_test.picture() == "[free:4M c:4M free:12M]");
   CHECK(under_test.stats().current(Stat::segment) == 1);
+  CHECK(listener.count() == 0);
+  model.free(under_test.handle("c"));
+  CHECK(listener.count() == 2);
 }
 
 TEST_CASE("correct: expandable memory is not dropped as a segment", "[allocator][correct]") {
@@ -105,4 +156,14 @@ TEST_CASE("correct: expandable memory is not dropped as a segment", "[allocator]
   under_test.free("a");
   CHECK_FALSE(under_test.model().drop_segment(a));
   CHECK(under_test.picture() == "~[free:20M]");
+}
+
+TEST_CASE("correct: a reservation that is full of memory is not dropped either",
+          "[allocator][correct]") {
+  AllocatorUnderTest under_test({.conf = "expandable_segments:True"});
+  REQUIRE(under_test.runs_out(2048_GiB));
+  const MemoryMap map = under_test.model().memory_map();
+  REQUIRE(map.segments.size() == 1);
+  CHECK(map.segments[0].range() == map.segments[0].reservation);
+  CHECK_FALSE(under_test.model().drop_segment(map.segments[0].address));
 }

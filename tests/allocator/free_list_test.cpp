@@ -13,7 +13,7 @@ using namespace highwater::literals;
 namespace {
 
 FreeEntry entry(std::uint64_t size, std::uint64_t rank) {
-  return {size, rank, BlockId{static_cast<std::uint32_t>(rank / 512)}};
+  return {size, rank, BlockId{static_cast<std::uint32_t>(rank)}};
 }
 
 bool same(const FreeEntry* found, std::set<FreeEntry>::const_iterator expected,
@@ -68,25 +68,40 @@ TEST_CASE("free_list: has room only for the sizes that came, so that many stream
 
 #endif
 
-TEST_CASE("free_list: agrees with a std::set under random use",
+TEST_CASE("free_list: the largest sizes have a class, and nothing comes after it",
+          "[allocator][free_list]") {
+  constexpr std::uint64_t kLargest = ~std::uint64_t{511};
+  FreeList list;
+  list.insert(entry(kLargest - 512, 1));
+  CHECK(list.lower_bound(1_GiB)->size == kLargest - 512);
+  CHECK(list.lower_bound(Bytes{kLargest}) == nullptr);
+  CHECK(list.next(*list.first()) == nullptr);
+  CHECK(list.last()->size == kLargest - 512);
+}
+
+TEST_CASE("free_list: agrees with a std::set while it grows and drains",
           "[allocator][free_list][property]") {
-  const auto sizes = GENERATE(4U, 700U, 4000000U);  // one crowded class, many, all
+  const auto sizes = GENERATE(4U, 700U, 4000000U);  // a few crowded classes, many, all
   std::mt19937 random(sizes);
+  const auto any_entry = [&] { return entry((random() % sizes + 1) * 512, random() % 2000); };
   FreeList list;
   std::set<FreeEntry> oracle;
-  for (std::uint64_t step = 1; step <= 6000; ++step) {
-    const std::uint64_t size = (random() % sizes + 1) * 512;
-    if (random() % 5 < 3 || oracle.empty()) {
-      list.insert(entry(size, step * 512));
-      oracle.insert(entry(size, step * 512));
+  for (int step = 1; step <= 8000; ++step) {
+    const FreeEntry chosen = any_entry();
+    const bool grows = step % 4000 < 2000 ? random() % 5 < 4 : random() % 5 < 1;
+    if (grows || oracle.empty()) {
+      if (oracle.insert(chosen).second) {
+        list.insert(chosen);
+      }
     } else {
-      auto victim = oracle.lower_bound(entry(size, 0));
+      auto victim = oracle.lower_bound(chosen);
       victim = victim == oracle.end() ? oracle.begin() : victim;
       list.erase(*victim);
       oracle.erase(victim);
     }
-    const FreeEntry key = entry(size, step * 512);
-    REQUIRE(same(list.lower_bound(Bytes{size}), oracle.lower_bound(entry(size, 0)), oracle));
+    const FreeEntry key = any_entry();
+    REQUIRE(
+        same(list.lower_bound(Bytes{key.size}), oracle.lower_bound(entry(key.size, 0)), oracle));
     REQUIRE(same(list.next(key), oracle.upper_bound(key), oracle));
     const auto before = oracle.lower_bound(key);
     REQUIRE((before == oracle.begin() ? list.previous(key) == nullptr

@@ -75,10 +75,9 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
     blocks[1].handle = BlockId::none();
     CHECK(finds(map, stats, "both free and in use"));
   }
-  SECTION("an expandable range of part of a page") {
-    map.segments[0].is_expandable = true;
-    map.segments[0].size += 512_B;
-    CHECK(finds(map, stats, "not a whole number of pages"));
+  SECTION("a segment of half a MiB more") {
+    map.segments[0].size += 512_KiB;
+    CHECK(finds(map, stats, "not a whole number of MiB"));
   }
   SECTION("a small segment of another size") {
     map.segments[0].kind = PoolKind::small;
@@ -96,9 +95,30 @@ TEST_CASE("invariants: damage to the map or the statistics is found", "[allocato
     stats.decrease(Stat::segment, PoolKind::small, 1);
     CHECK(finds(map, stats, "segment: current -1"));
   }
+  SECTION("a peak below the present value") {
+    stats.increase(Stat::allocation, PoolKind::small, 5);
+    stats.decrease(Stat::allocation, PoolKind::small, 5);
+    stats.increase(Stat::allocation, PoolKind::small, 5);
+    stats.decrease(Stat::allocation, PoolKind::small, -1);
+    CHECK(finds(map, stats, "allocation: current 6, peak 5, allocated 10, freed 4"));
+  }
+  SECTION("less than nothing freed") {
+    stats.decrease(Stat::allocation, PoolKind::small, -1);
+    stats.increase(Stat::allocation, PoolKind::small, 1);
+    CHECK(finds(map, stats, "allocation: current 2, peak 2, allocated 1, freed -1"));
+  }
   SECTION("statistics that disagree with the map") {
     stats.increase(Stat::allocation, PoolKind::large, 1);
     CHECK(finds(map, stats, "allocation: the statistics show 2, the map 1"));
     CHECK(finds(map, stats, "active: the statistics show 2, the map 1"));
+    stats.increase(Stat::allocated_bytes, PoolKind::large, 1);
+    CHECK(finds(map, stats, "active_bytes: the statistics show 3145729, the map 3145728"));
   }
+}
+
+TEST_CASE("invariants: pages of any number of MiB are whole", "[allocator][invariants]") {
+  AllocatorUnderTest under_test(
+      {.conf = "large_segment_size_mb:21,expandable_segments:True", .torch = "2.11"});
+  under_test.alloc("a", 3_MiB);
+  CHECK(under_test.picture() == "~[a:3M free:18M]");
 }

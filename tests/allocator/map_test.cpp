@@ -28,20 +28,22 @@ TEST_CASE("map: the account of a failure adds up by pool and stream", "[allocato
   under_test.free("a");
   under_test.free("b");
   REQUIRE(under_test.model().begin_pool({1, 0}) == PoolCall::ok);  // so that a stays pending
-  REQUIRE(under_test.runs_out(60_MiB - 1_B));
+  under_test.alloc("private", 1_KiB, 1);
+  REQUIRE(under_test.runs_out(60_MiB - 1_B, 1));
   const OutOfMemory& oom = under_test.model().last_out_of_memory();
   CHECK(oom.requested == 60_MiB - 1_B);
   CHECK(oom.rounded == 60_MiB);
   CHECK(oom.segment_size == 60_MiB);
-  CHECK(oom.device_free == 48_MiB);
+  CHECK(oom.stream == kSecondStream);
+  CHECK(oom.device_free == 46_MiB);
   CHECK(oom.device_total == 100_MiB);
   CHECK(oom.allowed == kUnlimited);
-  CHECK(oom.reserved == 52_MiB);
-  CHECK(oom.allocated == 34_MiB + 1_KiB);
-  CHECK(oom.active == 38_MiB + 1_KiB);
+  CHECK(oom.reserved == 54_MiB);
+  CHECK(oom.allocated == 34_MiB + 2_KiB);
+  CHECK(oom.active == 38_MiB + 2_KiB);
   CHECK(oom.largest_free_block == 8_MiB);
-  CHECK(oom.largest_usable_free_block == 0_B);  // the open pool has none
-  REQUIRE(oom.pools.size() == 3);
+  CHECK(oom.largest_usable_free_block == 0_B);  // the open pool has no large one
+  REQUIRE(oom.pools.size() == 4);
   CHECK(oom.pools[0].kind == PoolKind::small);
   CHECK(oom.pools[0].free == 2_MiB - 1_KiB);
   CHECK(oom.pools[1].kind == PoolKind::large);
@@ -53,6 +55,10 @@ TEST_CASE("map: the account of a failure adds up by pool and stream", "[allocato
   CHECK(oom.pools[1].largest_free_block == 8_MiB);
   CHECK(oom.pools[2].stream == kSecondStream);
   CHECK(oom.pools[2].allocated == 30_MiB);
+  CHECK(oom.pools[2].owner.is_default());
+  CHECK(oom.pools[3].owner == PoolId{1, 0});
+  CHECK(oom.pools[3].stream == kSecondStream);
+  CHECK(oom.pools[3].reserved == 2_MiB);
 }
 
 TEST_CASE("map: the account knows the limit and what the request's own pool had free",
@@ -92,6 +98,7 @@ constexpr std::array kStates{
     Profile{.name = "pools", .pools = Pools::kept},
     Profile{.name = "expandable", .sizes = Sizes::large, .room = Room::tight, .expandable = true},
     Profile{.name = "expandable pools", .pools = Pools::kept, .expandable = true},
+    Profile{.name = "expandable split limit", .max_split = true, .expandable = true},
     Profile{.name = "toggled", .room = Room::tight, .toggles_expandable = true},
 };
 

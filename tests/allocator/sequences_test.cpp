@@ -156,6 +156,17 @@ TEST_CASE("allocator: a private pool keeps its memory to itself", "[allocator][s
   CHECK(under_test.picture().empty());
 }
 
+TEST_CASE("allocator: blocks of a pool without splits are handed out whole",
+          "[allocator][sequence]") {
+  AllocatorUnderTest under_test({.torch = "2.11"});
+  REQUIRE(under_test.model().begin_pool({0, 1}, {.no_split = true}) == PoolCall::ok);
+  under_test.alloc("a", 4_MiB);
+  under_test.alloc("b", 1_KiB);
+  REQUIRE(under_test.model().end_pool({0, 1}) == PoolCall::ok);
+  under_test.alloc("c", 4_MiB);
+  CHECK(under_test.picture() == "[a:20M] [b:2M] [c:4M free:16M]");
+}
+
 TEST_CASE("allocator: misuse of a pool is reported, not obeyed", "[allocator][sequence]") {
   AllocatorUnderTest under_test;
   CachingAllocator& model = under_test.model();
@@ -268,19 +279,6 @@ TEST_CASE("allocator: a question about the cache is answered without a change",
   CHECK(under_test.picture() == "[free:20M]");
 }
 
-TEST_CASE("allocator: garbage collection frees the oldest cached segments above the threshold",
-          "[allocator][sequence]") {
-  AllocatorUnderTest under_test(
-      {.conf = "garbage_collection_threshold:0.5", .capacity = 200_MiB, .fraction = 1.0});
-  under_test.alloc("a", 50_MiB);
-  under_test.alloc("b", 40_MiB);
-  under_test.free("a");
-  under_test.alloc("c", 60_MiB);
-  under_test.free("b");
-  under_test.alloc("d", 70_MiB);  // 150 MiB held, 100 may be: a is the older of two
-  CHECK(under_test.picture() == "[free:40M] [c:60M] [d:70M]");
-}
-
 TEST_CASE("allocator: what was restored behaves as if it had been allocated",
           "[allocator][sequence]") {
   AllocatorUnderTest original;
@@ -323,4 +321,5 @@ TEST_CASE("allocator: a device without memory serves nothing", "[allocator][sequ
   AllocatorUnderTest under_test({.conf = conf, .capacity = 0_B});
   CHECK(under_test.runs_out(1_B));
   CHECK(under_test.runs_out(100_MiB));
+  CHECK(under_test.stats().counters.num_device_alloc == 0);
 }

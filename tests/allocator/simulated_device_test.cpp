@@ -47,6 +47,14 @@ TEST_CASE("simulated_device: without a capacity it is as large as reservations n
   CHECK(device.free_memory() == 0_B);
 }
 
+TEST_CASE("simulated_device: without a capacity it holds 2^62 bytes and no more",
+          "[allocator][device]") {
+  constexpr Bytes kAll{std::uint64_t{1} << 62};
+  SimulatedDevice device({});
+  CHECK_FALSE(device.allocate(kAll + 1_B));
+  CHECK(device.allocate(kAll));
+}
+
 TEST_CASE("simulated_device: addresses lie on 2 MiB boundaries and are not used again",
           "[allocator][device]") {
   SimulatedDevice device({});

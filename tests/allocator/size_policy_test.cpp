@@ -9,6 +9,7 @@ using namespace highwater::literals;
 
 TEST_CASE("size_policy: requests round up to multiples of 512 bytes", "[allocator][size_policy]") {
   const auto [asked, rounded] = GENERATE(table<std::uint64_t, std::uint64_t>({
+      {0, 512},
       {1, 512},
       {511, 512},
       {512, 512},
@@ -37,6 +38,17 @@ TEST_CASE("size_policy: power-of-two divisions round between powers of two",
   }));
   CAPTURE(asked);
   CHECK(round_size(Bytes{asked}, settings) == Bytes{rounded});
+}
+
+// 512 times 2^55 is 0, so round_size asks roundup_power2_next_division, whose step is 0.
+TEST_CASE("size_policy: more divisions than a size has bytes round to powers of two",
+          "[allocator][size_policy]") {
+  Settings settings;
+  settings.roundup_power2_divisions.fill(std::uint64_t{1} << 55);
+  CHECK(round_size(100_B, settings) == 512_B);
+  CHECK(round_size(512_B, settings) == 512_B);
+  CHECK(round_size(513_B, settings) == 1_KiB);
+  CHECK(round_size(5_KiB, settings) == 8_KiB);
 }
 
 TEST_CASE("size_policy: the divisions entry is chosen by the interval of the size",

@@ -82,6 +82,42 @@ TEST_CASE("statistics: peaks start again from what is there", "[allocator][stati
   CHECK(stats.oversize_allocations == stat_value(2, 2, 3, 1));
 }
 
+TEST_CASE("statistics: what happened once is counted for as often as it is repeated",
+          "[allocator][statistics]") {
+  const auto happen = [](Statistics& stats) {
+    for (const PoolKind kind : {PoolKind::small, PoolKind::large}) {
+      stats.hand_out(kind, 2_KiB, 1_KiB);
+      stats.hand_out(kind, 4_KiB, 3_KiB);
+      stats.free_at_once(kind, 2_KiB, 1_KiB);
+      stats.free_at_once(kind, 4_KiB, 3_KiB);
+      stats.change(Stat::inactive_split, kind, 2);
+      stats.change(Stat::inactive_split, kind, -2);
+    }
+    for (StatValue* oversize : {&stats.oversize_allocations, &stats.oversize_segments}) {
+      oversize->change(3);
+      oversize->change(0);
+      oversize->change(-3);
+    }
+  };
+  Statistics counted;
+  counted.hand_out(PoolKind::large, 1_MiB, 1_MiB);
+  Statistics carried_out = counted;
+  const Statistics before = counted;
+  happen(counted);
+  counted.repeat(before, 4);
+  for (int i = 0; i < 5; ++i) {
+    happen(carried_out);
+  }
+  for (std::size_t i = 0; i < kStatCount; ++i) {
+    const auto stat = static_cast<Stat>(i);
+    CAPTURE(to_string(stat));
+    CHECK(counted.all(stat) == carried_out.all(stat));
+    CHECK(counted.of(stat, PoolKind::small) == carried_out.of(stat, PoolKind::small));
+  }
+  CHECK(counted.oversize_allocations == stat_value(0, 3, 15, 15));
+  CHECK(counted.oversize_segments == stat_value(0, 3, 15, 15));
+}
+
 TEST_CASE("statistics: PyTorch's names", "[allocator][statistics]") {
   CHECK(to_string(Stat::allocation) == "allocation");
   CHECK(to_string(Stat::inactive_split_bytes) == "inactive_split_bytes");

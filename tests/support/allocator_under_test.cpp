@@ -57,6 +57,12 @@ void AllocatorUnderTest::events_done(int stream) {
   allocator_.complete_events(stream_id(stream));
 }
 
+void AllocatorUnderTest::change_settings(const std::string& conf) {
+  Settings settings = allocator_.settings();
+  apply_settings(conf, allocator_.version(), settings);
+  allocator_.change_settings(settings);
+}
+
 std::string AllocatorUnderTest::name_of(BlockId block) const {
   for (const auto& [name, id] : names_) {
     if (id == block) {

@@ -38,6 +38,8 @@ class AllocatorUnderTest {
   void free(const std::string& name);
   void record_stream(const std::string& name, int stream);
   void events_done(int stream);
+  /// Settings that are changed at run time.
+  void change_settings(const std::string& conf);
 
   [[nodiscard]] BlockId handle(const std::string& name) const { return names_.at(name); }
 

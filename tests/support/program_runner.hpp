@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -87,10 +88,11 @@ class Runner : private DecisionListener {
   explicit Runner(const Program& program)
       : version_(version_preset(program.version)),
         device_({program.capacity, program.addresses}, program.fault),
-        allocator_(device_, parse_settings(program.conf, version_), version_) {
-    allocator_.set_listener(this);
+        allocator_(std::make_unique<Allocator>(device_, parse_settings(program.conf, version_),
+                                               version_)) {
+    allocator_->set_listener(this);
     if (program.fraction) {
-      allocator_.set_memory_fraction(*program.fraction);
+      allocator_->set_memory_fraction(*program.fraction);
     }
   }
 
@@ -98,7 +100,24 @@ class Runner : private DecisionListener {
     return std::visit([this](const auto& i) { return perform(i); }, instruction);
   }
 
-  [[nodiscard]] const Allocator& allocator() const { return allocator_; }
+  /// Goes on with an allocator that starts from the memory map of this one.
+  void restart() {
+    auto next = std::make_unique<Allocator>(device_, allocator_->settings(), version_);
+    const std::vector<Handle> handles = next->restore(allocator_->memory_map());
+    std::map<Address, Handle> by_address;
+    for (const Handle handle : handles) {
+      if (handle.has_value()) {
+        by_address.emplace(next->block(handle).address, handle);
+      }
+    }
+    for (auto& [id, handle] : live_) {
+      handle = by_address.at(allocator_->block(handle).address);
+    }
+    allocator_ = std::move(next);
+    allocator_->set_listener(this);
+  }
+
+  [[nodiscard]] const Allocator& allocator() const { return *allocator_; }
 
   [[nodiscard]] const FailingDevice& device() const { return device_; }
 
@@ -112,21 +131,21 @@ class Runner : private DecisionListener {
   void on_decision(const Decision& decision) override { decisions_.push_back(decision); }
 
   StepResult perform(const Alloc& i) {
-    const auto result = allocator_.allocate(i.size, i.stream);
+    const auto result = allocator_->allocate(i.size, i.stream);
     if (result.status != AllocationStatus::ok) {
       return {.status = result.status, .address = {}, .segment = {}, .size = {}};
     }
     live_.emplace(i.id, result.block);
-    const auto& block = allocator_.block(result.block);
+    const auto& block = allocator_->block(result.block);
     return {.status = result.status,
             .address = block.address,
-            .segment = allocator_.segment_start(result.block),
+            .segment = allocator_->segment_start(result.block),
             .size = block.size};
   }
 
   StepResult perform(const Free& i) {
     if (const auto found = live_.find(i.id); found != live_.end()) {
-      allocator_.free(found->second);
+      allocator_->free(found->second);
       live_.erase(found);
     }
     return {};
@@ -134,41 +153,41 @@ class Runner : private DecisionListener {
 
   StepResult perform(const RecordStream& i) {
     if (const auto found = live_.find(i.id); found != live_.end()) {
-      allocator_.record_stream(found->second, i.stream);
+      allocator_->record_stream(found->second, i.stream);
     }
     return {};
   }
 
   StepResult perform(const CompleteStream& i) {
-    allocator_.complete_events(i.stream);
+    allocator_->complete_events(i.stream);
     return {};
   }
 
   StepResult perform(const CompleteAll& /*instruction*/) {
-    allocator_.complete_all_events();
+    allocator_->complete_all_events();
     return {};
   }
 
   StepResult perform(const EmptyCache& /*instruction*/) {
-    allocator_.empty_cache();
+    allocator_->empty_cache();
     return {};
   }
 
   StepResult perform(const ResetPeaks& /*instruction*/) {
-    allocator_.reset_peaks();
+    allocator_->reset_peaks();
     return {};
   }
 
-  StepResult perform(const PoolBegin& i) { return after(allocator_.begin_pool({i.pool, 0})); }
+  StepResult perform(const PoolBegin& i) { return after(allocator_->begin_pool({i.pool, 0})); }
 
-  StepResult perform(const PoolEnd& i) { return after(allocator_.end_pool({i.pool, 0})); }
+  StepResult perform(const PoolEnd& i) { return after(allocator_->end_pool({i.pool, 0})); }
 
-  StepResult perform(const PoolRelease& i) { return after(allocator_.release_pool({i.pool, 0})); }
+  StepResult perform(const PoolRelease& i) { return after(allocator_->release_pool({i.pool, 0})); }
 
   StepResult perform(const ChangeSettings& i) {
-    Settings settings = allocator_.settings();
+    Settings settings = allocator_->settings();
     apply_settings(i.conf, version_, settings);
-    allocator_.change_settings(settings);
+    allocator_->change_settings(settings);
     return {};
   }
 
@@ -180,7 +199,7 @@ class Runner : private DecisionListener {
 
   const VersionPreset& version_;
   FailingDevice device_;
-  Allocator allocator_;
+  std::unique_ptr<Allocator> allocator_;
   std::map<std::uint32_t, Handle> live_;
   std::vector<Decision> decisions_;
 };

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "traces/error.hpp"
+
 using namespace highwater;
 using namespace highwater::literals;
 
@@ -34,4 +36,15 @@ TEST_CASE("settings_change: an option is added, replaced and taken out", "[alloc
   expected.max_split_size = kUnlimited;
   CHECK(with_option(before, "max_split_size_mb", kDefaultValue, release()) == expected);
   CHECK(with_option(Settings{}, "max_split_size_mb", kDefaultValue, release()) == Settings{});
+  expected = before;
+  expected.roundup_power2_divisions.fill(8);
+  CHECK(with_option(before, "roundup_power2_divisions", "8", release()) == expected);
+}
+
+TEST_CASE("settings_change: the split limit alone is also called unlimited",
+          "[allocator][settings]") {
+  const Settings before = parse_settings("max_split_size_mb:64", release());
+  CHECK(with_option(before, "max_split_size_mb", "unlimited", release()) == Settings{});
+  CHECK_THROWS_AS(with_option(before, "max_non_split_rounding_mb", "unlimited", release()),
+                  SettingsError);
 }

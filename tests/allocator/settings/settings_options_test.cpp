@@ -14,7 +14,7 @@ namespace {
 TEST_CASE("settings_options: misspelt options are recognised", "[allocator][settings]") {
   const auto [key, meant] = GENERATE(table<std::string, std::string>({
       {"max_split_size", "max_split_size_mb"},
-      {"Max_Split_Size_Mb", "max_split_size_mb"},
+      {"MAX_SPLIT_SIZE_MB", "max_split_size_mb"},
       {"max_split_size_mb=128", "max_split_size_mb"},
       {"expandable_segment", "expandable_segments"},
       {"garbage_collect_threshold", "garbage_collection_threshold"},
@@ -40,7 +40,16 @@ TEST_CASE("settings_options: a suggestion is made only for unknown options",
   CHECK(suggested(",", strict()).empty());
   CHECK(suggested("max_split_size_mb:x", strict()).empty());
   CHECK(suggested("large_segment_size:40", tolerant()) == "; did you mean large_segment_size_mb?");
+  CHECK(suggested("large_segment_size_mb:40", strict()) == "; known to --torch 2.11");
   CHECK(nearest_option("large_segment_size_mb", strict()) == std::nullopt);
+}
+
+TEST_CASE("settings_options: four characters may differ, in short names a third of them",
+          "[allocator][settings]") {
+  CHECK(nearest_option("max_split_size_mbXXXX", strict()) == "max_split_size_mb");
+  CHECK(nearest_option("max_split_size_mbXXXXX", strict()) == std::nullopt);
+  CHECK(nearest_option("bXckXnd", strict()) == "backend");
+  CHECK(nearest_option("bXcXXnd", strict()) == std::nullopt);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST_CASE("settings: 2.6 refuses with PyTorch's words", "[allocator][settings]")
   const auto [conf, reason] = GENERATE(table<std::string, std::string>({
       {",", "Unrecognized CachingAllocator option: ,"},
       {":", "Unrecognized CachingAllocator option: :"},
+      {"max_split_size_mb:20", "CachingAllocator option max_split_size_mb too small, must be > 20"},
       {"\tmax_split_size_mb:64", "Unrecognized CachingAllocator option: \tmax_split_size_mb"},
       {"max_split_size_mb:64,,", "Unrecognized CachingAllocator option: ,"},
       {"max_split_size_mb:64:1", "Error parsing CachingAllocator settings, expected ,"},
@@ -66,6 +67,8 @@ TEST_CASE("settings: 2.6 refuses with PyTorch's words", "[allocator][settings]")
       {"pinned_use_background_threads:", "Error, expecting pinned_use_background_threads value"},
       {"pinned_use_hip_host_register:1",
        "Expected a single True/False argument for pinned_use_cuda_host_register"},
+      {"pinned_num_register_threads:256",
+       "Number of register threads should be less than or equal to 128"},
       {"pinned_num_register_threads:0", "Number of register threads has to be power of 2 "},
       {"pinned_num_register_threads:", "Error, expecting pinned_num_register_threads value"},
       {"throw_on_cudamalloc_oom:True",
@@ -225,6 +228,13 @@ TEST_CASE("settings: later releases have more options", "[allocator][settings]")
         std::numeric_limits<std::uint64_t>::max() >> 20);
 }
 
+TEST_CASE("settings: a memory fraction may be anything from 0 to 1", "[allocator][settings]") {
+  for (const auto& [value, fraction] : {std::pair{"0", 0.0}, std::pair{"1", 1.0}}) {
+    const std::string conf = std::string("per_process_memory_fraction:") + value;
+    CHECK(parse_settings(conf, tolerant()).per_process_memory_fraction == fraction);
+  }
+}
+
 TEST_CASE("settings: later releases hardly look at the punctuation", "[allocator][settings]") {
   CHECK(parse_settings("max_split_size_mb,64:expandable_segments[True", tolerant()) ==
         parse_settings("max_split_size_mb:64,expandable_segments:True", tolerant()));
@@ -239,6 +249,26 @@ TEST_CASE("settings: '>' starts at the last listed interval in 2.6, after it lat
   CHECK(divisions(conf, tolerant()).at(9) == 2);
   CHECK(divisions(conf, tolerant()).at(10) == 8);
   CHECK(divisions("roundup_power2_divisions:[>:8]", tolerant()).at(0) == 0);
+}
+
+TEST_CASE("settings: a refusal is told in words for people and in PyTorch's own",
+          "[allocator][settings]") {
+  const auto told = [](std::string_view conf, const VersionPreset& version) -> std::string {
+    try {
+      (void)parse_settings(conf, version);
+    } catch (const SettingsError& error) {
+      return refusal_text(error, version);
+    }
+    return "ok";
+  };
+  CHECK(told("max_split_size_mb:x", strict()) ==
+        "max_split_size_mb: 'x' is not a number in range (PyTorch 2.6's own message: stoi)");
+  CHECK(told("max_split_size_mb:20", strict()) ==
+        "CachingAllocator option max_split_size_mb too small, must be > 20 (PyTorch 2.6's own "
+        "message)");
+  CHECK(told("large_segment_size_mb:40", strict()) ==
+        "Unrecognized CachingAllocator option: large_segment_size_mb; known to --torch 2.11 "
+        "(PyTorch 2.6's own message)");
 }
 
 Settings random_settings(std::mt19937& random, const VersionPreset& version) {

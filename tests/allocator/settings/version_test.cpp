@@ -53,7 +53,14 @@ TEST_CASE("version: an unknown release is refused with the list of presets",
           "[allocator][version]") {
   CHECK_THROWS_WITH(version_preset("2.5"),
                     Catch::Contains("--torch 2.5") &&
-                        Catch::Contains("2.6, 2.8, 2.10, 2.11, 2.12, 2.13, 2.15 or"));
+                        Catch::Contains("one of 2.6, 2.8, 2.10, 2.11, 2.12, 2.13, 2.15 or"));
+}
+
+TEST_CASE("version: a preset says what it was confirmed by", "[allocator][version]") {
+  CHECK(version_preset("2.7").basis == "exact: confirmed by vectors recorded from the release");
+  CHECK(version_preset("2.9").basis == "exact: confirmed by vectors recorded from 2.8 and 2.9");
+  CHECK(version_preset("2.11").basis == "exact: confirmed by vectors recorded from the release");
+  CHECK(version_preset("2.14").basis == "exact: confirmed by vectors recorded from 2.13 and 2.14");
 }
 
 TEST_CASE("version: releases compare as numbers", "[allocator][version]") {
