@@ -41,13 +41,14 @@ class Token:
 @dataclasses.dataclass(frozen=True)
 class Mutant:
     """`before` and `after` are the lines of the source that the mutant touches, in one line;
-    `nth` tells apart what is the same at several places of a file."""
+    `nth` tells apart what is the same at several places of a file. One that does not compile is none."""
     file: str
     line: int
     before: str
     after: str
     nth: int
     number: int
+    compiles: bool
 
     @property
     def change(self):
@@ -87,6 +88,7 @@ class Finder:
         self.tokens = tokens_of(source)
         self.partner = self.match_brackets()
         self.fixed = self.compile_time_tokens()
+        self.constants = self.constant_tokens()
 
     def sites(self):
         for i, token in enumerate(self.tokens):
@@ -101,7 +103,7 @@ class Finder:
             elif token.text == "?":
                 yield self.condition(self.left_of(i, stop_at_logical=False), i - 1)
             elif token.kind == "number" and re.fullmatch(r"[\d'xXa-fA-F]+[uUlL]*", token.text):
-                yield self.number(token)
+                yield self.number(token, "constant_shift" if i in self.constants else "shift")
             elif token.text in ("true", "false"):
                 yield self.flag(token)
             if self.starts_statement(i):
@@ -125,6 +127,14 @@ class Finder:
             if token.text == "=" and self.text(i + 1) == "0" and self.text(i - 1) in (")", "const"):
                 fixed.add(i + 1)  # a pure virtual function
         return fixed
+
+    def constant_tokens(self):
+        """Those of constants outside functions and classes."""
+        constants = set()
+        for i, token in enumerate(self.tokens):
+            if token.text == "constexpr" and not self.is_local(i) and not self.is_function(i):
+                constants.update(range(i, self.end_of_statement(i)))
+        return constants
 
     def is_local(self, i):
         first = i - 1 if self.text(i - 1) == "inline" else i
@@ -159,13 +169,13 @@ class Finder:
             return "", "", f"{link} mutation::Comparison{{{listed}, {numbers[0]}}} {link}"
         return Site(token.begin, token.end, others, code)
 
-    def number(self, token):
+    def number(self, token, shift):
         digits = re.sub(r"[uUlL]+$", "", token.text).replace("'", "")
         value = int(digits, 0 if digits[:2] in ("0x", "0X") else 10)
         values = [value + 1] + ([value - 1] if value > 0 else [])
 
         def code(numbers):
-            return "(", f" + mutation::shift({numbers[0]}, {(numbers + [NO_MUTANT])[1]}))", None
+            return "(", f" + mutation::{shift}({numbers[0]}, {(numbers + [NO_MUTANT])[1]}))", None
         return Site(token.begin, token.end, [str(v) for v in values], code)
 
     def flag(self, token):
@@ -301,14 +311,15 @@ def mutants_of(file, source, first_number, dropped=frozenset()):
         last_line = source.count("\n", 0, site.end) + 1
         begin = source.rfind("\n", 0, site.begin) + 1
         end = source.find("\n", site.end)
+        compiles = not dropped.intersection(range(line, last_line + 1))
         numbers = []
         for after in site.afters:
             changed = source[begin:site.begin] + after + source[site.end:end]
             numbers.append(first_number + len(mutants))
             texts = one_line(source[begin:end]), one_line(changed) or "(removed)"
             seen[texts] += 1
-            mutants.append(Mutant(file, line, *texts, seen[texts], numbers[-1]))
-        if not dropped.intersection(range(line, last_line + 1)):
+            mutants.append(Mutant(file, line, *texts, seen[texts], numbers[-1], compiles))
+        if compiles:
             edits.append((site, site.code(numbers)))
     return mutants, without_constexpr(rewritten(source, edits))
 

@@ -73,6 +73,7 @@ def build_all(scratch):
         for file, lines in errors.items():
             dropped.setdefault(file, set()).update(lines)
     count = sum(len(lines) for lines in dropped.values())
+    found = [mutant for mutant in found if mutant.compiles]
     print(f"{len(found)} mutants; {count} lines without, since they would not compile")
     return found
 
@@ -83,7 +84,8 @@ def link_tree(scratch):
     tree.mkdir(parents=True, exist_ok=True)
     for entry in ROOT.iterdir():
         link = tree / entry.name
-        if entry.name not in (FOLDER, "build", ".git") and not link.is_symlink():
+        if entry.name not in (FOLDER, "build", ".git"):
+            link.unlink(missing_ok=True)  # the scratch folder may have served another checkout
             link.symlink_to(entry)
     return tree
 
@@ -113,18 +115,16 @@ def compile_errors(scratch):
     build = scratch / "build"
     if not (build / "build.ninja").exists():
         run(["cmake", "-S", scratch / "tree", "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
-             f"-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS -I{HERE}"])
+             f"-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS -I{scratch / 'tree' / HERE.relative_to(ROOT)}"])
     made = subprocess.run(
         ["cmake", "--build", build, "-j1", "--", "-k", "0", "allocator_test", "conformance_vectors"],
         capture_output=True, text=True)
     if made.returncode == 0:
         return {}, ""
     errors = {}
-    pattern = rf"{re.escape(str(scratch / 'tree'))}/({FOLDER}/[\w/]+\.[ch]pp):(\d+):\d+:   required|" \
-              rf"({FOLDER}/[\w/]+\.[ch]pp):(\d+):\d+: error"
-    for match in re.finditer(pattern, made.stdout):
-        file, line = (match[1], match[2]) if match[1] else (match[3], match[4])
-        errors.setdefault(file, set()).add(int(line))
+    blamed = r"  required|error|note: .* was not initialized with a constant expression"
+    for match in re.finditer(rf"(?<!tests/)({FOLDER}/[\w/]+\.[ch]pp):(\d+):\d+: (?:{blamed})", made.stdout):
+        errors.setdefault(match[1], set()).add(int(match[2]))
     return errors, made.stdout[-4000:] + made.stderr
 
 

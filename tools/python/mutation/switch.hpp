@@ -67,6 +67,11 @@ constexpr int shift(int one_more, int one_less) {
   return acts(one_more) ? 1 : acts(one_less) ? -1 : 0;
 }
 
+/// The same in a constant, which the compiler would work out by itself.
+inline int constant_shift(int one_more, int one_less) {
+  return shift(one_more, one_less);
+}
+
 constexpr bool kept(int mutant) {
   return !acts(mutant);
 }
