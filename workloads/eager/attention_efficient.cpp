@@ -66,6 +66,8 @@ TensorList efficient_backward_kernel(Node& node, TensorList& grads, double dropo
   const Tensor value = node.unpack(3);
   const Tensor logsumexp = node.unpack(4);
   const Tensor output = node.unpack(5);
+  const Tensor offset = node.unpack_if_saved(6);
+  const Tensor seed = node.unpack_if_saved(7);
   const Operands in{.query = query, .key = key, .value = value, .mask = mask};
   OpScope op(runtime, "_efficient_attention_backward", 2);
   const auto blocks =

@@ -30,6 +30,8 @@ TensorList flash_backward_kernel(Node& node, TensorList& grads) {
   const Tensor value = node.unpack(2);
   const Tensor logsumexp = node.unpack(3);
   const Tensor result = node.unpack(4);
+  const Tensor state = node.unpack_if_saved(5);
+  const Tensor unused = node.unpack_if_saved(6);
   const Operands in{.query = query, .key = key, .value = value, .mask = {}};
   OpScope op(runtime, "_flash_attention_backward", 3);
   const Tensor grad = contiguous(swap_heads(grads[0]));

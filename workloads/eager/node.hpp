@@ -83,6 +83,11 @@ class Node : public RefCounted {
 
   [[nodiscard]] Tensor unpack(std::size_t index) const;
 
+  /// The same; undefined where fewer were saved.
+  [[nodiscard]] Tensor unpack_if_saved(std::size_t index) const {
+    return index < saved.size() ? unpack(index) : Tensor{};
+  }
+
   /// Whether the gradient of input `index` is needed.
   [[nodiscard]] bool needs(std::size_t index) const {
     return static_cast<bool>(next_edges[index].node);

@@ -1,5 +1,6 @@
 #include "workloads/nn/checkpoint.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -37,11 +38,22 @@ struct StopRecomputation {};
 
 class Holder;
 
+/// Since 2.12 a list holds the positional arguments (_CheckpointFrame.saved_args), and a list
+/// releases its last element first; before, a node held them.
+constexpr Release kListsArguments{2, 12};
+
+template <class Elements>
+void order_by_release(const Runtime& runtime, Elements& arguments) {
+  if (runtime.torch >= kListsArguments) {
+    std::ranges::reverse(arguments);
+  }
+}
+
 /// _CheckpointFrame: one call of the segment. Keyword arguments, which the segment holds, are freed
 /// before the positional ones.
 struct CheckpointFrame {
   Runtime& runtime;
-  std::vector<SavedTensor> arguments;
+  std::vector<SavedTensor> arguments;  ///< in the order of their release
   TupleSegment segment;
   AutocastState autocast;
   std::uint32_t module = 0;
@@ -142,6 +154,7 @@ void CheckpointFrame::recompute() {
     for (const auto& argument : arguments) {
       inputs.push_back(argument.unpack());
     }
+    order_by_release(runtime, inputs);
     if (runtime.recorder != nullptr) {
       runtime.recorder->take_arguments(this, inputs);
     }
@@ -250,6 +263,7 @@ TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment
   for (const auto& argument : arguments) {
     frame->arguments.emplace_back(argument, false);
   }
+  order_by_release(runtime, frame->arguments);
   if (runtime.recorder != nullptr) {
     runtime.recorder->keep_arguments(frame.get(), arguments);
   }

@@ -1,5 +1,9 @@
 """The store at which the ranks of a job meet, for a job with only one of them."""
 
+# Keys by which a rank tells the others that it failed (ProcessGroupNCCL.hpp: kStoreDumpKey, kStoreErrorSignalKey).
+# Its watchdog would end this rank, too.
+_FAILURES = ("exception_dump", "remote_error")
+
 
 def make_class():
     """The class, created once torch is available."""
@@ -30,7 +34,7 @@ def make_class():
             return self._values.get(key, b"")
 
         def check(self, keys):
-            return True
+            return all(key in self._values or key.rsplit("/", 1)[-1] not in _FAILURES for key in keys)
 
         def wait(self, keys, timeout=None):
             return None
