@@ -464,6 +464,12 @@ class Releases(Folder):
             index.Index(folder).put(index.entry_of({"id": "x", "model": "gpt2"}, "ok", folder))
         self.assertEqual(self.record_all(), (["stop"], []))
 
+    def test_what_took_too_long_is_recorded_again(self):
+        folder = self.folder / "torch2.6-transformers5.12"
+        folder.mkdir()
+        index.Index(folder).put(index.entry_of({"id": "x", "model": "gpt2"}, "timeout", folder))
+        self.assertIn("torch2.6-transformers5.12", self.record_all()[0])
+
     def test_an_excluded_pair_is_complete(self):
         results = releases.Results(self.folder, releases.Pair("2.6", "5.12"), [{"id": "x"}])
         self.assertFalse(results.is_complete())

@@ -21,7 +21,8 @@ CASES = HERE / "cases" / "releases.json"
 # (workloads/README.md, "Sources").
 TORCH = ("2.15", "2.14", "2.13", "2.12", "2.11", "2.10", "2.8", "2.6")
 TRANSFORMERS = ("5.23", "5.21", "5.20", "5.19", "5.18", "5.15", "5.14", "5.13", "5.12")
-NO_BATCHES = "100000"  # minutes: this command is itself what can be stopped and resumed
+LIMITS = ("--batch-minutes", "100000", "--timeout", "900")  # this command is itself what can be stopped and resumed
+CUT_OFF = ("timeout", "died")  # outcomes of the machine, not of the releases
 
 
 class ReleasesError(Exception):
@@ -62,7 +63,8 @@ class Results:
         return Index(self.folder).entries if self.folder.exists() else {}
 
     def is_complete(self):
-        return bool(self.about.get("excluded")) or {case["id"] for case in self.cases} <= set(self.entries)
+        ended = {name for name, entry in self.entries.items() if entry["outcome"] not in CUT_OFF}
+        return bool(self.about.get("excluded")) or {case["id"] for case in self.cases} <= ended
 
     def describe(self, found, excluded):
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +85,7 @@ def record_pair(options, results, python, packages, say):
     folders = [start, packages] if packages else [start]
     say(f"{results.pair.name}: torch {results.about['torch']}, transformers {results.about['transformers']}")
     done = subprocess.run([str(python), str(HERE), "record", "--fake-device", "--cases", str(options.cases),
-                           "--out", str(results.folder), "--batch-minutes", NO_BATCHES],
+                           "--out", str(results.folder), "--retry-failed", *LIMITS],
                           env=simulated_device.environment(*folders))
     if done.returncode not in (0, 1):  # 1: cases that failed are results, too
         raise ReleasesError(f"{results.pair.name}: recording ended with status {done.returncode}; see above")
