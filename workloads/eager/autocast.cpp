@@ -28,8 +28,9 @@ Tensor AutocastOp::cast(const Tensor& operand, DType dtype) const {
     return operand;
   }
   auto& autocast = runtime_.autocast;
-  const bool cacheable = dtype == autocast.dtype && operand.dtype() == DType::fp32 &&
-                         operand.requires_grad() && operand.is_leaf() && !operand->base.defined();
+  const bool cacheable = autocast.caches && dtype == autocast.dtype &&
+                         operand.dtype() == DType::fp32 && operand.requires_grad() &&
+                         operand.is_leaf() && !operand->base.defined();
   if (!cacheable) {
     return to_dtype(operand, dtype);
   }
@@ -44,12 +45,13 @@ Tensor AutocastOp::cast(const Tensor& operand, DType dtype) const {
   return copy;
 }
 
-AutocastContext::AutocastContext(Runtime& runtime, DType dtype)
+AutocastContext::AutocastContext(Runtime& runtime, DType dtype, AutocastCache cache)
     : runtime_(runtime),
       was_enabled_(runtime.autocast.enabled),
       dtype_before_(runtime.autocast.dtype) {
   runtime.autocast.enabled = true;
   runtime.autocast.dtype = dtype;
+  runtime.autocast.caches = cache == AutocastCache::enabled;
 }
 
 AutocastContext::~AutocastContext() {

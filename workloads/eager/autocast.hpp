@@ -33,10 +33,12 @@ class AutocastOp {
   bool active_;
 };
 
+enum class AutocastCache : std::uint8_t { enabled, disabled };
+
 /// `with torch.autocast("cuda", dtype)`: enables it for a scope and drops the cache at its end.
 class AutocastContext {
  public:
-  AutocastContext(Runtime& runtime, DType dtype);
+  AutocastContext(Runtime& runtime, DType dtype, AutocastCache cache = AutocastCache::enabled);
   AutocastContext(const AutocastContext&) = delete;
   AutocastContext& operator=(const AutocastContext&) = delete;
   ~AutocastContext();

@@ -63,6 +63,13 @@ void drop_unwanted(const Node& node, TensorList& outputs) {
   }
 }
 
+// A leaf's grad_dtype may change between forward and backward.
+DType expected_dtype(const Edge& edge) {
+  const TensorImpl* leaf = edge.node->variable;
+  return leaf != nullptr && leaf->grad_dtype ? *leaf->grad_dtype
+                                             : edge.node->input_metadata[edge.input_nr].dtype;
+}
+
 // engine.cpp: validate_outputs. Gradients of broadcast inputs are summed, other types cast.
 void validate_outputs(const Node& node, TensorList& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -78,8 +85,8 @@ void validate_outputs(const Node& node, TensorList& outputs) {
     if (grad.sizes() != expected.sizes) {
       grad = sum_to(grad, expected.sizes);
     }
-    if (grad.dtype() != expected.dtype) {
-      grad = to_dtype(grad, expected.dtype);
+    if (grad.dtype() != expected_dtype(edge)) {
+      grad = to_dtype(grad, expected_dtype(edge));
     }
   }
 }

@@ -62,6 +62,25 @@ Tensor layer_norm_kernel(const Tensor& input, const Tensor& weight, const Tensor
   return result;
 }
 
+// _fused_rms_norm_backward: dX, then the gradient of the weight.
+TensorList rms_norm_backward(Node& node, TensorList& grads) {
+  Runtime& runtime = *node.runtime;
+  const Tensor input = node.unpack(0);
+  const Tensor weight = node.unpack(1);
+  const Tensor rstd = node.unpack(2);
+  OpScope op(runtime, "_fused_rms_norm_backward", 2);
+  const Tensor grad = contiguous(grads[0]);
+  const Tensor x = contiguous(input);
+  TensorList out(2);
+  if (node.needs(0)) {
+    out[0] = empty(runtime, x.sizes(), x.dtype());
+  }
+  if (node.needs(1)) {
+    out[1] = empty(runtime, weight.sizes(), weight.dtype());
+  }
+  return out;
+}
+
 // _softmax and _log_softmax: fp16 to fp32 happens inside the kernel, bf16 is converted before.
 Tensor softmax_kernel(const char* op, const char* name, BackwardFunction backward,
                       const Tensor& self, DType result_dtype) {
@@ -161,6 +180,27 @@ Tensor layer_norm(const Tensor& input, const Tensor& weight, const Tensor& bias)
   const Tensor wide_bias = cast.to_fp32(bias);
   const Tensor wide_weight = cast.to_fp32(weight);
   return layer_norm_kernel(cast.to_fp32(input), wide_weight, wide_bias);
+}
+
+// The statistic is kept in fp32 (ATen/native/cuda/layer_norm_kernel.cu of 2.15: acc_type).
+Tensor fused_rms_norm(const Tensor& input, const Tensor& weight) {
+  Runtime& runtime = input.runtime();
+  const auto node = begin_node(runtime, "FusedRmsNormBackward0", {input, weight});
+  if (node) {
+    node->save(input);
+    node->save(weight);
+  }
+  OpScope op(runtime, "_fused_rms_norm");
+  const Tensor x = contiguous(input);
+  Tensor result = empty(runtime, x.sizes(), x.dtype());
+  Dims rows = input.sizes();
+  rows.back() = 1;
+  const Tensor rstd = empty(runtime, rows, DType::fp32);
+  finish_node(node, result, rms_norm_backward);
+  if (node) {
+    node->save_output(rstd);
+  }
+  return result;
 }
 
 Tensor softmax(const Tensor& self, std::int64_t /*dim*/, std::optional<DType> dtype) {

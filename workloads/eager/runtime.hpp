@@ -30,6 +30,7 @@ class OutputCache;
 struct Autocast {
   bool enabled = false;
   DType dtype = DType::bf16;
+  bool caches = true;                            ///< cache_enabled
   std::vector<std::pair<Tensor, Tensor>> cache;  ///< weight and its copy, in order of insertion
   boost::unordered_flat_map<const TensorImpl*, std::size_t> cached;  ///< index into `cache`
 };

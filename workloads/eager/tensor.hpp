@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <boost/container/small_vector.hpp>
 
@@ -89,7 +90,8 @@ struct TensorImpl : RefCounted {
   Dims strides;
   std::int64_t offset = 0;  ///< of the first element from the storage's start, in elements
   DType dtype = DType::fp32;
-  bool requires_grad = false;  ///< of a leaf; others have a grad_fn
+  bool requires_grad = false;       ///< of a leaf; others have a grad_fn
+  std::optional<DType> grad_dtype;  ///< of a leaf: gradients are cast to it (Tensor.grad_dtype)
   std::uint32_t output_nr = 0;
   Ref<Node> grad_fn;
   Node* accumulator = nullptr;        ///< the leaf's AccumulateGrad node while a graph holds it

@@ -1,5 +1,7 @@
 #include "workloads/models/language_model.hpp"
 
+#include "workloads/plan/torchtitan_release.hpp"
+
 namespace highwater::models {
 
 namespace {
@@ -31,6 +33,11 @@ nn::Keep kept_by(const TrainingPlan& plan) {
                                                   : nn::Keep::expensive_outputs;
 }
 
+// torchtitan 0.3, distributed/activation_checkpoint.py: early_stop=False.
+nn::RecomputeEnd end_of_recomputation(const TrainingPlan& plan) {
+  return is_recent_torchtitan(plan) ? nn::RecomputeEnd::segment : nn::RecomputeEnd::last_saved;
+}
+
 eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t index,
                                    const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
   if (!is_checkpointed(context, index)) {
@@ -41,7 +48,7 @@ eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t 
     return nn::checkpoint_reentrant(context.runtime, segment, std::move(arguments));
   }
   return nn::checkpoint_nonreentrant(context.runtime, segment, std::move(arguments),
-                                     kept_by(context.plan));
+                                     kept_by(context.plan), end_of_recomputation(context.plan));
 }
 
 eager::TensorList run_unwrapped(const Module& block, std::size_t index,

@@ -11,6 +11,7 @@
 #include "workloads/losses/fused_lm_head.hpp"
 #include "workloads/nn/cache.hpp"
 #include "workloads/nn/checkpoint.hpp"
+#include "workloads/nn/layers.hpp"
 #include "workloads/nn/module.hpp"
 
 namespace highwater::models {
@@ -26,6 +27,7 @@ struct Inputs {
   Tensor labels;          ///< undefined: the model computes no loss
   Tensor attention_mask;  ///< undefined unless the plan gives one
   Tensor hidden_states;   ///< of a pipeline stage behind the first: what it received
+  Tensor positions;       ///< of torchtitan's batches
   int chunk = 0;          ///< which of a pipeline stage's model chunks runs
 };
 
@@ -38,7 +40,7 @@ struct Outputs {
   nn::CachePtr cache;
   nn::CachePtr cross_cache;  ///< of an encoder-decoder
   Tensor encoder_states;     ///< of an encoder-decoder
-  Tensor hidden_states;      ///< of a pipeline stage before the last: what it sends
+  Tensor hidden_states;      ///< of a stage before the last, or instead of logits (separate_head())
 };
 
 class LanguageModel : public Module {
@@ -46,6 +48,12 @@ class LanguageModel : public Module {
   using Module::Module;
 
   virtual Outputs forward(Inputs inputs) = 0;
+
+  /// The head that the loss applies itself; null: forward does.
+  [[nodiscard]] virtual const nn::Linear* separate_head() const { return nullptr; }
+
+  /// Sets the parameters of a model that was made without data, once it is on the device.
+  virtual void init_states() {}
 };
 
 /// Builds the module tree of the plan's model where `context` says.

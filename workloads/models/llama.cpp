@@ -9,7 +9,6 @@
 #include "workloads/models/decoder.hpp"
 #include "workloads/models/positions.hpp"
 #include "workloads/models/rms_norm.hpp"
-#include "workloads/models/torchtitan.hpp"
 #include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -395,9 +394,6 @@ std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const 
 }
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const LlamaConfig& config) {
-  if (context.plan.model_code == ModelCode::torchtitan) {
-    return make_torchtitan(context, to_torchtitan(config));
-  }
   return make_llama_with(context, config, [&](Module* parent) {
     return make_gated_mlp(parent, "mlp", config, config.intermediate_size);
   });

@@ -24,12 +24,16 @@ using eager::Scoped;
 struct AutocastState {
   bool enabled;
   DType dtype;
+  eager::AutocastCache cache;
 
   explicit AutocastState(const Runtime& runtime)
-      : enabled(runtime.autocast.enabled), dtype(runtime.autocast.dtype) {}
+      : enabled(runtime.autocast.enabled),
+        dtype(runtime.autocast.dtype),
+        cache(runtime.autocast.caches ? eager::AutocastCache::enabled
+                                      : eager::AutocastCache::disabled) {}
 
   [[nodiscard]] std::unique_ptr<eager::AutocastContext> restore(Runtime& runtime) const {
-    return enabled ? std::make_unique<eager::AutocastContext>(runtime, dtype) : nullptr;
+    return enabled ? std::make_unique<eager::AutocastContext>(runtime, dtype, cache) : nullptr;
   }
 };
 
@@ -62,6 +66,7 @@ struct CheckpointFrame {
   std::size_t recomputed = 0;
   bool is_recomputed = false;
   std::unique_ptr<OutputCache> outputs;  ///< null unless selective
+  RecomputeEnd end = RecomputeEnd::last_saved;
 
   void recompute();
 };
@@ -125,7 +130,7 @@ class RecomputationHook : public SavedTensorHooks {
       holder->value = eager::detach(tensor);
       frame_.runtime.categorize_transient(tensor, Category::activation);
     }
-    if (frame_.recomputed == frame_.holders.size()) {
+    if (frame_.end == RecomputeEnd::last_saved && frame_.recomputed == frame_.holders.size()) {
       throw StopRecomputation{};
     }
     return Ref<Packed>(new Recomputed(eager::detach(tensor)));
@@ -241,7 +246,7 @@ struct RerunWithGradients {
 }  // namespace
 
 TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment,
-                                   std::vector<Tensor> arguments, Keep keep) {
+                                   std::vector<Tensor> arguments, Keep keep, RecomputeEnd end) {
   if (!runtime.grad_enabled) {
     return segment(arguments);
   }
@@ -254,7 +259,8 @@ TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment
                                                                  {},
                                                                  0,
                                                                  false,
-                                                                 nullptr});
+                                                                 nullptr,
+                                                                 end});
   if (keep != Keep::nothing) {
     frame->outputs = std::make_unique<OutputCache>(keep == Keep::torchtitan_outputs
                                                        ? eager::KeptProducts::every_second

@@ -21,11 +21,16 @@ enum class Keep : std::uint8_t {
   torchtitan_outputs  ///< the same, but every second mm only
 };
 
+/// When a recomputation ends (early_stop): after the last tensor that is saved, or with the
+/// segment.
+enum class RecomputeEnd : std::uint8_t { last_saved, segment };
+
 /// checkpoint(segment, *arguments, use_reentrant=False): saved tensors of the segment are replaced
 /// by place holders and rebuilt by one recomputation when the first of them is needed; the
 /// recomputation stops after the last one.
 TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment,
-                                   std::vector<Tensor> arguments, Keep keep = Keep::nothing);
+                                   std::vector<Tensor> arguments, Keep keep = Keep::nothing,
+                                   RecomputeEnd end = RecomputeEnd::last_saved);
 
 /// checkpoint(segment, *arguments, use_reentrant=True): the segment runs without gradients; its
 /// whole forward runs again in backward, followed by a nested backward(). Unused results get

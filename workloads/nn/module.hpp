@@ -15,6 +15,7 @@
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/nn/forward_hooks.hpp"
+#include "workloads/nn/sharded_unit.hpp"
 #include "workloads/plan/pipeline/model_part.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -102,6 +103,11 @@ class Module {
   /// is outside the block's own hooks and outside its checkpointing.
   void set_wrapper(std::shared_ptr<ForwardHooks> wrapper) { wrapper_ = {std::move(wrapper)}; }
 
+  /// The unit of fully_shard that the module belongs to, which must outlive its use; null: none.
+  void set_sharded_unit(ShardedUnit* unit) { sharded_unit_ = unit; }
+
+  [[nodiscard]] ShardedUnit* sharded_unit() const { return sharded_unit_; }
+
   [[nodiscard]] bool is_wrapped() const { return !wrapper_.empty(); }
 
   /// A call begins and ends.
@@ -175,6 +181,7 @@ class Module {
   std::vector<NamedTensor> buffers_;
   HookList forward_hooks_;
   HookList wrapper_;  ///< one or none
+  ShardedUnit* sharded_unit_ = nullptr;
 };
 
 /// A module without a forward of its own: nn.ModuleList and the like.

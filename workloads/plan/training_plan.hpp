@@ -47,7 +47,8 @@ enum class Attention : std::uint8_t {
   sdpa_flash,
   sdpa_efficient,
   sdpa_math,
-  sdpa_cudnn
+  sdpa_cudnn,
+  flex  ///< flex_attention, compiled: torchtitan 0.3
 };
 
 enum class CheckpointKind : std::uint8_t {
@@ -91,7 +92,7 @@ enum class LossKind : std::uint8_t {
   hf,       ///< labels are passed to the model: transformers' own loss, as in the version profile
   shift,    ///< cross entropy outside, logits sliced and made contiguous (the older HF way)
   flat,     ///< cross entropy outside, without the shift
-  chunked,  ///< head and cross entropy over `chunks` parts of the sequence (torchtune)
+  chunked,  ///< head and cross entropy over `chunks` parts of the sequence (torchtune, torchtitan)
   fused,    ///< head and loss in one function, no logits kept (Liger)
   trl       ///< log-probabilities from hidden states, tile by tile; no logits (SFTTrainer)
 };
@@ -145,6 +146,7 @@ struct Versions {
   std::string torch{kNewestTorch};
   std::string transformers{kNewestTransformers};
   std::string deepspeed = "0.19";
+  std::string torchtitan = "0.0";  ///< the published code; --framework torchtitan: 0.3
 };
 
 struct TrainingPlan {

@@ -14,6 +14,7 @@ std::optional<SdpaBackend> forced_backend(Attention attention) {
       return SdpaBackend::cudnn;
     case Attention::eager:
     case Attention::sdpa:
+    case Attention::flex:
       return std::nullopt;
   }
   return std::nullopt;

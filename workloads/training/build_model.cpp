@@ -4,6 +4,8 @@
 #include "workloads/models/language_model.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/torchtitan/decoder.hpp"
 
 namespace highwater::models {
 
@@ -29,7 +31,16 @@ std::unique_ptr<LanguageModel> make_listed(nn::ModelContext& context,
   return model;
 }
 
+// The recordings' plain decoder has a class of its own.
+bool runs_torchtitan(const TrainingPlan& plan) {
+  const bool is_plain = plan.model.config.family().traits.torchtitan_style;
+  return plan.model_code == ModelCode::torchtitan && (is_recent_torchtitan(plan) || !is_plain);
+}
+
 std::unique_ptr<LanguageModel> make_family(nn::ModelContext& context) {
+  if (runs_torchtitan(context.plan)) {
+    return torchtitan::make_model(context);
+  }
   return make_listed(context, Families{});
 }
 

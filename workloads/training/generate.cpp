@@ -15,7 +15,9 @@
 #include "workloads/pipelining/pipeline_run.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/strategy/strategy.hpp"
+#include "workloads/torchtitan/train_step.hpp"
 #include "workloads/training/batch_loader.hpp"
 #include "workloads/training/micro_batch_loop.hpp"
 
@@ -97,6 +99,9 @@ class Training {
       nn::convert(*model_, context_.dtype);
     }
     strategy_ = make_strategy(*model_, plan_);
+    if (plan_.init == ModelInit::meta) {
+      model_->init_states();
+    }
     runner_ = make_runner();
   }
 
@@ -139,6 +144,9 @@ class Training {
 
   std::unique_ptr<StepRunner> make_runner() {
     const bool is_megatron = plan_.model_code == ModelCode::megatron;
+    if (is_recent_torchtitan(plan_)) {
+      return std::make_unique<torchtitan::TrainStep>(*model_, plan_, *strategy_);
+    }
     if (!is_megatron && pipelining::is_naive(plan_.parallel)) {
       return std::make_unique<pipelining::NaiveRun>(runtime_, plan_, *strategy_);
     }

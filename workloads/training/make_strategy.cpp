@@ -8,6 +8,7 @@
 #include "workloads/megatron/strategy.hpp"
 #include "workloads/pipelining/wrapped_stages.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/training/torch_strategy.hpp"
 
@@ -19,6 +20,12 @@ bool wraps_stages(const Parallelism& p) {
   return p.pp > 1 && !pipelining::is_naive(p) && p.dp * p.tp > 1;
 }
 
+// torchtitan 0.3 always does (apply_fsdp_to_decoder), for the mixed precision.
+bool applies_fully_shard(const TrainingPlan& plan) {
+  return is_fsdp2(plan.parallel) ||
+         (is_recent_torchtitan(plan) && plan.parallel.dp_kind == DataParallel::fsdp2);
+}
+
 std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& plan,
                               bool is_first = true) {
   if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
@@ -27,7 +34,7 @@ std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& 
   if (plan.parallel.tp > 1) {
     return std::make_unique<dist::TensorParallel>(model, plan, is_first);
   }
-  if (is_fsdp2(plan.parallel)) {
+  if (applies_fully_shard(plan)) {
     return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
   }
   if (is_fsdp1(plan.parallel)) {
@@ -40,7 +47,7 @@ std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& 
 }
 
 bool shards_meta(const TrainingPlan& plan) {
-  const bool wraps_meta = plan.parallel.tp > 1 || is_fsdp2(plan.parallel);
+  const bool wraps_meta = plan.parallel.tp > 1 || applies_fully_shard(plan);
   return wraps_meta && plan.init == ModelInit::meta;
 }
 

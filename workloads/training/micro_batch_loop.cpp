@@ -26,6 +26,12 @@ bool converts_outputs(const TrainingPlan& plan) {
   return runs_accelerate(plan.framework) && runs_autocast(plan);
 }
 
+// lightning 2.6, plugins/precision/amp.py autocast_context_manager: cache_enabled=False.
+eager::AutocastCache autocast_cache(Framework framework) {
+  return framework == Framework::lightning ? eager::AutocastCache::disabled
+                                           : eager::AutocastCache::enabled;
+}
+
 bool is_inside_model(LossKind kind) {
   return kind == LossKind::hf || kind == LossKind::fused || kind == LossKind::trl;
 }
@@ -82,7 +88,7 @@ void MicroBatchLoop::compute_loss() {
     no_grad.emplace(runtime_);
   }
   if (runs_autocast(plan_)) {
-    autocast.emplace(runtime_, compute_dtype(plan_.precision));
+    autocast.emplace(runtime_, compute_dtype(plan_.precision), autocast_cache(plan_.framework));
   }
   std::optional<nn::SaveOnCpu> save_on_cpu;
   if (saves_on_cpu(plan_.parallel)) {

@@ -42,6 +42,10 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
        "llama.json --batch 2 --seq 512 --framework accelerate-fsdp2 --dp 4 --init cpu"},
       {"accelerate-qwen2-fsdp2x4",
        "qwen2.json --batch 2 --seq 384 --framework accelerate-fsdp2 --dp 4 --init cpu"},
+      {"torchtitan-full-fsdp8",
+       "titan.json --batch 2 --seq 1024 --framework torchtitan --dp 8 --checkpoint full"},
+      {"torchtitan-one-gpu", "titan.json --batch 2 --seq 1024 --framework torchtitan"},
+      {"lightning-gpt2-amp", "gpt2.json --batch 2 --seq 256 --framework lightning --bf16"},
   }));
   check_peaks(recording, options + " --gpu h100-80 --steps 4");
 }

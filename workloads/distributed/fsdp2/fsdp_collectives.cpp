@@ -90,9 +90,11 @@ void chunk_cat(std::span<const Tensor> grads, const Tensor& out, int ranks) {
   }
 }
 
-// list.clear() releases the last one first, but the preceding loop's variable still holds that one.
+// list.clear() releases the last one first, but the preceding loop's variable still holds that one
+// (until 2.15, where that loop is a function of its own).
 Tensor clear_but_last(std::vector<Tensor>& grads) {
-  Tensor last = grads.back();
+  const bool holds_last = grads.front().runtime().torch < Release{2, 15};
+  Tensor last = holds_last ? grads.back() : Tensor{};
   while (!grads.empty()) {
     grads.pop_back();
   }

@@ -65,6 +65,7 @@ void FsdpParam::drop_original() {
   unsharded_->storage = unsharded_.runtime().allocate(0);
   unsharded_->strides = eager::contiguous_strides(unsharded_.sizes());
   unsharded_->dtype = param_dtype_.value_or(unsharded_.dtype());
+  upcast_from_now_on();
 }
 
 void FsdpParam::to_empty() {
@@ -150,12 +151,28 @@ void FsdpParam::free_unsharded() {
 }
 
 void FsdpParam::to_accumulated_grad_if_needed() {
+  upcast_from_now_on();
   if (!reduce_dtype_ || !unsharded_->grad.defined() || unsharded_->grad.dtype() == *reduce_dtype_) {
     return;
   }
+  Runtime& runtime = unsharded_.runtime();
   const Tensor grad = std::exchange(unsharded_->grad, {});
-  accumulated_grad_ = eager::to_dtype(grad, *reduce_dtype_);
-  grad.runtime().categorize(accumulated_grad_, Category::gradient);
+  Tensor& kept = runtime.torch >= Release{2, 15} ? unsharded_->grad : accumulated_grad_;
+  kept = eager::to_dtype(grad, *reduce_dtype_);
+  runtime.categorize(kept, Category::gradient);
+}
+
+void FsdpParam::defer_upcast(bool reduces) {
+  if (reduces || unsharded_->grad.defined()) {
+    unsharded_->grad_dtype.reset();
+  }
+}
+
+void FsdpParam::upcast_from_now_on() {
+  const bool is_recent = unsharded_.runtime().torch >= Release{2, 15};
+  if (is_recent && reduce_dtype_ && item_size(*reduce_dtype_) > item_size(unsharded_.dtype())) {
+    unsharded_->grad_dtype = reduce_dtype_;
+  }
 }
 
 void FsdpParam::accumulate_unsharded_grad_if_needed() {

@@ -62,6 +62,11 @@ class FsdpParam {
 
   /// A gradient that is not yet reduced is kept in the type of the reduction.
   void to_accumulated_grad_if_needed();
+
+  /// Of 2.15 (_set_unsharded_grad_dtypes): gradients are cast to the type of the reduction when
+  /// they arrive, but in a backward that reduces them, or that adds to such a one, not at all.
+  void defer_upcast(bool reduces);
+  void upcast_from_now_on();
   void accumulate_unsharded_grad_if_needed();
 
   /// Releases and returns the gradient of the whole parameter; undefined if there is none.

@@ -6,14 +6,6 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
-namespace {
-
-// wait_for_unshard in _fsdp_param_group.py of 2.6 keeps the last gathered block in a variable while
-// it copies the next one out; 2.15 does not.
-constexpr Release kReleasesBeforeCopyOut{2, 15};
-
-}  // namespace
-
 // The whole parameters are released when fully_shard returns.
 FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> params,
                                ShardPlace place, bool reshards_after_forward)
@@ -27,16 +19,22 @@ FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> par
   }
 }
 
-void FsdpParamGroup::unshard() {
+void FsdpParamGroup::unshard(StreamId stream) {
   if (all_gather_result_.defined() || is_unsharded_) {
     return;
   }
-  all_gather_result_ =
-      foreach_all_gather(params_, context_.groups, context_.streams.all_gather_copy_in);
+  const ProcessGroup& group = context_.groups.shard;
+  all_gather_result_ = group.size() > 1 ? foreach_all_gather(params_, context_.groups, stream)
+                                        : eager::empty(group.runtime(), {0}, DType::uint8);
 }
 
-// In forward the gathered block stays until the next group has copied out, so that its own
-// all-gather may run meanwhile. (A local variable of the frame holds it until the end.)
+void FsdpParamGroup::gather() {
+  unshard(context_.groups.shard.runtime().stream);
+  wait_for_unshard();
+}
+
+// In forward the gathered block stays until the next group has gathered its own, so that both may
+// overlap. (In 2.6 a local variable of the frame holds it until the end.)
 void FsdpParamGroup::wait_for_unshard() {
   if (!all_gather_result_.defined()) {
     return;
@@ -45,15 +43,29 @@ void FsdpParamGroup::wait_for_unshard() {
   if (phase_ == FsdpPhase::forward) {
     previous = std::exchange(context_.all_gather_state, {});
   }
-  if (context_.groups.shard.runtime().torch >= kReleasesBeforeCopyOut) {
+  if (context_.is_recent()) {
     previous.reset();
   }
-  foreach_all_gather_copy_out(all_gather_result_, params_);
+  if (context_.groups.shard.size() > 1) {
+    foreach_all_gather_copy_out(all_gather_result_, params_);
+  } else {
+    copy_own();
+  }
   is_unsharded_ = true;
   if (phase_ == FsdpPhase::forward) {
     context_.all_gather_state = all_gather_result_;
   }
   all_gather_result_.reset();
+}
+
+// wait_for_unshard on one rank: each parameter is cast, then copied to where it would be gathered.
+void FsdpParamGroup::copy_own() {
+  const eager::NoGrad no_grad(context_.groups.shard.runtime());
+  Tensor all_gather_input;
+  for (FsdpParam& param : params_) {
+    all_gather_input = eager::to_dtype(param.sharded(), param.unsharded().dtype());
+    param.allocate_unsharded();
+  }
 }
 
 void FsdpParamGroup::reshard() {
@@ -68,14 +80,14 @@ void FsdpParamGroup::reshard() {
 }
 
 void FsdpParamGroup::reshard_after_backward() {
-  if (context_.reshards_after_backward) {
+  if (reshards_after_backward_ && context_.reshards_after_backward) {
     reshard();
   }
 }
 
 void FsdpParamGroup::pre_forward() {
   phase_ = FsdpPhase::forward;
-  unshard();
+  unshard(context_.streams.all_gather_copy_in);
   wait_for_unshard();
 }
 
@@ -91,8 +103,11 @@ void FsdpParamGroup::pre_backward() {
     return;
   }
   phase_ = FsdpPhase::pre_backward;
-  unshard();
+  unshard(context_.streams.all_gather_copy_in);
   wait_for_unshard();
+  for (FsdpParam& param : params_) {
+    param.defer_upcast(reduces());
+  }
   backward_prefetch();
 }
 
@@ -104,7 +119,7 @@ void FsdpParamGroup::backward_prefetch() {
   const std::size_t index = post_forward_indices_.back();
   post_forward_indices_.pop_back();
   if (index > 0) {
-    context_.post_forward_order[index - 1]->unshard();
+    context_.post_forward_order[index - 1]->unshard(context_.streams.all_gather_copy_in);
   }
 }
 
@@ -113,7 +128,7 @@ void FsdpParamGroup::post_backward() {
   for (FsdpParam& param : params_) {
     param.accumulate_unsharded_grad_if_needed();
   }
-  if (context_.reduces_gradients) {
+  if (reduces()) {
     reduce();
   } else {
     keep_unreduced();
@@ -121,9 +136,14 @@ void FsdpParamGroup::post_backward() {
 }
 
 void FsdpParamGroup::keep_unreduced() {
-  reshard_after_backward();
+  if (!context_.is_recent()) {
+    reshard_after_backward();
+  }
   for (FsdpParam& param : params_) {
     param.to_accumulated_grad_if_needed();
+  }
+  if (context_.is_recent()) {
+    reshard_after_backward();
   }
 }
 
@@ -136,7 +156,13 @@ void FsdpParamGroup::reduce() {
       grads.push_back(std::move(grad));
     }
   }
+  for (FsdpParam& param : params_) {
+    param.upcast_from_now_on();
+  }
   reshard_after_backward();
+  if (context_.is_recent()) {
+    context_.reduce_scatter_state.reset();
+  }
   if (grads.empty()) {
     return;
   }

@@ -3,6 +3,9 @@
 // Mirrors FSDPParamGroup and FSDPCommContext of PyTorch 2.6
 // (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py): what is gathered when, which results
 // are kept until the next group has copied out its own, and which group is prefetched in backward.
+// Of 2.15: gradients that are not reduced yet accumulate in the type of the reduction, each group
+// can be told not to reduce, and what is gathered outside of forward and backward is so on the
+// current stream. Releases between the two were not read and are taken as 2.6.
 #pragma once
 
 #include <span>
@@ -28,6 +31,9 @@ struct FsdpContext {
   bool reduces_gradients = true;        ///< set_requires_gradient_sync()
   bool is_last_backward = true;         ///< set_is_last_backward()
   bool reshards_after_backward = true;  ///< set_reshard_after_backward()
+
+  /// Whether PyTorch is 2.15 or newer.
+  [[nodiscard]] bool is_recent() const { return groups.shard.runtime().torch >= Release{2, 15}; }
 
   /// All three, as a pipeline's stage sets them.
   void set_last_backward(bool is_last) {
@@ -58,12 +64,29 @@ class FsdpParamGroup {
   /// The root's parameters would be gathered again at once.
   void keep_after_forward() { reshards_after_forward_ = false; }
 
- private:
-  void unshard();
-  void wait_for_unshard();
+  /// Another module of the unit ran in this forward before.
+  [[nodiscard]] bool is_in_forward() const { return phase_ == FsdpPhase::forward; }
+
+  /// FSDPModule.unshard() and reshard().
+  void gather();
   void reshard();
+
+  void set_resharding(bool reshards) {
+    reshards_after_forward_ = reshards;
+    reshards_after_backward_ = reshards;
+  }
+
+  void set_gradient_sync(bool syncs) { syncs_ = syncs; }
+
+ private:
+  void unshard(StreamId stream);
+  void wait_for_unshard();
+  void copy_own();
   void reshard_after_backward();
   void backward_prefetch();
+
+  [[nodiscard]] bool reduces() const { return syncs_ && context_.reduces_gradients; }
+
   void keep_unreduced();
   void reduce();
   void wait_for_post_backward();
@@ -71,6 +94,8 @@ class FsdpParamGroup {
   FsdpContext& context_;
   std::vector<FsdpParam> params_;
   bool reshards_after_forward_;
+  bool reshards_after_backward_ = true;
+  bool syncs_ = true;
   bool is_unsharded_ = false;
   FsdpPhase phase_ = FsdpPhase::idle;
   eager::Tensor all_gather_result_;

@@ -18,7 +18,7 @@ using eager::TensorList;
 namespace {
 
 FsdpContext context_of(Runtime& runtime, const Parallelism& plan) {
-  const int shards = plan.dp / plan.fsdp.replicas;
+  const int shards = data_group(plan).ranks / plan.fsdp.replicas;
   FsdpContext context{
       .groups = {.shard = ProcessGroup(runtime, shards, plan.backend), .replicate = std::nullopt},
       .precision = {.param = plan.fsdp.param_dtype, .reduce = plan.fsdp.reduce_dtype},
@@ -35,8 +35,9 @@ FsdpContext context_of(Runtime& runtime, const Parallelism& plan) {
 
 // The second dimension of a mesh (replicas, shards) counts fastest.
 ShardPlace shard_place(const Parallelism& plan) {
-  const int shards = plan.dp / plan.fsdp.replicas;
-  return {.ranks = shards, .rank = rank_place(plan).dp % shards};
+  const GroupPlace group = data_group(plan);  // context-parallel ranks share what is sharded
+  const int shards = group.ranks / plan.fsdp.replicas;
+  return {.ranks = shards, .rank = group.rank % shards};
 }
 
 /// What a unit manages.
@@ -144,11 +145,14 @@ void FsdpState::pre_forward(std::span<Tensor> arguments) {
   }
   const bool is_first = phase_ != FsdpPhase::forward;
   phase_ = FsdpPhase::forward;
-  root_pre_forward();
+  if (is_first) {
+    root_pre_forward();
+  }
   cast_forward_inputs(arguments);
   if (has_group()) {
+    const bool is_entering = !group_.is_in_forward();
     group_.pre_forward();
-    if (is_first) {
+    if (is_entering) {
       register_post_backward_hook(arguments);
     }
   }
@@ -274,7 +278,9 @@ void FsdpState::pre_backward() {
 // Groups whose inputs needed no gradient, such as the root, are still gathered. Before the last
 // backward, nothing waits for reductions, and the order of gathering is not forgotten.
 void FsdpState::root_post_backward_final_callback() {
+  shared_.iteration_root = nullptr;
   for (const auto& state : shared_.states) {
+    state->modules_to_run.clear();
     if (state->group_.is_unsharded()) {
       state->group_.post_backward();
     }
@@ -375,6 +381,7 @@ void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place
   }
   for (nn::Module* module : modules) {
     state_of_.emplace(module, &state);
+    module->set_sharded_unit(&state);
     if (modules.size() > 1) {
       module->add_forward_hooks(std::make_shared<GroupHooks>(state, modules, *module));
     } else if (module != &model_) {

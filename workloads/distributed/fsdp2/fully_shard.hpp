@@ -15,12 +15,13 @@
 #include "workloads/distributed/fsdp2/fsdp_param_group.hpp"
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
+#include "workloads/nn/sharded_unit.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::dist {
 
 /// One module that fully_shard was applied to.
-class FsdpState {
+class FsdpState : public nn::ShardedUnit {
  public:
   /// What all states of a model share.
   struct Shared {
@@ -35,6 +36,17 @@ class FsdpState {
   FsdpState(Shared& shared, std::span<const eager::Tensor> params, ShardPlace place,
             bool reshards_after_forward)
       : shared_(shared), group_(shared.context, params, place, reshards_after_forward) {}
+
+  void unshard() override {
+    lazy_init();
+    group_.gather();
+  }
+
+  void reshard() override { group_.reshard(); }
+
+  void set_resharding(bool reshards) override { group_.set_resharding(reshards); }
+
+  void set_unit_sync(bool syncs) override { group_.set_gradient_sync(syncs); }
 
   /// May replace `arguments`.
   void pre_forward(std::span<eager::Tensor> arguments);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "traces/release.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater {
 namespace {
@@ -25,12 +26,18 @@ bool shards_by_accelerate(const TrainingPlan& plan) {
 }
 
 bool has_unit_ends(const TrainingPlan& plan) {
-  const bool has_ends = runs_accelerate(plan.framework) || plan.framework == Framework::torchtitan;
-  return has_ends && is_fsdp2(plan.parallel);
+  return runs_accelerate(plan.framework) && is_fsdp2(plan.parallel);
 }
 
+/// torchtitan 0.3 applies fully_shard even on one rank, for its mixed precision.
 bool shards_by_torchtitan(const TrainingPlan& plan) {
-  return plan.framework == Framework::torchtitan && is_fsdp2(plan.parallel);
+  const bool is_applied = is_fsdp2(plan.parallel) || is_recent_torchtitan(plan);
+  return plan.framework == Framework::torchtitan && is_applied &&
+         plan.parallel.dp_kind == DataParallel::fsdp2;
+}
+
+bool runs_published_torchtitan(const TrainingPlan& plan) {
+  return plan.framework == Framework::torchtitan && !is_recent_torchtitan(plan);
 }
 
 bool takes_fused_adamw(const TrainingPlan& plan) {
@@ -54,10 +61,11 @@ constexpr std::array kImpliedDefaults{
     // accelerate 1.15, utils/dataclasses.py: FullyShardedDataParallelPlugin.set_mixed_precision.
     ImpliedDefault{"param-dtype", shards_by_accelerate, "bf16"},
     ImpliedDefault{"reduce-dtype", shards_by_accelerate, "bf16"},
-    // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model; torchtitan 0.3,
-    // distributed/fsdp.py.
+    // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model.
     ImpliedDefault{"fsdp-units", has_unit_ends, "ends"},
-    // torchtitan 0.3, config/configs.py: mixed_precision_param, mixed_precision_reduce.
+    // torchtitan 0.3, distributed/fsdp.py apply_fsdp_to_decoder; config/configs.py:
+    // mixed_precision_param, mixed_precision_reduce.
+    ImpliedDefault{"fsdp-units", shards_by_torchtitan, "ends"},
     ImpliedDefault{"param-dtype", shards_by_torchtitan, "bf16"},
     ImpliedDefault{"reduce-dtype", shards_by_torchtitan, "fp32"},
     // transformers 5.23, trainer.py create_optimizer: adapters have neither norms nor biases.
@@ -86,6 +94,22 @@ constexpr std::array kImpliedDefaults{
     // transformers' own choice for classes without SDPA.
     ImpliedDefault{"attention", [](const TrainingPlan& plan) { return !supports_sdpa(plan); },
                    "eager"},
+    // torchtitan 0.3, models/common/config_utils.py get_attention_config: sdpa is refused.
+    ImpliedDefault{"attention", is_recent_torchtitan, "flex"},
+    // torchtitan 01/2025: train.py, models/llama/parallelize_llama.py apply_fsdp.
+    ImpliedDefault{"loss", runs_published_torchtitan, "flat"},
+    ImpliedDefault{"optimizer-impl", runs_published_torchtitan, "default"},
+    ImpliedDefault{"fsdp-units",
+                   [](const TrainingPlan& plan) {
+                     return runs_published_torchtitan(plan) && is_fsdp2(plan.parallel);
+                   },
+                   "blocks"},
+    ImpliedDefault{"reshard",
+                   [](const TrainingPlan& plan) {
+                     return runs_published_torchtitan(plan) && is_fsdp2(plan.parallel) &&
+                            plan.parallel.pp == 1;
+                   },
+                   "but-last"},
     // transformers 5.12 modeling_utils.py get_correct_experts_implementation.
     ImpliedDefault{"experts",
                    [](const TrainingPlan& plan) {
@@ -99,7 +123,8 @@ constexpr std::array kImpliedDefaults{
     // _process_fsdp_args: without.
     ImpliedDefault{"init",
                    [](const TrainingPlan& plan) {
-                     return is_fsdp2(plan.parallel) && !runs_trainer(plan.framework);
+                     return (is_fsdp2(plan.parallel) && !runs_trainer(plan.framework)) ||
+                            shards_by_torchtitan(plan);
                    },
                    "meta"},
     // transformers 5.23, trainer.py _run_epoch, and accelerate 1.15, accelerator.py accumulate: the

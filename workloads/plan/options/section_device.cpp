@@ -74,6 +74,10 @@ std::span<const Option> device_options() {
       Option{"deepspeed", "V", memory, rare, "DeepSpeed release: 0.16 or before, or newer",
              "Highwater's choice: the newest release that is known",
              release<OfVersions<&Versions::deepspeed>>()},
+      Option{"torchtitan", "V", memory, rare,
+             "torchtitan release: 0.0, the code of January 2025, or newer, which is 0.3",
+             "the code of the published figures; with --framework torchtitan 0.3",
+             release<OfVersions<&Versions::torchtitan>>()},
   };
   return rows;
 }

@@ -41,10 +41,13 @@ inline constexpr std::array kFrameworks{Word{"hf", Framework::hf},
 inline constexpr std::array kPrecisions{
     Word{"fp32", Precision::fp32}, Word{"bf16", Precision::bf16}, Word{"fp16", Precision::fp16},
     Word{"amp-bf16", Precision::amp_bf16}, Word{"amp-fp16", Precision::amp_fp16}};
-inline constexpr std::array kAttentions{
-    Word{"eager", Attention::eager},           Word{"sdpa", Attention::sdpa},
-    Word{"sdpa-flash", Attention::sdpa_flash}, Word{"sdpa-efficient", Attention::sdpa_efficient},
-    Word{"sdpa-math", Attention::sdpa_math},   Word{"sdpa-cudnn", Attention::sdpa_cudnn}};
+inline constexpr std::array kAttentions{Word{"eager", Attention::eager},
+                                        Word{"sdpa", Attention::sdpa},
+                                        Word{"sdpa-flash", Attention::sdpa_flash},
+                                        Word{"sdpa-efficient", Attention::sdpa_efficient},
+                                        Word{"sdpa-math", Attention::sdpa_math},
+                                        Word{"sdpa-cudnn", Attention::sdpa_cudnn},
+                                        Word{"flex", Attention::flex}};
 inline constexpr std::array kCheckpoints{
     Word{"none", CheckpointKind::none},
     Word{"full", CheckpointKind::full},

@@ -4,11 +4,18 @@
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater::plan_rules {
 namespace {
 
 constexpr std::array kAttentionRules{
+    Rule{[](const PlanFacts& f) {
+           return is_attention(f, Attention::flex) != is_recent_torchtitan(*f.plan);
+         },
+         "attention {attention}: torchtitan 0.3 runs flex_attention, and only it is modelled with "
+         "flex_attention; use --attention flex with --model-code torchtitan and --torchtitan 0.3, "
+         "another kernel without them"},
     Rule{[](const PlanFacts& f) {
            return !is_attention(f, Attention::eager) && f.plan->model_code == ModelCode::hf &&
                   !has_sdpa(*f.plan);

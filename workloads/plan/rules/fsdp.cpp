@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater::plan_rules {
 namespace {
@@ -14,7 +15,7 @@ bool has_pure_low_precision(const TrainingPlan& plan) {
 constexpr std::array kFsdpRules{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return !is_sharded(p) && p.fsdp != Fsdp{};
+           return !is_sharded(p) && p.fsdp != Fsdp{} && !is_recent_torchtitan(*f.plan);
          },
          "param-dtype, reduce-dtype, reshard, fsdp-units, dp-replicate, strategy, use-orig-params, "
          "limit-all-gathers, forward-prefetch: these options apply only to FSDP; add --dp with "

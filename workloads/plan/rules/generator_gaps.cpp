@@ -4,6 +4,7 @@
 
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater::plan_rules {
 namespace {
@@ -21,10 +22,22 @@ bool knows_data_parallel(const PlanFacts& f) {
 constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return (p.cp > 1 || p.ep > 1) && !runs_megatron(f);
+           return is_recent_torchtitan(*f.plan) && (p.pp > 1 || p.tp > 1);
          },
-         "cp, ep: the simulation supports these only for Megatron-Core's model; use --model-code "
-         "megatron, omit them, or try 'highwater estimate'"},
+         "torchtitan 0.3 with tp or pp: not supported yet by the simulation; use --torchtitan 0.0"},
+    Rule{[](const PlanFacts& f) {
+           return is_recent_torchtitan(*f.plan) && f.plan->loss.kind != LossKind::chunked;
+         },
+         "torchtitan 0.3: the simulation has its loss in chunks only; use loss chunked-8"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_known = runs_megatron(f) || (is_recent_torchtitan(*f.plan) && p.ep == 1);
+           return (p.cp > 1 || p.ep > 1) && !is_known;
+         },
+         "cp, ep: the simulation supports these only for Megatron-Core's model, and cp for "
+         "torchtitan "
+         "0.3; use --model-code megatron or --framework torchtitan, omit them, or try 'highwater "
+         "estimate'"},
     Rule{[](const PlanFacts& f) {
            return f.plan->framework == Framework::nemo && f.plan->parallel.ep > 1;
          },

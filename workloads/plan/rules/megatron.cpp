@@ -4,6 +4,7 @@
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater::plan_rules {
 namespace {
@@ -112,7 +113,8 @@ constexpr std::array kMegatronRules{
          "of tp * cp"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return runs_megatron(f) && p.cp > 1 && !divides_sequences(f, 2 * p.cp);
+           const bool splits = runs_megatron(f) || is_recent_torchtitan(*f.plan);
+           return splits && p.cp > 1 && !divides_sequences(f, 2 * p.cp);
          },
          "cp {cp}: each rank holds two chunks of every sequence; use a seq that is a multiple of "
          "2 * {cp}"},

@@ -91,7 +91,14 @@ TEST_CASE("framework: torchtitan's model, types and units", "[plan][framework]")
   CHECK(plan.parallel.fsdp.param_dtype == DType::bf16);
   CHECK(plan.parallel.fsdp.reduce_dtype == DType::fp32);
   CHECK(plan.checkpoint.kind == CheckpointKind::selective_op);
-  CHECK_FALSE(plan_with({{"framework", "torchtitan"}}).parallel.fsdp.param_dtype.has_value());
+  CHECK(plan.versions.torchtitan == "0.3");
+  CHECK(plan.attention == Attention::flex);
+  // fully_shard is applied on one rank, too, but January 2025's was not.
+  CHECK(plan_with({{"framework", "torchtitan"}}).parallel.fsdp.param_dtype == DType::bf16);
+  const TrainingPlan published = plan_with({{"framework", "torchtitan"}, {"torchtitan", "0.0"}});
+  CHECK_FALSE(published.parallel.fsdp.param_dtype.has_value());
+  CHECK(published.attention == Attention::sdpa);
+  CHECK(published.loss.kind == LossKind::flat);
 }
 
 TEST_CASE("framework: SFTTrainer checkpoints and makes no logits", "[plan][framework]") {

@@ -1,7 +1,7 @@
 // torchtitan's LLaMA of January 2025 (torchtitan/models/llama/model.py): composite RMSNorm, complex
 // rotation from a buffer of frequencies, repeated key heads, an untied head; the loss is the
 // caller's.
-#include "workloads/models/torchtitan.hpp"
+#include "workloads/torchtitan/published_decoder.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,11 @@
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 
-namespace highwater::models {
+namespace highwater::torchtitan {
+
+using eager::Dims;
+using eager::Tensor;
+using nn::Module;
 
 namespace {
 
@@ -110,9 +114,9 @@ class TitanAttention : public Module {
     k = rotate(k, frequencies);
     k = repeat(k);
     v = repeat(v);
-    Tensor out = causal_sdpa(context(), {.query = eager::transpose(q, 1, 2),
-                                         .key = eager::transpose(k, 1, 2),
-                                         .value = eager::transpose(v, 1, 2)});
+    Tensor out = models::causal_sdpa(context(), {.query = eager::transpose(q, 1, 2),
+                                                 .key = eager::transpose(k, 1, 2),
+                                                 .value = eager::transpose(v, 1, 2)});
     Tensor result = wo_(joined(out));
     eager::end_of_frame(q, k, v, out);  // x is the caller's
     return result;
@@ -206,7 +210,7 @@ class TitanBlock : public Module {
   TitanNorm ffn_norm_;
 };
 
-class Titan : public LanguageModel {
+class Titan : public models::LanguageModel {
  public:
   Titan(nn::ModelContext& context, const TorchtitanConfig& config)
       : LanguageModel(context),
@@ -218,7 +222,7 @@ class Titan : public LanguageModel {
         norm_(part_.has_head ? std::make_unique<TitanNorm>(this, "norm", config.dim) : nullptr),
         output_(head(config)) {}
 
-  Outputs forward(Inputs inputs) override {
+  models::Outputs forward(models::Inputs inputs) override {
     const Tensor buffer = own_buffers().front().tensor;
     Tensor h = tok_embeddings_ ? (*tok_embeddings_)(inputs.input_ids) : inputs.hidden_states;
     // Hidden states may be a part of the sequence (sequence parallelism), tokens never are.
@@ -227,13 +231,13 @@ class Titan : public LanguageModel {
                         : h.size(1) * pipelining::sequence_parts(context().plan.parallel);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
-      h = run_block(block, i + static_cast<std::size_t>(part_.layers_before),
-                    [&block](const std::vector<Tensor>& in) { return block(in[0], in[1]); },
-                    {h, eager::slice(buffer, 0, 0, length)});
+      h = models::run_block(block, i + static_cast<std::size_t>(part_.layers_before),
+                            [&block](const std::vector<Tensor>& in) { return block(in[0], in[1]); },
+                            {h, eager::slice(buffer, 0, 0, length)});
     }
-    Outputs out;
+    models::Outputs out;
     if (output_) {
-      head_only(out, (*norm_)(h), *output_);
+      models::head_only(out, (*norm_)(h), *output_);
     } else {
       out.hidden_states = std::move(h);
     }
@@ -272,9 +276,9 @@ class Titan : public LanguageModel {
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> make_torchtitan(nn::ModelContext& context,
-                                               const TorchtitanConfig& config) {
+std::unique_ptr<models::LanguageModel> make_published_decoder(nn::ModelContext& context,
+                                                              const TorchtitanConfig& config) {
   return std::make_unique<Titan>(context, config);
 }
 
-}  // namespace highwater::models
+}  // namespace highwater::torchtitan

@@ -1,0 +1,27 @@
+// What a script may ask of a module that fully_shard was applied to (FSDPModule in PyTorch's
+// torch/distributed/fsdp/_fully_shard/_fully_shard.py).
+#pragma once
+
+namespace highwater::nn {
+
+class ShardedUnit {
+ public:
+  ShardedUnit() = default;
+  ShardedUnit(const ShardedUnit&) = delete;
+  ShardedUnit& operator=(const ShardedUnit&) = delete;
+  virtual ~ShardedUnit() = default;
+
+  /// unshard(): gathers the parameters now.
+  virtual void unshard() = 0;
+
+  /// reshard(): frees the gathered parameters.
+  virtual void reshard() = 0;
+
+  /// set_reshard_after_forward() and set_reshard_after_backward(), both at once.
+  virtual void set_resharding(bool reshards) = 0;
+
+  /// set_requires_gradient_sync(syncs, recurse=False).
+  virtual void set_unit_sync(bool syncs) = 0;
+};
+
+}  // namespace highwater::nn

@@ -1,0 +1,39 @@
+// What initialising the parameters takes on the GPU (Decoder.init_states of torchtitan 0.3).
+//
+// trunc_normal_ of torch 2.15 (nn/init.py: _no_grad_trunc_normal_) looks for values outside of its
+// limits: masks of the parameter's size, and of DTensors the whole mask, gathered, to ask whether
+// any is true. Others are filled in place. That some are outside, and drawn again, is left out.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater::torchtitan {
+
+/// How a weight of queries, keys and values together is laid out.
+struct FusedLayout {
+  std::int64_t head_dim = 0;
+  std::int64_t heads_per_kv = 1;
+};
+
+class InitialValues {
+ public:
+  /// `plan` must outlive it.
+  explicit InitialValues(const TrainingPlan& plan) : plan_(plan) {}
+
+  /// trunc_normal_ of a weight of which this rank may hold a part.
+  void truncated_normal(const nn::Linear& linear) const;
+
+  /// _fused_qkv_param_init: whole weights of queries, keys and values are drawn, then joined, and
+  /// this rank's rows are copied.
+  void fused(const nn::Linear& linear, const FusedLayout& layout) const;
+
+ private:
+  [[nodiscard]] std::int64_t local_numel(const eager::Tensor& weight) const;
+
+  const TrainingPlan& plan_;
+};
+
+}  // namespace highwater::torchtitan
