@@ -63,12 +63,14 @@ class GatheredHead {
 };
 
 // cross_entropy_loss, over the tokens of all ranks.
-Tensor loss_of(const Tensor& logits, const Tensor& labels, const Tensor& valid_tokens) {
+Tensor loss_of(const Tensor& logits, const Tensor& labels, const LossInputs& inputs) {
   Tensor sum = [&] {
     const Tensor wide = eager::to_dtype(eager::flatten(logits, 0, 1), DType::fp32);
-    return eager::cross_entropy(wide, eager::flatten(labels, 0, 1));
+    const Tensor flat_labels = eager::flatten(labels, 0, 1);
+    return inputs.ranks != nullptr ? parallel_cross_entropy(*inputs.ranks, wide, flat_labels)
+                                   : eager::cross_entropy(wide, flat_labels);
   }();
-  return eager::div(sum, valid_tokens);
+  return eager::div(sum, inputs.valid_tokens);
 }
 
 // GradAccumulator.add: the gradient of one part is copied into its place.
@@ -86,21 +88,21 @@ struct Loop {
   Tensor logits;
   Tensor chunk_loss;
 
-  void run(const nn::Linear& head, const Tensor& valid_tokens) {
+  void run(const nn::Linear& head, const LossInputs& inputs) {
     GatheredHead gathered(head);
     for (std::size_t i = 0; i < hidden.size(); ++i) {
       if (i + 1 == hidden.size()) {
         gathered.reduce_from_now_on();
       }
-      run_part(i, head, valid_tokens);
+      run_part(i, head, inputs);
     }
     gathered.release();
   }
 
-  void run_part(std::size_t i, const nn::Linear& head, const Tensor& valid_tokens) {
+  void run_part(std::size_t i, const nn::Linear& head, const LossInputs& inputs) {
     logits = head(hidden[i]);
     head.runtime().categorize_transient(logits, Category::activation);
-    chunk_loss = loss_of(logits, labels[i], valid_tokens);
+    chunk_loss = loss_of(logits, labels[i], inputs);
     total_loss = eager::add(total_loss, eager::detach(chunk_loss));
     eager::backward(chunk_loss);
     add_gradient(hidden[i]);
@@ -142,7 +144,7 @@ Tensor chunked_loss(const Tensor& hidden_states, const nn::Linear& head, const L
   loop.positions = parts_of(inputs.positions, chunks);
   loop.gradients = eager::empty_like(hidden_states, DType::fp32);
   loop.total_loss = eager::empty(runtime, {}, DType::fp32);
-  loop.run(head, inputs.valid_tokens);
+  loop.run(head, inputs);
   Tensor gradient = eager::to_dtype(loop.gradients, hidden_states.dtype());
   loop.end();
   return bridged(hidden_states, gradient, loop.total_loss);

@@ -7,13 +7,15 @@
 #pragma once
 
 #include "workloads/nn/layers.hpp"
+#include "workloads/torchtitan/sequence_parallel.hpp"
 
 namespace highwater::torchtitan {
 
 struct LossInputs {
   eager::Tensor labels;
   eager::Tensor positions;
-  eager::Tensor valid_tokens;  ///< of all ranks
+  eager::Tensor valid_tokens;      ///< of all ranks
+  SequenceRanks* ranks = nullptr;  ///< each has its words' logits; null: they are whole
 };
 
 eager::Tensor chunked_loss(const eager::Tensor& hidden_states, const nn::Linear& head,

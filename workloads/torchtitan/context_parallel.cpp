@@ -8,18 +8,8 @@ namespace highwater::torchtitan {
 using eager::Tensor;
 using eager::TensorList;
 
-namespace {
-
-constexpr std::int64_t kSequence = 1;
-
-Tensor gathered_part(dist::DeviceMesh& mesh, const Tensor& part) {
-  return mesh.all_gather(part, kSequence, part.size(kSequence) * mesh.size());
-}
-
-}  // namespace
-
-KeysAndValues gathered(dist::DeviceMesh& mesh, const Tensor& key, const Tensor& value) {
-  eager::Runtime& runtime = mesh.runtime();
+KeysAndValues gathered(SequenceRanks& ranks, const Tensor& key, const Tensor& value) {
+  eager::Runtime& runtime = key.runtime();
   const Tensor own_key = eager::contiguous(key);
   const Tensor own_value = eager::contiguous(value);
   const auto node = eager::begin_node(runtime, "GeneratedBackwardFor_cplib_flex_cp_allgather",
@@ -28,11 +18,10 @@ KeysAndValues gathered(dist::DeviceMesh& mesh, const Tensor& key, const Tensor& 
   KeysAndValues whole;
   {
     const eager::NoGrad no_grad(runtime);
-    whole = {gathered_part(mesh, own_key), gathered_part(mesh, own_value)};
+    whole = {ranks.gathered(own_key), ranks.gathered(own_value)};
   }
-  eager::finish_node(node, whole.key, [&mesh](eager::Node&, TensorList& grads) {
-    return TensorList{mesh.reduce_scatter(grads[0], kSequence),
-                      mesh.reduce_scatter(grads[1], kSequence)};
+  eager::finish_node(node, whole.key, [&ranks](eager::Node&, TensorList& grads) {
+    return TensorList{ranks.scattered(grads[0]), ranks.scattered(grads[1])};
   });
   if (node) {
     node->add_output(whole.value);

@@ -6,7 +6,7 @@
 // whose backward reduces the gradients to each rank's part.
 #pragma once
 
-#include "workloads/distributed/device_mesh.hpp"
+#include "workloads/torchtitan/sequence_parallel.hpp"
 
 namespace highwater::torchtitan {
 
@@ -16,7 +16,6 @@ struct KeysAndValues {
 };
 
 /// Both [b, s, heads, d], contiguous or copied to be.
-KeysAndValues gathered(dist::DeviceMesh& mesh, const eager::Tensor& key,
-                       const eager::Tensor& value);
+KeysAndValues gathered(SequenceRanks& ranks, const eager::Tensor& key, const eager::Tensor& value);
 
 }  // namespace highwater::torchtitan

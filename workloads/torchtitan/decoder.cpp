@@ -10,6 +10,7 @@
 #include "workloads/torchtitan/flex_attention.hpp"
 #include "workloads/torchtitan/initial_values.hpp"
 #include "workloads/torchtitan/published_decoder.hpp"
+#include "workloads/torchtitan/sequence_parallel.hpp"
 
 namespace highwater::torchtitan {
 
@@ -19,10 +20,46 @@ using nn::Module;
 
 namespace {
 
+/// Who shares the work; null: nobody.
+struct Ranks {
+  SequenceRanks* context = nullptr;  ///< of a sequence's attention
+  SequenceRanks* tensor = nullptr;   ///< of products, and of the sequence between them
+};
+
+/// A decoder's sizes as one rank has them.
+struct LocalSizes {
+  std::int64_t dim;
+  std::int64_t head_dim;
+  std::int64_t heads;
+  std::int64_t kv_heads;
+  std::int64_t ffn;
+  std::int64_t vocab;
+
+  LocalSizes(const TorchtitanConfig& config, int ranks)
+      : dim(config.dim),
+        head_dim(head_dim_of(config)),
+        heads(config.heads / ranks),
+        kv_heads(kv_heads_of(config) / ranks),
+        ffn(config.ffn / ranks),
+        vocab((config.vocab + ranks - 1) / ranks) {}
+};
+
+Tensor whole_sequence(const Ranks& ranks, const Tensor& part) {
+  return ranks.tensor != nullptr ? ranks.tensor->gather(part) : part;
+}
+
+/// A product whose input is split: each rank has a term of the sum.
+Tensor summed_product(const nn::Linear& linear, const Ranks& ranks, const Tensor& x) {
+  const nn::InModule scope(linear);
+  const Tensor terms = linear(x);
+  return ranks.tensor != nullptr ? ranks.tensor->sum_and_split(terms) : terms;
+}
+
 class FusedNorm : public Module {
  public:
-  FusedNorm(Module* parent, std::string name, std::int64_t width)
-      : Module(parent, std::move(name)) {
+  /// The last norm gives its result to all `ranks`.
+  FusedNorm(Module* parent, std::string name, std::int64_t width, const Ranks& ranks = {})
+      : Module(parent, std::move(name)), ranks_(ranks) {
     const nn::InModule scope(*this);
     weight_ = make_parameter("weight", {width});
   }
@@ -31,11 +68,14 @@ class FusedNorm : public Module {
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
-    return call(std::move(x),
-                [this](const Tensor& in) { return eager::fused_rms_norm(in, weight_); });
+    return call(std::move(x), [this](const Tensor& in) {
+      const Tensor result = eager::fused_rms_norm(in, weight_);
+      return whole_sequence(ranks_, result);
+    });
   }
 
  private:
+  Ranks ranks_;
   Tensor weight_;
 };
 
@@ -129,17 +169,16 @@ Tensor heads_of(const Tensor& part, std::int64_t head_dim) {
 
 class FusedAttention : public Module {
  public:
-  /// `ranks` share a sequence; null: nobody does.
-  FusedAttention(Module* parent, const TorchtitanConfig& config, dist::DeviceMesh* ranks)
+  FusedAttention(Module* parent, const LocalSizes& sizes, const Ranks& ranks)
       : Module(parent, "attention"),
         ranks_(ranks),
-        head_dim_(head_dim_of(config)),
-        heads_per_kv_(config.heads / kv_heads_of(config)),
+        head_dim_(sizes.head_dim),
+        heads_per_kv_(sizes.heads / sizes.kv_heads),
         rope_(this, *std::ranges::max_element(context().plan.seq), head_dim_),
         qkv_linear_(this, "qkv_linear"),
-        wqkv_(&qkv_linear_, "wqkv", config.dim,
-              (config.heads + 2 * kv_heads_of(config)) * head_dim_, nn::Bias::none),
-        wo_(this, "wo", config.heads * head_dim_, config.dim, nn::Bias::none) {}
+        wqkv_(&qkv_linear_, "wqkv", sizes.dim, (sizes.heads + 2 * sizes.kv_heads) * head_dim_,
+              nn::Bias::none),
+        wo_(this, "wo", sizes.heads * head_dim_, sizes.dim, nn::Bias::none) {}
 
   Tensor operator()(Tensor x, const Tensor& positions) {
     const nn::InModule scope(*this);
@@ -154,19 +193,20 @@ class FusedAttention : public Module {
 
  private:
   Tensor attended(const Tensor& x, const Tensor& positions) {
-    eager::TensorList qkv = split(x);
+    const Tensor whole = whole_sequence(ranks_, x);
+    eager::TensorList qkv = split(whole);
     rope_.rotate(qkv[0], qkv[1], positions);
     Tensor out = eager::contiguous(inner_attention(qkv));
-    Tensor result = wo_(eager::flatten(out, 2, 3));
+    Tensor result = summed_product(wo_, ranks_, eager::flatten(out, 2, 3));
     eager::end_of_frame(qkv[0], qkv[1], qkv[2], out);  // x is the caller's
     return result;
   }
 
   Tensor inner_attention(const eager::TensorList& qkv) {
-    if (ranks_ == nullptr) {
+    if (ranks_.context == nullptr) {
       return flex_attention(qkv[0], qkv[1], qkv[2]);
     }
-    const KeysAndValues whole = gathered(*ranks_, qkv[1], qkv[2]);
+    const KeysAndValues whole = gathered(*ranks_.context, qkv[1], qkv[2]);
     return flex_attention(qkv[0], whole.key, whole.value);
   }
 
@@ -183,7 +223,7 @@ class FusedAttention : public Module {
     return heads;
   }
 
-  dist::DeviceMesh* ranks_;
+  Ranks ranks_;
   std::int64_t head_dim_;
   std::int64_t heads_per_kv_;
   ComplexRope rope_;
@@ -194,15 +234,19 @@ class FusedAttention : public Module {
 
 class FeedForward : public Module {
  public:
-  FeedForward(Module* parent, const TorchtitanConfig& config)
+  FeedForward(Module* parent, const LocalSizes& sizes, const Ranks& ranks)
       : Module(parent, "feed_forward"),
-        w1_(this, "w1", config.dim, config.ffn, nn::Bias::none),
-        w2_(this, "w2", config.ffn, config.dim, nn::Bias::none),
-        w3_(this, "w3", config.dim, config.ffn, nn::Bias::none) {}
+        ranks_(ranks),
+        w1_(this, "w1", sizes.dim, sizes.ffn, nn::Bias::none),
+        w2_(this, "w2", sizes.ffn, sizes.dim, nn::Bias::none),
+        w3_(this, "w3", sizes.dim, sizes.ffn, nn::Bias::none) {}
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
-    return call(std::move(x), [this](const Tensor& in) { return w2_(product(in)); });
+    return call(std::move(x), [this](const Tensor& in) {
+      const Tensor whole = whole_sequence(ranks_, in);
+      return summed_product(w2_, ranks_, product(whole));
+    });
   }
 
   void init_states(const InitialValues& values) {
@@ -220,6 +264,7 @@ class FeedForward : public Module {
     return result;
   }
 
+  Ranks ranks_;
   nn::Linear w1_;
   nn::Linear w2_;
   nn::Linear w3_;
@@ -227,12 +272,12 @@ class FeedForward : public Module {
 
 class Block : public Module {
  public:
-  Block(Module* parent, std::int64_t index, const TorchtitanConfig& config, dist::DeviceMesh* ranks)
+  Block(Module* parent, std::int64_t index, const LocalSizes& sizes, const Ranks& ranks)
       : Module(parent, std::to_string(index)),
-        attention_(this, config, ranks),
-        feed_forward_(this, config),
-        attention_norm_(this, "attention_norm", config.dim),
-        ffn_norm_(this, "ffn_norm", config.dim) {}
+        attention_(this, sizes, ranks),
+        feed_forward_(this, sizes, ranks),
+        attention_norm_(this, "attention_norm", sizes.dim),
+        ffn_norm_(this, "ffn_norm", sizes.dim) {}
 
   Tensor operator()(const Tensor& x, const Tensor& positions) {
     const nn::InModule scope(*this);
@@ -262,27 +307,34 @@ class Block : public Module {
   FusedNorm ffn_norm_;
 };
 
-std::unique_ptr<dist::DeviceMesh> context_parallel_ranks(const nn::ModelContext& context) {
-  const Parallelism& p = context.plan.parallel;
-  return p.cp > 1 ? std::make_unique<dist::DeviceMesh>(context.runtime, p.cp, rank_place(p).cp,
-                                                       p.backend)
-                  : nullptr;
+std::unique_ptr<SequenceRanks> ranks_of(const nn::ModelContext& context, int size) {
+  return size > 1
+             ? std::make_unique<SequenceRanks>(context.runtime, size, context.plan.parallel.backend)
+             : nullptr;
 }
 
 class Decoder : public models::LanguageModel {
  public:
   Decoder(nn::ModelContext& context, const TorchtitanConfig& config)
       : LanguageModel(context),
-        ranks_(context_parallel_ranks(context)),
-        tok_embeddings_(this, "tok_embeddings", config.vocab, config.dim),
-        layers_(this, "layers"),
-        norm_(nullptr) {
+        context_ranks_(ranks_of(context, context.plan.parallel.cp)),
+        tensor_ranks_(ranks_of(context, context.plan.parallel.tp)),
+        ranks_{.context = context_ranks_.get(), .tensor = tensor_ranks_.get()},
+        sizes_(config, context.plan.parallel.tp),
+        tok_embeddings_(this, "tok_embeddings", sizes_.vocab, sizes_.dim),
+        layers_(this, "layers") {
     for (std::int64_t i = 0; i < config.layers; ++i) {
-      blocks_.push_back(std::make_unique<Block>(&layers_, i, config, ranks_.get()));
+      blocks_.push_back(std::make_unique<Block>(&layers_, i, sizes_, ranks_));
     }
-    norm_ = std::make_unique<FusedNorm>(this, "norm", config.dim);
+    norm_ = std::make_unique<FusedNorm>(this, "norm", sizes_.dim, ranks_);
     lm_head_ =
-        std::make_unique<nn::Linear>(this, "lm_head", config.dim, config.vocab, nn::Bias::none);
+        std::make_unique<nn::Linear>(this, "lm_head", sizes_.dim, sizes_.vocab, nn::Bias::none);
+    if (ranks_.tensor != nullptr) {
+      tok_embeddings_.set_lookup([this](const Tensor& weight, const Tensor& tokens) {
+        const Tensor terms = parallel_embedding(weight, tokens);
+        return ranks_.tensor->sum_and_split(terms);
+      });
+    }
   }
 
   // _skip_lm_head: the loss applies the head.
@@ -312,7 +364,10 @@ class Decoder : public models::LanguageModel {
   }
 
  private:
-  std::unique_ptr<dist::DeviceMesh> ranks_;
+  std::unique_ptr<SequenceRanks> context_ranks_;
+  std::unique_ptr<SequenceRanks> tensor_ranks_;
+  Ranks ranks_;
+  LocalSizes sizes_;
   nn::Embedding tok_embeddings_;
   nn::Container layers_;
   std::vector<std::unique_ptr<Block>> blocks_;

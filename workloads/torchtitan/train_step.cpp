@@ -61,10 +61,12 @@ void TrainStep::forward_backward() {
   inputs.labels.reset();
   Tensor hidden_states = strategy_.forward(std::move(inputs)).hidden_states;
   runtime_.mark_phase("loss");
-  loss_ = chunked_loss(
-      hidden_states, *model_.separate_head(),
-      {.labels = batch_.labels, .positions = batch_.positions, .valid_tokens = valid_tokens_},
-      plan_.loss.chunks);
+  loss_ = chunked_loss(hidden_states, *model_.separate_head(),
+                       {.labels = batch_.labels,
+                        .positions = batch_.positions,
+                        .valid_tokens = valid_tokens_,
+                        .ranks = ranks_.size() > 1 ? &ranks_ : nullptr},
+                       plan_.loss.chunks);
   hidden_states.reset();
   if (plan_.training) {
     runtime_.mark_phase("backward");

@@ -9,6 +9,7 @@
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/torchtitan/flex_attention.hpp"
+#include "workloads/torchtitan/sequence_parallel.hpp"
 
 namespace highwater::torchtitan {
 
@@ -16,7 +17,11 @@ class TrainStep : public StepRunner {
  public:
   /// All must outlive the step.
   TrainStep(const models::LanguageModel& model, const TrainingPlan& plan, Strategy& strategy)
-      : runtime_(model.runtime()), model_(model), plan_(plan), strategy_(strategy) {}
+      : runtime_(model.runtime()),
+        model_(model),
+        plan_(plan),
+        strategy_(strategy),
+        ranks_(runtime_, plan.parallel.tp, plan.parallel.backend) {}
 
   void run(int step) override;
 
@@ -31,6 +36,7 @@ class TrainStep : public StepRunner {
   const models::LanguageModel& model_;
   const TrainingPlan& plan_;
   Strategy& strategy_;
+  SequenceRanks ranks_;
   models::Inputs batch_;
   eager::Tensor valid_tokens_;
   eager::Tensor loss_;

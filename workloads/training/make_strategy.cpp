@@ -28,6 +28,9 @@ bool applies_fully_shard(const TrainingPlan& plan) {
 
 std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& plan,
                               bool is_first = true) {
+  if (is_recent_torchtitan(plan) && applies_fully_shard(plan)) {  // whose tensors are plain ones
+    return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
+  }
   if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
     return std::make_unique<dist::FsdpTensorParallel>(model, plan, is_first);
   }

@@ -96,6 +96,11 @@ constexpr std::array kImpliedDefaults{
                    "eager"},
     // torchtitan 0.3, models/common/config_utils.py get_attention_config: sdpa is refused.
     ImpliedDefault{"attention", is_recent_torchtitan, "flex"},
+    // torchtitan 0.3, config/configs.py: enable_sequence_parallel.
+    ImpliedDefault{
+        "sp",
+        [](const TrainingPlan& plan) { return is_recent_torchtitan(plan) && plan.parallel.tp > 1; },
+        "true"},
     // torchtitan 01/2025: train.py, models/llama/parallelize_llama.py apply_fsdp.
     ImpliedDefault{"loss", runs_published_torchtitan, "flat"},
     ImpliedDefault{"optimizer-impl", runs_published_torchtitan, "default"},

@@ -22,9 +22,10 @@ bool knows_data_parallel(const PlanFacts& f) {
 constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return is_recent_torchtitan(*f.plan) && (p.pp > 1 || p.tp > 1);
+           return is_recent_torchtitan(*f.plan) && (p.pp > 1 || (p.tp > 1 && !p.sequence_parallel));
          },
-         "torchtitan 0.3 with tp or pp: not supported yet by the simulation; use --torchtitan 0.0"},
+         "torchtitan 0.3 with pp, or tp without sp: not supported yet by the simulation; use "
+         "--torchtitan 0.0"},
     Rule{[](const PlanFacts& f) {
            return is_recent_torchtitan(*f.plan) && f.plan->loss.kind != LossKind::chunked;
          },
@@ -45,7 +46,7 @@ constexpr std::array kGeneratorGaps{
          "--framework megatron"},
     Rule{[](const PlanFacts& f) {
            return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f) &&
-                  !is_dtensor_parallel(f.plan->parallel);
+                  !is_recent_torchtitan(*f.plan) && !is_dtensor_parallel(f.plan->parallel);
          },
          "tp: the simulation does not support this kind of tensor parallelism with this model "
          "code; use --tp-kind dtensor or --framework megatron, or try 'highwater estimate'"},
