@@ -122,6 +122,8 @@ class Finder:
                 fixed.update(range(i, self.end_of_statement(i)))
             if token.text == "array" and self.text(i + 1) == "<":
                 fixed.update(range(i, self.angle_end(i + 1)))
+            if token.text == "alignas":
+                fixed.update(range(i, self.partner[i + 1]))
             if token.text == "operator":
                 fixed.add(i + 1)
             if token.text == "=" and self.text(i + 1) == "0" and self.text(i - 1) in (")", "const"):
