@@ -73,6 +73,7 @@ layers = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn
 compiled = torch.compile(layers, mode='max-autotune')
 for _ in range(2):
     compiled(torch.ones(32, 64, device='cuda')).sum().backward()
+    layers.zero_grad()
 """
 SPEECH = """
 import torch
@@ -171,8 +172,8 @@ def problem(arguments, name):
             return f"{len(written)} snapshots written\n{errors[-2000:]}"
         if (folder / "report").exists():
             written[0]["report"] = (folder / "report").read_text()
-        return next((f"{fact} is {written[0][fact]!r}, not {value!r}" for fact, value in RUNS[name][2].items()
-                     if written[0][fact] != value), None)
+        return next((f"{fact} is {written[0][fact]!r}, not {value!r}\n{errors[-2000:]}"
+                     for fact, value in RUNS[name][2].items() if written[0][fact] != value), None)
 
 
 def importable(arguments, module):

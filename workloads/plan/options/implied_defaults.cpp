@@ -22,7 +22,8 @@ bool shards_by_accelerate(const TrainingPlan& plan) {
   const bool is_mixed =
       plan.precision == Precision::amp_bf16 ||
       (plan.framework == Framework::accelerate_fsdp2 && plan.precision == Precision::fp32);
-  return runs_accelerate(plan.framework) && is_fsdp2(plan.parallel) && is_mixed;
+  const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
+  return runs_accelerate(plan.framework) && is_sharded && is_mixed;
 }
 
 bool has_unit_ends(const TrainingPlan& plan) {
