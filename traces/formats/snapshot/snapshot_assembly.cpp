@@ -110,6 +110,13 @@ WriterVersion writer_of(const SnapshotStore& store, const Top& top, KeySet setti
   return writer_version(keys_of_writer(store, top, settings));
 }
 
+/// Whether anything happened there: 2.15 notes on every device that a snapshot was taken.
+bool was_used(const RecordedDevice& device) {
+  const std::uint64_t marks =
+      device.action_counts.at(static_cast<std::size_t>(RecordedAction::snapshot));
+  return !device.segments.empty() || device.entries.size() > marks;
+}
+
 }  // namespace
 
 Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64_t bytes_read) {
@@ -130,8 +137,10 @@ Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64
   if (top.annotations) {
     recording.annotations = assemble_annotations(store, *top.annotations, budget);
   }
+  const bool is_any_used =
+      std::ranges::any_of(devices, [](const auto& device) { return was_used(device.second); });
   for (auto& [index, device] : devices) {
-    if (!device.is_empty()) {
+    if (is_any_used ? was_used(device) : !device.is_empty()) {
       renumber(store, device);
       recording.devices.push_back(std::move(device));
     }

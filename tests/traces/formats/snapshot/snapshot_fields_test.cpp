@@ -127,6 +127,21 @@ TEST_CASE("snapshot: a device with neither entries nor segments is left out",
   CHECK(recording.devices[0].index == 2);
 }
 
+TEST_CASE("snapshot: a device that only notes snapshots is left out beside one that was used",
+          "[traces][snapshot]") {
+  const PyValue mark = sample_entry().with("action", "snapshot").with("addr", 0).with("size", 0);
+  const auto devices_of = [](const PyValue& first, const PyValue& second) {
+    return read_value(PyValue::dict({{"segments", PyValue::list({})},
+                                     {"device_traces", PyValue::list({PyValue::list({first}),
+                                                                      PyValue::list({second})})}}))
+        .devices;
+  };
+  const std::vector<RecordedDevice> used = devices_of(mark, sample_entry());
+  REQUIRE(used.size() == 1);
+  CHECK(used[0].index == 1);
+  CHECK(devices_of(mark, mark).size() == 2);
+}
+
 TEST_CASE("snapshot: an out-of-memory entry has the driver's free bytes in place of an address",
           "[traces][snapshot]") {
   const RecordedEntry oom = first_entry(
