@@ -14,7 +14,10 @@ void check(std::string_view conf, const highwater::VersionPreset& version) {
   try {
     settings = highwater::parse_settings(conf, version);
   } catch (const highwater::SettingsError& error) {
-    (void)highwater::suggestion(error, version);
+    // One release is enough for the search of near names, which is slow under sanitizers.
+    if (&version == &highwater::version_presets().back()) {
+      (void)highwater::suggestion(error, version);
+    }
     return;
   }
   if (highwater::parse_settings(highwater::to_conf(settings), version) != settings) {
