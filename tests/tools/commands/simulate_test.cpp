@@ -260,19 +260,18 @@ TEST_CASE("simulate: what does not fit is told what it needs, and that much serv
 }
 
 TEST_CASE("simulate: remedies are what their own simulation says", "[cli][simulate]") {
-  const std::string base = "--model llama-160m --seq 512 --batch 4 --capacity ";
-  for (const std::string capacity : {"2GiB", "1400MiB", "900MiB"}) {
-    const Object run = json_of("simulate " + base + capacity);
+  const std::string base = "simulate --model " HIGHWATER_TEST_DATA "/loops/llama.json --seq 512 ";
+  for (const std::string capacity : {"800MiB", "600MiB", "450MiB"}) {
+    const Object run = json_of(base + "--batch 4 --capacity " + capacity);
     CAPTURE(capacity);
     REQUIRE_FALSE(run.at("fits").as_bool());
     REQUIRE_FALSE(run.at("remedies").as_array().empty());
     for (const auto& remedy : run.at("remedies").as_array()) {
       const std::string options = boost::json::value_to<std::string>(remedy.at("options"));
       CAPTURE(options);
-      const Object again =
-          json_of("simulate --model llama-160m --seq 512 " +
-                  std::string(options.find("--batch") == std::string::npos ? "--batch 4 " : "") +
-                  "--capacity " + capacity + " " + options);
+      const Object again = json_of(
+          base + std::string(options.find("--batch") == std::string::npos ? "--batch 4 " : "") +
+          "--capacity " + capacity + " " + options);
       CHECK(again.at("fits").as_bool());
       CHECK(peak(again, "reserved") == number(remedy.at("peak_reserved_bytes")));
     }

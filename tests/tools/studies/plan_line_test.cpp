@@ -72,10 +72,10 @@ TEST_CASE("plan line: only what differs is said", "[cli][plan]") {
 
 TEST_CASE("plan line: pasted, it has the peak of its row", "[cli][plan]") {
   for (const std::string device : {"--gpu rtx2080ti", "--capacity 3GiB --gpu v100-16"}) {
-    const auto plan = json_of(
-        "plan --model llama-160m --gpus 2 --seq 256 --precision fp16 "
-        "--attention sdpa-math " +
-        device);
+    const auto plan = json_of("plan --model " HIGHWATER_TEST_DATA
+                              "/loops/llama.json --gpus 2 --seq 256 --precision fp16 "
+                              "--attention sdpa-math " +
+                              device);
     const auto& best = plan.at("strategies").at("results").at(0);
     REQUIRE(best.at("fits").as_bool());
     std::string line = best.at("command").as_string().c_str();
