@@ -62,7 +62,8 @@ TEST_CASE("free_list: has room only for the sizes that came, so that many stream
   CHECK(list.lower_bound(1_GiB) == nullptr);
   CHECK(heap() - empty == one_doubling);
   list.insert(entry(40U << 20U, 512));
-  CHECK(heap() - empty == 2 * one_doubling);
+  CHECK(heap() - empty > one_doubling);
+  CHECK(heap() - empty <= 2 * one_doubling);  // malloc may find a chunk that fits better
   CHECK(sizeof(FreeList) <= 700);
 }
 
