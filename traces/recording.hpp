@@ -120,12 +120,14 @@ struct RecordedSettings {
   bool operator==(const RecordedSettings&) const = default;
 };
 
-/// external_annotations: a profiler range, e.g. Optimizer.step#AdamW.step.
+/// external_annotations: a profiler range, e.g. Optimizer.step#AdamW.step; or, where its place
+/// among the entries is known, the begin of a training step ("step 3") or of a phase ("forward").
 struct Annotation {
   std::string name;
   bool is_start = true;
   int device = 0;
   std::int64_t time_us = -1;
+  std::optional<std::uint64_t> entry = {};  ///< of the device's, before which it lies
 
   bool operator==(const Annotation&) const = default;
 };

@@ -11,6 +11,7 @@
 
 #include "allocator/size_policy.hpp"
 #include "sim/recordings/initial_state.hpp"
+#include "sim/recordings/recorded_markers.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "traces/error.hpp"
 #include "traces/release.hpp"
@@ -53,17 +54,22 @@ bool releases_memory(RecordedAction action) {
 
 class Derivation {
  public:
-  Derivation(const RecordedDevice& device, const Settings& settings)
-      : device_(&device), settings_(&settings), synthetic_(device.stream_handles.size()) {
+  Derivation(const RecordedDevice& device, const Settings& settings, std::vector<Marker> markers)
+      : device_(&device),
+        settings_(&settings),
+        markers_(std::move(markers)),
+        synthetic_(device.stream_handles.size()) {
     find_private_ranges();
   }
 
   DerivedTrace run() {
     emit_frees_of_older_pending();
     for (std::size_t i = 0; i < device_->entries.size(); ++i) {
+      emit_markers_until(i);
       i = walk(i);
     }
     settle_releases();
+    emit_markers_until(device_->entries.size());
     close_session();
     finish_trace();
     return std::move(trace_);
@@ -337,6 +343,13 @@ class Derivation {
     return AllocationId{trace_.addresses.size() - 1};
   }
 
+  /// Those that lie before entry `i`.
+  void emit_markers_until(std::size_t i) {
+    for (; next_marker_ < markers_.size() && markers_[next_marker_].entry <= i; ++next_marker_) {
+      emit(markers_[next_marker_].event, emitted_);
+    }
+  }
+
   void emit_done(StreamId stream) {
     emit({.stream = stream, .kind = EventKind::stream_done}, emitted_);
   }
@@ -512,6 +525,8 @@ class Derivation {
 
   const RecordedDevice* device_;
   const Settings* settings_;
+  std::vector<Marker> markers_;
+  std::size_t next_marker_ = 0;
   SyntheticStreams synthetic_;
   std::vector<PrivateRange> private_ranges_;
   boost::unordered_flat_map<std::uint64_t, Live> live_;
@@ -532,8 +547,10 @@ DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& d
     throw InputError("", fmt::format("device_traces[{}]", device.index),
                      "more than 4294967294 entries", "split the recording");
   }
-  DerivedTrace trace = Derivation(device, settings).run();
-  trace.requests.tables = recording.tables;
+  SideTables tables = recording.tables;
+  DerivedTrace trace =
+      Derivation(device, settings, recorded_markers(recording, device.index, tables.strings)).run();
+  trace.requests.tables = std::move(tables);
   trace.requests.header.torch = release_of(preset_of(recording).name);
   return trace;
 }

@@ -247,10 +247,12 @@ Recording random_recording(std::uint32_t seed) {
     recording.settings = random_settings(dice);
   }
   for (std::uint64_t left = dice.below(8); left > 0; --left) {
-    recording.annotations.push_back({.name = dice.one_in(2) ? "step" : dice.text(),
-                                     .is_start = dice.one_in(2),
-                                     .device = static_cast<int>(dice.below(4)) - 1,
-                                     .time_us = dice.signed_number()});
+    recording.annotations.push_back(
+        {.name = dice.one_in(2) ? "step" : dice.text(),
+         .is_start = dice.one_in(2),
+         .device = static_cast<int>(dice.below(4)) - 1,
+         .time_us = dice.signed_number(),
+         .entry = dice.one_in(2) ? std::optional(dice.below(1000)) : std::nullopt});
   }
   recording.writer = {dice.text(), dice.text()};
   recording.unknown_keys[dice.text()] = dice.number();

@@ -90,8 +90,10 @@ std::vector<std::string> notes(const DiffSide& first) {
     notes.emplace_back(
         "the recorded program ran out of memory; compared up to the request that failed");
   }
-  if (first.recorded != nullptr && !first.described) {
-    notes.emplace_back("no description beside the recording: its phases are unknown");
+  if (first.recorded != nullptr && first.compared().phases.empty()) {
+    notes.emplace_back(
+        "the recording names no phases: those of highwater record do, and those beside a "
+        "description");
   }
   return notes;
 }

@@ -18,8 +18,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    answers_text, autotuning, call_stacks, distributed, launchers, libraries, progress, recorder, required_releases, routing,
-    settings, splits, status, stuck)
+    answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, phases, places, progress,
+    recorder, required_releases, routing, settings, splits, status, stuck)
 
 
 class Folder(unittest.TestCase):
@@ -402,6 +402,114 @@ class Autotuning(unittest.TestCase):
 
         autotuning.compile_one_configuration(types.SimpleNamespace(CachingAutotuner=Tuner))
         self.assertEqual(Tuner("sum", configs=["small", "large"], hint=1).made, ("sum", ["small"], 1))
+
+
+class Ticking:
+    """A clock whose moments are told apart by the number of allocations."""
+
+    def __init__(self):
+        self.time = 0
+
+    def now(self):
+        self.time += 1
+        return places.Moment(0, (self.time - 1, 0, 0))
+
+
+class Phases(unittest.TestCase):
+    def setUp(self):
+        torch = types.SimpleNamespace(compiler=types.SimpleNamespace(is_compiling=lambda: False))
+        self.phases = phases.Phases(torch, Ticking())
+
+    def names(self):
+        marks = self.phases.marks
+        self.assertEqual([mark.moment.counts[0] for mark in marks], sorted(mark.moment.counts[0] for mark in marks))
+        return " ".join(mark.name.replace("step ", "step-") for mark in marks)
+
+    def forward(self, modules=2):
+        for _ in range(modules):
+            self.phases._enter()
+        for _ in range(modules):
+            self.phases._leave()
+
+    def backward(self):
+        self.phases._begin_backward()
+        self.forward()  # what is recomputed belongs to the backward pass
+        self.phases._end_backward()
+
+    def optimize(self):
+        self.phases._begin_optimizer()
+        self.phases._end_optimizer()
+
+    def zero_grad(self):
+        self.phases._begin_zero_grad()
+        self.phases._settle()
+
+    def test_a_plain_loop_with_two_micro_batches(self):
+        self.phases._settle()  # the optimizer was made
+        for _ in range(2):
+            for _ in range(2):
+                self.forward()
+                self.backward()
+            self.optimize()
+            self.zero_grad()
+        step = "data forward backward data forward backward optimizer zero_grad"
+        self.assertEqual(self.names(), f"init step-0 {step} step-1 {step}")
+
+    def test_gradients_zeroed_before_the_forward_pass_belong_to_its_step(self):
+        for _ in range(2):
+            self.zero_grad()
+            self.forward()
+            self.backward()
+            self.optimize()
+        step = "zero_grad data forward backward optimizer"
+        self.assertEqual(self.names(), f"init step-0 {step} step-1 {step}")
+
+    def test_an_optimizer_that_calls_the_whole_step(self):
+        for _ in range(2):
+            self.phases._begin_optimizer()
+            self.forward()
+            self.zero_grad()
+            self.backward()
+            self.phases._end_optimizer()
+        self.assertEqual(self.names(), "init step-0 forward zero_grad backward optimizer "
+                                       "step-1 data forward zero_grad backward optimizer")
+
+    def test_nothing_is_marked_while_a_function_is_compiled(self):
+        self.phases._torch.compiler.is_compiling = lambda: True
+        self.forward()
+        self.assertEqual(self.names(), "init")
+
+    def test_a_position_is_reached_when_as_many_entries_have_passed(self):
+        history = [{"action": action} for action in ("segment_alloc", "alloc", "free_requested", "free_completed",
+                                                     "alloc")]
+        moments = [places.Moment(0, counts) for counts in ((0, 0, 0), (1, 0, 0), (1, 1, 1), (2, 1, 1), (3, 1, 1))]
+        self.assertEqual(places.positions(history, moments), [0, 2, 4, 5, None])
+
+    def test_marks_are_written_to_the_device_whose_allocator_counted(self):
+        history = [{"action": "alloc", "time_us": 5}, {"action": "alloc", "time_us": 6}]
+        snapshot = {"device_traces": [[], history]}
+        phases.annotate(snapshot, [phases.Mark(places.Moment(1, (0, 0, 0)), "init"),
+                                   phases.Mark(places.Moment(1, (2, 0, 0)), "step 0"),
+                                   phases.Mark(places.Moment(0, (9, 0, 0)), "lost")])
+        self.assertEqual(snapshot["external_annotations"], [
+            {"name": "init", "stage": "START", "device": 1, "trace_index": 0, "time_us": 5},
+            {"name": "step 0", "stage": "START", "device": 1, "trace_index": 2, "time_us": 6}])
+
+
+class HostWeights(unittest.TestCase):
+    def test_only_large_weights_of_the_host_are_left_as_they_are(self):
+        filled = []
+        init = types.SimpleNamespace(**{name: filled.append for name in host_weights._FILLING})
+        host_weights.leave_untouched(init)
+
+        def tensor(elements=1 << 20, cpu=True, floats=True):
+            return types.SimpleNamespace(is_cpu=cpu, is_floating_point=lambda: floats, numel=lambda: elements,
+                                         element_size=lambda: 4)
+
+        kept = [tensor(elements=100), tensor(cpu=False), tensor(floats=False)]
+        for each in (tensor(), *kept):
+            init.normal_(each)
+        self.assertEqual(filled, kept)
 
 
 class Waiting(Folder):

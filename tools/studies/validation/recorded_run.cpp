@@ -157,11 +157,11 @@ ReplayOptions replay_options(const RecordedCase& recorded, const std::string& so
 }
 
 ComparedTrace compared_trace(const DerivedRecording& recorded, const RecordedCase* described) {
+  if (described == nullptr) {
+    return compared_trace(recorded.derived.requests);
+  }
   ComparedTrace compared;
   compared.requests = &recorded.derived.requests;
-  if (described == nullptr) {
-    return compared;
-  }
   const std::vector<std::uint32_t>& ends = recorded.derived.entry_ends;
   for (const RecordedPhase& phase : recorded_phases(*described)) {
     const auto first = std::ranges::upper_bound(ends, phase.begin);

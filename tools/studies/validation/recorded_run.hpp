@@ -58,7 +58,7 @@ std::unique_ptr<DerivedRecording> load_recording(const std::string& path, StackM
 /// The options under which the case ran. @throws InputError when its settings are refused.
 ReplayOptions replay_options(const RecordedCase& recorded, const std::string& source);
 
-/// The recorded side of a comparison; `described` tells where the phases are.
+/// The recorded side of a comparison; `described` tells where the phases are, else the recording.
 ComparedTrace compared_trace(const DerivedRecording& recorded, const RecordedCase* described);
 
 /// The side of a trace with markers of its own.

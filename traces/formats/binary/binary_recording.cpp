@@ -92,8 +92,17 @@ RecordedSettings get_settings(BinaryReader& in) {
   return settings;
 }
 
+/// What the first byte of a recording says of the rest.
+constexpr std::uint8_t kHasRecordedSettings = 1;
+constexpr std::uint8_t kPlacesAnnotations = 2;  ///< each has its entry plus one, or 0
+
+bool places_any(const std::vector<Annotation>& annotations) {
+  return std::ranges::any_of(annotations, [](const Annotation& a) { return a.entry.has_value(); });
+}
+
 /// The same few names recur: 0 announces a new name, any other number gives the age of a known one.
 void put_annotations(BinaryWriter& out, const std::vector<Annotation>& annotations) {
+  const bool places = places_any(annotations);
   std::unordered_map<std::string_view, std::size_t> numbers;
   std::uint64_t time = 0;
   out.put(annotations.size());
@@ -108,10 +117,13 @@ void put_annotations(BinaryWriter& out, const std::vector<Annotation>& annotatio
     out.put_signed(
         static_cast<std::int64_t>(static_cast<std::uint64_t>(annotation.time_us) - time));
     time = static_cast<std::uint64_t>(annotation.time_us);
+    if (places) {
+      out.put(annotation.entry ? *annotation.entry + 1 : 0);
+    }
   }
 }
 
-std::vector<Annotation> get_annotations(BinaryReader& in) {
+std::vector<Annotation> get_annotations(BinaryReader& in, bool places) {
   std::vector<Annotation> annotations;
   std::vector<std::string> names;
   std::uint64_t time = 0;
@@ -127,6 +139,9 @@ std::vector<Annotation> get_annotations(BinaryReader& in) {
     annotation.device = get_int(in, "a device");
     time += static_cast<std::uint64_t>(in.signed_number());
     annotation.time_us = static_cast<std::int64_t>(time);
+    if (const std::uint64_t place = places ? in.number() : 0; place != 0) {
+      annotation.entry = place - 1;
+    }
     annotations.push_back(std::move(annotation));
   }
   return annotations;
@@ -170,7 +185,8 @@ RecordedDevice get_device(BinaryReader& in, std::size_t stacks) {
 
 void put_recording(BinaryWriter& out, const Recording& recording) {
   put_tables(out, recording.tables);
-  out.put_byte(recording.settings ? 1 : 0);
+  out.put_byte((recording.settings ? kHasRecordedSettings : 0) |
+               (places_any(recording.annotations) ? kPlacesAnnotations : 0));
   if (recording.settings) {
     put_settings(out, *recording.settings);
   }
@@ -187,10 +203,11 @@ void put_recording(BinaryWriter& out, const Recording& recording) {
 Recording get_recording(BinaryReader& in) {
   Recording recording;
   recording.tables = get_tables(in);
-  if (in.number_below(2, "settings") == 1) {
+  const std::uint64_t parts = in.number_below(4, "parts of a recording");
+  if ((parts & kHasRecordedSettings) != 0) {
     recording.settings = get_settings(in);
   }
-  recording.annotations = get_annotations(in);
+  recording.annotations = get_annotations(in, (parts & kPlacesAnnotations) != 0);
   recording.writer.oldest = in.string();
   recording.writer.newest = in.string();
   recording.unknown_keys = get_counts(in);

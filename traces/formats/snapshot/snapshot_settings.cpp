@@ -96,6 +96,9 @@ void set(SnapshotStore& store, Annotation& annotation, PickleValue key, PickleVa
     case Word::time_us:
       annotation.time_us = store.integer(word, value);
       return;
+    case Word::trace_index:
+      annotation.entry = store.natural(word, value);
+      return;
     default:
       store.count_unknown_key(KeyOwner::annotation, key);
   }

@@ -3,8 +3,8 @@
 // Each is an enumerator, so decoding a field is one switch and no string comparison. The keys come
 // first and number fewer than 64: the keys of a dict fit in one bit set, which shows its shape and
 // the release that wrote it. Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp and
-// torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version and highwater are this
-// project's own (tools/python/recorder).
+// torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version, highwater and
+// trace_index are this project's own (tools/python/recorder).
 #pragma once
 
 #include <array>
@@ -70,6 +70,7 @@ enum class Word : std::uint8_t {
   max_round_threshold,
   // external_annotations
   stage,
+  trace_index,
   // values, in the order of RecordedAction
   alloc,
   free_requested,
@@ -144,6 +145,7 @@ constexpr std::array<std::string_view, kWordCount> kWords{
     "max_cached_size",
     "max_round_threshold",
     "stage",
+    "trace_index",
     "alloc",
     "free_requested",
     "free_completed",

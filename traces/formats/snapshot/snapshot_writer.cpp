@@ -359,6 +359,9 @@ class SnapshotWriter {
       number(dict, Word::device, static_cast<std::uint64_t>(std::max(annotation.device, 0)));
       next_key(dict, Word::time_us);
       out_.integer(annotation.time_us);
+      if (annotation.entry) {
+        number(dict, Word::trace_index, *annotation.entry);
+      }
       dict.finish();
       out_.flush_if_large();
     }

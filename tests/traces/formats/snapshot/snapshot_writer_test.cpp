@@ -149,7 +149,8 @@ TEST_CASE("snapshot writer: a recording reads back as it was", "[traces][snapsho
                                         .garbage_collection_threshold = 0.75,
                                         .expandable_segments = true,
                                         .roundup_power2_divisions = {{1, 0}, {2, 8}}};
-  recording.annotations = {{"step 1", true, 0, 17}, {"step 1", false, 0, 99}};
+  recording.annotations = {
+      {"step 1", true, 0, 17}, {"step 1", false, 0, 99}, {"data", true, 0, 99, 2}};
   RecordedDevice& device = recording.devices.front();
   device.index = 2;
   const StringId file = recording.tables.strings.intern("train.py");

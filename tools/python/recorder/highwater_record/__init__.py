@@ -5,14 +5,19 @@ HIGHWATER_RECORD_... variables (settings.py).
 Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
 torch initialises CUDA, before the first allocation, the recording starts.
 """
-from . import after_import, autotuning, distributed, launchers, libraries, pipelines, recorder, settings, symmetric_memory
+from . import (after_import, autotuning, distributed, host_weights, launchers, libraries, pipelines, recorder, settings,
+               symmetric_memory)
+
+_options = None
 
 
 def install():
     """Arranges everything for this process; called once, at Python's start."""
-    options = settings.from_environment()
+    global _options
+    options = _options = settings.from_environment()
     after_import.before("torch", lambda: libraries.load(options))
     after_import.after("torch", lambda torch: _on_torch(torch, options))
+    after_import.after("torch.nn.init", host_weights.leave_untouched)
     after_import.after("torch.distributed.launcher.api", lambda module: launchers.launch_one_rank(module, options))
     after_import.after("torch.multiprocessing.spawn", lambda module: launchers.spawn_one_rank(module, options))
     after_import.after("torch.distributed.distributed_c10d",
@@ -24,6 +29,11 @@ def install():
     after_import.after("torch._inductor.runtime.triton_heuristics", autotuning.compile_one_configuration)
     launchers.keep_one_process(options)
     after_import.after("torch.distributed", distributed.replace_store_servers)
+
+
+def adopt(environment):
+    """The options in `environment` hold from now on; @pre torch has not initialised CUDA."""
+    _options.adopt(environment)
 
 
 def _on_torch(torch, options):

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 
-from . import call_stacks, libraries, progress, status, stuck
+from . import call_stacks, libraries, phases, places, progress, status, stuck
 
 
 class Recorder:
@@ -23,6 +23,7 @@ class Recorder:
         self._steps = {}       # optimizer -> steps taken
         self._control = None
         self._start_history = None
+        self._phases = None
 
     def start_with_cuda(self):
         """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
@@ -40,6 +41,8 @@ class Recorder:
         status.tell(options, "started")
         self._end_with_the_process()
         self._count_steps()
+        self._phases = phases.Phases(torch, places.Clock(torch))
+        self._phases.start()
         reads = stuck.Reads()
         self._compute_values(reads)
         stuck.watch(self.progress, reads, options)
@@ -147,6 +150,7 @@ class Recorder:
         self._claim()
         shown.tell("sharing equal stacks")
         _share_frames(snapshot)
+        phases.annotate(snapshot, self._phases.marks if self._phases else [])
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}
         text = f"writing {self._path} ({entries:,} entries)"

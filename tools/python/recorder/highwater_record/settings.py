@@ -3,7 +3,7 @@ import dataclasses
 import os
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Settings:
     status_file: str          # where this package reports what happened (status.py)
     output: str               # the snapshot
@@ -18,6 +18,10 @@ class Settings:
     moe_load: str             # "even", "busiest:2" or shares of the experts, "0.5,0.3,0.2"; see routing.py
     patience: float           # seconds without an optimizer step before values read in a loop are suspected
     described: str            # JSON object that goes into the snapshot as it is (device, ranks)
+
+    def adopt(self, environment):
+        """Takes the options of another environment: those of a fork that runs another script."""
+        vars(self).update(vars(from_environment(environment)))
 
 
 def from_environment(environment=os.environ):

@@ -1,0 +1,151 @@
+"""Steps and phases of a training script, from hooks that PyTorch offers to every program.
+
+A phase begins where the outermost module is called (forward), where autograd starts (backward), and where gradients
+are clipped, the optimizer steps and gradients are zeroed. What comes between a step's end, or a micro-batch's
+backward, and the next forward pass is its data. The first step begins where the model was last moved to the device or
+given an optimizer.
+"""
+import dataclasses
+import functools
+import threading
+import warnings
+
+from . import places
+
+BEFORE_STEPS = "init"
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    moment: places.Moment
+    name: str  # "step 3", or the phase that begins
+
+
+class Phases:
+    def __init__(self, torch, clock):
+        self._torch = torch
+        self._clock = clock
+        self._thread = threading.get_ident()
+        self._depth = 0              # of calls of modules
+        self._in_backward = False
+        self._in_optimizer = False
+        self._step = None            # its number, once there is one
+        self._has_ended = True       # the optimizer has stepped, and no forward pass has begun since
+        self._zeroes_first = None    # gradients are zeroed before a step's forward pass, not after its optimizer
+        self._quiet = None           # the last moment at which the data of a forward pass may begin
+        self.marks = [Mark(clock.now(), BEFORE_STEPS)]
+
+    def start(self):
+        from torch.nn.modules import module as modules
+        from torch.optim import optimizer as optim
+        torch = self._torch
+        # Compiled code is the same, since the hooks do nothing while it is traced; PyTorch warns all the same.
+        warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
+        modules.register_module_forward_pre_hook(self._enter)
+        modules.register_module_forward_hook(self._leave, always_call=True)
+        optim.register_optimizer_step_pre_hook(lambda *_: self._begin_optimizer())
+        optim.register_optimizer_step_post_hook(lambda *_: self._end_optimizer())
+        for owner in (optim.Optimizer, torch.nn.Module):
+            _surround(owner, "zero_grad", self._begin_zero_grad, self._settle)
+        _surround(optim.Optimizer, "__init__", _nothing, self._settle)
+        _surround(torch.nn.Module, "to", _nothing, self._settle)
+        _surround(torch.autograd, "backward", self._begin_backward, self._end_backward)
+        for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+            _surround(owner, "clip_grad_norm_", lambda: self._begin("clip"), _nothing)
+
+    # ---- what the hooks mean
+
+    def _enter(self, *_):
+        if self._torch.compiler.is_compiling():
+            return
+        if threading.get_ident() == self._thread:
+            self._depth += 1
+            if self._depth == 1 and not self._in_backward:
+                self._begin_forward()
+
+    def _leave(self, *_):
+        if not self._torch.compiler.is_compiling() and threading.get_ident() == self._thread:
+            self._depth -= 1
+
+    def _begin_forward(self):
+        self._begin_step()
+        if self._quiet is not None:
+            self.marks.append(Mark(self._quiet, "data"))
+            self._quiet = None
+        self._begin("forward")
+
+    def _begin_backward(self):
+        self._in_backward = True
+        self._begin("backward")
+
+    def _end_backward(self):
+        self._in_backward = False
+        if self._in_optimizer:  # which called the whole step, as Lightning's does
+            self._begin("optimizer")
+        self._settle()
+
+    def _begin_optimizer(self):
+        self._in_optimizer = True
+        if not self._has_ended:
+            self._begin("optimizer")
+
+    def _end_optimizer(self):
+        self._in_optimizer = False
+        self._has_ended = True
+        self._settle()
+
+    def _begin_zero_grad(self):
+        if self._depth > 0:
+            return
+        if self._zeroes_first is None:
+            self._zeroes_first = self._step is None
+        if self._zeroes_first:
+            self._begin_step()
+        self._begin("zero_grad")
+
+    def _begin_step(self):
+        if self._has_ended:
+            self._has_ended = False
+            self._step = 0 if self._step is None else self._step + 1
+            self.marks.append(Mark(self._quiet or self._clock.now(), f"step {self._step}"))
+
+    def _settle(self):
+        """What comes before a forward pass from here on is its data, as far as is known."""
+        if self._depth == 0:
+            self._quiet = self._clock.now()
+
+    def _begin(self, phase):
+        self.marks.append(Mark(self._clock.now(), phase))
+
+
+def _nothing():
+    pass
+
+
+def _surround(owner, name, before, after):
+    function = getattr(owner, name)
+
+    @functools.wraps(function)
+    def surrounded(*args, **kwargs):
+        before()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            after()
+
+    setattr(owner, name, surrounded)
+
+
+def annotate(snapshot, marks):
+    """Adds the marks as PyTorch writes annotations; `trace_index` is the entry of the history before which one lies."""
+    annotations = snapshot.setdefault("external_annotations", [])
+    for device, history in enumerate(snapshot["device_traces"]):
+        of_device = [mark for mark in marks if mark.moment.device == device]
+        for mark, position in zip(of_device, places.positions(history, [mark.moment for mark in of_device])):
+            if position is not None:
+                annotations.append({"name": mark.name, "stage": "START", "device": device, "trace_index": position,
+                                    "time_us": _time(history, position)})
+
+
+def _time(history, position):
+    return history[min(position, len(history) - 1)].get("time_us", -1) if history else -1
