@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!problems.empty()) {
       return 0;
     }
-    (void)rule_problems(plan, PlanUse::estimate);
+    (void)rule_problems(plan);
     const OptionWords once = plan_words(plan);
     const TrainingPlan again = read_plan_words(once, problems);
     if (!problems.empty() || plan_words(again) != once) {

@@ -92,8 +92,8 @@ std::vector<std::string> notes(const DiffSide& first) {
   }
   if (first.recorded != nullptr && first.compared().phases.empty()) {
     notes.emplace_back(
-        "the recording names no phases: those of highwater record do, and those beside a "
-        "description");
+        "no description beside the recording, and it names no phases, as those of highwater record "
+        "do");
   }
   return notes;
 }

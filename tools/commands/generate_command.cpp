@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/engine/engine.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/studies/replay_run.hpp"
@@ -102,7 +103,10 @@ void write_graph(const GeneratedGraph& generated, const GenerateCommand& command
 
 RequestTrace generate_trace(const GenerateCommand& command, std::ostream& out) {
   if (!command.graph) {
-    return generate(command.run.plan);
+    return make_run(command.run.plan).trace;
+  }
+  if (command.run.plan.engine == EngineKind::torch) {
+    throw UsageError("--graph shows the operators of this program's model; use --engine model");
   }
   GeneratedGraph generated = generate_with_graph(command.run.plan);
   write_graph(generated, command, out);

@@ -10,8 +10,10 @@
 #include "tools/text/metrics.hpp"
 #include "tools/text/report.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/catalog/named_model.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/training/parameters.hpp"
 
@@ -160,6 +162,9 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   const OutputFormat format = output_format(values);
   if (values.contains("model")) {
     const ModelSpec spec = named_model(values["model"].as<Arguments>().front());
+    if (is_other(spec.config)) {
+      throw InputError(spec.source, "", unknown_family(spec.name), "");
+    }
     out << model_report(describe_model(spec), model_parameters(spec), spec.family_defaults, format);
   } else {
     out << list_report(format);

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/engine/engine.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/llmem_tables.hpp"
 #include "tools/reports/plan_report.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -100,6 +102,9 @@ PlanCommand parse_plan(const po::variables_map& values) {
   result.request.simulates = !values.contains("formulas-only");
   if (problems.empty()) {
     problems = plan_problems(result.request.run.plan);
+    if (is_other(result.request.run.plan.model.config)) {  // each of the strategies is PyTorch's
+      choose_engine(result.request.run.plan, problems);
+    }
   }
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/engine/engine.hpp"
+#include "tools/engine/engine_comparison.hpp"
 #include "tools/options/formula_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
@@ -27,6 +29,7 @@ struct SimulateCommand {
   MemoryRequest memory;
   OutputFormat format = OutputFormat::table;
   bool find_batch = false;
+  bool compares_engines = false;  ///< --engine both: reports on PyTorch's requests
   RankChoice ranks;
   std::vector<const Formula*> reconciled;  ///< closed forms whose difference is taken apart
   bool shows_estimates = false;
@@ -113,6 +116,11 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   result.plan = given_plan_options(values);
   result.run = read_plan(values, std::move(problems));
   require_rank(result.ranks, result.run.plan.parallel);
+  result.compares_engines = result.run.plan.engine == EngineKind::both;
+  if (result.compares_engines) {
+    result.run.plan.engine = EngineKind::torch;
+    result.plan = with_words(result.plan, {{"engine", "torch"}});
+  }
   result.find_batch = values.contains("find-batch");
   result.shows_estimates = values.contains("estimates");
   result.fail_on_oom = values.contains("fail-on-oom");
@@ -133,11 +141,21 @@ bool needs_gpus(const SimulateCommand& command, const Simulation& simulation) {
   return simulation.fits() && (!simulation.available || is_for_machines(command.format));
 }
 
+/// Remedies are many runs: the model makes them wherever it covers the plan.
+OptionWords quickly(OptionWords plan, const Simulation& simulation) {
+  TrainingPlan by_model = simulation.plan;
+  by_model.engine = EngineKind::model;
+  std::vector<std::string> gaps;
+  choose_engine(by_model, gaps);
+  return with_words(std::move(plan), {{"engine", gaps.empty() ? "model" : "torch"}});
+}
+
 /// What would make the run fit, or leave a margin that is not thin.
 void add_remedies(const SimulateCommand& command, SimulationReport& report) {
   const Simulation& simulation = report.simulation;
   const RemedyQuestion question{
-      with_words(command.plan, {{"batch", std::to_string(simulation.plan.batch)}}),
+      quickly(with_words(command.plan, {{"batch", std::to_string(simulation.plan.batch)}}),
+              simulation),
       simulation.plan.model,
       command.memory,
       command.ranks,
@@ -175,6 +193,11 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
     report.gpus = with_progress("trying GPUs", [&] { return gpus_that_hold(report.simulation); });
   }
   add_remedies(command, report);
+  if (command.compares_engines) {
+    report.engines = with_progress("comparing the engines", [&] {
+      return std::make_shared<EngineComparison>(report.simulation.plan);
+    });
+  }
   return report;
 }
 

@@ -30,6 +30,7 @@ WrittenSnapshot written(const json::object& line) {
                            .entries = count_of(line, "entries"),
                            .steps = count_of(line, "steps"),
                            .launches = count_of(line, "launches"),
+                           .trainable = count_of(line, "trainable"),
                            .values_read = count_of(line, "values_read")};
   const json::value* calls = line.if_contains("not_modelled");
   if (calls != nullptr && calls->is_object()) {

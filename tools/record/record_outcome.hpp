@@ -21,6 +21,7 @@ struct WrittenSnapshot {
   std::uint64_t entries = 0;      ///< of the history
   std::uint64_t steps = 0;        ///< optimizer steps
   std::uint64_t launches = 0;     ///< kernels
+  std::uint64_t trainable = 0;    ///< elements of the optimizers' parameters
   std::uint64_t values_read = 0;  ///< small copies to the host whose values no kernel had computed
   std::map<std::string, std::uint64_t> not_modelled;  ///< calls by function that did nothing
 };

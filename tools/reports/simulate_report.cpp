@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/reports/comparison_report.hpp"
+#include "tools/reports/diff_report.hpp"
 #include "tools/reports/host_report.hpp"
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"
@@ -389,6 +390,29 @@ void add_answer(const SimulationReport& simulated, Report& report) {
   report.text(simulated.ranks.ranks > 1 ? rank_sentence(simulated.ranks) + "\n" : "");
 }
 
+constexpr std::size_t kHunksOfEngines = 1;
+
+DiffInputs engine_inputs(const EngineComparison& engines) {
+  return {.first_name = "this program's model",
+          .second_name = "PyTorch",
+          .first = &engines.model,
+          .second = &engines.torch,
+          .notes = {}};
+}
+
+/// Where both engines make the same requests, and the first difference where they do not.
+std::string engines_text(const EngineComparison& engines) {
+  const DiffInputs inputs = engine_inputs(engines);
+  return "The model (-) against PyTorch (+)\n" +
+         requests_text(engines.diff, inputs, {.max_hunks = kHunksOfEngines});
+}
+
+boost::json::object engines_json(const EngineComparison& engines) {
+  boost::json::object object;
+  add_requests_json(engines.diff, engine_inputs(engines), {.max_hunks = kHunksOfEngines}, object);
+  return object;
+}
+
 void add_closing(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   report.text(outside_line(simulation));
@@ -404,11 +428,20 @@ void add_closing(const SimulationReport& simulated, Report& report) {
 
 std::string simulation_report(const SimulationReport& simulated, OutputFormat format) {
   if (format == OutputFormat::json) {
-    return boost::json::serialize(simulation_json(simulated)) + "\n";
+    boost::json::object root = simulation_json(simulated);
+    if (simulated.engines) {
+      root["engines"] = engines_json(*simulated.engines);
+    }
+    return boost::json::serialize(root) + "\n";
   }
   Report report(format, "");
   add_answer(simulated, report);
   add_tables(simulated, report);
+  if (simulated.engines) {
+    report.paragraph();
+    report.text(engines_text(*simulated.engines));
+    report.paragraph();
+  }
   add_closing(simulated, report);
   report.csv([&] { return line_table(simulation_metrics(simulated)); });
   return report.str();

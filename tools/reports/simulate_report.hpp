@@ -1,12 +1,14 @@
 // The report of `simulate`: the answer first, then peaks, what they are made of, and who holds it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
 
+#include "tools/engine/engine_comparison.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/gate/budget.hpp"
 #include "tools/studies/plan_search/remedies.hpp"
@@ -27,7 +29,8 @@ struct SimulationReport {
   std::optional<Remedies> remedies;        ///< where it does not fit
   std::vector<Remedy> wider;               ///< where the margin is thin
   std::optional<BudgetVerdict> budget;     ///< where one was given
-  bool shows_estimates = false;            ///< in tables; JSON has them always
+  std::shared_ptr<const EngineComparison> engines;  ///< --engine both
+  bool shows_estimates = false;                     ///< in tables; JSON has them always
 };
 
 /// One object: the keys of a device of `replay` at top level and what a plan adds.

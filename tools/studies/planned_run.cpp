@@ -7,8 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/engine/engine.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/usage_errors.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -40,7 +43,12 @@ PlannedRun read_words(const OptionWords& given, std::vector<std::string>& proble
 }
 
 PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse use) {
-  std::ranges::move(rule_problems(run.plan, use), std::back_inserter(problems));
+  std::ranges::move(rule_problems(run.plan), std::back_inserter(problems));
+  if (use == PlanUse::generate) {
+    choose_engine(run.plan, problems);
+  } else if (is_other(run.plan.model.config)) {
+    problems.push_back(unknown_family(run.plan.model.name));
+  }
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }

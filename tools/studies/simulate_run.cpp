@@ -6,6 +6,7 @@
 
 #include "sim/peak/live_blocks.hpp"
 #include "sim/settings/smallest_limit.hpp"
+#include "tools/engine/engine.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
@@ -127,7 +128,7 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
   trial.replay.settings = simulation.replay.settings;
   trial.replay.version = simulation.replay.version;
   trial.available = memory_for_allocator(gpu, trial.plan);
-  replay_plan(generate(trial.plan), trial);
+  replay_plan(make_run(trial.plan).trace, trial);
   return trial.fits();
 }
 
@@ -166,7 +167,7 @@ ReplayOptions replay_options(const Simulation& simulation) {
 
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation = prepare(run, memory);
-  GeneratedRun generated = generate_run(run.plan);
+  GeneratedRun generated = make_run(run.plan);
   simulation.trace = std::make_shared<RequestTrace>(std::move(generated.trace));
   simulation.host = std::move(generated.host);
   const RequestTrace& trace = *simulation.trace;
@@ -180,14 +181,14 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
     simulation.needed = smallest_limit(trace, options, simulation.available.value_or(Bytes{}));
   }
-  simulation.trainable = trainable_elements(run.plan);
+  simulation.trainable = generated.trainable ? *generated.trainable : trainable_elements(run.plan);
   note_inactive_collection(simulation.replay);
   return simulation;
 }
 
 Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation = prepare(run, memory);
-  replay_plan(generate(run.plan), simulation);
+  replay_plan(make_run(run.plan).trace, simulation);
   return simulation;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_describe.hpp"
+#include "tools/engine/engine.hpp"
 #include "traces/release.hpp"
 
 namespace highwater {
@@ -47,9 +48,7 @@ std::string trust_line(const DeviceReplay& replay) {
 std::string simulation_trust_line(const Simulation& simulation) {
   const Versions& versions = simulation.plan.versions;
   std::string line =
-      fmt::format("{}; requests generated as PyTorch {} and transformers {} make them on {}",
-                  trust_line(simulation.replay), versions.torch, versions.transformers,
-                  simulation.plan.gpu.name);
+      fmt::format("{}; requests {}", trust_line(simulation.replay), how_made(simulation.plan));
   if (release_of(versions.transformers) > release_of(kNewestTransformers)) {
     line += later_than_known("transformers", versions.transformers, kNewestTransformers);
   }

@@ -40,6 +40,14 @@ enum class Framework : std::uint8_t {
   colossalai_gemini
 };
 
+/// What makes a plan's requests.
+enum class EngineKind : std::uint8_t {
+  automatic,  ///< the model where it covers the plan, else PyTorch
+  model,      ///< this program's own generator
+  torch,      ///< an installed PyTorch, on a simulated device
+  both        ///< both, to be compared
+};
+
 /// Which attention runs; `sdpa` is PyTorch's own choice by dtype, mask and GPU.
 enum class Attention : std::uint8_t {
   eager,
@@ -179,6 +187,8 @@ struct TrainingPlan {
   Parallelism parallel;
   Gpu gpu = default_gpu();
   Versions versions;
+  EngineKind engine = EngineKind::automatic;
+  std::string python = "python3";  ///< whose PyTorch carries out the plan
 };
 
 /// Whether transformers' Trainer runs the loop: itself, or as the base of TRL's.

@@ -1,6 +1,7 @@
 // Turns a training plan into the request trace that real PyTorch would emit.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "traces/request_trace.hpp"
@@ -24,6 +25,7 @@ struct GeneratedRun {
   RequestTrace trace;
   HostAccount host;
   std::vector<std::int64_t> pinned_blocks;  ///< sizes asked of the driver, in order
+  std::optional<std::int64_t> trainable;    ///< elements that are trained, where the run tells
 };
 
 /// The same as generate(), with the host memory.

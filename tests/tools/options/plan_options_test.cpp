@@ -185,7 +185,7 @@ TEST_CASE("plan options: DDP's axes are read", "[cli][plan]") {
   CHECK(problems_of(with_model("--no-sync")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --bucket-cap-mb 0")).size() == 1);
   CHECK(problems_of(with_model("--dp 2 --optimizer-in-backward")).size() == 1);
-  CHECK(problems_of(with_model("--dp 2 --dp-kind zero3 --mode eval")).size() == 1);
+  CHECK(problems_of(with_model("--dp 2 --dp-kind zero3 --mode eval --engine model")).size() == 1);
 }
 
 TEST_CASE("plan options: FSDP's axes are read", "[cli][plan]") {

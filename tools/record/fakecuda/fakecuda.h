@@ -34,6 +34,10 @@ size_t fakecuda_unmodelled(char* text, size_t n);
  * its own arguments do not tell how many ranks share a colour. Size 0 takes an announcement back. */
 void fakecuda_announce_split(int rank, int size);
 
+/* Takes the FAKE_CUDA_... variables as they are now: a fork may simulate another GPU than its parent, which has
+ * only asked how many there are. */
+void fakecuda_read_environment(void);
+
 /* From now on a fatal signal runs this Python statement, which the caller keeps, in the interpreter of this
  * process before it ends the process: what was recorded is saved from a crash. */
 void fakecuda_on_crash(const char* statement);

@@ -247,9 +247,13 @@ class RemedySearch {
     if (!run) {
       return {options, std::move(costs)};
     }
-    const RankPeak worst = worst_rank(*run, question.memory);
-    return {options, std::move(costs), worst.fits, worst.reserved_without_limit,
-            worst.available.value_or(Bytes{})};
+    try {
+      const RankPeak worst = worst_rank(*run, question.memory);
+      return {options, std::move(costs), worst.fits, worst.reserved_without_limit,
+              worst.available.value_or(Bytes{})};
+    } catch (const InputError&) {  // PyTorch, or the script that it is given, cannot do that
+      return {options, std::move(costs)};
+    }
   }
 
   /// The smallest known GPU that could hold what the run needs and, simulated, does.

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "tools/engine/engine.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 
 namespace highwater {
@@ -192,9 +193,13 @@ bool is_optional(const TrainingPlan& plan) {
          plan.checkpoint.kind == CheckpointKind::selective_attention;
 }
 
-std::vector<std::string> obstacles(const TrainingPlan& plan) {
+/// Of a plan that the model is to carry out, unless PyTorch was asked for.
+std::vector<std::string> obstacles(TrainingPlan plan) {
   auto problems = plan_problems(plan);
-  std::ranges::move(generator_gaps(plan), std::back_inserter(problems));
+  if (plan.engine != EngineKind::torch) {
+    plan.engine = EngineKind::model;
+  }
+  choose_engine(plan, problems);
   return problems;
 }
 

@@ -13,6 +13,7 @@
 #include "workloads/plan/catalog/flat_config.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/json_fields.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -168,14 +169,27 @@ std::vector<std::string> left_to_family(const Family& family, const JsonFields& 
   return left;
 }
 
-ModelSpec read_hf(const json::object& object, const std::string& path, std::string_view source) {
+/// A model that only real PyTorch can run.
+ModelSpec read_without_family(const json::object& object, std::string_view source) {
+  OtherConfig config = read_other(object);
+  return {config.model_type, std::string(source), std::move(config), {}, json::serialize(object)};
+}
+
+/// Whether a model without a family of this program is one.
+enum class Coverage { families, any };
+
+ModelSpec read_hf(const json::object& object, const std::string& path, std::string_view source,
+                  Coverage coverage = Coverage::families) {
   std::vector<std::string> problems;
   JsonFields fields(object, path, problems);
   std::string named;
   const Family* const family = find_family(fields, named);
   if (family == nullptr) {
     throw_problems(source, problems);
-    throw_unknown_family(source, named);
+    if (coverage == Coverage::families || named.empty() || !object.contains("model_type")) {
+      throw_unknown_family(source, named);
+    }
+    return read_without_family(object, source);
   }
   refuse_quantized(fields);
   refuse_other_heads(fields);
@@ -244,9 +258,7 @@ json::value parse_file(const std::string& path) {
   return parser.release();
 }
 
-}  // namespace
-
-ModelSpec model_from_json(const json::value& value, std::string_view source) {
+ModelSpec any_model(const json::value& value, std::string_view source, Coverage coverage) {
   const json::object* const object = value.if_object();
   if (object == nullptr) {
     throw InputError(source, "", "not a JSON object",
@@ -258,7 +270,20 @@ ModelSpec model_from_json(const json::value& value, std::string_view source) {
   if (object->contains("family") && !object->contains("model_type")) {
     return read_flat_config(*object, source);
   }
-  return read_hf(*object, "", source);
+  ModelSpec spec = read_hf(*object, "", source, coverage);
+  spec.config_text = json::serialize(*object);
+  return spec;
+}
+
+}  // namespace
+
+ModelSpec model_from_json(const json::value& value, std::string_view source) {
+  return any_model(value, source, Coverage::families);
+}
+
+std::string unknown_family(std::string_view model_type) {
+  return fmt::format("model_type '{}' is not a covered family; give one of {}", model_type,
+                     covered_families());
 }
 
 std::string covered_families() {
@@ -272,7 +297,7 @@ std::string covered_families() {
 }
 
 ModelSpec read_model(const std::string& path) {
-  ModelSpec spec = model_from_json(parse_file(path), path);
+  ModelSpec spec = any_model(parse_file(path), path, Coverage::any);
   const std::string stem = std::filesystem::path(path).stem().string();
   const bool unnamed = spec.name == family_name(spec);
   if (unnamed && stem != "config") {

@@ -16,8 +16,13 @@
 
 namespace highwater {
 
-/// @throws InputError if the file cannot be read or parsed, or describes no covered model
+/// A model without a family of this program becomes one that only real PyTorch can run
+/// (other_model.hpp), if its file names a model_type.
+/// @throws InputError if the file cannot be read or parsed, or describes no model
 ModelSpec read_model(const std::string& path);
+
+/// "model_type 'phi' is not a covered family; give one of ...".
+std::string unknown_family(std::string_view model_type);
 
 /// The families whose config.json is understood: "biogpt, bloom, ...".
 std::string covered_families();

@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <boost/json/fwd.hpp>
+
 #include "traces/release.hpp"
 #include "workloads/plan/model/config_field.hpp"
 
@@ -77,6 +79,8 @@ struct Family {
   void (*check)(const std::any& config, ModelProblems& problems);
   void (*read_more)(std::any& config, JsonFields& fields);       ///< of a config.json
   void (*read_more_flat)(std::any& config, JsonFields& fields);  ///< of a flat config
+  /// The inverse of read_more, for configurations that are from no file.
+  void (*write_more)(const std::any& config, boost::json::object& object);
   /// Megatron-Core's GPTModel of this config; null or absent: it has no such model.
   std::optional<megatron::Config> (*to_megatron)(const std::any& config);
   /// What torchtitan's decoder cannot do of this config; null: it has no such model.

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -150,6 +151,9 @@ void ModelProblems::refuse_layerdrop(double layerdrop) {
 }
 
 std::vector<std::string> model_problems(const ModelSpec& spec) {
+  if (is_other(spec.config)) {
+    return {};  // transformers itself knows them
+  }
   if (&spec.config.family() == &kNoFamily) {
     return {"the plan names no model; give one"};
   }

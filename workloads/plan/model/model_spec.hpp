@@ -21,6 +21,7 @@ struct ModelSpec {
   ModelConfig config;
   /// What a config.json left to its family: "hidden_size 4096", ...
   std::vector<std::string> family_defaults = {};
+  std::string config_text = {};  ///< of the config.json that it was read from, if it was
 
   bool operator==(const ModelSpec&) const = default;
 };

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/json.hpp>
+
 #include "workloads/plan/model/json_fields.hpp"
 
 namespace highwater {
@@ -50,6 +52,24 @@ void read_rope(RopeParameters& rope, JsonFields& fields) {
   scaling->read(rope.factor, "factor");
   scaling->read(rope.partial_rotary_factor, "partial_rotary_factor");
   scaling->read(rope.original_max_position_embeddings, "original_max_position_embeddings");
+}
+
+void write_rope(const RopeParameters& rope, boost::json::object& object) {
+  const auto* const name = std::ranges::find(kRopeTypes, rope.rope_type, &RopeName::second);
+  boost::json::object parameters{{"rope_type", name->first}, {"rope_theta", rope.rope_theta}};
+  if (rope.partial_rotary_factor != 1.0) {
+    parameters["partial_rotary_factor"] = rope.partial_rotary_factor;
+  }
+  if (rope.rope_type != RopeType::standard) {
+    parameters["factor"] = rope.factor;
+    parameters["original_max_position_embeddings"] =
+        rope.original_max_position_embeddings.value_or(8192);
+  }
+  if (rope.rope_type == RopeType::llama3) {
+    parameters["low_freq_factor"] = 1.0;
+    parameters["high_freq_factor"] = 4.0;
+  }
+  object["rope_parameters"] = std::move(parameters);
 }
 
 }  // namespace highwater

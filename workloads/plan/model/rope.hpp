@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <boost/json/fwd.hpp>
+
 namespace highwater {
 
 class JsonFields;
@@ -23,5 +25,13 @@ struct RopeParameters {
 /// Of a config.json: rope_scaling (transformers 4) wins over rope_parameters (5), as in
 /// transformers; rope_theta may stand beside or inside.
 void read_rope(RopeParameters& rope, JsonFields& fields);
+
+/// As transformers 5 writes them. What a scaled rope needs besides is that of Llama 3.1.
+void write_rope(const RopeParameters& rope, boost::json::object& object);
+
+template <class Config>
+void write_rope_parameters(const Config& config, boost::json::object& object) {
+  write_rope(config.rope_parameters, object);
+}
 
 }  // namespace highwater

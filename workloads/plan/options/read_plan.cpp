@@ -100,15 +100,9 @@ Complaint complaint_about(std::string_view option, const std::string& text) {
   return std::nullopt;
 }
 
-std::vector<std::string> rule_problems(const TrainingPlan& plan, PlanUse use) {
-  std::vector<std::string> problems;
-  if (!plan.model.name.empty()) {  // without a model most rules have nothing to look at
-    problems = plan_problems(plan);
-  }
-  if (use == PlanUse::generate) {
-    std::ranges::move(generator_gaps(plan), std::back_inserter(problems));
-  }
-  return problems;
+std::vector<std::string> rule_problems(const TrainingPlan& plan) {
+  // Without a model most rules have nothing to look at.
+  return plan.model.name.empty() ? std::vector<std::string>{} : plan_problems(plan);
 }
 
 void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {

@@ -28,8 +28,8 @@ TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>&
 /// @pre there is such an option @throws InputError when a model's file is unreadable
 Complaint complaint_about(std::string_view option, const std::string& text);
 
-/// The rules that `plan` breaks, and what of it the generator cannot do.
-std::vector<std::string> rule_problems(const TrainingPlan& plan, PlanUse use);
+/// The rules that `plan` breaks, whoever carries it out.
+std::vector<std::string> rule_problems(const TrainingPlan& plan);
 
 /// Sets what other options of `plan` imply, but for the options `given`.
 void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan);

@@ -55,10 +55,31 @@ constexpr OptionAxis release() {
           }};
 }
 
+/// Any text: what it names is looked for when it is needed.
+constexpr OptionAxis kPython{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue { return plan.python; },
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+      if (text.empty()) {
+        return "an empty name; give the path of a Python";
+      }
+      plan.python = text;
+      return std::nullopt;
+    }};
+
 }  // namespace
 
 std::span<const Option> device_options() {
   static const std::array rows{
+      Option{"engine", "E", memory, common,
+             "what makes the requests: this program's model, or your own torch",
+             "Highwater's choice: the model is exact where it covers a plan, and starts no Python",
+             word<Path<&TrainingPlan::engine>, kEngines>()}
+          .and_more("torch carries out the plan with the PyTorch of --python, on a simulated GPU; "
+                    "auto takes the model where it covers the plan, else torch; both (simulate) "
+                    "compares the two"),
+      Option{"python", "FILE", memory, rare, "the Python whose PyTorch --engine torch runs",
+             "Highwater's choice: the one on the PATH", kPython},
       Option{"gpu", "NAME|SIZE", memory, common, "the GPU that the run must fit on, or its memory",
              "Highwater's choice: its kernels, with unlimited memory unless --gpu is given",
              gpu_axis()},

@@ -38,6 +38,9 @@ inline constexpr std::array kFrameworks{Word{"hf", Framework::hf},
                                         Word{"megatron", Framework::megatron},
                                         Word{"nemo", Framework::nemo},
                                         Word{"colossalai-gemini", Framework::colossalai_gemini}};
+inline constexpr std::array kEngines{
+    Word{"auto", EngineKind::automatic}, Word{"model", EngineKind::model},
+    Word{"torch", EngineKind::torch}, Word{"both", EngineKind::both}};
 inline constexpr std::array kPrecisions{
     Word{"fp32", Precision::fp32}, Word{"bf16", Precision::bf16}, Word{"fp16", Precision::fp16},
     Word{"amp-bf16", Precision::amp_bf16}, Word{"amp-fp16", Precision::amp_fp16}};

@@ -9,6 +9,7 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -79,6 +80,9 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
     append(family.torchtitan_problems(plan.model.config.value()), problems);
   }
   check(plan_rules::range_rules(), facts, problems);
+  if (is_other(plan.model.config)) {
+    return problems;  // PyTorch itself knows the rest
+  }
   if (model_is_sound) {
     check(plan_rules::model_rules(), facts, problems);
   }

@@ -134,9 +134,10 @@ TEST_CASE("option table: a plan's words make the same plan again", "[plan][optio
 TEST_CASE("option table: a wrong value gets a remedy and changes nothing", "[plan][options]") {
   const OptionWords defaults = plan_words(TrainingPlan{});
   for (const Option& option : option_table()) {
-    const bool takes_any_text = option.name == "lora-targets";
     TrainingPlan plan;
-    const Complaint complaint = option.set(plan, takes_any_text ? "a,,b" : "?!");
+    const Complaint complaint = option.set(plan, option.name == "lora-targets" ? "a,,b"
+                                                 : option.name == "python"     ? ""
+                                                                               : "?!");
     CAPTURE(option.name);
     REQUIRE(complaint.has_value());
     CHECK_FALSE(complaint->empty());

@@ -4,11 +4,10 @@ A row of another framework is a Loop with those four; everything else here serve
 """
 
 import dataclasses
-import json
 from collections.abc import Callable
 
 from .families import FAMILIES
-from .scripts import accelerate_script, plain_script, sft_script, trainer_script
+from .scripts import accelerate_script, plain_script, scripts, sft_script, trainer_script
 
 LINEAR_TARGETS = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gpt2", "mixtral", "opt", "bloom")  # PEFT knows theirs
 
@@ -127,13 +126,7 @@ def typed_sft(case):
 
 
 def tokenizer_files(case):
-    """A tokenizer of words, so that the script loads one as it would load a model's own."""
-    words = {"<pad>": 0, "</s>": 1, "<unk>": 2}
-    model = {"type": "WordLevel", "vocab": words, "unk_token": "<unk>"}
-    special = {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-    return {"tokenizer.json": json.dumps({"version": "1.0", "added_tokens": [],
-                                          "pre_tokenizer": {"type": "Whitespace"}, "model": model}),
-            "tokenizer_config.json": json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **special})}
+    return scripts.tokenizer_files()
 
 
 # ------------------------------------------------------------------------------------------ accelerate
@@ -150,27 +143,7 @@ def typed_accelerate(case):
 
 
 def fsdp_file(case):
-    """What `accelerate config` writes for FSDP2 where every question is answered with its default, but for mixed
-    precision and the class to wrap, which it asks for."""
-    return {"fsdp.yaml": f"""compute_environment: LOCAL_MACHINE
-distributed_type: FSDP
-fsdp_config:
-  fsdp_activation_checkpointing: false
-  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
-  fsdp_cpu_ram_efficient_loading: true
-  fsdp_offload_params: false
-  fsdp_reshard_after_forward: true
-  fsdp_state_dict_type: SHARDED_STATE_DICT
-  fsdp_transformer_layer_cls_to_wrap: {FAMILIES[case['family']].block}
-  fsdp_version: 2
-machine_rank: 0
-main_training_function: main
-mixed_precision: bf16
-num_machines: 1
-num_processes: {case['ranks']}
-rdzv_backend: static
-use_cpu: false
-"""}
+    return scripts.fsdp_file(FAMILIES[case["family"]].block, case["ranks"])
 
 
 def accelerate_launch(case):

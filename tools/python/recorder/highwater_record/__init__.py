@@ -32,8 +32,9 @@ def install():
 
 
 def adopt(environment):
-    """The options in `environment` hold from now on; @pre torch has not initialised CUDA."""
+    """The options in `environment` hold from now on, and its device; @pre torch is loaded and has not initialised CUDA."""
     _options.adopt(environment)
+    libraries.control(_options).fakecuda_read_environment()
 
 
 def _on_torch(torch, options):

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 
-from . import call_stacks, libraries, phases, places, progress, status, stuck
+from . import attributes, call_stacks, libraries, phases, places, progress, status, stuck
 
 
 class Recorder:
@@ -21,9 +21,11 @@ class Recorder:
         self._path = None
         self._written = False
         self._steps = {}       # optimizer -> steps taken
+        self._trainable = {}   # optimizer -> elements of its parameters
         self._control = None
         self._start_history = None
         self._phases = None
+        self._attributes = None
 
     def start_with_cuda(self):
         """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
@@ -41,8 +43,12 @@ class Recorder:
         status.tell(options, "started")
         self._end_with_the_process()
         self._count_steps()
-        self._phases = phases.Phases(torch, places.Clock(torch))
+        clock = places.Clock(torch)
+        self._phases = phases.Phases(torch, clock)
         self._phases.start()
+        if options.modules:
+            self._attributes = attributes.Attributes(torch, clock)
+            self._attributes.start()
         reads = stuck.Reads()
         self._compute_values(reads)
         stuck.watch(self.progress, reads, options)
@@ -91,6 +97,9 @@ class Recorder:
 
         def stepped(optimizer, *_):
             self._claim()
+            if id(optimizer) not in self._trainable:
+                self._trainable[id(optimizer)] = sum(parameter.numel() for group in optimizer.param_groups
+                                                     for parameter in group["params"])
             self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
             wanted = self._options.steps
             # Scripts with several optimizers step each of them: the last one ends the recording.
@@ -138,6 +147,7 @@ class Recorder:
             "ended": failure["kind"] if failure else ended,
             "error": failure["text"] if failure else None,
             "steps": self.progress(),
+            "trainable": sum(self._trainable.values()),
             "torch": str(self._torch.__version__),  # a separate class, which no reader of plain data accepts
             "cuda": self._torch.version.cuda,
             "launches": self._control.fakecuda_launches(),
@@ -150,6 +160,8 @@ class Recorder:
         self._claim()
         shown.tell("sharing equal stacks")
         _share_frames(snapshot)
+        if self._attributes:
+            self._attributes.write(snapshot, self._phases.marks)
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         snapshot["highwater"] = {**json.loads(self._options.described), **facts}

@@ -49,11 +49,20 @@ Settings read_settings() {
   return read;
 }
 
+// Never freed: libraries use it until the process ends.
+const Settings*& current_settings() {
+  static const Settings* read = new Settings(read_settings());
+  return read;
+}
+
 }  // namespace
 
 const Settings& settings() {
-  static const auto* const read = new Settings(read_settings());
-  return *read;
+  return *current_settings();
+}
+
+void read_settings_again() {
+  current_settings() = new Settings(read_settings());
 }
 
 }  // namespace highwater::fakecuda

@@ -34,4 +34,7 @@ struct Settings {
 /// The process's settings. Ends the process if a variable cannot be parsed.
 const Settings& settings();
 
+/// Takes the variables as they are now. @pre no device has been used: only their number was asked
+void read_settings_again();
+
 }  // namespace highwater::fakecuda

@@ -8,6 +8,7 @@
 #include "tools/record/fakecuda/core/answers.hpp"
 #include "tools/record/fakecuda/core/crash.hpp"
 #include "tools/record/fakecuda/core/launches.hpp"
+#include "tools/record/fakecuda/core/settings.hpp"
 #include "tools/record/fakecuda/core/unmodelled.hpp"
 #include "tools/record/fakecuda/fakecuda.h"
 
@@ -19,6 +20,10 @@ FAKECUDA_API void fakecuda_answer(const void* bytes, std::size_t n) {
 
 FAKECUDA_API void fakecuda_forget_answers() {
   forget_answers();
+}
+
+FAKECUDA_API void fakecuda_read_environment() {
+  read_settings_again();
 }
 
 FAKECUDA_API unsigned long long fakecuda_launches() {

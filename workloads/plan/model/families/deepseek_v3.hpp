@@ -158,7 +158,8 @@ inline constexpr auto kDeepseekV3 =
                               .parameters = untyped<deepseek_v3_parameters>,
                               .complete_shape = untyped<complete_deepseek_v3_shape>,
                               .check = untyped<check_deepseek_v3>,
-                              .read_more = untyped<read_deepseek_v3>});
+                              .read_more = untyped<read_deepseek_v3>,
+                              .write_more = untyped<write_rope_parameters<DeepseekV3Config>>});
 
 inline const Family& family_of(const DeepseekV3Config& /*config*/) {
   return kDeepseekV3;

@@ -96,6 +96,15 @@ inline bool append_attention_types(std::vector<GptNeoAttention>& layers,
   return true;
 }
 
+/// As transformers writes them: a list of the kinds of all layers, once.
+inline void write_attention_types(const GptNeoConfig& config, boost::json::object& object) {
+  boost::json::array kinds;
+  for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
+    kinds.emplace_back(attention_of(config, layer) == GptNeoAttention::local ? "local" : "global");
+  }
+  object["attention_types"] = boost::json::array{boost::json::array{std::move(kinds), 1}};
+}
+
 inline void read_attention_layers(GptNeoConfig& config, JsonFields& fields) {
   if (const boost::json::array* const layers = fields.array("attention_layers")) {
     if (!append_attention(config.attention_layers, *layers)) {
@@ -147,7 +156,8 @@ inline constexpr auto kGptNeo =
                           .lora_targets = kGptNeoLoraTargets,
                           .releases = kGptNeoReleases,
                           .check = untyped<check_gpt_neo>,
-                          .read_more = untyped<read_attention_layers>});
+                          .read_more = untyped<read_attention_layers>,
+                          .write_more = untyped<write_attention_types>});
 
 inline const Family& family_of(const GptNeoConfig& /*config*/) {
   return kGptNeo;

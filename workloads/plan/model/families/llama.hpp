@@ -243,6 +243,7 @@ inline constexpr Family kLlamaRelative{.traits = kLlamaTraits,
                                        .releases = kLlamaReleases,
                                        .check = untyped<check_rope_decoder<LlamaConfig>>,
                                        .read_more = untyped<read_rope_parameters<LlamaConfig>>,
+                                       .write_more = untyped<write_rope_parameters<LlamaConfig>>,
                                        .to_megatron = untyped<llama_in_megatron>,
                                        .torchtitan_problems = untyped<torchtitan_problems>};
 

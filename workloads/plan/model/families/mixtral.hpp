@@ -117,6 +117,7 @@ inline constexpr auto kMixtral =
                            .releases = kLlamaReleases,
                            .check = untyped<check_mixtral>,
                            .read_more = untyped<read_rope_parameters<MixtralConfig>>,
+                           .write_more = untyped<write_rope_parameters<MixtralConfig>>,
                            .to_megatron = untyped<mixtral_in_megatron>});
 
 inline const Family& family_of(const MixtralConfig& /*config*/) {

@@ -54,6 +54,11 @@ inline constexpr std::array kT5Fields{
 const Family& family_of(const T5Config& config);
 
 /// "relu", "gated-gelu", "gated-silu": whether the MLP is gated, and its activation.
+inline void write_feed_forward_proj(const T5Config& config, boost::json::object& object) {
+  object["feed_forward_proj"] =
+      (config.is_gated_act ? "gated-" : "") + std::string(to_string(config.dense_act_fn));
+}
+
 inline void read_feed_forward_proj(T5Config& config, JsonFields& fields) {
   std::string name = fields.text("feed_forward_proj");
   if (name.empty()) {
@@ -113,7 +118,8 @@ inline constexpr auto kT5 =
                       .parameters = untyped<t5_parameters>,
                       .lora_targets = kT5LoraTargets,
                       .complete_shape = untyped<complete_t5_shape>,
-                      .read_more = untyped<read_feed_forward_proj>});
+                      .read_more = untyped<read_feed_forward_proj>,
+                      .write_more = untyped<write_feed_forward_proj>});
 
 inline const Family& family_of(const T5Config& /*config*/) {
   return kT5;

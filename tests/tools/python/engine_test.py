@@ -1,0 +1,121 @@
+"""The engine's Python side as far as it goes without torch: plans become scripts, or a sentence says why not."""
+import ast
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tools" / "python" / name) for name in ("engine", "recorder")]
+
+from highwater_engine import job, models, scripts, serve  # noqa: E402
+from highwater_record import attributes, phases, places  # noqa: E402
+
+PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "fp32", "attention": "sdpa", "checkpoint": "none",
+        "checkpoint_impl": "nonreentrant", "dropout": None, "loss": "hf", "keep_logits": True, "use_cache": True,
+        "attention_mask": False, "data": "to", "init": "cpu", "mode": "train", "optimizer": "adamw",
+        "optimizer_impl": "default", "param_groups": 1, "grad_clip": None, "grad_accum": 1, "set_to_none": True,
+        "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dp": 1, "dp_kind": "ddp",
+        "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "bucket_cap_mb": "default", "bucket_view": False,
+        "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
+        "reshard": "always", "strategy": "full_shard", "limit_all_gathers": True, "forward_prefetch": False,
+        "no_sync": False, "fsdp_units": "blocks", "sequence_parallel": False}
+MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt2.modeling_gpt2", "GPT2Block"))
+
+
+def made(**changed):
+    plan = job.Plan({**PLAN, **changed}, changed)
+    framework = plan["framework"]
+    result = job._FRAMEWORKS[framework](plan, MODEL)
+    plan["steps"], plan["seq"]
+    plan.require_all_read()
+    return result
+
+
+class Scripts(unittest.TestCase):
+    def test_every_plan_that_is_taken_is_python(self):
+        for changed in ({}, {"precision": "amp-fp16", "grad_clip": 1.0}, {"precision": "bf16", "checkpoint": "full"},
+                        {"grad_accum": 4, "zero_grad_at": "start"}, {"seq": [128, 64]}, {"mode": "eval"}, {"lora": 8},
+                        {"dp": 8, "no_sync": True, "grad_accum": 2}, {"dp": 8, "bucket_view": True, "static_graph": True},
+                        {"dp": 8, "dp_kind": "fsdp1", "param_dtype": "bf16", "strategy": "shard_grad_op"},
+                        {"dp": 8, "dp_kind": "fsdp2", "reshard": "never"}, {"param_groups": 2, "optimizer": "sgd"},
+                        {"init": "device", "use_cache": False, "keep_logits": False}, {"optimizer_impl": "fused"},
+                        {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft"}):
+            with self.subTest(changed):
+                ast.parse(made(**changed).script)
+
+    def test_a_script_ends_after_its_steps(self):
+        self.assertIn("return 24", made(grad_accum=4).script)  # 3 steps of 4 micro-batches of 2
+        self.assertIn("max_steps=3", made(framework="trainer").script)
+
+    def test_what_a_script_cannot_say_is_refused_with_the_option(self):
+        for changed, named in (({"tp": 2}, "--tp 2"), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
+                               ({"dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3"), ({"dropout": 0.1}, "--dropout"),
+                               ({"attention_mask": "padded"}, "padded"), ({"sequence_parallel": True}, "--sequence-parallel")):
+            with self.subTest(changed), self.assertRaises(job.Refused) as refused:
+                made(**changed)
+            self.assertIn(named, str(refused.exception))
+
+    def test_ranks_are_told_as_by_torchrun(self):
+        variables = job.variables(job.Job("", {}, ranks=16), 9)
+        self.assertEqual((variables["RANK"], variables["LOCAL_RANK"], variables["WORLD_SIZE"]), ("9", "1", "16"))
+        self.assertEqual(job.variables(job.Job("", {}), 0), {})
+
+    def test_examples_of_other_inputs(self):
+        model = models.of_transformers("AutoModelForImageClassification")
+        model = models.dataclasses.replace(model, data="class Examples:\n    count = {examples}\n    row = {{{fields}}}\n",
+                                           fields='"labels": {seq}')
+        self.assertEqual(scripts.data({**scripts.DEFAULTS, "model": model, "seq": (7,), "examples": 3}),
+                         'class Examples:\n    count = 3\n    row = {"labels": 7}\n')
+
+
+def entry(action, address, frames=()):
+    return {"action": action, "addr": address, "frames": list(frames)}
+
+
+def at(*counts):
+    return places.Moment(0, counts)
+
+
+class Attributes(unittest.TestCase):
+    def setUp(self):
+        self.attributes = attributes.Attributes(None, None)
+        self.history = [entry("alloc", 1), entry("alloc", 2), entry("alloc", 3), entry("free_requested", 3),
+                        entry("free_completed", 3), entry("alloc", 4)]
+        self.marks = [phases.Mark(at(0, 0, 0), "init"), phases.Mark(at(1, 0, 0), "step 0"),
+                      phases.Mark(at(1, 0, 0), "forward"), phases.Mark(at(3, 1, 1), "backward")]
+
+    def names(self, kind):
+        self.attributes.write({"device_traces": [self.history]}, self.marks)
+        return [next((frame["name"] for frame in entry["frames"] if frame["filename"] == kind), None)
+                for entry in self.history if entry["action"] == "alloc"]
+
+    def test_what_nobody_named_is_told_by_its_life(self):
+        self.assertEqual(self.names("category"), [None, "activation", "temporary", "temporary"])
+
+    def test_a_block_is_what_its_tensor_is_when_it_is_named(self):
+        self.attributes._categories = [attributes.Note(at(3, 1, 1), {1: "parameter", 3: "gradient"}),
+                                       attributes.Note(at(4, 1, 1), {4: "gradient", 1: "input"})]
+        self.assertEqual(self.names("category"), ["parameter", "activation", "temporary", "gradient"])
+
+    def test_modules_are_those_of_forward_and_backward(self):
+        self.attributes._modules = [attributes.Note(at(0, 0, 0), "model"), attributes.Note(at(2, 0, 0), "model.head")]
+        self.assertEqual(self.names("module"), [None, "model", "model.head", "model.head"])
+
+    def test_equal_stacks_stay_one_list(self):
+        shared = [{"filename": "a.py", "name": "f", "line": 1}]
+        self.history[1]["frames"] = self.history[2]["frames"] = shared
+        self.attributes.write({"device_traces": [self.history[:3]]}, self.marks)
+        self.assertIs(self.history[1]["frames"], self.history[2]["frames"])
+
+
+class Imports(unittest.TestCase):
+    def test_imports_that_fail_are_left_to_the_script(self):
+        import tempfile
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+            script.write("import json\nimport no_such_module\n")
+            script.flush()
+            serve._load_imports(script.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

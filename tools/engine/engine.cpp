@@ -1,0 +1,94 @@
+#include "tools/engine/engine.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "tools/engine/torch_engine.hpp"
+#include "traces/release.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/model/other_model.hpp"
+
+namespace highwater {
+namespace {
+
+/// What the generator lacks for this plan.
+std::vector<std::string> gaps_of(const TrainingPlan& plan) {
+  if (is_other(plan.model.config)) {
+    return {unknown_family(plan.model.config.as<OtherConfig>().model_type)};
+  }
+  return generator_gaps(plan);
+}
+
+std::string release_called(const std::string& full) {
+  return to_string(release_of(full));
+}
+
+void adopt_releases(TrainingPlan& plan) {
+  const EngineReleases& releases = engine_releases(plan);
+  plan.versions.torch = release_called(releases.torch);
+  if (!releases.transformers.empty()) {
+    plan.versions.transformers = release_called(releases.transformers);
+  }
+}
+
+/// Without an engine that can, what the generator lacks stays the problem, and what would help is
+/// said.
+void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
+  std::vector<std::string> gaps = gaps_of(plan);
+  const bool has_other_problems = !problems.empty();
+  if (!gaps.empty() && !has_other_problems && engine_problem(plan).empty()) {
+    plan.engine = EngineKind::torch;
+    adopt_releases(plan);
+    return;
+  }
+  std::ranges::move(gaps, std::back_inserter(problems));
+  if (gaps.empty() || has_other_problems) {
+    return;
+  }
+  problems.emplace_back(
+      "your own PyTorch could run this plan (--engine torch), but " + plan.python +
+      " has none; name a Python that has a CUDA build of it by --python (no GPU is needed)");
+}
+
+void require_torch(TrainingPlan& plan, std::vector<std::string>& problems) {
+  if (const std::string problem = engine_problem(plan); !problem.empty()) {
+    problems.push_back("--engine torch: " + problem);
+    return;
+  }
+  adopt_releases(plan);
+}
+
+}  // namespace
+
+void choose_engine(TrainingPlan& plan, std::vector<std::string>& problems) {
+  if (plan.engine == EngineKind::automatic) {
+    choose_between(plan, problems);
+    return;
+  }
+  if (plan.engine != EngineKind::torch) {
+    std::ranges::move(gaps_of(plan), std::back_inserter(problems));
+  }
+  if (plan.engine != EngineKind::model) {
+    require_torch(plan, problems);
+  }
+}
+
+GeneratedRun make_run(const TrainingPlan& plan) {
+  return plan.engine == EngineKind::torch ? run_in_torch(plan) : generate_run(plan);
+}
+
+std::string how_made(const TrainingPlan& plan) {
+  if (plan.engine != EngineKind::torch) {
+    return fmt::format("generated as PyTorch {} and transformers {} make them on {}",
+                       plan.versions.torch, plan.versions.transformers, plan.gpu.name);
+  }
+  const EngineReleases& releases = engine_releases(plan);
+  return fmt::format(
+      "made by PyTorch {}{} itself on a simulated {}", releases.torch,
+      releases.transformers.empty() ? "" : " and transformers " + releases.transformers,
+      plan.gpu.name);
+}
+
+}  // namespace highwater

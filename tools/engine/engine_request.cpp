@@ -1,0 +1,66 @@
+#include "tools/engine/engine_request.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+
+#include "workloads/plan/catalog/config_json.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/options/read_plan.hpp"
+
+namespace highwater {
+namespace {
+
+/// The same model and nothing else said.
+TrainingPlan plain_plan(const TrainingPlan& plan) {
+  TrainingPlan plain = default_plan();
+  plain.model = plan.model;
+  apply_framework(plan.framework, plain);
+  return plain;
+}
+
+/// Whether the rest of the plan gives this option the value that it has.
+bool is_implied(const Option& option, const TrainingPlan& plan, const TrainingPlan& plain,
+                const OptionWords& changed) {
+  TrainingPlan rest = plan;
+  if (option.set(rest, option.text(plain))) {
+    return false;
+  }
+  OptionWords others = changed;
+  std::erase_if(others, [&](const OptionWord& word) { return word.first == option.name; });
+  apply_implied_defaults(others, rest);
+  return option.text(rest) == option.text(plan);
+}
+
+}  // namespace
+
+std::vector<std::string> changed_options(const TrainingPlan& plan) {
+  const TrainingPlan plain = plain_plan(plan);
+  OptionWords changed;
+  for (const Option& option : option_table()) {
+    if (option.name != "model" && option.text(plan) != option.text(plain)) {
+      changed.emplace_back(option.name, option.text(plan));
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, text] : changed) {
+    if (!is_implied(option_called(name), plan, plain, changed)) {
+      names.push_back(name);
+      std::ranges::replace(names.back(), '-', '_');
+    }
+  }
+  return names;
+}
+
+boost::json::object engine_request(const TrainingPlan& plan) {
+  const std::vector<std::string> changed = changed_options(plan);
+  boost::json::object options = plan_json(plan);
+  return {{"options", std::move(options)},
+          {"changed", boost::json::array(changed.begin(), changed.end())},
+          {"model", {{"config", config_json(plan.model)}}},
+          {"rank", plan.parallel.rank}};
+}
+
+}  // namespace highwater

@@ -1,0 +1,76 @@
+#include "workloads/plan/model/other_model.hpp"
+
+#include <initializer_list>
+
+#include <boost/json.hpp>
+
+#include "workloads/plan/model/parameter_count.hpp"
+#include "workloads/plan/model/preset_list.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+/// Models of text and something else keep the text's sizes one level down.
+const json::object& text_part(const json::object& config) {
+  for (const std::string_view name : {"text_config", "llm_config", "language_config"}) {
+    const json::value* const part = config.if_contains(name);
+    if (part != nullptr && part->is_object()) {
+      return part->get_object();
+    }
+  }
+  return config;
+}
+
+/// The first of `names` that is a number, else 0.
+std::int64_t size_called(const json::object& config,
+                         std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const json::value* const value = config.if_contains(name);
+    if (value != nullptr && value->is_int64()) {
+      return value->get_int64();
+    }
+  }
+  return 0;
+}
+
+void complete_other_shape(const OtherConfig& config, ModelShape& shape) {
+  shape = config.shape;
+}
+
+ParameterCount other_parameters(const OtherConfig& /*config*/) {
+  return {};
+}
+
+constexpr auto kOther = family<OtherConfig>({.name = "other",
+                                             .add_presets = [](PresetList&) {},
+                                             .parameters = untyped<other_parameters>,
+                                             .complete_shape = untyped<complete_other_shape>});
+
+}  // namespace
+
+const Family& other_family() {
+  return kOther;
+}
+
+OtherConfig read_other(const json::object& config) {
+  const json::object& sizes = text_part(config);
+  OtherConfig other;
+  const json::value* const type = config.if_contains("model_type");
+  other.model_type = type != nullptr && type->is_string() ? std::string(type->get_string()) : "";
+  ModelShape& shape = other.shape;
+  shape.layers = size_called(sizes, {"num_hidden_layers", "n_layer", "num_layers", "n_layers"});
+  shape.hidden = size_called(sizes, {"hidden_size", "n_embd", "d_model", "dim"});
+  shape.heads = size_called(sizes, {"num_attention_heads", "n_head", "num_heads", "n_heads"});
+  shape.kv_heads = size_called(sizes, {"num_key_value_heads", "num_attention_heads", "n_head"});
+  shape.ffn = size_called(sizes, {"intermediate_size", "ffn_dim", "d_ff", "n_inner"});
+  shape.vocab = size_called(sizes, {"vocab_size"});
+  shape.head_dim = size_called(sizes, {"head_dim"});
+  if (shape.head_dim == 0 && shape.heads != 0) {
+    shape.head_dim = shape.hidden / shape.heads;
+  }
+  return other;
+}
+
+}  // namespace highwater

@@ -1,0 +1,35 @@
+// A model whose Python code this program does not have: any architecture of the installed
+// transformers. Only real PyTorch can run it (--engine torch); of its configuration only the sizes
+// are known that most architectures call by one of a few names.
+#pragma once
+
+#include <string>
+
+#include "workloads/plan/model/family.hpp"
+#include "workloads/plan/model/model_spec.hpp"
+
+namespace highwater {
+
+struct OtherConfig {
+  std::string model_type;
+  ModelShape shape;  ///< 0 where the configuration has no known name for it
+
+  bool operator==(const OtherConfig&) const = default;
+};
+
+/// Its record; not one of all_families(), which have forwards.
+const Family& other_family();
+
+inline const Family& family_of(const OtherConfig& /*config*/) {
+  return other_family();
+}
+
+/// Whether only real PyTorch can run the model.
+inline bool is_other(const ModelConfig& config) {
+  return config.is<OtherConfig>();
+}
+
+/// The model that a config.json of an architecture without a family describes.
+OtherConfig read_other(const boost::json::object& config);
+
+}  // namespace highwater
