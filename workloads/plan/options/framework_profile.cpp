@@ -1,5 +1,6 @@
 #include "workloads/plan/options/framework_profile.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "workloads/plan/options/option_table.hpp"
@@ -9,6 +10,33 @@ namespace {
 
 constexpr std::string_view kMegatronCore = "megatron-core 0.16.1 models/gpt";
 constexpr std::string_view kLlmem = "LLMem's dp_real.py";
+
+constexpr std::string_view kBoundOutputs =
+    "outputs = model(**batch) in a script: the name lives until it is bound again";
+constexpr std::string_view kConfigsCache =
+    "transformers 5.23 configuration of each decoder: use_cache=True";
+
+constexpr std::array kPlainLoopDefaults{
+    FrameworkDefault{Framework::hf, "keep-logits", "true", kBoundOutputs},
+    FrameworkDefault{Framework::hf, "use-cache", "true", kConfigsCache},
+    FrameworkDefault{Framework::hf, "init", "cpu",
+                     "transformers 5.23 modeling_utils.py from_pretrained: device_map=None, then "
+                     ".to(\"cuda\")"},
+};
+
+/// transformers' Trainer, itself or below TRL's.
+constexpr std::array<FrameworkDefault, 5> trainer_defaults(Framework framework) {
+  return {{
+      {framework, "optimizer-impl", "fused",
+       "transformers 5.23 training_args.py optim: adamw_torch_fused since torch 2.8"},
+      {framework, "param-groups", "2",
+       "transformers 5.23 trainer.py create_optimizer: norms and biases without weight decay"},
+      {framework, "grad-clip", "1", "transformers 5.23 training_args.py max_grad_norm"},
+      {framework, "init", "cpu", "transformers 5.23 trainer.py _move_model_to_device"},
+      {framework, "find-unused-parameters", "true",
+       "transformers 5.23 trainer.py _build_accelerator_args: unless checkpointed"},
+  }};
+}
 
 // Megatron-LM: --clip-grad 1.0, gradients zeroed at the start of train_step, flash attention
 // through Transformer Engine (--attention-backend auto). It trains in bf16 only if told to
@@ -20,37 +48,7 @@ constexpr std::string_view kLlmem = "LLMem's dp_real.py";
 // LLMem's dp_real.py and tp_real.py: a pretrained model is loaded in fp32, moved to the GPU, halved
 // and checkpointed block by block (reentrant, as transformers did); GeminiPlugin(placement_policy
 // "cuda", precision "fp16"), ColoTensor's tensor parallelism; a batch has an attention mask.
-constexpr std::array kFrameworkDefaults{
-    FrameworkDefault{
-        Framework::hf, "keep-logits", "true",
-        "outputs = model(**batch) in a script: the name lives until it is bound again"},
-    FrameworkDefault{Framework::hf, "use-cache", "true",
-                     "transformers 5.23 configuration of each decoder: use_cache=True"},
-    FrameworkDefault{Framework::hf, "init", "cpu",
-                     "transformers 5.23 modeling_utils.py from_pretrained: device_map=None, then "
-                     ".to(\"cuda\")"},
-    FrameworkDefault{Framework::trainer, "optimizer-impl", "fused",
-                     "transformers 5.23 training_args.py optim: adamw_torch_fused since torch 2.8"},
-    FrameworkDefault{Framework::trainer, "param-groups", "2",
-                     "transformers 5.23 trainer.py create_optimizer: norms and biases without "
-                     "weight decay"},
-    FrameworkDefault{Framework::trainer, "grad-clip", "1",
-                     "transformers 5.23 training_args.py max_grad_norm"},
-    FrameworkDefault{Framework::trainer, "init", "cpu",
-                     "transformers 5.23 trainer.py _move_model_to_device"},
-    FrameworkDefault{Framework::trainer, "find-unused-parameters", "true",
-                     "transformers 5.23 trainer.py _build_accelerator_args: unless checkpointed"},
-    FrameworkDefault{Framework::trl_sft, "optimizer-impl", "fused",
-                     "transformers 5.23 training_args.py optim: adamw_torch_fused since torch 2.8"},
-    FrameworkDefault{Framework::trl_sft, "param-groups", "2",
-                     "transformers 5.23 trainer.py create_optimizer: norms and biases without "
-                     "weight decay"},
-    FrameworkDefault{Framework::trl_sft, "grad-clip", "1",
-                     "transformers 5.23 training_args.py max_grad_norm"},
-    FrameworkDefault{Framework::trl_sft, "init", "cpu",
-                     "transformers 5.23 trainer.py _move_model_to_device"},
-    FrameworkDefault{Framework::trl_sft, "find-unused-parameters", "true",
-                     "transformers 5.23 trainer.py _build_accelerator_args: unless checkpointed"},
+constexpr std::array kOtherDefaults{
     FrameworkDefault{Framework::trl_sft, "precision", "amp-bf16",
                      "trl 1.16 trainer/base_config.py __post_init__: bf16 unless fp16"},
     FrameworkDefault{Framework::trl_sft, "checkpoint", "full",
@@ -59,11 +57,8 @@ constexpr std::array kFrameworkDefaults{
                      "trl 1.16 trainer/sft_trainer.py compute_loss: no logits are made"},
     FrameworkDefault{Framework::accelerate_fsdp2, "dp-kind", "fsdp2",
                      "accelerate 1.15 utils/dataclasses.py FullyShardedDataParallelPlugin"},
-    FrameworkDefault{
-        Framework::accelerate_fsdp2, "keep-logits", "true",
-        "outputs = model(**batch) in a script: the name lives until it is bound again"},
-    FrameworkDefault{Framework::accelerate_fsdp2, "use-cache", "true",
-                     "transformers 5.23 configuration of each decoder: use_cache=True"},
+    FrameworkDefault{Framework::accelerate_fsdp2, "keep-logits", "true", kBoundOutputs},
+    FrameworkDefault{Framework::accelerate_fsdp2, "use-cache", "true", kConfigsCache},
     FrameworkDefault{Framework::torchtitan, "model-code", "torchtitan",
                      "torchtitan 0.3 models/llama3/model.py"},
     FrameworkDefault{Framework::torchtitan, "torchtitan", "0.3",
@@ -86,8 +81,7 @@ constexpr std::array kFrameworkDefaults{
                      "torchtune 0.6 modules/loss CEWithChunkedOutputLoss: num_output_chunks"},
     FrameworkDefault{Framework::torchtune, "optimizer-impl", "fused",
                      "torchtune 0.6 recipes/configs/llama3_2/3B_full.yaml: fused"},
-    FrameworkDefault{Framework::lightning, "use-cache", "true",
-                     "transformers 5.23 configuration of each decoder: use_cache=True"},
+    FrameworkDefault{Framework::lightning, "use-cache", "true", kConfigsCache},
     FrameworkDefault{Framework::lightning, "init", "cpu",
                      "lightning 2.6 strategies/strategy.py setup: model_to_device"},
     FrameworkDefault{Framework::lightning, "zero-grad-at", "backward",
@@ -125,6 +119,17 @@ constexpr std::array kFrameworkDefaults{
                      "colossalai 0.3.0 zero/gemini"},
     FrameworkDefault{Framework::colossalai_gemini, "tp-kind", "colossalai", "LLMem's tp_real.py"},
 };
+
+template <std::size_t... Sizes>
+constexpr auto joined(const std::array<FrameworkDefault, Sizes>&... parts) {
+  std::array<FrameworkDefault, (Sizes + ...)> all{};
+  auto next = all.begin();
+  ((next = std::ranges::copy(parts, next).out), ...);
+  return all;
+}
+
+constexpr auto kFrameworkDefaults = joined(kPlainLoopDefaults, trainer_defaults(Framework::trainer),
+                                           trainer_defaults(Framework::trl_sft), kOtherDefaults);
 
 /// What the plan has of its framework goes back to what a bare loop has.
 void leave_framework(TrainingPlan& plan) {
