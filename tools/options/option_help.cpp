@@ -40,7 +40,8 @@ std::string other_names(const Option& option) {
 std::string other_words(const Option& option) {
   std::vector<std::string> words;
   for (const ValueAlias& alias : value_aliases()) {
-    if (alias.option == option.name && alias.text != alias.word) {
+    const bool is_other_spelling = alias.text == alias_key(alias.word);
+    if (alias.option == option.name && !is_other_spelling) {
       words.push_back(fmt::format("{} ({})", alias.text, alias.word));
     }
   }

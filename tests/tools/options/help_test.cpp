@@ -77,6 +77,9 @@ TEST_CASE("help: --help-all tells the names and words of other programs", "[cli]
   CHECK(std::ranges::any_of(help, [](const std::string& line) {
     return line.find("adamw-torch (adamw)") != std::string::npos;
   }));
+  CHECK(full_help(option_called("experts")).front() ==
+        "how a mixture routes: eager, even, batched_mm, grouped_mm");
+  CHECK_THAT(full_help(option_called("experts"))[1], !Contains("also"));
 }
 
 TEST_CASE("help: every default has a source", "[cli][help]") {

@@ -117,12 +117,28 @@ TEST_CASE("plan options: names and words of other programs", "[cli][plan]") {
   CHECK(off.optimizer.impl == OptimizerImpl::loop);
   CHECK(read(with_model("--optim adamw_bnb_8bit")).plan.optimizer.kind ==
         OptimizerKind::adamw_8bit);
+  for (const std::string mm : {"grouped_mm", "grouped-mm"}) {
+    CHECK(read({"--model", "mixtral-small", "--experts", mm}).plan.experts == Experts::grouped_mm);
+  }
   CHECK(read(with_model("--torch_dtype bfloat16")).plan.precision == Precision::bf16);
   CHECK(read(with_model("--dp 2 --zero_stage 3")).plan.parallel.dp_kind == DataParallel::zero3);
   CHECK(read(with_model("--framework megatron --micro-batch-size 2 --seq-length 64 "
                         "--tensor-model-parallel-size 2 --sequence-parallel "
                         "--recompute-granularity full"))
             .plan.parallel.sequence_parallel);
+}
+
+TEST_CASE("plan options: an attention mask may be given as a flag", "[cli][plan]") {
+  const auto mask = [](const std::string& words) {
+    return read(with_model(words)).plan.attention_mask;
+  };
+  CHECK(mask("") == AttentionMask::none);
+  CHECK(mask("--attention-mask") == AttentionMask::full);
+  CHECK(mask("--attention-mask=yes") == AttentionMask::full);
+  CHECK(mask("--attention-mask=false") == AttentionMask::none);
+  CHECK(mask("--attention-mask=padded") == AttentionMask::padded);
+  CHECK_THAT(problems_of(with_model("--attention-mask=half")).front(),
+             Contains("use one of none, full, padded"));
 }
 
 TEST_CASE("plan options: every alias leads to an option and a word", "[cli][plan]") {

@@ -71,6 +71,9 @@ constexpr std::array kValueAliases{
     ValueAlias{"precision", "16-true", "fp16"},
     ValueAlias{"precision", "bf16-mixed", "amp-bf16"},
     ValueAlias{"precision", "16-mixed", "amp-fp16"},
+    // the words of transformers with dashes
+    ValueAlias{"experts", "batched-mm", "batched_mm"},
+    ValueAlias{"experts", "grouped-mm", "grouped_mm"},
     // DeepSpeed's "stage"
     ValueAlias{"dp-kind", "1", "zero1"},
     ValueAlias{"dp-kind", "2", "zero2"},

@@ -141,7 +141,7 @@ constexpr OptionAxis kLoss{AllowedWords{kWordList<kLosses>},
                            },
                            set_loss};
 
-/// JSON says false, true (full) or "padded".
+/// JSON says false, true (full) or "padded"; whatever a flag may be is understood as well.
 constexpr OptionAxis kAttentionMask{
     AllowedWords{kWordList<kAttentionMasks>},
     [](const TrainingPlan& plan) -> OptionValue {
@@ -149,7 +149,13 @@ constexpr OptionAxis kAttentionMask{
       return mask == AttentionMask::padded ? OptionValue("padded")
                                            : OptionValue(mask == AttentionMask::full);
     },
-    word<Path<&TrainingPlan::attention_mask>, kAttentionMasks>().set};
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues& list) -> Complaint {
+      if (const auto is_given = read_flag(text).value) {
+        plan.attention_mask = *is_given ? AttentionMask::full : AttentionMask::none;
+        return std::nullopt;
+      }
+      return word<Path<&TrainingPlan::attention_mask>, kAttentionMasks>().set(plan, text, list);
+    }};
 
 constexpr std::array kModelRows{
     Option{"model", "NAME|FILE", model, common,

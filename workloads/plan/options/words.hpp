@@ -84,16 +84,12 @@ inline constexpr std::array kZeroGradAt{Word{"end", ZeroGradAt::end},
                                         Word{"backward", ZeroGradAt::backward}};
 inline constexpr std::array kDataSources{Word{"to", DataSource::to},
                                          Word{"device", DataSource::device}};
-inline constexpr std::array kAttentionMasks{
-    Word{"full", AttentionMask::full},  Word{"padded", AttentionMask::padded},
-    Word{"false", AttentionMask::none}, Word{"true", AttentionMask::full},
-    Word{"none", AttentionMask::none},  Word{"no", AttentionMask::none},
-    Word{"yes", AttentionMask::full},   Word{"0", AttentionMask::none},
-    Word{"1", AttentionMask::full}};
-inline constexpr std::array kExperts{
-    Word{"eager", Experts::eager},           Word{"even", Experts::even},
-    Word{"batched_mm", Experts::batched_mm}, Word{"batched-mm", Experts::batched_mm},
-    Word{"grouped_mm", Experts::grouped_mm}, Word{"grouped-mm", Experts::grouped_mm}};
+inline constexpr std::array kAttentionMasks{Word{"none", AttentionMask::none},
+                                            Word{"full", AttentionMask::full},
+                                            Word{"padded", AttentionMask::padded}};
+inline constexpr std::array kExperts{Word{"eager", Experts::eager}, Word{"even", Experts::even},
+                                     Word{"batched_mm", Experts::batched_mm},
+                                     Word{"grouped_mm", Experts::grouped_mm}};
 inline constexpr std::array kDataParallels{
     Word{"ddp", DataParallel::ddp},     Word{"zero1", DataParallel::zero1},
     Word{"zero2", DataParallel::zero2}, Word{"zero3", DataParallel::zero3},
