@@ -6,18 +6,16 @@ LIBRARIES: folder with cuda12/ and cuda13/. Without PyTorch for CUDA, transforme
 skipped (exit status 4). Under autocast PyTorch frees its casts of the weights in the order of a hash table of host
 addresses; there, frees between two allocations are compared as a set.
 """
-import argparse
 import os
 import pathlib
-import pickle
 import subprocess
 import sys
 import tempfile
 
-from truth_test import PACKAGE, difference, events, frees_sorted
+from recorded_events import SKIPPED, compare_all, difference, environment, events, frees_sorted, parser, recorded
 
 SCRIPT = pathlib.Path(__file__).with_name("questions_loop.py")
-SKIPPED = 4
+GPU = "name=NVIDIA H100 80GB HBM3;major=9;minor=0;multiprocessors=132;memory=85017493504"
 CASES = (
     "gemma bf16 checkpoint fused", "gpt2 host", "gpt2 keep cache", "gpt2 keep cache mask", "gpt2 padded",
     "gpt2 bf16 checkpoint", "gpt2 checkpoint reentrant", "llama amp checkpoint", "llama bf16 fused checkpoint mask",
@@ -34,21 +32,14 @@ def lacks(arguments, module):
 
 def record(arguments, words):
     """The events of one run."""
-    with tempfile.TemporaryDirectory() as folder:
-        snapshot = pathlib.Path(folder) / "run.pickle"
-        environment = {
-            **os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
-            "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "HIGHWATER_RECORD_STATUS": folder + "/status",
-            "HIGHWATER_RECORD_STACKS": "none", "HIGHWATER_RECORD_OUTPUT": str(snapshot),
-            "HIGHWATER_RECORD_LIBRARIES": str(arguments.libraries),
-            "FAKE_CUDA_GPU": "name=NVIDIA H100 80GB HBM3;major=9;minor=0;multiprocessors=132;memory=85017493504",
-        }
-        run = subprocess.run([arguments.python, str(SCRIPT), *words], env=environment, capture_output=True, text=True,
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        variables = {**os.environ, **environment(arguments.libraries, folder), "FAKE_CUDA_GPU": GPU}
+        run = subprocess.run([arguments.python, str(SCRIPT), *words], env=variables, capture_output=True, text=True,
                              check=False, cwd=folder)
-        if run.returncode or not snapshot.exists():
+        if run.returncode:
             raise RuntimeError(f"{' '.join(words)}: exit status {run.returncode}\n{run.stderr[-1500:]}")
-        with open(snapshot, "rb") as file:
-            return list(events(pickle.load(file)))
+        return list(events(recorded(" ".join(words), run, folder)))
 
 
 def compare(arguments, case):
@@ -60,28 +51,19 @@ def compare(arguments, case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("libraries", type=pathlib.Path)
-    parser.add_argument("--python", default=os.environ.get("HIGHWATER_TORCH_PYTHON") or sys.executable)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--only", default="")
+    arguments = options.parse_args()
     arguments.libraries = arguments.libraries.resolve()
     absent = [module for module in ("torch", "transformers", "accelerate") if lacks(arguments, module)]
     if absent:
         print(f"skipped: {arguments.python} lacks {', '.join(absent)}; HIGHWATER_TORCH_PYTHON names another")
         return SKIPPED
-    failed = 0
-    for case in (case for case in CASES if arguments.only in case):
-        if "lora" in case and lacks(arguments, "peft"):
-            print(f"{case}: skipped, peft is not installed")
-            continue
-        try:
-            found, count = compare(arguments, case)
-        except RuntimeError as error:
-            found, count = str(error), 0
-        failed += found is not None
-        print(f"{case}: {found or f'{count} events identical'}", flush=True)
-    return 1 if failed else 0
+    cases = [case for case in CASES if arguments.only in case]
+    if any("lora" in case for case in cases) and lacks(arguments, "peft"):
+        print("cases with lora: skipped, peft is not installed")
+        cases = [case for case in cases if "lora" not in case]
+    return compare_all(cases, lambda case: compare(arguments, case))
 
 
 if __name__ == "__main__":

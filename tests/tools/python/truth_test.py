@@ -8,7 +8,6 @@ fake device) and rig/record (the script that trains). PYTHON needs PyTorch 2.6 b
 order of appearance. Under autocast PyTorch frees its casts of the weights in the order of a hash table of host
 addresses, which differs between machines: there, frees between two allocations are compared as a set.
 """
-import argparse
 import json
 import lzma
 import os
@@ -19,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "recorder"
-SKIPPED = 4
+from recorded_events import SKIPPED, compare_all, difference, environment, events, frees_sorted, parser, recorded
+
 MULTIPROCESSORS = {"NVIDIA A100-SXM4-80GB": 108, "NVIDIA H100 80GB HBM3": 132, "Tesla V100-SXM2-16GB": 80}
 
 CASES = (
@@ -54,12 +53,9 @@ def record(arguments, case, truth, folder):
     settings = {f"FAKE_CUDA_{name.upper()}": str(value) for name, value in truth["case"]["rig"].items()
                 if name not in ("profile", "capacity")}
     (folder / "case.json").write_text(json.dumps(truth["case"]))
-    environment = {
+    variables = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTORCH_")}, **settings,
-        "PYTHONPATH": str(PACKAGE), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1", "HIGHWATER_RECORD_STATUS": str(folder / "status"), "HIGHWATER_RECORD_STACKS": "none",
-        "HIGHWATER_RECORD_OUTPUT": str(folder / "run.pickle"),
-        "HIGHWATER_RECORD_LIBRARIES": str(arguments.libraries),
+        **environment(arguments.libraries, folder),
         "FAKE_CUDA_GPU": f"name={gpu['name']};major={major};minor={minor};memory={gpu['total_memory']};"
                          f"multiprocessors={MULTIPROCESSORS[gpu['name']]}",
         "PYTORCH_CUDA_ALLOC_CONF": truth["case"]["alloc_conf"],
@@ -67,45 +63,8 @@ def record(arguments, case, truth, folder):
     script = arguments.shared / "rig/record/record.py"
     run = subprocess.run(["setarch", platform.machine(), "-R", arguments.python, str(script), "--worker",
                           str(folder / "case.json"), "--out", str(folder), "--fake-device"],
-                         env=environment, capture_output=True, text=True, check=False, cwd=folder)
-    if not (folder / "run.pickle").exists():
-        raise RuntimeError(f"{case}: exit status {run.returncode}, no snapshot\n{run.stderr[-2000:]}")
-    with open(folder / "run.pickle", "rb") as file:
-        return pickle.load(file)
-
-
-def events(snapshot):
-    """(action, size, stream, address) of each entry, as far as they can be equal in two processes."""
-    streams = {}
-    first = None
-    for entry in max(snapshot["device_traces"], key=len, default=[]):
-        address = entry.get("addr")
-        if first is None and address is not None:
-            first = address
-        yield (entry["action"], entry["size"], streams.setdefault(entry["stream"], len(streams)),
-               None if address is None else address - first)
-
-
-def frees_sorted(sequence):
-    """With each run of frees between other events in the order of addresses."""
-    result, run = [], []
-    for event in sequence:
-        if event[0] in ("free_requested", "free_completed"):
-            run.append(event)
-        else:
-            result += sorted(run, key=lambda free: (free[3], free[0])) + [event]
-            run = []
-    return result + sorted(run, key=lambda free: (free[3], free[0]))
-
-
-def difference(expected, found):
-    """Of two lists: None or the first place where they are not equal; what follows the end of `expected` is no
-    difference, the recording goes on until the script ends."""
-    for place, event in enumerate(expected):
-        if place >= len(found) or found[place] != event:
-            return f"event {place} of {len(expected)}: {event} was recorded, here it is " \
-                   f"{found[place] if place < len(found) else 'the end'}"
-    return None
+                         env=variables, capture_output=True, text=True, check=False, cwd=folder)
+    return recorded(case, run, folder)
 
 
 def compare(arguments, case):
@@ -122,27 +81,17 @@ def compare(arguments, case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("libraries", type=pathlib.Path)
-    parser.add_argument("shared", type=pathlib.Path)
-    parser.add_argument("--python", default=os.environ.get("HIGHWATER_TORCH_PYTHON") or sys.executable)
-    parser.add_argument("--only", default=",".join(CASES))
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("shared", type=pathlib.Path)
+    options.add_argument("--only", default=",".join(CASES))
+    arguments = options.parse_args()
     # Cases run in folders of their own.
     arguments.libraries, arguments.shared = arguments.libraries.resolve(), arguments.shared.resolve()
     reason = missing(arguments)
     if reason is not None:
         print(f"skipped: {reason}")
         return SKIPPED
-    failed = 0
-    for case in arguments.only.split(","):
-        try:
-            found, count = compare(arguments, case)
-        except RuntimeError as error:
-            found, count = str(error), 0
-        failed += found is not None
-        print(f"{case}: {found or f'{count} events identical'}", flush=True)
-    return 1 if failed else 0
+    return compare_all(arguments.only.split(","), lambda case: compare(arguments, case))
 
 
 if __name__ == "__main__":
