@@ -1,5 +1,6 @@
 // Normalisation, softmax, dropout, embedding and loss: one aten kernel each (PyTorch 2.6).
 #include <algorithm>
+#include <initializer_list>
 
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/ops.hpp"
@@ -12,28 +13,30 @@ namespace highwater::eager {
 
 namespace {
 
+// The gradients that are wanted, each like its input.
+TensorList gradients_like(const Node& node, std::initializer_list<Tensor> inputs) {
+  TensorList out(inputs.size());
+  std::size_t index = 0;
+  for (const Tensor& input : inputs) {
+    if (node.needs(index)) {
+      out[index] = empty(*node.runtime, input.sizes(), input.dtype());
+    }
+    ++index;
+  }
+  return out;
+}
+
 // native_layer_norm_backward: dX, then the gradients of weight and bias.
 TensorList layer_norm_backward(Node& node, TensorList& grads) {
-  Runtime& runtime = *node.runtime;
   const Tensor bias = node.unpack(0);
   const Tensor input = node.unpack(1);
   const Tensor weight = node.unpack(2);
   const Tensor mean = node.unpack(3);
   const Tensor rstd = node.unpack(4);
-  OpScope op(runtime, "native_layer_norm_backward", 2);
+  OpScope op(*node.runtime, "native_layer_norm_backward", 2);
   const Tensor grad = contiguous(grads[0]);
   const Tensor x = contiguous(input);
-  TensorList out(3);
-  if (node.needs(0)) {
-    out[0] = empty(runtime, x.sizes(), x.dtype());
-  }
-  if (node.needs(1)) {
-    out[1] = empty(runtime, weight.sizes(), weight.dtype());
-  }
-  if (node.needs(2)) {
-    out[2] = empty(runtime, bias.sizes(), bias.dtype());
-  }
-  return out;
+  return gradients_like(node, {x, weight, bias});
 }
 
 Tensor layer_norm_kernel(const Tensor& input, const Tensor& weight, const Tensor& bias) {
@@ -64,21 +67,13 @@ Tensor layer_norm_kernel(const Tensor& input, const Tensor& weight, const Tensor
 
 // _fused_rms_norm_backward: dX, then the gradient of the weight.
 TensorList rms_norm_backward(Node& node, TensorList& grads) {
-  Runtime& runtime = *node.runtime;
   const Tensor input = node.unpack(0);
   const Tensor weight = node.unpack(1);
   const Tensor rstd = node.unpack(2);
-  OpScope op(runtime, "_fused_rms_norm_backward", 2);
+  OpScope op(*node.runtime, "_fused_rms_norm_backward", 2);
   const Tensor grad = contiguous(grads[0]);
   const Tensor x = contiguous(input);
-  TensorList out(2);
-  if (node.needs(0)) {
-    out[0] = empty(runtime, x.sizes(), x.dtype());
-  }
-  if (node.needs(1)) {
-    out[1] = empty(runtime, weight.sizes(), weight.dtype());
-  }
-  return out;
+  return gradients_like(node, {x, weight});
 }
 
 // _softmax and _log_softmax: fp16 to fp32 happens inside the kernel, bf16 is converted before.
