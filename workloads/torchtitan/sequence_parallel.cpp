@@ -1,5 +1,8 @@
 #include "workloads/torchtitan/sequence_parallel.hpp"
 
+#include <functional>
+#include <utility>
+
 #include "workloads/eager/node.hpp"
 #include "workloads/eager/output_cache.hpp"
 #include "workloads/eager/runtime.hpp"
@@ -15,6 +18,29 @@ using eager::TensorList;
 namespace {
 
 constexpr std::int64_t kSequenceDim = 1;
+
+struct FunctionNames {
+  const char* forward;
+  const char* backward;
+};
+
+// An autograd.Function of one operand that saves nothing.
+Tensor applied(const FunctionNames& names, const Tensor& operand,
+               const std::function<Tensor()>& forward,
+               std::function<Tensor(const Tensor&)> backward) {
+  Runtime& runtime = operand.runtime();
+  const auto node = eager::begin_node(runtime, names.backward, {operand});
+  Tensor result;
+  {
+    const eager::NoGrad no_grad(runtime);
+    const eager::OpScope op(runtime, names.forward, 0);
+    result = forward();
+  }
+  eager::finish_node(node, result, [backward = std::move(backward)](Node&, TensorList& grads) {
+    return TensorList{backward(grads[0])};
+  });
+  return result;
+}
 
 }  // namespace
 
@@ -49,31 +75,16 @@ Tensor SequenceRanks::scattered(const Tensor& terms) {
 }
 
 Tensor SequenceRanks::gather(const Tensor& part) {
-  Runtime& runtime = part.runtime();
-  const auto node = eager::begin_node(runtime, "_AllGatherShardBackward", {part});
-  Tensor whole;
-  {
-    const eager::NoGrad no_grad(runtime);
-    const eager::OpScope op(runtime, "all_gather_tensor", 0);
-    whole = gathered(part);
-  }
-  eager::finish_node(node, whole,
-                     [this](Node&, TensorList& grads) { return TensorList{scattered(grads[0])}; });
-  return whole;
+  return applied(
+      {"all_gather_tensor", "_AllGatherShardBackward"}, part, [&] { return gathered(part); },
+      [this](const Tensor& grad) { return scattered(grad); });
 }
 
 Tensor SequenceRanks::sum_and_split(const Tensor& terms) {
-  Runtime& runtime = terms.runtime();
-  const auto node = eager::begin_node(runtime, "_ReduceScatterShardBackward", {terms});
-  Tensor part;
-  {
-    const eager::NoGrad no_grad(runtime);
-    const eager::OpScope op(runtime, "reduce_scatter_tensor", 0);
-    part = eager::alias(scattered(terms));
-  }
-  eager::finish_node(node, part,
-                     [this](Node&, TensorList& grads) { return TensorList{gathered(grads[0])}; });
-  return part;
+  return applied(
+      {"reduce_scatter_tensor", "_ReduceScatterShardBackward"}, terms,
+      [&] { return eager::alias(scattered(terms)); },
+      [this](const Tensor& grad) { return gathered(grad); });
 }
 
 Tensor SequenceRanks::sum(const Tensor& terms) {
