@@ -7,6 +7,7 @@
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/rms_norm.hpp"
+#include "workloads/models/torchtitan_style.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 
@@ -144,18 +145,10 @@ class RecordedMlp : public Module {
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
-    return call(std::move(x), [this](const Tensor& in) { return w2_(product(in)); });
+    return call(std::move(x), [this](const Tensor& in) { return w2_(silu_gated(w1_, w3_, in)); });
   }
 
  private:
-  Tensor product(const Tensor& x) const {
-    Tensor active = eager::silu(w1_(x));
-    Tensor up = w3_(x);
-    Tensor result = eager::mul(active, up);
-    eager::end_of_frame(active, up);
-    return result;
-  }
-
   nn::Linear w1_;
   nn::Linear w3_;
   nn::Linear w2_;
@@ -172,17 +165,9 @@ class RecordedBlock : public Module {
 
   Tensor operator()(Tensor x, const Tables& tables) const {
     const nn::InModule scope(*this);
-    Tensor h;
-    {
-      const Tensor attended = attention_(attention_norm_(x), tables);
-      h = eager::add(x, attended);
-    }
-    Tensor result;
-    {
-      const Tensor fed = feed_forward_(ffn_norm_(h));
-      result = eager::add(h, fed);
-    }
-    return result;
+    return residual_block(
+        x, [&](const Tensor& in) { return attention_(attention_norm_(in), tables); },
+        [this](const Tensor& h) { return feed_forward_(ffn_norm_(h)); });
   }
 
  private:
@@ -199,11 +184,11 @@ class RecordedDecoder : public LanguageModel {
         is_part_(context.part.has_value()),
         part_(context.part_of(config.layers)),
         head_dim_(head_dim_of(config)),
-        tok_embeddings_(embedding(config)),
+        tok_embeddings_(embedding_of(this, part_, config)),
         layers_(this, "layers"),
         blocks_(layers_, part_, config),
         norm_(last_norm(config)),
-        output_(head(config)) {}
+        output_(head_of(this, part_, config)) {}
 
   Outputs forward(Inputs inputs) override {
     Tensor tokens = std::move(inputs.input_ids);
@@ -246,22 +231,10 @@ class RecordedDecoder : public LanguageModel {
     return out;
   }
 
-  std::unique_ptr<nn::Embedding> embedding(const TorchtitanConfig& config) {
-    return part_.has_embedding
-               ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
-               : nullptr;
-  }
-
   std::unique_ptr<RmsNorm> last_norm(const TorchtitanConfig& config) {
     return part_.has_head
                ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::torchtitan)
                : nullptr;
-  }
-
-  std::unique_ptr<nn::Linear> head(const TorchtitanConfig& config) {
-    return part_.has_head ? std::make_unique<nn::Linear>(this, "output", config.dim, config.vocab,
-                                                         nn::Bias::none)
-                          : nullptr;
   }
 
   Tensor steps() const {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/models/torchtitan_style.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/torchtitan/complex_rotation.hpp"
 #include "workloads/torchtitan/context_parallel.hpp"
 #include "workloads/torchtitan/flex_attention.hpp"
 #include "workloads/torchtitan/initial_values.hpp"
@@ -78,18 +80,6 @@ class FusedNorm : public Module {
   Ranks ranks_;
   Tensor weight_;
 };
-
-// view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
-Tensor as_complex(const Tensor& x) {
-  Dims pairs = x.sizes();
-  pairs.back() /= 2;
-  pairs.push_back(2);
-  return eager::view_as_complex(eager::reshape(eager::to_dtype(x, DType::fp32), pairs));
-}
-
-Tensor turned(const Tensor& complex, const Tensor& cache) {
-  return eager::flatten(eager::view_as_real(eager::mul(complex, cache)), 3, 4);
-}
 
 /// ComplexRoPE: each layer has a table of its own, as long as a sequence.
 class ComplexRope : public Module {
@@ -245,7 +235,7 @@ class FeedForward : public Module {
     const nn::InModule scope(*this);
     return call(std::move(x), [this](const Tensor& in) {
       const Tensor whole = whole_sequence(ranks_, in);
-      return summed_product(w2_, ranks_, product(whole));
+      return summed_product(w2_, ranks_, models::silu_gated(w1_, w3_, whole));
     });
   }
 
@@ -256,14 +246,6 @@ class FeedForward : public Module {
   }
 
  private:
-  Tensor product(const Tensor& x) const {
-    Tensor active = eager::silu(w1_(x));
-    Tensor up = w3_(x);
-    Tensor result = eager::mul(active, up);
-    eager::end_of_frame(active, up);
-    return result;
-  }
-
   Ranks ranks_;
   nn::Linear w1_;
   nn::Linear w2_;
@@ -281,18 +263,9 @@ class Block : public Module {
 
   Tensor operator()(const Tensor& x, const Tensor& positions) {
     const nn::InModule scope(*this);
-    Tensor h;
-    {
-      const Tensor attended = attention_(attention_norm_(x), positions);
-      h = eager::add(x, attended);
-    }
-    Tensor result;
-    {
-      const Tensor fed = feed_forward_(ffn_norm_(h));
-      result = eager::add(h, fed);
-    }
-    h.reset();
-    return result;
+    return models::residual_block(
+        x, [&](const Tensor& in) { return attention_(attention_norm_(in), positions); },
+        [this](const Tensor& h) { return feed_forward_(ffn_norm_(h)); });
   }
 
   void init_states(const InitialValues& values) {

@@ -8,8 +8,10 @@
 
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
+#include "workloads/models/torchtitan_style.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/torchtitan/complex_rotation.hpp"
 
 namespace highwater::torchtitan {
 
@@ -70,16 +72,11 @@ class TitanNorm : public Module {
 
 // apply_rotary_emb for one operand.
 Tensor rotate(Tensor x, const Tensor& frequencies) {
-  Dims pairs = x.sizes();
-  pairs.back() /= 2;
-  pairs.push_back(2);
-  Tensor complex = eager::view_as_complex(eager::reshape(eager::to_dtype(x, DType::fp32), pairs));
+  Tensor complex = as_complex(x);
   Tensor result;
   {
-    Tensor product =
-        eager::mul(complex, eager::view(frequencies, {1, x.size(1), 1, frequencies.size(-1)}));
-    Tensor real = eager::flatten(eager::view_as_real(product), 3, 4);
-    product.reset();
+    const Tensor real =
+        turned(complex, eager::view(frequencies, {1, x.size(1), 1, frequencies.size(-1)}));
     result = eager::to_dtype(real, x.dtype());
   }
   eager::end_of_frame(x, complex);
@@ -162,18 +159,11 @@ class TitanFeedForward : public Module {
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
-    return call(std::move(x), [this](const Tensor& in) { return w2_(product(in)); });
+    return call(std::move(x),
+                [this](const Tensor& in) { return w2_(models::silu_gated(w1_, w3_, in)); });
   }
 
  private:
-  Tensor product(const Tensor& x) const {
-    Tensor active = eager::silu(w1_(x));
-    Tensor up = w3_(x);
-    Tensor result = eager::mul(active, up);
-    eager::end_of_frame(active, up);
-    return result;
-  }
-
   nn::Linear w1_;
   nn::Linear w2_;
   nn::Linear w3_;
@@ -190,17 +180,9 @@ class TitanBlock : public Module {
 
   Tensor operator()(Tensor x, const Tensor& frequencies) const {
     const nn::InModule scope(*this);
-    Tensor h;
-    {
-      const Tensor attended = attention_(attention_norm_(x), frequencies);
-      h = eager::add(x, attended);
-    }
-    Tensor result;
-    {
-      const Tensor fed = feed_forward_(ffn_norm_(h));
-      result = eager::add(h, fed);
-    }
-    return result;
+    return models::residual_block(
+        x, [&](const Tensor& in) { return attention_(attention_norm_(in), frequencies); },
+        [this](const Tensor& h) { return feed_forward_(ffn_norm_(h)); });
   }
 
  private:
@@ -215,12 +197,12 @@ class Titan : public models::LanguageModel {
   Titan(nn::ModelContext& context, const TorchtitanConfig& config)
       : LanguageModel(context),
         part_(context.part_of(config.layers)),
-        tok_embeddings_(embedding(config)),
+        tok_embeddings_(models::embedding_of(this, part_, config)),
         frequencies_(make_frequencies(config)),
         layers_(this, "layers"),
         blocks_(layers_, part_, config),
         norm_(part_.has_head ? std::make_unique<TitanNorm>(this, "norm", config.dim) : nullptr),
-        output_(head(config)) {}
+        output_(models::head_of(this, part_, config)) {}
 
   models::Outputs forward(models::Inputs inputs) override {
     const Tensor buffer = own_buffers().front().tensor;
@@ -245,18 +227,6 @@ class Titan : public models::LanguageModel {
   }
 
  private:
-  std::unique_ptr<nn::Embedding> embedding(const TorchtitanConfig& config) {
-    return part_.has_embedding
-               ? std::make_unique<nn::Embedding>(this, "tok_embeddings", config.vocab, config.dim)
-               : nullptr;
-  }
-
-  std::unique_ptr<nn::Linear> head(const TorchtitanConfig& config) {
-    return part_.has_head ? std::make_unique<nn::Linear>(this, "output", config.dim, config.vocab,
-                                                         nn::Bias::none)
-                          : nullptr;
-  }
-
   Tensor make_frequencies(const TorchtitanConfig& config) {
     Tensor table = eager::empty_on(runtime(), context().place,
                                    {longest_sequence(context().plan), head_dim_of(config) / 2},
