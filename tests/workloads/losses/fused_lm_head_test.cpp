@@ -6,9 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/recorded_releases.hpp"
+#include "tests/support/tiny_llama.hpp"
 #include "tests/support/trace_blocks.hpp"
-#include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;
@@ -22,19 +21,7 @@ constexpr std::int64_t kTokens = 2 * 63;
 constexpr std::int64_t kTile = 32768;
 
 TrainingPlan tuned() {
-  LlamaConfig config;
-  config.vocab_size = kVocab;
-  config.hidden_size = kWidth;
-  config.intermediate_size = 128;
-  config.num_hidden_layers = 1;
-  config.num_attention_heads = 2;
-  config.num_key_value_heads = 2;
-  TrainingPlan plan;
-  plan.versions = test::kRecordedReleases;
-  plan.model = {.name = "tiny", .source = "a test", .config = config};
-  plan.batch = 2;
-  plan.seq = {64};
-  plan.precision = Precision::bf16;
+  TrainingPlan plan = test::tiny_llama_plan(kVocab);
   plan.loss.kind = LossKind::trl;
   return plan;
 }

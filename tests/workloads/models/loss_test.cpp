@@ -7,8 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/support/recorded_releases.hpp"
-#include "workloads/plan/model/families/families.hpp"
+#include "tests/support/tiny_llama.hpp"
 #include "workloads/plan/version_profile.hpp"
 #include "workloads/training/generate.hpp"
 
@@ -24,20 +23,8 @@ constexpr std::int64_t kShifted = kBatch * (kLength - 1) * kVocab;
 constexpr std::int64_t kSmall = 16 * 1024;  // labels and scalars
 
 TrainingPlan llama_plan() {
-  LlamaConfig config;
-  config.vocab_size = kVocab;
-  config.hidden_size = 64;
-  config.intermediate_size = 128;
-  config.num_hidden_layers = 1;
-  config.num_attention_heads = 2;
-  config.num_key_value_heads = 2;
-  TrainingPlan plan;
-  plan.versions = test::kRecordedReleases;
-  plan.model = {.name = "tiny", .source = "a test", .config = config};
-  plan.batch = kBatch;
-  plan.seq = {kLength};
+  TrainingPlan plan = test::tiny_llama_plan(kVocab);
   plan.steps = 1;
-  plan.precision = Precision::bf16;
   return plan;
 }
 
