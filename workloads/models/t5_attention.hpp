@@ -1,0 +1,51 @@
+// T5's attention (transformers 5.12, models/t5/modeling_t5.py T5Attention): scores plus a position
+// bias, which the first block of a stack makes and the others share. It is eager before 5.15; since
+// then a function takes bias and mask apart, and it is SDPA's by default.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "workloads/models/attention.hpp"
+#include "workloads/models/language_model.hpp"
+#include "workloads/nn/layers.hpp"
+#include "workloads/plan/model/families/t5.hpp"
+
+namespace highwater::models {
+
+/// What an attention or a block returns beside the hidden states.
+struct T5Result {
+  Tensor states;
+  Tensor bias;
+};
+
+class T5Attention : public Module {
+ public:
+  T5Attention(Module* parent, std::string name, const T5Config& config, bool is_decoder,
+              bool has_bias);
+
+  /// `source` is what keys and values come from, undefined for the hidden states themselves.
+  T5Result operator()(const Tensor& hidden_states, const Tensor& mask, const Tensor& source,
+                      Tensor bias, const nn::CachePtr& cache) const;
+
+ private:
+  [[nodiscard]] Tensor heads(const Tensor& states) const;
+  T5Result attended(Tensor& query, Tensor& key, Tensor& value, const Tensor& mask, Tensor bias,
+                    bool is_own) const;
+  [[nodiscard]] AttentionResult eager_scores(AttentionCall call) const;
+  [[nodiscard]] Tensor make_bias(const Tensor& scores, const Tensor& mask) const;
+  [[nodiscard]] Tensor zero_bias(const Tensor& like, std::int64_t keys) const;
+  [[nodiscard]] Tensor computed_bias(std::int64_t queries, std::int64_t keys) const;
+  [[nodiscard]] Tensor shifted_range(std::int64_t count) const;
+
+  std::int64_t head_dim_;
+  bool is_decoder_;
+  double dropout_;
+  nn::Linear q_;
+  nn::Linear k_;
+  nn::Linear v_;
+  nn::Linear o_;
+  std::unique_ptr<nn::Embedding> relative_attention_bias_;
+};
+
+}  // namespace highwater::models
