@@ -6,13 +6,12 @@
 #include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <boost/unordered/unordered_flat_set.hpp>
 #include <fmt/format.h>
 
-#include "allocator/size_policy.hpp"
-#include "sim/recordings/initial_state.hpp"
+#include "sim/recordings/older_blocks.hpp"
 #include "sim/recordings/recorded_markers.hpp"
 #include "sim/recordings/recorded_settings.hpp"
+#include "sim/recordings/release_cause.hpp"
 #include "traces/error.hpp"
 #include "traces/release.hpp"
 
@@ -63,7 +62,9 @@ class Derivation {
   }
 
   DerivedTrace run() {
-    emit_frees_of_older_pending();
+    for (const OlderBlock& block : older_pending_blocks(*device_)) {
+      defer_older(block);
+    }
     for (std::size_t i = 0; i < device_->entries.size(); ++i) {
       emit_markers_until(i);
       i = walk(i);
@@ -173,7 +174,8 @@ class Derivation {
   /// done before it.
   std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
-    if (pending_.releases && !pending_.gains && !failed && !leaves_rim(entry)) {
+    if (pending_.releases && !pending_.gains && !failed &&
+        !leaves_rim(unexplained(), entry, *settings_)) {
       settle_releases();  // memory is released to get some of it back
       return {};
     }
@@ -194,59 +196,17 @@ class Derivation {
     return waited_for;
   }
 
-  /// Unmapping leaves the rims of a free block, and one of them can be enough for an allocation
-  /// that was refused the whole block (by max_split_size) or did not find it free yet.
-  [[nodiscard]] bool leaves_rim(const RecordedEntry& entry) const {
-    for (std::size_t i = emitted_; i < consumed_; ++i) {
-      const RecordedEntry& released = device_->entries[i];
-      if (released.action == RecordedAction::segment_unmap && released.stream == entry.stream &&
-          entry.address < released.address &&
-          released.address - entry.address < settings_->large_segment_size) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /// Whether the streams were waited for after the search in the cache had failed, when all cached
   /// memory is released. Otherwise their events were found complete before that search.
   [[nodiscard]] bool waited_for_all(const RecordedEntry& entry) const {
     if (!pending_.between.empty() || pending_.unmaps || entry.action == RecordedAction::oom) {
       return true;  // after memory was taken or released; or the last resort
     }
-    return pending_.releases && released_only_by_waiting(entry);
+    return pending_.releases && released_only_by_waiting(unexplained(), entry, *settings_);
   }
 
-  /// Garbage collection and the release of oversize blocks do not wait for other streams. They do
-  /// not account for segments of the small pool, for segments below max_split_size without garbage
-  /// collection, and for segments that the search would have found, had they been free by then.
-  [[nodiscard]] bool released_only_by_waiting(const RecordedEntry& entry) const {
-    const bool collects = settings_->garbage_collection_threshold > 0;
-    const Bytes rounded = round_size(entry.size, *settings_);
-    for (std::size_t i = emitted_; i < consumed_; ++i) {
-      const RecordedEntry& released = device_->entries[i];
-      if (released.action != RecordedAction::segment_free) {
-        continue;
-      }
-      const bool is_oversize =
-          released.size >= settings_->max_split_size && released.stream == entry.stream;
-      if (released.size == kSmallBuffer || (!collects && !is_oversize) ||
-          (released.stream == entry.stream && serves(released.size, rounded))) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /// Whether a free segment of the large pool of this size is handed out for a request.
-  [[nodiscard]] bool serves(Bytes segment, Bytes rounded) const {
-    if (pool_kind(rounded) != PoolKind::large || segment < rounded) {
-      return false;
-    }
-    return rounded < settings_->max_split_size
-               ? segment < settings_->max_split_size
-               : segment < rounded + settings_->max_non_split_rounding_size;
-  }
+  /// The entries since the last request, up to the one that is looked at.
+  [[nodiscard]] EntriesBefore unexplained() const { return {*device_, emitted_, consumed_}; }
 
   /// An empty_cache if memory was released, or completions were seen, without an allocation.
   void settle_releases() {
@@ -390,42 +350,6 @@ class Derivation {
     }
   }
 
-  /// Blocks that waited for other streams when the recording began: their free_completed has no
-  /// free_requested, or the final state still has them waiting and no entry mentions them.
-  void emit_frees_of_older_pending() {
-    boost::unordered_flat_set<std::uint64_t> mentioned;
-    const bool tells_requests = has_free_requests();
-    for (std::size_t i = 0; i < device_->entries.size(); ++i) {
-      const RecordedEntry& entry = device_->entries[i];
-      const bool completes = entry.action == RecordedAction::free_completed;
-      if (!completes && entry.action != RecordedAction::alloc &&
-          entry.action != RecordedAction::free_requested) {
-        continue;
-      }
-      const bool is_new = mentioned.insert(entry.address.value()).second;
-      if (completes && is_new && tells_requests && i != 0) {  // the first one's may be cut off
-        defer_older({entry.address, entry.size, std::nullopt, {}, StackId::none()});
-      }
-    }
-    for (const RecordedSegment& segment : device_->segments) {
-      for (const RecordedBlock& block : segment.blocks) {
-        if (block.state == BlockState::active_pending_free &&
-            !mentioned.contains(block.address.value())) {
-          defer_older({block.address, block.requested, block.size, {}, block.stack});
-        }
-      }
-    }
-  }
-
-  [[nodiscard]] bool has_free_requests() const {
-    for (const RecordedEntry& entry : device_->entries) {
-      if (entry.action == RecordedAction::free_requested) {
-        return true;
-      }
-    }
-    return false;  // they were not recorded (skip_actions)
-  }
-
   void defer_older(OlderBlock block) {
     block.id = new_allocation(block.address);
     older_.push_back(block);
@@ -456,36 +380,30 @@ class Derivation {
     fill_stream_handles();
   }
 
-  /// Final active blocks that are older than the recording, and exact sizes of the others.
+  /// Final blocks that are older than the recording, and exact sizes of the others.
   void find_untouched() {
-    std::uint64_t contradicted = 0;
-    boost::unordered_flat_map<std::uint64_t, const RecordedBlock*> active;
-    for (const RecordedSegment& segment : device_->segments) {
-      for (const RecordedBlock& block : segment.blocks) {
-        if (block.state != BlockState::inactive) {
-          active[block.address.value()] = &block;
-        }
-      }
-    }
+    const FinalBlocks active(*device_);
     for (OlderBlock& block : older_) {
       const auto live = live_.find(block.address.value());
-      if (live != live_.end() && live->second.id == block.id &&
-          active.contains(block.address.value())) {
-        block.size = active[block.address.value()]->size;
-        block.stack = active[block.address.value()]->stack;
+      const RecordedBlock* last = active.at(block.address);
+      if (live != live_.end() && live->second.id == block.id && last != nullptr) {
+        block.size = last->size;
+        block.stack = last->stack;
       }
     }
-    for (const RecordedSegment& segment : device_->segments) {
-      for (const RecordedBlock& block : segment.blocks) {
-        if (block.state != BlockState::inactive && !live_.contains(block.address.value())) {
-          older_.push_back({block.address, block.requested, block.size,
-                            new_allocation(block.address), block.stack});
-        }
+    for (const RecordedBlock* block : active.in_order()) {
+      if (!live_.contains(block->address.value())) {
+        older_.push_back({block->address, block->requested, block->size,
+                          new_allocation(block->address), block->stack});
       }
     }
-    for (const auto& [address, live] : live_) {
-      contradicted += active.contains(address) ? 0U : 1U;
-    }
+    note_contradictions(active);
+  }
+
+  void note_contradictions(const FinalBlocks& active) {
+    const auto contradicted = std::count_if(live_.begin(), live_.end(), [&](const auto& live) {
+      return active.at(Address{live.first}) == nullptr;
+    });
     if (contradicted != 0) {
       trace_.report.problems.push_back(
           fmt::format("{} blocks are live after the last entry but not active in the final "

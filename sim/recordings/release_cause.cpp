@@ -1,0 +1,52 @@
+#include "sim/recordings/release_cause.hpp"
+
+#include "allocator/size_policy.hpp"
+
+namespace highwater {
+namespace {
+
+template <class Predicate>
+bool any_of(const EntriesBefore& released, const Predicate& predicate) {
+  for (std::size_t i = released.begin; i < released.end; ++i) {
+    if (predicate(released.device.entries[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether a free segment of the large pool of this size is handed out for a request.
+bool serves(Bytes segment, Bytes rounded, const Settings& settings) {
+  if (pool_kind(rounded) != PoolKind::large || segment < rounded) {
+    return false;
+  }
+  return rounded < settings.max_split_size
+             ? segment < settings.max_split_size
+             : segment < rounded + settings.max_non_split_rounding_size;
+}
+
+}  // namespace
+
+bool leaves_rim(const EntriesBefore& released, const RecordedEntry& allocation,
+                const Settings& settings) {
+  return any_of(released, [&](const RecordedEntry& entry) {
+    return entry.action == RecordedAction::segment_unmap && entry.stream == allocation.stream &&
+           allocation.address < entry.address &&
+           entry.address - allocation.address < settings.large_segment_size;
+  });
+}
+
+bool released_only_by_waiting(const EntriesBefore& released, const RecordedEntry& allocation,
+                              const Settings& settings) {
+  const bool collects = settings.garbage_collection_threshold > 0;
+  const Bytes rounded = round_size(allocation.size, settings);
+  return any_of(released, [&](const RecordedEntry& entry) {
+    const bool is_same_stream = entry.stream == allocation.stream;
+    const bool is_oversize = entry.size >= settings.max_split_size && is_same_stream;
+    return entry.action == RecordedAction::segment_free &&
+           (entry.size == kSmallBuffer || (!collects && !is_oversize) ||
+            (is_same_stream && serves(entry.size, rounded, settings)));
+  });
+}
+
+}  // namespace highwater
