@@ -6,123 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/diff/aligned_side.hpp"
 #include "sim/diff/sequence_alignment.hpp"
 #include "traces/phase_names.hpp"
 
 namespace highwater {
 namespace {
-
-constexpr std::uint32_t kNoPartner = 0xffffffff;
-
-using PhaseKey = std::tuple<std::optional<std::uint64_t>, std::string, std::size_t>;
-
-/// Requests [begin, end) of a side.
-struct PhaseRange {
-  PhaseKey key;
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
-/// A trace cut down to what is compared.
-class Side {
- public:
-  explicit Side(const ComparedTrace& compared)
-      : trace_(compared.requests),
-        ordinals_(trace_->allocation_count, kNoPartner),
-        streams_(trace_->stream_handles.size() + 1, kUnseen) {
-    read(compared);
-  }
-
-  std::vector<ComparedRequest> requests;
-  std::vector<PhaseRange> phases;         ///< none of them empty
-  std::vector<std::uint32_t> partners;    ///< by ordinal: the ordinal on the other side
-  std::vector<std::size_t> allocated_at;  ///< by ordinal: index into `requests`
-  std::vector<std::uint64_t> fates;       ///< by ordinal: which phase freed it, 0 for none
-
- private:
-  static constexpr std::uint16_t kUnseen = 0xffff;
-
-  void read(const ComparedTrace& compared) {
-    auto boundary = compared.phases.begin();
-    begin_phase(std::nullopt, std::string(kBeforeSteps));
-    for (std::size_t i = 0; i < trace_->events.size(); ++i) {
-      for (; boundary != compared.phases.end() && boundary->event <= i; ++boundary) {
-        begin_phase(boundary->step, boundary->phase);
-      }
-      const Event& event = trace_->events[i];
-      if (compared.failed && event.kind == EventKind::alloc &&
-          event.allocation == *compared.failed) {
-        break;
-      }
-      add(event, static_cast<std::uint32_t>(i));
-    }
-    end_phase();
-    partners.assign(bytes_.size(), kNoPartner);
-  }
-
-  void add(const Event& event, std::uint32_t index) {
-    if (event.kind == EventKind::alloc) {
-      ordinals_[event.allocation.index()] = static_cast<std::uint32_t>(bytes_.size());
-      bytes_.push_back(event.bytes());
-      allocated_at.push_back(requests.size());
-      fates.push_back(0);
-      requests.push_back({index, ordinals_[event.allocation.index()], event.bytes(),
-                          stream_number(event.stream), true});
-    } else if (event.kind == EventKind::free) {
-      const std::uint32_t ordinal = std::exchange(ordinals_[event.allocation.index()], kNoPartner);
-      if (ordinal != kNoPartner) {  // freeing twice does nothing
-        requests.push_back({index, ordinal, bytes_[ordinal], 0, false});
-        fates[ordinal] = fingerprint(phases.back().key);
-      }
-    }
-  }
-
-  static std::uint64_t fingerprint(const PhaseKey& key) {
-    const auto& [step, phase, occurrence] = key;
-    const std::uint64_t name = std::hash<std::string>()(phase);
-    return name ^ (step.value_or(~0ULL) * 0x9e3779b97f4a7c15ULL) ^ (occurrence << 48U) ^ 1U;
-  }
-
-  std::uint16_t stream_number(StreamId stream) {
-    if (!stream.has_value()) {
-      return 0;
-    }
-    if (stream.index() >= streams_.size()) {
-      streams_.resize(stream.index() + 1, kUnseen);
-    }
-    std::uint16_t& number = streams_[stream.index()];
-    number = number == kUnseen ? streams_seen_++ : number;
-    return number;
-  }
-
-  void begin_phase(std::optional<std::uint64_t> step, const std::string& name) {
-    if (name == kBeforeSteps && !phases.empty() && phases.back().key == PhaseKey{step, name, 0}) {
-      return;  // goes on
-    }
-    end_phase();
-    const std::size_t occurrence = seen_[{step, name}]++;
-    phases.push_back({{step, name, occurrence}, requests.size(), requests.size()});
-  }
-
-  void end_phase() {
-    if (phases.empty()) {
-      return;
-    }
-    PhaseRange& last = phases.back();
-    last.end = requests.size();
-    if (last.begin == last.end) {
-      // An empty phase counts as one of its name all the same: the next is the next micro-batch.
-      phases.pop_back();
-    }
-  }
-
-  const RequestTrace* trace_;
-  std::vector<std::uint32_t> ordinals_;  ///< by AllocationId
-  std::vector<Bytes> bytes_;             ///< by ordinal
-  std::vector<std::uint16_t> streams_;
-  std::uint16_t streams_seen_ = 0;
-  std::map<std::pair<std::optional<std::uint64_t>, std::string>, std::size_t> seen_;
-};
 
 /// Requests of one phase of one side in the order in which they are compared.
 using Order = std::vector<std::uint32_t>;
@@ -190,7 +79,7 @@ class Comparison {
     diff_.phases.push_back(std::move(phase));
   }
 
-  Order order_of(const Side& side, const PhaseRange& range) const {
+  Order order_of(const AlignedSide& side, const PhaseRange& range) const {
     Order order;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       order.push_back(static_cast<std::uint32_t>(i));
@@ -202,7 +91,7 @@ class Comparison {
   }
 
   /// Each run of frees by the age of the blocks: runs of the same frees become equal.
-  static void sort_frees(const Side& side, Order& order) {
+  static void sort_frees(const AlignedSide& side, Order& order) {
     const auto is_alloc = [&](std::uint32_t i) { return side.requests[i].is_alloc; };
     for (auto begin = order.begin(); begin != order.end();) {
       const auto end = std::find_if(begin, order.end(), is_alloc);
@@ -258,7 +147,7 @@ class Comparison {
   }
 
   /// A number below 2^62 per request, regardless of which block of this phase is freed.
-  static std::uint64_t loose_token(const Side& side, const PhaseRange& range,
+  static std::uint64_t loose_token(const AlignedSide& side, const PhaseRange& range,
                                    const ComparedRequest& request, bool is_first) {
     const std::uint64_t by_size =
         (request.bytes.count() << 8U | (request.stream & 0x7fU) << 1U) & ~(kFreeOfPaired);
@@ -275,7 +164,7 @@ class Comparison {
 
   using Indices = std::span<const std::uint32_t>;
 
-  static std::vector<std::uint64_t> loose_tokens(const Side& side, Indices indices,
+  static std::vector<std::uint64_t> loose_tokens(const AlignedSide& side, Indices indices,
                                                  const PhaseRange& range, bool is_first,
                                                  bool with_fate) {
     std::vector<std::uint64_t> tokens;
@@ -340,7 +229,7 @@ class Comparison {
   }
 
   /// Equal exactly for the same request of paired blocks.
-  static std::uint64_t exact_token(const Side& side, const ComparedRequest& request,
+  static std::uint64_t exact_token(const AlignedSide& side, const ComparedRequest& request,
                                    bool is_first) {
     const std::uint32_t partner = side.partners[request.ordinal];
     const std::uint64_t kind = request.is_alloc ? 1U : 0U;
@@ -377,7 +266,7 @@ class Comparison {
     }
   }
 
-  static PhaseLoad load(const Side& side, const PhaseRange& range, Bytes& live) {
+  static PhaseLoad load(const AlignedSide& side, const PhaseRange& range, Bytes& live) {
     PhaseLoad result{range.end - range.begin, live, live};
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const ComparedRequest& request = side.requests[i];
@@ -390,7 +279,7 @@ class Comparison {
 
   std::vector<SizeDifference> size_differences(const PhaseRange& a, const PhaseRange& b) const {
     std::map<Bytes, SizeDifference> counts;
-    const auto count = [&](const Side& side, const PhaseRange& range,
+    const auto count = [&](const AlignedSide& side, const PhaseRange& range,
                            std::uint64_t SizeDifference::*member) {
       for (std::size_t i = range.begin; i < range.end; ++i) {
         if (side.requests[i].is_alloc) {
@@ -417,8 +306,8 @@ class Comparison {
   static constexpr std::uint64_t kFreeOfPaired = std::uint64_t{1} << 62U;
   static constexpr std::uint64_t kUnpaired = std::uint64_t{1} << 63U;
 
-  Side first_;
-  Side second_;
+  AlignedSide first_;
+  AlignedSide second_;
   DiffOptions options_;
   bool ends_early_;
   TraceDiff diff_;
