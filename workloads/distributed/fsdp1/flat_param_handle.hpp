@@ -131,4 +131,7 @@ class FlatParamHandle {
 /// tensor.data = data: contents and type change, the place in the graph does not.
 void set_data(const eager::Tensor& tensor, const eager::Tensor& data);
 
+/// A view of the elements of `extent`.
+eager::Tensor piece(const eager::Tensor& flat, const Extent& extent);
+
 }  // namespace highwater::dist
