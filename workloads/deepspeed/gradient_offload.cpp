@@ -8,8 +8,8 @@ namespace highwater::deepspeed {
 using eager::Tensor;
 
 GradientOffload::GradientOffload(eager::Runtime& runtime, std::int64_t largest_parameter,
-                                 DType dtype, bool is_recent)
-    : runtime_(runtime), is_recent_(is_recent) {
+                                 DType dtype, DeepspeedRelease release)
+    : runtime_(runtime), release_(release) {
   const eager::OpScope op(runtime, "zeros");
   buffer_ = eager::empty(runtime, {largest_parameter}, dtype);
   runtime.categorize(buffer_, Category::communication);
@@ -25,7 +25,7 @@ void GradientOffload::take(const Tensor& parameter, const PartitionSlice& slice,
     const Tensor wide = optim::make_like("to", own, kDouble);
     norms_.push_back(optim::vector_norm(wide, {}, false));
   }
-  has_inf_or_nan(gradient, is_recent_);
+  has_inf_or_nan(gradient, release_);
   runtime_.synchronize();
   const Tensor src_tensor = eager::to_dtype(own, DType::fp32);
   parameter->grad.reset();

@@ -9,6 +9,7 @@
 
 #include "workloads/deepspeed/flat_partition.hpp"
 #include "workloads/optim/tensor_vector.hpp"
+#include "workloads/plan/deepspeed_release.hpp"
 
 namespace highwater::deepspeed {
 
@@ -16,7 +17,7 @@ class GradientOffload {
  public:
   /// temp_grad_buffer_for_gpu_offload: room for the largest parameter.
   GradientOffload(eager::Runtime& runtime, std::int64_t largest_parameter, DType dtype,
-                  bool is_recent);
+                  DeepspeedRelease release);
 
   /// `slice` is this rank's part of the parameter. Before the last micro-batch of a step, the
   /// gradient is only added on the host, via the buffer.
@@ -31,7 +32,7 @@ class GradientOffload {
 
  private:
   eager::Runtime& runtime_;
-  bool is_recent_;  ///< is_recent_deepspeed()
+  DeepspeedRelease release_;
   eager::Tensor buffer_;
   std::vector<eager::Tensor> norms_;  ///< norm_for_param_grads: a dict, first in first out
 };

@@ -66,7 +66,7 @@ Tensor isinf(const Tensor& x) {
 
 // torch.stack(all_norms).square().sum().float(), reduced over the ranks, to the power of 1/2.
 Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gradients,
-                          bool is_recent) {
+                          DeepspeedRelease release) {
   TensorVector all_norms;
   for (const Tensor& gradient : gradients) {
     const Tensor wide = make_like("to", gradient, kDouble);
@@ -78,7 +78,7 @@ Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gra
   total_norm = make_like("to", total_norm, DType::fp32);
   group.all_reduce(total_norm).wait();
   total_norm = make_like("pow", total_norm);
-  if (is_recent) {
+  if (release == DeepspeedRelease::v0_19) {
     mask_in_place(total_norm);
     return total_norm;
   }
@@ -118,13 +118,13 @@ Tensor combined_norm(const TensorVector& norm_groups) {
   return result;
 }
 
-void is_invalid(const Tensor& norm) {
+void ask_whether_invalid(const Tensor& norm) {
   const Tensor answer = any_invalid(norm);
   norm.runtime().synchronize();
 }
 
-Tensor has_inf_or_nan(const Tensor& x, bool is_recent) {
-  if (is_recent) {
+Tensor has_inf_or_nan(const Tensor& x, DeepspeedRelease release) {
+  if (release == DeepspeedRelease::v0_19) {
     return has_extreme(x);
   }
   Tensor wide = eager::to_dtype(x, DType::fp32);

@@ -49,7 +49,7 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
       plan_(plan),
       rank_(rank_place(plan.parallel).dp),
       dtype_(groups.front().front().dtype()),
-      is_recent_(is_recent_deepspeed(plan)),
+      release_(deepspeed_release(plan)),
       partitions_gradients_(plan.parallel.dp_kind == DataParallel::zero2),
       overlaps_(bucket_options(plan.parallel).overlaps),
       buckets_(group, bucket_options(plan.parallel), dtype_) {
@@ -60,7 +60,7 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
   if (plan.parallel.offload != Offload::none) {
     make_offload();
   }
-  const bool makes_buckets = is_recent_ && buckets_.uses_buffer();
+  const bool makes_buckets = is_recent() && buckets_.uses_buffer();
   if (partitions_gradients_ || overlaps_ || makes_buckets) {
     hook_into_backward();
   }
@@ -96,7 +96,7 @@ void Stage1And2::add_group(const std::vector<Tensor>& parameters) {
 }
 
 void Stage1And2::flatten(Group& group) {
-  if (is_recent_) {
+  if (is_recent()) {
     flatten_on_gpu(group);
   } else {
     flatten_on_host(group);
@@ -192,7 +192,7 @@ void Stage1And2::hook_into_backward() {
 
 // reduce_ready_partitions_and_remove_grads.
 void Stage1And2::on_gradient(std::size_t index) {
-  if (is_recent_ && !buckets_.are_ready()) {
+  if (is_recent() && !buckets_.are_ready()) {
     buckets_.allocate();
   }
   if (partitions_gradients_ || (overlaps_ && is_boundary_)) {
@@ -204,12 +204,12 @@ void Stage1And2::on_gradient(std::size_t index) {
 void Stage1And2::backward(const Tensor& loss, bool is_boundary) {
   is_boundary_ = is_boundary;
   buckets_.set_boundary(is_boundary);
-  if (!is_recent_) {
+  if (!is_recent()) {
     buckets_.allocate();
   }
-  scaled_loss_ = eager::mul(is_recent_ ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
+  scaled_loss_ = eager::mul(is_recent() ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss_);
-  if (!is_recent_) {
+  if (!is_recent()) {
     scaled_loss_.reset();
   }
 }
@@ -284,7 +284,7 @@ void Stage1And2::make_offload() {
   for (const Tensor& parameter : parameters_) {
     largest = std::max(largest, parameter.numel());
   }
-  offload_.emplace(runtime_, largest, dtype_, is_recent_);
+  offload_.emplace(runtime_, largest, dtype_, release_);
   buckets_.offload_to(*offload_);
   count_host_memory();
 }
@@ -331,12 +331,12 @@ void Stage1And2::step() {
     offloaded_step();
     return;
   }
-  if (dtype_ == DType::fp16 || (is_recent_ && dtype_ == DType::bf16)) {
+  if (dtype_ == DType::fp16 || (is_recent() && dtype_ == DType::bf16)) {
     check_overflow();
   }
   Tensor norm = norm_of_gradients();
-  if (is_recent_) {
-    is_invalid(norm);
+  if (is_recent()) {
+    ask_whether_invalid(norm);
   }
   global_norm_ = optim::make_like("div", norm);
   for (Group& group : groups_) {
@@ -361,7 +361,7 @@ void Stage1And2::check_overflow() {
     const Tensor invalid_grad_count = eager::empty(runtime_, {1}, DType::fp32);
     for (const Group& group : groups_) {
       for (const Tensor& gradient : group.averaged) {
-        has_inf_or_nan(gradient, is_recent_);
+        has_inf_or_nan(gradient, release_);
       }
     }
     overflow = optim::make_like("to", invalid_grad_count, DType::boolean);
@@ -375,13 +375,14 @@ void Stage1And2::check_overflow() {
 Tensor Stage1And2::norm_of_gradients() {
   TensorVector norm_groups;
   for (const Group& group : groups_) {
-    const std::size_t count = is_recent_ ? group.partition->parameters_of(rank_).size()  // no zeros
-                                         : group.averaged.size();
+    const std::size_t count = is_recent()
+                                  ? group.partition->parameters_of(rank_).size()  // no zeros
+                                  : group.averaged.size();
     norm_groups.push_back(flat_gradient_norm(
         group_, {group.averaged.begin(), group.averaged.begin() + std::ptrdiff_t(count)},
-        is_recent_));
+        release_));
   }
-  return is_recent_ ? combined_norm(norm_groups) : norm_of_groups(norm_groups);
+  return is_recent() ? combined_norm(norm_groups) : norm_of_groups(norm_groups);
 }
 
 void Stage1And2::update(Group& group, const Tensor& norm) {
@@ -390,8 +391,8 @@ void Stage1And2::update(Group& group, const Tensor& norm) {
   runtime_.categorize(gradient, Category::gradient);
   group.master->grad = gradient;
   group.averaged.clear();
-  if (is_recent_) {
-    is_invalid(norm);
+  if (is_recent()) {
+    ask_whether_invalid(norm);
   }
   unscale_and_clip(norm, clips_gradients(plan_));
   optimizer_->step();

@@ -41,6 +41,8 @@ class Stage1And2 : public ZeroOptimizer {
     optim::TensorVector averaged;              ///< averaged_gradients
   };
 
+  [[nodiscard]] bool is_recent() const { return release_ == DeepspeedRelease::v0_19; }
+
   void add_group(const std::vector<eager::Tensor>& parameters);
   void flatten(Group& group);
   void flatten_on_gpu(Group& group);
@@ -66,7 +68,7 @@ class Stage1And2 : public ZeroOptimizer {
   const TrainingPlan& plan_;
   int rank_;
   DType dtype_;
-  bool is_recent_;  ///< is_recent_deepspeed()
+  DeepspeedRelease release_;
   bool partitions_gradients_;
   bool overlaps_;
   std::vector<Group> groups_;

@@ -1,14 +1,25 @@
-// Which of the two DeepSpeeds that were read a plan runs: 0.16.4 or 0.19.8. Releases between them
-// are taken as the newer one.
+// Which of the two DeepSpeeds that were read a plan runs. Releases between them are taken as the
+// newer one.
 #pragma once
+
+#include <cstdint>
 
 #include "traces/release.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 
+/// 0.16.4 or 0.19.8.
+enum class DeepspeedRelease : std::uint8_t { v0_16, v0_19 };
+
+inline DeepspeedRelease deepspeed_release(const TrainingPlan& plan) {
+  return release_of(plan.versions.deepspeed) > Release{.major = 0, .minor = 16}
+             ? DeepspeedRelease::v0_19
+             : DeepspeedRelease::v0_16;
+}
+
 inline bool is_recent_deepspeed(const TrainingPlan& plan) {
-  return release_of(plan.versions.deepspeed) > Release{.major = 0, .minor = 16};
+  return deepspeed_release(plan) == DeepspeedRelease::v0_19;
 }
 
 }  // namespace highwater
