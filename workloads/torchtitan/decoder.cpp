@@ -177,7 +177,7 @@ class FusedAttention : public Module {
 
   void init_states(const InitialValues& values) {
     rope_.compute_table();
-    values.fused(wqkv_, {.head_dim = head_dim_, .heads_per_kv = heads_per_kv_});
+    values.fused(wqkv_, heads_per_kv_);
     values.truncated_normal(wo_);
   }
 

@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::int64_t kBlock = 128;  // _DEFAULT_SPARSE_BLOCK_SIZE
 
-// empty_strided of the operand's shape and layout: infer_dense_strides.
-Tensor like(const Tensor& operand) {
-  return eager::empty_like(operand);
-}
-
 Tensor statistics(const Tensor& query) {
   return eager::empty(query.runtime(), {query.size(0), query.size(1), query.size(2)}, DType::fp32);
 }
@@ -40,9 +35,9 @@ TensorList compiled_backward(Node& node, TensorList& /*grads*/) {
   Tensor delta = statistics(query);
   out.reset();
   TensorList result(3);
-  result[0] = like(query);
-  result[2] = like(value);
-  result[1] = like(key);
+  result[0] = eager::empty_like(query);
+  result[2] = eager::empty_like(value);
+  result[1] = eager::empty_like(key);
   eager::end_of_frame(delta, logsumexp, query, key, value);
   return result;
 }
@@ -52,7 +47,7 @@ TensorList compiled_forward(const Tensor& query, const Tensor& key, const Tensor
   const eager::OpScope op(query.runtime(), "flex_attention");
   Tensor logsumexp = statistics(query);
   Tensor max_scores = statistics(query);
-  Tensor out = like(query);
+  Tensor out = eager::empty_like(query);
   max_scores.reset();
   return {query, key, value, out, logsumexp};
 }
@@ -80,17 +75,19 @@ Tensor integers(Runtime& runtime, const Dims& sizes) {
   return eager::empty(runtime, sizes, DType::int32);
 }
 
-// torch.where(condition, a, b) of integers, of which `made` are made for it; with `places`, as
-// int64.
-Tensor chosen(Runtime& runtime, const Dims& sizes, int made, bool places) {
-  Tensor value;
-  {
-    Tensor first = integers(runtime, sizes);
-    Tensor second = made > 1 ? integers(runtime, sizes) : Tensor{};
-    value = integers(runtime, sizes);
-    eager::end_of_frame(first, second);
-  }
-  return places ? eager::to_dtype(value, DType::int64) : value;
+// torch.where(condition, a, b) of integers, of which `made` are made for it.
+Tensor chosen(Runtime& runtime, const Dims& sizes, int made) {
+  Tensor first = integers(runtime, sizes);
+  Tensor second = made > 1 ? integers(runtime, sizes) : Tensor{};
+  Tensor value = integers(runtime, sizes);
+  eager::end_of_frame(first, second);
+  return value;
+}
+
+// The same as indices.
+Tensor chosen_places(Runtime& runtime, const Dims& sizes, int made) {
+  const Tensor value = chosen(runtime, sizes, made);
+  return eager::to_dtype(value, DType::int64);
 }
 
 // Its document's number, for each token.
@@ -113,8 +110,8 @@ BlockMask starts_of_documents(const Tensor& positions) {
   Tensor token_idx = integers(runtime, tokens);
   Tensor offsets = integers(runtime, {(tokens[0] + kBlock) / kBlock * kBlock});
   {
-    const Tensor places = chosen(runtime, tokens, 1, true);
-    const Tensor values = chosen(runtime, tokens, 1, false);
+    const Tensor places = chosen_places(runtime, tokens, 1);
+    const Tensor values = chosen(runtime, tokens, 1);
   }
   eager::end_of_frame(document_starts, token_idx);
   return {document_id, offsets};
@@ -133,8 +130,8 @@ BlockMask ends_of_documents(const Tensor& positions) {
     return eager::compare("and", {document_starts, is_later});
   }();
   {
-    Tensor places = chosen(runtime, sizes, 2, true);
-    const Tensor values = chosen(runtime, sizes, 1, false);
+    Tensor places = chosen_places(runtime, sizes, 2);
+    const Tensor values = chosen(runtime, sizes, 1);
     places.reset();
   }
   Tensor doc_end_by_token = [&] {

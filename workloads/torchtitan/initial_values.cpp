@@ -49,12 +49,12 @@ void InitialValues::truncated_normal(const nn::Linear& linear) const {
   look_for_outliers(linear.runtime(), local_numel(linear.weight), linear.weight.numel());
 }
 
-void InitialValues::fused(const nn::Linear& linear, const FusedLayout& layout) const {
+void InitialValues::fused(const nn::Linear& linear, std::int64_t heads_per_kv) const {
   const nn::InModule scope(linear);
   Runtime& runtime = linear.runtime();
   const std::int64_t width = linear.weight.size(1);
   const std::int64_t rows = linear.weight.size(0);
-  const std::int64_t kv_rows = rows / (layout.heads_per_kv + 2);
+  const std::int64_t kv_rows = rows / (heads_per_kv + 2);
   Tensor q = drawn(runtime, rows - 2 * kv_rows, width);
   Tensor k = drawn(runtime, kv_rows, width);
   Tensor v = drawn(runtime, kv_rows, width);

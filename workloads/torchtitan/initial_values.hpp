@@ -12,12 +12,6 @@
 
 namespace highwater::torchtitan {
 
-/// How a weight of queries, keys and values together is laid out.
-struct FusedLayout {
-  std::int64_t head_dim = 0;
-  std::int64_t heads_per_kv = 1;
-};
-
 class InitialValues {
  public:
   /// `plan` must outlive it.
@@ -27,8 +21,8 @@ class InitialValues {
   void truncated_normal(const nn::Linear& linear) const;
 
   /// _fused_qkv_param_init: whole weights of queries, keys and values are drawn, then joined, and
-  /// this rank's rows are copied.
-  void fused(const nn::Linear& linear, const FusedLayout& layout) const;
+  /// this rank's rows are copied. `heads_per_kv`: query heads for each head of keys.
+  void fused(const nn::Linear& linear, std::int64_t heads_per_kv) const;
 
  private:
   [[nodiscard]] std::int64_t local_numel(const eager::Tensor& weight) const;
