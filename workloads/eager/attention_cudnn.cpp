@@ -1,5 +1,5 @@
-// cuDNN's fused attention (native/cudnn/MHA.cpp), which 2.6 uses only if forced. 2.15 takes a
-// gradient whose layout is not the output's as it is.
+// cuDNN's fused attention (native/cudnn/MHA.cpp), which 2.6 uses only if forced. Before 2.15 a
+// gradient whose layout differs from the output's is copied.
 #include <utility>
 
 #include "workloads/eager/attention_kernels.hpp"

@@ -1,8 +1,8 @@
 // Scratch of grouped matrix products: one product for each expert of a mixture in one call.
 //
-// 16-bit brain floats on Hopper and Blackwell run in one CUTLASS kernel; all else is a loop of
-// products in cuBLAS. Facts: ATen/native/cuda/GroupMM.cu, GroupedBlas.cpp and GroupedMMUtils.h;
-// sizes seen in 2.15 on a simulated H100.
+// bf16 on Hopper and Blackwell runs in one CUTLASS kernel; all else is a loop of products in
+// cuBLAS. Facts: ATen/native/cuda/GroupMM.cu, GroupedBlas.cpp and GroupedMMUtils.h; sizes seen
+// in 2.15 on a simulated H100.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ Tensor rows(const Tensor& matrix, std::int64_t start, std::int64_t count, DType 
   return eager::to_dtype(eager::slice(matrix, 0, start, end), dtype);
 }
 
-// The loops over tokens and words; `Fold` is a kernel and what follows it.
+// What the loops over tokens and words multiply, and in which type.
 struct Tiles {
   Tensor hidden;
   Tensor weight;

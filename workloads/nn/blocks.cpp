@@ -14,7 +14,7 @@ bool is_list(const Module& module) {
   return !module.children().empty() && std::ranges::all_of(module.children(), is_number);
 }
 
-// A list inside of a block, as T5's of its sublayers, is none of blocks.
+// A list inside a block, such as T5's list of sublayers, is not looked at.
 void find_longest_list(Module& module, Module*& longest) {
   if (is_list(module)) {
     const bool is_longer =

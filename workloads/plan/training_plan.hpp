@@ -135,9 +135,9 @@ enum class DataSource : std::uint8_t { to, device };
 /// The [batch, seq] mask that the model is given: one that hides nothing, or padding.
 enum class AttentionMask : std::uint8_t { none, full, padded };
 
-/// How a mixture's tokens are distributed. Real routing depends on the data; these do not.
+/// How a mixture's experts run. Which tokens they get depends on data; how many is MoeLoad's.
 enum class Experts : std::uint8_t {
-  eager,       ///< transformers' loop over experts, tokens spread evenly
+  eager,       ///< transformers' loop over experts
   even,        ///< the recordings' loop with equal shares
   batched_mm,  ///< weights gathered per token
   grouped_mm   ///< one grouped product over tokens sorted by expert: transformers' own choice

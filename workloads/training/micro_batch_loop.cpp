@@ -33,7 +33,7 @@ eager::AutocastCache autocast_cache(Framework framework) {
 }
 
 bool is_inside_model(LossKind kind) {
-  return kind == LossKind::hf || kind == LossKind::fused || kind == LossKind::trl;
+  return kind == LossKind::hf || fuses_head(kind);
 }
 
 }  // namespace
