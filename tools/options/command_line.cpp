@@ -22,7 +22,8 @@ namespace po = boost::program_options;
 /// The Python package whose release an option names: torch, also of --torch-b.
 std::optional<std::string> package_of(const std::string& option) {
   const std::string package = option.substr(0, option.find('-'));
-  constexpr std::array<std::string_view, 3> kPackages{"torch", "transformers", "deepspeed"};
+  constexpr std::array<std::string_view, 4> kPackages{"torch", "transformers", "deepspeed",
+                                                      "torchtitan"};
   return std::ranges::find(kPackages, package) != kPackages.end() ? std::optional(package)
                                                                   : std::nullopt;
 }

@@ -9,13 +9,19 @@
 namespace highwater::plan_rules {
 namespace {
 
+/// As cudnn_head_dim of workloads/kernels/attention.cpp.
+bool has_wide_cudnn(const PlanFacts& f) {
+  const bool is_recent_gpu = f.plan->gpu.major == 9 || f.plan->gpu.major == 10;
+  return is_recent_gpu && !torch_is_before(f, {2, 15});
+}
+
 constexpr std::array kAttentionRules{
     Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::flex) != is_recent_torchtitan(*f.plan);
          },
-         "attention {attention}: torchtitan 0.3 runs flex_attention, and only it is modelled with "
-         "flex_attention; use --attention flex with --model-code torchtitan and --torchtitan 0.3, "
-         "another kernel without them"},
+         "attention {attention}: torchtitan 0.3 runs flex_attention and nothing else, which is "
+         "modelled for no other model code; use --attention flex with --model-code torchtitan and "
+         "--torchtitan 0.3, and another kernel without them"},
     Rule{[](const PlanFacts& f) {
            return !is_attention(f, Attention::eager) && f.plan->model_code == ModelCode::hf &&
                   !has_sdpa(*f.plan);
@@ -50,10 +56,11 @@ constexpr std::array kAttentionRules{
          "attention sdpa-flash: a head dimension of {head_dim} is too large for the kernel (at "
          "most 256); use attention sdpa-efficient"},
     Rule{[](const PlanFacts& f) {
-           return is_attention(f, Attention::sdpa_cudnn) && f.shape.head_dim > 128;
+           return is_attention(f, Attention::sdpa_cudnn) &&
+                  f.shape.head_dim > (has_wide_cudnn(f) ? 256 : 128);
          },
          "attention sdpa-cudnn: a head dimension of {head_dim} is too large for the kernel (at "
-         "most 128); use attention sdpa"},
+         "most 128; 256 on Hopper and Blackwell since PyTorch 2.15); use attention sdpa"},
     Rule{[](const PlanFacts& f) {
            return (is_attention(f, Attention::sdpa_flash) ||
                    is_attention(f, Attention::sdpa_cudnn)) &&

@@ -143,6 +143,13 @@ std::vector<Refusal> refusals() {
        "only eager attention for bloom"},
       {"gpt2", [](Plan p) { p.attention = Attention::sdpa_flash; }, "only bf16 and fp16"},
       {"gpt2", [](Plan p) { p.attention = Attention::sdpa_cudnn; }, "only bf16 and fp16"},
+      {"gemma-2b",
+       [](Plan p) {
+         p.attention = Attention::sdpa_cudnn;
+         p.precision = Precision::bf16;
+         p.gpu = *find_gpu("h100-80");
+       },
+       "a head dimension of 256 is too large for the kernel (at most 128; "},
       {"gpt2",
        [](Plan p) {
          p.attention = Attention::sdpa_flash;
@@ -298,6 +305,17 @@ TEST_CASE("plan: all problems come at once, the model's own included", "[plan]")
   const auto problems = plan_problems(plan);
   CHECK(problems.size() == 4);
   CHECK(problems == plan_problems(plan));
+}
+
+TEST_CASE("plan: cuDNN's attention has heads of 256 on Hopper since 2.15", "[plan]") {
+  TrainingPlan plan = plan_of("gemma-2b");
+  plan.attention = Attention::sdpa_cudnn;
+  plan.precision = Precision::bf16;
+  plan.versions.torch = "2.15";
+  plan.gpu = *find_gpu("a100-80");
+  CHECK(plan_problems(plan).size() == 1);
+  plan.gpu = *find_gpu("h100-80");
+  CHECK(plan_problems(plan).empty());
 }
 
 TEST_CASE("plan: sequence lengths are used in turn", "[plan]") {
