@@ -12,4 +12,11 @@ inline bool is_recent_torchtitan(const TrainingPlan& plan) {
          release_of(plan.versions.torchtitan) > Release{.major = 0, .minor = 0};
 }
 
+/// Whether fully_shard is applied; torchtitan 0.3 does so on one rank, too, for its mixed precision
+/// (distributed/fsdp.py apply_fsdp_to_decoder).
+inline bool applies_fully_shard(const TrainingPlan& plan) {
+  return is_fsdp2(plan.parallel) ||
+         (is_recent_torchtitan(plan) && plan.parallel.dp_kind == DataParallel::fsdp2);
+}
+
 }  // namespace highwater

@@ -20,12 +20,6 @@ bool wraps_stages(const Parallelism& p) {
   return p.pp > 1 && !pipelining::is_naive(p) && p.dp * p.tp > 1;
 }
 
-// torchtitan 0.3 always does (apply_fsdp_to_decoder), for the mixed precision.
-bool applies_fully_shard(const TrainingPlan& plan) {
-  return is_fsdp2(plan.parallel) ||
-         (is_recent_torchtitan(plan) && plan.parallel.dp_kind == DataParallel::fsdp2);
-}
-
 std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& plan,
                               bool is_first = true) {
   if (is_recent_torchtitan(plan) && applies_fully_shard(plan)) {  // whose tensors are plain ones

@@ -186,7 +186,7 @@ TEST_CASE(
                 .torch = {2, 11}};
   CHECK(select_sdpa_backend(kH100, call) == cudnn);
   CHECK(select_sdpa_backend(kA100, call) == flash);
-  call.dropout = 0.1;  // no multiple of 1/16
+  call.dropout = 0.1;  // cuDNN takes multiples of 1/16
   CHECK(select_sdpa_backend(kH100, call) == flash);
   call.dropout = 0.125;
   CHECK(select_sdpa_backend(kH100, call) == cudnn);

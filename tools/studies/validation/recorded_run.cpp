@@ -77,8 +77,8 @@ std::optional<AllocationId> last_failed(const DerivedTrace& derived) {
   return std::nullopt;
 }
 
-/// A report that somebody wrote beside a recording (--format json > X.json) is none. A damaged file
-/// is left to those who read it, and say so.
+/// A report that somebody wrote beside a recording (--format json > X.json) does not. A damaged
+/// file is left to those who read it, and say so.
 bool describes_case(const std::string& path) {
   namespace json = boost::json;
   json::error_code broken;

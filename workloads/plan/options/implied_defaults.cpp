@@ -30,11 +30,8 @@ bool has_unit_ends(const TrainingPlan& plan) {
   return runs_accelerate(plan.framework) && is_fsdp2(plan.parallel);
 }
 
-/// torchtitan 0.3 applies fully_shard even on one rank, for its mixed precision.
 bool shards_by_torchtitan(const TrainingPlan& plan) {
-  const bool is_applied = is_fsdp2(plan.parallel) || is_recent_torchtitan(plan);
-  return plan.framework == Framework::torchtitan && is_applied &&
-         plan.parallel.dp_kind == DataParallel::fsdp2;
+  return plan.framework == Framework::torchtitan && applies_fully_shard(plan);
 }
 
 bool runs_published_torchtitan(const TrainingPlan& plan) {

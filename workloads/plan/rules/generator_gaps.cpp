@@ -36,9 +36,8 @@ constexpr std::array kGeneratorGaps{
            return (p.cp > 1 || p.ep > 1) && !is_known;
          },
          "cp, ep: the simulation supports these only for Megatron-Core's model, and cp for "
-         "torchtitan "
-         "0.3; use --model-code megatron or --framework torchtitan, omit them, or try 'highwater "
-         "estimate'"},
+         "torchtitan 0.3; use --model-code megatron or --framework torchtitan, omit them, or try "
+         "'highwater estimate'"},
     Rule{[](const PlanFacts& f) {
            return f.plan->framework == Framework::nemo && f.plan->parallel.ep > 1;
          },

@@ -25,9 +25,8 @@ constexpr std::array kLossAndLoraRules{
                   (f.plan->model_code == ModelCode::torchtitan ||
                    f.plan->model.config.family().traits.torchtitan_style);
          },
-         "loss fused, trl: it replaces the loss inside transformers' classes, and this decoder "
-         "takes "
-         "no labels; use model-code hf or another loss"},
+         "loss fused, trl: these replace the loss inside transformers' classes, and this decoder "
+         "takes no labels; use model-code hf or another loss"},
     Rule{[](const PlanFacts& f) {
            return (fuses_head(f.plan->loss.kind) || f.plan->loss.kind == LossKind::chunked) &&
                   has_decoder(f.plan->model.config);
