@@ -26,9 +26,7 @@ Tensor all_columns(const Tensor& part, const TensorParallelRank& place) {
   }
   place.group->all_gather(buffer, part).wait();
   Tensor whole = eager::cat(buffer, -1);
-  while (!buffer.empty()) {  // a Python list lets go of its last element first
-    buffer.pop_back();
-  }
+  eager::release_list(buffer);
   return whole;
 }
 

@@ -78,9 +78,7 @@ void Gather::start_several() {
       inputs.push_back(on_device(*parameter));
     }
     runtime.launch(1);
-    while (!inputs.empty()) {
-      inputs.pop_back();
-    }
+    eager::release_list(inputs);
   }
   work_ = group_.all_gather_async(flat_, flat_);
 }

@@ -26,12 +26,6 @@ Tensor unpadded(const Tensor& tensor, std::int64_t dim, std::int64_t count) {
   return count == 0 ? tensor : eager::slice(tensor, dim, 0, tensor.size(dim) - count);
 }
 
-void release_list(TensorList& list) {
-  while (!list.empty()) {
-    list.pop_back();
-  }
-}
-
 }  // namespace
 
 std::int64_t DeviceMesh::chunk_size(std::int64_t size) const {
@@ -85,7 +79,7 @@ Tensor DeviceMesh::scatter(const Tensor& whole, std::int64_t dim) {
   const std::int64_t full = chunk_size(whole.size(dim));
   Tensor output = eager::empty_like(pieces[static_cast<std::size_t>(rank_)]);
   output = unpadded(output, dim, full - shard_size(whole.size(dim)));
-  release_list(pieces);
+  eager::release_list(pieces);
   return output;
 }
 
@@ -126,7 +120,7 @@ Tensor DeviceMesh::reduce_scatter(const Tensor& tensor, std::int64_t dim) {
   if (length % size() != 0) {
     TensorList pieces = padded_pieces(tensor, dim);
     whole = eager::cat(pieces, dim);
-    release_list(pieces);
+    eager::release_list(pieces);
   } else {
     whole = eager::contiguous(tensor);
   }

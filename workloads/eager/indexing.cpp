@@ -61,11 +61,7 @@ class Unpacked {
   Unpacked(const Unpacked&) = delete;
   Unpacked& operator=(const Unpacked&) = delete;
 
-  ~Unpacked() {
-    while (!tensors_.empty()) {
-      tensors_.pop_back();
-    }
-  }
+  ~Unpacked() { release_list(tensors_); }
 
   [[nodiscard]] const Tensor& first() const { return tensors_.front(); }
 

@@ -9,9 +9,7 @@ namespace highwater::eager {
 
 OutputCache::~OutputCache() {
   for (auto& entries : entries_) {
-    while (!entries.outputs.empty()) {
-      entries.outputs.pop_back();
-    }
+    release_list(entries.outputs);
   }
 }
 

@@ -82,6 +82,14 @@ void end_of_frame(Tensors&... locals) {
   (locals.reset(), ...);
 }
 
+/// Empties a list as CPython does a list or a tuple: the last item goes first.
+template <class List>
+void release_list(List& list) {
+  while (!list.empty()) {
+    list.pop_back();
+  }
+}
+
 using TensorList = boost::container::small_vector<Tensor, 4>;
 
 struct TensorImpl : RefCounted {

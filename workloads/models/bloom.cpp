@@ -269,20 +269,13 @@ class BloomModel : public Module {
     eager::TensorList outputs = run_blocks(states, alibi, mask, cache);
     states = ln_f_(states);
     eager::end_of_frame(attention_mask, inputs_embeds, slopes, alibi, mask);
-    release_tuple(outputs);
+    eager::release_list(outputs);
     return states;
   }
 
   [[nodiscard]] const Tensor& embedding_weight() const { return word_embeddings_.weight; }
 
  private:
-  // A Python tuple lets go of its last element first.
-  static void release_tuple(eager::TensorList& tuple) {
-    while (!tuple.empty()) {
-      tuple.pop_back();
-    }
-  }
-
   // `outputs` is bound again by the next block: so long the weights of the last one live.
   eager::TensorList run_blocks(Tensor& states, const Tensor& alibi, const Tensor& mask,
                                const nn::CachePtr& cache) const {
@@ -295,7 +288,7 @@ class BloomModel : public Module {
                             return block(in[0], alibi, mask, cache);
                           },
                           {states});
-      release_tuple(outputs);
+      eager::release_list(outputs);
       outputs = std::move(next);
       states = outputs[0];
     }

@@ -311,9 +311,7 @@ Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tens
   labels = eager::cat(
       std::initializer_list<Tensor>{eager::slice(labels, -1, 1, eager::kEnd), ignored}, 1);
   Tensor loss = sum_of_chunks(logit_chunks, labels);
-  while (!logit_chunks.empty()) {
-    logit_chunks.pop_back();
-  }
+  eager::release_list(logit_chunks);
   labels.reset();
   return loss;
 }

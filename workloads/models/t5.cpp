@@ -258,9 +258,7 @@ class T5Stack : public Module {
     states = final_layer_norm_(states);
     states = dropout_(states);
     eager::end_of_frame(mask, inputs_embeds);
-    while (!outputs.empty()) {  // a tuple drops its last item first
-      outputs.pop_back();
-    }
+    eager::release_list(outputs);
     return states;
   }
 

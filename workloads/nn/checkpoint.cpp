@@ -190,13 +190,6 @@ void materialize(Node& node, TensorList& grads) {
   }
 }
 
-// A Python list releases its last element first.
-void release_list(std::vector<Tensor>& list) {
-  while (!list.empty()) {
-    list.pop_back();
-  }
-}
-
 /// CheckpointFunction.backward.
 struct RerunWithGradients {
   std::shared_ptr<const TupleSegment> segment;
@@ -230,8 +223,8 @@ struct RerunWithGradients {
       out.push_back(input.defined() ? input->grad : Tensor{});
     }
     inputs.clear();
-    release_list(roots);
-    release_list(root_grads);
+    eager::release_list(roots);
+    eager::release_list(root_grads);
     return out;
   }
 

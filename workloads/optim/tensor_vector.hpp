@@ -33,11 +33,7 @@ class TensorVector {
 
   void push_back(Tensor tensor) { items_.push_back(std::move(tensor)); }
 
-  void clear() {
-    while (!items_.empty()) {
-      items_.pop_back();
-    }
-  }
+  void clear() { eager::release_list(items_); }
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
 

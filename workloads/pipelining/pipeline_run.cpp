@@ -37,9 +37,7 @@ void PipelineRun::run(int /*step*/) {
                                                           forced_backend(plan_.attention));
   load_batch();
   runtime_.mark_phase("forward");
-  while (!losses_.empty()) {
-    losses_.pop_back();
-  }
+  eager::release_list(losses_);
   schedule_step();
   if (!losses_.empty()) {
     Tensor mean = eager::mean(eager::stack(losses_, 0), 0, false);

@@ -134,9 +134,7 @@ void Stage::send_shapes() {
 
 // The gradients are dropped because a second backward would add to them.
 void Stage::clear_runtime_states() {
-  while (!output_chunks_.empty()) {
-    output_chunks_.pop_back();
-  }
+  eager::release_list(output_chunks_);
   for (const Tensor& input : inputs_) {
     input->grad.reset();
   }

@@ -25,12 +25,10 @@ Parts parts_of(const Tensor& whole, std::int64_t chunks) {
   return parts;
 }
 
-// A Python list releases its last element first; the loop's variable still holds that one.
+// list.clear(), while the loop's variable still holds the last element.
 Tensor clear_but_last(Parts& parts) {
   Tensor last = parts.back();
-  while (!parts.empty()) {
-    parts.pop_back();
-  }
+  eager::release_list(parts);
   return last;
 }
 

@@ -98,9 +98,7 @@ FlatParamHandle::FlatParamHandle(nn::Module& unit, FlattenedParams& flattened, P
   if (offload_params_) {
     flat_param_to_host();
   }
-  while (!storages.empty()) {
-    storages.pop_back();
-  }
+  eager::release_list(storages);
 }
 
 // _init_flat_param_and_metadata: padding exists as tensors until the flat parameter is made.

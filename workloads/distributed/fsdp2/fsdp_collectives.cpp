@@ -95,9 +95,7 @@ void chunk_cat(std::span<const Tensor> grads, const Tensor& out, int ranks) {
 Tensor clear_but_last(std::vector<Tensor>& grads) {
   const bool holds_last = grads.front().runtime().torch < Release{2, 15};
   Tensor last = holds_last ? grads.back() : Tensor{};
-  while (!grads.empty()) {
-    grads.pop_back();
-  }
+  eager::release_list(grads);
   return last;
 }
 
@@ -134,9 +132,7 @@ Tensor foreach_all_gather(std::vector<FsdpParam>& params, FsdpGroups& groups, St
   }
   Tensor gathered = flat_block(runtime, "fsdp::all_gather_copy_in", numel * group.size(), dtype);
   group.all_gather_into_tensor(gathered, gathered);
-  while (!inputs.empty()) {
-    inputs.pop_back();
-  }
+  eager::release_list(inputs);
   return gathered;
 }
 

@@ -31,7 +31,7 @@ class HeadExchange {
         inputs[i] = block("contiguous", inputs[i].sizes(), inputs[i].dtype());
       }
     }
-    drop(inputs);
+    eager::release_list(inputs);
     return outputs;
   }
 
@@ -48,7 +48,7 @@ class HeadExchange {
         rearrange(outputs[i - 2], returned(outputs[i - 2].sizes()));
       }
     }
-    drop(inputs);
+    eager::release_list(inputs);
     return outputs;
   }
 
@@ -80,12 +80,6 @@ class HeadExchange {
 
   [[nodiscard]] Dims returned(const Dims& sizes) const {
     return {sizes[0] * sizes[1] / cp_.size(), sizes[2] * cp_.size(), sizes[3]};
-  }
-
-  static void drop(TensorList& list) {
-    while (!list.empty()) {
-      list.pop_back();
-    }
   }
 
   ContextParallelGroup& cp_;

@@ -22,13 +22,6 @@ Tensor communication_block(eager::Runtime& runtime, const Dims& sizes, DType dty
   return block;
 }
 
-// Python's list: the last element goes first.
-void drop(std::vector<Tensor>& list) {
-  while (!list.empty()) {
-    list.pop_back();
-  }
-}
-
 /// Variables of AttnFuncWithCPAndKVP2P.forward, in the order in which its frame releases them.
 struct ForwardFrame {
   std::vector<Tensor> out_per_step;
@@ -135,7 +128,7 @@ struct RingBackward {
     const Tensor& last = buffers[static_cast<std::size_t>(cp->size() % 2)];
     TensorList result{std::move(grad_query), half_pair(last, 0, true), half_pair(last, 1, true)};
     second_half.reset();
-    drop(buffers);
+    eager::release_list(buffers);
     eager::end_of_frame(step_query, step_pairs);
     return result;
   }
@@ -203,10 +196,10 @@ Tensor ring_attention(ContextParallelGroup& cp, const FlashOperands& in) {
       node->save(state);
     }
   }
-  drop(frame.out_per_step);
-  drop(frame.logsumexp_per_step);
-  drop(frame.rng_states);
-  drop(frame.p2p_comm_buffers);
+  eager::release_list(frame.out_per_step);
+  eager::release_list(frame.logsumexp_per_step);
+  eager::release_list(frame.rng_states);
+  eager::release_list(frame.p2p_comm_buffers);
   eager::end_of_frame(frame.fa_outputs.rng_state, frame.fa_outputs.logsumexp, frame.fa_outputs.out,
                       frame.softmax_lse);
   return out;

@@ -77,9 +77,7 @@ class Experts : public nn::Module {
       outputs.push_back((*experts_[i])(tokens[i], probs[i]));
     }
     Tensor joined = eager::cat({outputs.data(), outputs.size()}, 0);
-    while (!outputs.empty()) {
-      outputs.pop_back();
-    }
+    eager::release_list(outputs);
     return joined;
   }
 
