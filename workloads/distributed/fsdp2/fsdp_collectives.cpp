@@ -93,7 +93,7 @@ void chunk_cat(std::span<const Tensor> grads, const Tensor& out, int ranks) {
 // list.clear() releases the last one first, but the preceding loop's variable still holds that one
 // (until 2.15, where that loop is a function of its own).
 Tensor clear_but_last(std::vector<Tensor>& grads) {
-  const bool holds_last = grads.front().runtime().torch < Release{2, 15};
+  const bool holds_last = !is_recent_fsdp(grads.front().runtime());
   Tensor last = holds_last ? grads.back() : Tensor{};
   eager::release_list(grads);
   return last;

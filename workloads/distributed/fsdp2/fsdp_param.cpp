@@ -157,7 +157,7 @@ void FsdpParam::to_accumulated_grad_if_needed() {
   }
   Runtime& runtime = unsharded_.runtime();
   const Tensor grad = std::exchange(unsharded_->grad, {});
-  Tensor& kept = runtime.torch >= Release{2, 15} ? unsharded_->grad : accumulated_grad_;
+  Tensor& kept = is_recent_fsdp(runtime) ? unsharded_->grad : accumulated_grad_;
   kept = eager::to_dtype(grad, *reduce_dtype_);
   runtime.categorize(kept, Category::gradient);
 }
@@ -169,8 +169,8 @@ void FsdpParam::defer_upcast(bool reduces) {
 }
 
 void FsdpParam::upcast_from_now_on() {
-  const bool is_recent = unsharded_.runtime().torch >= Release{2, 15};
-  if (is_recent && reduce_dtype_ && item_size(*reduce_dtype_) > item_size(unsharded_.dtype())) {
+  if (is_recent_fsdp(unsharded_.runtime()) && reduce_dtype_ &&
+      item_size(*reduce_dtype_) > item_size(unsharded_.dtype())) {
     unsharded_->grad_dtype = reduce_dtype_;
   }
 }

@@ -27,6 +27,11 @@ struct FsdpPrecision {
   std::optional<DType> reduce;  ///< of the reduction; absent: that of the gradients
 };
 
+/// Whether fully_shard is that of 2.15; between 2.6 and it, releases are taken as 2.6.
+inline bool is_recent_fsdp(const eager::Runtime& runtime) {
+  return runtime.torch >= Release{2, 15};
+}
+
 class FsdpParam {
  public:
   /// Makes this rank's shard of `param`, padded to the rows of rank 0; the whole stays until

@@ -32,8 +32,7 @@ struct FsdpContext {
   bool is_last_backward = true;         ///< set_is_last_backward()
   bool reshards_after_backward = true;  ///< set_reshard_after_backward()
 
-  /// Whether PyTorch is 2.15 or newer.
-  [[nodiscard]] bool is_recent() const { return groups.shard.runtime().torch >= Release{2, 15}; }
+  [[nodiscard]] bool is_recent() const { return is_recent_fsdp(groups.shard.runtime()); }
 
   /// All three, as a pipeline's stage sets them.
   void set_last_backward(bool is_last) {
