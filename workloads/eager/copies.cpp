@@ -58,6 +58,15 @@ TensorList widest(const AutocastOp& cast, std::span<const Tensor> operands) {
 
 void name_device(Runtime& runtime, bool is_dtensor) {
   if (is_dtensor && std::exchange(runtime.lacks_fake_context, false)) {
+    init_gpu_context(runtime);
+  }
+}
+
+// It should make a tensor if the device is the accelerator; since 2.12 it compares a device with a
+// word, and never does.
+void init_gpu_context(Runtime& runtime) {
+  if (runtime.torch < Release{2, 12}) {
+    const OpScope op(runtime, "init_gpu_context", 0);
     empty(runtime, {1}, DType::fp32);
   }
 }

@@ -65,6 +65,8 @@ Tensor to_dtype(const Tensor& self, DType dtype);
 Tensor type_as(const Tensor& self, const Tensor& other);
 /// An operator's arguments name a device; see Runtime::lacks_fake_context.
 void name_device(Runtime& runtime, bool is_dtensor);
+/// torch/_subclasses/fake_tensor.py: what the first fake tensor of a device makes on it.
+void init_gpu_context(Runtime& runtime);
 /// Tensor.to("cuda") of a host tensor.
 Tensor to_cuda(const Tensor& self);
 Tensor clone(const Tensor& self);

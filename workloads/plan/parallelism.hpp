@@ -29,8 +29,10 @@ enum class Offload : std::uint8_t { none, optimizer, params, both, activations }
 /// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
 enum class CommBackend : std::uint8_t { nccl, fake };
 
-/// Which groups free their gathered parameters after forward (reshard_after_forward).
-enum class Reshard : std::uint8_t { always, never, but_last };
+/// Which units free their gathered parameters after forward (reshard_after_forward). `always`: all
+/// but the model's own, as fully_shard does unless it is told; `all`: it was told True for every
+/// unit; `but_last`: for all but the last block.
+enum class Reshard : std::uint8_t { always, never, but_last, all };
 
 /// torch.distributed.fsdp.ShardingStrategy.
 enum class ShardingStrategy : std::uint8_t { full_shard, shard_grad_op, no_shard, hybrid_shard };

@@ -12,14 +12,14 @@
 namespace highwater::recorded {
 namespace {
 
-// The recorder has truth values, or "but-last". A number, the ranks among which parameters stay
-// gathered in parts, is valid in PyTorch.
+// The recorder has truth values, or "but-last", which it gives for every unit, the model's own
+// included. A number, the ranks among which parameters stay gathered in parts, is valid in PyTorch.
 std::string reshard_word(const Field& field) {
   if (field.value().is_number()) {
     throw Unsupported{
         "fully_shard with reshard_after_forward set to a number is not supported yet"};
   }
-  return field.value().is_string() ? field.text() : field.boolean() ? "always" : "never";
+  return field.value().is_string() ? field.text() : field.boolean() ? "all" : "never";
 }
 
 // torch.distributed.fsdp.ShardingStrategy's members.
@@ -124,6 +124,11 @@ void mix_as_recorded(const Field& dist, Parallelism& parallel) {
   }
 }
 
+void start_fully_shard(Parallelism& parallel) {
+  parallel.dp_kind = DataParallel::fsdp2;
+  parallel.fsdp.reshard = Reshard::all;
+}
+
 void nothing(const Field& /*dist*/, Parallelism& /*parallel*/) {}
 
 /// One kind of `dist`: its fields, and what its script does whatever they say.
@@ -144,13 +149,13 @@ constexpr std::array kDistKinds{
              [](const Field&, Parallelism& p) { p.tp_kind = TensorParallel::dtensor; }, nothing, 1,
              2},
     DistKind{"fsdp2", kFsdp2Fields, true,
-             [](const Field&, Parallelism& p) { p.dp_kind = DataParallel::fsdp2; }, nothing, 2},
+             [](const Field&, Parallelism& p) { start_fully_shard(p); }, nothing, 2},
     DistKind{"fsdp1", kFsdp1Fields, true,
              [](const Field&, Parallelism& p) { p.dp_kind = DataParallel::fsdp1; },
              mix_as_recorded},
     DistKind{"fsdp2+tp", kFsdp2TensorParallelFields, true,
              [](const Field&, Parallelism& p) {
-               p.dp_kind = DataParallel::fsdp2;
+               start_fully_shard(p);
                p.tp_kind = TensorParallel::dtensor;
              },
              nothing, 2, 2},

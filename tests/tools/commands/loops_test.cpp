@@ -57,6 +57,24 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
   check_peaks(recording, options + " --gpu h100-80 --steps 4");
 }
 
+TEST_CASE("loops: fully_shard gathers as often as what it is told to free demands",
+          "[cli][framework]") {
+  const auto [recording, reshard] =
+      GENERATE(table<std::string, std::string>({{"fully-shard-untold", "always"},
+                                                {"fully-shard-true", "all"},
+                                                {"fully-shard-false", "never"}}));
+  const std::string options =
+      "llama.json --batch 2 --seq 512 --gpu h100-80 --steps 3 --precision fp32 --dp 4 --dp-kind "
+      "fsdp2 --param-dtype bf16 --reduce-dtype fp32 --reshard " +
+      reshard;
+  check_peaks(recording, options);
+  const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
+  const auto simulated =
+      json_of("simulate --rank 0 --torch 2.15 --transformers 5.23 --model " + kLoops + options);
+  CHECK(simulated.at("counts").at("allocs") ==
+        recorded.at("devices").at(0).at("counts").at("allocs"));
+}
+
 TEST_CASE("loops: torchtitan's tensor and context parallelism are near the recordings",
           "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({

@@ -179,12 +179,13 @@ TEST_CASE("recorded case: DDP's fields become axes", "[workloads][recorded]") {
 
 TEST_CASE("recorded case: fully_shard's fields become axes", "[workloads][recorded]") {
   const Parallelism plain = plan_with({{"dist", {{"kind", "fsdp2"}, {"world", 8}}}}).parallel;
-  CHECK(plain == Parallelism{.dp = 8, .dp_kind = DataParallel::fsdp2});
+  CHECK(plain ==
+        Parallelism{.dp = 8, .dp_kind = DataParallel::fsdp2, .fsdp = {.reshard = Reshard::all}});
   const auto with_reshard = [](const json::value& reshard) {
     return plan_with({{"dist", {{"kind", "fsdp2"}, {"world", 8}, {"reshard", reshard}}}})
         .parallel.fsdp.reshard;
   };
-  CHECK(with_reshard(true) == Reshard::always);
+  CHECK(with_reshard(true) == Reshard::all);
   CHECK(with_reshard(false) == Reshard::never);
   CHECK(with_reshard("but-last") == Reshard::but_last);
   const Parallelism other = plan_with({{"dist",
@@ -197,14 +198,15 @@ TEST_CASE("recorded case: fully_shard's fields become axes", "[workloads][record
                                          {"backend", "fake"}}},
                                        {"no_sync", true}})
                                 .parallel;
-  CHECK(
-      other ==
-      Parallelism{.dp = 8,
-                  .dp_kind = DataParallel::fsdp2,
-                  .fsdp = {.param_dtype = DType::bf16, .reduce_dtype = DType::fp32, .replicas = 2},
-                  .no_sync = true,
-                  .rank = 5,
-                  .backend = CommBackend::fake});
+  CHECK(other == Parallelism{.dp = 8,
+                             .dp_kind = DataParallel::fsdp2,
+                             .fsdp = {.param_dtype = DType::bf16,
+                                      .reduce_dtype = DType::fp32,
+                                      .reshard = Reshard::all,
+                                      .replicas = 2},
+                             .no_sync = true,
+                             .rank = 5,
+                             .backend = CommBackend::fake});
 }
 
 TEST_CASE("recorded case: FSDP1's fields become axes", "[workloads][recorded]") {

@@ -116,12 +116,10 @@ class GroupHooks : public nn::ForwardHooks {
   const nn::Module& module_;
 };
 
-// FakeTensors, with which DTensor finds out shapes, create a tensor on the GPU when they first see
-// it (torch/_subclasses/fake_tensor.py): once without and once with an entry in their cache.
-void init_gpu_context(Runtime& runtime) {
-  const eager::OpScope op(runtime, "init_gpu_context");
-  eager::empty(runtime, {1}, DType::fp32);
-  eager::empty(runtime, {1}, DType::fp32);
+// DTensor finds out shapes with FakeTensors: once without and once with an entry in their cache.
+void start_fake_tensors(Runtime& runtime) {
+  eager::init_gpu_context(runtime);
+  eager::init_gpu_context(runtime);
 }
 
 // named_buffers().
@@ -130,6 +128,17 @@ void move_buffers(nn::Module& module) {
   for (nn::Module* child : module.children()) {
     move_buffers(*child);
   }
+}
+
+// _fsdp_state.py _lazy_init: before 2.8 always, since then unless the script says
+// reshard_after_forward=True (_auto_reshard_after_forward).
+bool keeps_root(const Runtime& runtime, Reshard reshard) {
+  const bool is_told = reshard == Reshard::all || reshard == Reshard::but_last;
+  return runtime.torch < Release{2, 8} || !is_told;
+}
+
+bool frees_block(Reshard reshard, bool is_last) {
+  return reshard != Reshard::never && !(reshard == Reshard::but_last && is_last);
 }
 
 bool wants_gradient(const Tensor& tensor) {
@@ -170,7 +179,9 @@ void FsdpState::lazy_init() {
     return;
   }
   shared_.is_initialized = true;
-  group_.keep_after_forward();
+  if (shared_.keeps_root) {
+    group_.keep_after_forward();
+  }
   Runtime& runtime = shared_.context.groups.shard.runtime();
   shared_.context.streams = {.all_gather_copy_in = runtime.make_stream(),
                              .reduce_scatter = runtime.make_stream(),
@@ -302,16 +313,14 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
       shared_{.context = context_of(model.runtime(), plan), .states = {}},
       resharding_(shared_.context.groups.shard) {
   model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
+  shared_.keeps_root = keeps_root(model.runtime(), plan.fsdp.reshard);
   const ShardPlace place = shard_place(plan);
   const bool is_recordings_loop = model.context().plan.framework == Framework::torch;
   const std::vector<nn::Module*> blocks =
       is_recordings_loop ? nn::block_modules(model) : nn::transformer_blocks(model);
   const bool is_on_meta = model.context().place == eager::Place::meta;
   for (nn::Module* block : blocks) {
-    const bool is_last = block == blocks.back();
-    shard({block}, place,
-          plan.fsdp.reshard == Reshard::always ||
-              (plan.fsdp.reshard == Reshard::but_last && !is_last));
+    shard({block}, place, frees_block(plan.fsdp.reshard, block == blocks.back()));
   }
   if (plan.fsdp.units == FsdpUnits::ends) {
     shard_ends(place, plan.fsdp.reshard);
@@ -323,13 +332,14 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
     load_full_state_dict(place);
   } else if (is_on_meta) {
     if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
-      init_gpu_context(model.runtime());
+      start_fake_tensors(model.runtime());
     }
     to_empty(model);
   }
 }
 
-// The last unit keeps its parameters, which the backward needs first. A tied embedding is in it.
+// The last unit keeps its parameters, which the backward needs first, unless torchtitan is told
+// otherwise (fsdp_reshard_after_forward "always"). A tied embedding is in it.
 void FullyShard::shard_ends(ShardPlace place, Reshard reshard) {
   const nn::ModelEnds ends = nn::model_ends(model_);
   const auto weight = [](nn::Module* module) {
@@ -342,7 +352,7 @@ void FullyShard::shard_ends(ShardPlace place, Reshard reshard) {
   std::vector<nn::Module*> tail{ends.final_norm, is_tied ? ends.embedding : nullptr, ends.head};
   std::erase(tail, nullptr);
   if (!tail.empty()) {
-    shard(tail, place, false);
+    shard(tail, place, reshard == Reshard::all);
   }
 }
 

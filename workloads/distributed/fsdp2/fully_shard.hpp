@@ -30,6 +30,7 @@ class FsdpState : public nn::ShardedUnit {
     FsdpState* iteration_root = nullptr;
     bool is_callback_queued = false;
     bool is_initialized = false;
+    bool keeps_root = true;  ///< its parameters stay gathered after forward
   };
 
   /// `shared` outlives the state. The root is the one that is called first.

@@ -71,12 +71,11 @@ nn::Linear& linear(nn::Module& root, std::string_view path) {
   return dynamic_cast<nn::Linear&>(submodule(root, path));
 }
 
-// torch._subclasses.fake_tensor.init_gpu_context, for "cuda" and for "cuda:0": to_empty() is the
-// first operator on DTensors then, and its result's shape is found with fake tensors.
-void init_gpu_context(eager::Runtime& runtime) {
-  for (int device = 0; device < 2; ++device) {
-    eager::empty(runtime, {1}, DType::fp32);
-  }
+// For "cuda" and for "cuda:0": to_empty() is the first operator on DTensors then, and its result's
+// shape is found with fake tensors.
+void init_gpu_contexts(eager::Runtime& runtime) {
+  eager::init_gpu_context(runtime);
+  eager::init_gpu_context(runtime);
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan&
   }
   if (plan.init == ModelInit::meta && !is_fsdp2(plan.parallel)) {
     if (is_first) {
-      init_gpu_context(model.runtime());
+      init_gpu_contexts(model.runtime());
     }
     nn::move_to_cuda(model);
   }

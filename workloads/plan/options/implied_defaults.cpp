@@ -89,6 +89,13 @@ constexpr std::array kImpliedDefaults{
         "reshard",
         [](const TrainingPlan& plan) { return plan.parallel.pp > 1 && is_fsdp2(plan.parallel); },
         "never"},
+    // torchtune 0.6, training/_distributed.py shard_model: the same for the model as for its
+    // blocks.
+    ImpliedDefault{"reshard",
+                   [](const TrainingPlan& plan) {
+                     return plan.framework == Framework::torchtune && is_fsdp2(plan.parallel);
+                   },
+                   "all"},
     // transformers' own choice for classes without SDPA.
     ImpliedDefault{"attention", [](const TrainingPlan& plan) { return !supports_sdpa(plan); },
                    "eager"},

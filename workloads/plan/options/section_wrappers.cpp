@@ -53,7 +53,10 @@ constexpr std::array kWrappersRows{
     Option{"reshard", "W", data_parallel, common, "FSDP2: blocks freed after their forward",
            "torch 2.6 fsdp/_fully_shard/_fully_shard.py reshard_after_forward=True",
            word<OfFsdp<&Fsdp::reshard>, kReshards>()}
-        .and_more("with --pp never, unless given (torchtitan 01/2025 parallelize_llama.py)"),
+        .and_more(
+            "with --pp never, unless given (torchtitan 01/2025 parallelize_llama.py); all: the "
+            "model's own unit as well, since 2.8, where the script says "
+            "reshard_after_forward=True for it"),
     Option{"fsdp-units", "W", data_parallel, rare,
            "FSDP2: only blocks are units, or also the ends: embedding, and norm with head",
            "torchtitan 01/2025 parallelize_llama.py apply_fsdp",

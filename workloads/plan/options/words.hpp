@@ -110,9 +110,9 @@ inline constexpr std::array kOffloads{Word{"none", Offload::none},
 inline constexpr std::array kMixedDTypes{
     Word{"none", std::optional<DType>{}}, Word{"bf16", std::optional{DType::bf16}},
     Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
-inline constexpr std::array kReshards{Word{"always", Reshard::always},
-                                      Word{"never", Reshard::never},
-                                      Word{"but-last", Reshard::but_last}};
+inline constexpr std::array kReshards{
+    Word{"always", Reshard::always}, Word{"never", Reshard::never},
+    Word{"but-last", Reshard::but_last}, Word{"all", Reshard::all}};
 inline constexpr std::array kFsdpUnits{Word{"blocks", FsdpUnits::blocks},
                                        Word{"ends", FsdpUnits::ends}};
 inline constexpr std::array kShardingStrategies{

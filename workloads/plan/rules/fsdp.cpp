@@ -71,6 +71,12 @@ constexpr std::array kFsdp1Rules{
          "reshard with dp-kind fsdp1: this is an option of fully_shard; use --strategy "
          "shard_grad_op instead"},
     Rule{[](const PlanFacts& f) {
+           return runs_accelerate(f.plan->framework) &&
+                  f.plan->parallel.fsdp.reshard == Reshard::all;
+         },
+         "reshard all: accelerate never frees the last norm, the head and the model's own unit; "
+         "use reshard always"},
+    Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.units != FsdpUnits::blocks;
          },
          "fsdp-units with dp-kind fsdp1: this is an option of fully_shard; omit it, or use "

@@ -115,6 +115,20 @@ bool mentions(const std::vector<std::string>& problems, const std::string& text)
 
 // A block of LLaMA 160M in bf16 over 8 ranks on 108 multiprocessors of 2048 threads: 1154 thread
 // blocks a row, 3456 at a time, so two rows and two rounds each; 578 remain.
+TEST_CASE("fsdp2: since 2.8 the model's own unit is freed where the script says so", "[fsdp2]") {
+  const auto gathered_in_backward = [](const char* torch, Reshard reshard) {
+    TrainingPlan plan = sharded();
+    plan.versions.torch = torch;
+    plan.parallel.fsdp.reshard = reshard;
+    return flat_blocks(plan, "backward").size();
+  };
+  const auto reshard = GENERATE(Reshard::all, Reshard::but_last);
+  CHECK(gathered_in_backward("2.7", reshard) <= gathered_in_backward("2.7", Reshard::always));
+  CHECK(gathered_in_backward("2.8", reshard) == gathered_in_backward("2.7", reshard) + 2);
+  CHECK(gathered_in_backward("2.8", Reshard::always) ==
+        gathered_in_backward("2.7", Reshard::always));
+}
+
 TEST_CASE("fsdp2: tables of the copy out of a gathered block", "[workloads][fsdp2]") {
   const Bytes64 parts{147456, 147456, 147456, 147456, 589824, 589824, 589824, 192, 192};
   CHECK(split_copy_tables(default_gpu(), 8, parts) == (3 * 9 + 578 + 10) * 8);
