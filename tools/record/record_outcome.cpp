@@ -126,8 +126,10 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
         "and that its Python has a CUDA build of PyTorch 2.4 or later",
         ended);
   }
-  if (!outcome.cuda_used && (outcome.end.status != 0 || outcome.end.signal != 0)) {
-    return fmt::format("the command {} before it used CUDA; see its own message", ended);
+  const bool has_failed = outcome.end.status != 0 || outcome.end.signal != 0;
+  if (has_failed && (!outcome.cuda_used || outcome.nothing_allocated)) {
+    return fmt::format("the command {} before it {}; see its own message", ended,
+                       outcome.cuda_used ? "allocated anything on the device" : "used CUDA");
   }
   if (!outcome.cuda_used) {
     return fmt::format(
@@ -137,8 +139,7 @@ std::string why_nothing_recorded(const RecordOutcome& outcome) {
   }
   if (outcome.nothing_allocated) {
     return fmt::format(
-        "the command {} and allocated nothing on the device; check that it trains on device "
-        "'cuda'; check that it trains on device 'cuda'",
+        "the command {} and allocated nothing on the device; check that it trains on device 'cuda'",
         ended);
   }
   return fmt::format(

@@ -76,6 +76,22 @@ TensorList rms_norm_backward(Node& node, TensorList& grads) {
   return gradients_like(node, {x, weight});
 }
 
+// rms_norm_composite in ATen/native/layer_norm.cpp: computed in fp32. The mean's sum is changed in
+// place.
+Tensor composite_rms_norm(const Tensor& input, const Tensor& weight) {
+  const Tensor wide =
+      to_dtype(input, is_low_precision(input.dtype()) ? DType::fp32 : input.dtype());
+  Tensor scale;
+  {
+    Tensor square = pow(wide, 2.0);
+    Tensor variance = mean(square, -1, true);
+    scale = rsqrt(variance);
+    end_of_frame(variance, square);
+  }
+  const Tensor normed = mul(wide, scale);
+  return type_as(mul(normed, weight), input);
+}
+
 // _softmax and _log_softmax: fp16 to fp32 happens inside the kernel, bf16 is converted before.
 Tensor softmax_kernel(const char* op, const char* name, BackwardFunction backward,
                       const Tensor& self, DType result_dtype) {
@@ -196,6 +212,14 @@ Tensor fused_rms_norm(const Tensor& input, const Tensor& weight) {
     node->save_output(rstd);
   }
   return result;
+}
+
+// rms_norm_symint in ATen/native/layer_norm.cpp: types that differ have no kernel; 2.9 has the
+// first.
+Tensor rms_norm(const Tensor& input, const Tensor& weight) {
+  constexpr Release kFused{2, 9};
+  const bool has_kernel = input.runtime().torch >= kFused && input.dtype() == weight.dtype();
+  return has_kernel ? fused_rms_norm(input, weight) : composite_rms_norm(input, weight);
 }
 
 Tensor softmax(const Tensor& self, std::int64_t /*dim*/, std::optional<DType> dtype) {

@@ -167,6 +167,8 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 Tensor layer_norm(const Tensor& input, const Tensor& weight, const Tensor& bias);
 /// F.rms_norm over the last dimension by the fused kernel: input and weight have one type.
 Tensor fused_rms_norm(const Tensor& input, const Tensor& weight);
+/// F.rms_norm over the last dimension: the fused kernel if it can run.
+Tensor rms_norm(const Tensor& input, const Tensor& weight);
 Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
 Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
 /// _safe_softmax: zeros instead of NaN in rows that are -inf everywhere.

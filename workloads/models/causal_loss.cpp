@@ -200,16 +200,6 @@ Tensor fused_loss(const Tensor& kept_hidden_states, const nn::Linear& head, Tens
   return loss;
 }
 
-// TransformerDecoder.chunked_output.
-std::vector<Tensor> chunked_output(const Tensor& hidden_states, const nn::Linear& head) {
-  std::vector<Tensor> chunks;
-  for (const auto& chunk : eager::chunk(hidden_states, head.context().plan.loss.chunks, 1)) {
-    chunks.push_back(head(chunk));
-    head.runtime().categorize_transient(chunks.back(), Category::activation);
-  }
-  return chunks;
-}
-
 std::vector<Tensor> label_chunks(const Tensor& labels, std::int64_t count) {
   std::vector<Tensor> chunks;
   for (const auto& chunk : eager::chunk(labels, count, 1)) {
@@ -253,7 +243,8 @@ void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
     out.loss = std::move(fused.loss);
     out.scores = std::move(fused.scores);
   } else if (context.plan.loss.kind == LossKind::chunked) {
-    out.logit_chunks = chunked_output(hidden_states, head);
+    out.logit_chunks = chunked_output(hidden_states, context.plan.loss.chunks,
+                                      [&head](const Tensor& x) { return head(x); });
   } else {
     logits_and_loss(out, std::move(hidden_states), head, labels);
   }
@@ -276,8 +267,10 @@ void shift_labels_for_copy(const Tensor& labels) {
 }
 
 void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
-  if (head.context().plan.loss.kind == LossKind::chunked) {
-    out.logit_chunks = chunked_output(hidden_states, head);
+  const Loss& loss = head.context().plan.loss;
+  if (loss.kind == LossKind::chunked) {
+    out.logit_chunks =
+        chunked_output(hidden_states, loss.chunks, [&head](const Tensor& x) { return head(x); });
   } else {
     out.logits = head(std::move(hidden_states));
     head.runtime().categorize_transient(out.logits, Category::activation);
@@ -307,12 +300,24 @@ Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan) {
   return loss_function(std::move(logits), std::move(labels), profile.shift);
 }
 
-Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored) {
-  labels = eager::cat(
+std::vector<Tensor> chunked_output(const Tensor& hidden_states, std::int64_t chunks,
+                                   const std::function<Tensor(const Tensor&)>& head) {
+  std::vector<Tensor> outputs;
+  for (const auto& chunk : eager::chunk(hidden_states, chunks, 1)) {
+    outputs.push_back(head(chunk));
+    hidden_states.runtime().categorize_transient(outputs.back(), Category::activation);
+  }
+  return outputs;
+}
+
+Tensor labels_of_next(const Tensor& labels, const Tensor& ignored) {
+  return eager::cat(
       std::initializer_list<Tensor>{eager::slice(labels, -1, 1, eager::kEnd), ignored}, 1);
+}
+
+Tensor chunked_loss(std::vector<Tensor>& logit_chunks, const Tensor& labels) {
   Tensor loss = sum_of_chunks(logit_chunks, labels);
   eager::release_list(logit_chunks);
-  labels.reset();
   return loss;
 }
 

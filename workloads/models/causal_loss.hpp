@@ -7,6 +7,8 @@
 // because they allocate nothing.
 #pragma once
 
+#include <functional>
+
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 
@@ -36,8 +38,15 @@ Tensor outside_loss(Tensor logits, Tensor labels, LossKind kind);
 /// The function that a ...ForCausalLM computes its loss with (model.loss_function), called outside.
 Tensor causal_lm_loss(Tensor logits, Tensor labels, const TrainingPlan& plan);
 
-/// torchtune's _loss_step behind the model; `ignored` is its [batch, 1] tensor of ignored labels.
-/// The chunks are freed from the last to the first once the loss is there.
-Tensor chunked_loss(std::vector<Tensor>& logit_chunks, Tensor labels, const Tensor& ignored);
+/// The head applied to `chunks` parts of the sequence (TransformerDecoder.chunked_output).
+std::vector<Tensor> chunked_output(const Tensor& hidden_states, std::int64_t chunks,
+                                   const std::function<Tensor(const Tensor&)>& head);
+
+/// Labels of the next tokens, where chunks of logits are of all of them; `ignored` is a [batch, 1]
+/// tensor (torchtune's _loss_step).
+Tensor labels_of_next(const Tensor& labels, const Tensor& ignored);
+
+/// CEWithChunkedOutputLoss: the chunks are freed from the last to the first once the loss is there.
+Tensor chunked_loss(std::vector<Tensor>& logit_chunks, const Tensor& labels);
 
 }  // namespace highwater::models

@@ -52,6 +52,9 @@ class LanguageModel : public Module {
   /// The head that the loss applies itself; null: forward does.
   [[nodiscard]] virtual const nn::Linear* separate_head() const { return nullptr; }
 
+  /// Makes the buffers of a model that was sharded on meta, before its weights are loaded.
+  virtual void init_buffers() {}
+
   /// Sets the parameters of a model that was made without data, once it is on the device.
   virtual void init_states() {}
 };

@@ -68,6 +68,11 @@ void Module::register_buffer(std::string name, const Tensor& tensor) {
   buffers_.push_back({std::move(name), tensor});
 }
 
+void Module::register_in_order(std::initializer_list<Module*> children) {
+  children_ = children;
+  std::erase(children_, nullptr);
+}
+
 void Module::tie_parameter(std::string_view name, const Tensor& tensor) {
   const auto found = std::ranges::find(parameters_, name, &NamedTensor::name);
   found->tensor = tensor;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,6 +99,10 @@ class Module {
   /// Makes an existing root a child of this one; its names do not change. It must outlive this
   /// module's use.
   void adopt(Module& root) { children_.push_back(&root); }
+
+  /// For classes that register their submodules in another order than they make them: all children
+  /// in that order, null for those that are absent.
+  void register_in_order(std::initializer_list<Module*> children);
 
   /// Puts a module around this one, such as FullyShardedDataParallel: what it does before and after
   /// is outside the block's own hooks and outside its checkpointing.

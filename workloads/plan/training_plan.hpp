@@ -20,9 +20,9 @@
 
 namespace highwater {
 
-/// Whose Python code runs: transformers' classes, torchtitan's (DESIGN: family `plain`) or
-/// Megatron-Core's.
-enum class ModelCode : std::uint8_t { hf, torchtitan, megatron };
+/// Whose Python code runs: transformers' classes, torchtitan's (DESIGN: family `plain`),
+/// torchtune's or Megatron-Core's.
+enum class ModelCode : std::uint8_t { hf, torchtitan, torchtune, megatron };
 
 /// Whose training loop, optimizer and defaults.
 enum class Framework : std::uint8_t {
@@ -196,6 +196,9 @@ bool runs_trainer(Framework framework);
 
 /// Whether accelerate prepared the model (Accelerator.prepare).
 bool runs_accelerate(Framework framework);
+
+/// Whether a model that was sharded on meta gets its weights from a checkpoint, one by one.
+bool loads_checkpoint(Framework framework);
 
 /// Whether forward and loss run under autocast. accelerate leaves mixed precision under fully_shard
 /// to FSDP's own.

@@ -6,6 +6,7 @@
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/torchtitan/decoder.hpp"
+#include "workloads/torchtune/decoder.hpp"
 
 namespace highwater::models {
 
@@ -40,6 +41,9 @@ bool runs_torchtitan(const TrainingPlan& plan) {
 std::unique_ptr<LanguageModel> make_family(nn::ModelContext& context) {
   if (runs_torchtitan(context.plan)) {
     return torchtitan::make_model(context);
+  }
+  if (context.plan.model_code == ModelCode::torchtune) {
+    return torchtune::make_decoder(context, context.plan.model.config.as<LlamaConfig>());
   }
   return make_listed(context, Families{});
 }

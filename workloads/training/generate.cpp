@@ -18,6 +18,7 @@
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/torchtitan/train_step.hpp"
+#include "workloads/torchtune/recipe_step.hpp"
 #include "workloads/training/batch_loader.hpp"
 #include "workloads/training/micro_batch_loop.hpp"
 
@@ -146,6 +147,9 @@ class Training {
     const bool is_megatron = plan_.model_code == ModelCode::megatron;
     if (is_recent_torchtitan(plan_)) {
       return std::make_unique<torchtitan::TrainStep>(*model_, plan_, *strategy_);
+    }
+    if (plan_.framework == Framework::torchtune) {
+      return std::make_unique<torchtune::RecipeStep>(runtime_, plan_, *strategy_);
     }
     if (!is_megatron && pipelining::is_naive(plan_.parallel)) {
       return std::make_unique<pipelining::NaiveRun>(runtime_, plan_, *strategy_);

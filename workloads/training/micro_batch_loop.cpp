@@ -137,7 +137,8 @@ void MicroBatchLoop::loss_of_chunks() {
   inputs.labels.reset();
   auto chunks = strategy_.forward(std::move(inputs)).logit_chunks;
   runtime_.mark_phase("loss");
-  loss_ = models::chunked_loss(chunks, batch_.labels, ignored_labels_);
+  const Tensor labels = models::labels_of_next(batch_.labels, ignored_labels_);
+  loss_ = models::chunked_loss(chunks, labels);
 }
 
 }  // namespace highwater

@@ -52,6 +52,10 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
       {"torchtitan-full-fsdp8",
        "titan.json --batch 2 --seq 1024 --framework torchtitan --dp 8 --checkpoint full"},
       {"torchtitan-one-gpu", "titan.json --batch 2 --seq 1024 --framework torchtitan"},
+      {"torchtune-llama", "torchtune-llama.json --batch 2 --seq 512 --framework torchtune"},
+      {"torchtune-qwen2-full",
+       "torchtune-qwen2-full.json --batch 2 --seq 512 --framework torchtune --checkpoint full "
+       "--grad-accum 2"},
       {"lightning-gpt2-amp", "gpt2.json --batch 2 --seq 256 --framework lightning --bf16"},
   }));
   check_peaks(recording, options + " --gpu h100-80 --steps 4");

@@ -195,7 +195,8 @@ TEST_CASE("record: why there is no recording") {
         record(folder, tell(kLoaded) + tell(kStarted) +
                            tell(R"({"event": "nothing", "ended": "error"})") + "exit 1\n");
     CHECK(result.code == ExitCode::bad_input);
-    CHECK_THAT(result.err, Contains("ended with status 1 and allocated nothing on the device"));
+    CHECK_THAT(result.err,
+               Contains("ended with status 1 before it allocated anything on the device; see"));
   }
   SECTION("a mistake before any CUDA call") {
     const CommandRun result = record(folder, tell(kLoaded) + "exit 1\n");

@@ -328,7 +328,7 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
   shard({&model}, place, true);
   whole_ends_.clear();
   sort_states();
-  if (is_on_meta && runs_accelerate(model.context().plan.framework)) {
+  if (is_on_meta && loads_checkpoint(model.context().plan.framework)) {
     load_full_state_dict(place);
   } else if (is_on_meta) {
     if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
@@ -439,9 +439,12 @@ void FullyShard::to_empty(nn::Module& module) {
 
 // accelerate 1.15, utils/fsdp_utils.py fsdp2_load_full_state_dict and the end of
 // fsdp2_prepare_model: buffers follow the parameters, and tie_weights() drops the second share of a
-// tied one.
+// tied one. torchtune 0.6, training/_distributed.py load_from_full_model_state_dict: every rank has
+// the whole checkpoint on its host, and buffers were made before.
 void FullyShard::load_full_state_dict(ShardPlace place) {
-  FullStateDict loaded(place);
+  const bool has_checkpoint = model_.context().plan.framework == Framework::torchtune;
+  model_.init_buffers();
+  FullStateDict loaded({.ranks = place.ranks, .rank = has_checkpoint ? 0 : place.rank});
   load(model_, loaded);
   loaded.release_whole();
   move_buffers(model_);

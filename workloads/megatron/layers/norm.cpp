@@ -22,7 +22,7 @@ Norm::Norm(nn::Module* parent, std::string name, const Config& config)
 
 Tensor Norm::operator()(Tensor x) const {
   const nn::InModule scope(*this);
-  return rms_ ? rms_norm(x, weight_) : eager::layer_norm(x, weight_, bias_);
+  return rms_ ? megatron::rms_norm(x, weight_) : eager::layer_norm(x, weight_, bias_);
 }
 
 }  // namespace highwater::megatron

@@ -85,6 +85,8 @@ struct Family {
   std::optional<megatron::Config> (*to_megatron)(const std::any& config);
   /// What torchtitan's decoder cannot do of this config; null: it has no such model.
   std::vector<std::string> (*torchtitan_problems)(const std::any& config);
+  /// The same of torchtune's.
+  std::vector<std::string> (*torchtune_problems)(const std::any& config);
 
   std::any (*defaults)();
   bool (*are_equal)(const std::any& first, const std::any& second);

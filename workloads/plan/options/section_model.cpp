@@ -168,7 +168,7 @@ constexpr std::array kModelRows{
                   "colossalai-gemini stands "
                   "for LLMem's scripts. With deepspeed, add --dp-kind zero1, zero2 or zero3: "
                   "stage 0, the default of runtime/zero/config.py, is not modelled"),
-    Option{"model-code", "C", model, common, "whose Python code runs; hf is transformers",
+    Option{"model-code", "C", model, common, "whose code runs; hf is transformers",
            "Highwater's choice", word<Path<&TrainingPlan::model_code>, kModelCodes>()},
     Option{"batch", "N", model, common, "sequences per micro-batch",
            "Highwater's choice: the smallest",

@@ -23,9 +23,9 @@ template <class Value>
 Word(std::string_view, Value) -> Word<Value>;
 
 // In the order of --help. The first word of a value is the one printed.
-inline constexpr std::array kModelCodes{Word{"hf", ModelCode::hf},
-                                        Word{"torchtitan", ModelCode::torchtitan},
-                                        Word{"megatron", ModelCode::megatron}};
+inline constexpr std::array kModelCodes{
+    Word{"hf", ModelCode::hf}, Word{"torchtitan", ModelCode::torchtitan},
+    Word{"torchtune", ModelCode::torchtune}, Word{"megatron", ModelCode::megatron}};
 inline constexpr std::array kFrameworks{Word{"hf", Framework::hf},
                                         Word{"trainer", Framework::trainer},
                                         Word{"trl-sft", Framework::trl_sft},

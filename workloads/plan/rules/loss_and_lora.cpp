@@ -23,6 +23,7 @@ constexpr std::array kLossAndLoraRules{
     Rule{[](const PlanFacts& f) {
            return fuses_head(f.plan->loss.kind) &&
                   (f.plan->model_code == ModelCode::torchtitan ||
+                   f.plan->model_code == ModelCode::torchtune ||
                    f.plan->model.config.family().traits.torchtitan_style);
          },
          "loss fused, trl: these replace the loss inside transformers' classes, and this decoder "

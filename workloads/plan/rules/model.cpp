@@ -110,6 +110,12 @@ constexpr std::array kModelRules{
          "model-code torchtitan: torchtitan has no {family} model; use model-code hf, or a llama "
          "model"},
     Rule{[](const PlanFacts& f) {
+           return f.plan->model_code == ModelCode::torchtune &&
+                  f.plan->model.config.family().torchtune_problems == nullptr;
+         },
+         "model-code torchtune: the simulation has torchtune's decoder for LLaMA, Mistral and "
+         "Qwen2, and {model} is of family {family}; use model-code hf"},
+    Rule{[](const PlanFacts& f) {
            return f.plan->model_code == ModelCode::megatron &&
                   !megatron::config_of(f.plan->model.config);
          },

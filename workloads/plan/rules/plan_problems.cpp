@@ -62,6 +62,15 @@ void check(std::span<const Rule> rules, const PlanFacts& facts,
   }
 }
 
+/// What the model's Python code cannot do of its configuration.
+std::vector<std::string> problems_of_code(const TrainingPlan& plan) {
+  const Family& family = plan.model.config.family();
+  const bool is_torchtune = plan.model_code == ModelCode::torchtune;
+  const auto find = is_torchtune ? family.torchtune_problems : family.torchtitan_problems;
+  const bool is_asked = is_torchtune || plan.model_code == ModelCode::torchtitan;
+  return is_asked && find != nullptr ? find(plan.model.config.value()) : std::vector<std::string>{};
+}
+
 void append(std::vector<std::string> more, std::vector<std::string>& problems) {
   std::ranges::move(more, std::back_inserter(problems));
 }
@@ -74,10 +83,8 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   const bool model_is_sound = problems.empty();
   const PlanFacts facts{&plan, model_is_sound ? shape_of(plan.model) : ModelShape{},
                         longest_sequence(plan)};
-  const Family& family = plan.model.config.family();
-  if (model_is_sound && plan.model_code == ModelCode::torchtitan &&
-      family.torchtitan_problems != nullptr) {
-    append(family.torchtitan_problems(plan.model.config.value()), problems);
+  if (model_is_sound) {
+    append(problems_of_code(plan), problems);
   }
   check(plan_rules::range_rules(), facts, problems);
   if (is_other(plan.model.config)) {
@@ -85,6 +92,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   }
   if (model_is_sound) {
     check(plan_rules::model_rules(), facts, problems);
+    check(plan_rules::torchtune_rules(), facts, problems);
   }
   check(plan_rules::attention_rules(), facts, problems);
   check(plan_rules::checkpoint_rules(), facts, problems);
@@ -110,6 +118,7 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   const PlanFacts facts{&plan, ModelShape{}, longest_sequence(plan)};
   check(plan_rules::gap_rules(), facts, gaps);
   check(plan_rules::pipeline_gaps(), facts, gaps);
+  check(plan_rules::torchtune_gaps(), facts, gaps);
   return gaps;
 }
 
@@ -119,6 +128,10 @@ bool runs_trainer(Framework framework) {
 
 bool runs_accelerate(Framework framework) {
   return runs_trainer(framework) || framework == Framework::accelerate_fsdp2;
+}
+
+bool loads_checkpoint(Framework framework) {
+  return runs_accelerate(framework) || framework == Framework::torchtune;
 }
 
 // accelerate 1.15, accelerator.py: prepare_model has the autocast, _prepare_fsdp2 does without. trl
@@ -144,7 +157,8 @@ bool has_torchtitan_names(const TrainingPlan& plan) {
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {
-  return plan.model_code == ModelCode::torchtitan || plan_rules::has_sdpa(plan);
+  return plan.model_code == ModelCode::torchtitan || plan.model_code == ModelCode::torchtune ||
+         plan_rules::has_sdpa(plan);
 }
 
 std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index) {

@@ -33,6 +33,8 @@ std::span<const Rule> fsdp1_rules();
 std::span<const Rule> gemini_rules();
 /// What is kept in host memory.
 std::span<const Rule> offload_rules();
+/// torchtune's decoder and recipes. @pre the model is sound
+std::span<const Rule> torchtune_rules();
 /// Mixtures of experts. @pre sizes_are_sound(facts.plan->parallel)
 std::span<const Rule> mixture_rules();
 
@@ -40,5 +42,7 @@ std::span<const Rule> mixture_rules();
 std::span<const Rule> gap_rules();
 /// The same for pipelines outside of Megatron-Core.
 std::span<const Rule> pipeline_gaps();
+/// The same for torchtune.
+std::span<const Rule> torchtune_gaps();
 
 }  // namespace highwater::plan_rules

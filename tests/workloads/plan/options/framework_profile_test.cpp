@@ -101,6 +101,17 @@ TEST_CASE("framework: torchtitan's model, types and units", "[plan][framework]")
   CHECK(published.loss.kind == LossKind::flat);
 }
 
+TEST_CASE("framework: torchtune's model, type and loss", "[plan][framework]") {
+  const TrainingPlan plan = plan_with({{"framework", "torchtune"}});
+  CHECK(plan.model_code == ModelCode::torchtune);
+  CHECK(plan.precision == Precision::bf16);
+  CHECK(plan.loss.kind == LossKind::chunked);
+  CHECK(plan.optimizer.impl == OptimizerImpl::fused);
+  const TrainingPlan sharded = plan_with({{"framework", "torchtune"}, {"dp", "8"}});
+  CHECK(is_fsdp2(sharded.parallel));
+  CHECK(sharded.init == ModelInit::meta);
+}
+
 TEST_CASE("framework: SFTTrainer checkpoints and makes no logits", "[plan][framework]") {
   const TrainingPlan plan = plan_with({{"framework", "trl-sft"}});
   CHECK(plan.checkpoint.kind == CheckpointKind::full);

@@ -119,6 +119,38 @@ std::vector<Refusal> refusals() {
        "use at most 1024"},
       {"opt-125m", [](Plan p) { p.seq = {2049}; }, "learned embeddings for 2048 positions"},
       {"gpt2", [](Plan p) { p.model_code = ModelCode::torchtitan; }, "has no gpt2 model"},
+      {"gpt2", [](Plan p) { p.model_code = ModelCode::torchtune; }, "gpt2 is of family gpt2"},
+      {"qwen3-0.6b", [](Plan p) { p.model_code = ModelCode::torchtune; }, "is of family qwen3"},
+      {"llama-2-7b",
+       [](Plan p) {
+         p.model_code = ModelCode::torchtune;
+         p.seq = {4097};
+       },
+       "torchtune's table for llama-2-7b has 4096 positions"},
+      {"llama-2-7b",
+       [](Plan p) {
+         p.model_code = ModelCode::torchtune;
+         p.attention = Attention::eager;
+       },
+       "runs PyTorch's own attention"},
+      {"llama-2-7b",
+       [](Plan p) {
+         p.model_code = ModelCode::torchtune;
+         p.attention_mask = AttentionMask::full;
+       },
+       "unless sequences are packed"},
+      {"llama-2-7b",
+       [](Plan p) {
+         p.framework = Framework::torchtune;
+         p.precision = Precision::amp_bf16;
+       },
+       "torchtune's recipes train in bf16 or fp32"},
+      {"llama-2-7b",
+       [](Plan p) {
+         p.framework = Framework::torchtune;
+         p.parallel.dp = 2;
+       },
+       "torchtune's recipes shard by fully_shard"},
       {"gpt2", [](Plan p) { p.experts = Experts::even; }, "not a mixture of experts"},
       {"gpt2", [](Plan p) { p.moe_load.busiest = 2; }, "moe-load: gpt2 is not a mixture"},
       {"mixtral-8x7b", [](Plan p) { p.moe_load.busiest = 9; }, "use at most busiest:8"},
@@ -290,6 +322,7 @@ TEST_CASE("plan: the borders of the rules lie where PyTorch has them", "[plan]")
     p.precision = Precision::amp_bf16;  // autocast casts queries, keys and values
   }));
   CHECK(is_fine("llama-3-8b", [](TrainingPlan& p) { p.model_code = ModelCode::torchtitan; }));
+  CHECK(is_fine("llama-3.2-1b", [](TrainingPlan& p) { p.model_code = ModelCode::torchtune; }));
   for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::sgd_momentum,
                                    OptimizerKind::adam, OptimizerKind::adamw}) {
     CHECK(is_fine("gpt2", [&](TrainingPlan& p) { p.optimizer = {kind, OptimizerImpl::fused}; }));

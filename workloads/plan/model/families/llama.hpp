@@ -233,6 +233,32 @@ inline TorchtitanConfig to_torchtitan(const LlamaConfig& config) {
           .theta = config.rope_parameters.rope_theta};
 }
 
+/// What of `config` torchtune's decoder cannot do, one sentence each.
+inline std::vector<std::string> torchtune_problems(const LlamaConfig& config) {
+  ModelProblems problems;
+  if (config.code->is_gemma || config.code->has_qk_norm) {
+    problems.add(
+        "torchtune's decoder is simulated for LLaMA, Mistral and Qwen2, this model is of "
+        "family {}; use --model-code hf",
+        family_of(config).name);
+    return std::move(problems).take();
+  }
+  if (config.attention_bias || config.mlp_bias) {
+    problems.add("torchtune's decoder has no biases but those of Qwen2; use --model-code hf");
+  }
+  if (config.hidden_act != Activation::silu) {
+    problems.add("torchtune's decoder uses silu, this model {}; use --model-code hf",
+                 to_string(config.hidden_act));
+  }
+  if (config.head_dim && *config.head_dim * config.num_attention_heads != config.hidden_size) {
+    problems.add(
+        "torchtune's decoder has heads of hidden_size / heads, this model of {}; "
+        "use --model-code hf",
+        *config.head_dim);
+  }
+  return std::move(problems).take();
+}
+
 inline constexpr FamilyTraits kLlamaTraits{
     .gated_mlp = true, .rms_norm = true, .tensor_parallel = true, .pipeline_stages = true};
 
@@ -245,7 +271,8 @@ inline constexpr Family kLlamaRelative{.traits = kLlamaTraits,
                                        .read_more = untyped<read_rope_parameters<LlamaConfig>>,
                                        .write_more = untyped<write_rope_parameters<LlamaConfig>>,
                                        .to_megatron = untyped<llama_in_megatron>,
-                                       .torchtitan_problems = untyped<torchtitan_problems>};
+                                       .torchtitan_problems = untyped<torchtitan_problems>,
+                                       .torchtune_problems = untyped<torchtune_problems>};
 
 constexpr Family llama_record() {
   Family record = kLlamaRelative;

@@ -1,0 +1,84 @@
+// Rules of torchtune 0.6's decoder and of its fine-tuning recipes, and what of them the simulation
+// lacks.
+//
+// Source: torchtune 0.6.1, modules/transformer.py (_validate_inputs), modules/attention_utils.py,
+// recipes/full_finetune_single_device.py and full_finetune_distributed.py.
+#include <array>
+
+#include "workloads/plan/rules/tables.hpp"
+
+namespace highwater::plan_rules {
+namespace {
+
+bool has_torchtune_decoder(const PlanFacts& f) {
+  return f.plan->model_code == ModelCode::torchtune;
+}
+
+bool runs_torchtune_recipe(const PlanFacts& f) {
+  return f.plan->framework == Framework::torchtune;
+}
+
+constexpr std::array kTorchtuneRules{
+    Rule{[](const PlanFacts& f) {
+           return has_torchtune_decoder(f) && f.longest > f.shape.max_positions.value_or(f.longest);
+         },
+         "seq {seq}: torchtune's table for {model} has {positions} positions, and it refuses more; "
+         "use at most {positions}"},
+    Rule{[](const PlanFacts& f) {
+           return has_torchtune_decoder(f) && is_attention(f, Attention::eager);
+         },
+         "attention eager: torchtune's decoder runs PyTorch's own attention; use --attention sdpa, "
+         "or model-code hf"},
+    Rule{[](const PlanFacts& f) {
+           return has_torchtune_decoder(f) &&
+                  (f.plan->use_cache || f.plan->attention_mask != AttentionMask::none);
+         },
+         "use-cache, attention-mask: torchtune's decoder is trained without a cache, and without a "
+         "mask unless sequences are packed; omit them, or use model-code hf"},
+    Rule{[](const PlanFacts& f) {
+           return runs_torchtune_recipe(f) && f.plan->precision != Precision::fp32 &&
+                  f.plan->precision != Precision::bf16;
+         },
+         "precision {precision}: torchtune's recipes train in bf16 or fp32, without autocast; use "
+         "one of them"},
+    Rule{[](const PlanFacts& f) {
+           return runs_torchtune_recipe(f) && f.plan->parallel.dp > 1 &&
+                  f.plan->parallel.dp_kind != DataParallel::fsdp2;
+         },
+         "dp-kind: torchtune's recipes shard by fully_shard; use dp-kind fsdp2"},
+    Rule{[](const PlanFacts& f) { return runs_torchtune_recipe(f) && f.plan->parallel.no_sync; },
+         "no-sync: torchtune's recipes reduce gradients after each micro-batch; omit it"},
+};
+
+constexpr std::array kTorchtuneGaps{
+    Rule{[](const PlanFacts& f) {
+           return has_torchtune_decoder(f) && (f.plan->parallel.tp > 1 || f.plan->parallel.pp > 1);
+         },
+         "tp, pp with torchtune's decoder: not supported yet by the simulation; use dp alone, or "
+         "model-code hf"},
+    Rule{[](const PlanFacts& f) { return has_torchtune_decoder(f) && f.plan->lora.rank > 0; },
+         "lora with torchtune's decoder, whose adapters are its own: not supported yet by the "
+         "simulation; use model-code hf for PEFT's"},
+    Rule{[](const PlanFacts& f) {
+           return has_torchtune_decoder(f) &&
+                  f.plan->checkpoint.kind == CheckpointKind::selective_op;
+         },
+         "checkpoint selective-op with torchtune's decoder: not supported yet by the simulation; "
+         "use full or every-N"},
+    Rule{[](const PlanFacts& f) {
+           return runs_torchtune_recipe(f) && f.plan->parallel.offload != Offload::none;
+         },
+         "offload with framework torchtune: not supported yet by the simulation; omit it"},
+};
+
+}  // namespace
+
+std::span<const Rule> torchtune_rules() {
+  return kTorchtuneRules;
+}
+
+std::span<const Rule> torchtune_gaps() {
+  return kTorchtuneGaps;
+}
+
+}  // namespace highwater::plan_rules

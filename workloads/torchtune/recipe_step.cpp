@@ -1,0 +1,119 @@
+#include "workloads/torchtune/recipe_step.hpp"
+
+#include <utility>
+
+#include "workloads/models/causal_loss.hpp"
+
+namespace highwater::torchtune {
+
+using eager::Tensor;
+
+namespace {
+
+// A number divided by a tensor is a reciprocal and a product.
+Tensor number_over(const Tensor& divisor) {
+  const Tensor reciprocal = eager::empty(divisor.runtime(), {}, DType::fp32);
+  return eager::empty(divisor.runtime(), {}, DType::fp32);
+}
+
+// sum += value, where sum was the number 0 before the step.
+void add_to(Tensor& sum, const Tensor& value) {
+  sum = sum.defined() ? eager::add_(sum, value) : eager::add(value, 0.0);
+}
+
+}  // namespace
+
+RecipeStep::RecipeStep(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy)
+    : runtime_(runtime),
+      plan_(plan),
+      strategy_(strategy),
+      ranks_(runtime, plan.parallel.dp, plan.parallel.backend),
+      ignored_labels_(integers(1)) {}
+
+void RecipeStep::run(int step) {
+  if (step > 0) {
+    log();
+  }
+  for (int micro = 0; micro < plan_.grad_accum; ++micro) {
+    micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
+  }
+  if (plan_.training && !plan_.optimizer.in_backward) {
+    scale_gradients();
+  }
+}
+
+// What the step before ends with: its loss and its speed for the log.
+void RecipeStep::log() {
+  runtime_.mark_phase("data");
+  loss_to_log_ = number_over(num_tokens_);
+  tokens_per_second_ = eager::empty(runtime_, {}, DType::fp32);
+  eager::end_of_frame(running_loss_, num_tokens_);
+}
+
+void RecipeStep::micro_batch(std::int64_t index) {
+  load(sequence_length(plan_, index));
+  count_tokens();
+  runtime_.mark_phase("forward");
+  {
+    const Tensor mean = loss();
+    current_loss_ = eager::mul(mean, current_num_tokens_);
+  }
+  add_to(running_loss_, current_loss_);
+  if (plan_.training) {
+    runtime_.mark_phase("backward");
+    strategy_.backward(current_loss_);
+  }
+}
+
+Tensor RecipeStep::integers(std::int64_t length) const {
+  Tensor result = eager::empty(runtime_, {plan_.batch, length}, DType::int64);
+  runtime_.categorize(result, Category::input);
+  if (plan_.data == DataSource::to) {
+    runtime_.synchronize();  // the host waits for a copy from pageable memory
+  }
+  return result;
+}
+
+// "for idx, batch in enumerate(...)" binds the name to what is on the host.
+void RecipeStep::load(std::int64_t length) {
+  runtime_.mark_phase("data");
+  batch_ = {};
+  batch_.input_ids = integers(length);
+  batch_.labels = integers(length);
+}
+
+void RecipeStep::count_tokens() {
+  {
+    const Tensor counted = eager::compare("ne", {batch_.labels});
+    current_num_tokens_ = eager::sum(counted, {}, false, DType::int64);
+  }
+  add_to(num_tokens_, current_num_tokens_);
+}
+
+// On one GPU a function of its own (_loss_step), whose labels go when it returns.
+Tensor RecipeStep::loss() {
+  const eager::Scoped<std::optional<SdpaBackend>> backend(runtime_.sdpa_backend,
+                                                          forced_backend(plan_.attention));
+  labels_ = std::exchange(batch_.labels, {});
+  models::Outputs outputs = strategy_.forward(batch_);
+  runtime_.mark_phase("loss");
+  labels_ = models::labels_of_next(labels_, ignored_labels_);
+  Tensor loss = plan_.loss.kind == LossKind::chunked
+                    ? models::chunked_loss(outputs.logit_chunks, labels_)
+                    : models::outside_loss(std::move(outputs.logits), labels_, LossKind::flat);
+  if (!is_distributed()) {
+    labels_.reset();
+  }
+  return loss;
+}
+
+// scale_grads: in place, by a tensor.
+void RecipeStep::scale_gradients() {
+  if (is_distributed()) {
+    ranks_.all_reduce(num_tokens_).wait();
+    ranks_.all_reduce(running_loss_).wait();
+  }
+  const Tensor scaler = number_over(num_tokens_);
+}
+
+}  // namespace highwater::torchtune
