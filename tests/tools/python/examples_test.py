@@ -31,6 +31,8 @@ mask = torch.tensor([[1, 1, 1], [1, 1, 0]]).to('cuda')
 assert not mask.all() and mask[:, :2].all() and mask.sum(-1).tolist() == [3, 2] and mask.bool().nonzero().shape == (5, 2)
 unfinished = torch.ones(2, dtype=torch.long, device='cuda') & ~torch.full((2,), True, device='cuda')
 assert unfinished.max() == 0
+seed = torch.tensor(2**63 + 5, dtype=torch.uint64).to('cuda')  # more than a kernel in Python can return
+assert seed.item() % 2**63 == 5
 rows = torch.zeros(8, 4, device='cuda', requires_grad=True)
 for reentrant in (True, False):
     checkpoint(lambda x: x[torch.arange(8, device='cuda') > 2] * 2, rows, use_reentrant=reentrant).sum().backward()
@@ -44,6 +46,10 @@ assert torch.histc(chosen.flatten().int(), bins=4, min=0, max=3).tolist() == %s
 assert all(len(set(pair)) == 2 for pair in chosen.tolist())
 """
 GROUP = "import torch, torch.distributed as dist\ntorch.cuda.set_device(0)\ndist.init_process_group('nccl')\n"
+# Long enough for NCCL's watchdog to ask twenty times whether another rank failed, and to act on a yes.
+WATCHED = GROUP + "import time\ndist.all_reduce(torch.ones(4, device='cuda'))\ntime.sleep(4)\n"
+IMPATIENT = {**DISTRIBUTED, "TORCH_NCCL_DUMP_ON_TIMEOUT": "1", "TORCH_NCCL_COORD_CHECK_MILSEC": "100",
+             "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "1"}
 SYMMETRIC = GROUP + """
 import torch.distributed._symmetric_memory as memory
 group = dist.group.WORLD.group_name
@@ -107,6 +113,7 @@ RUNS = {
     "FSDP2": ([str(EXAMPLES / "fsdp2.py")], {**THREE_STEPS, **DISTRIBUTED}, {"ended": "steps", "steps": 3}),
     "its own report": (["-c", REPORTING], {"HIGHWATER_RECORD_STEPS": "2", "HIGHWATER_RECORD_FINISH_STEP": "1"},
                        {"ended": "steps", "steps": 2, "report": "01"}),
+    "watchdog": (["-c", WATCHED], IMPATIENT, {"ended": "exit", "error": None}),
     "symmetric memory": (["-c", SYMMETRIC], DISTRIBUTED, {"ended": "exit", "error": None}),
     "checkpoints": (["-c", CHECKPOINTS], DISTRIBUTED, {"ended": "exit", "error": None}),
     "last stage": (["-c", LAST_STAGE], {**DISTRIBUTED, "RANK": "7"}, {"ended": "exit", "error": None}),

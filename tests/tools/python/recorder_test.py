@@ -18,8 +18,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, phases, places, progress,
-    recorder, required_releases, routing, settings, splits, status, stuck)
+    absent_store, answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, phases, places,
+    progress, recorder, required_releases, routing, settings, splits, status, stuck)
 
 
 class Folder(unittest.TestCase):
@@ -351,6 +351,23 @@ class Groups(unittest.TestCase):
             distributed.accept_partial_plan(planner)
             self.assertEqual(planner._validate_global_plan([], None), accepted)
             self.assertTrue(planner.dedup_save_plans(["ours", "its copy"], False))  # the first rank writes
+
+
+class AbsentPeers(unittest.TestCase):
+    def setUp(self):
+        store = types.SimpleNamespace(Store=object)
+        with mock.patch.dict(sys.modules, {"torch": types.ModuleType("torch"), "torch._C": types.ModuleType("torch._C"),
+                                           "torch._C._distributed_c10d": store}):
+            self.store = absent_store.make_class()()
+
+    def test_no_other_rank_has_failed(self):
+        for failure in ("exception_dump", "default_pg/0//remote_error"):
+            self.assertFalse(self.store.check([failure]), failure)
+        self.store.set("exception_dump", "3")
+        self.assertTrue(self.store.check(["exception_dump"]))
+
+    def test_what_other_ranks_would_set_is_there(self):
+        self.assertTrue(self.store.check(["rank7/address", "barrier"]))
 
 
 class Answers(unittest.TestCase):
