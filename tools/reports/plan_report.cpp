@@ -237,7 +237,7 @@ std::string best_line(const PlanRequest& request, const StrategySearch& search) 
 }
 
 std::string simulation_note(const TrainingPlan& base, const StrategySearch& search) {
-  const bool is_pure = base.precision == Precision::bf16 || base.precision == Precision::fp16;
+  const bool is_pure = model_dtype(base.precision) != DType::fp32;
   std::string text = is_pure ? "states: 16-bit with DDP, FSDP and DTensors; DeepSpeed and Megatron "
                                "keep fp32 copies of parameters and fp32 moments\n"
                              : "";

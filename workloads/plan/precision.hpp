@@ -1,4 +1,5 @@
-// --precision: the dtype that a model is made in, or fp32 with autocast, and what follows from it.
+// --precision: the dtype that a model is made in, with or without autocast, and what follows from
+// it.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,18 @@
 
 namespace highwater {
 
-enum class Precision : std::uint8_t { fp32, bf16, fp16, amp_bf16, amp_fp16 };
+enum class Precision : std::uint8_t {
+  fp32,
+  bf16,
+  fp16,
+  amp_bf16,
+  amp_fp16,
+  bf16_autocast  ///< a model in bf16, under autocast to bf16 nevertheless
+};
 
 constexpr bool is_autocast(Precision precision) {
-  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16 ||
+         precision == Precision::bf16_autocast;
 }
 
 /// What attention and matrix products compute in.
@@ -20,6 +29,7 @@ constexpr DType compute_dtype(Precision precision) {
       return DType::fp32;
     case Precision::bf16:
     case Precision::amp_bf16:
+    case Precision::bf16_autocast:
       return DType::bf16;
     case Precision::fp16:
     case Precision::amp_fp16:
@@ -30,7 +40,8 @@ constexpr DType compute_dtype(Precision precision) {
 
 /// Of parameters and, without autocast, of everything.
 constexpr DType model_dtype(Precision precision) {
-  return is_autocast(precision) ? DType::fp32 : compute_dtype(precision);
+  const bool is_wide = is_autocast(precision) && precision != Precision::bf16_autocast;
+  return is_wide ? DType::fp32 : compute_dtype(precision);
 }
 
 }  // namespace highwater

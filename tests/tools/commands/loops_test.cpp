@@ -42,8 +42,17 @@ void check_peaks(const std::string& recording, const std::string& options,
 TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"script-gpt2", "gpt2.json --batch 2 --seq 256 --init device"},
+      {"script-llama-bf16", "llama.json --batch 2 --seq 512 --precision bf16"},
       {"trainer-gpt2", "gpt2.json --batch 2 --seq 256 --framework trainer"},
       {"trainer-qwen2-bf16", "qwen2.json --batch 2 --seq 384 --precision bf16 --framework trainer"},
+      {"trainer-gpt2-bf16-amp",
+       "gpt2.json --batch 2 --seq 384 --framework trainer --precision bf16+amp"},
+      {"trainer-llama-full-accum2",
+       "llama.json --batch 2 --seq 512 --bf16 --framework trainer --gradient-checkpointing "
+       "--grad-accum 2"},
+      {"trainer-llama-lora-bf16-amp",
+       "llama.json --batch 2 --seq 512 --precision bf16+amp --framework trainer --checkpoint full "
+       "--lora 8"},
       {"trainer-llama-ddp4", "llama.json --batch 2 --seq 512 --bf16 --framework trainer --dp 4"},
       {"accelerate-llama-fsdp2x4",
        "llama.json --batch 2 --seq 512 --framework accelerate-fsdp2 --dp 4 --init cpu"},

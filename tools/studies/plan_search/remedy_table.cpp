@@ -85,9 +85,7 @@ constexpr std::array kRemedies{
               }},
     RemedyRow{rounding, "keeps everything in bfloat16",
               [](const TrainingPlan& plan) {
-                return words_if(plan.precision == Precision::fp32 ||
-                                    plan.precision == Precision::amp_bf16 ||
-                                    plan.precision == Precision::amp_fp16,
+                return words_if(plan.precision == Precision::fp32 || is_autocast(plan.precision),
                                 "precision", "bf16");
               }},
     RemedyRow{training, "trains adapters only",

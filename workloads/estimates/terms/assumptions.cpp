@@ -58,7 +58,7 @@ bool trains_all(const EstimateInputs& inputs) {
 }
 
 bool has_half_weights(const EstimateInputs& inputs) {
-  return inputs.plan.precision == Precision::bf16 || inputs.plan.precision == Precision::fp16;
+  return model_dtype(inputs.plan.precision) != DType::fp32;
 }
 
 bool has_master_weights(const EstimateInputs& inputs) {

@@ -176,7 +176,10 @@ constexpr std::array kModelRows{
     Option{"seq", "N[,N...]", model, common, "tokens per sequence, one length per micro-batch",
            "Highwater's choice: all positions of GPT-2", kSeq},
     Option{"precision", "P", model, common, "", "torch 2.6 torch.get_default_dtype()",
-           word<Path<&TrainingPlan::precision>, kPrecisions>()},
+           word<Path<&TrainingPlan::precision>, kPrecisions>()}
+        .and_more(
+            "bf16+amp: a model in bf16 under autocast, as Trainer's bf16=True runs one that was "
+            "loaded with dtype=torch.bfloat16"),
     Option{"attention", "A", model, common, "",
            "transformers 5.12 modeling_utils.py get_correct_attn_implementation; eager for classes "
            "without SDPA",

@@ -42,8 +42,9 @@ inline constexpr std::array kEngines{
     Word{"auto", EngineKind::automatic}, Word{"model", EngineKind::model},
     Word{"torch", EngineKind::torch}, Word{"both", EngineKind::both}};
 inline constexpr std::array kPrecisions{
-    Word{"fp32", Precision::fp32}, Word{"bf16", Precision::bf16}, Word{"fp16", Precision::fp16},
-    Word{"amp-bf16", Precision::amp_bf16}, Word{"amp-fp16", Precision::amp_fp16}};
+    Word{"fp32", Precision::fp32},         Word{"bf16", Precision::bf16},
+    Word{"fp16", Precision::fp16},         Word{"amp-bf16", Precision::amp_bf16},
+    Word{"amp-fp16", Precision::amp_fp16}, Word{"bf16+amp", Precision::bf16_autocast}};
 inline constexpr std::array kAttentions{Word{"eager", Attention::eager},
                                         Word{"sdpa", Attention::sdpa},
                                         Word{"sdpa-flash", Attention::sdpa_flash},

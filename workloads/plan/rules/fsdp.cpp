@@ -9,7 +9,7 @@ namespace highwater::plan_rules {
 namespace {
 
 bool has_pure_low_precision(const TrainingPlan& plan) {
-  return plan.precision == Precision::bf16 || plan.precision == Precision::fp16;
+  return model_dtype(plan.precision) != DType::fp32;
 }
 
 constexpr std::array kFsdpRules{
@@ -26,6 +26,14 @@ constexpr std::array kFsdpRules{
          },
          "dp-replicate {replicas}: the {dp} data-parallel ranks cannot be split evenly into that "
          "many replicas; use a divisor of {dp}"},
+    // accelerate 1.15, utils/fsdp_utils.py and accelerator.py: low precision is upcast if mixed is
+    // set.
+    Rule{[](const PlanFacts& f) {
+           return is_sharded(f.plan->parallel) && runs_accelerate(f.plan->framework) &&
+                  f.plan->precision == Precision::bf16_autocast;
+         },
+         "precision bf16+amp with FSDP: accelerate makes the sharded parameters fp32; "
+         "use amp-bf16"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && torch_is_before(f, {2, 4});
          },

@@ -35,7 +35,7 @@ constexpr std::array kLossAndLoraRules{
          "loss fused, trl, chunked: not supported for T5; use loss hf"},
     Rule{[](const PlanFacts& f) {
            return f.plan->init == ModelInit::pretrained_half &&
-                  f.plan->precision != Precision::fp16 && f.plan->precision != Precision::bf16;
+                  model_dtype(f.plan->precision) == DType::fp32;
          },
          "init pretrained-half: the model is converted to fp16 or bf16; set precision to one of "
          "them, or use init cpu"},

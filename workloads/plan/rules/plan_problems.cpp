@@ -24,7 +24,8 @@ std::int64_t longest_sequence(const TrainingPlan& plan) {
 }
 
 std::string_view precision_word(Precision precision) {
-  constexpr std::array<std::string_view, 5> kWords{"fp32", "bf16", "fp16", "amp-bf16", "amp-fp16"};
+  constexpr std::array<std::string_view, 6> kWords{"fp32",     "bf16",     "fp16",
+                                                   "amp-bf16", "amp-fp16", "bf16+amp"};
   return kWords[static_cast<std::size_t>(precision)];
 }
 

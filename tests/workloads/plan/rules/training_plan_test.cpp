@@ -151,6 +151,14 @@ std::vector<Refusal> refusals() {
          p.parallel.dp = 2;
        },
        "torchtune's recipes shard by fully_shard"},
+      {"gpt2",
+       [](Plan p) {
+         p.framework = Framework::trainer;
+         p.precision = Precision::bf16_autocast;
+         p.parallel.dp = 2;
+         p.parallel.dp_kind = DataParallel::fsdp2;
+       },
+       "accelerate makes the sharded parameters fp32"},
       {"gpt2", [](Plan p) { p.experts = Experts::even; }, "not a mixture of experts"},
       {"gpt2", [](Plan p) { p.moe_load.busiest = 2; }, "moe-load: gpt2 is not a mixture"},
       {"mixtral-8x7b", [](Plan p) { p.moe_load.busiest = 9; }, "use at most busiest:8"},
