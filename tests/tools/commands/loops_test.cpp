@@ -65,6 +65,9 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
       {"torchtune-qwen2-full",
        "torchtune-qwen2-full.json --batch 2 --seq 512 --framework torchtune --checkpoint full "
        "--grad-accum 2"},
+      {"torchtune-fsdp8-full",
+       "torchtune-fsdp8-full.json --batch 2 --seq 512 --framework torchtune --dp 8 "
+       "--checkpoint full"},
       {"lightning-gpt2-amp", "gpt2.json --batch 2 --seq 256 --framework lightning --bf16"},
   }));
   check_peaks(recording, options + " --gpu h100-80 --steps 4");
