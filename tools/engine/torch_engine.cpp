@@ -141,7 +141,7 @@ class WarmPython {
     const RecordOutcome outcome = read_record_outcome(folder / "status", end);
     if (outcome.snapshots.empty() || command_failed(outcome)) {
       throw InputError("--engine torch", "the script", why_it_failed(answer, outcome),
-                       "see it with --script FILE, or use --engine model");
+                       "correct the model's config.json or the plan, or give another --python");
     }
     const WrittenSnapshot& snapshot = main_snapshot(outcome, folder / "record.pickle");
     GeneratedRun run = derived_run(snapshot.path);

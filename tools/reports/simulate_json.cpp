@@ -185,7 +185,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   const auto& model = simulation.plan.model;
   root["model"] = {{"name", valid_utf8(model.name)},
                    {"family", family_name(model)},
-                   {"parameters", parameter_count(model.config).trainable()},
+                   {"parameters", simulation.parameters()},
                    {"trainable", simulation.trainable},
                    {"source", valid_utf8(model.source)}};
   root["plan"] = plan_json(simulation.plan);

@@ -219,9 +219,8 @@ std::string model_line(const Simulation& simulation) {
   const TrainingPlan& plan = simulation.plan;
   const std::string trained =
       plan.lora.rank > 0 ? fmt::format(", {} trained by LoRA", grouped(simulation.trainable)) : "";
-  return fmt::format("{} parameters{} ({}, {})\n",
-                     grouped(parameter_count(plan.model.config).trainable()), trained,
-                     family_name(simulation.plan.model), printable(simulation.plan.model.source));
+  return fmt::format("{} parameters{} ({}, {})\n", grouped(simulation.parameters()), trained,
+                     family_name(plan.model), printable(plan.model.source));
 }
 
 void add_tables(const SimulationReport& simulated, Report& report) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tools/studies/error_summary.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -63,6 +64,9 @@ std::string_view simulated_peak_name(FormulaScope scope) {
 }
 
 EstimateComparison compare_estimates(const Simulation& simulation) {
+  if (is_other(simulation.plan.model.config)) {
+    return {.is_complete = simulation.fits()};  // closed forms need the sizes of a known family
+  }
   std::vector<FormulaOutcome> outcomes = evaluate_all(estimate_inputs(simulation.plan));
   EstimateComparison comparison;
   comparison.is_complete = simulation.fits();

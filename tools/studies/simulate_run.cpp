@@ -7,6 +7,8 @@
 #include "sim/peak/live_blocks.hpp"
 #include "sim/settings/smallest_limit.hpp"
 #include "tools/engine/engine.hpp"
+#include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
@@ -137,6 +139,10 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
 Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
   const Bytes outside = outside_memory(gpu, plan.versions.torch, plan.parallel).total();
   return gpu.total_memory - std::min(gpu.total_memory, outside);
+}
+
+std::int64_t Simulation::parameters() const {
+  return is_other(plan.model.config) ? trainable : parameter_count(plan.model.config).trainable();
 }
 
 std::optional<Usage> Simulation::steady_peak() const {

@@ -53,6 +53,9 @@ struct Simulation {
 
   [[nodiscard]] bool fits() const { return !failure; }
 
+  /// Elements of the model's parameters; of a model without a family of those that are trained.
+  [[nodiscard]] std::int64_t parameters() const;
+
   /// Of unlimited memory.
   [[nodiscard]] const Usage& whole_peak() const {
     return without_limit ? *without_limit : replay.result.peak;

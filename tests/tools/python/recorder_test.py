@@ -478,7 +478,17 @@ class Phases(unittest.TestCase):
             self.forward()
             self.backward()
             self.optimize()
-        step = "zero_grad data forward backward optimizer"
+        step = "data forward backward optimizer"
+        self.assertEqual(self.names(), f"init step-0 {step} step-1 zero_grad {step}")
+
+    def test_gradients_zeroed_once_before_the_loop_are_no_part_of_a_step(self):
+        self.zero_grad()
+        for _ in range(2):
+            self.forward()
+            self.backward()
+            self.optimize()
+            self.zero_grad()
+        step = "data forward backward optimizer zero_grad"
         self.assertEqual(self.names(), f"init step-0 {step} step-1 {step}")
 
     def test_an_optimizer_that_calls_the_whole_step(self):

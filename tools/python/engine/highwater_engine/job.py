@@ -124,6 +124,7 @@ def _plain(plan, model):
         prepare = scripts.text(prepare, "config.use_cache = False")
     job.update(
         model=dataclasses.replace(model, prepare=prepare), init=init, keeps_outputs=plan["keep_logits"],
+        names_tensors=plan["framework"] == "torch" and not model.data,
         implementation=_optional(plan["optimizer_impl"]), param_groups=plan["param_groups"],
         zeroes_at=plan["zero_grad_at"], set_to_none=plan["set_to_none"], empties_cache=plan["empty_cache_every_step"],
         **_sharding(plan, init))
@@ -183,7 +184,7 @@ def _trainer(plan, model):
     if plan.is_changed("grad_clip"):
         arguments.append(f"max_grad_norm={job['clip'] or 0}")
     sharding = kind if ranks > 1 or kind == "fsdp2" else "none"
-    job.update(arguments=arguments, sharding=sharding, ranks=ranks)
+    job.update(arguments=arguments, sharding=sharding, ranks=ranks, examples=job["examples"] * ranks)
     return Job(scripts.trainer_script(job), model.files, ranks)
 
 

@@ -16,6 +16,7 @@ DEFAULTS = {
     "checkpoint": False, "reentrant": False,
     "lora": 0, "lora_targets": (), "lora_dropout": 0.0,
     "keeps_outputs": True, "mask": False, "training": True,
+    "names_tensors": False,  # each tensor of a batch has a variable of its own
     "accumulate": 1, "no_sync": False,
     "optimizer": "adamw", "implementation": None, "param_groups": 1, "clip": None,
     "zeroes_at": "end", "set_to_none": True, "empties_cache": False,
@@ -187,12 +188,23 @@ def plain_update(job):
                 "torch.cuda.empty_cache()" if job["empties_cache"] else "")
 
 
+def tensors_of(job):
+    return ["input_ids", *(["attention_mask"] if job["mask"] else []), "labels"]
+
+
+def loading(job, device):
+    if job["names_tensors"]:
+        return text(*(f'{name} = batch["{name}"].to({device})' for name in tensors_of(job)))
+    return f"batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
+
+
 def plain_forward(job):
     """The forward pass and the loss."""
     loss = job["model"].loss
+    given = ", ".join(f"{name}={name}" for name in tensors_of(job)) if job["names_tensors"] else "**batch"
     if job["keeps_outputs"] or loss != "outputs.loss":
-        return "outputs = model(**batch)", loss
-    return "loss = model(**batch).loss", None
+        return f"outputs = model({given})", loss
+    return f"loss = model({given}).loss", None
 
 
 def plain_step(job, device):
@@ -203,7 +215,7 @@ def plain_step(job, device):
         forward = text(f'with torch.autocast("cuda", dtype={TORCH_TYPES[job["autocast"]]}):', indented(forward))
     share = f" / {job['accumulate']}" if accumulates else ""
     divided = f"loss = {loss or 'loss'}{share}" if loss or share else ""
-    load = f"batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
+    load = loading(job, device)
     if not job["training"]:
         return text(load, "with torch.no_grad():", indented(text(forward, divided)))
     backward = "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else "loss.backward()"
@@ -259,7 +271,8 @@ def trainer_script(job):
     return text("import torch", imports_of_model(job), "from transformers import Trainer, TrainingArguments",
                 job["model"].prepare, data(job), f"model = {built(job)}", adapted(job),
                 f"arguments = TrainingArguments({keywords})",
-                f"Trainer(model=model, args=arguments, train_dataset={job['model'].dataset}).train()") + "\n"
+                f"trainer = Trainer(model=model, args=arguments, train_dataset={job['model'].dataset})",
+                "trainer.train()") + "\n"
 
 
 def sft_script(job):

@@ -7,6 +7,7 @@ given an optimizer.
 """
 import dataclasses
 import functools
+import sys
 import threading
 import warnings
 
@@ -31,7 +32,7 @@ class Phases:
         self._in_optimizer = False
         self._step = None            # its number, once there is one
         self._has_ended = True       # the optimizer has stepped, and no forward pass has begun since
-        self._zeroes_first = None    # gradients are zeroed before a step's forward pass, not after its optimizer
+        self._first_zeroing = None   # the line that zeroed gradients before the first step, and begins the others
         self._quiet = None           # the last moment at which the data of a forward pass may begin
         self.marks = [Mark(clock.now(), BEFORE_STEPS)]
 
@@ -97,9 +98,12 @@ class Phases:
     def _begin_zero_grad(self):
         if self._depth > 0:
             return
-        if self._zeroes_first is None:
-            self._zeroes_first = self._step is None
-        if self._zeroes_first:
+        caller = sys._getframe(2)  # behind the function that surrounds zero_grad
+        line = caller.f_code, caller.f_lineno
+        if self._step is None:  # there are no gradients yet; Trainer's line does not come again, a loop's does
+            self._first_zeroing = line
+            return
+        if line == self._first_zeroing:
             self._begin_step()
         self._begin("zero_grad")
 

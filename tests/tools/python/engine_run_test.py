@@ -1,0 +1,106 @@
+"""--engine both with a real PyTorch: the model and PyTorch make the same requests; models without a family are carried out.
+
+Run with the folder of the program; HIGHWATER_TORCH_PYTHON names the Python, without it the test is skipped.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIPPED = 4
+
+CONFIGS = {
+    "gpt2": {"model_type": "gpt2", "n_layer": 2, "n_embd": 256, "n_head": 4},
+    "llama": {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
+              "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 8192},
+    "qwen2": {"model_type": "qwen2", "num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
+              "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 8192},
+    "phi3": {"model_type": "phi3", "num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
+             "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 8192, "pad_token_id": 0},
+}
+
+EQUAL = (
+    ("gpt2", "--framework hf"),
+    ("gpt2", "--framework hf --precision amp-bf16 --grad-clip 1"),
+    ("llama", "--framework hf --precision bf16 --checkpoint full"),
+    ("llama", "--framework torch --init device --optimizer-impl fused"),
+    ("qwen2", "--framework hf --precision bf16 --lora 8"),
+    ("gpt2", "--framework hf --dp 8"),
+    ("llama", "--framework hf --dp 8 --dp-kind fsdp2 --param-dtype bf16 --reduce-dtype fp32"),
+    ("llama", "--framework hf --dp 4 --dp-kind fsdp1 --param-dtype bf16 --reduce-dtype fp32"),
+)
+
+# Trainer counts tokens and norms in tensors of a few bytes that the model leaves out; where the loss is divided, the
+# model does so in the next phase.
+CLOSE = (
+    ("gpt2", "--framework hf --precision amp-bf16 --grad-accum 2"),
+    ("qwen2", "--framework trainer --bf16"),
+    ("gpt2", "--framework trainer --bf16 --dp 2 --grad-accum 2"),
+)
+
+
+class Engine(unittest.TestCase):
+    program = ""
+    python = ""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def run_line(self, *words):
+        done = subprocess.run([self.program, *words, "--python", self.python], capture_output=True, text=True,
+                              cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def simulate(self, model, line):
+        (self.folder / "config.json").write_text(json.dumps(CONFIGS[model]))
+        return json.loads(self.run_line("simulate", "--model", "config.json", "--batch", "2", "--seq", "64", "--gpu",
+                                        "h100-80", "--format", "json", *line.split()))
+
+    def test_the_model_and_pytorch_make_the_same_requests(self):
+        for model, line in EQUAL:
+            with self.subTest(f"{model} {line}"):
+                engines = self.simulate(model, f"{line} --engine both")["engines"]
+                different = [(phase["step"], phase["phase"]) for phase in engines["phases"] if not phase["equal"]]
+                self.assertEqual(different, [])
+
+    def test_other_peaks_are_the_same_within_a_thousandth(self):
+        for model, line in CLOSE:
+            with self.subTest(f"{model} {line}"):
+                model_peak, torch_peak = (self.simulate(model, f"{line} --engine {engine}")["steady_peak"]
+                                          for engine in ("model", "torch"))
+                for figure in ("allocated_bytes", "reserved_bytes"):
+                    self.assertAlmostEqual(model_peak[figure] / torch_peak[figure], 1, delta=0.001)
+
+    def test_a_model_without_a_family_is_carried_out(self):
+        report = self.simulate("phi3", "--precision bf16")
+        self.assertEqual(report["plan"]["engine"], "torch")
+        held = report["breakdown_at_peak"]
+        for category in ("parameter", "optimizer_state", "activation"):
+            self.assertGreater(held[category], 0)
+        self.assertEqual([step["step"] for step in report["steps"]], [0, 1, 2])
+
+    def test_a_script_that_fails_leaves_its_message(self):
+        (self.folder / "config.json").write_text(json.dumps({**CONFIGS["phi3"], "hidden_act": "no such function"}))
+        done = subprocess.run([self.program, "simulate", "--model", "config.json", "--engine", "torch", "--python",
+                               self.python], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no such function", done.stderr)
+
+
+def main():
+    Engine.program = str(pathlib.Path(sys.argv[1]).resolve())
+    Engine.python = os.environ.get("HIGHWATER_TORCH_PYTHON", "")
+    if not Engine.python:
+        print("skipped: HIGHWATER_TORCH_PYTHON names no Python with PyTorch")
+        return SKIPPED
+    return 0 if unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
