@@ -46,6 +46,15 @@ assert torch.histc(chosen.flatten().int(), bins=4, min=0, max=3).tolist() == %s
 assert all(len(set(pair)) == 2 for pair in chosen.tolist())
 """
 GROUP = "import torch, torch.distributed as dist\ntorch.cuda.set_device(0)\ndist.init_process_group('nccl')\n"
+# Every rank sends what this one sends, also where C++ asks, as DDP does for the number of parameters.
+GATHERED = GROUP + """
+sent = torch.tensor([5, 6], device='cuda')
+received, whole = [torch.zeros_like(sent) for _ in range(8)], torch.zeros(16, dtype=sent.dtype, device='cuda')
+dist.all_gather(received, sent)
+dist.all_gather_into_tensor(whole, sent)
+assert [one.tolist() for one in received] == [[5, 6]] * 8 and whole.tolist() == [5, 6] * 8
+torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 4, device='cuda'))
+"""
 # Long enough for NCCL's watchdog to ask twenty times whether another rank failed, and to act on a yes.
 WATCHED = GROUP + "import time\ndist.all_reduce(torch.ones(4, device='cuda'))\ntime.sleep(4)\n"
 IMPATIENT = {**DISTRIBUTED, "TORCH_NCCL_DUMP_ON_TIMEOUT": "1", "TORCH_NCCL_COORD_CHECK_MILSEC": "100",
@@ -113,6 +122,7 @@ RUNS = {
     "FSDP2": ([str(EXAMPLES / "fsdp2.py")], {**THREE_STEPS, **DISTRIBUTED}, {"ended": "steps", "steps": 3}),
     "its own report": (["-c", REPORTING], {"HIGHWATER_RECORD_STEPS": "2", "HIGHWATER_RECORD_FINISH_STEP": "1"},
                        {"ended": "steps", "steps": 2, "report": "01"}),
+    "gathered": (["-c", GATHERED], DISTRIBUTED, {"ended": "exit", "error": None}),
     "watchdog": (["-c", WATCHED], IMPATIENT, {"ended": "exit", "error": None}),
     "symmetric memory": (["-c", SYMMETRIC], DISTRIBUTED, {"ended": "exit", "error": None}),
     "checkpoints": (["-c", CHECKPOINTS], DISTRIBUTED, {"ended": "exit", "error": None}),

@@ -26,9 +26,9 @@ class DispatchKey:
         for operator in list(operators._higher_order_ops.values()):
             operator.fallthrough(self.key)
 
-    def observe(self, operators, function):
+    def observe(self, operators, function, namespace="aten"):
         """function(run, operator, args, kwargs) takes the place of each operator; run() runs it."""
-        library = self._torch.library.Library("aten", "IMPL")
+        library = self._torch.library.Library(namespace, "IMPL")
         self._libraries.append(library)
         for operator in operators:
             library.impl(operator, self._kernel(operator, function), self._name, with_keyset=True)

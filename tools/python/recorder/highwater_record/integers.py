@@ -26,3 +26,9 @@ def operators(torch):
             overloads = (getattr(packet, overload) for overload in packet.overloads())
             found += [operator for operator in overloads if "Dimname" not in str(operator._schema)]
     return found
+
+
+def gathers(torch):
+    """Collectives that give each rank what all have sent, into a list of tensors or into one, which C++ calls, too."""
+    found = (getattr(torch.ops.c10d, name, None) for name in ("allgather_", "_allgather_base_"))
+    return [packet.default for packet in found if packet is not None]

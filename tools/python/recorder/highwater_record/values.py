@@ -45,6 +45,7 @@ class Values:
             self._passed = self._passed.add(getattr(C.DispatchKey, name))
         computed.observe(integers.operators(self._torch), self._compute)
         computed.observe([aten.equal.default], self._equal)
+        computed.observe(integers.gathers(self._torch), self._gather, "c10d")
         read.observe([aten._local_scalar_dense.default], self._item)
         read.observe([aten.nonzero.default], self._nonzero)
         dynamo.leave_alone()
@@ -141,6 +142,27 @@ class Values:
         if any(wanted):
             self._repeat_on_host(operator, args, kwargs, outputs, wanted)
         return result
+
+    def _gather(self, run, operator, args, kwargs):
+        """Every other rank has sent what this one sends."""
+        result = run()
+        received, sent = args[0], args[1]
+        pairs = [(received, sent)] if isinstance(sent, self._torch.Tensor) else [
+            (output, one) for outputs, one in zip(received, sent) for output in outputs]
+        for output, one in pairs:
+            if self._mirrors.is_device_tensor(output) and not one.is_floating_point():
+                self._receive(HostRun(self._torch, self._mirrors, operator), output, one)
+        return result
+
+    def _receive(self, host, output, sent):
+        mirror = self._mirrors.find(sent) if self._mirrors.is_device_tensor(sent) else None
+        copies, rest = divmod(output.numel(), max(sent.numel(), 1))
+        if mirror is None or rest != 0:
+            self._mirrors.drop(output)
+            return
+        host.known = mirror.known
+        with self._on_host():
+            host.keep([output], [self._mirrors.view(mirror, sent).reshape(-1).repeat(copies).view(output.shape)])
 
     def _matters(self, output, inputs):
         if not self._mirrors.is_device_tensor(output):
