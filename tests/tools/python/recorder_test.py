@@ -417,8 +417,13 @@ class Autotuning(unittest.TestCase):
             def __init__(self, kernel, *, configs, hint=None):
                 self.made = (kernel, configs, hint)
 
+            def coordinate_descent_tuning(self, launcher, *args):
+                return "a neighbour"
+
         autotuning.compile_one_configuration(types.SimpleNamespace(CachingAutotuner=Tuner))
-        self.assertEqual(Tuner("sum", configs=["small", "large"], hint=1).made, ("sum", ["small"], 1))
+        tuner = Tuner("sum", configs=["small", "large"], hint=1)
+        self.assertEqual(tuner.made, ("sum", ["small"], 1))
+        self.assertEqual(tuner.coordinate_descent_tuning("small", "an argument"), "small")
 
 
 class Ticking:
