@@ -55,6 +55,15 @@ class Scripts(unittest.TestCase):
                 made(**changed)
             self.assertIn(named, str(refused.exception))
 
+    def test_the_model_is_transformers(self):
+        read_elsewhere = {name: None for name in job._READ_ELSEWHERE if name not in PLAN}
+        with self.assertRaisesRegex(job.Refused, "--model-code torchtune"):
+            job.make(job.Plan({**read_elsewhere, **PLAN, "model_code": "torchtune"}, ()), None)
+
+    def test_a_model_in_bf16_under_autocast(self):
+        self.assertEqual(job._precision({"precision": "bf16+amp"}), ("bf16", "bf16"))
+        self.assertEqual(job._precision({"precision": "amp-bf16"}), ("fp32", "bf16"))
+
     def test_ranks_are_told_as_by_torchrun(self):
         variables = job.variables(job.Job("", {}, ranks=16), 9)
         self.assertEqual((variables["RANK"], variables["LOCAL_RANK"], variables["WORLD_SIZE"]), ("9", "1", "16"))

@@ -58,6 +58,9 @@ def make(plan, model):
     if writer is None:
         raise Refused(f"--framework {framework}: --engine torch runs {', '.join(_FRAMEWORKS)}; use one of these, "
                       "or --engine model")
+    if plan["model_code"] != "hf":
+        raise Refused(f"--model-code {plan['model_code']}: --engine torch runs transformers' models; omit it, or use "
+                      "--engine model")
     if plan["data"] != "to":
         raise Refused("--data device: --engine torch makes batches on the host; omit it, or use --engine model")
     job = writer(plan, architectures.model_of(model))
@@ -72,6 +75,8 @@ def _optional(value):
 def _precision(plan):
     """(dtype of the weights, of autocast)"""
     precision = plan["precision"]
+    if precision == "bf16+amp":
+        return "bf16", "bf16"
     return ("fp32", precision.removeprefix("amp-")) if precision.startswith("amp-") else (precision, None)
 
 
