@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "sim/diff/aligned_side.hpp"
 #include "sim/diff/sequence_alignment.hpp"
 #include "traces/phase_names.hpp"
