@@ -81,7 +81,7 @@ class Comparison {
     diff_.phases.push_back(std::move(phase));
   }
 
-  Order order_of(const AlignedSide& side, const PhaseRange& range) const {
+  [[nodiscard]] Order order_of(const AlignedSide& side, const PhaseRange& range) const {
     Order order;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       order.push_back(static_cast<std::uint32_t>(i));

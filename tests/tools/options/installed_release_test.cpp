@@ -16,10 +16,15 @@ using Catch::Contains;
 
 namespace {
 
+std::string path_now() {
+  const char* const path = std::getenv("PATH");
+  return path == nullptr ? "" : path;
+}
+
 /// A PATH whose python3 is a script.
 class FakePython {
  public:
-  explicit FakePython(const std::string& script) : path_(std::getenv("PATH")) {
+  explicit FakePython(const std::string& script) : path_(path_now()) {
     const std::filesystem::path python = folder_ / "python3";
     test::write_file(python.string(), "#!/bin/sh\n" + script);
     std::filesystem::permissions(python, std::filesystem::perms::owner_all);
