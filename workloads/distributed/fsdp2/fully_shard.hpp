@@ -1,10 +1,10 @@
 // A model whose blocks and root were given to torch.distributed.fsdp.fully_shard (FSDP2).
 //
-// Mirrors FSDPState and fully_shard of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/
-// _fsdp_state.py, _fully_shard.py) as scripts apply it: each block of the model's longest list of
-// modules, then the model itself, which keeps its parameters between forward and backward; or with
-// units at both ends of the model (FsdpUnits), of which the last holds several modules. Over
-// several replicas it is HSDP: a mesh of two dimensions, sharded along the second one.
+// Mirrors fully_shard of PyTorch 2.6 (torch/distributed/fsdp/_fully_shard/_fully_shard.py) as
+// scripts apply it: each block of the model's longest list of modules, then the model itself, which
+// keeps its parameters between forward and backward; or with units at both ends of the model
+// (FsdpUnits), of which the last holds several modules. Over several replicas it is HSDP: a mesh of
+// two dimensions, sharded along the second one.
 #pragma once
 
 #include <memory>
@@ -12,72 +12,12 @@
 #include <unordered_set>
 #include <vector>
 
-#include "workloads/distributed/fsdp2/fsdp_param_group.hpp"
+#include "workloads/distributed/fsdp2/fsdp_state.hpp"
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
-#include "workloads/nn/sharded_unit.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::dist {
-
-/// One module that fully_shard was applied to.
-class FsdpState : public nn::ShardedUnit {
- public:
-  /// What all states of a model share.
-  struct Shared {
-    FsdpContext context;
-    std::vector<std::unique_ptr<FsdpState>> states;  ///< in the order of named_modules()
-    FsdpState* iteration_root = nullptr;
-    bool is_callback_queued = false;
-    bool is_initialized = false;
-    bool keeps_root = true;  ///< its parameters stay gathered after forward
-  };
-
-  /// `shared` outlives the state. The root is the one that is called first.
-  FsdpState(Shared& shared, std::span<const eager::Tensor> params, ShardPlace place,
-            bool reshards_after_forward)
-      : shared_(shared), group_(shared.context, params, place, reshards_after_forward) {}
-
-  void unshard() override {
-    lazy_init();
-    group_.gather();
-  }
-
-  void reshard() override { group_.reshard(); }
-
-  void set_resharding(bool reshards) override { group_.set_resharding(reshards); }
-
-  void set_unit_sync(bool syncs) override { group_.set_gradient_sync(syncs); }
-
-  /// May replace `arguments`.
-  void pre_forward(std::span<eager::Tensor> arguments);
-  void post_forward(std::span<eager::Tensor> results);
-
-  [[nodiscard]] FsdpParamGroup& group() { return group_; }
-
-  /// Modules that this call of the unit still has to run; the unit's forward ends with the last.
-  std::unordered_set<const nn::Module*> modules_to_run;
-
-  /// A unit of which only some modules ran: the root ends its forward.
-  void complete(std::span<eager::Tensor> results);
-
-  /// Whether fully_shard found parameters that belong to no child: a stage's root may have none.
-  [[nodiscard]] bool has_group() { return !group_.params().empty(); }
-
- private:
-  void root_pre_forward();
-  void lazy_init();
-  void cast_forward_inputs(std::span<eager::Tensor> arguments) const;
-  void register_post_backward_hook(std::span<eager::Tensor> arguments);
-  void register_pre_backward_hook(std::span<eager::Tensor> results);
-  void complete_others(std::span<eager::Tensor> results);
-  void pre_backward();
-  void root_post_backward_final_callback();
-
-  Shared& shared_;
-  FsdpParamGroup group_;
-  FsdpPhase phase_ = FsdpPhase::idle;
-};
 
 class FullyShard : public Wrapper {
  public:
@@ -111,6 +51,7 @@ class FullyShard : public Wrapper {
              bool reshards_after_forward);
   void keep_whole_ends(const std::vector<eager::Tensor>& params);
   void sort_states();
+  void fill(ShardPlace place, bool is_first);
   void to_empty(nn::Module& module);
   void load_full_state_dict(ShardPlace place);
   void load(nn::Module& module, FullStateDict& loaded);

@@ -1,0 +1,84 @@
+// How a model that fully_shard was applied to on meta gets its blocks: by to_empty(), or from a
+// state dict that lies on the host.
+#include "workloads/distributed/fsdp2/fully_shard.hpp"
+
+namespace highwater::dist {
+
+using eager::Runtime;
+
+namespace {
+
+// DTensor finds out shapes with FakeTensors: once without and once with an entry in their cache.
+void start_fake_tensors(Runtime& runtime) {
+  eager::init_gpu_context(runtime);
+  eager::init_gpu_context(runtime);
+}
+
+// named_buffers().
+void move_buffers(nn::Module& module) {
+  nn::move_buffers_to_cuda(module);
+  for (nn::Module* child : module.children()) {
+    move_buffers(*child);
+  }
+}
+
+}  // namespace
+
+void FullyShard::fill(ShardPlace place, bool is_first) {
+  if (loads_checkpoint(model_.context().plan.framework)) {
+    load_full_state_dict(place);
+    return;
+  }
+  if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
+    start_fake_tensors(model_.runtime());
+  }
+  to_empty(model_);
+}
+
+// Module._apply: children first, a module's parameters, then its buffers. A tied parameter gets its
+// block once for each module that has it. FSDPModule._apply pads what the group has then.
+void FullyShard::to_empty(nn::Module& module) {
+  for (nn::Module* child : module.children()) {
+    const nn::InModule scope(*child);
+    to_empty(*child);
+  }
+  for (const nn::NamedTensor& own : module.own_parameters()) {
+    if (own.tensor.defined()) {
+      param_of_.at(own.tensor.get())->to_empty();
+    }
+  }
+  nn::move_buffers_to_cuda(module);
+  if (const auto found = state_of_.find(&module); found != state_of_.end()) {
+    for (FsdpParam& param : found->second->group().params()) {
+      param.reset_sharded_param();
+    }
+  }
+}
+
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_load_full_state_dict and the end of
+// fsdp2_prepare_model: buffers follow the parameters, and tie_weights() drops the second share of a
+// tied one. torchtune 0.6, training/_distributed.py load_from_full_model_state_dict: every rank has
+// the whole checkpoint on its host, and buffers were made before.
+void FullyShard::load_full_state_dict(ShardPlace place) {
+  const bool has_checkpoint = model_.context().plan.framework == Framework::torchtune;
+  model_.init_buffers();
+  FullStateDict loaded({.ranks = place.ranks, .rank = has_checkpoint ? 0 : place.rank});
+  load(model_, loaded);
+  loaded.release_whole();
+  move_buffers(model_);
+}
+
+// state_dict(): a module's own parameters, then its children's.
+void FullyShard::load(nn::Module& module, FullStateDict& loaded) {
+  const nn::InModule scope(module);
+  for (const nn::NamedTensor& own : module.own_parameters()) {
+    if (own.tensor.defined()) {
+      loaded.load(*param_of_.at(own.tensor.get()));
+    }
+  }
+  for (nn::Module* child : module.children()) {
+    load(*child, loaded);
+  }
+}
+
+}  // namespace highwater::dist
