@@ -40,7 +40,7 @@ TensorList cudnn_backward_kernel(Node& node, TensorList& grads) {
   out[1] = empty_like(in.key);
   out[2] = empty_like(in.value);
   Tensor grad = grads[0];
-  if (runtime.torch < Release{2, 15} && !same_strides(grad, output)) {
+  if (runtime.torch < Release{2, 11} && !same_strides(grad, output)) {
     grad = empty_strided(runtime, output.sizes(), output.strides(), grad.dtype());
   }
   const auto workspace = runtime.allocate(blocks.backward_workspace);

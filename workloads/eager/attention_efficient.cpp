@@ -88,8 +88,8 @@ TensorList efficient_backward_kernel(Node& node, TensorList& grads, double dropo
   return out;
 }
 
-// The generator's seed and offset lie on the device where nothing is dropped out (seen in 2.15;
-// that it came with flash attention's in 2.14 is assumed).
+// The generator's seed and offset lie on the device where nothing is dropped out (seen in 2.14,
+// not in 2.12).
 TensorList generator_words(Runtime& runtime, double dropout) {
   if (runtime.torch < Release{2, 14} || dropout > 0) {
     return {};

@@ -44,13 +44,14 @@ TensorList flash_backward_kernel(Node& node, TensorList& grads) {
   return out;
 }
 
-// mha_fwd of 2.14: the generator's state (two uint64) and an unused scalar lie on the device, with
-// dropout in a second tensor that takes the first one's place. 2.6 has them on the host. Which
-// release in between introduced it was not observed: those before 2.14 are assumed to behave like
-// 2.6.
+/// Flash attention's own sources, instead of a copy, since pull request 146372.
+constexpr Release kOwnSources{2, 7};
+
+// mha_fwd since then: the generator's state (two uint64) and an unused scalar lie on the device,
+// with dropout in a second tensor that takes the first one's place. 2.6 has them on the host.
 TensorList generator_state(Runtime& runtime, double dropout) {
   constexpr std::int64_t kWord = 8;
-  if (runtime.torch < Release{2, 14}) {
+  if (runtime.torch < kOwnSources) {
     return {};
   }
   Tensor state = empty(runtime, {2 * kWord}, DType::uint8);
@@ -68,12 +69,16 @@ TensorList flash_forward_kernel(const Operands& in, double dropout) {
   OpScope op(runtime, "_flash_attention_forward", combines_splits ? 2 : 1);
   const Tensor output = empty_like_sequence_first(in.query);
   const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
-  const auto split_logsumexp = runtime.allocate(blocks.split_logsumexp);
-  const auto split_output = runtime.allocate(blocks.split_output);
+  auto split_logsumexp = runtime.allocate(blocks.split_logsumexp);
+  auto split_output = runtime.allocate(blocks.split_output);
   TensorList results{output, logsumexp};
   for (const Tensor& state : generator_state(runtime, dropout)) {
     results.push_back(state);
   }
+  if (runtime.torch >= kOwnSources) {  // mha_fwd: a tuple of both is freed from its first on
+    split_logsumexp.reset();
+  }
+  split_output.reset();
   return results;
 }
 

@@ -286,7 +286,7 @@ Tensor nonzero(const Tensor& self, std::int64_t found) {
   NoGrad no_grad(runtime);
   const auto dims = static_cast<std::int64_t>(self.dim());
   const Tensor input = contiguous(self);
-  const auto script = highwater::nonzero(runtime.gpu, input.numel());
+  const auto script = highwater::nonzero(runtime.gpu, input.numel(), runtime.torch);
   constexpr std::size_t kCountSteps = 3;
   Tensor result;
   ScriptBlocks blocks;

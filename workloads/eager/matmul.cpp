@@ -1,6 +1,7 @@
 // Matrix products: aten's decompositions, cuBLAS's layout requirements, and workspaces
 // (ATen/native/LinearAlgebra.cpp, Linear.cpp, cuda/Blas.cpp; gradients in FunctionsManual.cpp).
 #include <algorithm>
+#include <utility>
 
 #include "workloads/eager/autocast.hpp"
 #include "workloads/eager/ops.hpp"
@@ -33,10 +34,24 @@ Tensor make_workspace(Runtime& runtime, std::int64_t bytes) {
   return {};
 }
 
+// Where cuBLASLt's workspace is kept as well, the handle, and with it cuBLAS's, is asked for first
+// (CUDABlas.cpp of 2.9 to 2.11: CUDABlasLtWorkspace).
+void keep_cublaslt_workspace(Runtime& runtime, std::int64_t bytes) {
+  [[maybe_unused]] const auto kept = use_cublas(runtime);
+  if (!std::exchange(runtime.has_cublaslt_workspace(), true)) {
+    runtime.workspaces.push_back(make_workspace(runtime, bytes));
+  }
+}
+
 // The same for a product in cuBLASLt. Its handle is cuBLAS's, which has a workspace in releases
 // that keep it.
 [[nodiscard]] Ref<Storage> use_cublaslt(Runtime& runtime) {
-  Ref<Storage> scratch = make_workspace(runtime, cublaslt_workspace(runtime.torch).bytes)->storage;
+  const CublasWorkspace own = cublaslt_workspace(runtime.torch);
+  if (own.life == WorkspaceLife::persistent) {
+    keep_cublaslt_workspace(runtime, own.bytes);
+    return {};
+  }
+  Ref<Storage> scratch = make_workspace(runtime, own.bytes)->storage;
   if (cublas_workspace(runtime.gpu, runtime.torch).life == WorkspaceLife::persistent) {
     [[maybe_unused]] const auto kept = use_cublas(runtime);
   }
@@ -203,7 +218,7 @@ Tensor grouped_product(const Dims& sizes, const Groups& groups, const Tensor& li
   padded.back() = (padded.back() + unit - 1) / unit * unit;
   Tensor result = slice(empty(runtime, padded, like.dtype()), -1, 0, sizes.back());
   if (runs_grouped_kernel(runtime.gpu, like.dtype())) {
-    const auto scratch = grouped_gemm_scratch(runtime.gpu, groups.all);
+    const auto scratch = grouped_gemm_scratch(runtime.gpu, groups.all, runtime.torch);
     const auto arguments = runtime.allocate(scratch.arguments);
     const auto workspace = runtime.allocate(scratch.workspace);
     return result;

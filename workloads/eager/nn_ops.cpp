@@ -179,7 +179,7 @@ TensorList embedding_backward(Node& node, TensorList& grads, const Dims& weight)
   const Tensor grad = contiguous(grads[0]);
   const auto blocks =
       run_script(runtime, highwater::embedding_backward(runtime.gpu, indices.numel(), weight[0],
-                                                        weight[1], grad.dtype()));
+                                                        weight[1], grad.dtype(), runtime.torch));
   const auto left = std::ranges::find_if(blocks, [](const auto& block) { return bool{block}; });
   return {tensor_on(*left, weight, grad.dtype())};
 }

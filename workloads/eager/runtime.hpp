@@ -148,6 +148,9 @@ class Runtime {
   /// cuBLAS workspace of the current thread's handle, made at its first matmul.
   bool& has_cublas_workspace() { return has_workspace_[static_cast<std::size_t>(thread)]; }
 
+  /// cuBLASLt's, in releases that keep one.
+  bool& has_cublaslt_workspace() { return has_lt_workspace_[static_cast<std::size_t>(thread)]; }
+
   std::vector<Tensor> workspaces;  ///< never freed before the process ends
 
   // --- where we are: for reports only -------------------------------------------------------
@@ -199,6 +202,7 @@ class Runtime {
   std::uint64_t event_count_ = 0;
   std::uint64_t sequence_nr_[2] = {0, 0};
   bool has_workspace_[2] = {false, false};
+  bool has_lt_workspace_[2] = {false, false};
   boost::unordered_flat_map<SiteKey, StackId, SiteHash> sites_;
   std::vector<std::string> module_paths_;
   boost::unordered_flat_map<std::string, std::uint32_t> module_ids_;

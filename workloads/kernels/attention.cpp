@@ -19,8 +19,8 @@ int capability(const Gpu& gpu) {
 }
 
 /// From here on the memory-efficient kernels take grouped heads, and all fused kernels one key head
-/// for all query heads without being told (pull request 191085; seen in 2.15, not in 2.12).
-constexpr Release kGroupedRelease{2, 15};
+/// for all query heads without being told (pull request 191085; seen in 2.14, not in 2.12).
+constexpr Release kGroupedRelease{2, 14};
 
 /// check_batch_size_and_num_heads_dense.
 bool heads_fit(const SdpaCall& call, bool takes_groups) {
@@ -28,6 +28,14 @@ bool heads_fit(const SdpaCall& call, bool takes_groups) {
   const bool is_single = s.kv_heads == 1 && call.torch >= kGroupedRelease;
   return s.heads == s.kv_heads || is_single ||
          (takes_groups && call.enable_gqa && s.heads % s.kv_heads == 0);
+}
+
+/// From here on the kernels are built for Blackwell (pull request 145602).
+constexpr Release kBlackwellAttention{2, 7};
+
+/// check_sm_version: before, nothing newer than Hopper passes.
+bool is_known(const Gpu& gpu, Release torch) {
+  return gpu.major < 10 || torch >= kBlackwellAttention;
 }
 
 /// check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89: seen in 2.6 and 2.15.
@@ -40,9 +48,9 @@ bool flash_backward_fits(int sm, const SdpaCall& call) {
 bool runs_flash(const Gpu& gpu, const SdpaCall& call) {
   const AttentionShape& s = call.shape;
   const int sm = capability(gpu);
-  return sm >= 80 && is_low_precision(call.dtype) && !call.mask && heads_fit(call, true) &&
-         flash_backward_fits(sm, call) && s.head_dim == s.v_head_dim && s.head_dim <= 256 &&
-         call.last_dim_contiguous && (!call.is_causal || s.q_len == s.kv_len);
+  return sm >= 80 && is_known(gpu, call.torch) && is_low_precision(call.dtype) && !call.mask &&
+         heads_fit(call, true) && flash_backward_fits(sm, call) && s.head_dim == s.v_head_dim &&
+         s.head_dim <= 256 && call.last_dim_contiguous && (!call.is_causal || s.q_len == s.kv_len);
 }
 
 /// Elements to which a head dimension must be aligned for the matrix units.
@@ -59,13 +67,17 @@ bool runs_efficient(const Gpu& gpu, const SdpaCall& call) {
   const std::int64_t alignment = gemm_alignment(gpu, call.dtype);
   const bool type_fits =
       is_floating_point(call.dtype) && (gpu.major >= 8 || call.dtype != DType::bf16);
-  return type_fits && capability(gpu) >= 50 && heads_fit(call, call.torch >= kGroupedRelease) &&
-         s.head_dim % alignment == 0 && s.v_head_dim % alignment == 0 && call.last_dim_contiguous;
+  return type_fits && capability(gpu) >= 50 && is_known(gpu, call.torch) &&
+         heads_fit(call, call.torch >= kGroupedRelease) && s.head_dim % alignment == 0 &&
+         s.v_head_dim % alignment == 0 && call.last_dim_contiguous;
 }
 
-/// The largest head dimension of cuDNN's kernels; 256 with the cuDNN 9.22 that 2.15 brings.
+/// From here on cuDNN's kernels have 256 channels a head (those of its version in the wheels).
+constexpr Release kWideCudnn{2, 11};
+
+/// The largest head dimension of cuDNN's kernels.
 std::int64_t cudnn_head_dim(const Gpu& gpu, const SdpaCall& call) {
-  const bool is_wide = (gpu.major == 9 || gpu.major == 10) && call.torch >= kGroupedRelease;
+  const bool is_wide = (gpu.major == 9 || gpu.major == 10) && call.torch >= kWideCudnn;
   return is_wide ? 256 : 128;
 }
 
@@ -76,9 +88,10 @@ bool cudnn_backward_fits(const SdpaCall& call) {
          (s.head_dim == 256 && s.v_head_dim == 256);
 }
 
-/// cuDNN drops out with probabilities that are multiples of 1/16.
-bool cudnn_drops_out(double probability) {
-  return probability * 16 == std::floor(probability * 16);
+/// cuDNN drops out with probabilities that are multiples of 1/16; 2.11 does not ask.
+bool cudnn_drops_out(const SdpaCall& call) {
+  const double sixteenths = call.dropout * 16;
+  return call.torch < Release{2, 12} || sixteenths == std::floor(sixteenths);
 }
 
 bool runs_cudnn(const Gpu& gpu, const SdpaCall& call) {
@@ -87,7 +100,7 @@ bool runs_cudnn(const Gpu& gpu, const SdpaCall& call) {
   return gpu.major >= 8 && is_low_precision(call.dtype) && s.head_dim <= most &&
          s.v_head_dim <= most && s.head_dim % 8 == 0 && s.v_head_dim % 8 == 0 && s.q_len > 1 &&
          s.kv_len > 1 && (!call.requires_grad || cudnn_backward_fits(call)) &&
-         cudnn_drops_out(call.dropout) && !call.mask_requires_grad && call.last_dim_contiguous;
+         cudnn_drops_out(call) && !call.mask_requires_grad && call.last_dim_contiguous;
 }
 
 /// check_prefer_cudnn_attention: Hopper and Blackwell with a cuDNN newer than 9.15, which wheels

@@ -84,7 +84,7 @@ struct EfficientForward {
 EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, bool requires_grad);
 
 /// Backward: contiguous copy of grad (if its [b, s, h, d] view is not contiguous), dq, dk, dv
-/// ([b, s, h, d] contiguous), grad_bias, dk and dv for each query head if heads are grouped (2.15),
+/// ([b, s, h, d] contiguous), grad_bias, dk and dv for each query head if heads are grouped (2.14),
 /// then either delta, or the elementary operators that
 /// compute it: float_grad, float_output, product, row_sums, delta, freed again in the order
 /// row_sums, product, float_output, float_grad; then workspace. At the end: delta, workspace, copy.

@@ -28,7 +28,7 @@ CublasWorkspace cublaslt_workspace(Release torch) {
   if (torch < Release{2, 9} || torch >= kPerCallRelease) {
     return {WorkspaceLife::per_call, kBytes};
   }
-  return torch >= Release{2, 11} ? CublasWorkspace{WorkspaceLife::shared, 0}
+  return torch >= Release{2, 12} ? CublasWorkspace{WorkspaceLife::shared, 0}
                                  : CublasWorkspace{WorkspaceLife::persistent, kBytes};
 }
 

@@ -9,8 +9,8 @@
 // and frees it when it returns (getCurrentCUDABlasHandleWithWorkspace), unless the environment has
 // TORCH_CUBLAS_WORKSPACE_CACHE=1.
 // Facts: ATen/cuda/CublasHandlePool.cpp, CUDABlas.cpp, native/cuda/Blas.cpp; by version: PyTorch
-// pull requests 91564 (2.0), 156495 (2.9), 168175 (2.11), 194311 (2.15: in its wheel, not in that
-// of 2.14). 2.6 and 2.15 were seen in recordings.
+// pull requests 91564 (2.0), 156495 (2.9), 168175 (2.12), 194311 (2.15: in its wheel, not in that
+// of 2.14). 2.6, 2.8 and 2.10 to 2.15 were seen in recordings.
 #pragma once
 
 #include <cstdint>

@@ -24,9 +24,11 @@ namespace {
 
 // torch.arange(queries)[:, None] >= torch.arange(keys)[None, :]
 Tensor lower_triangle(eager::Runtime& runtime, std::int64_t queries, std::int64_t keys) {
-  const Tensor rows = eager::unsqueeze(eager::arange(runtime, queries), 1);
-  const Tensor columns = eager::unsqueeze(eager::arange(runtime, keys), 0);
-  return eager::view(eager::compare("ge", {rows, columns}), {1, 1, queries, keys});
+  Tensor rows = eager::unsqueeze(eager::arange(runtime, queries), 1);
+  Tensor columns = eager::unsqueeze(eager::arange(runtime, keys), 0);
+  const Tensor visible = eager::compare("ge", {rows, columns});
+  eager::end_of_frame(rows, columns);
+  return eager::view(visible, {1, 1, queries, keys});
 }
 
 // create_position_bias_mask: the bias, with the least number where causality hides a key.

@@ -148,6 +148,10 @@ class T5AttentionLayer : public Module {
       const Tensor dropped = dropout_(attended.states);
       states = eager::add(hidden_states, dropped);
     }
+    const bool is_own = !source.defined();
+    if (is_own && runtime().transformers >= kUnpacksResults) {  // attention_output is bound again
+      attended.states.reset();
+    }
     normed.reset();
     attended.states = std::move(states);
     return attended;
@@ -187,9 +191,12 @@ class T5Block : public Module {
   eager::TensorList operator()(const std::vector<Tensor>& in, const nn::CachePtr& self_cache,
                                const nn::CachePtr& cross_cache) const {
     const nn::InModule scope(*this);
+    if (runtime().transformers >= kUnpacksResults) {
+      return unpacked(in, self_cache, cross_cache);
+    }
+    T5Result cross;  // released last where a recomputation stops inside
     T5Result own = self_attention_(in[kStates], in[kMask], {}, in[kBias], self_cache);
     Tensor states = own.states;
-    T5Result cross;
     if (cross_attention_) {
       cross = (*cross_attention_)(states, in[kEncoderMask], in[kEncoderStates], in[kCrossBias],
                                   cross_cache);
@@ -205,6 +212,25 @@ class T5Block : public Module {
   }
 
  private:
+  // hidden_states, bias, _ = ...: each call binds the names again, the first one first.
+  eager::TensorList unpacked(const std::vector<Tensor>& in, const nn::CachePtr& self_cache,
+                             const nn::CachePtr& cross_cache) const {
+    T5Result own = self_attention_(in[kStates], in[kMask], {}, in[kBias], self_cache);
+    Tensor states = std::move(own.states);
+    Tensor weights = std::move(own.weights);
+    eager::TensorList biases{std::move(own.bias)};
+    if (cross_attention_) {
+      T5Result cross = (*cross_attention_)(states, in[kEncoderMask], in[kEncoderStates],
+                                           in[kCrossBias], cross_cache);
+      states = std::move(cross.states);
+      weights = std::move(cross.weights);
+      biases.push_back(std::move(cross.bias));
+    }
+    states = (*feed_forward_)(states);
+    biases.insert(biases.begin(), std::move(states));
+    return biases;
+  }
+
   nn::Container layer_;
   T5AttentionLayer self_attention_;
   std::unique_ptr<T5AttentionLayer> cross_attention_;
@@ -295,6 +321,7 @@ class T5Stack : public Module {
 // tie_weights in modeling_utils.py of 5.12 compares the tables first, which fails on meta; that of
 // 5.23 does not.
 constexpr Release kTiesOnMeta{5, 13};
+constexpr Release kTiesHeadLast{5, 18};  ///< the order of _tied_weights_keys
 
 class T5Model : public LanguageModel {
  public:
@@ -306,10 +333,16 @@ class T5Model : public LanguageModel {
         encoder_(this, "encoder", config, false),
         decoder_(this, "decoder", config, true),
         lm_head_(this, "lm_head", config.d_model, config.vocab_size, nn::Bias::none) {
-    lm_head_.tie_weight(shared_.weight);
+    const bool is_head_last = runtime().transformers >= kTiesHeadLast;
+    if (!is_head_last) {
+      lm_head_.tie_weight(shared_.weight);
+    }
     if (context.place != eager::Place::meta || runtime().transformers >= kTiesOnMeta) {
       encoder_.share_embedding(shared_.weight);
       decoder_.share_embedding(shared_.weight);
+    }
+    if (is_head_last) {
+      lm_head_.tie_weight(shared_.weight);
     }
   }
 

@@ -97,7 +97,7 @@ T5Result T5Attention::operator()(const Tensor& hidden_states, const Tensor& mask
   if (cache) {
     cache->update(key, value);
   }
-  if (runtime().transformers >= Release{5, 15}) {
+  if (runtime().transformers >= kUnpacksResults) {
     return attended(query, key, value, mask, std::move(bias), !source.defined());
   }
   Tensor scores = eager::matmul(query, eager::transpose(key, 3, 2));
@@ -112,7 +112,7 @@ T5Result T5Attention::operator()(const Tensor& hidden_states, const Tensor& mask
   output = eager::reshape(output, {output.size(0), output.size(1), -1});
   output = o_(output);
   eager::end_of_frame(query, key, value, scores, weights);
-  return {std::move(output), std::move(bias)};
+  return {std::move(output), std::move(bias), {}};
 }
 
 Tensor T5Attention::heads(const Tensor& states) const {
@@ -140,7 +140,7 @@ T5Result T5Attention::attended(Tensor& query, Tensor& key, Tensor& value, const 
   output = eager::reshape(output, {output.size(0), output.size(1), -1});
   output = o_(eager::contiguous(output));
   eager::end_of_frame(query, key, value);
-  return {std::move(output), std::move(bias)};
+  return {std::move(output), std::move(bias), std::move(result.weights)};
 }
 
 // eager_attention_forward of the modelling file.

@@ -17,7 +17,11 @@ namespace highwater::models {
 struct T5Result {
   Tensor states;
   Tensor bias;
+  Tensor weights;  ///< since 5.15, of eager attention
 };
+
+/// From here on attention is a function of its own, and results are unpacked into names.
+inline constexpr Release kUnpacksResults{5, 15};
 
 class T5Attention : public Module {
  public:

@@ -22,6 +22,10 @@ std::vector<Tensor> of_dtype(const std::vector<Tensor>& tensors, DType dtype) {
   return found;
 }
 
+/// A norm of DTensors' partial sums is taken of the whole sums since 2.10, not of the parts
+/// (common_reduction_strategy in distributed/tensor/_ops/_math_ops.py).
+constexpr Release kSumsBeforeNorm{2, 10};
+
 // Norms of DTensors are parts of a sum over the ranks, but those of whole gradients are not; these
 // are divided so that they can be stacked with the others (_NormPartial in distributed/tensor/_ops/
 // _math_ops.py).
@@ -83,15 +87,23 @@ void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_val
     const TensorVector parts = as_parts(norms, parameters);
     return stack(runtime, norms);
   };
-  const Tensor total_norm = optim::vector_norm(stacked(), {}, false);
+  const auto whole = [&](const Tensor& partial) {
+    return full_value ? full_value(partial) : whole_norm(partial, parameters.front()->spec);
+  };
+  const bool sums_first = runtime.torch >= kSumsBeforeNorm;
+  Tensor total_norm;
+  {
+    const Tensor parts = stacked();
+    total_norm = optim::vector_norm(sums_first ? whole(parts) : parts, {}, false);
+  }
   if (runtime.torch >= Release{2, 6}) {
     norms.clear();
   }
   Tensor sum = optim::make_like("add", total_norm);
   Tensor reciprocal;
   {
-    const Tensor whole = full_value ? full_value(sum) : whole_norm(sum, parameters.front()->spec);
-    reciprocal = optim::make_like("reciprocal", whole);
+    const Tensor whole_sum = sums_first ? sum : whole(sum);
+    reciprocal = optim::make_like("reciprocal", whole_sum);
   }
   Tensor clip_coef = optim::make_like("mul", reciprocal);
   eager::end_of_frame(reciprocal, sum);

@@ -173,6 +173,11 @@ TEST_CASE("attention: SDPA's own choice of a kernel", "[workloads][kernels][gold
   CHECK(select_sdpa_backend(kA100, call) == std::nullopt);
   SdpaCall masked{.shape = shape_of(2, 4, 4, 500, 500, 64), .dtype = DType::bf16, .mask = true};
   CHECK(select_sdpa_backend(kA100, masked) == efficient);
+  const Gpu blackwell = gpu_of(10, 148);
+  SdpaCall plain{.shape = shape_of(2, 12, 12, 512, 512, 64), .dtype = DType::bf16};
+  CHECK(select_sdpa_backend(blackwell, plain) == math);
+  plain.torch = {2, 7};
+  CHECK(select_sdpa_backend(blackwell, plain) == flash);
 }
 
 TEST_CASE(
@@ -186,17 +191,24 @@ TEST_CASE(
                 .torch = {2, 11}};
   CHECK(select_sdpa_backend(kH100, call) == cudnn);
   CHECK(select_sdpa_backend(kA100, call) == flash);
-  call.dropout = 0.1;  // cuDNN takes multiples of 1/16
+  call.dropout = 0.1;  // since 2.12 cuDNN takes multiples of 1/16
+  CHECK(select_sdpa_backend(kH100, call) == cudnn);
+  call.torch = {2, 12};
   CHECK(select_sdpa_backend(kH100, call) == flash);
   call.dropout = 0.125;
   CHECK(select_sdpa_backend(kH100, call) == cudnn);
   call.shape = shape_of(2, 8, 1, 512, 512, 256);
+  call.torch = {2, 11};
+  CHECK(select_sdpa_backend(kH100, call) == cudnn);
+  call.torch = {2, 10};
   CHECK(select_sdpa_backend(kH100, call) == flash);
   call.torch = {2, 15};
   CHECK(select_sdpa_backend(kH100, call) == cudnn);
   call.dtype = DType::fp32;
   CHECK(select_sdpa_backend(kH100, call) == efficient);
   call.enable_gqa = false;  // one key head needs no flag
+  CHECK(select_sdpa_backend(kA100, call) == efficient);
+  call.torch = {2, 14};
   CHECK(select_sdpa_backend(kA100, call) == efficient);
   call.torch = {2, 12};
   CHECK(select_sdpa_backend(kA100, call) == math);

@@ -17,8 +17,9 @@ TEST_CASE("grouped products: one kernel on Hopper, for bf16", "[workloads][kerne
   CHECK(runs_grouped_kernel(kH100, DType::bf16));
   CHECK_FALSE(runs_grouped_kernel(kH100, DType::fp32));
   CHECK_FALSE(runs_grouped_kernel(kA100, DType::bf16));
-  CHECK(grouped_gemm_scratch(kH100, 8).arguments == 480);
-  CHECK(grouped_gemm_scratch(kH100, 8).workspace == 67584);
+  CHECK(grouped_gemm_scratch(kH100, 8, {2, 15}).arguments == 480);
+  CHECK(grouped_gemm_scratch(kH100, 8, {2, 15}).workspace == 67584);
+  CHECK(grouped_gemm_scratch(kH100, 8, {2, 10}).workspace == 84480);
 }
 
 TEST_CASE("cublas: workspaces by architecture and version", "[workloads][kernels][golden]") {
@@ -34,7 +35,7 @@ TEST_CASE("cublas: workspaces by architecture and version", "[workloads][kernels
   CHECK(cublaslt_workspace({2, 6}).life == WorkspaceLife::per_call);
   CHECK(cublaslt_workspace({2, 6}).bytes == 1048576);
   CHECK(cublaslt_workspace({2, 10}).life == WorkspaceLife::persistent);
-  CHECK(cublaslt_workspace({2, 11}).life == WorkspaceLife::shared);
+  CHECK(cublaslt_workspace({2, 11}).life == WorkspaceLife::persistent);
   CHECK(cublaslt_workspace({2, 14}).life == WorkspaceLife::shared);
   CHECK(cublaslt_workspace({2, 15}).life == WorkspaceLife::per_call);
   CHECK(cublaslt_workspace({2, 15}).bytes == 1048576);

@@ -1,5 +1,9 @@
 """Rank 0 of a group whose other ranks do not exist."""
 
+import time
+
+WATCHDOG_SECONDS = 0.5  # several rounds of NCCL's watchdog (ProcessGroupNCCL.cpp: every 0.1 s)
+
 
 def start_group(torch, backend, world, rank=0):
     """Backend "nccl": on a simulated device only. "fake": collectives that do nothing, on any device."""
@@ -18,3 +22,11 @@ def default_backend(fake_device):
 def world_of(dist):
     """Number of ranks of a case's "dist"."""
     return dist.get("world") or dist["dp"] * dist["tp"]
+
+
+def let_watchdog_run(torch):
+    """Since 2.8 NCCL's watchdog lets go of finished collectives' tensors, as DDP's old buckets. A step on a GPU takes
+    longer than its rounds; one on a simulated device does not.
+    """
+    if torch.distributed.is_initialized() and torch.distributed.get_backend() == "nccl":
+        time.sleep(WATCHDOG_SECONDS)

@@ -262,6 +262,8 @@ class Training:
         self.prepare()
         for step in range(self.case["steps"]):
             self.step(step)
+            if self.run.fake_device:
+                process_group.let_watchdog_run(self.torch)
         self.run.report["_snapshot"] = self.rec.snapshot()
         self.run.report["loss"] = None if self.dist.get("loss_parallel") else float(self.loss.detach().cpu())
         if self.case["teardown"]:

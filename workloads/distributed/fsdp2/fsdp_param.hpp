@@ -27,7 +27,7 @@ struct FsdpPrecision {
   std::optional<DType> reduce;  ///< of the reduction; absent: that of the gradients
 };
 
-/// Whether fully_shard is that of 2.15; between 2.6 and it, releases are taken as 2.6.
+/// Whether fully_shard keeps gradients as that of 2.15 does.
 inline bool is_recent_fsdp(const eager::Runtime& runtime) {
   return runtime.torch >= Release{2, 15};
 }

@@ -6,6 +6,14 @@ namespace highwater::dist {
 
 using eager::Tensor;
 
+namespace {
+
+/// From here on inputs of reductions are in a list, which is emptied before it is known whether
+/// there are gradients.
+constexpr Release kListsReductions{2, 12};
+
+}  // namespace
+
 // The whole parameters are released when fully_shard returns.
 FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> params,
                                ShardPlace place, bool reshards_after_forward)
@@ -148,6 +156,7 @@ void FsdpParamGroup::keep_unreduced() {
 }
 
 void FsdpParamGroup::reduce() {
+  const eager::Runtime& runtime = context_.groups.shard.runtime();
   std::vector<FsdpParam*> with_grad;
   std::vector<Tensor> grads;
   for (FsdpParam& param : params_) {
@@ -160,8 +169,12 @@ void FsdpParamGroup::reduce() {
     param.upcast_from_now_on();
   }
   reshard_after_backward();
-  if (context_.is_recent()) {
-    context_.reduce_scatter_state.reset();
+  Tensor previous;  // reduce_scatter_states: until 2.12 a loop variable holds the last one
+  if (runtime.torch >= kListsReductions) {
+    previous = std::move(context_.reduce_scatter_state);
+  }
+  if (runtime.torch > kListsReductions) {
+    previous.reset();
   }
   if (grads.empty()) {
     return;

@@ -3,9 +3,9 @@
 // Mirrors FSDPParamGroup and FSDPCommContext of PyTorch 2.6
 // (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py): what is gathered when, which results
 // are kept until the next group has copied out its own, and which group is prefetched in backward.
-// Of 2.15: gradients that are not reduced yet accumulate in the type of the reduction, each group
-// can be told not to reduce, and what is gathered outside of forward and backward is so on the
-// current stream. Releases between the two were not read and are taken as 2.6.
+// Of 2.15: gradients that are not reduced yet accumulate in the type of the reduction, and what was
+// gathered before is freed ahead of the copies out. Between the two only the root's resharding
+// (2.8, FsdpState) and the release of reductions' inputs (2.12, 2.13) differ.
 #pragma once
 
 #include <span>

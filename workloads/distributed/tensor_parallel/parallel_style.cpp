@@ -176,9 +176,10 @@ void replace(nn::Module& module, const char* name, Tensor& member, Tensor parame
 
 }  // namespace
 
-// random.OffsetBasedRNGTracker: rank 0's state is broadcast from a copy on the device.
+// distribute_tensor() before 2.7: random.OffsetBasedRNGTracker broadcasts rank 0's state from a
+// copy on the device.
 void ParallelStyles::track_random_state() {
-  if (!std::exchange(tracks_random_state_, true)) {
+  if (mesh_.runtime().torch < Release{2, 7} && !std::exchange(tracks_random_state_, true)) {
     constexpr std::int64_t kStateBytes = 16;  // seed and offset
     eager::empty(mesh_.runtime(), {kStateBytes}, DType::uint8);
   }

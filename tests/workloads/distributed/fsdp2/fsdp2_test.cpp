@@ -172,6 +172,16 @@ TEST_CASE("fsdp2: units at the ends of the model", "[workloads][fsdp2]") {
                                                  table / 8 * 2, table * 2, kBlock * 4, table * 4});
 }
 
+TEST_CASE("fsdp2: in 2.12 the input of a reduction outlives the next one", "[workloads][fsdp2]") {
+  const auto peak = [](const char* torch) {
+    TrainingPlan plan = sharded();
+    plan.versions.torch = torch;
+    return peak_of(plan, Category::communication);
+  };
+  CHECK(peak("2.12") > peak("2.11"));
+  CHECK(peak("2.13") == peak("2.11"));
+}
+
 TEST_CASE("fsdp2: a tied embedding is in the unit of the head", "[workloads][fsdp2]") {
   TrainingPlan plan = sharded();
   plan.model = small_gpt2();
