@@ -13,8 +13,8 @@ constexpr std::int64_t kIndex = 8;  ///< int64
 constexpr Release kWideStates{2, 8};     ///< of CUB's unique_by_key: CUDA 12.8
 constexpr Release kAtomicSums{2, 11};    ///< pull request 170589
 constexpr Release kCuda13{2, 11};        ///< from here on the wheels are built with it
-constexpr Release kSortsRowBits{2, 14};  ///< pull request 183578
-constexpr Release kNewestTiles{2, 14};
+constexpr Release kSortsRowBits{2, 13};  ///< pull request 183578
+constexpr Release kNewestTiles{2, 13};
 
 /// CUB places the parts of its storage at multiples of 256 and asks for 255 bytes more.
 std::int64_t align(std::int64_t bytes) {

@@ -6,7 +6,7 @@
 // and 12.0: every one is matched exactly. Other GPUs use the tile sizes of their generation. Facts:
 // ATen/native/cuda/Embedding.cu, EmbeddingBackwardKernel.cu, Indexing.cu, Nonzero.cu,
 // ScanKernels.cpp, ATen/cuda/cub.cuh, PyTorch 2.6; pull requests 170589 (few rows: atomic sums,
-// 2.11) and 183578 (sorting by the bits of a row number, 2.14).
+// 2.11) and 183578 (sorting by the bits of a row number, 2.13).
 #pragma once
 
 #include <cstdint>
