@@ -39,8 +39,14 @@ void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
   std::vector<std::string> gaps = gaps_of(plan);
   const bool has_other_problems = !problems.empty();
   if (!gaps.empty() && !has_other_problems && engine_problem(plan).empty()) {
-    plan.engine = EngineKind::torch;
-    adopt_releases(plan);
+    const std::string refusal = script_problem(plan);
+    if (refusal.empty()) {
+      plan.engine = EngineKind::torch;
+      adopt_releases(plan);
+      return;
+    }
+    std::ranges::move(gaps, std::back_inserter(problems));
+    problems.push_back("with your own PyTorch: " + refusal);
     return;
   }
   std::ranges::move(gaps, std::back_inserter(problems));
@@ -55,6 +61,10 @@ void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
 void require_torch(TrainingPlan& plan, std::vector<std::string>& problems) {
   if (const std::string problem = engine_problem(plan); !problem.empty()) {
     problems.push_back("--engine torch: " + problem);
+    return;
+  }
+  if (const std::string refusal = script_problem(plan); !refusal.empty()) {
+    problems.push_back(refusal);
     return;
   }
   adopt_releases(plan);

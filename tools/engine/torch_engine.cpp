@@ -1,10 +1,12 @@
 #include "tools/engine/torch_engine.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -69,22 +71,35 @@ class WarmPython {
 
   [[nodiscard]] const EngineReleases& releases() const { return releases_; }
 
+  std::string refusal(const TrainingPlan& plan) {
+    json::object request = engine_request(plan);
+    request["only_asks"] = true;
+    return text_of(answer_to(request), "refused");
+  }
+
   GeneratedRun run(const TrainingPlan& plan) {
     const Workplace place(files_.folder() / fmt::format("run{}", runs_++));
     json::object request = engine_request(plan);
     request["folder"] = place.folder.string();
     request["limit"] = kLongestRun.count();
+    request["only_asks"] = false;
     request["environment"] = variables(plan, place.folder);
+    return recorded_run(answer_to(request), place.folder);
+  }
+
+ private:
+  /// One question at a time, whoever asks.
+  json::object answer_to(const json::object& request) {
+    const std::lock_guard lock(one_question_);
     process_.send(json::serialize(request));
     const std::string answer = process_.receive(kLongestRun + kLongestStart);
     if (answer.empty()) {
       throw InputError("--engine torch", "", "Python ended: " + last_line(read_text(log())),
                        "try again, or use --engine model");
     }
-    return recorded_run(json::parse(answer).as_object(), place.folder);
+    return json::parse(answer).as_object();
   }
 
- private:
   /// A folder that lives as long as one run.
   struct Workplace {
     explicit Workplace(fs::path path) : folder(std::move(path)) { fs::create_directory(folder); }
@@ -178,7 +193,8 @@ class WarmPython {
   UnpackedRecordFiles files_;
   PythonProcess process_;
   EngineReleases releases_;
-  int runs_ = 0;
+  std::mutex one_question_;
+  std::atomic<int> runs_ = 0;
 };
 
 /// One for each Python that is asked for, as long as the program runs; what failed is not tried
@@ -187,6 +203,7 @@ class WarmPythons {
  public:
   /// @throws InputError
   WarmPython& at(const std::string& python) {
+    const std::lock_guard lock(one_start_);
     const auto [place, is_new] = all_.try_emplace(python);
     Start& start = place->second;
     if (is_new) {
@@ -208,6 +225,7 @@ class WarmPythons {
     std::optional<InputError> problem;
   };
 
+  std::mutex one_start_;
   std::map<std::string, Start> all_;
 };
 
@@ -225,6 +243,10 @@ std::string engine_problem(const TrainingPlan& plan) {
   } catch (const InputError& error) {
     return error.what();
   }
+}
+
+std::string script_problem(const TrainingPlan& plan) {
+  return python_of(plan).refusal(plan);
 }
 
 const EngineReleases& engine_releases(const TrainingPlan& plan) {

@@ -23,6 +23,9 @@ std::string engine_problem(const TrainingPlan& plan);
 /// @pre engine_problem(plan) is empty @throws InputError
 const EngineReleases& engine_releases(const TrainingPlan& plan);
 
+/// Why no script can say the plan; empty if one can. @pre engine_problem(plan) is empty
+std::string script_problem(const TrainingPlan& plan);
+
 /// @throws InputError if there is no such Python, or the plan cannot be said in a script, or the
 /// script fails
 GeneratedRun run_in_torch(const TrainingPlan& plan);

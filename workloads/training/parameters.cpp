@@ -2,6 +2,7 @@
 
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 
@@ -24,9 +25,13 @@ ParameterRole role_of(const nn::NamedTensor& parameter) {
   return ParameterRole::other;
 }
 
-/// Visits the parameters of the plan's model, built on the host, where nothing is allocated.
+/// Visits the parameters of the plan's model, built on the host, where nothing is allocated. Those
+/// of a model without a family are not known.
 template <class Visitor>
 void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
+  if (is_other(plan.model.config)) {
+    return;
+  }
   eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
   nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
   const auto model = models::build_model(context);

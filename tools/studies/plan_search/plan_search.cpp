@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/estimates/llmem/llmem_plan.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -41,17 +42,30 @@ std::vector<PlanSelection> llmem_selections(const EstimateInputs& inputs,
   return selections;
 }
 
-PlanResult search_plan(const PlanRequest& request) {
-  PlanResult result;
+namespace {
+
+/// LLMem's own choice, as far as its formulas apply.
+void choose_by_formulas(const PlanRequest& request, PlanResult& result) {
+  if (is_other(request.run.plan.model.config)) {
+    result.refusal = "its formulas need the sizes of a model whose family is known";
+    return;
+  }
   const EstimateInputs inputs = inputs_of(request);
-  result.cluster = {.capacity = static_cast<double>(request.device.count()),
-                    .n = request.gpus,
-                    .tp_n = request.tp};
   result.refusal = llmem_refusal(inputs);
   if (result.refusal.empty()) {
     result.broken = llmem_broken_assumptions(inputs);
     result.selections = llmem_selections(inputs, result.cluster);
   }
+}
+
+}  // namespace
+
+PlanResult search_plan(const PlanRequest& request) {
+  PlanResult result;
+  result.cluster = {.capacity = static_cast<double>(request.device.count()),
+                    .n = request.gpus,
+                    .tp_n = request.tp};
+  choose_by_formulas(request, result);
   if (request.simulates) {
     result.simulated = search_strategies(request.run, request.memory, request.device, request.gpus);
   }

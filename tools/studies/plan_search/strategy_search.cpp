@@ -9,6 +9,7 @@
 
 #include "sim/replay/parallel.hpp"
 #include "tools/text/progress_line.hpp"
+#include "traces/error.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/training/step_time.hpp"
 
@@ -49,15 +50,25 @@ bool is_dominated(const Candidate& candidate, const std::vector<StrategyResult>&
          (is_partial && candidate.plan.parallel.pp > 1 && known.back().fits());
 }
 
-std::vector<StrategyResult> search_group(const std::vector<Candidate>& group,
-                                         const MemoryRequest& memory, Bytes device) {
+struct GroupResults {
   std::vector<StrategyResult> results;
+  std::vector<std::string> failures;  ///< of PyTorch's own code
+};
+
+GroupResults search_group(const std::vector<Candidate>& group, const MemoryRequest& memory,
+                          Bytes device) {
+  GroupResults found;
   for (const Candidate& candidate : group) {
-    if (!is_dominated(candidate, results)) {
-      results.push_back(search(candidate, memory, device));
+    if (is_dominated(candidate, found.results)) {
+      continue;
+    }
+    try {
+      found.results.push_back(search(candidate, memory, device));
+    } catch (const InputError& error) {
+      found.failures.push_back(std::string(candidate.strategy) + ": " + error.what());
     }
   }
-  return results;
+  return found;
 }
 
 /// Indices of the groups, those with most micro-batches first: a long one at the end would leave
@@ -104,7 +115,7 @@ StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& me
   found.left_out = std::move(candidates.left_out);
   const auto& groups = candidates.runnable;
   const std::vector<std::size_t> order = longest_first(groups);
-  std::vector<std::vector<StrategyResult>> results(groups.size());
+  std::vector<GroupResults> results(groups.size());
   const ProgressLine progress(groups.size(), "strategies");
   std::mutex progress_lock;
   std::size_t done = 0;
@@ -115,8 +126,10 @@ StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& me
     progress.show(++done);
   });
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    found.dominated += groups[i].size() - results[i].size();
-    std::ranges::move(results[i], std::back_inserter(found.results));
+    GroupResults& group = results[i];
+    found.dominated += groups[i].size() - group.results.size() - group.failures.size();
+    std::ranges::move(group.results, std::back_inserter(found.results));
+    std::ranges::move(group.failures, std::back_inserter(found.left_out));
   }
   std::ranges::stable_sort(found.results, is_better);
   return found;

@@ -39,8 +39,13 @@ void complete_other_shape(const OtherConfig& config, ModelShape& shape) {
   shape = config.shape;
 }
 
-ParameterCount other_parameters(const OtherConfig& /*config*/) {
-  return {};
+/// A decoder of these sizes with gated MLPs and an untied head: to compare times with, no more.
+ParameterCount other_parameters(const OtherConfig& config) {
+  const ModelShape& shape = config.shape;
+  ParameterCount count = vocabulary_parameters(shape.vocab, shape.hidden, false);
+  const std::int64_t attention = 2 * shape.hidden * shape.head_dim * (shape.heads + shape.kv_heads);
+  count.linear += shape.layers * (attention + 3 * shape.hidden * shape.ffn);
+  return count;
 }
 
 constexpr auto kOther = family<OtherConfig>({.name = "other",

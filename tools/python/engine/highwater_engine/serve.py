@@ -1,8 +1,8 @@
 """A process that has torch loaded and runs scripts in forks of itself, one for each line it reads.
 
 A line is a JSON object: "options", "changed" and "model" (job.py), "rank", "environment": variables to set, "folder": an
-empty one for the script and its files, "limit": seconds. The answer, also a line: "refused": why this plan cannot be
-carried out; or "status": the exit status (negative: a signal), "reason": "timeout", or "device" when a fork cannot use
+empty one for the script and its files, "limit": seconds. With "only_asks" nothing is run. The answer, also a line: "refused":
+why this plan cannot be carried out; or "status": the exit status (negative: a signal), "reason": "timeout", or "device" when a fork cannot use
 the device because something that was loaded has touched it, "log": the end of what the script printed. The status file
 of the recorder says the rest.
 """
@@ -57,6 +57,8 @@ def _run(request):
         return {"refused": str(refusal)}
     except Exception as error:  # a configuration that transformers' own code cannot take
         return {"refused": f"transformers does not take this model: {type(error).__name__}: {error}"}
+    if request["only_asks"]:
+        return {"status": 0}
     job.write(made, request["folder"])
     environment = {**request["environment"], **job.variables(made, request["rank"])}
     answer = _run_script({**request, "environment": environment, "script": os.path.join(request["folder"], "train.py"),
