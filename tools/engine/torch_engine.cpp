@@ -168,6 +168,10 @@ class WarmPython {
     if (text_of(answer, "reason") == "timeout") {
       return "took longer than half an hour";
     }
+    if (outcome.end.status < 0) {
+      return fmt::format("was killed by signal {}; the host may have run out of memory",
+                         -outcome.end.status);
+    }
     const std::string said = last_line(text_of(answer, "log"));
     return !outcome.snapshots.empty() && !outcome.snapshots.front().error.empty()
                ? outcome.snapshots.front().error
