@@ -85,6 +85,9 @@ Tensor to_dtype(const Tensor& self, DType dtype) {
   const auto node = begin_node(self.runtime(), "ToCopyBackward0", {self});
   Tensor result = converted(self, dtype);
   finish_node(node, result, [own = self.dtype()](Node& self_node, TensorList& grads) {
+    if (!grads[0].defined()) {  // of a copy that nothing was computed from
+      return TensorList(1);
+    }
     name_device(*self_node.runtime, self_node.input_metadata[0].is_dtensor);
     return TensorList{to_dtype(grads[0], own)};
   });

@@ -26,6 +26,8 @@ struct Megatron {
   std::optional<std::int64_t> bucket_size;
   /// --no-gradient-accumulation-fusion switches it off: weight gradients as blocks of their own.
   bool wgrad_fusion = true;
+  /// --no-rope-fusion, and Megatron-Core alone, compose the rotary embedding of operators.
+  bool rope_fusion = true;
   std::int64_t vocab_divisor = 128;                 ///< --make-vocab-size-divisible-by
   ContextParallel cp_kind = ContextParallel::ring;  ///< --cp-comm-type p2p
   /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.

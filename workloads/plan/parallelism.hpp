@@ -37,6 +37,10 @@ enum class Reshard : std::uint8_t { always, never, but_last, all };
 /// torch.distributed.fsdp.ShardingStrategy.
 enum class ShardingStrategy : std::uint8_t { full_shard, shard_grad_op, no_shard, hybrid_shard };
 
+/// torch.distributed.fsdp.BackwardPrefetch: when FSDP1 gathers the unit whose backward comes next.
+/// `pre`: before the current one's backward, `post`: after it, `none`: when it comes.
+enum class BackwardPrefetch : std::uint8_t { none, pre, post };
+
 /// What is a fully_shard unit of its own: each block, with everything else in the model's unit
 /// (torchtitan 01/2025); or also the embedding, and together the last norm, the head and an
 /// embedding that shares its weight (accelerate 1.15, torchtitan 0.3).
@@ -48,10 +52,11 @@ struct Fsdp {
   std::optional<DType> reduce_dtype;    ///< of the reduced gradients; absent: that of the gradients
   Reshard reshard = Reshard::always;    ///< FSDP2
   FsdpUnits units = FsdpUnits::blocks;  ///< FSDP2
-  ShardingStrategy strategy = ShardingStrategy::full_shard;  ///< FSDP1
-  bool use_orig_params = true;                               ///< FSDP1
-  bool limit_all_gathers = true;                             ///< FSDP1
-  bool forward_prefetch = false;                             ///< FSDP1
+  ShardingStrategy strategy = ShardingStrategy::full_shard;    ///< FSDP1
+  bool use_orig_params = true;                                 ///< FSDP1
+  bool limit_all_gathers = true;                               ///< FSDP1
+  bool forward_prefetch = false;                               ///< FSDP1
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;  ///< FSDP1
   int replicas = 1;  ///< HSDP: this many replicas among the dp ranks, each sharded over the others
 
   bool operator==(const Fsdp&) const = default;

@@ -7,6 +7,7 @@
 #include "workloads/nn/save_on_cpu.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/precision.hpp"
+#include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater {
 namespace {
@@ -19,11 +20,6 @@ using models::Outputs;
 bool model_takes_labels(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::megatron ||
          (plan.model_code == ModelCode::hf && !plan.model.config.family().traits.torchtitan_style);
-}
-
-// accelerate 1.15, accelerator.py prepare_model: convert_outputs_to_fp32 around the autocast.
-bool converts_outputs(const TrainingPlan& plan) {
-  return runs_accelerate(plan.framework) && runs_autocast(plan);
 }
 
 // lightning 2.6, plugins/precision/amp.py autocast_context_manager: cache_enabled=False.
@@ -44,19 +40,30 @@ MicroBatchLoop::MicroBatchLoop(eager::Runtime& runtime, const TrainingPlan& plan
   if (plan_.loss.kind == LossKind::chunked) {
     ignored_labels_ = loader_.tensor(1);
   }
+  if (runs_trainer(plan_.framework)) {
+    logged_loss_ = eager::empty(runtime_, {}, DType::fp32);
+  }
+  if (runs_trainer(plan_.framework) || plan_.loss.kind == LossKind::trl) {
+    samples_.emplace(runtime_, plan_);
+  }
 }
 
 void MicroBatchLoop::run(int step) {
-  if (plan_.loss.kind == LossKind::trl) {
-    label_count_ = eager::empty(runtime_, {}, DType::int64);
+  const std::int64_t first = std::int64_t{step} * plan_.grad_accum;
+  if (samples_) {
+    samples_->fetch(first);
   }
   for (int micro = 0; micro < plan_.grad_accum; ++micro) {
-    micro_batch(std::int64_t{step} * plan_.grad_accum + micro);
+    micro_batch(first + micro);
   }
 }
 
 void MicroBatchLoop::micro_batch(std::int64_t index) {
-  loader_.load(index, {}, batch_);
+  if (samples_) {
+    batch_ = samples_->at(index);
+  } else {
+    loader_.load(index, {}, batch_);
+  }
   const bool is_last = (index + 1) % plan_.grad_accum == 0;
   strategy_.set_gradient_sync(is_last || !plan_.parallel.no_sync);
   runtime_.mark_phase("forward");
@@ -105,17 +112,18 @@ void MicroBatchLoop::compute_loss() {
 
 void MicroBatchLoop::loss_inside_model(std::optional<eager::AutocastContext>& autocast) {
   Outputs outputs = strategy_.forward(batch_);
-  if (converts_outputs(plan_) && outputs.logits.defined()) {
+  if (converts_outputs(plan_)) {
     autocast.reset();
-    outputs.logits = eager::to_dtype(outputs.logits, DType::fp32);
+    convert_to_fp32(outputs);
   }
   if (plan_.keep_logits) {
     outputs_ = std::move(outputs);
     loss_ = outputs_.loss;
     return;
   }
-  Tensor loss = plan_.loss.kind == LossKind::trl ? losses::sft_loss(outputs.scores, label_count_)
-                                                 : outputs.loss;
+  Tensor loss = plan_.loss.kind == LossKind::trl
+                    ? losses::sft_loss(outputs.scores, samples_->label_count())
+                    : outputs.loss;
   outputs = {};
   loss_ = std::move(loss);
 }

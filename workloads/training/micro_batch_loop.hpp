@@ -12,6 +12,7 @@
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/training/batch_loader.hpp"
+#include "workloads/training/batch_samples.hpp"
 
 namespace highwater {
 
@@ -36,8 +37,9 @@ class MicroBatchLoop : public StepRunner {
   models::Inputs batch_;
   models::Outputs outputs_;
   eager::Tensor loss_;
-  eager::Tensor label_count_;     ///< num_items_in_batch, which TRL's loss divides by
-  eager::Tensor ignored_labels_;  ///< for the chunked loss: one more label for each sequence
+  std::optional<BatchSamples> samples_;  ///< of transformers' Trainer
+  eager::Tensor logged_loss_;            ///< Trainer's sum of the losses since it logged
+  eager::Tensor ignored_labels_;         ///< for the chunked loss: one more label for each sequence
 };
 
 }  // namespace highwater

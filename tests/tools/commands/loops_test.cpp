@@ -73,6 +73,20 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
   check_peaks(recording, options + " --gpu h100-80 --steps 4");
 }
 
+TEST_CASE("loops: Trainer's batches, prefetches and caches have the peaks of the recordings",
+          "[cli][framework]") {
+  const auto [recording, options] = GENERATE(table<std::string, std::string>({
+      {"trainer-llama-accum4", "llama.json --seq 512 --grad-accum 4"},
+      {"trainer-llama-fsdp1-none", "llama.json --seq 512 --dp 4 --dp-kind fsdp1"},
+      {"trainer-llama-fsdp1-pre",
+       "llama.json --seq 512 --dp 4 --dp-kind fsdp1 --backward-prefetch pre"},
+      {"trainer-llama-fsdp1-post",
+       "llama.json --seq 512 --dp 4 --dp-kind fsdp1 --backward-prefetch post"},
+      {"trainer-t5-ddp4", "t5.json --seq 256 --dp 4"},
+  }));
+  check_peaks(recording, options + " --batch 2 --framework trainer --bf16 --gpu h100-80 --steps 3");
+}
+
 TEST_CASE("loops: fully_shard gathers as often as what it is told to free demands",
           "[cli][framework]") {
   const auto [recording, reshard] =

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/distributed/broadcast_coalesced.hpp"
+#include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater::dist {
 
@@ -89,6 +90,9 @@ DistributedDataParallel::DistributedDataParallel(models::LanguageModel& model,
 models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   before_forward();
   models::Outputs outputs = model_.forward(std::move(inputs));
+  if (converts_outputs(model_.context().plan)) {
+    convert_to_fp32(outputs);
+  }
   after_forward(outputs);
   return outputs;
 }
@@ -133,7 +137,7 @@ void DistributedDataParallel::sink(models::Outputs& outputs) {
   eager::Runtime& runtime = group_.runtime();
   std::vector<Tensor*> places;
   std::vector<Tensor> originals;
-  for (Tensor* output : {&outputs.loss, &outputs.logits}) {
+  for (Tensor* output : {&outputs.loss, &outputs.logits, &outputs.encoder_states}) {
     if (output->defined()) {
       places.push_back(output);
       originals.push_back(*output);

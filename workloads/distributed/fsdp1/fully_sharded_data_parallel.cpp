@@ -247,7 +247,7 @@ void FullyShardedDataParallel::post_backward(Unit& unit) {
   if (!handle.flat_param->grad.defined()) {
     return;
   }
-  reshard(unit, frees_in_backward(handle));
+  reshard_in_backward(unit);
   if (!syncs_gradients_) {
     if (plan_.use_orig_params) {
       handle.use_unsharded_grad_views();
@@ -293,6 +293,12 @@ void FullyShardedDataParallel::reshard(Unit& unit, bool free_unsharded) {
   unit.is_prefetched = false;
 }
 
+// _post_backward_reshard.
+void FullyShardedDataParallel::reshard_in_backward(Unit& unit) {
+  reshard(unit, frees_in_backward(*unit.handle));
+  prefetch(unit, HandleState::backward_post);
+}
+
 bool FullyShardedDataParallel::frees_in_backward(const FlatParamHandle& handle) const {
   return handle.is_sharded_strategy() && (syncs_gradients_ || handle.frees_after_forward());
 }
@@ -302,10 +308,17 @@ void FullyShardedDataParallel::prefetch(Unit& unit, HandleState mode) {
   if (next == nullptr) {
     return;
   }
-  const HandleState before = std::exchange(next->handle->state, mode);
+  const HandleState gathering =
+      mode == HandleState::forward ? HandleState::forward : HandleState::backward_pre;
+  const HandleState before = std::exchange(next->handle->state, gathering);
   unshard(*next);
   next->handle->state = before;
   next->is_prefetched = true;
+}
+
+bool FullyShardedDataParallel::prefetches_in(HandleState backward) const {
+  return plan_.backward_prefetch ==
+         (backward == HandleState::backward_pre ? BackwardPrefetch::pre : BackwardPrefetch::post);
 }
 
 FullyShardedDataParallel::Unit* FullyShardedDataParallel::next_to_prefetch(const Unit& unit,
@@ -318,7 +331,7 @@ FullyShardedDataParallel::Unit* FullyShardedDataParallel::next_to_prefetch(const
     Unit* candidate = pre_forward_order_[next];
     return candidate->needs_pre_forward_unshard && !candidate->is_prefetched ? candidate : nullptr;
   }
-  if (unit.post_forward_index.value_or(0) == 0) {
+  if (!prefetches_in(mode) || unit.post_forward_index.value_or(0) == 0) {
     return nullptr;
   }
   Unit* candidate = post_forward_order_[*unit.post_forward_index - 1];
@@ -363,7 +376,7 @@ void FullyShardedDataParallel::hook_reshard_only(Unit& unit, std::span<const Ten
       unit.hooked.back()->pre_hooks.emplace_back([this, &unit, missing] {
         if (--*missing == 0) {
           unit.handle->state = HandleState::backward_post;
-          reshard(unit, frees_in_backward(*unit.handle));
+          reshard_in_backward(unit);
         }
       });
     }

@@ -2,8 +2,8 @@
 //
 // Mirrors fully_sharded_data_parallel.py, _runtime_utils.py, _exec_order_utils.py and
 // _limiter_utils.py of PyTorch 2.6 with transformer_auto_wrap_policy over the class of the model's
-// blocks and backward_prefetch BACKWARD_PRE. Every block is a unit; everything else belongs to the
-// root. Buffers are cast to the compute type (MixedPrecision.buffer_dtype = param_dtype).
+// blocks. Every block is a unit; everything else belongs to the root. Buffers are cast to the
+// compute type (MixedPrecision.buffer_dtype = param_dtype).
 //
 // Blocks live on four streams: gathered parameters and, as autograd runs a view's backward where
 // its forward ran, unsharded gradients on the unshard stream; cast shards on the pre-unshard
@@ -89,6 +89,8 @@ class FullyShardedDataParallel : public Wrapper {
   void record_post_forward(Unit& unit);
   void hook_post_backward(Unit& unit);
   void hook_reshard_only(Unit& unit, std::span<const eager::Tensor> arguments);
+  void reshard_in_backward(Unit& unit);
+  [[nodiscard]] bool prefetches_in(HandleState backward) const;
   [[nodiscard]] bool frees_in_backward(const FlatParamHandle& handle) const;
 
   void reduce_gradient(Unit& unit);

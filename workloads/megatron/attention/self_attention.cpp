@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "workloads/megatron/attention/rotary.hpp"
 #include "workloads/megatron/layers/fused_ops.hpp"
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/layers.hpp"
@@ -31,14 +32,19 @@ WithBias SelfAttention::operator()(Tensor hidden_states, const Tensor& frequenci
       split(hidden_states);  // the tuple outlives the names it is unpacked into
   QueryKeyValue states = split_up;
   if (frequencies.defined()) {
-    states.query = rotate(states.query, frequencies);
-    states.key = rotate(states.key, frequencies);
+    states.query = embed_positions(states.query, frequencies);
+    states.key = embed_positions(states.key, frequencies);
   }
   Tensor mixed = core_attention(states);
   WithBias result = linear_proj_(mixed);
   eager::end_of_frame(split_up.query, split_up.key, split_up.value, states.query, states.key,
                       states.value, mixed);
   return result;
+}
+
+Tensor SelfAttention::embed_positions(const Tensor& states, const Tensor& frequencies) const {
+  return context().plan.parallel.megatron.rope_fusion ? rotate(states, frequencies)
+                                                      : composed_rotary(states, frequencies);
 }
 
 QueryKeyValue SelfAttention::split(const Tensor& hidden_states) const {

@@ -20,6 +20,8 @@ class SelfAttention : public nn::Module {
  private:
   [[nodiscard]] QueryKeyValue split(const Tensor& hidden_states) const;
 
+  [[nodiscard]] Tensor embed_positions(const Tensor& states, const Tensor& frequencies) const;
+
   [[nodiscard]] Tensor run_core(const QueryKeyValue& states) const;
 
   // recompute_granularity selective, recompute_modules core_attn.

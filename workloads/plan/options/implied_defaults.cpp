@@ -50,6 +50,14 @@ constexpr std::array kImpliedDefaults{
                      return plan.parallel.pp > 1 || plan.model_code == ModelCode::megatron;
                    },
                    "false"},
+    // transformers 5.23, trainer.py: the model's own config loses use_cache; the decoder has a copy
+    // (models/t5/modeling_t5.py T5ForConditionalGeneration).
+    ImpliedDefault{"use-cache",
+                   [](const TrainingPlan& plan) {
+                     return runs_trainer(plan.framework) &&
+                            has_field(plan.model.config, FieldRole::decoder_layers);
+                   },
+                   "true"},
     // transformers 5.23, training_args.py: default_optim. Other optimizers are torch's own.
     ImpliedDefault{"optimizer-impl",
                    [](const TrainingPlan& plan) {
@@ -59,6 +67,13 @@ constexpr std::array kImpliedDefaults{
     // accelerate 1.15, utils/dataclasses.py: FullyShardedDataParallelPlugin.set_mixed_precision.
     ImpliedDefault{"param-dtype", shards_by_accelerate, "bf16"},
     ImpliedDefault{"reduce-dtype", shards_by_accelerate, "bf16"},
+    // accelerate 1.15, utils/dataclasses.py FullyShardedDataParallelPlugin; transformers 5.23,
+    // training_args.py _process_fsdp_args: NO_PREFETCH.
+    ImpliedDefault{"backward-prefetch",
+                   [](const TrainingPlan& plan) {
+                     return runs_accelerate(plan.framework) && is_fsdp1(plan.parallel);
+                   },
+                   "none"},
     // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model.
     ImpliedDefault{"fsdp-units", has_unit_ends, "ends"},
     // torchtitan 0.3, distributed/fsdp.py apply_fsdp_to_decoder; config/configs.py:

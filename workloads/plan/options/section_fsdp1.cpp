@@ -27,6 +27,12 @@ constexpr std::array kFsdp1Rows{
     Option{"forward-prefetch", "", data_parallel, rare,
            "FSDP1: gather the next unit's parameters before a unit's forward", kClass,
            flag<OfFsdp<&Fsdp::forward_prefetch>>()},
+    Option{"backward-prefetch", "W", data_parallel, rare,
+           "FSDP1: gather the unit that comes next before a unit's backward, or after it", kClass,
+           word<OfFsdp<&Fsdp::backward_prefetch>, kBackwardPrefetches>()}
+        .and_more("none with accelerate and Trainer, unless given (accelerate 1.15 "
+                  "utils/dataclasses.py NO_PREFETCH); the file of 'accelerate config' may say "
+                  "BACKWARD_PRE"),
 };
 
 }  // namespace

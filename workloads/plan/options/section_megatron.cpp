@@ -28,6 +28,11 @@ constexpr std::array kMegatronRows{
            "Megatron adds weight gradients to that buffer in the matmul",
            "Megatron-LM arguments.py --no-gradient-accumulation-fusion",
            flag<OfMegatron<&Megatron::wgrad_fusion>>()},
+    Option{"rope-fusion", "", model_parallel, rare,
+           "Megatron's rotary embedding is Transformer Engine's kernel",
+           "Megatron-LM arguments.py --no-rope-fusion", flag<OfMegatron<&Megatron::rope_fusion>>()}
+        .and_more("Megatron-Core alone has no such kernel unless apply_rope_fusion is set "
+                  "(transformer_config.py)"),
     Option{"ddp-bucket-size", "N", model_parallel, rare, "elements of Megatron's gradient buckets",
            "megatron-core 0.16.1 distributed/distributed_data_parallel.py",
            optional_whole<OfMegatron<&Megatron::bucket_size>, Absent::standard>(

@@ -114,6 +114,9 @@ inline constexpr std::array kMixedDTypes{
 inline constexpr std::array kReshards{
     Word{"always", Reshard::always}, Word{"never", Reshard::never},
     Word{"but-last", Reshard::but_last}, Word{"all", Reshard::all}};
+inline constexpr std::array kBackwardPrefetches{Word{"none", BackwardPrefetch::none},
+                                                Word{"pre", BackwardPrefetch::pre},
+                                                Word{"post", BackwardPrefetch::post}};
 inline constexpr std::array kFsdpUnits{Word{"blocks", FsdpUnits::blocks},
                                        Word{"ends", FsdpUnits::ends}};
 inline constexpr std::array kShardingStrategies{

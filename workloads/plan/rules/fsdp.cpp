@@ -18,8 +18,8 @@ constexpr std::array kFsdpRules{
            return !is_sharded(p) && p.fsdp != Fsdp{} && !is_recent_torchtitan(*f.plan);
          },
          "param-dtype, reduce-dtype, reshard, fsdp-units, dp-replicate, strategy, use-orig-params, "
-         "limit-all-gathers, forward-prefetch: these options apply only to FSDP; add --dp with "
-         "dp-kind fsdp1 or fsdp2"},
+         "limit-all-gathers, forward-prefetch, backward-prefetch: these options apply only to "
+         "FSDP; add --dp with dp-kind fsdp1 or fsdp2"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && (p.fsdp.replicas < 1 || p.dp % p.fsdp.replicas != 0);
@@ -93,10 +93,11 @@ constexpr std::array kFsdp1Rules{
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && !is_fsdp1(p) &&
                   (p.fsdp.strategy != ShardingStrategy::full_shard || !p.fsdp.use_orig_params ||
-                   !p.fsdp.limit_all_gathers || p.fsdp.forward_prefetch);
+                   !p.fsdp.limit_all_gathers || p.fsdp.forward_prefetch ||
+                   p.fsdp.backward_prefetch != BackwardPrefetch::pre);
          },
-         "strategy, use-orig-params, limit-all-gathers, forward-prefetch: these options apply "
-         "only to FSDP1; use dp-kind fsdp1"},
+         "strategy, use-orig-params, limit-all-gathers, forward-prefetch, backward-prefetch: these "
+         "options apply only to FSDP1; use dp-kind fsdp1"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
                   !f.plan->parallel.fsdp.use_orig_params;

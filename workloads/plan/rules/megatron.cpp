@@ -29,7 +29,8 @@ constexpr std::array kMegatronRules{
            const Parallelism& p = f.plan->parallel;
            return !runs_megatron(f) && (p.megatron != Megatron{} || p.apex != Apex{});
          },
-         "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, ddp-bucket-size, "
+         "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, rope-fusion, "
+         "ddp-bucket-size, "
          "vocab-divisor, apex-...: these options apply only to Megatron-Core and NeMo; add "
          "--framework megatron or nemo"},
     Rule{[](const PlanFacts& f) {

@@ -1,0 +1,68 @@
+#include "workloads/training/batch_samples.hpp"
+
+#include <utility>
+
+namespace highwater {
+namespace {
+
+using eager::Tensor;
+using models::Inputs;
+
+// labels.ne(-100).sum(); causal losses shift labels, so the first one is no target of theirs.
+Tensor targets_of(const Inputs& sample, bool shifts_labels) {
+  const Tensor labels =
+      shifts_labels ? eager::slice(sample.labels, -1, 1, eager::kEnd) : sample.labels;
+  const Tensor is_target = eager::compare("ne", {labels});
+  return eager::sum(is_target, {}, false, DType::int64);
+}
+
+bool shifts_labels(const TrainingPlan& plan) {
+  return !has_field(plan.model.config, FieldRole::decoder_layers);
+}
+
+// A list dies from its end.
+void release(std::vector<Inputs>& samples) {
+  while (!samples.empty()) {
+    Inputs& last = samples.back();
+    eager::end_of_frame(last.input_ids, last.labels, last.attention_mask);
+    samples.pop_back();
+  }
+}
+
+}  // namespace
+
+void BatchSamples::fetch(std::int64_t first) {
+  std::vector<Inputs> samples(static_cast<std::size_t>(plan_.grad_accum));
+  for (Inputs& sample : samples) {
+    loader_.load(first++, {}, sample);
+  }
+  Tensor label_count = count_labels(samples);
+  std::swap(samples_, samples);
+  release(samples);
+  label_count_ = std::move(label_count);
+}
+
+Tensor BatchSamples::count_labels(const std::vector<Inputs>& samples) const {
+  Tensor total;
+  for (const Inputs& sample : samples) {
+    const Tensor targets = targets_of(sample, shifts_labels(plan_));
+    total = total.defined() ? eager::add(total, targets) : eager::add(targets, 0.0);
+  }
+  if (data_group(plan_.parallel).ranks > 1) {
+    total = count_of_all_ranks(total);
+  }
+  return eager::div(total, 1.0);
+}
+
+// accelerate 1.15, utils/operations.py _gpu_gather_one.
+Tensor BatchSamples::count_of_all_ranks(const Tensor& own) const {
+  Tensor all;
+  {
+    const Tensor copy = eager::clone(own);
+    const eager::OpScope op(runtime_, "gather", 0);
+    all = eager::empty(runtime_, {data_group(plan_.parallel).ranks}, DType::int64);
+  }
+  return eager::sum(all, {}, false, DType::int64);
+}
+
+}  // namespace highwater
