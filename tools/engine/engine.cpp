@@ -25,12 +25,29 @@ std::string release_called(const std::string& full) {
   return to_string(release_of(full));
 }
 
-void adopt_releases(TrainingPlan& plan) {
-  const EngineReleases& releases = engine_releases(plan);
-  plan.versions.torch = release_called(releases.torch);
-  if (!releases.transformers.empty()) {
-    plan.versions.transformers = release_called(releases.transformers);
+/// The release that runs is the one that is there: a plan that names another asks for another
+/// Python.
+void adopt_release(std::string& planned, std::string_view standard, const std::string& installed,
+                   const std::string& option, std::vector<std::string>& problems) {
+  if (installed.empty()) {
+    return;
   }
+  const std::string there = release_called(installed);
+  if (planned != there && planned != standard) {
+    problems.push_back(fmt::format(
+        "{} {}: the Python of --engine torch has {}; omit it, or name another by --python", option,
+        planned, there));
+    return;
+  }
+  planned = there;
+}
+
+void adopt_releases(TrainingPlan& plan, std::vector<std::string>& problems) {
+  const EngineReleases& releases = engine_releases(plan);
+  const Versions standard;
+  adopt_release(plan.versions.torch, standard.torch, releases.torch, "--torch", problems);
+  adopt_release(plan.versions.transformers, standard.transformers, releases.transformers,
+                "--transformers", problems);
 }
 
 /// Without an engine that can, what the generator lacks stays the problem, and what would help is
@@ -42,7 +59,7 @@ void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
     const std::string refusal = script_problem(plan);
     if (refusal.empty()) {
       plan.engine = EngineKind::torch;
-      adopt_releases(plan);
+      adopt_releases(plan, problems);
       return;
     }
     std::ranges::move(gaps, std::back_inserter(problems));
@@ -67,7 +84,7 @@ void require_torch(TrainingPlan& plan, std::vector<std::string>& problems) {
     problems.push_back(refusal);
     return;
   }
-  adopt_releases(plan);
+  adopt_releases(plan, problems);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/recordings/derivation.hpp"
 #include "sim/recordings/recorded_settings.hpp"
@@ -47,6 +48,14 @@ std::string last_line(const std::string& text) {
   }
   const std::size_t begin = text.find_last_of('\n', end);
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+}
+
+/// As the recorder reads it: "even", "busiest:2" or the shares.
+std::string moe_load_text(const MoeLoad& load) {
+  if (!load.shares.empty()) {
+    return fmt::format("{}", fmt::join(load.shares, ","));
+  }
+  return load.busiest ? fmt::format("busiest:{}", *load.busiest) : "even";
 }
 
 std::string read_text(const fs::path& path) {
@@ -136,7 +145,8 @@ class WarmPython {
     request.gpu = plan.gpu;
     request.capacity = kRoom;
     request.output = (folder / "record.pickle").string();
-    request.moe_load = "even";
+    request.moe_load = moe_load_text(plan.moe_load);
+    request.event_lag = static_cast<std::uint64_t>(plan.parallel.event_lag);
     json::object changed;
     for (const auto& [name, value] :
          record_environment(request, files_.folder(), folder / "status", {})) {

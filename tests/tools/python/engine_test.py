@@ -39,7 +39,7 @@ class Scripts(unittest.TestCase):
                         {"dp": 8, "dp_kind": "fsdp1", "param_dtype": "bf16", "strategy": "shard_grad_op"},
                         {"dp": 8, "dp_kind": "fsdp2", "reshard": "never"}, {"param_groups": 2, "optimizer": "sgd"},
                         {"init": "device", "use_cache": False, "keep_logits": False}, {"optimizer_impl": "fused"},
-                        {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft"}):
+                        {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
 
@@ -50,7 +50,14 @@ class Scripts(unittest.TestCase):
     def test_what_a_script_cannot_say_is_refused_with_the_option(self):
         for changed, named in (({"tp": 2}, "--tp 2"), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
                                ({"dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3"), ({"dropout": 0.1}, "--dropout"),
-                               ({"attention_mask": "padded"}, "padded"), ({"sequence_parallel": True}, "--sequence-parallel")):
+                               ({"attention_mask": "padded"}, "padded"), ({"sequence_parallel": True}, "--sequence-parallel"),
+                               ({"dp": 2, "dp_kind": "fsdp2", "reshard": "but-last"}, "--reshard but-last"),
+                               ({"dp": 2, "dp_kind": "fsdp1", "lora": 8}, "--lora"), ({"init": "meta"}, "--init meta"),
+                               ({"zero_grad_at": "backward"}, "--zero-grad-at"), ({"optimizer": "adamw-8bit"}, "--optimizer"),
+                               ({"experts": "eager"}, "--experts"), ({"event_queries": 1}, "--event-queries"),
+                               ({"framework": "trainer", "no_sync": True}, "--no-sync"),
+                               ({"framework": "trainer", "optimizer_impl": "loop"}, "--optimizer-impl"),
+                               ({"framework": "trl-sft", "precision": "amp-fp16"}, "--precision amp-fp16")):
             with self.subTest(changed), self.assertRaises(job.Refused) as refused:
                 made(**changed)
             self.assertIn(named, str(refused.exception))
@@ -63,6 +70,10 @@ class Scripts(unittest.TestCase):
     def test_a_model_in_bf16_under_autocast(self):
         self.assertEqual(job._precision({"precision": "bf16+amp"}), ("bf16", "bf16"))
         self.assertEqual(job._precision({"precision": "amp-bf16"}), ("fp32", "bf16"))
+
+    def test_clipping_that_is_not_trainers_own_is_passed_on(self):
+        self.assertIn("max_grad_norm=2.0", made(framework="trainer", grad_clip=2.0).script)
+        self.assertNotIn("max_grad_norm", made(framework="trainer").script)
 
     def test_ranks_are_told_as_by_torchrun(self):
         variables = job.variables(job.Job("", {}, ranks=16), 9)

@@ -18,7 +18,6 @@ class Task:
     auto_class: str
     peft: str = "FEATURE_EXTRACTION"
     fields: Callable = None  # (config) -> lines of an example; None: tokens and labels
-    loss: str = "outputs.loss"
 
 
 def _first(config, *names, default=None):
@@ -117,8 +116,7 @@ def _model(task, config, class_name, settings):
     model = models.of_transformers(task.auto_class, _block(class_name), task.peft)
     model = models.with_files(model, {"config.json": json.dumps(settings)})
     if task.fields is not None:
-        model = dataclasses.replace(model, data=EXAMPLES, fields=task.fields(config), dataset="Examples()",
-                                    loss=task.loss)
+        model = dataclasses.replace(model, data=EXAMPLES, fields=task.fields(config), dataset="Examples()")
     return model
 
 

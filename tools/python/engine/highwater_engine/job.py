@@ -4,7 +4,6 @@ Every option of the plan that differs from its framework's default must be read 
 ignored one would answer another question.
 """
 import dataclasses
-import json
 
 from . import architectures, scripts
 
@@ -28,14 +27,35 @@ class Plan:
 
     def __init__(self, options, changed):
         self._options = options
+        self._changed = frozenset(changed)
         self._unread = set(changed)
 
     def __getitem__(self, name):
         self._unread.discard(name)
         return self._options[name]
 
+    def ignore(self, names):
+        """What somebody else reads."""
+        self._unread.difference_update(names)
+
     def is_changed(self, name):
-        return name in self._unread
+        return name in self._changed
+
+    def one_of(self, name, *words):
+        """The value, if the script can say it. @raises Refused"""
+        value = self[name]
+        if value not in words:
+            known = ", ".join(str(word) for word in words)
+            raise Refused(f"--{name.replace('_', '-')} {value}: --engine torch knows {known}; use one of these, "
+                          "or --engine model")
+        return value
+
+    def refuse_changed(self, *names):
+        """Options that the program itself decides, or that this engine leaves as they are. @raises Refused"""
+        for name in names:
+            if self.is_changed(name):
+                raise Refused(f"--{name.replace('_', '-')}: --engine torch leaves this to the framework; omit it, "
+                              "or use --engine model")
 
     def require_all_read(self):
         if self._unread:
@@ -45,14 +65,12 @@ class Plan:
 
 # Options that only describe the run that is simulated, or are meant for the simulated device.
 _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_load", "moe_imbalance", "model_code",
-                   "event_lag", "event_queries", "steps", "data", "engine", "python", "experts", "mode", "deepspeed",
-                   "torchtitan", "megatron")
+                   "event_lag", "engine", "python", "deepspeed", "torchtitan")
 
 
 def make(plan, model):
     """@raises Refused"""
-    for name in _READ_ELSEWHERE:
-        plan[name] if name in plan._options else None
+    plan.ignore(_READ_ELSEWHERE)
     framework = plan["framework"]
     writer = _FRAMEWORKS.get(framework)
     if writer is None:
@@ -61,8 +79,7 @@ def make(plan, model):
     if plan["model_code"] != "hf":
         raise Refused(f"--model-code {plan['model_code']}: --engine torch runs transformers' models; omit it, or use "
                       "--engine model")
-    if plan["data"] != "to":
-        raise Refused("--data device: --engine torch makes batches on the host; omit it, or use --engine model")
+    plan.one_of("data", "to")
     job = writer(plan, architectures.model_of(model))
     plan.require_all_read()
     return job
@@ -85,19 +102,15 @@ def _common(plan, model):
     weights, autocast = _precision(plan)
     batch, accumulate = plan["batch"], plan["grad_accum"]
     lengths = plan["seq"] if isinstance(plan["seq"], list) else [plan["seq"]]
-    checkpoint = plan["checkpoint"]
-    if checkpoint not in ("none", "full"):
-        raise Refused(f"--checkpoint {checkpoint}: --engine torch knows none and full; use one of these, "
-                      "or --engine model")
-    attention = plan["attention"]
-    if attention not in ("sdpa", "eager"):
-        raise Refused(f"--attention {attention}: --engine torch knows sdpa and eager; use one of these, or --engine model")
+    checkpoint = plan.one_of("checkpoint", "none", "full")
+    attention = plan.one_of("attention", "sdpa", "eager")
+    optimizer = plan.one_of("optimizer", *scripts.OPTIMIZERS, "none")
     job = {**scripts.DEFAULTS, "model": model, "batch": batch, "seq": tuple(lengths),
            "examples": batch * accumulate * plan["steps"], "weights": weights, "autocast": autocast,
            "attention": attention if attention != "sdpa" else None,
            "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
            "lora": plan["lora"], "lora_targets": _targets(plan), "lora_dropout": plan["lora_dropout"],
-           "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": plan["optimizer"],
+           "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer,
            "clip": _optional(plan["grad_clip"]), "mask": _mask(plan), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:
         raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")
@@ -110,20 +123,18 @@ def _targets(plan):
 
 
 def _mask(plan):
-    mask = plan["attention_mask"]
-    if mask == "padded":
-        raise Refused("--attention-mask padded: --engine torch gives full masks; use full, or --engine model")
-    return mask not in (False, None, "none")
+    return plan.one_of("attention_mask", False, None, "none", True, "full") in (True, "full")
 
 
 def _plain(plan, model):
     job = _common(plan, model)
-    init = plan["init"]
-    loss = plan["loss"]
-    if loss != "hf":
-        raise Refused(f"--loss {loss}: --engine torch leaves the loss to the model; omit it, or use --engine model")
-    if init not in ("cpu", "device", "meta"):
-        raise Refused(f"--init {init}: --engine torch knows cpu and device; use one of these, or --engine model")
+    plan.one_of("loss", "hf")
+    sharding = _sharding(plan)
+    # What is sharded from meta is made there, as the script of a user does, wherever the model is said to begin.
+    init = plan.one_of("init", *{"none": ("cpu", "device"), "ddp": ("cpu", "device"), "fsdp1": ("cpu",),
+                                 "fsdp2": ("cpu", "meta")}[sharding["sharding"]])
+    if job["lora"] and sharding["sharding"] in ("fsdp1", "fsdp2"):
+        plan.refuse_changed("lora")
     prepare = model.prepare
     if not plan["use_cache"] and model.has_config:
         prepare = scripts.text(prepare, "config.use_cache = False")
@@ -131,12 +142,12 @@ def _plain(plan, model):
         model=dataclasses.replace(model, prepare=prepare), init=init, keeps_outputs=plan["keep_logits"],
         names_tensors=plan["framework"] == "torch" and not model.data,
         implementation=_optional(plan["optimizer_impl"]), param_groups=plan["param_groups"],
-        zeroes_at=plan["zero_grad_at"], set_to_none=plan["set_to_none"], empties_cache=plan["empty_cache_every_step"],
-        **_sharding(plan, init))
+        zeroes_at=plan.one_of("zero_grad_at", "end", "start"), set_to_none=plan["set_to_none"], empties_cache=plan["empty_cache_every_step"],
+        **sharding)
     return Job(scripts.plain_script(job), model.files, job["ranks"])
 
 
-def _sharding(plan, init):
+def _sharding(plan):
     """How a plain script spreads the model over ranks."""
     _require_one(plan, "tp", "pp", "cp", "ep", "dp_replicate")
     ranks, kind = plan["dp"], plan["dp_kind"]
@@ -147,13 +158,14 @@ def _sharding(plan, init):
                  "static_graph": plan["static_graph"], "find_unused_parameters": plan["find_unused_parameters"]}
         return {"sharding": "ddp", "ranks": ranks,
                 "ddp": "".join(f", {name}={value}" for name, value in given.items() if value)}
-    if kind not in ("fsdp1", "fsdp2"):
-        raise Refused(f"--dp-kind {kind}: --engine torch runs ddp, fsdp1 and fsdp2; use one of these, or --engine model")
+    plan.one_of("dp_kind", "ddp", "fsdp1", "fsdp2")
     types = {name: _optional(plan[name]) for name in ("param_dtype", "reduce_dtype")}
     if kind == "fsdp1" and types["param_dtype"] and not types["reduce_dtype"]:
         types["reduce_dtype"] = types["param_dtype"]
-    return {"sharding": kind, "ranks": ranks, **types, "reshard": {"always": None, "never": False}.get(plan["reshard"]),
-            "strategy": _strategy(plan)}
+    if kind == "fsdp1":
+        return {"sharding": kind, "ranks": ranks, **types, "strategy": _strategy(plan)}
+    reshard = {"always": None, "all": True, "never": False}
+    return {"sharding": kind, "ranks": ranks, **types, "reshard": reshard[plan.one_of("reshard", *reshard)]}
 
 
 def _strategy(plan):
@@ -175,41 +187,34 @@ def _require_one(plan, *axes):
                           "ranks only; omit it, or use --engine model")
 
 
-def _trainer(plan, model):
+def _trained(plan, model, *kinds):
+    """What Trainer and SFTTrainer share; the rest they decide themselves."""
     job = _common(plan, model)
     _require_one(plan, "tp", "pp", "cp", "ep", "dp_replicate")
-    for name in ("optimizer_impl", "param_groups", "init", "find_unused_parameters", "keep_logits", "use_cache", "loss",
-                 "reduce_dtype", "param_dtype"):
-        if not plan.is_changed(name):
-            plan[name]
-    kind, ranks = plan["dp_kind"], plan["dp"]
-    if kind not in ("ddp", "fsdp2"):
-        raise Refused(f"--dp-kind {kind}: --engine torch runs Trainer with ddp and fsdp2; use one of these")
+    plan.refuse_changed("no_sync", "checkpoint_impl", "mode")
+    kind, ranks = plan.one_of("dp_kind", *kinds), plan["dp"]
     arguments = [f"max_steps={plan['steps']}"]
     if plan.is_changed("grad_clip"):
         arguments.append(f"max_grad_norm={job['clip'] or 0}")
     sharding = kind if ranks > 1 or kind == "fsdp2" else "none"
-    job.update(arguments=arguments, sharding=sharding, ranks=ranks, examples=job["examples"] * ranks)
-    return Job(scripts.trainer_script(job), model.files, ranks)
+    return {**job, "arguments": arguments, "sharding": sharding, "ranks": ranks, "examples": job["examples"] * ranks}
+
+
+def _trainer(plan, model):
+    plan.one_of("optimizer", "adamw", "sgd", "adafactor", "rmsprop", "adagrad")
+    job = _trained(plan, model, "ddp", "fsdp2")
+    return Job(scripts.trainer_script(job), model.files, job["ranks"])
 
 
 def _sft(plan, model):
-    job = _trainer(plan, model)  # which checks the same options
-    shared = _common(plan, model)
-    shared.update(arguments=[f"max_steps={plan['steps']}"], ranks=job.ranks)
-    return Job(scripts.sft_script(shared), {**model.files, **scripts.tokenizer_files()}, job.ranks)
-
-
-def _accelerate(plan, model):
-    job = _common(plan, model)
-    _require_one(plan, "tp", "pp", "cp", "ep", "dp_replicate")
-    for name in ("dp_kind", "keep_logits", "use_cache", "init", "fsdp_units", "reshard", "param_dtype", "reduce_dtype"):
-        if not plan.is_changed(name):
-            plan[name]
-    job.update(ranks=plan["dp"], implementation=_optional(plan["optimizer_impl"]), autocast="bf16", weights="fp32")
-    files = {**model.files, **scripts.fsdp_file(model.block[1], plan["dp"])}
-    return Job(scripts.accelerate_script(job), files, plan["dp"],
-               environment={"ACCELERATE_CONFIG_FILE": "fsdp.yaml"})
+    """SFTConfig computes in bf16 by itself; its rows have one length and no mask."""
+    plan.one_of("precision", "amp-bf16", "bf16", "bf16+amp")
+    plan.one_of("optimizer", "adamw")
+    plan.refuse_changed("attention_mask")
+    job = _trained(plan, model, "ddp")
+    if len(set(job["seq"])) > 1:
+        raise Refused("--seq: --engine torch gives SFTTrainer one length; use one, or --engine model")
+    return Job(scripts.sft_script(job), {**model.files, **scripts.tokenizer_files()}, job["ranks"])
 
 
 _FRAMEWORKS = {"hf": _plain, "torch": _plain, "trainer": _trainer, "trl-sft": _sft}
@@ -235,7 +240,3 @@ def write(job, folder):
     for name, text in {**job.files, "train.py": job.script}.items():
         with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
             file.write(text)
-
-
-def describe(job):
-    return json.dumps(dataclasses.asdict(job))
