@@ -16,7 +16,6 @@
 #include "workloads/graph/compute_graph.hpp"
 #include "workloads/graph/graphviz.hpp"
 #include "workloads/graph/liveness.hpp"
-#include "workloads/plan/options/plan_summary.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater {
@@ -126,7 +125,7 @@ ExitCode run_generate(const Arguments& arguments, std::ostream& out) {
   with_progress("writing", [&] { write_trace_file(trace, command.output); });
   out << fmt::format("{}: {} events, {} allocations: {}\n", printable(command.output),
                      trace.events.size(), trace.allocation_count,
-                     printable(plan_summary(command.run.plan)));
+                     printable(run_summary(command.run.plan)));
   for (const std::string& note : command.run.notes) {
     out << "note: " << printable(note) << "\n";
   }

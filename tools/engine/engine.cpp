@@ -9,6 +9,7 @@
 #include "traces/release.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -104,6 +105,12 @@ void choose_engine(TrainingPlan& plan, std::vector<std::string>& problems) {
 
 GeneratedRun make_run(const TrainingPlan& plan) {
   return plan.engine == EngineKind::torch ? run_in_torch(plan) : generate_run(plan);
+}
+
+std::string run_summary(const TrainingPlan& plan) {
+  // What is still left to the program is covered by the model: others have been given to torch.
+  const bool is_by_model = plan.engine == EngineKind::automatic;
+  return plan_summary(plan) + (is_by_model ? ", engine model" : "");
 }
 
 std::string how_made(const TrainingPlan& plan) {

@@ -15,6 +15,9 @@ void choose_engine(TrainingPlan& plan, std::vector<std::string>& problems);
 /// The plan's requests. @pre choose_engine() found no problem @throws InputError
 GeneratedRun make_run(const TrainingPlan& plan);
 
+/// The plan in one line for people, as plan_summary(), and the engine that carries it out.
+std::string run_summary(const TrainingPlan& plan);
+
 /// The end of the sentence "requests ...".
 std::string how_made(const TrainingPlan& plan);
 

@@ -2,15 +2,16 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
+#include "tools/record/argument_pointers.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -50,15 +51,6 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) {
-    result.push_back(text.data());
-  }
-  result.push_back(nullptr);
-  return result;
-}
-
 }  // namespace
 
 PythonProcess::PythonProcess(const std::vector<std::string>& command,
@@ -78,7 +70,7 @@ PythonProcess::PythonProcess(const std::vector<std::string>& command,
     variables.push_back(name + "=" + value);
   }
   const int error = posix_spawnp(&process_, command.front().c_str(), &actions, nullptr,
-                                 pointers(arguments).data(), pointers(variables).data());
+                                 argument_pointers(arguments).data(), argument_pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw InputError(command.front(), "", std::string("cannot be run: ") + std::strerror(error),
@@ -89,8 +81,15 @@ PythonProcess::PythonProcess(const std::vector<std::string>& command,
 }
 
 PythonProcess::~PythonProcess() {
-  close(to_process_);  // at which it ends what it runs, and itself
+  end();
   close(from_process_);
+}
+
+void PythonProcess::end() {
+  if (to_process_ == -1) {
+    return;
+  }
+  close(std::exchange(to_process_, -1));  // at which it ends what it runs, and itself
   const auto patience = Clock::now() + std::chrono::seconds(2);
   while (waitpid(process_, nullptr, WNOHANG) == 0) {
     if (Clock::now() > patience) {
@@ -118,26 +117,10 @@ void PythonProcess::send(const std::string& line) {
   sigaction(SIGPIPE, &before, nullptr);
 }
 
-bool PythonProcess::wait_for_input(Clock::time_point until) const {
-  pollfd watched{from_process_, POLLIN, 0};
-  while (Clock::now() < until) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    if (poll(&watched, 1, static_cast<int>(left.count())) > 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string PythonProcess::receive(std::chrono::seconds limit) {
-  const auto until = Clock::now() + limit;
+std::string PythonProcess::receive() {
   std::array<char, 4096> buffer{};
   std::size_t end = 0;
   while ((end = unread_.find('\n')) == std::string::npos) {
-    if (!wait_for_input(until)) {
-      throw InputError("--engine torch", "", "Python did not answer in time",
-                       "try again, or use --engine model");
-    }
     const ssize_t count = read(from_process_, buffer.data(), buffer.size());
     if (count == 0 || (count < 0 && errno != EINTR)) {
       return "";

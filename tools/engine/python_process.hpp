@@ -1,7 +1,6 @@
 // A Python process that answers lines with lines.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <sys/types.h>
@@ -17,17 +16,17 @@ class PythonProcess {
                 const std::map<std::string, std::string>& environment, const std::string& log);
   PythonProcess(const PythonProcess&) = delete;
   PythonProcess& operator=(const PythonProcess&) = delete;
-  /// Ends it, with all that it started.
   ~PythonProcess();
 
   void send(const std::string& line);
 
-  /// Its next line; empty if it has ended. @throws InputError if none comes in time
-  std::string receive(std::chrono::seconds limit);
+  /// Its next line; waits for it. Empty if it has ended.
+  std::string receive();
+
+  /// Ends it, with all that it started: receive() finds no further line.
+  void end();
 
  private:
-  bool wait_for_input(std::chrono::steady_clock::time_point until) const;
-
   pid_t process_ = 0;
   int to_process_ = -1;
   int from_process_ = -1;

@@ -3,26 +3,23 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/recordings/derivation.hpp"
-#include "sim/recordings/recorded_settings.hpp"
+#include "tools/engine/engine_recording.hpp"
 #include "tools/engine/engine_request.hpp"
-#include "tools/engine/python_process.hpp"
-#include "tools/engine/recorded_attributes.hpp"
-#include "tools/files/input.hpp"
+#include "tools/engine/python_conversation.hpp"
+#include "tools/engine/run_cache.hpp"
 #include "tools/record/record_environment.hpp"
 #include "tools/record/record_files.hpp"
-#include "tools/record/record_outcome.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -33,22 +30,10 @@ namespace json = boost::json;
 
 constexpr std::chrono::seconds kLongestStart{300};  // torch's import on a busy machine
 constexpr std::chrono::seconds kLongestRun{1800};
+constexpr int kRunsAtOnce = 2;  // each takes a core, and memory for its libraries
+constexpr Bytes kRoomForCache{std::uint64_t{2} << 30U};
 // More than any plan takes: the run never ends early, and its requests are replayed on any GPU.
 constexpr Bytes kRoom{std::uint64_t{1} << 43U};
-
-std::string text_of(const json::object& object, std::string_view key) {
-  const json::value* const value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n");
-  if (end == std::string::npos) {
-    return "";
-  }
-  const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
-}
 
 /// As the recorder reads it: "even", "busiest:2" or the shares.
 std::string moe_load_text(const MoeLoad& load) {
@@ -58,55 +43,115 @@ std::string moe_load_text(const MoeLoad& load) {
   return load.busiest ? fmt::format("busiest:{}", *load.busiest) : "even";
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+/// The recorder and the fake device decide what a recording holds.
+std::string record_files_key() {
+  std::string all;
+  for (const EmbeddedFile& file : record_files()) {
+    all.append(file.path).append(1, '\0').append(file.content).append(1, '\0');
+  }
+  return run_key(all);
 }
 
-/// A Python with torch loaded.
+using Turns = std::counting_semaphore<kRunsAtOnce>;
+
+/// The right to run a script, as long as it lives.
+class Turn {
+ public:
+  explicit Turn(Turns& turns) : turns_(turns) { turns_.acquire(); }
+
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  ~Turn() { turns_.release(); }
+
+ private:
+  Turns& turns_;
+};
+
+/// A Python that loads torch once.
 class WarmPython {
  public:
   /// @throws InputError
   explicit WarmPython(const std::string& python)
-      : python_(python), process_({python, "-m", "highwater_engine"}, environment(), log()) {
-    const std::string answer = process_.receive(kLongestStart);
-    if (answer.empty()) {
+      : python_(python),
+        process_({python, "-m", "highwater_engine"}, environment(), log()),
+        cache_(user_cache_folder(), kRoomForCache) {
+    try {
+      const json::object ready = process_.greeting(kLongestStart);
+      releases_ = {text_of(ready, "torch"), text_of(ready, "transformers")};
+      installed_ = text_of(ready, "installed");
+    } catch (const PythonEnded&) {
       throw InputError("--python " + python, "", why_it_ended(),
                        "name a Python that has a CUDA build of PyTorch 2.4 or later");
     }
-    const json::object ready = json::parse(answer).as_object();
-    releases_ = {text_of(ready, "torch"), text_of(ready, "transformers")};
   }
 
   [[nodiscard]] const EngineReleases& releases() const { return releases_; }
 
   std::string refusal(const TrainingPlan& plan) {
     json::object request = engine_request(plan);
+    if (cache_.find(key_of(plan, request))) {
+      return "";
+    }
     request["only_asks"] = true;
-    return text_of(answer_to(request), "refused");
+    return text_of(answer_to(std::move(request)), "refused");
   }
 
   GeneratedRun run(const TrainingPlan& plan) {
-    const Workplace place(files_.folder() / fmt::format("run{}", runs_++));
     json::object request = engine_request(plan);
+    const std::string key = key_of(plan, request);
+    if (std::optional<GeneratedRun> known = cached_run(key)) {
+      return std::move(*known);
+    }
+    const Workplace place(files_.folder() / fmt::format("run{}", runs_++));
     request["folder"] = place.folder.string();
     request["limit"] = kLongestRun.count();
     request["only_asks"] = false;
-    request["environment"] = variables(plan, place.folder);
-    return recorded_run(answer_to(request), place.folder);
+    request["environment"] = variables(plan, files_.folder(), place.folder);
+    const fs::path recorded = accept_recording(answer_in_turn(std::move(request)), place.folder);
+    if (!installed_.empty()) {
+      cache_.keep(key, recorded);
+    }
+    return read_recording(recorded);
   }
 
  private:
-  /// One question at a time, whoever asks.
-  json::object answer_to(const json::object& request) {
-    const std::lock_guard lock(one_question_);
-    process_.send(json::serialize(request));
-    const std::string answer = process_.receive(kLongestRun + kLongestStart);
-    if (answer.empty()) {
+  json::object answer_to(json::object request) {
+    try {
+      return process_.ask(std::move(request), kLongestRun + kLongestStart);
+    } catch (const PythonEnded&) {
       throw InputError("--engine torch", "", "Python ended: " + last_line(read_text(log())),
                        "try again, or use --engine model");
     }
-    return json::parse(answer).as_object();
+  }
+
+  json::object answer_in_turn(json::object request) {
+    const Turn turn(turns_);
+    return answer_to(std::move(request));
+  }
+
+  /// Empty where something is installed that may change under the same release.
+  [[nodiscard]] std::string key_of(const TrainingPlan& plan, json::object request) const {
+    static const std::string recorder = record_files_key();
+    if (installed_.empty()) {
+      return "";
+    }
+    request.at("options").as_object().erase("engine");
+    request["environment"] = variables(plan, {}, {});
+    return run_key(json::serialize(request) + installed_ + recorder);
+  }
+
+  [[nodiscard]] std::optional<GeneratedRun> cached_run(const std::string& key) const {
+    const std::optional<fs::path> kept = key.empty() ? std::nullopt : cache_.find(key);
+    if (!kept) {
+      return std::nullopt;
+    }
+    try {
+      return read_recording(*kept);
+    } catch (const std::exception&) {  // removed meanwhile, or damaged: made again
+      cache_.forget(key);
+      return std::nullopt;
+    }
   }
 
   /// A folder that lives as long as one run.
@@ -140,7 +185,8 @@ class WarmPython {
   }
 
   /// What differs from one run to the next.
-  [[nodiscard]] json::object variables(const TrainingPlan& plan, const fs::path& folder) const {
+  static json::object variables(const TrainingPlan& plan, const fs::path& files,
+                                const fs::path& folder) {
     RecordRequest request;
     request.gpu = plan.gpu;
     request.capacity = kRoom;
@@ -149,7 +195,7 @@ class WarmPython {
     request.event_lag = static_cast<std::uint64_t>(plan.parallel.event_lag);
     json::object changed;
     for (const auto& [name, value] :
-         record_environment(request, files_.folder(), folder / "status", {})) {
+         record_environment(request, files, folder / "status", {})) {
       if (name != "PYTHONPATH") {
         changed[name] = value;
       }
@@ -158,56 +204,13 @@ class WarmPython {
     return changed;
   }
 
-  static GeneratedRun recorded_run(const json::object& answer, const fs::path& folder) {
-    if (const std::string refusal = text_of(answer, "refused"); !refusal.empty()) {
-      throw InputError("", "", refusal, "");
-    }
-    const ProcessEnd end{.status = static_cast<int>(answer.at("status").to_number<int>())};
-    const RecordOutcome outcome = read_record_outcome(folder / "status", end);
-    if (outcome.snapshots.empty() || command_failed(outcome)) {
-      throw InputError("--engine torch", "the script", why_it_failed(answer, outcome),
-                       "correct the model's config.json or the plan, or give another --python");
-    }
-    const WrittenSnapshot& snapshot = main_snapshot(outcome, folder / "record.pickle");
-    GeneratedRun run = derived_run(snapshot.path);
-    run.trainable = static_cast<std::int64_t>(snapshot.trainable);
-    return run;
-  }
-
-  static std::string why_it_failed(const json::object& answer, const RecordOutcome& outcome) {
-    if (text_of(answer, "reason") == "timeout") {
-      return "took longer than half an hour";
-    }
-    if (outcome.end.status < 0) {
-      return fmt::format("was killed by signal {}; the host may have run out of memory",
-                         -outcome.end.status);
-    }
-    const std::string said = last_line(text_of(answer, "log"));
-    return !outcome.snapshots.empty() && !outcome.snapshots.front().error.empty()
-               ? outcome.snapshots.front().error
-           : !said.empty() ? said
-                           : why_nothing_recorded(outcome);
-  }
-
-  static GeneratedRun derived_run(const std::string& path) {
-    const TraceFile file =
-        read_trace_file(path, StackMode::keep, {.progress = ReadingProgress::hidden});
-    const auto& recording = std::get<Recording>(file);
-    const auto device = std::ranges::max_element(
-        recording.devices, {}, [](const RecordedDevice& each) { return each.entries.size(); });
-    GeneratedRun run;
-    run.trace =
-        derive_requests(recording, *device, settings_of(recording, preset_of(recording))).requests;
-    run.trace.header.settings.clear();
-    take_attributes(run.trace);
-    return run;
-  }
-
   std::string python_;
   UnpackedRecordFiles files_;
-  PythonProcess process_;
+  PythonConversation process_;
+  RunCache cache_;
   EngineReleases releases_;
-  std::mutex one_question_;
+  std::string installed_;  ///< stands for all packages and their releases
+  Turns turns_{kRunsAtOnce};
   std::atomic<int> runs_ = 0;
 };
 

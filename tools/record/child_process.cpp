@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/record/argument_pointers.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -132,16 +133,6 @@ class SpawnPlan {
   posix_spawn_file_actions_t actions_ = {};
 };
 
-/// A null-terminated array of pointers into `texts`, as the system calls want it.
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) {
-    result.push_back(text.data());
-  }
-  result.push_back(nullptr);
-  return result;
-}
-
 /// Starts the child, which receives the signals from the start. @throws InputError
 void start(const std::string& program, std::vector<std::string>& arguments,
            std::vector<std::string>& variables, ChildOutput output) {
@@ -149,7 +140,8 @@ void start(const std::string& program, std::vector<std::string>& arguments,
   const SpawnPlan plan(output, held.before());
   pid_t child = 0;
   const int error = posix_spawnp(&child, program.c_str(), plan.actions(), plan.attributes(),
-                                 pointers(arguments).data(), pointers(variables).data());
+                                 argument_pointers(arguments).data(),
+                                 argument_pointers(variables).data());
   if (error != 0) {
     throw InputError(program, "", std::string("cannot be run: ") + std::strerror(error),
                      "write the command as in a shell, e.g. -- python3 train.py");

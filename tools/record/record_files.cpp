@@ -2,15 +2,20 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <stdlib.h>
 #include <string>
+#include <sys/file.h>
 #include <system_error>
+#include <unistd.h>
 
 #include "traces/error.hpp"
 
 namespace highwater {
 namespace {
+
+constexpr const char* kPrefix = "highwater-record-";
 
 InputError cannot_write(const std::filesystem::path& path) {
   return {path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
@@ -39,7 +44,7 @@ std::filesystem::path temporary_folder() {
 }
 
 std::filesystem::path make_folder() {
-  std::string name = (temporary_folder() / "highwater-record-XXXXXX").string();
+  std::string name = (temporary_folder() / (std::string(kPrefix) + "XXXXXX")).string();
   if (name.find(':') != std::string::npos) {  // which separates the folders on PYTHONPATH
     throw InputError(name, "", "the colon in its name hides it from Python",
                      "set TMPDIR to a folder without a colon in its name");
@@ -50,14 +55,45 @@ std::filesystem::path make_folder() {
   return name;
 }
 
+/// Open as long as anything that was started with the folder lives, since the descriptor is
+/// inherited.
+constexpr const char* kLock = "lock";
+
+int lock(const std::filesystem::path& folder, int flags) {
+  const int file = open((folder / kLock).c_str(), flags, S_IRUSR | S_IWUSR);
+  if (file != -1 && flock(file, LOCK_EX | LOCK_NB) != 0) {
+    close(file);
+    return -1;
+  }
+  return file;
+}
+
 void remove_quietly(const std::filesystem::path& folder) {
   std::error_code ignored;  // nothing depends on it any more
   std::filesystem::remove_all(folder, ignored);
 }
 
+bool is_own_folder(const std::filesystem::path& path) {
+  return path.filename().string().starts_with(kPrefix);
+}
+
+/// What programs that were killed have left.
+void remove_abandoned(const std::filesystem::path& where) {
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator(where, unreadable)) {
+    const int abandoned = is_own_folder(entry.path()) ? lock(entry.path(), O_RDWR) : -1;
+    if (abandoned != -1) {
+      remove_quietly(entry.path());
+      close(abandoned);
+    }
+  }
+}
+
 }  // namespace
 
 UnpackedRecordFiles::UnpackedRecordFiles() : folder_(make_folder()) {
+  lock_ = lock(folder_, O_RDWR | O_CREAT);
+  remove_abandoned(folder_.parent_path());
   try {
     for (const EmbeddedFile& file : record_files()) {
       write(folder_ / file.path, file.content);
@@ -70,6 +106,7 @@ UnpackedRecordFiles::UnpackedRecordFiles() : folder_(make_folder()) {
 
 UnpackedRecordFiles::~UnpackedRecordFiles() {
   remove_quietly(folder_);
+  close(lock_);
 }
 
 }  // namespace highwater

@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/engine/engine.hpp"
 #include "tools/studies/plan_line.hpp"
 #include "tools/text/report.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
-#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -344,7 +344,7 @@ void add_json(const PlanRequest& request, const PlanResult& result, Report& repo
 
 std::string plan_report(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
   Report report(format, "highwater.plan/1");
-  report.line(plan_summary(request.run.plan));
+  report.line(run_summary(request.run.plan));
   report.line("");
   if (result.simulated) {
     add_simulated(request, *result.simulated, format, report);

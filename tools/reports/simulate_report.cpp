@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/engine/engine.hpp"
 #include "tools/reports/comparison_report.hpp"
 #include "tools/reports/diff_report.hpp"
 #include "tools/reports/host_report.hpp"
@@ -16,7 +17,6 @@
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -384,7 +384,7 @@ void add_answer(const SimulationReport& simulated, Report& report) {
     add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);
   }
   add_remedies(simulated, report);
-  add_paragraph(plan_summary(simulation.plan), report);
+  add_paragraph(run_summary(simulation.plan), report);
   report.text(model_line(simulation) + "\n");
   report.text(simulated.ranks.ranks > 1 ? rank_sentence(simulated.ranks) + "\n" : "");
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/replay/trace_driver.hpp"
+#include "tools/engine/engine.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/rank_peaks.hpp"
 #include "tools/studies/trust_line.hpp"
@@ -12,7 +13,6 @@
 #include "tools/text/safe_text.hpp"
 #include "tools/text/site_label.hpp"
 #include "workloads/plan/options/option_table.hpp"
-#include "workloads/plan/options/plan_summary.hpp"
 
 namespace highwater {
 namespace {
@@ -237,7 +237,7 @@ Steps steps_of(const Workload& workload) {
 
 Workload workload_of(Simulation simulation) {
   Workload workload;
-  workload.name = printable(plan_summary(simulation.plan));
+  workload.name = printable(run_summary(simulation.plan));
   workload.replay = simulation.replay;
   workload.options = replay_options(simulation);
   workload.trace = simulation.trace;

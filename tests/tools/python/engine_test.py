@@ -1,7 +1,10 @@
 """The engine's Python side as far as it goes without torch: plans become scripts, or a sentence says why not."""
 import ast
+import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -130,11 +133,36 @@ class Attributes(unittest.TestCase):
 
 class Imports(unittest.TestCase):
     def test_imports_that_fail_are_left_to_the_script(self):
-        import tempfile
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
             script.write("import json\nimport no_such_module\n")
             script.flush()
             serve._load_imports(script.name)
+
+
+class Installed(unittest.TestCase):
+    def releases(self, version, path=""):
+        """As a Python says them that has a torch with this version.py."""
+        with tempfile.TemporaryDirectory() as place:
+            package = pathlib.Path(place, "torch")
+            package.mkdir()
+            (package / "__init__.py").write_text("raise ImportError('loaded too early')")
+            (package / "version.py").write_text(version)
+            code = f"import sys; sys.path.insert(0, {place!r}); from highwater_engine import installed; print(installed.releases())"
+            return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=place,
+                                  env={"PYTHONPATH": os.pathsep.join([str(ROOT / "tools" / "python" / "engine"), path])})
+
+    def test_torch_is_named_and_not_loaded(self):
+        said = self.releases("__version__ = '2.15.0+cu132'\ncuda = '13.2'\n")
+        self.assertIn("'torch': '2.15.0+cu132'", said.stdout, said.stderr)
+
+    def test_a_torch_without_cuda_is_refused(self):
+        said = self.releases("__version__ = '2.15.0+cpu'\ncuda = None\n")
+        self.assertEqual((said.returncode, said.stderr), (1, "has PyTorch 2.15.0+cpu, built without CUDA\n"))
+
+    def test_code_without_a_release_has_no_word(self):
+        version = "__version__ = '2.15.0+cu132'\ncuda = '13.2'\n"
+        self.assertIn("'installed': None", self.releases(version, "/some/code").stdout)
+        self.assertNotIn("'installed': None", self.releases(version).stdout)
 
 
 if __name__ == "__main__":

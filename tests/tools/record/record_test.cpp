@@ -314,6 +314,17 @@ TEST_CASE("record: the binary carries the recorder and the libraries for two CUD
   CHECK_FALSE(std::filesystem::exists(folder));
 }
 
+TEST_CASE("record: what a killed program has left goes, what another one uses stays") {
+  const UnpackedRecordFiles others;
+  const auto abandoned = others.folder().parent_path() / "highwater-record-killed";
+  std::filesystem::create_directory(abandoned);
+  test::write_file(abandoned / "lock", "");
+  const UnpackedRecordFiles files;
+  CHECK_FALSE(std::filesystem::exists(abandoned));
+  CHECK(std::filesystem::exists(others.folder() / "python"));
+  CHECK(std::filesystem::exists(files.folder() / "python"));
+}
+
 TEST_CASE("record: a temporary folder that cannot serve is named") {
   const TempDir folder;
   std::filesystem::create_directory(folder / "a:b");

@@ -1,12 +1,15 @@
-"""A process that has torch loaded and runs scripts in forks of itself, one for each line it reads.
+"""A process that loads torch once and runs scripts in forks of itself, one for each line it reads.
 
-A line is a JSON object: "options", "changed" and "model" (job.py), "rank", "environment": variables to set, "folder": an
-empty one for the script and its files, "limit": seconds. With "only_asks" nothing is run. The answer, also a line: "refused":
-why this plan cannot be carried out; or "status": the exit status (negative: a signal), "reason": "timeout", or "device" when a fork cannot use
-the device because something that was loaded has touched it, "log": the end of what the script printed. The status file
-of the recorder says the rest.
+A line is a JSON object: "number", which its answer has as well; "options", "changed" and "model" (job.py), "rank";
+"environment": variables to set; "folder": an empty one for the script and its files; "limit": seconds. With "only_asks"
+nothing is run.
+The answer, also a line: "refused": why this plan cannot be carried out; or "status": the exit status (negative: a
+signal), "reason": "timeout", or "device" when a fork cannot use the device because something that was loaded has
+touched it, "log": the end of what the script printed. The status file of the recorder says the rest.
+Answer 0 comes unasked: installed.releases(). torch is loaded at the first question.
 """
 import ast
+import ctypes
 import importlib
 import json
 import os
@@ -17,41 +20,70 @@ import time
 import traceback
 import types
 
-from . import architectures, job
+from . import architectures, installed, job
 
 _NO_DEVICE = 97  # exit status of a fork that cannot use the device
+_PATIENCE = 0.002  # seconds between two looks at what runs
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what scripts and libraries print is no answer
-    _tell(answers, _prepare())
-    for line in sys.stdin:
-        _tell(answers, _run(json.loads(line)))
+    _tell(answers, 0, installed.releases())
+    _serve(_Questions(), answers)
 
 
-def _tell(answers, answer):
-    answers.write(json.dumps(answer) + "\n")
+def _tell(answers, number, answer):
+    answers.write(json.dumps({"number": number, **answer}) + "\n")
     answers.flush()
 
 
-def _prepare():
-    """Loads torch; the releases of what plans are made of."""
-    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # torch.cuda.is_available() asks NVML, not the driver
-    import torch
-    return {"python": sys.version.split()[0], "torch": str(torch.__version__), "transformers": _release("transformers")}
-
-
-def _release(package):
-    from importlib import metadata
+def _serve(questions, answers):
+    """Several scripts may run at a time: how many is the business of who asks."""
+    running = []
     try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+        while True:
+            question = questions.next(_PATIENCE if running else None)
+            if question is not None:
+                begun = _begin(question)
+                if isinstance(begun, _Run):
+                    running.append(begun)
+                else:
+                    _tell(answers, question["number"], begun)
+            for run in [run for run in running if run.has_ended()]:
+                running.remove(run)
+                _tell(answers, run.number, run.answer())
+    except EOFError:  # nobody waits for an answer
+        pass
+    finally:
+        for run in running:
+            run.kill()
 
 
-def _run(request):
+class _Questions:
+    """What stands on the standard input, a line each."""
+
+    def __init__(self):
+        self._unread = b""
+
+    def next(self, patience):
+        """The next question, or None after `patience` seconds. @raises EOFError"""
+        while b"\n" not in self._unread:
+            if not select.select([0], [], [], patience)[0]:
+                return None
+            received = os.read(0, 1 << 16)
+            if not received:
+                raise EOFError
+            self._unread += received
+        line, self._unread = self._unread.split(b"\n", 1)
+        return json.loads(line)
+
+
+def _begin(request):
+    """The answer, or the run that will give it."""
     try:
+        _load_torch()
         made = job.from_request(request)
     except (job.Refused, architectures.UnknownModel) as refusal:
         return {"refused": str(refusal)}
@@ -60,10 +92,49 @@ def _run(request):
     if request["only_asks"]:
         return {"status": 0}
     job.write(made, request["folder"])
-    environment = {**request["environment"], **job.variables(made, request["rank"])}
-    answer = _run_script({**request, "environment": environment, "script": os.path.join(request["folder"], "train.py"),
-                          "log": os.path.join(request["folder"], "log")})
-    return {**answer, "log": _end_of(os.path.join(request["folder"], "log"))}
+    return _Run({**request, "environment": {**request["environment"], **job.variables(made, request["rank"])},
+                 "script": os.path.join(request["folder"], "train.py"),
+                 "log": os.path.join(request["folder"], "log")})
+
+
+def _load_torch():
+    os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # torch.cuda.is_available() asks NVML, not the driver
+    try:
+        import torch  # noqa: F401
+    except Exception as error:
+        raise job.Refused(f"import torch fails: {type(error).__name__}: {error}") from error
+
+
+class _Run:
+    """A script in a fork of this process."""
+
+    def __init__(self, request):
+        _load_imports(request["script"])
+        self.number = request["number"]
+        self._log = request["log"]
+        self._end = time.monotonic() + request["limit"]
+        self._answer = None
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become(request)
+        os.setpgid(self._pid, self._pid)  # as the fork does: whoever is first
+
+    def has_ended(self):
+        ended, status = os.waitpid(self._pid, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            self._answer = {"status": code, "reason": "device" if code == _NO_DEVICE else None}
+        elif time.monotonic() > self._end:
+            self.kill()
+            self._answer = {"status": -signal.SIGKILL, "reason": "timeout"}
+        return self._answer is not None
+
+    def answer(self):
+        return {**self._answer, "log": _end_of(self._log)}
+
+    def kill(self):
+        os.killpg(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
 
 
 def _end_of(path):
@@ -72,35 +143,6 @@ def _end_of(path):
             return file.read()[-2000:]
     except OSError:
         return ""
-
-
-def _run_script(run):
-    _load_imports(run["script"])
-    began = time.monotonic()
-    pid = os.fork()
-    if pid == 0:
-        _become(run)
-    while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            break
-        if time.monotonic() - began > run["limit"]:
-            os.killpg(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return {"status": -signal.SIGKILL, "reason": "timeout"}
-        if _is_alone():
-            os.killpg(pid, signal.SIGKILL)
-            os._exit(1)
-        time.sleep(0.002)
-    code = os.waitstatus_to_exitcode(status)
-    return {"status": code, "reason": "device" if code == _NO_DEVICE else None}
-
-
-def _is_alone():
-    """Nobody waits for an answer: the other end of the questions is closed."""
-    watched = select.poll()
-    watched.register(0, select.POLLHUP)
-    return any(event & (select.POLLHUP | select.POLLERR) for _, event in watched.poll(0))
 
 
 def _load_imports(path):
@@ -125,6 +167,7 @@ def _become(run):
     code = 1
     try:
         os.setpgid(0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         log = os.open(run["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(log, 1)
         os.dup2(log, 2)

@@ -1,0 +1,99 @@
+#include "tools/engine/engine_recording.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "sim/recordings/derivation.hpp"
+#include "sim/recordings/recorded_settings.hpp"
+#include "tools/engine/recorded_attributes.hpp"
+#include "tools/files/input.hpp"
+#include "tools/record/record_outcome.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* kSnapshot = "record.pickle";
+constexpr const char* kTrainable = "trainable";  // elements of the optimizers' parameters
+
+std::string why_it_failed(const json::object& answer, const RecordOutcome& outcome) {
+  if (text_of(answer, "reason") == "timeout") {
+    return "took longer than half an hour";
+  }
+  if (outcome.end.status < 0) {
+    return fmt::format("was killed by signal {}; the host may have run out of memory",
+                       -outcome.end.status);
+  }
+  const std::string said = last_line(text_of(answer, "log"));
+  return !outcome.snapshots.empty() && !outcome.snapshots.front().error.empty()
+             ? outcome.snapshots.front().error
+         : !said.empty() ? said
+                         : why_nothing_recorded(outcome);
+}
+
+GeneratedRun derived_run(const std::string& path) {
+  const TraceFile file =
+      read_trace_file(path, StackMode::keep, {.progress = ReadingProgress::hidden});
+  const auto& recording = std::get<Recording>(file);
+  const auto device = std::ranges::max_element(
+      recording.devices, {}, [](const RecordedDevice& each) { return each.entries.size(); });
+  GeneratedRun run;
+  run.trace =
+      derive_requests(recording, *device, settings_of(recording, preset_of(recording))).requests;
+  run.trace.header.settings.clear();
+  take_attributes(run.trace);
+  return run;
+}
+
+}  // namespace
+
+std::string text_of(const json::object& object, std::string_view key) {
+  const json::value* const value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) {
+    return "";
+  }
+  const std::size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+fs::path accept_recording(const json::object& answer, const fs::path& folder) {
+  if (const std::string refusal = text_of(answer, "refused"); !refusal.empty()) {
+    throw InputError("", "", refusal, "");
+  }
+  const ProcessEnd end{.status = static_cast<int>(answer.at("status").to_number<int>())};
+  const RecordOutcome outcome = read_record_outcome(folder / "status", end);
+  if (outcome.snapshots.empty() || command_failed(outcome)) {
+    throw InputError("--engine torch", "the script", why_it_failed(answer, outcome),
+                     "correct the model's config.json or the plan, or give another --python");
+  }
+  const WrittenSnapshot& snapshot = main_snapshot(outcome, folder / "record.pickle");
+  const fs::path recording = folder / "recording";
+  fs::create_directory(recording);
+  fs::rename(snapshot.path, recording / kSnapshot);
+  std::ofstream(recording / kTrainable) << snapshot.trainable;
+  return recording;
+}
+
+GeneratedRun read_recording(const fs::path& recording) {
+  GeneratedRun run = derived_run((recording / kSnapshot).string());
+  run.trainable = std::stoll(read_text(recording / kTrainable));
+  return run;
+}
+
+}  // namespace highwater

@@ -1,0 +1,29 @@
+// What a run of the torch engine leaves in its folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "workloads/training/generate.hpp"
+
+namespace highwater {
+
+/// The text under `key`; empty if there is none.
+std::string text_of(const boost::json::object& object, std::string_view key);
+
+std::string last_line(const std::string& text);
+
+std::string read_text(const std::filesystem::path& path);
+
+/// Checks the engine's answer about the run in `folder`; the folder in it that has the recording
+/// and nothing else. @throws InputError with the reason if it was refused or failed
+std::filesystem::path accept_recording(const boost::json::object& answer,
+                                       const std::filesystem::path& folder);
+
+/// The requests of a recording that was accepted. @throws InputError @throws std::logic_error
+GeneratedRun read_recording(const std::filesystem::path& recording);
+
+}  // namespace highwater
