@@ -118,7 +118,15 @@ int steps_to_try(const TrainingPlan& plan) {
   return std::min(plan.steps, std::max(kSteady, with_lengths));
 }
 
-/// Kernels, and with them blocks, differ between GPUs, so the plan is simulated on each.
+/// Kernels, and with them blocks, differ between GPUs, so the plan is simulated on each; but not
+/// thirty times by torch, where the requests that are there are tried with each one's memory.
+std::shared_ptr<const RequestTrace> requests_on(const TrainingPlan& plan,
+                                                const Simulation& simulation) {
+  return plan.engine == EngineKind::torch
+             ? simulation.trace
+             : std::make_shared<const RequestTrace>(make_run(plan).trace);
+}
+
 bool runs_on(const Gpu& gpu, const Simulation& simulation) {
   Simulation trial;
   trial.plan = simulation.plan;
@@ -130,7 +138,7 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
   trial.replay.settings = simulation.replay.settings;
   trial.replay.version = simulation.replay.version;
   trial.available = memory_for_allocator(gpu, trial.plan);
-  replay_plan(make_run(trial.plan).trace, trial);
+  replay_plan(*requests_on(trial.plan, simulation), trial);
   return trial.fits();
 }
 

@@ -75,7 +75,7 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
 Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory);
 
 /// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at
-/// most. Smallest memory first.
+/// most; by torch, the requests of `simulation` with each one's memory. Smallest memory first.
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation);
 
 }  // namespace highwater
