@@ -69,8 +69,9 @@ PythonProcess::PythonProcess(const std::vector<std::string>& command,
   for (const auto& [name, value] : environment) {
     variables.push_back(name + "=" + value);
   }
-  const int error = posix_spawnp(&process_, command.front().c_str(), &actions, nullptr,
-                                 argument_pointers(arguments).data(), argument_pointers(variables).data());
+  const int error =
+      posix_spawnp(&process_, command.front().c_str(), &actions, nullptr,
+                   argument_pointers(arguments).data(), argument_pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw InputError(command.front(), "", std::string("cannot be run: ") + std::strerror(error),

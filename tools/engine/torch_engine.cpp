@@ -194,8 +194,7 @@ class WarmPython {
     request.moe_load = moe_load_text(plan.moe_load);
     request.event_lag = static_cast<std::uint64_t>(plan.parallel.event_lag);
     json::object changed;
-    for (const auto& [name, value] :
-         record_environment(request, files, folder / "status", {})) {
+    for (const auto& [name, value] : record_environment(request, files, folder / "status", {})) {
       if (name != "PYTHONPATH") {
         changed[name] = value;
       }

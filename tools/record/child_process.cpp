@@ -139,9 +139,9 @@ void start(const std::string& program, std::vector<std::string>& arguments,
   const SignalsHeldBack held;
   const SpawnPlan plan(output, held.before());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, program.c_str(), plan.actions(), plan.attributes(),
-                                 argument_pointers(arguments).data(),
-                                 argument_pointers(variables).data());
+  const int error =
+      posix_spawnp(&child, program.c_str(), plan.actions(), plan.attributes(),
+                   argument_pointers(arguments).data(), argument_pointers(variables).data());
   if (error != 0) {
     throw InputError(program, "", std::string("cannot be run: ") + std::strerror(error),
                      "write the command as in a shell, e.g. -- python3 train.py");

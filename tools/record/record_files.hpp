@@ -16,8 +16,8 @@ struct EmbeddedFile {
 /// All of them; defined by a source that the build writes.
 std::span<const EmbeddedFile> record_files();
 
-/// A folder with all of them, removed with the object; one that a killed program has left is removed
-/// by the next.
+/// A folder with all of them, removed with the object; one that a killed program has left is
+/// removed by the next.
 class UnpackedRecordFiles {
  public:
   /// @throws InputError if no temporary folder can be written

@@ -37,8 +37,8 @@ struct Shell {
 TEST_CASE("conversation: answers reach those who asked", "[engine]") {
   Shell shell(kSecondFirst);
   CHECK(shell.conversation.greeting(kLong).at("torch") == "2.15.0");
-  auto other = std::async(std::launch::async,
-                          [&] { return shell.conversation.ask(json::object{}, kLong); });
+  auto other =
+      std::async(std::launch::async, [&] { return shell.conversation.ask(json::object{}, kLong); });
   const json::object own = shell.conversation.ask(json::object{}, kLong);
   const json::object others = other.get();
   for (const json::object& answer : {own, others}) {

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/engine/engine.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
@@ -207,7 +212,7 @@ std::vector<std::string> obstacles(TrainingPlan plan) {
 
 Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
   Candidates result;
-  std::set<std::string> reasons;
+  std::map<std::string, std::set<std::string>> left_out;  // by reason, the strategies' names
   const bool is_mixture = shape_of(base.model).experts > 0;
   for (const StrategyRow& row : kStrategies) {
     if (row.is_for_mixtures && !is_mixture) {
@@ -223,7 +228,7 @@ Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
         if (problems.empty()) {
           runnable.push_back({row.name, std::move(plan)});
         } else if (!is_optional(plan) || base.checkpoint.kind != CheckpointKind::none) {
-          reasons.insert(std::string(row.name) + ": " + problems.front());
+          left_out[problems.front()].emplace(row.name);
         }
       }
       if (!runnable.empty()) {
@@ -231,7 +236,9 @@ Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
       }
     }
   }
-  result.left_out.assign(reasons.begin(), reasons.end());
+  for (const auto& [reason, names] : left_out) {
+    result.left_out.push_back(fmt::format("{}: {}", fmt::join(names, "; "), reason));
+  }
   return result;
 }
 
