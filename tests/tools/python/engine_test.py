@@ -10,7 +10,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python" / name) for name in ("engine", "recorder")]
 
-from highwater_engine import job, models, scripts, serve  # noqa: E402
+from highwater_engine import job, models, readers, scripts, serve  # noqa: E402
+from highwater_engine.readers import common  # noqa: E402
 from highwater_record import attributes, phases, places  # noqa: E402
 
 PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "fp32", "attention": "sdpa", "checkpoint": "none",
@@ -28,7 +29,7 @@ MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt
 def made(**changed):
     plan = job.Plan({**PLAN, **changed}, changed)
     framework = plan["framework"]
-    result = job._FRAMEWORKS[framework](plan, MODEL)
+    result = readers.FRAMEWORKS[framework](plan, MODEL)
     plan["steps"], plan["seq"]
     plan.require_all_read()
     return result
@@ -71,8 +72,8 @@ class Scripts(unittest.TestCase):
             job.make(job.Plan({**read_elsewhere, **PLAN, "model_code": "torchtune"}, ()), None)
 
     def test_a_model_in_bf16_under_autocast(self):
-        self.assertEqual(job._precision({"precision": "bf16+amp"}), ("bf16", "bf16"))
-        self.assertEqual(job._precision({"precision": "amp-bf16"}), ("fp32", "bf16"))
+        self.assertEqual(common.precision({"precision": "bf16+amp"}), ("bf16", "bf16"))
+        self.assertEqual(common.precision({"precision": "amp-bf16"}), ("fp32", "bf16"))
 
     def test_clipping_that_is_not_trainers_own_is_passed_on(self):
         self.assertIn("max_grad_norm=2.0", made(framework="trainer", grad_clip=2.0).script)

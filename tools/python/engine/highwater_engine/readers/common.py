@@ -1,0 +1,51 @@
+"""What the loops of all frameworks read of a plan."""
+from .. import scripts
+from ..plan import Refused
+
+
+def optional(value):
+    return None if value in (None, "none", "default") else value
+
+
+def precision(plan):
+    """(dtype of the weights, of autocast)"""
+    precision = plan["precision"]
+    if precision == "bf16+amp":
+        return "bf16", "bf16"
+    return ("fp32", precision.removeprefix("amp-")) if precision.startswith("amp-") else (precision, None)
+
+
+def common(plan, model):
+    """What the loops share."""
+    weights, autocast = precision(plan)
+    batch, accumulate = plan["batch"], plan["grad_accum"]
+    lengths = plan["seq"] if isinstance(plan["seq"], list) else [plan["seq"]]
+    checkpoint = plan.one_of("checkpoint", "none", "full")
+    attention = plan.one_of("attention", "sdpa", "eager")
+    optimizer = plan.one_of("optimizer", *scripts.OPTIMIZERS, "none")
+    job = {**scripts.DEFAULTS, "model": model, "batch": batch, "seq": tuple(lengths),
+           "examples": batch * accumulate * plan["steps"], "weights": weights, "autocast": autocast,
+           "attention": attention if attention != "sdpa" else None,
+           "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
+           "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"],
+           "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer,
+           "clip": optional(plan["grad_clip"]), "mask": mask(plan), "training": plan["mode"] == "train"}
+    if plan["dropout"] is not None:
+        raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")
+    return job
+
+
+def targets(plan):
+    named = plan["lora_targets"] if "lora_targets" in plan._options else None
+    return tuple(named.split(",")) if named else ()
+
+
+def mask(plan):
+    return plan.one_of("attention_mask", False, None, "none", True, "full") in (True, "full")
+
+
+def require_one(plan, *axes):
+    for axis in axes:
+        if plan[axis] != 1:
+            raise Refused(f"--{axis.replace('_', '-')} {plan[axis]}: --engine torch spreads a plan over data-parallel "
+                          "ranks only; omit it, or use --engine model")

@@ -1,0 +1,14 @@
+"""Training programs as their users write them, from what a run is to be (a job).
+
+Nothing in them serves the recording: the same file runs on a GPU.
+"""
+from .accelerate import accelerate_script, fsdp_file
+from .description import DEFAULTS
+from .lines import indented, text
+from .model_lines import data
+from .optimizers import OPTIMIZERS
+from .plain import plain_script
+from .trainer import sft_script, tokenizer_files, trainer_script
+
+__all__ = ["DEFAULTS", "OPTIMIZERS", "accelerate_script", "data", "fsdp_file", "indented", "plain_script", "sft_script",
+           "text", "tokenizer_files", "trainer_script"]

@@ -1,0 +1,19 @@
+"""What a job says, with what it says where nobody says otherwise."""
+
+DEFAULTS = {
+    "model": None,        # models.Model
+    "batch": 1, "seq": (1024,),  # sequences per micro-batch; tokens in each, in turns
+    "examples": 4096,     # of the data, which end the script
+    "weights": "fp32", "autocast": None, "compile": False,
+    "init": "cpu",        # cpu | device
+    "attention": None,    # of from_config; None: transformers' own choice
+    "checkpoint": False, "reentrant": False,
+    "lora": 0, "lora_targets": (), "lora_dropout": 0.0,
+    "keeps_outputs": True, "mask": False, "training": True,
+    "names_tensors": False,  # each tensor of a batch has a variable of its own
+    "accumulate": 1, "no_sync": False,
+    "optimizer": "adamw", "implementation": None, "param_groups": 1, "clip": None,
+    "zeroes_at": "end", "set_to_none": True, "empties_cache": False,
+    "sharding": "none", "ranks": 1, "ddp": "", "param_dtype": "bf16", "reduce_dtype": "fp32", "reshard": None,
+    "strategy": None, "arguments": (),
+}

@@ -1,0 +1,57 @@
+"""The lines of a script about its model: data, construction, adapters, checkpointing."""
+from .lines import TORCH_TYPES, text
+
+TOKENS = """
+
+class Tokens(torch.utils.data.Dataset):
+    def __len__(self):
+        return {examples}
+
+    def __getitem__(self, index):
+        tokens = torch.randint(0, {vocabulary}, ({seq},))
+        return {{"input_ids": tokens, {mask}"labels": tokens}}
+
+"""
+
+MASK = '"attention_mask": torch.ones_like(tokens), '
+
+
+def data(job):
+    """The class of the batches, or the lines that a model's factory brings."""
+    model = job["model"]
+    lengths = job["seq"]
+    length = str(lengths[0]) if len(set(lengths)) == 1 else \
+        f"{tuple(lengths)}[index // {job['batch']} % {len(lengths)}]"
+    if model.data:
+        return model.data.format(examples=job["examples"], fields=model.fields.format(seq=length))
+    return TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
+                         mask=MASK if job["mask"] else "")
+
+
+def lora_config(job):
+    targets = f", target_modules={list(job['lora_targets'])}" if job["lora_targets"] else ""
+    dropout = f", lora_dropout={job['lora_dropout']}" if job["lora_dropout"] else ""
+    return (f'LoraConfig(r={job["lora"]}, lora_alpha={2 * job["lora"]}{targets}{dropout}, '
+            f'task_type="{job["model"].task}")')
+
+
+def adapted(job):
+    return f"model = get_peft_model(model, {lora_config(job)})" if job["lora"] else ""
+
+
+def imports_of_model(job):
+    return text("from peft import LoraConfig, get_peft_model" if job["lora"] else "", job["model"].imports)
+
+
+def built(job):
+    """The expression that makes the model."""
+    options = f", dtype={TORCH_TYPES[job['weights']]}" if job["weights"] != "fp32" else ""
+    options += f', attn_implementation="{job["attention"]}"' if job["attention"] else ""
+    return job["model"].construct(options)
+
+
+def checkpointed(job):
+    if not job["checkpoint"]:
+        return ""
+    arguments = 'gradient_checkpointing_kwargs={"use_reentrant": True}' if job["reentrant"] else ""
+    return f"model.gradient_checkpointing_enable({arguments})"

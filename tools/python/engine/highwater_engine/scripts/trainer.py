@@ -1,0 +1,50 @@
+"""transformers' Trainer and TRL's SFTTrainer."""
+import json
+
+from .lines import text
+from .model_lines import adapted, built, data, imports_of_model, lora_config
+
+
+def training_arguments(job):
+    """Keywords of TrainingArguments and SFTConfig."""
+    return [f"per_device_train_batch_size={job['batch']}",
+            *([f"gradient_accumulation_steps={job['accumulate']}"] if job["accumulate"] > 1 else []),
+            'report_to="none"', 'save_strategy="no"', *job["arguments"]]
+
+
+def trainer_script(job):
+    chosen = [f"{job['autocast']}=True"] if job["autocast"] else []
+    chosen += ["gradient_checkpointing=True"] if job["checkpoint"] else []
+    chosen += ["fsdp=True"] if job["sharding"] == "fsdp2" else []
+    chosen += [f'optim="{job["optimizer"]}"'] if job["optimizer"] != "adamw" else []
+    keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
+    return text("import torch", imports_of_model(job), "from transformers import Trainer, TrainingArguments",
+                job["model"].prepare, data(job), f"model = {built(job)}", adapted(job),
+                f"arguments = TrainingArguments({keywords})",
+                f"trainer = Trainer(model=model, args=arguments, train_dataset={job['model'].dataset})",
+                "trainer.train()") + "\n"
+
+
+def sft_script(job):
+    chosen = [f"max_length={job['seq'][0]}"] + ([] if job["checkpoint"] else ["gradient_checkpointing=False"])
+    keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
+    adapter = f", peft_config={lora_config(job)}" if job["lora"] else ""
+    return text("import torch", "from datasets import Dataset",
+                "from peft import LoraConfig" if job["lora"] else "",
+                "from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer",
+                "from trl import SFTConfig, SFTTrainer", job["model"].prepare,
+                f"rows = torch.randint(0, config.vocab_size, (256, {job['seq'][0]})).tolist()",
+                f"model = {built(job)}", f"arguments = SFTConfig({keywords})",
+                'trainer = SFTTrainer(model=model, args=arguments, train_dataset=Dataset.from_dict({"input_ids": rows}),',
+                f'                     processing_class=AutoTokenizer.from_pretrained("."){adapter})',
+                "trainer.train()") + "\n"
+
+
+def tokenizer_files():
+    """A tokenizer of words, so that the script loads one as it would load a model's own."""
+    words = {"<pad>": 0, "</s>": 1, "<unk>": 2}
+    model = {"type": "WordLevel", "vocab": words, "unk_token": "<unk>"}
+    special = {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+    return {"tokenizer.json": json.dumps({"version": "1.0", "added_tokens": [],
+                                          "pre_tokenizer": {"type": "Whitespace"}, "model": model}),
+            "tokenizer_config.json": json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **special})}
