@@ -16,6 +16,7 @@
 #include "tools/studies/trust_line.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 
 namespace highwater {
@@ -217,6 +218,11 @@ std::string grouped(std::int64_t number) {
 
 std::string model_line(const Simulation& simulation) {
   const TrainingPlan& plan = simulation.plan;
+  if (is_other(plan.model.config)) {  // of which only the optimizer's parameters are known
+    return fmt::format("{} trained parameters ({}, {})\n", grouped(simulation.trainable),
+                       printable(plan.model.config.as<OtherConfig>().model_type),
+                       printable(plan.model.source));
+  }
   const std::string trained =
       plan.lora.rank > 0 ? fmt::format(", {} trained by LoRA", grouped(simulation.trainable)) : "";
   return fmt::format("{} parameters{} ({}, {})\n", grouped(simulation.parameters()), trained,
