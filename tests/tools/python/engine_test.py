@@ -92,8 +92,12 @@ class Scripts(unittest.TestCase):
                          'class Examples:\n    count = 3\n    row = {"labels": 7}\n')
 
 
-def entry(action, address, frames=()):
-    return {"action": action, "addr": address, "frames": list(frames)}
+def entry(action, address, frames=(), size=512):
+    return {"action": action, "addr": address, "frames": list(frames), "size": size}
+
+
+def frame(file, function):
+    return {"filename": file, "name": function, "line": 1}
 
 
 def at(*counts):
@@ -120,6 +124,30 @@ class Attributes(unittest.TestCase):
         self.attributes._categories = [attributes.Note(at(3, 1, 1), {1: "parameter", 3: "gradient"}),
                                        attributes.Note(at(4, 1, 1), {4: "gradient", 1: "input"})]
         self.assertEqual(self.names("category"), ["parameter", "activation", "temporary", "gradient"])
+
+    def test_a_call_stack_tells_copies_of_weights_and_communication(self):
+        fsdp, c10d = "/t/torch/distributed/fsdp/_flat_param.py", "/t/torch/distributed/distributed_c10d.py"
+        self.history[0]["frames"] = [frame("/t/torch/storage.py", "resize_"), frame(fsdp, "_use_low_precision_shard")]
+        self.history[1]["frames"] = [frame(c10d, "all_reduce"), frame("train.py", "<module>")]
+        self.history[2]["frames"] = [frame("model.py", "forward"), frame("/t/torch/nn/parallel/distributed.py", "forward")]
+        self.assertEqual(self.names("category"), ["weight_copy", "communication", "temporary", "temporary"])
+
+    def test_blocks_of_one_product_are_workspaces(self):
+        linear = [frame("/t/torch/nn/modules/linear.py", "forward")]
+        self.history[2:4] = [entry("alloc", 3, linear, 64), entry("free_requested", 3)]
+        self.history += [entry("alloc", 5, (), 64), entry("free_requested", 5), entry("alloc", 6, (), 32),
+                         entry("free_requested", 6)]
+        self.assertEqual(self.names("category")[2:], ["workspace", "temporary", "workspace", "temporary"])
+
+    def test_what_handles_keep_is_a_workspace(self):
+        self.attributes._kept = frozenset({2})
+        self.assertEqual(self.names("category")[1], "workspace")
+
+    def test_frames_of_the_engine_are_left_out(self):
+        own = frame("/f/highwater_engine/serve.py", "_execute")
+        self.history[1]["frames"] = [frame("train.py", "<module>"), own, frame("<frozen runpy>", "_run")]
+        self.names("category")
+        self.assertEqual(self.history[1]["frames"][-1]["filename"], "train.py")
 
     def test_modules_are_those_of_forward_and_backward(self):
         self.attributes._modules = [attributes.Note(at(0, 0, 0), "model"), attributes.Note(at(2, 0, 0), "model.head")]

@@ -2,16 +2,18 @@
 
 Modules come from hooks: in forward passes those of the modules themselves, in backward passes those of the autograd
 nodes that made a module's outputs and inputs, which run first and last of its backward. Categories come from tensors
-whose role is known at some moment (parameters, gradients, optimizer states, buffers, inputs); of the others, what a
-forward pass leaves behind is an activation.
+whose role is known at some moment (parameters, gradients, optimizer states, buffers, inputs), from call stacks
+(roles.py) and from workspaces.py; of the others, what a forward pass leaves behind is an activation, autocast's copies
+of weights among them.
 
 Both are written as frames in front of a block's call stack: file "module" or "category", function its name.
 """
 import dataclasses
 import functools
 
-from . import places
+from . import places, roles, workspaces
 
+_ENGINE = "/highwater_engine/"  # whose frames are those that run the script
 _WITH_MODULES = ("forward", "backward")
 
 
@@ -29,6 +31,7 @@ class Attributes:
         self._open = []      # paths of the modules that are being called, outermost first
         self._modules = []   # Notes of paths
         self._categories = []
+        self._kept = frozenset()  # addresses of workspaces that live to the end
 
     def start(self):
         from torch.nn.modules import module as modules
@@ -37,6 +40,10 @@ class Attributes:
         modules.register_module_forward_hook(self._leave, always_call=True)
         optim.register_optimizer_step_pre_hook(lambda optimizer, *_: self._label(_gradients_of(optimizer)))
         optim.register_optimizer_step_post_hook(lambda optimizer, *_: self._label(_states_of(optimizer)))
+
+    def look_at_workspaces(self):
+        """@pre the history has been taken"""
+        self._kept = workspaces.kept(self._torch)
 
     # ---- modules
 
@@ -96,11 +103,12 @@ class Attributes:
                                        if not mark.name.startswith("step ")])
             modules = [path if phase in _WITH_MODULES else None for path, phase in
                        zip(_spread(history, list(mine(self._modules))), phases)]
-            categories = _categories_of(history, list(mine(self._categories)), phases)
+            categories = _Categories(history, phases, self._kept)
+            categories.take_labels(list(mine(self._categories)))
             for position, entry in enumerate(history):
                 if entry["action"] == "alloc" and "frames" in entry:
                     entry["frames"] = stacks.with_names(entry["frames"], module=modules[position],
-                                                        category=categories.get(position))
+                                                        category=categories.of(position))
 
 
 class _Stacks:
@@ -113,7 +121,8 @@ class _Stacks:
         key = id(frames), *names.values()
         if key not in self._known:
             before = [{"filename": kind, "name": name, "line": 0} for kind, name in names.items() if name]
-            self._known[key] = (frames, before + frames)  # the old list is kept, so that its id stays its own
+            own = next((place for place, frame in enumerate(frames) if _ENGINE in frame["filename"]), len(frames))
+            self._known[key] = (frames, before + frames[:own])  # the old list is kept, so that its id stays its own
         return self._known[key][1]
 
 
@@ -130,37 +139,57 @@ def _spread(history, notes):
     return spread
 
 
-def _categories_of(history, notes, phases):
-    """{position of an alloc: category}"""
-    at = {}
-    for note, position in zip(notes, places.positions(history, [note.moment for note in notes])):
-        at.setdefault(position, []).append(note.what)
-    live, found, freed = {}, {}, {}
-    for position in range(len(history) + 1):
-        for labels in at.get(position, ()):
-            for address, category in labels.items():
-                if address in live:
-                    found.setdefault(live[address], category)
-        if position < len(history):
-            entry = history[position]
+class _Categories:
+    """Of the blocks of one device's history, by the position of their allocation."""
+
+    def __init__(self, history, phases, kept):
+        self._history = history
+        self._phases = phases
+        self._kept = kept
+        self._found = dict.fromkeys(workspaces.passing(history), "workspace")
+        self._freed = {}  # position of an alloc -> of its free
+        live = {}
+        for position, entry in enumerate(history):
             if entry["action"] == "alloc":
                 live[entry["addr"]] = position
-            elif entry["action"] == "free_requested":
-                freed[live.pop(entry["addr"], None)] = position
-    return {position: found.get(position) or _guess(position, freed.get(position), phases)
-            for position, entry in enumerate(history) if entry["action"] == "alloc"}
+            elif entry["action"] == "free_requested" and entry["addr"] in live:
+                self._freed[live.pop(entry["addr"])] = position
 
+    def take_labels(self, notes):
+        """Notes of {address: category}: what lived there then."""
+        at = {}
+        for note, position in zip(notes, places.positions(self._history, [note.moment for note in notes])):
+            at.setdefault(position, []).append(note.what)
+        live = {}
+        for position in range(len(self._history) + 1):
+            for labels in at.get(position, ()):
+                for address, category in labels.items():
+                    if address in live:
+                        self._found.setdefault(live[address], category)
+            if position < len(self._history):
+                entry = self._history[position]
+                if entry["action"] == "alloc":
+                    live[entry["addr"]] = position
+                elif entry["action"] == "free_requested":
+                    live.pop(entry["addr"], None)
 
-def _guess(allocated, freed, phases):
-    """What a block is for whose tensor nobody named."""
-    phase = phases[allocated]
-    if phase == "init":
-        return None
-    if phase == "data":
-        return "input"
-    if phase == "forward" and (freed is None or phases[freed] != "forward"):
-        return "activation"
-    return "temporary"
+    def of(self, position):
+        return self._found.get(position) or roles.of_stack(self._history[position].get("frames", ())) or \
+            self._guess(position)
+
+    def _guess(self, position):
+        """What a block is for whose tensor nobody named."""
+        freed = self._freed.get(position)
+        phase = self._phases[position]
+        if freed is None and self._history[position]["addr"] in self._kept:
+            return "workspace"
+        if phase == "init":
+            return None
+        if phase == "data":
+            return "input"
+        if phase == "forward" and (freed is None or self._phases[freed] != "forward"):
+            return "activation"
+        return "temporary"
 
 
 def _gradients_of(optimizer):

@@ -161,6 +161,7 @@ class Recorder:
         shown.tell("sharing equal stacks")
         _share_frames(snapshot)
         if self._attributes:
+            self._attributes.look_at_workspaces()
             self._attributes.write(snapshot, self._phases.marks)
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
