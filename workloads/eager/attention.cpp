@@ -40,6 +40,22 @@ Tensor additive_mask(const Tensor& mask, DType dtype) {
   return result;
 }
 
+TensorList run_forward(const FusedAttention& kernel, const Operands& in, const KernelCall& call) {
+  SharedAttention* const shared = in.query.runtime().shared_attention;
+  return shared == nullptr ? kernel.forward(in, call) : shared->forward(kernel, in, call);
+}
+
+TensorList run_backward(const FusedAttention& kernel, const BackwardOperands& in) {
+  SharedAttention* const shared = in.grad.runtime().shared_attention;
+  return shared == nullptr ? kernel.backward(in) : shared->backward(kernel, in);
+}
+
+Tensor empty_logsumexp(const Operands& in, std::int64_t bytes) {
+  const AttentionShape shape = shape_of(in);
+  const std::int64_t rows = bytes / item_size(DType::fp32) / (shape.batch * shape.heads);
+  return empty(in.query.runtime(), {shape.batch, shape.heads, rows}, DType::fp32);
+}
+
 namespace {
 
 SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
@@ -58,6 +74,12 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
                       .torch = runtime.torch,
                       .forced = runtime.sdpa_backend};
   const auto backend = select_sdpa_backend(runtime.gpu, call);
+  if (backend == SdpaBackend::math && runtime.shared_attention != nullptr) {
+    throw InputError("plan", "cp",
+                     "context_parallel() knows the fused attention kernels only, none of which "
+                     "takes this dtype, head size and GPU",
+                     "use precision bf16, or another model or GPU");
+  }
   if (!backend) {
     throw InputError("plan", "attention",
                      "the requested attention kernel does not support this "

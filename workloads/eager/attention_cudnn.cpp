@@ -28,39 +28,47 @@ bool same_strides(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-TensorList cudnn_backward_kernel(Node& node, TensorList& grads) {
-  Runtime& runtime = *node.runtime;
-  const Operands in{
-      .query = node.unpack(2), .key = node.unpack(1), .value = node.unpack(3), .mask = {}};
-  const Tensor output = node.unpack(5);
+TensorList cudnn_backward_kernel(const BackwardOperands& in) {
+  Runtime& runtime = in.inputs.query.runtime();
   OpScope op(runtime, "_scaled_dot_product_cudnn_attention_backward");
-  const auto blocks = highwater::cudnn_attention(shape_of(in), true);
+  const auto blocks = highwater::cudnn_attention(shape_of(in.inputs), true);
   TensorList out(4);
-  out[0] = empty_like(in.query);
-  out[1] = empty_like(in.key);
-  out[2] = empty_like(in.value);
-  Tensor grad = grads[0];
-  if (runtime.torch < Release{2, 11} && !same_strides(grad, output)) {
-    grad = empty_strided(runtime, output.sizes(), output.strides(), grad.dtype());
+  out[0] = empty_like(in.inputs.query);
+  out[1] = empty_like(in.inputs.key);
+  out[2] = empty_like(in.inputs.value);
+  Tensor grad = in.grad;
+  if (runtime.torch < Release{2, 11} && !same_strides(grad, in.output)) {
+    grad = empty_strided(runtime, in.output.sizes(), in.output.strides(), grad.dtype());
   }
   const auto workspace = runtime.allocate(blocks.backward_workspace);
   return out;
 }
 
-TensorList cudnn_forward_kernel(const Operands& in) {
+TensorList cudnn_forward_kernel(const Operands& in, const KernelCall& call) {
   Runtime& runtime = in.query.runtime();
   OpScope op(runtime, "_scaled_dot_product_cudnn_attention");
-  const auto blocks = highwater::cudnn_attention(shape_of(in), wants_logsumexp(in));
+  const auto blocks = highwater::cudnn_attention(shape_of(in), call.computes_logsumexp);
   const Tensor seed = empty(runtime, {blocks.seed}, DType::uint8);
   const Tensor offset = empty(runtime, {blocks.offset}, DType::uint8);
   const Tensor output = output_like(in);
-  const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
+  const Tensor logsumexp = empty_logsumexp(in, blocks.logsumexp);
   return {output, logsumexp, seed, offset};
+}
+
+constexpr FusedAttention kCudnn{cudnn_forward_kernel, cudnn_backward_kernel};
+
+TensorList cudnn_backward_node(Node& node, TensorList& grads) {
+  const Tensor logsumexp = node.unpack(4);
+  const Operands inputs{
+      .query = node.unpack(2), .key = node.unpack(1), .value = node.unpack(3), .mask = {}};
+  const Tensor output = node.unpack(5);
+  return run_backward(
+      kCudnn, {.inputs = inputs, .output = output, .logsumexp = logsumexp, .grad = grads[0]});
 }
 
 }  // namespace
 
-Tensor cudnn_attention(const Operands& in, const SdpaOptions& /*options*/) {
+Tensor cudnn_attention(const Operands& in, const SdpaOptions& options) {
   Runtime& runtime = in.query.runtime();
   const auto node = begin_node(runtime, "ScaledDotProductCudnnAttentionBackward0",
                                {in.query, in.key, in.value, in.mask});
@@ -70,13 +78,14 @@ Tensor cudnn_attention(const Operands& in, const SdpaOptions& /*options*/) {
     node->save(in.query);
     node->save(in.value);
   }
+  const KernelCall call{.dropout = options.dropout, .computes_logsumexp = wants_logsumexp(in)};
   TensorList results = kept_outputs(runtime, "_scaled_dot_product_cudnn_attention",
-                                    [&] { return cudnn_forward_kernel(in); });
+                                    [&] { return run_forward(kCudnn, in, call); });
   Tensor output = std::move(results[0]);
   const Tensor logsumexp = std::move(results[1]);
   Tensor seed = std::move(results[2]);
   Tensor offset = std::move(results[3]);
-  finish_node(node, output, cudnn_backward_kernel);
+  finish_node(node, output, cudnn_backward_node);
   if (node) {
     node->save_output(logsumexp);
     node->save_output(output);

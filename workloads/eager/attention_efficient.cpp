@@ -58,31 +58,22 @@ Tensor gradient_of_mask(const Tensor& mask, const EfficientBackward& blocks) {
   return slice(empty(mask.runtime(), sizes, mask.dtype()), -1, 0, mask.size(-1));
 }
 
-TensorList efficient_backward_kernel(Node& node, TensorList& grads, double dropout) {
-  Runtime& runtime = *node.runtime;
-  const Tensor mask = node.unpack(0);
-  const Tensor key = node.unpack(1);
-  const Tensor query = node.unpack(2);
-  const Tensor value = node.unpack(3);
-  const Tensor logsumexp = node.unpack(4);
-  const Tensor output = node.unpack(5);
-  const Tensor offset = node.unpack_if_saved(6);
-  const Tensor seed = node.unpack_if_saved(7);
-  const Operands in{.query = query, .key = key, .value = value, .mask = mask};
+TensorList efficient_backward_kernel(const BackwardOperands& in) {
+  Runtime& runtime = in.inputs.query.runtime();
   OpScope op(runtime, "_efficient_attention_backward", 2);
-  const auto blocks =
-      efficient_backward(runtime.gpu, shape_of(in), in.query.dtype(), dropout, node.needs(3));
-  const Tensor grad = contiguous(swap_heads(grads[0]));
+  const auto blocks = efficient_backward(runtime.gpu, shape_of(in.inputs), in.inputs.query.dtype(),
+                                         in.dropout, in.wants_mask_gradient);
+  const Tensor grad = contiguous(swap_heads(in.grad));
   TensorList out(4);
-  out[0] = heads_first(in.query, in.query.size(3));
-  out[1] = heads_first(in.key, in.key.size(3));
-  out[2] = heads_first(in.value, in.value.size(3));
-  if (node.needs(3)) {
-    out[3] = gradient_of_mask(in.mask, blocks);
+  out[0] = heads_first(in.inputs.query, in.inputs.query.size(3));
+  out[1] = heads_first(in.inputs.key, in.inputs.key.size(3));
+  out[2] = heads_first(in.inputs.value, in.inputs.value.size(3));
+  if (in.wants_mask_gradient) {
+    out[3] = gradient_of_mask(in.inputs.mask, blocks);
   }
   const auto dk_expanded = runtime.allocate(blocks.dk_expanded);
   const auto dv_expanded = runtime.allocate(blocks.dv_expanded);
-  Tensor delta = delta_of(grad, swap_heads(output), blocks);
+  Tensor delta = delta_of(grad, swap_heads(in.output), blocks);
   const auto workspace = runtime.allocate(blocks.workspace);
   delta.reset();
   return out;
@@ -98,17 +89,37 @@ TensorList generator_words(Runtime& runtime, double dropout) {
   return {seed, empty(runtime, {}, DType::int64)};
 }
 
-TensorList efficient_forward_kernel(const Operands& in, double dropout) {
+TensorList efficient_forward_kernel(const Operands& in, const KernelCall& call) {
   Runtime& runtime = in.query.runtime();
   OpScope op(runtime, "_efficient_attention_forward");
-  const TensorList words = generator_words(runtime, dropout);
-  const auto blocks = efficient_forward(shape_of(in), in.query.dtype(), wants_logsumexp(in));
+  const TensorList words = generator_words(runtime, call.dropout);
+  const auto blocks = efficient_forward(shape_of(in), in.query.dtype(), call.computes_logsumexp);
   const Tensor output = heads_first(in.query, in.value.size(3));
-  const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
+  const Tensor logsumexp = empty_logsumexp(in, blocks.logsumexp);
   const auto accumulator = runtime.allocate(blocks.accumulator);
   TensorList results{output, logsumexp};
   results.insert(results.end(), words.begin(), words.end());
   return results;
+}
+
+constexpr FusedAttention kEfficient{efficient_forward_kernel, efficient_backward_kernel};
+
+TensorList efficient_backward_node(Node& node, TensorList& grads, double dropout) {
+  const Tensor mask = node.unpack(0);
+  const Tensor key = node.unpack(1);
+  const Tensor query = node.unpack(2);
+  const Tensor value = node.unpack(3);
+  const Tensor logsumexp = node.unpack(4);
+  const Tensor output = node.unpack(5);
+  const Tensor offset = node.unpack_if_saved(6);
+  const Tensor seed = node.unpack_if_saved(7);
+  return run_backward(kEfficient,
+                      {.inputs = {.query = query, .key = key, .value = value, .mask = mask},
+                       .output = output,
+                       .logsumexp = logsumexp,
+                       .grad = grads[0],
+                       .dropout = dropout,
+                       .wants_mask_gradient = node.needs(3)});
 }
 
 Tensor efficient_kernel(const Operands& in, double dropout) {
@@ -121,12 +132,13 @@ Tensor efficient_kernel(const Operands& in, double dropout) {
     node->save(in.query);
     node->save(in.value);
   }
+  const KernelCall call{.dropout = dropout, .computes_logsumexp = wants_logsumexp(in)};
   const TensorList results = kept_outputs(runtime, "_scaled_dot_product_efficient_attention",
-                                          [&] { return efficient_forward_kernel(in, dropout); });
+                                          [&] { return run_forward(kEfficient, in, call); });
   const Tensor& output = results[0];
   const Tensor& logsumexp = results[1];
   finish_node(node, output, [dropout](Node& own, TensorList& grads) {
-    return efficient_backward_kernel(own, grads, dropout);
+    return efficient_backward_node(own, grads, dropout);
   });
   if (node) {
     node->save_output(logsumexp);

@@ -23,24 +23,16 @@ void use_accumulators(Runtime& runtime, const FlashBackward& blocks) {
   const auto dv_expanded = runtime.allocate(blocks.dv_expanded);
 }
 
-TensorList flash_backward_kernel(Node& node, TensorList& grads) {
-  Runtime& runtime = *node.runtime;
-  const Tensor key = node.unpack(0);
-  const Tensor query = node.unpack(1);
-  const Tensor value = node.unpack(2);
-  const Tensor logsumexp = node.unpack(3);
-  const Tensor result = node.unpack(4);
-  const Tensor state = node.unpack_if_saved(5);
-  const Tensor unused = node.unpack_if_saved(6);
-  const Operands in{.query = query, .key = key, .value = value, .mask = {}};
+TensorList flash_backward_kernel(const BackwardOperands& in) {
+  Runtime& runtime = in.inputs.query.runtime();
   OpScope op(runtime, "_flash_attention_backward", 3);
-  const Tensor grad = contiguous(swap_heads(grads[0]));
-  const Tensor output = contiguous(swap_heads(result));
+  const Tensor grad = contiguous(swap_heads(in.grad));
+  const Tensor output = contiguous(swap_heads(in.output));
   TensorList out(3);
-  out[0] = empty_like_sequence_first(in.query);
-  out[1] = empty_like_sequence_first(in.key);
-  out[2] = empty_like_sequence_first(in.value);
-  use_accumulators(runtime, flash_backward(shape_of(in), in.query.dtype()));
+  out[0] = empty_like_sequence_first(in.inputs.query);
+  out[1] = empty_like_sequence_first(in.inputs.key);
+  out[2] = empty_like_sequence_first(in.inputs.value);
+  use_accumulators(runtime, flash_backward(shape_of(in.inputs), in.inputs.query.dtype()));
   return out;
 }
 
@@ -62,17 +54,17 @@ TensorList generator_state(Runtime& runtime, double dropout) {
   return {state, unused};
 }
 
-TensorList flash_forward_kernel(const Operands& in, double dropout) {
+TensorList flash_forward_kernel(const Operands& in, const KernelCall& call) {
   Runtime& runtime = in.query.runtime();
-  const auto blocks = flash_forward(runtime.gpu, shape_of(in), dropout);
+  const auto blocks = flash_forward(runtime.gpu, shape_of(in), call.dropout);
   const bool combines_splits = blocks.split_output > 0;  // by a kernel of its own
   OpScope op(runtime, "_flash_attention_forward", combines_splits ? 2 : 1);
   const Tensor output = empty_like_sequence_first(in.query);
-  const Tensor logsumexp = empty(runtime, {blocks.logsumexp}, DType::uint8);
+  const Tensor logsumexp = empty_logsumexp(in, blocks.logsumexp);
   auto split_logsumexp = runtime.allocate(blocks.split_logsumexp);
   auto split_output = runtime.allocate(blocks.split_output);
   TensorList results{output, logsumexp};
-  for (const Tensor& state : generator_state(runtime, dropout)) {
+  for (const Tensor& state : generator_state(runtime, call.dropout)) {
     results.push_back(state);
   }
   if (runtime.torch >= kOwnSources) {  // mha_fwd: a tuple of both is freed from its first on
@@ -80,6 +72,22 @@ TensorList flash_forward_kernel(const Operands& in, double dropout) {
   }
   split_output.reset();
   return results;
+}
+
+constexpr FusedAttention kFlash{flash_forward_kernel, flash_backward_kernel};
+
+TensorList flash_backward_node(Node& node, TensorList& grads) {
+  const Tensor key = node.unpack(0);
+  const Tensor query = node.unpack(1);
+  const Tensor value = node.unpack(2);
+  const Tensor logsumexp = node.unpack(3);
+  const Tensor output = node.unpack(4);
+  const Tensor state = node.unpack_if_saved(5);
+  const Tensor unused = node.unpack_if_saved(6);
+  return run_backward(kFlash, {.inputs = {.query = query, .key = key, .value = value, .mask = {}},
+                               .output = output,
+                               .logsumexp = logsumexp,
+                               .grad = grads[0]});
 }
 
 Tensor flash_kernel(const Operands& in, double dropout) {
@@ -91,11 +99,12 @@ Tensor flash_kernel(const Operands& in, double dropout) {
     node->save(in.query);
     node->save(in.value);
   }
-  const TensorList results = kept_outputs(runtime, "_scaled_dot_product_flash_attention",
-                                          [&] { return flash_forward_kernel(in, dropout); });
+  const TensorList results = kept_outputs(runtime, "_scaled_dot_product_flash_attention", [&] {
+    return run_forward(kFlash, in, {.dropout = dropout});
+  });
   const Tensor& output = results[0];
   const Tensor& logsumexp = results[1];
-  finish_node(node, output, flash_backward_kernel);
+  finish_node(node, output, flash_backward_node);
   if (node) {
     node->save_output(logsumexp);
     node->save_output(output);

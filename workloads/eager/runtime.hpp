@@ -26,6 +26,10 @@ namespace highwater::eager {
 class GraphRecorder;
 class OutputCache;
 
+namespace sdpa {
+class SharedAttention;
+}
+
 /// torch.autocast: its target type and the cache of cast weights.
 struct Autocast {
   bool enabled = false;
@@ -144,6 +148,7 @@ class Runtime {
   std::function<Tensor(const Tensor& logits, const Tensor& target)> parallel_cross_entropy;
   GraphRecorder* recorder = nullptr;        ///< set: operators are recorded for the compute graph
   std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
+  sdpa::SharedAttention* shared_attention = nullptr;  ///< set within context_parallel()
 
   /// cuBLAS workspace of the current thread's handle, made at its first matmul.
   bool& has_cublas_workspace() { return has_workspace_[static_cast<std::size_t>(thread)]; }

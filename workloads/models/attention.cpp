@@ -47,6 +47,10 @@ Tensor position_bias_mask(const AttentionCall& call, bool is_causal) {
 }
 
 AttentionResult sdpa(AttentionCall call) {
+  // accelerate 1.15, big_modeling.py _attach_context_parallel_hooks: attention sees no mask.
+  if (call.query.runtime().shared_attention != nullptr) {
+    call.mask.reset();
+  }
   const bool grouped_kernel = call.is_grouped && !call.mask.defined();
   if (call.is_grouped && !grouped_kernel) {
     call.key = repeat_kv(call.key, call.groups);

@@ -86,7 +86,7 @@ class BioGptModel : public Module {
                                                      .attention_mask = attention_mask,
                                                      .position_ids = {},
                                                      .has_cache = cache != nullptr});
-    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0);
+    Tensor position_ids = position_ids_of(inputs, runtime(), inputs_embeds.size(1));
     Tensor position_embeds = embed_positions_(position_ids);
     Tensor states = eager::add(inputs_embeds, position_embeds);
     states = nn::functional_dropout(context(), states, dropout_);

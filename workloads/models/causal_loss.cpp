@@ -52,6 +52,13 @@ Tensor loss_of_shifted_logits(const Tensor& logits, const Tensor& labels) {
 // ForCausalLMLoss.
 Tensor loss_function(Tensor logits, Tensor labels, LossShift shift) {
   logits = eager::to_dtype(logits, DType::fp32);
+  if (shift == LossShift::none) {
+    logits = rows(logits);
+    labels = flat(labels);
+    Tensor loss = eager::cross_entropy(logits, labels);
+    eager::end_of_frame(logits, labels);
+    return loss;
+  }
   if (shift == LossShift::logits) {
     Tensor shift_logits = shifted_logits(logits);
     Tensor shift_labels = shifted_labels(labels);

@@ -100,7 +100,7 @@ class Gpt2Model : public Module {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = wte_ ? embed(inputs.input_ids) : inputs.hidden_states;
     const std::int64_t length = inputs_embeds.size(1);
-    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), length), 0);
+    Tensor position_ids = position_ids_of(inputs, runtime(), length);
     Tensor position_embeds;
     Tensor states = inputs_embeds;
     if (wpe_) {

@@ -195,7 +195,7 @@ class GptNeoModel : public Module {
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
     const nn::InModule scope(*this);
     Tensor inputs_embeds = wte_(inputs.input_ids);
-    Tensor position_ids = eager::unsqueeze(numbered_positions(runtime(), inputs_embeds.size(1)), 0);
+    Tensor position_ids = position_ids_of(inputs, runtime(), inputs_embeds.size(1));
     Tensor mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                      .attention_mask = inputs.attention_mask,
                                                      .position_ids = position_ids,

@@ -237,7 +237,7 @@ class LlamaModel : public Module {
         embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
     Tensor states = frame.inputs_embeds;
     if (!is_elsewhere(states)) {
-      frame.position_ids = eager::unsqueeze(numbered_positions(runtime(), states.size(1)), 0);
+      frame.position_ids = position_ids_of(inputs, runtime(), states.size(1));
       make_masks(frame, inputs.attention_mask);
       frame.tables = (*rotary_emb_)(states, frame.position_ids);
     }

@@ -5,15 +5,18 @@
 #include <limits>
 #include <utility>
 
+#include "traces/error.hpp"
+#include "workloads/plan/context_parallel.hpp"
+
 namespace highwater::nn {
 
 namespace {
 
 using eager::NoGrad;
 
-// find_packed_sequence_indices: are several sequences packed into one row? They never are here, but
-// the check costs these blocks.
-void find_packed_sequence_indices(Tensor position_ids) {
+// find_packed_sequence_indices: are several sequences packed into one row? Positions with a gap are
+// taken for that; others cost these blocks for the check.
+Tensor find_packed_sequence_indices(Tensor position_ids, bool has_gap) {
   const std::int64_t end = std::numeric_limits<std::int64_t>::max();
   Tensor first = eager::add(eager::slice(position_ids, 1, 0, 1), -1.0);
   Tensor joined = eager::cat(std::initializer_list<Tensor>{first, position_ids}, 1);
@@ -27,7 +30,9 @@ void find_packed_sequence_indices(Tensor position_ids) {
   Tensor all = eager::reduce_plain("all", last_is_zero, {}, false, DType::boolean);
   all.runtime().synchronize();  // the host reads it
   eager::end_of_frame(last_is_zero, all);
+  Tensor result = has_gap ? packed : Tensor{};
   eager::end_of_frame(position_ids, first, difference, packed);
+  return result;
 }
 
 // padding_mask.all(), which is padding_mask.sum() == padding_mask.numel() since 5.14 (fast_all).
@@ -61,6 +66,12 @@ Tensor offset_arange(Runtime& runtime, std::int64_t count) {
 struct MaskShape {
   std::int64_t batch;
   std::int64_t length;
+};
+
+/// Rows that seem to hold several sequences: which one a token is of, and its position.
+struct PackedRows {
+  Tensor sequences;  ///< undefined: they do not
+  Tensor positions;
 };
 
 Tensor between(const Tensor& index, std::size_t axis) {
@@ -103,9 +114,21 @@ Tensor columns_of(const Tensor& padding, const Tensor& batch, const Tensor& keys
   return eager::index_pair(padding, rows, columns);
 }
 
+// packed_sequence_compatibility_function: the same sequence, and causal by the real positions.
+Tensor packed_mask(Runtime& runtime, const PackedRows& rows, const Tensor& batch, const Tensor& q,
+                   const Tensor& k) {
+  const auto compared = [&](const char* op, const Tensor& table) {
+    const Tensor queries = columns_of(table, batch, q);
+    const Tensor keys = columns_of(table, batch, k);
+    return eager::compare(op, {queries, keys});
+  };
+  return and_masks(runtime, {[&] { return compared("eq", rows.sequences); },
+                             [&] { return compared("le", rows.positions); }});
+}
+
 // sdpa_mask without the early exit: index tensors, comparison, padding.
 Tensor boolean_mask(Runtime& runtime, const MaskShape& shape, const MaskRequest& request,
-                    const Tensor& padding) {
+                    const Tensor& padding, const PackedRows& packed) {
   Tensor batch = eager::arange(runtime, shape.batch);
   Tensor head = eager::arange(runtime, 1);
   Tensor queries = offset_arange(runtime, shape.length);
@@ -118,8 +141,10 @@ Tensor boolean_mask(Runtime& runtime, const MaskShape& shape, const MaskRequest&
     const auto windowed = [&] {
       return and_masks(runtime, {[&] { return in_window(q, k); }, causal});
     };
-    const MaskFunction pattern =
-        request.sliding_window ? MaskFunction(windowed) : MaskFunction(causal);
+    const auto separated = [&] { return packed_mask(runtime, packed, between(batch, 0), q, k); };
+    const MaskFunction pattern = packed.sequences.defined() ? MaskFunction(separated)
+                                 : request.sliding_window   ? MaskFunction(windowed)
+                                                            : MaskFunction(causal);
     const auto padded = [&] { return columns_of(padding, between(batch, 0), k); };
     mask = padding.defined() ? and_masks(runtime, {pattern, padded}) : pattern();
   }
@@ -137,20 +162,36 @@ Tensor float_mask(Runtime& runtime, Tensor mask, DType dtype) {
   return result;
 }
 
+// accelerate 1.15, big_modeling.py _attach_context_parallel_hooks; torch 2.15,
+// _context_parallel/_attention.py: attn_bias is not supported.
+void refuse_shared_windows(const TrainingPlan& plan, bool makes_mask) {
+  if (runs_context_parallel(plan) && (makes_mask || runs_accelerate(plan.framework))) {
+    throw InputError("plan", "cp",
+                     "context_parallel() refuses the mask of layers that see a window of tokens",
+                     "use a model without sliding windows");
+  }
+}
+
 }  // namespace
 
 Tensor create_causal_mask(const ModelContext& context, const MaskRequest& request) {
   Runtime& runtime = context.runtime;
   const MaskShape shape{request.inputs_embeds.size(0), request.inputs_embeds.size(1)};
   Tensor padding;
+  PackedRows packed;
   if (request.attention_mask.defined()) {
     padding = eager::to_dtype(request.attention_mask, DType::boolean);
   } else if (request.position_ids.defined() && !request.has_cache) {
-    find_packed_sequence_indices(eager::expand(request.position_ids, {shape.batch, -1}));
+    packed.positions = eager::expand(request.position_ids, {shape.batch, -1});
+    packed.sequences =
+        find_packed_sequence_indices(packed.positions, has_distant_chunks(context.plan));
   }
   const bool windowed = request.sliding_window && shape.length >= *request.sliding_window;
+  if (request.sliding_window) {
+    refuse_shared_windows(context.plan, windowed);
+  }
   const AttentionMask kind = context.plan.attention_mask;
-  if (!context.is_eager() && !windowed) {
+  if (!context.is_eager() && !windowed && !packed.sequences.defined()) {
     if (padding.defined()) {
       look_for_padding(padding, kind);
     }
@@ -158,7 +199,7 @@ Tensor create_causal_mask(const ModelContext& context, const MaskRequest& reques
       return {};
     }
   }
-  Tensor mask = boolean_mask(runtime, shape, request, padding);
+  Tensor mask = boolean_mask(runtime, shape, request, padding, packed);
   return context.is_eager() ? float_mask(runtime, std::move(mask), request.inputs_embeds.dtype())
                             : mask;
 }

@@ -102,9 +102,10 @@ constexpr bool is_fsdp1(const Parallelism& p) {
   return p.dp > 1 && p.dp_kind == DataParallel::fsdp1;
 }
 
-/// Whether fully_shard is applied to the model, whose DTensors keep their identity in to_empty().
+/// Whether fully_shard is applied to the model, whose DTensors keep their identity in to_empty():
+/// over context-parallel ranks as well.
 constexpr bool is_fsdp2(const Parallelism& p) {
-  return p.dp > 1 && p.dp_kind == DataParallel::fsdp2;
+  return p.dp * p.cp > 1 && p.dp_kind == DataParallel::fsdp2;
 }
 
 /// Model chunks of a rank: several in an interleaved pipeline, otherwise one.

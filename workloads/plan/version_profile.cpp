@@ -1,5 +1,7 @@
 #include "workloads/plan/version_profile.hpp"
 
+#include "workloads/plan/context_parallel.hpp"
+
 namespace highwater {
 
 VersionProfile version_profile(const TrainingPlan& plan) {
@@ -9,6 +11,9 @@ VersionProfile version_profile(const TrainingPlan& plan) {
     if (row.from <= release) {
       profile = row.profile;
     }
+  }
+  if (runs_context_parallel(plan) && profile.has_loss_function) {
+    profile.shift = LossShift::none;
   }
   return profile;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/plan/context_parallel.hpp"
+
 namespace highwater {
 
 using eager::Tensor;
@@ -18,7 +20,9 @@ void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& bat
   if (parts.labels) {
     batch.labels = tensor(length);
   }
-  if (plan_.parallel.cp > 1) {
+  if (runs_context_parallel(plan_)) {
+    batch.positions = positions(length);
+  } else if (plan_.parallel.cp > 1) {
     take_own_part(batch.input_ids);
     take_own_part(batch.labels);
   }
@@ -33,6 +37,16 @@ Tensor BatchLoader::tensor(std::int64_t length) const {
   if (plan_.data == DataSource::to) {
     runtime_.synchronize();  // the host waits for a copy from pageable memory
   }
+  return result;
+}
+
+// accelerate's loader gives every sequence its numbers, a script one row for all.
+Tensor BatchLoader::positions(std::int64_t length) const {
+  if (runs_accelerate(plan_.framework)) {
+    return tensor(length);
+  }
+  Tensor result = eager::unsqueeze(eager::arange(runtime_, length), 0);
+  runtime_.categorize(result, Category::input);
   return result;
 }
 

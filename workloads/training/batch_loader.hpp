@@ -21,6 +21,7 @@ class BatchLoader {
   [[nodiscard]] eager::Tensor tensor(std::int64_t length) const;
 
  private:
+  [[nodiscard]] eager::Tensor positions(std::int64_t length) const;
   void take_own_part(eager::Tensor& whole) const;
 
   eager::Runtime& runtime_;

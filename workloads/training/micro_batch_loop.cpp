@@ -1,10 +1,12 @@
 #include "workloads/training/micro_batch_loop.hpp"
 
+#include <array>
 #include <utility>
 #include <variant>
 
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/save_on_cpu.hpp"
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/precision.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
@@ -46,6 +48,10 @@ MicroBatchLoop::MicroBatchLoop(eager::Runtime& runtime, const TrainingPlan& plan
   if (runs_trainer(plan_.framework) || plan_.loss.kind == LossKind::trl) {
     samples_.emplace(runtime_, plan_);
   }
+  if (runs_context_parallel(plan_)) {
+    attention_.emplace(runtime_, plan_.parallel.cp, rank_place(plan_.parallel).cp,
+                       plan_.parallel.backend);
+  }
 }
 
 void MicroBatchLoop::run(int step) {
@@ -58,12 +64,35 @@ void MicroBatchLoop::run(int step) {
   }
 }
 
+void MicroBatchLoop::share_sequences() {
+  if (attention_) {
+    const std::array buffers{&batch_.input_ids, &batch_.labels, &batch_.positions};
+    context_.emplace(*attention_, plan_.parallel.cp, buffers);
+  }
+}
+
+// accelerate 1.15, accelerator.py backward: divides by one micro-batch as well, and names the
+// result for itself.
+void MicroBatchLoop::backward() {
+  const auto divided = [&] { return eager::div(loss_, static_cast<double>(plan_.grad_accum)); };
+  if (plan_.framework == Framework::accelerate_fsdp2) {
+    const Tensor loss = divided();
+    return strategy_.backward(loss);
+  }
+  if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
+    loss_ = divided();
+  }
+  strategy_.backward(loss_);
+}
+
 void MicroBatchLoop::micro_batch(std::int64_t index) {
+  context_.reset();
   if (samples_) {
     batch_ = samples_->at(index);
   } else {
     loader_.load(index, {}, batch_);
   }
+  share_sequences();
   const bool is_last = (index + 1) % plan_.grad_accum == 0;
   strategy_.set_gradient_sync(is_last || !plan_.parallel.no_sync);
   runtime_.mark_phase("forward");
@@ -76,10 +105,10 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
     strategy_.zero_grad();
   }
   runtime_.mark_phase("backward");
-  if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
-    loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
+  backward();
+  if (plan_.framework == Framework::hf) {
+    context_.reset();  // a script leaves it before the optimizer's step, accelerate's example after
   }
-  strategy_.backward(loss_);
   if (runs_trainer(plan_.framework)) {
     loss_ = eager::detach(loss_);  // transformers 5.23, trainer.py training_step: the graph goes
   }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "workloads/distributed/context_parallel/context_parallel.hpp"
+#include "workloads/distributed/context_parallel/ring_attention.hpp"
 #include "workloads/eager/autocast.hpp"
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
@@ -25,6 +27,8 @@ class MicroBatchLoop : public StepRunner {
 
  private:
   void micro_batch(std::int64_t index);
+  void share_sequences();
+  void backward();
   void compute_loss();
   void loss_inside_model(std::optional<eager::AutocastContext>& autocast);
   void loss_outside_model();
@@ -37,9 +41,11 @@ class MicroBatchLoop : public StepRunner {
   models::Inputs batch_;
   models::Outputs outputs_;
   eager::Tensor loss_;
-  std::optional<BatchSamples> samples_;  ///< of transformers' Trainer
-  eager::Tensor logged_loss_;            ///< Trainer's sum of the losses since it logged
-  eager::Tensor ignored_labels_;         ///< for the chunked loss: one more label for each sequence
+  std::optional<BatchSamples> samples_;           ///< of transformers' Trainer
+  std::optional<dist::RingAttention> attention_;  ///< of ranks that share sequences
+  std::optional<dist::ContextParallel> context_;
+  eager::Tensor logged_loss_;     ///< Trainer's sum of the losses since it logged
+  eager::Tensor ignored_labels_;  ///< for the chunked loss: one more label for each sequence
 };
 
 }  // namespace highwater

@@ -163,7 +163,7 @@ class Shards {
     const Parallelism& p = plan_.parallel;
     switch (p.dp_kind) {
       case DataParallel::fsdp2:
-        return rows(p.dp / p.fsdp.replicas, rank % (p.dp / p.fsdp.replicas));
+        return rows(p.dp * p.cp / p.fsdp.replicas, rank % (p.dp * p.cp / p.fsdp.replicas));
       case DataParallel::zero1:
       case DataParallel::zero2:
         return {touched_by_partition(parameters_, p.dp * p.cp, rank)};

@@ -22,12 +22,12 @@ struct Tolerance {
   double reserved = 1e-9;
 };
 
-/// Rank 0 of `recording` beside what `options` say of it.
+/// `rank` of `recording` beside what `options` say of it.
 void check_peaks(const std::string& recording, const std::string& options,
-                 const Tolerance& tolerance = {}) {
+                 const Tolerance& tolerance = {}, const std::string& rank = "0") {
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
-  const auto simulated =
-      json_of("simulate --rank 0 --torch 2.15 --transformers 5.23 --model " + kLoops + options);
+  const auto simulated = json_of("simulate --rank " + rank +
+                                 " --torch 2.15 --transformers 5.23 --model " + kLoops + options);
   const auto& device = recorded.at("devices").at(0).as_object();
   const auto error = [&](const char* which) {
     return std::abs(figure(simulated, which) / figure(device, which) - 1);
@@ -103,6 +103,32 @@ TEST_CASE("loops: fully_shard gathers as often as what it is told to free demand
       json_of("simulate --rank 0 --torch 2.15 --transformers 5.23 --model " + kLoops + options);
   CHECK(simulated.at("counts").at("allocs") ==
         recorded.at("devices").at(0).at("counts").at("allocs"));
+}
+
+TEST_CASE("loops: context_parallel() around transformers' models has the peaks of the recordings",
+          "[cli][framework][cp]") {
+  const std::string plain = " --framework hf --dp-kind fsdp2 --steps 3";
+  const std::string mixed = plain + " --param-dtype bf16 --reduce-dtype fp32";
+  const std::string prepared = " --framework accelerate-fsdp2 --init cpu --steps 3";
+  const auto [recording, rank, options] =
+      GENERATE_COPY(table<std::string, std::string, std::string>({
+          {"cp-llama", "0", "llama.json --seq 1024 --dp 2 --cp 2 --gpu h100-80" + mixed},
+          {"cp-llama-a100-rank1", "1", "llama.json --seq 1024 --dp 2 --cp 2 --gpu a100-80" + mixed},
+          {"cp4-qwen3-rank2", "2",
+           "cp-qwen3.json --batch 2 --seq 1536 --dp 2 --cp 4 --gpu h100-80" + mixed},
+          {"cp-mixtral-rank3", "3",
+           "cp-mixtral.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu h100-80" + mixed},
+          {"cp-gpt2", "0", "cp-gpt2.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu a100-80" + mixed},
+          {"cp-llama-fp32", "0",
+           "cp-llama.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu a100-80" + plain},
+          {"cp-llama-amp-rank1", "1",
+           "cp-llama.json --batch 3 --seq 1024 --dp 2 --cp 2 --bf16 --gpu a100-80" + plain},
+          {"cp-accelerate-llama", "0",
+           "llama.json --seq 1024 --dp 2 --cp 2 --use-cache false --gpu h100-80" + prepared},
+          {"cp4-accelerate-qwen3-full-rank1", "1",
+           "cp-qwen3.json --batch 2 --seq 1024 --cp 4 --checkpoint full --gpu h100-80" + prepared},
+      }));
+  check_peaks(recording, options, {}, rank);
 }
 
 TEST_CASE("loops: torchtitan's tensor and context parallelism are near the recordings",

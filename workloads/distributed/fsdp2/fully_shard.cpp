@@ -162,7 +162,23 @@ models::Outputs FullyShard::forward(models::Inputs inputs) {
   results.insert(results.end(), outputs.logit_chunks.begin(), outputs.logit_chunks.end());
   results.push_back(outputs.encoder_states);
   root.post_forward(results);
+  results.clear();
+  cast_outputs(outputs);
   return outputs;
+}
+
+// _fsdp_state.py _cast_output_dtype. accelerate 1.15, utils/dataclasses.py set_mixed_precision:
+// output_dtype as param_dtype.
+void FullyShard::cast_outputs(models::Outputs& outputs) const {
+  const TrainingPlan& plan = model_.context().plan;
+  if (!runs_accelerate(plan.framework) || !plan.parallel.fsdp.param_dtype) {
+    return;
+  }
+  for (Tensor* output : {&outputs.loss, &outputs.logits, &outputs.encoder_states}) {
+    if (output->defined()) {
+      *output = eager::to_dtype(*output, *plan.parallel.fsdp.param_dtype);
+    }
+  }
 }
 
 // run_post_backward in stage.py. The callback at the end of each backward finds that it was not the

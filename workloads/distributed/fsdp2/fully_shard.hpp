@@ -55,6 +55,7 @@ class FullyShard : public Wrapper {
   void to_empty(nn::Module& module);
   void load_full_state_dict(ShardPlace place);
   void load(nn::Module& module, FullStateDict& loaded);
+  void cast_outputs(models::Outputs& outputs) const;
 
   models::LanguageModel& model_;
   FsdpState::Shared shared_;

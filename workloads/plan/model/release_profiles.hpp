@@ -22,7 +22,8 @@ enum class LogitsUpcast : std::uint8_t {
 /// How logits and labels are brought together.
 enum class LossShift : std::uint8_t {
   logits,  ///< logits[..., :-1, :].contiguous(): another copy of them
-  labels   ///< labels are padded by one and shifted
+  labels,  ///< labels are padded by one and shifted
+  none     ///< the script gave shifted labels
 };
 
 struct VersionProfile {

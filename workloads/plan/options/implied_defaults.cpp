@@ -157,7 +157,7 @@ constexpr std::array kImpliedDefaults{
     ImpliedDefault{"no-sync",
                    [](const TrainingPlan& plan) {
                      return runs_accelerate(plan.framework) && plan.grad_accum > 1 &&
-                            plan.parallel.dp > 1;
+                            plan.parallel.dp * plan.parallel.cp > 1;
                    },
                    "true"},
 };

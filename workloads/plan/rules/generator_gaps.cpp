@@ -32,12 +32,15 @@ constexpr std::array kGeneratorGaps{
          "torchtitan 0.3: the simulation has its loss in chunks only; use loss chunked-8"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           const bool is_known = runs_megatron(f) || (is_recent_torchtitan(*f.plan) && p.ep == 1);
+           const bool shares_sequences = is_recent_torchtitan(*f.plan) ||
+                                         f.plan->framework == Framework::hf ||
+                                         f.plan->framework == Framework::accelerate_fsdp2;
+           const bool is_known = runs_megatron(f) || (shares_sequences && p.ep == 1);
            return (p.cp > 1 || p.ep > 1) && !is_known;
          },
          "cp, ep: the simulation supports these only for Megatron-Core's model, and cp for "
-         "torchtitan 0.3; use --model-code megatron or --framework torchtitan, omit them, or try "
-         "'highwater estimate'"},
+         "torchtitan 0.3, accelerate and plain loops; use --framework megatron, torchtitan, "
+         "accelerate-fsdp2 or hf, omit them, or try 'highwater estimate'"},
     Rule{[](const PlanFacts& f) {
            return f.plan->framework == Framework::nemo && f.plan->parallel.ep > 1;
          },

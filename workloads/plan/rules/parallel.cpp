@@ -87,7 +87,7 @@ constexpr std::array kParallelRules{
          "zero3"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.no_sync && p.dp == 1;
+           return p.no_sync && p.dp * p.cp == 1;
          },
          "no-sync: a single rank has nothing to synchronize; add --dp"},
     Rule{[](const PlanFacts& f) {

@@ -51,7 +51,7 @@ bool is_gemini(const PlanFacts& f) {
 }
 
 bool is_sharded(const Parallelism& p) {
-  return p.dp > 1 && (p.dp_kind == DataParallel::fsdp1 || p.dp_kind == DataParallel::fsdp2);
+  return is_fsdp1(p) || is_fsdp2(p);
 }
 
 bool is_dtensor_parallel(const Parallelism& p) {

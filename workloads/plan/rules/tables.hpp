@@ -27,6 +27,8 @@ std::span<const Rule> ddp_rules();
 std::span<const Rule> pipeline_rules();
 /// Tensor parallelism by DTensors.
 std::span<const Rule> dtensor_rules();
+/// context_parallel() around transformers' code.
+std::span<const Rule> context_parallel_rules();
 /// Both FSDPs and fully_shard alone.
 std::span<const Rule> fsdp_rules();
 std::span<const Rule> fsdp1_rules();
@@ -44,5 +46,7 @@ std::span<const Rule> gap_rules();
 std::span<const Rule> pipeline_gaps();
 /// The same for torchtune.
 std::span<const Rule> torchtune_gaps();
+/// The same for context_parallel().
+std::span<const Rule> context_parallel_gaps();
 
 }  // namespace highwater::plan_rules

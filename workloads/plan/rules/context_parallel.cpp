@@ -1,0 +1,120 @@
+// Rules of PyTorch's context_parallel() around transformers' code, in a script or by accelerate.
+//
+// Source: torch 2.15, distributed/tensor/experimental/_context_parallel/_attention.py; accelerate
+// 1.15, big_modeling.py _attach_context_parallel_hooks; transformers 5.23, masking_utils.py.
+#include "workloads/plan/context_parallel.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "workloads/plan/offload.hpp"
+#include "workloads/plan/rules/tables.hpp"
+
+namespace highwater::plan_rules {
+namespace {
+
+bool shares(const PlanFacts& f) {
+  return runs_context_parallel(*f.plan);
+}
+
+bool checkpoints_blocks(const TrainingPlan& plan) {
+  return plan.checkpoint.kind == CheckpointKind::full ||
+         plan.checkpoint.kind == CheckpointKind::every_n;
+}
+
+// Without a cache the gap between a rank's chunks is taken for the end of a packed sequence.
+bool makes_mask(const TrainingPlan& plan) {
+  return !plan.use_cache || checkpoints_blocks(plan);
+}
+
+// As select_sdpa_backend of workloads/kernels/attention.cpp, of kernels that take all heads.
+bool runs_flash(const PlanFacts& f) {
+  return f.plan->gpu.major >= 8 && is_low_precision(compute_dtype(f)) && f.shape.head_dim <= 256;
+}
+
+bool runs_efficient(const PlanFacts& f) {
+  const DType dtype = compute_dtype(f);
+  const bool takes_heads = f.shape.heads == f.shape.kv_heads || !torch_is_before(f, {2, 14});
+  return takes_heads && f.shape.head_dim % (is_low_precision(dtype) ? 8 : 4) == 0 &&
+         (f.plan->gpu.major >= 8 || dtype != DType::bf16);
+}
+
+bool has_no_fused_attention(const PlanFacts& f) {
+  return is_attention(f, Attention::sdpa_math) ||
+         (is_attention(f, Attention::sdpa) && !runs_flash(f) && !runs_efficient(f));
+}
+
+constexpr std::array kContextParallelRules{
+    Rule{[](const PlanFacts& f) {
+           return shares(f) && has_field(f.plan->model.config, FieldRole::decoder_layers);
+         },
+         "cp {cp}: context_parallel() balances causal attention, and the encoder of {model} is not "
+         "causal; use a decoder"},
+    Rule{[](const PlanFacts& f) { return shares(f) && is_attention(f, Attention::eager); },
+         "cp {cp} with attention eager: a rank's tokens would see only each other, since "
+         "context_parallel() replaces scaled_dot_product_attention alone; use attention sdpa and a "
+         "model that has it"},
+    Rule{
+        [](const PlanFacts& f) { return shares(f) && has_no_fused_attention(f); },
+        "cp {cp} with precision {precision} on {gpu}: context_parallel() knows the fused attention "
+        "kernels only, and none of them takes this; use another precision, model or GPU, or "
+        "attention sdpa"},
+    Rule{[](const PlanFacts& f) {
+           return shares(f) && f.plan->framework == Framework::hf && makes_mask(*f.plan);
+         },
+         "cp {cp} with checkpoint or use-cache false: without a cache transformers takes a rank's "
+         "positions for packed sequences and makes a mask, which context_parallel() refuses; omit "
+         "them, or use --framework accelerate-fsdp2, which drops the mask"},
+};
+
+constexpr std::array kContextParallelGaps{
+    Rule{[](const PlanFacts& f) { return shares(f) && !is_fsdp2(f.plan->parallel); },
+         "cp with transformers' models: the simulation supports it only with fully_shard over all "
+         "ranks, which accelerate asks for as well; add --dp-kind fsdp2"},
+    Rule{[](const PlanFacts& f) {
+           return shares(f) && torch_is_before(f, {2, 12});
+         },
+         "cp with transformers' models: the simulation follows context_parallel() of PyTorch 2.12 "
+         "and later; give --torch 2.12 or later"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return shares(f) && (p.tp > 1 || p.pp > 1);
+         },
+         "cp with tp or pp and transformers' models: not supported yet by the simulation; omit one "
+         "of them"},
+    Rule{
+        [](const PlanFacts& f) {
+          const int parts = 2 * f.plan->parallel.cp;
+          return shares(f) &&
+                 std::ranges::any_of(f.plan->seq, [=](auto length) { return length % parts != 0; });
+        },
+        "cp {cp}: a seq that is not a multiple of 2 * cp is not balanced over the ranks, which the "
+        "simulation does not support yet; use a multiple"},
+    Rule{[](const PlanFacts& f) {
+           const TrainingPlan& plan = *f.plan;
+           return shares(f) &&
+                  (plan.lora.rank > 0 || !plan.training || plan.loss.kind != LossKind::hf ||
+                   saves_on_cpu(plan.parallel) || plan.attention_mask != AttentionMask::none);
+         },
+         "cp with lora, eval, another loss than hf, offload activations or an attention-mask: not "
+         "supported yet by the simulation with transformers' models; omit one of them"},
+    Rule{[](const PlanFacts& f) {
+           const CheckpointKind kind = f.plan->checkpoint.kind;
+           return shares(f) && (kind == CheckpointKind::selective_op ||
+                                kind == CheckpointKind::selective_attention);
+         },
+         "cp with checkpoint selective-op or selective-attention: not supported yet by the "
+         "simulation with transformers' models; use full"},
+};
+
+}  // namespace
+
+std::span<const Rule> context_parallel_rules() {
+  return kContextParallelRules;
+}
+
+std::span<const Rule> context_parallel_gaps() {
+  return kContextParallelGaps;
+}
+
+}  // namespace highwater::plan_rules
