@@ -17,8 +17,8 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
     made = partition_as_made(group_, model);
   }
   const DType model_dtype = nn::trainable_parameters(model).front().dtype();
-  if (is_low_precision(model_dtype)) {
-    nn::convert(model, model_dtype);  // buffers, too
+  if (is_low_precision(model_dtype) && !is_recent_deepspeed(plan)) {
+    nn::convert(model, model_dtype);  // buffers, which 0.19.8 leaves (_configure_distributed_model)
   }
   if (made.empty()) {
     broadcast_model();

@@ -183,6 +183,8 @@ struct TrainingPlan {
   Experts experts = Experts::eager;
   MoeLoad moe_load;
   Lora lora;
+  bool compile = false;  ///< torch.compile; the generator has eager runs only
+  bool float8 = false;   ///< torchao's float8 products; the generator has none
   bool empty_cache_every_step = false;
   Parallelism parallel;
   Gpu gpu = default_gpu();

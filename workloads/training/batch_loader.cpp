@@ -14,6 +14,17 @@ void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& bat
   if (plan_.framework == Framework::hf) {
     batch = {};  // "for batch in loader" binds the name to what is on the host
   }
+  if (plan_.framework == Framework::accelerate_fsdp2) {
+    models::Inputs next;
+    fill(length, parts, next);
+    std::swap(batch, next);  // accelerate 1.15, data_loader.py: yields it when all of it is there
+    eager::end_of_frame(next.input_ids, next.attention_mask, next.labels);
+    return;
+  }
+  fill(length, parts, batch);
+}
+
+void BatchLoader::fill(std::int64_t length, BatchParts parts, models::Inputs& batch) const {
   if (parts.tokens) {
     batch.input_ids = tensor(length);
   }

@@ -22,6 +22,7 @@ class BatchLoader {
 
  private:
   [[nodiscard]] eager::Tensor positions(std::int64_t length) const;
+  void fill(std::int64_t length, BatchParts parts, models::Inputs& batch) const;
   void take_own_part(eager::Tensor& whole) const;
 
   eager::Runtime& runtime_;

@@ -71,20 +71,6 @@ void MicroBatchLoop::share_sequences() {
   }
 }
 
-// accelerate 1.15, accelerator.py backward: divides by one micro-batch as well, and names the
-// result for itself.
-void MicroBatchLoop::backward() {
-  const auto divided = [&] { return eager::div(loss_, static_cast<double>(plan_.grad_accum)); };
-  if (plan_.framework == Framework::accelerate_fsdp2) {
-    const Tensor loss = divided();
-    return strategy_.backward(loss);
-  }
-  if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
-    loss_ = divided();
-  }
-  strategy_.backward(loss_);
-}
-
 void MicroBatchLoop::micro_batch(std::int64_t index) {
   context_.reset();
   if (samples_) {
@@ -104,6 +90,9 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
     runtime_.mark_phase("zero_grad");
     strategy_.zero_grad();
   }
+  if (plan_.framework == Framework::hf) {
+    divide_loss();  // loss = outputs.loss / N, before anything else
+  }
   runtime_.mark_phase("backward");
   backward();
   if (plan_.framework == Framework::hf) {
@@ -112,6 +101,25 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
   if (runs_trainer(plan_.framework)) {
     loss_ = eager::detach(loss_);  // transformers 5.23, trainer.py training_step: the graph goes
   }
+}
+
+void MicroBatchLoop::divide_loss() {
+  if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
+    loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
+  }
+}
+
+void MicroBatchLoop::backward() {
+  if (plan_.framework == Framework::accelerate_fsdp2) {
+    // accelerate 1.15, accelerator.py backward: divided by 1 as well, into a variable of its own
+    Tensor loss = eager::div(loss_, static_cast<double>(plan_.grad_accum));
+    strategy_.backward(loss);
+    return;
+  }
+  if (plan_.framework != Framework::hf) {
+    divide_loss();
+  }
+  strategy_.backward(loss_);
 }
 
 // autocast, no_grad and sdpa_kernel() surround forward and loss, not backward.

@@ -28,8 +28,9 @@ class MicroBatchLoop : public StepRunner {
  private:
   void micro_batch(std::int64_t index);
   void share_sequences();
-  void backward();
   void compute_loss();
+  void divide_loss();
+  void backward();
   void loss_inside_model(std::optional<eager::AutocastContext>& autocast);
   void loss_outside_model();
   void loss_of_chunks();

@@ -22,7 +22,9 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "bucket_cap_mb": "default", "bucket_view": False,
         "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
         "reshard": "always", "strategy": "full_shard", "limit_all_gathers": True, "forward_prefetch": False,
-        "no_sync": False, "fsdp_units": "blocks", "sequence_parallel": False}
+        "no_sync": False, "fsdp_units": "blocks", "sp": False, "loss_parallel": False,
+        "tp_kind": "megatron", "compile": False, "float8": False, "offload": "none", "use_orig_params": True,
+        "backward_prefetch": "pre", "zero_init": False}
 MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt2.modeling_gpt2", "GPT2Block"))
 
 
@@ -43,6 +45,14 @@ class Scripts(unittest.TestCase):
                         {"dp": 8, "dp_kind": "fsdp1", "param_dtype": "bf16", "strategy": "shard_grad_op"},
                         {"dp": 8, "dp_kind": "fsdp2", "reshard": "never"}, {"param_groups": 2, "optimizer": "sgd"},
                         {"init": "device", "use_cache": False, "keep_logits": False}, {"optimizer_impl": "fused"},
+                        {"dp": 8, "dp_kind": "fsdp2", "lora": 8, "dp_replicate": 2}, {"dp": 8, "dp_kind": "fsdp1", "lora": 8},
+                        {"dp": 8, "dp_kind": "fsdp1", "strategy": "hybrid_shard", "dp_replicate": 2, "offload": "params"},
+                        {"dp": 8, "dp_kind": "fsdp2", "offload": "params", "compile": True}, {"offload": "activations"},
+                        {"framework": "accelerate-fsdp2", "dp": 8, "dp_kind": "fsdp2", "init": "meta", "grad_accum": 2},
+                        {"framework": "accelerate-fsdp2", "dp": 8, "dp_kind": "fsdp2", "lora": 8, "grad_clip": 1.0},
+                        {"framework": "deepspeed", "dp": 8, "dp_kind": "zero3", "zero_init": True, "offload": "both"},
+                        {"framework": "deepspeed", "dp": 8, "precision": "bf16", "optimizer": "sgd"},
+                        {"dp": 8, "dp_kind": "zero2", "precision": "bf16"}, {"compile": True}, {"optimizer": "adamw-8bit"},
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
@@ -52,12 +62,16 @@ class Scripts(unittest.TestCase):
         self.assertIn("max_steps=3", made(framework="trainer").script)
 
     def test_what_a_script_cannot_say_is_refused_with_the_option(self):
-        for changed, named in (({"tp": 2}, "--tp 2"), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
-                               ({"dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3"), ({"dropout": 0.1}, "--dropout"),
-                               ({"attention_mask": "padded"}, "padded"), ({"sequence_parallel": True}, "--sequence-parallel"),
+        for changed, named in (({"pp": 2}, "--pp 2"), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
+                               ({"framework": "accelerate-fsdp2", "dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3"),
+                               ({"framework": "accelerate-fsdp2", "dp_kind": "fsdp2"}, "--dp 1"),
+                               ({"framework": "accelerate-fsdp2", "dp": 2, "dp_kind": "fsdp2", "param_dtype": "bf16"},
+                                "--reduce-dtype none"),
+                               ({"dp": 2, "dp_kind": "zero2", "offload": "params"}, "--offload params"),
+                               ({"dp": 2, "tp": 2, "dp_kind": "fsdp1"}, "--dp-kind fsdp1"), ({"dropout": 0.1}, "--dropout"),
+                               ({"attention_mask": "padded"}, "padded"), ({"no_such_option": True}, "--no-such-option"),
                                ({"dp": 2, "dp_kind": "fsdp2", "reshard": "but-last"}, "--reshard but-last"),
-                               ({"dp": 2, "dp_kind": "fsdp1", "lora": 8}, "--lora"), ({"init": "meta"}, "--init meta"),
-                               ({"zero_grad_at": "backward"}, "--zero-grad-at"), ({"optimizer": "adamw-8bit"}, "--optimizer"),
+                               ({"init": "meta"}, "--init meta"), ({"zero_grad_at": "backward"}, "--zero-grad-at"),
                                ({"experts": "eager"}, "--experts"), ({"event_queries": 1}, "--event-queries"),
                                ({"framework": "trainer", "no_sync": True}, "--no-sync"),
                                ({"framework": "trainer", "optimizer_impl": "loop"}, "--optimizer-impl"),

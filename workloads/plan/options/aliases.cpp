@@ -24,6 +24,7 @@ constexpr std::array kOptionAliases{
     OptionAlias{"max-grad-norm", "grad-clip"},
     OptionAlias{"max-steps", "steps"},
     OptionAlias{"block-size", "seq"},
+    OptionAlias{"torch-compile", "compile", "true"},
     // trl trainer/sft_config.py, trl scripts/utils.py ModelConfig, peft
     OptionAlias{"max-length", "seq"},
     OptionAlias{"max-seq-length", "seq"},
@@ -46,6 +47,9 @@ constexpr std::array kOptionAliases{
     OptionAlias{"data-parallel-size", "dp"},
     OptionAlias{"tensor-parallel-size", "tp"},
     OptionAlias{"pipeline-parallel-size", "pp"},
+    // torchtitan
+    OptionAlias{"compile.enable", "compile", "true"},
+    OptionAlias{"fp8", "float8", "true"},
     // plain scripts
     OptionAlias{"batch-size", "batch"},
     OptionAlias{"seq-len", "seq"},
@@ -166,25 +170,19 @@ struct UnmodelledOption {
 };
 
 constexpr std::string_view kRecordCompiled =
-    "a plan describes an eager run, and a compiled one takes other memory; record the script "
-    "instead (highwater record)";
+    "--compile takes torch.compile's own default; record the script for another (highwater record)";
 constexpr std::string_view kRecordFloat8 =
-    "float8 is not modelled yet; record the script instead (highwater record)";
+    "--float8 is torchao's; record the script for another (highwater record)";
 constexpr std::string_view kRecordQuantised =
     "quantised weights are not modelled yet; record the script instead (highwater record)";
 
 constexpr std::array kUnmodelledOptions{
     // torch.compile as torch, transformers, accelerate and torchtitan name it
-    UnmodelledOption{"compile", kRecordCompiled},
-    UnmodelledOption{"torch-compile", kRecordCompiled},
     UnmodelledOption{"torch-compile-backend", kRecordCompiled},
     UnmodelledOption{"torch-compile-mode", kRecordCompiled},
-    UnmodelledOption{"compile.enable", kRecordCompiled},
     UnmodelledOption{"dynamo-backend", kRecordCompiled},
     // Megatron-LM training/arguments.py, torchtitan
-    UnmodelledOption{"fp8", kRecordFloat8},
     UnmodelledOption{"fp8-format", kRecordFloat8},
-    UnmodelledOption{"float8", kRecordFloat8},
     // transformers, trl ModelConfig
     UnmodelledOption{"load-in-4bit", kRecordQuantised},
     UnmodelledOption{"load-in-8bit", kRecordQuantised},

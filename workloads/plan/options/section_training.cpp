@@ -79,6 +79,16 @@ constexpr std::array kTrainingRows{
            "peft utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING",
            kLoraTargets}
         .with_default("those of the model's family"),
+    Option{"compile", "", training, rare, "torch.compile; with --engine torch",
+           "Highwater's choice: torch runs eagerly unless it is told",
+           flag<Path<&TrainingPlan::compile>>()}
+        .and_more("the whole model, with fully_shard each block; Inductor's own requests while it "
+                  "compiles, in the first step, are part of the run"),
+    Option{"float8", "", training, rare, "torchao's float8 products; with --engine torch",
+           "Highwater's choice: torch has none unless it is told",
+           flag<Path<&TrainingPlan::float8>>()}
+        .and_more("convert_to_float8_training() of all linear layers but the head, with dynamic "
+                  "scales for whole tensors"),
 };
 
 }  // namespace

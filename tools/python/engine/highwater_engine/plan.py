@@ -12,6 +12,7 @@ class Job:
     files: dict          # name -> text, beside the script
     ranks: int = 1
     environment: dict = dataclasses.field(default_factory=dict)
+    accelerate_config: str = ""  # the file that `accelerate launch` reads; empty: torchrun starts the ranks
 
 
 class Plan:
@@ -25,6 +26,10 @@ class Plan:
     def __getitem__(self, name):
         self._unread.discard(name)
         return self._options[name]
+
+    def get(self, name):
+        """None for what the plan leaves to the model."""
+        return self[name] if name in self._options else None
 
     def ignore(self, names):
         """What somebody else reads."""

@@ -20,7 +20,7 @@ import time
 import traceback
 import types
 
-from . import architectures, installed, job
+from . import architectures, installed, job, launchers
 
 _NO_DEVICE = 97  # exit status of a fork that cannot use the device
 _PATIENCE = 0.002  # seconds between two looks at what runs
@@ -93,7 +93,7 @@ def _begin(request):
         return {"status": 0}
     job.write(made, request["folder"])
     return _Run({**request, "environment": {**request["environment"], **job.variables(made, request["rank"])},
-                 "script": os.path.join(request["folder"], "train.py"),
+                 "accelerate_config": made.accelerate_config, "script": os.path.join(request["folder"], "train.py"),
                  "log": os.path.join(request["folder"], "log")})
 
 
@@ -190,6 +190,8 @@ def _execute(run):
     if torch.cuda._is_in_bad_fork():
         return _NO_DEVICE
     os.environ.update(run["environment"])
+    if run["accelerate_config"]:
+        os.environ.update(launchers.accelerate_variables(run["accelerate_config"]))
     import highwater_record
     highwater_record.adopt(os.environ)
     sys.argv = [run["script"]]

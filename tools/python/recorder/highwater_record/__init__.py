@@ -5,8 +5,8 @@ HIGHWATER_RECORD_... variables (settings.py).
 Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
 torch initialises CUDA, before the first allocation, the recording starts.
 """
-from . import (after_import, autotuning, distributed, host_weights, launchers, libraries, pipelines, recorder, settings,
-               symmetric_memory)
+from . import (after_import, autotuning, deepspeed_checks, distributed, host_weights, launchers, libraries, pipelines,
+               recorder, settings, symmetric_memory)
 
 _options = None
 
@@ -24,6 +24,7 @@ def install():
                        lambda module: distributed.stand_in_for_peers(module, options))
     after_import.after("torch.distributed.checkpoint.default_planner", distributed.accept_partial_plan)
     after_import.after("torch.distributed.pipelining.stage", pipelines.describe_neighbours)
+    after_import.after("deepspeed.runtime.zero.utils", deepspeed_checks.agree_with_rank_0)
     after_import.after("torch.distributed._symmetric_memory", symmetric_memory.stand_in_for_peers)
     after_import.after("torch._inductor.select_algorithm", autotuning.take_first_choice)
     after_import.after("torch._inductor.runtime.triton_heuristics", autotuning.compile_one_configuration)

@@ -3,7 +3,7 @@
 A phase begins where the outermost module is called (forward), where autograd starts (backward), and where gradients
 are clipped, the optimizer steps and gradients are zeroed. What comes between a step's end, or a micro-batch's
 backward, and the next forward pass is its data. The first step begins where the model was last moved to the device or
-given an optimizer.
+given an optimizer, or where a loader was asked for batches after that.
 """
 import dataclasses
 import functools
@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 
-from . import places
+from . import after_import, places
 
 BEFORE_STEPS = "init"
 
@@ -51,6 +51,10 @@ class Phases:
         _surround(optim.Optimizer, "__init__", _nothing, self._settle)
         _surround(torch.nn.Module, "to", _nothing, self._settle)
         _surround(torch.autograd, "backward", self._begin_backward, self._end_backward)
+        _surround(torch.utils.data.DataLoader, "__iter__", self._settle_before_steps, _nothing)
+        after_import.after("accelerate.accelerator", lambda module: _surround(
+            module.Accelerator, "backward", self._begin_backward, self._end_backward))
+        after_import.after("deepspeed.runtime.engine", self._watch_deepspeed)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             _surround(owner, "clip_grad_norm_", lambda: self._begin("clip"), _nothing)
 
@@ -76,8 +80,10 @@ class Phases:
         self._begin("forward")
 
     def _begin_backward(self):
+        """A library's own begins before PyTorch's: it divides and scales the loss."""
+        if not self._in_backward:
+            self._begin("backward")
         self._in_backward = True
-        self._begin("backward")
 
     def _end_backward(self):
         self._in_backward = False
@@ -86,9 +92,9 @@ class Phases:
         self._settle()
 
     def _begin_optimizer(self):
-        self._in_optimizer = True
-        if not self._has_ended:
+        if not self._has_ended and not self._in_optimizer:
             self._begin("optimizer")
+        self._in_optimizer = True
 
     def _end_optimizer(self):
         self._in_optimizer = False
@@ -117,6 +123,28 @@ class Phases:
         """What comes before a forward pass from here on is its data, as far as is known."""
         if self._depth == 0:
             self._quiet = self._clock.now()
+
+    def _settle_before_steps(self):
+        """Wrappers may move and shard the model after the optimizer was made."""
+        if self._step is None:
+            self._settle()
+
+    def _watch_deepspeed(self, module):
+        """Its engine reduces and clips before the optimizer inside steps, and gathers parameters after that."""
+        _surround(module.DeepSpeedEngine, "backward", self._begin_backward, self._end_backward)
+        step = module.DeepSpeedEngine.step
+
+        @functools.wraps(step)
+        def watched(engine, *args, **kwargs):
+            if not engine.is_gradient_accumulation_boundary():
+                return step(engine, *args, **kwargs)
+            self._begin_optimizer()
+            try:
+                return step(engine, *args, **kwargs)
+            finally:
+                self._end_optimizer()
+
+        module.DeepSpeedEngine.step = watched
 
     def _begin(self, phase):
         self.marks.append(Mark(self._clock.now(), phase))

@@ -1,4 +1,6 @@
 """What the loops of all frameworks read of a plan."""
+import dataclasses
+
 from .. import scripts
 from ..plan import Refused
 
@@ -29,14 +31,14 @@ def common(plan, model):
            "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
            "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"],
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer,
-           "clip": optional(plan["grad_clip"]), "mask": mask(plan), "training": plan["mode"] == "train"}
+           "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:
         raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")
     return job
 
 
 def targets(plan):
-    named = plan["lora_targets"] if "lora_targets" in plan._options else None
+    named = plan.get("lora_targets")
     return tuple(named.split(",")) if named else ()
 
 
@@ -49,3 +51,17 @@ def require_one(plan, *axes):
         if plan[axis] != 1:
             raise Refused(f"--{axis.replace('_', '-')} {plan[axis]}: --engine torch spreads a plan over data-parallel "
                           "ranks only; omit it, or use --engine model")
+
+
+def with_cache(plan, model):
+    """The model, told to return no keys and values where the plan says so."""
+    if plan["use_cache"] or not model.has_config:
+        return model
+    return dataclasses.replace(model, prepare=scripts.text(model.prepare, "config.use_cache = False"))
+
+
+def require_block(model, who):
+    """@raises Refused"""
+    if not model.block:
+        raise Refused(f"--model: {who} has to be told which class is a block, and transformers names none for this "
+                      "model (_no_split_modules); use --dp-kind ddp")

@@ -3,6 +3,7 @@
 Nothing in them serves the recording: the same file runs on a GPU.
 """
 from .accelerate import accelerate_script, fsdp_file
+from .deepspeed import deepspeed_file, deepspeed_script
 from .description import DEFAULTS
 from .lines import indented, text
 from .model_lines import data
@@ -10,5 +11,5 @@ from .optimizers import OPTIMIZERS
 from .plain import plain_script
 from .trainer import sft_script, tokenizer_files, trainer_script
 
-__all__ = ["DEFAULTS", "OPTIMIZERS", "accelerate_script", "data", "fsdp_file", "indented", "plain_script", "sft_script",
-           "text", "tokenizer_files", "trainer_script"]
+__all__ = ["DEFAULTS", "OPTIMIZERS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
+           "indented", "plain_script", "sft_script", "text", "tokenizer_files", "trainer_script"]

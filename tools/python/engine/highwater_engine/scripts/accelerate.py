@@ -1,28 +1,46 @@
 """A script around accelerate's Accelerator, and the file of `accelerate config` for FSDP2."""
 from .lines import indented, text
-from .model_lines import built, checkpointed, data, imports_of_model
+from .loop import forward_and_loss, loader
+from .model_lines import adapted, built, checkpointed, data, imports_of_model
 from .optimizers import optimizer
 
+PLUGIN = """plugin = FullyShardedDataParallelPlugin(
+    fsdp_version=2, auto_wrap_policy="transformer_based_wrap", transformer_cls_names_to_wrap=["{block}"]{more})"""
 
-def accelerate_script(job):
+
+def accelerate_step(job):
     accumulates = job["accumulate"] > 1
     clip = f"accelerator.clip_grad_norm_(model.parameters(), {job['clip']})"
-    step = text("outputs = model(**batch)", "loss = outputs.loss", "accelerator.backward(loss)",
+    forward, loss = forward_and_loss(job)
+    step = text(forward, f"loss = {loss}" if loss else "", "accelerator.backward(loss)",
                 *(("if accelerator.sync_gradients:", f"    {clip}") if job["clip"] and accumulates else
                   (clip,) if job["clip"] else ()),
                 "optimizer.step()", "optimizer.zero_grad()")
-    if accumulates:
-        step = text("with accelerator.accumulate(model):", indented(step))
-    counted = f"gradient_accumulation_steps={job['accumulate']}" if accumulates else ""
-    return text("import torch", "from accelerate import Accelerator", imports_of_model(job),
-                job["model"].prepare, data(job), f"accelerator = Accelerator({counted})", f"model = {built(job)}",
-                checkpointed(job), "model.train()", optimizer(job),
-                f"loader = torch.utils.data.DataLoader({job['model'].dataset}, batch_size={job['batch']})",
+    return text("with accelerator.accumulate(model):", indented(step)) if accumulates else step
+
+
+def plugin(job):
+    """What a script says itself, where no file of `accelerate config` does."""
+    more = "" if job["reshard"] is None else f", reshard_after_forward={job['reshard']}"
+    return PLUGIN.format(block=job["model"].block[1], more=more)
+
+
+def accelerate_script(job):
+    """`makes_plugin`: FSDP is set up here; otherwise by fsdp_file()."""
+    own = job["makes_plugin"]
+    counted = [f"gradient_accumulation_steps={job['accumulate']}"] if job["accumulate"] > 1 else []
+    given = [f'mixed_precision="{job["mixed"]}"', "fsdp_plugin=plugin"] if own else []
+    imported = "Accelerator, FullyShardedDataParallelPlugin" if own else "Accelerator"
+    return text("import torch", f"from accelerate import {imported}", imports_of_model(job),
+                job["model"].prepare, data(job), plugin(job) if own else "",
+                f"accelerator = Accelerator({', '.join(counted + given)})", f"model = {built(job)}",
+                adapted(job), checkpointed(job), "model.train()", optimizer(job),
+                loader(job),
                 "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)",
-                "for batch in loader:", indented(step)) + "\n"
+                "for batch in loader:", indented(accelerate_step(job))) + "\n"
 
 
-def fsdp_file(block, ranks):
+def fsdp_file(block, ranks, mixed="bf16", reshards=True):
     """What `accelerate config` writes for FSDP2 where every question is answered with its default, but for mixed
     precision and the class to wrap, which it asks for."""
     return {"fsdp.yaml": f"""compute_environment: LOCAL_MACHINE
@@ -32,13 +50,13 @@ fsdp_config:
   fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
   fsdp_cpu_ram_efficient_loading: true
   fsdp_offload_params: false
-  fsdp_reshard_after_forward: true
+  fsdp_reshard_after_forward: {str(reshards).lower()}
   fsdp_state_dict_type: SHARDED_STATE_DICT
   fsdp_transformer_layer_cls_to_wrap: {block}
   fsdp_version: 2
 machine_rank: 0
 main_training_function: main
-mixed_precision: bf16
+mixed_precision: {"'no'" if mixed == "no" else mixed}
 num_machines: 1
 num_processes: {ranks}
 rdzv_backend: static

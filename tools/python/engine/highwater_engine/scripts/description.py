@@ -4,7 +4,7 @@ DEFAULTS = {
     "model": None,        # models.Model
     "batch": 1, "seq": (1024,),  # sequences per micro-batch; tokens in each, in turns
     "examples": 4096,     # of the data, which end the script
-    "weights": "fp32", "autocast": None, "compile": False,
+    "weights": "fp32", "autocast": None, "compile": False, "float8": False,
     "init": "cpu",        # cpu | device
     "attention": None,    # of from_config; None: transformers' own choice
     "checkpoint": False, "reentrant": False,
@@ -14,6 +14,11 @@ DEFAULTS = {
     "accumulate": 1, "no_sync": False,
     "optimizer": "adamw", "implementation": None, "param_groups": 1, "clip": None,
     "zeroes_at": "end", "set_to_none": True, "empties_cache": False,
-    "sharding": "none", "ranks": 1, "ddp": "", "param_dtype": "bf16", "reduce_dtype": "fp32", "reshard": None,
-    "strategy": None, "arguments": (),
+    # Over ranks; tensor_ranks of them, and as many copies as `replicas`, are in `ranks`.
+    "sharding": "none", "ranks": 1, "tensor_ranks": 1, "tensor_plan": None, "replicas": 1,
+    "ddp": "", "param_dtype": "bf16", "reduce_dtype": "fp32", "reshard": None,
+    "strategy": None, "keeps_parameters": True, "offloads_parameters": False, "offloads_activations": False,
+    "arguments": (),      # further keywords of TrainingArguments
+    "mixed": "bf16", "makes_plugin": False,              # accelerate
+    "stage": 0, "zero": {}, "zero_init": False,          # DeepSpeed
 }

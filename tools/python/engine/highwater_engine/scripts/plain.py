@@ -1,7 +1,8 @@
-"""A plain loop around a model of transformers, on one GPU or over data-parallel ranks."""
+"""A plain loop around a model of transformers, on one GPU or over several ranks."""
 from .lines import TORCH_TYPES, indented, text
+from .loop import forward_and_loss, loader, loading
 from .model_lines import data, imports_of_model
-from .optimizers import clipped, optimizer, zeroed
+from .optimizers import clipped, import_of_optimizer, optimizer, zeroed
 from .wrapping import imports_of_wrapping, wrapping
 
 
@@ -14,48 +15,36 @@ def plain_update(job):
                 "torch.cuda.empty_cache()" if job["empties_cache"] else "")
 
 
-def tensors_of(job):
-    return ["input_ids", *(["attention_mask"] if job["mask"] else []), "labels"]
+def computed(job):
+    """The forward pass and the loss, in what surrounds them."""
+    forward, loss = forward_and_loss(job)
+    if job["autocast"]:
+        forward = text(f'with torch.autocast("cuda", dtype={TORCH_TYPES[job["autocast"]]}):', indented(forward))
+    share = f" / {job['accumulate']}" if job["accumulate"] > 1 else ""
+    lines = text(forward, f"loss = {loss or 'loss'}{share}" if loss or share else "")
+    if job["offloads_activations"]:
+        lines = text("with torch.autograd.graph.save_on_cpu(pin_memory=True):", indented(lines))
+    return lines if job["training"] else text("with torch.no_grad():", indented(lines))
 
 
-def loading(job, device):
-    if job["names_tensors"]:
-        return text(*(f'{name} = batch["{name}"].to({device})' for name in tensors_of(job)))
-    return f"batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
-
-
-def plain_forward(job):
-    """The forward pass and the loss."""
-    loss = job["model"].loss
-    given = ", ".join(f"{name}={name}" for name in tensors_of(job)) if job["names_tensors"] else "**batch"
-    if job["keeps_outputs"] or loss != "outputs.loss":
-        return f"outputs = model({given})", loss
-    return f"loss = model({given}).loss", None
+def without_sync(job, last, body):
+    """Gradients are reduced in the last micro-batch of a step only."""
+    if job["sharding"] == "fsdp2":
+        return text(f"model.set_requires_gradient_sync({last})", body)
+    return text(f"with contextlib.nullcontext() if {last} else model.no_sync():", indented(body))
 
 
 def plain_step(job, device):
     """The body of the loop over batches."""
-    accumulates = job["accumulate"] > 1
-    forward, loss = plain_forward(job)
-    if job["autocast"]:
-        forward = text(f'with torch.autocast("cuda", dtype={TORCH_TYPES[job["autocast"]]}):', indented(forward))
-    share = f" / {job['accumulate']}" if accumulates else ""
-    divided = f"loss = {loss or 'loss'}{share}" if loss or share else ""
     load = loading(job, device)
     if not job["training"]:
-        return text(load, "with torch.no_grad():", indented(text(forward, divided)))
-    backward = "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else "loss.backward()"
-    update = plain_update(job)
+        return text(load, computed(job))
+    accumulates = job["accumulate"] > 1
     last = f"(step + 1) % {job['accumulate']} == 0"
+    body = text(computed(job), "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else "loss.backward()")
     if accumulates and job["no_sync"]:
-        body = text(forward, divided, backward)
-        context = f"with contextlib.nullcontext() if {last} else model.no_sync():"
-        body = text(f"model.set_requires_gradient_sync({last})", body) if job["sharding"] == "fsdp2" else \
-            text(context, indented(body))
-    else:
-        body = text(forward, divided, backward)
-    if accumulates:
-        update = text(f"if {last}:", indented(update))
+        body = without_sync(job, last, body)
+    update = text(f"if {last}:", indented(plain_update(job))) if accumulates else plain_update(job)
     first = ""
     if job["zeroes_at"] == "start":
         first = text(f"if step % {job['accumulate']} == 0:", indented(zeroed(job))) if accumulates else zeroed(job)
@@ -67,13 +56,13 @@ def plain_script(job):
     device = '"cuda"' if is_alone else "rank"
     group = text('rank = int(os.environ["LOCAL_RANK"])', "torch.cuda.set_device(rank)",
                  'torch.distributed.init_process_group("nccl")')
+    trains = job["training"] and job["optimizer"] != "none"
     return text(
         "import contextlib" if job["no_sync"] and job["sharding"] in ("ddp", "fsdp1") else "",
         *(() if is_alone else ("import functools", "import os") if job["sharding"] == "fsdp1" else ("import os",)),
-        "import torch", imports_of_model(job), imports_of_wrapping(job),
+        import_of_optimizer(job) if trains else "", "import torch", imports_of_model(job), imports_of_wrapping(job),
         "", job["model"].prepare, data(job),
         "" if is_alone else group, wrapping(job, device), "model.train()" if job["training"] else "model.eval()",
-        optimizer(job) if job["training"] and job["optimizer"] != "none" else "",
+        optimizer(job) if trains else "",
         'scaler = torch.amp.GradScaler("cuda")' if job["autocast"] == "fp16" and job["training"] else "",
-        f"loader = torch.utils.data.DataLoader({job['model'].dataset}, batch_size={job['batch']})",
-        "for step, batch in enumerate(loader):", indented(plain_step(job, device)), "") + "\n"
+        loader(job), "for step, batch in enumerate(loader):", indented(plain_step(job, device)), "") + "\n"

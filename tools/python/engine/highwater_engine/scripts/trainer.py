@@ -15,6 +15,7 @@ def training_arguments(job):
 def trainer_script(job):
     chosen = [f"{job['autocast']}=True"] if job["autocast"] else []
     chosen += ["gradient_checkpointing=True"] if job["checkpoint"] else []
+    chosen += ["torch_compile=True"] if job["compile"] else []
     chosen += ["fsdp=True"] if job["sharding"] == "fsdp2" else []
     chosen += [f'optim="{job["optimizer"]}"'] if job["optimizer"] != "adamw" else []
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])

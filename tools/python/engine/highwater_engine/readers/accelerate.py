@@ -1,0 +1,36 @@
+"""A script around accelerate's Accelerator with FSDP2."""
+from .. import scripts
+from ..plan import Job, Refused
+from .common import common, optional, require_block, require_one, with_cache
+
+CONFIGURATION = "fsdp.yaml"
+
+
+def mixed_precision(plan):
+    """accelerate's word for FSDP's policy, which has one type for parameters and reductions."""
+    computed, reduced = optional(plan["param_dtype"]), optional(plan["reduce_dtype"])
+    if computed != reduced:
+        raise Refused(f"--param-dtype {plan['param_dtype']} with --reduce-dtype {plan['reduce_dtype']}: accelerate's "
+                      "mixed_precision has one type for both; use the same, or --framework hf")
+    return computed or "no"
+
+
+def accelerate(plan, model):
+    job = common(plan, model)
+    require_one(plan, "tp", "pp", "cp", "ep", "dp_replicate")
+    plan.refuse_changed("no_sync", "mode")
+    plan.one_of("loss", "hf")
+    plan.one_of("precision", "fp32", "bf16", "amp-bf16")
+    plan.one_of("dp_kind", "fsdp2")
+    if plan["dp"] == 1:
+        raise Refused("--dp 1: --engine torch runs accelerate's FSDP over several ranks; give --dp, or use --framework hf")
+    require_block(model, "FSDP")
+    reshards = plan.one_of("reshard", "always", "never") == "always"
+    makes_plugin = plan.one_of("init", "cpu", "meta") == "cpu"
+    job.update(model=with_cache(plan, model), ranks=plan["dp"], examples=job["examples"] * plan["dp"],
+               keeps_outputs=plan["keep_logits"], implementation=optional(plan["optimizer_impl"]),
+               param_groups=plan["param_groups"], mixed=mixed_precision(plan), makes_plugin=makes_plugin,
+               reshard=None if reshards else False)
+    launched = {} if makes_plugin else scripts.fsdp_file(model.block[1], job["ranks"], job["mixed"], reshards)
+    return Job(scripts.accelerate_script(job), {**job["model"].files, **launched}, job["ranks"],
+               accelerate_config=CONFIGURATION if launched else "")
