@@ -5,6 +5,7 @@
   device   describes this machine
   matrix   rewrites the list of cases
   releases records one list under every pair of releases of PyTorch and transformers, and compares
+  plans    plans over all strategies, by both engines, or beside scripts written by hand
   draw     cases drawn at random, as their users write them: `highwater record` beside `highwater simulate`
 
 Programs for other frameworks use record_main(): the same options with their own train().
@@ -23,6 +24,7 @@ from .draw import command as draw
 from .environment import MissingError
 from .index import Index, part_of
 from .installations import InstallError
+from .plans import command as plans
 
 HERE = Path(__file__).resolve().parent
 LISTS = (HERE / "cases" / "first.json", HERE / "cases" / "matrix.json")
@@ -231,6 +233,7 @@ def make_parser(description, is_whole):
         bundle.add_options(commands.add_parser("bundle", help="turn results into a folder of traces/recorded"))
         matrix.add_options(commands.add_parser("matrix", help="rewrite the list of cases"))
         releases.add_options(commands.add_parser("releases", help="one list under pairs of releases, and which are exact"))
+        plans.add_options(commands.add_parser("plans", help="run plans over all strategies by both engines"))
         draw.add_options(commands.add_parser("draw", help="record random cases and compare what one types first"))
     return parser
 
@@ -243,6 +246,8 @@ def run_command(options, program, defaults, script, forks):
             return matrix.run(options)
         if options.command == "releases":
             return releases.run(options)
+        if options.command == "plans":
+            return plans.run(options)
         if options.command == "draw":
             return draw.run(options)
         if options.command == "device":

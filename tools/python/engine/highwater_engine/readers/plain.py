@@ -19,7 +19,7 @@ def plain(plan, model):
     offload = plan.one_of("offload", "none", "activations", *(["params"] if spread["sharding"] in ("fsdp1", "fsdp2") else []))
     job.update(
         model=with_cache(plan, model), init=plan.one_of("init", *INITS[spread["sharding"]]),
-        keeps_outputs=plan["keep_logits"], names_tensors=plan["framework"] == "torch" and not model.data,
+        float8=plan["float8"], keeps_outputs=plan["keep_logits"], names_tensors=plan["framework"] == "torch" and not model.data,
         implementation=optional(plan["optimizer_impl"]), param_groups=plan["param_groups"],
         zeroes_at=plan.one_of("zero_grad_at", "end", "start"), set_to_none=plan["set_to_none"],
         empties_cache=plan["empty_cache_every_step"], offloads_parameters=offload == "params",

@@ -39,8 +39,15 @@ def adapted(job):
     return f"model = get_peft_model(model, {lora_config(job)})" if job["lora"] else ""
 
 
+def in_float8(job):
+    """The linear layers but the head, with dynamic scales of whole tensors: torchao's defaults."""
+    return ('convert_to_float8_training(model, module_filter_fn=lambda module, name: not name.endswith("lm_head"))'
+            if job["float8"] else "")
+
+
 def imports_of_model(job):
-    return text("from peft import LoraConfig, get_peft_model" if job["lora"] else "", job["model"].imports)
+    return text("from peft import LoraConfig, get_peft_model" if job["lora"] else "",
+                "from torchao.float8 import convert_to_float8_training" if job["float8"] else "", job["model"].imports)
 
 
 def built(job):

@@ -1,7 +1,7 @@
 """From a model's configuration to the module that a plain script calls: DDP, FullyShardedDataParallel, fully_shard,
 parallelize_module, and both of the latter."""
 from .lines import TORCH_TYPES, indented, text
-from .model_lines import adapted, built, checkpointed
+from .model_lines import adapted, built, checkpointed, in_float8
 from .tensor_parallel import imports_of_splitting, split
 
 
@@ -18,8 +18,9 @@ def dtype(job, name):
 def on_device(job, device):
     """The model on its GPU."""
     if job["init"] == "device":
-        return text(f"with torch.device({device}):", f"    model = {built(job)}", adapted(job), checkpointed(job))
-    return text(f"model = {built(job)}", adapted(job), checkpointed(job), f"model.to({device})")
+        return text(f"with torch.device({device}):", f"    model = {built(job)}", adapted(job), in_float8(job),
+                    checkpointed(job))
+    return text(f"model = {built(job)}", adapted(job), in_float8(job), checkpointed(job), f"model.to({device})")
 
 
 def compiled(job):
@@ -73,7 +74,7 @@ def shards_fully(job, device):
     given = sharding_arguments(job, data_mesh)
     place = "cpu" if job["offloads_parameters"] else "cuda"
     return text(mesh, 'with torch.device("meta"):', f"    model = {built(job)}", indented(adapted(job)),
-                checkpointed(job), split(job, tensor_mesh) if tensor_mesh else "", policy(job),
+                in_float8(job), checkpointed(job), split(job, tensor_mesh) if tensor_mesh else "", policy(job),
                 "for module in model.modules():", f"    if isinstance(module, {job['model'].block[1]}):",
                 "        module.compile()" if job["compile"] else "", f"        fully_shard(module{given})",
                 f"fully_shard(model{given})", f'model.to_empty(device="{place}")')
@@ -93,7 +94,7 @@ def shards_flat(job, device):
     given = "".join((", mixed_precision=mixed" if mixed_flat(job) else "", ", device_mesh=mesh" if mesh else "",
                      ", cpu_offload=CPUOffload(offload_params=True)" if job["offloads_parameters"] else "",
                      job["strategy"] or ""))
-    return text(f"model = {built(job)}", adapted(job), checkpointed(job),
+    return text(f"model = {built(job)}", adapted(job), in_float8(job), checkpointed(job),
                 f"wrap = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={{{job['model'].block[1]}}})",
                 mesh, mixed_flat(job), f"model = FullyShardedDataParallel(model, auto_wrap_policy=wrap{given}, "
                 f"device_id=rank, use_orig_params={job['keeps_parameters']})", compiled(job))
