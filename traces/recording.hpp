@@ -145,6 +145,7 @@ struct Recording {
   std::vector<Annotation> annotations;
   WriterVersion writer;
   std::map<std::string, std::uint64_t> unknown_keys;  ///< "trace_entry.foo" -> occurrences
+  std::string plan;  ///< what `highwater record` saw of the run, as JSON; empty: nothing
   SideTables tables;
 };
 

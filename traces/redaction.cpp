@@ -177,6 +177,7 @@ void redact(Recording& recording, TorchFrames torch_frames) {
     const std::string next = "range" + std::to_string(ranges.size() + 1);
     annotation.name = ranges.try_emplace(annotation.name, next).first->second;
   }
+  recording.plan.clear();
   move_times(recording);
   forget_unknown_words(recording);
 }

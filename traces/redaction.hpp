@@ -2,9 +2,10 @@
 //
 // Replaced by numbered names: file names and paths, function names, names of allocations, phases,
 // operators and annotations. Shifted: all times, so that the first is a fixed moment. Removed: keys
-// and actions of the file that this program does not know. Kept: sizes, addresses, streams, pools,
-// the order and distance in time of everything, settings, line numbers, and which stacks and frames
-// are the same. Anyone who knows the program can still recognise it by its sizes.
+// and actions of the file that this program does not know, and the plan that was seen. Kept: sizes,
+// addresses, streams, pools, the order and distance in time of everything, settings, line numbers,
+// and which stacks and frames are the same. Anyone who knows the program can still recognise it by
+// its sizes.
 #pragma once
 
 #include <cstdint>

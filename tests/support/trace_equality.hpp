@@ -71,7 +71,7 @@ inline bool same(const Recording& a, const Recording& b) {
   };
   return std::ranges::equal(a.devices, b.devices, same_device) && a.settings == b.settings &&
          a.annotations == b.annotations && a.writer == b.writer &&
-         a.unknown_keys == b.unknown_keys && same(a.tables, b.tables);
+         a.unknown_keys == b.unknown_keys && a.plan == b.plan && same(a.tables, b.tables);
 }
 
 }  // namespace highwater::test

@@ -8,6 +8,7 @@
 #include "tools/engine/engine.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/plan_options.hpp"
+#include "tools/options/rank_option.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
@@ -43,6 +44,7 @@ OptionParser generate_options() {
       "allocator. A replay of the trace continues after running out of memory, simulate stops")(
       "graph", text("FILE"),
       "also write the compute graph of the first forward and backward, for Graphviz (.dot)")(
+      "rank", text("R"), "the rank whose requests are written; default: 0")(
       "graph-module", text("PATH"), "only this module's part of it, e.g. model.layers.0");
   return parser;
 }
@@ -77,7 +79,10 @@ GenerateCommand parse_generate(const Arguments& arguments) {
   if (result.graph == result.output) {
     problems.emplace_back("--graph and --output name the same file; use two files");
   }
+  const auto rank = read_rank(text_option(values, "rank").value_or("0"), "", problems);
   result.run = read_plan(values, std::move(problems));
+  require_rank(rank.value_or(0), result.run.plan.parallel);
+  result.run.plan.parallel.rank = rank.value_or(0);
   return result;
 }
 

@@ -19,6 +19,17 @@ namespace po = boost::program_options;
 
 constexpr std::int64_t kMostGpus = 1 << 20;
 
+/// Strategy and batch are what is searched for.
+std::vector<std::string> chosen_by_plan() {
+  std::vector<std::string> names{"framework", "batch", "offload", "no-sync"};
+  for (const Option& option : option_table()) {
+    if (option.group == OptionGroup::data_parallel || option.group == OptionGroup::model_parallel) {
+      names.emplace_back(option.name);
+    }
+  }
+  return names;
+}
+
 OptionParser plan_options() {
   OptionParser parser(command("plan"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
@@ -30,6 +41,7 @@ OptionParser plan_options() {
       "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(
       "published", "recompute the LLMem paper's Tables 2 and 3 next to the printed figures");
   add_plan_options(parser);
+  parser.choose("", chosen_by_plan());
   parser.add_format();
   return parser;
 }

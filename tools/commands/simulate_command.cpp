@@ -11,12 +11,12 @@
 #include "tools/options/formula_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
+#include "tools/options/rank_option.hpp"
 #include "tools/reports/simulate_report.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
-#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {
@@ -50,6 +50,7 @@ OptionParser simulate_options() {
       "ranks to simulate: one, all, or one of each kind (default)")(
       "fail-on-oom", "exit with 1 if memory runs out")("max-reserved", text("SIZE"),
                                                        "exit with 1 if peak reserved exceeds SIZE");
+  parser.choose("find-batch", {"batch"});
   parser.add_format();
   return parser;
 }
@@ -70,19 +71,7 @@ RankChoice read_ranks(const po::variables_map& values, std::vector<std::string>&
   if (given == "all") {
     return {RankChoice::Kind::all};
   }
-  const auto rank = parse_number<int>(given);
-  if (!rank || *rank < 0) {
-    problems.push_back(
-        fmt::format("--rank {}: not a rank; use a number from 0, all or representative", given));
-  }
-  return {RankChoice::Kind::one, rank.value_or(0)};
-}
-
-void require_rank(const RankChoice& choice, const Parallelism& parallel) {
-  if (choice.kind == RankChoice::Kind::one && choice.rank >= parallel.gpus()) {
-    throw UsageError(fmt::format("--rank {}: the job's ranks are 0 to {}; use one of them",
-                                 choice.rank, parallel.gpus() - 1));
-  }
+  return {RankChoice::Kind::one, read_rank(given, ", all or representative", problems).value_or(0)};
 }
 
 void check_together(const po::variables_map& values, std::vector<std::string>& problems) {
@@ -115,7 +104,9 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   result.ranks = read_ranks(values, problems);
   result.plan = given_plan_options(values);
   result.run = read_plan(values, std::move(problems));
-  require_rank(result.ranks, result.run.plan.parallel);
+  if (result.ranks.kind == RankChoice::Kind::one) {
+    require_rank(result.ranks.rank, result.run.plan.parallel);
+  }
   result.compares_engines = result.run.plan.engine == EngineKind::both;
   if (result.compares_engines) {
     result.run.plan.engine = EngineKind::torch;

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <ranges>
 
-#include <boost/program_options/parsers.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tools/options/installed_release.hpp"
+#include "tools/options/plan_source_option.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/options/aliases.hpp"
@@ -144,6 +144,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
             .run();
     find_installed_releases(parsed);
     po::store(parsed, values);
+    add_source(parsed, values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
     throw UsageError(complaint_about(error.get_option_name()));
@@ -157,6 +158,32 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     throw HelpRequested{help(HelpDetail::all)};
   }
   return values;
+}
+
+bool OptionParser::takes_from_source(const std::string& option,
+                                     const po::variables_map& values) const {
+  return options_.find_nothrow(option, false) != nullptr && !values.contains(option) &&
+         std::ranges::none_of(chosen_, [&](const auto& choice) {
+           return choice.second == option &&
+                  (choice.first.empty() || values.contains(choice.first));
+         });
+}
+
+void OptionParser::add_source(const po::parsed_options& given, po::variables_map& values) const {
+  const PlanSource* const source = plan_source(values);
+  if (source == nullptr) {
+    return;
+  }
+  po::parsed_options found(&options_);
+  for (const auto& [option, word] : source->words) {
+    if (takes_from_source(option, values)) {
+      found.options.emplace_back(option, std::vector<std::string>{word});
+    }
+  }
+  if (values.contains("print-options")) {
+    throw HelpRequested{source_text(*source, command_->name, found, given)};
+  }
+  po::store(found, values);
 }
 
 std::string OptionParser::complaint_about(const std::string& given) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
 #include <boost/program_options/positional_options.hpp>
 #include <boost/program_options/variables_map.hpp>
 
@@ -83,6 +84,14 @@ class OptionParser {
   /// Adds --format.
   void add_format();
 
+  /// --from does not set `options`, which the command chooses itself; with a `trigger`, only if
+  /// that option is given.
+  void choose(const std::string& trigger, const std::vector<std::string>& options) {
+    for (const std::string& option : options) {
+      chosen_.emplace(trigger, option);
+    }
+  }
+
   /// @throws UsageError naming option and value; HelpRequested for --help.
   boost::program_options::variables_map parse(const Arguments& arguments) const;
 
@@ -103,6 +112,12 @@ class OptionParser {
   [[nodiscard]] OptionGroup group_of(std::size_t position) const;
   [[nodiscard]] bool is_rare(const boost::program_options::option_description& option) const;
 
+  /// Adds what --from has found to what was given.
+  void add_source(const boost::program_options::parsed_options& given,
+                  boost::program_options::variables_map& values) const;
+  [[nodiscard]] bool takes_from_source(const std::string& option,
+                                       const boost::program_options::variables_map& values) const;
+
   /// Of an option that the command does not have.
   [[nodiscard]] std::string complaint_about(const std::string& given) const;
   [[nodiscard]] std::string rest_of_help() const;
@@ -117,6 +132,7 @@ class OptionParser {
   ArgumentAliases aliases_;
   std::map<std::string, OptionHelp> help_;
   std::map<std::string, std::vector<std::string>> notes_;
+  std::multimap<std::string, std::string> chosen_;  ///< trigger, or empty, and option
   boost::program_options::positional_options_description positional_;
 };
 

@@ -1,9 +1,13 @@
 #include "tools/options/plan_options.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
 #include "tools/options/option_help.hpp"
+#include "tools/options/plan_source_option.hpp"
 #include "workloads/plan/options/aliases.hpp"
 
 namespace highwater {
@@ -31,6 +35,7 @@ void add_plan_options(OptionParser& parser) {
     parser.add(option.group)(name.c_str(), value_of(option), short_help(option).c_str());
     parser.describe(name, {option.use, full_help(option)});
   }
+  add_plan_source(parser);
   for (const OptionAlias& alias : option_aliases()) {
     parser.alias(alias.name, {std::string(alias.option), std::string(alias.value)});
   }
@@ -58,7 +63,9 @@ const Gpu& gpu_called(const std::string& name) {
 
 PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,
                      PlanUse use) {
-  return checked_run(given_plan_options(values), std::move(problems), use);
+  PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use);
+  std::ranges::move(source_notes(values), std::back_inserter(run.notes));
+  return run;
 }
 
 }  // namespace highwater

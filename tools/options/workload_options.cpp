@@ -38,7 +38,11 @@ Arguments read_file_options(const po::variables_map& values, std::size_t most,
   if (std::ranges::count(files, "-") > 1) {
     problems.emplace_back("'-' (standard input) can be read only once; give the other as a file");
   }
-  require_no_plan_options(values, problems);
+  if (values.contains("from")) {
+    problems.emplace_back("--from names a plan, as FILE names what to look at; give one of them");
+  } else {
+    require_no_plan_options(values, problems);
+  }
   return files;
 }
 
@@ -53,7 +57,7 @@ const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::st
 void read_plan_workload(const po::variables_map& values, WorkloadRequest& request,
                         std::vector<std::string>& problems) {
   if (!values.contains("model")) {
-    problems.emplace_back("give a FILE (snapshot or trace), or a plan with --model");
+    problems.emplace_back("give a FILE (snapshot or trace), or a plan with --model or --from");
     throw UsageErrors(std::move(problems));
   }
   if (request.memory.memory_fraction && !values.contains("gpu") && !request.memory.capacity) {

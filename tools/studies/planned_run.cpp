@@ -20,7 +20,8 @@ namespace {
 void note_family_defaults(const std::string& word, const ModelSpec& model,
                           std::vector<std::string>& notes) {
   if (!model.family_defaults.empty()) {
-    notes.push_back(fmt::format("{}: not in the file, family default used: {}", word,
+    notes.push_back(fmt::format("{}: not in the file, family default used: {}",
+                                word.starts_with('{') ? model.source : word,
                                 fmt::join(model.family_defaults, ", ")));
   }
 }

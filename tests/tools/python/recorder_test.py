@@ -18,8 +18,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, phases, places,
-    progress, recorder, required_releases, routing, settings, splits, status, stuck)
+    absent_store, answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, observed, phases,
+    places, progress, recorder, required_releases, routing, settings, splits, status, stuck)
 
 
 class Folder(unittest.TestCase):
@@ -437,10 +437,81 @@ class Ticking:
         return places.Moment(0, (self.time - 1, 0, 0))
 
 
+class Tensor:
+    """As much of a tensor as its shape needs."""
+
+    def __init__(self, *shape, floating=False):
+        self.shape = shape
+        self._floating = floating
+        self.is_cpu = False
+
+    def dim(self):
+        return len(self.shape)
+
+    def is_floating_point(self):
+        return self._floating
+
+
+class ObservedPlan(unittest.TestCase):
+    def setUp(self):
+        self.torch = types.SimpleNamespace(
+            Tensor=Tensor, is_grad_enabled=lambda: True, __version__="2.15.0",
+            distributed=types.SimpleNamespace(is_available=lambda: False))
+        self.observer = observed.Observer(self.torch, lambda tensor: None)
+
+    def step(self, *batches):
+        for batch in batches:
+            with mock.patch.object(observed.observer.batches, "arguments_of_call", lambda: ((), batch)):
+                self.observer.forward_begins(mock.Mock(spec=[], modules=lambda: [], parameters=lambda: []))
+            self.observer.forward_ended(types.SimpleNamespace(logits=Tensor(1), past_key_values=None))
+        group = {"params": [1, 2], "fused": True, "momentum": 0.9, "lr": 1.0}
+        self.observer.optimizer_begins(types.SimpleNamespace(param_groups=[group]))
+        self.observer.optimizer_ended()
+
+    def test_micro_batches_and_their_shapes(self):
+        for _ in range(2):
+            self.step({"input_ids": Tensor(2, 128), "labels": Tensor(2, 128)}, {"input_ids": Tensor(2, 64)})
+        plan = self.observer.plan({"gpu": "h100-80"})
+        self.assertEqual(plan["batch"]["shapes"], [[2, 128], [2, 64]] * 2)
+        self.assertEqual(plan["steps"]["micro_batches"], [2, 2])
+        self.assertTrue(plan["batch"]["labels"])
+        self.assertFalse(plan["batch"]["keeps_outputs"])
+        self.assertEqual(plan["batch"]["attention_mask"], "none")
+        self.assertEqual(plan["optimizers"][0]["implementation"], "fused")
+        self.assertEqual(plan["optimizers"][0]["options"], {"momentum": 0.9})
+        self.assertEqual(plan["loop"], "plain")
+        json.dumps(plan)
+
+    def test_what_was_not_seen_is_named(self):
+        plan = self.observer.plan({})
+        self.assertEqual(plan["unknown"], ["a forward pass with gradients", "an optimizer step"])
+
+    def test_a_mask_that_nobody_can_read_is_not_called_full(self):
+        batch = observed.observer.batches.Batch(self.torch, (), {"attention_mask": Tensor(2, 8)})
+        self.assertEqual(batch.mask(lambda tensor: None), "unread")
+        shaped = observed.observer.batches.Batch(self.torch, (), {"attention_mask": Tensor(2, 1, 8, 8)})
+        self.assertEqual(shaped.mask(lambda tensor: None), "shaped")
+
+    def test_gradients_zeroed_by_the_same_line_before_and_after_steps_are_zeroed_at_the_start(self):
+        def zero():
+            self.observer._zeroes(None)
+
+        zero()
+        self.step({})
+        self.assertIsNone(self.observer._zeroed_at())
+        zero()
+        self.assertEqual(self.observer._zeroed_at(), "start")
+
+    def test_an_error_while_looking_does_not_end_the_script(self):
+        with self.observer._careful("model"):
+            raise AttributeError("gone")
+        self.assertEqual(self.observer.plan({})["unknown"][0], "model (AttributeError: gone)")
+
+
 class Phases(unittest.TestCase):
     def setUp(self):
         torch = types.SimpleNamespace(compiler=types.SimpleNamespace(is_compiling=lambda: False))
-        self.phases = phases.Phases(torch, Ticking())
+        self.phases = phases.Phases(torch, Ticking(), mock.Mock())
 
     def names(self):
         marks = self.phases.marks
@@ -449,9 +520,9 @@ class Phases(unittest.TestCase):
 
     def forward(self, modules=2):
         for _ in range(modules):
-            self.phases._enter()
+            self.phases._enter(None)
         for _ in range(modules):
-            self.phases._leave()
+            self.phases._leave(None, None, None)
 
     def backward(self):
         self.phases._begin_backward()
@@ -459,7 +530,7 @@ class Phases(unittest.TestCase):
         self.phases._end_backward()
 
     def optimize(self):
-        self.phases._begin_optimizer()
+        self.phases._begin_optimizer(None)
         self.phases._end_optimizer()
 
     def zero_grad(self):
@@ -498,7 +569,7 @@ class Phases(unittest.TestCase):
 
     def test_an_optimizer_that_calls_the_whole_step(self):
         for _ in range(2):
-            self.phases._begin_optimizer()
+            self.phases._begin_optimizer(None)
             self.forward()
             self.zero_grad()
             self.backward()

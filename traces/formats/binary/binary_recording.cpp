@@ -95,6 +95,7 @@ RecordedSettings get_settings(BinaryReader& in) {
 /// What the first byte of a recording says of the rest.
 constexpr std::uint8_t kHasRecordedSettings = 1;
 constexpr std::uint8_t kPlacesAnnotations = 2;  ///< each has its entry plus one, or 0
+constexpr std::uint8_t kHasPlan = 4;            ///< a string follows the annotations
 
 bool places_any(const std::vector<Annotation>& annotations) {
   return std::ranges::any_of(annotations, [](const Annotation& a) { return a.entry.has_value(); });
@@ -186,11 +187,15 @@ RecordedDevice get_device(BinaryReader& in, std::size_t stacks) {
 void put_recording(BinaryWriter& out, const Recording& recording) {
   put_tables(out, recording.tables);
   out.put_byte((recording.settings ? kHasRecordedSettings : 0) |
-               (places_any(recording.annotations) ? kPlacesAnnotations : 0));
+               (places_any(recording.annotations) ? kPlacesAnnotations : 0) |
+               (recording.plan.empty() ? 0 : kHasPlan));
   if (recording.settings) {
     put_settings(out, *recording.settings);
   }
   put_annotations(out, recording.annotations);
+  if (!recording.plan.empty()) {
+    out.put_string(recording.plan);
+  }
   out.put_string(recording.writer.oldest);
   out.put_string(recording.writer.newest);
   put_counts(out, recording.unknown_keys);
@@ -203,11 +208,14 @@ void put_recording(BinaryWriter& out, const Recording& recording) {
 Recording get_recording(BinaryReader& in) {
   Recording recording;
   recording.tables = get_tables(in);
-  const std::uint64_t parts = in.number_below(4, "parts of a recording");
+  const std::uint64_t parts = in.number_below(2 * kHasPlan, "parts of a recording");
   if ((parts & kHasRecordedSettings) != 0) {
     recording.settings = get_settings(in);
   }
   recording.annotations = get_annotations(in, (parts & kPlacesAnnotations) != 0);
+  if ((parts & kHasPlan) != 0) {
+    recording.plan = in.string();
+  }
   recording.writer.oldest = in.string();
   recording.writer.newest = in.string();
   recording.unknown_keys = get_counts(in);

@@ -15,6 +15,7 @@ struct Top {
   std::optional<PickleValue> settings;
   std::optional<PickleValue> annotations;
   std::optional<PickleValue> torch_version;
+  std::optional<PickleValue> highwater;
 };
 
 Top split_dict(SnapshotStore& store, PickleValue dict) {
@@ -37,7 +38,8 @@ Top split_dict(SnapshotStore& store, PickleValue dict) {
       case Word::torch_version:
         top.torch_version = items[i + 1];
         break;
-      case Word::highwater:  // how it was recorded, for human readers
+      case Word::highwater:
+        top.highwater = items[i + 1];
         break;
       default:
         store.count_unknown_key(KeyOwner::top, items[i]);
@@ -110,6 +112,21 @@ WriterVersion writer_of(const SnapshotStore& store, const Top& top, KeySet setti
   return writer_version(keys_of_writer(store, top, settings));
 }
 
+/// How it was recorded is for human readers, but for the plan.
+std::string plan_of(const SnapshotStore& store, const Top& top) {
+  const PickleValue dict = top.highwater ? store.objects.current(*top.highwater) : PickleValue{};
+  if (!dict.is(PickleKind::dict)) {
+    return "";
+  }
+  const std::vector<PickleValue> items = store.objects.items_of(dict);
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    if (word_of(items[i]) == Word::plan && items[i + 1].is(PickleKind::text)) {
+      return std::string(store.texts[items[i + 1]]);
+    }
+  }
+  return "";
+}
+
 /// Whether anything happened there: 2.15 notes on every device that a snapshot was taken.
 bool was_used(const RecordedDevice& device) {
   const std::uint64_t marks =
@@ -145,6 +162,7 @@ Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64
       recording.devices.push_back(std::move(device));
     }
   }
+  recording.plan = plan_of(store, top);
   recording.writer = writer_of(store, top, settings_keys);
   recording.unknown_keys = name_unknown_keys(store);
   recording.tables = std::move(store.stacks.tables());

@@ -3,8 +3,8 @@
 // Each is an enumerator, so decoding a field is one switch and no string comparison. The keys come
 // first and number fewer than 64: the keys of a dict fit in one bit set, which shows its shape and
 // the release that wrote it. Source: the snapshot dictionaries in torch/csrc/cuda/Module.cpp and
-// torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version, highwater and
-// trace_index are this project's own (tools/python/recorder).
+// torch/csrc/cuda/memory_snapshot.cpp, PyTorch 1.13 to 2.11; torch_version, highwater,
+// plan and trace_index are this project's own (tools/python/recorder).
 #pragma once
 
 #include <array>
@@ -55,6 +55,7 @@ enum class Word : std::uint8_t {
   external_annotations,
   torch_version,
   highwater,
+  plan,  // of highwater
   // allocator_settings
   cuda_conf,
   conf,
@@ -132,6 +133,7 @@ constexpr std::array<std::string_view, kWordCount> kWords{
     "external_annotations",
     "torch_version",
     "highwater",
+    "plan",
     "PYTORCH_CUDA_ALLOC_CONF",
     "PYTORCH_ALLOC_CONF",
     "max_split_size",

@@ -68,6 +68,10 @@ class SnapshotWriter {
       next_key(top, Word::external_annotations);
       write_annotations();
     }
+    if (!recording_->plan.empty()) {
+      next_key(top, Word::highwater);
+      write_plan();
+    }
     top.finish();
     out_.finish();
   }
@@ -366,6 +370,13 @@ class SnapshotWriter {
       out_.flush_if_large();
     }
     list.finish();
+  }
+
+  void write_plan() {
+    PickleBatches dict = PickleBatches::dict(out_);
+    next_key(dict, Word::plan);
+    out_.text(recording_->plan);
+    dict.finish();
   }
 
   const Recording* recording_;

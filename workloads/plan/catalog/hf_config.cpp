@@ -241,8 +241,7 @@ std::string read_config_text(const std::string& path) {
   return text;
 }
 
-json::value parse_file(const std::string& path) {
-  const std::string text = read_config_text(path);
+json::value parse_config(std::string_view text, std::string_view source) {
   json::stream_parser parser;
   json::error_code error;
   std::size_t position = parser.write_some(text, error);
@@ -251,7 +250,7 @@ json::value parse_file(const std::string& path) {
     parser.finish(error);
   }
   if (error || position < text.size()) {
-    throw InputError(path, fmt::format("byte {}", position),
+    throw InputError(source, fmt::format("byte {}", position),
                      error ? "not JSON (" + error.message() + ")" : "more than one JSON value",
                      "give a config.json or a flat model description");
   }
@@ -296,8 +295,12 @@ std::string covered_families() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+ModelSpec model_from_text(std::string_view text, std::string_view source) {
+  return any_model(parse_config(text, source), source, Coverage::any);
+}
+
 ModelSpec read_model(const std::string& path) {
-  ModelSpec spec = any_model(parse_file(path), path, Coverage::any);
+  ModelSpec spec = model_from_text(read_config_text(path), path);
   const std::string stem = std::filesystem::path(path).stem().string();
   const bool unnamed = spec.name == family_name(spec);
   if (unnamed && stem != "config") {

@@ -21,6 +21,9 @@ namespace highwater {
 /// @throws InputError if the file cannot be read or parsed, or describes no model
 ModelSpec read_model(const std::string& path);
 
+/// The same for the text of a config.json. `source` names it in errors.
+ModelSpec model_from_text(std::string_view text, std::string_view source);
+
 /// "model_type 'phi' is not a covered family; give one of ...".
 std::string unknown_family(std::string_view model_type);
 

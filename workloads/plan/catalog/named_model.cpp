@@ -19,6 +19,11 @@ bool begins_as_path(std::string_view text) {
   return text.starts_with('/') || text.starts_with("./") || text.starts_with("../");
 }
 
+/// The text of a config.json itself.
+bool is_config_text(std::string_view text) {
+  return text.starts_with('{');
+}
+
 /// The file that `text` names: of a folder, as save_pretrained() writes one, its config.json.
 std::string model_file(const std::string& text) {
   std::error_code ignored;
@@ -36,13 +41,13 @@ std::string model_file(const std::string& text) {
 
 bool names_model_file(const std::string& text) {
   std::error_code ignored;
-  return text.ends_with(".json") || begins_as_path(text) ||
+  return is_config_text(text) || text.ends_with(".json") || begins_as_path(text) ||
          (text.find('/') != std::string::npos && fs::exists(text, ignored));
 }
 
 ModelSpec read_sound_model(const std::string& text) {
-  const std::string path = model_file(text);
-  ModelSpec spec = read_model(path);
+  const std::string path = is_config_text(text) ? "--model {...}" : model_file(text);
+  ModelSpec spec = is_config_text(text) ? model_from_text(text, path) : read_model(path);
   if (const auto problems = model_problems(spec); !problems.empty()) {
     throw InputError(path, "", fmt::format("{}", fmt::join(problems, "; ")), "");
   }

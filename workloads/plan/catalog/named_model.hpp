@@ -7,9 +7,9 @@
 
 namespace highwater {
 
-/// Whether `text` is meant as a file (config.json, flat description) or as a folder with a
-/// config.json: it ends in .json, begins as a path does, or has a slash and exists; hub ids have
-/// slashes, too.
+/// Whether `text` is meant as a file (config.json, flat description), as a folder with a
+/// config.json, or is the text of one: it ends in .json, begins as a path or as an object does, or
+/// has a slash and exists; hub ids have slashes, too.
 bool names_model_file(const std::string& text);
 
 /// @throws InputError for files that cannot be read and models that cannot be

@@ -23,9 +23,11 @@ class Mark:
 
 
 class Phases:
-    def __init__(self, torch, clock):
+    def __init__(self, torch, clock, observer):
+        """observer: observed.Observer, which is told what begins and ends."""
         self._torch = torch
         self._clock = clock
+        self._observer = observer
         self._thread = threading.get_ident()
         self._depth = 0              # of calls of modules
         self._in_backward = False
@@ -44,7 +46,7 @@ class Phases:
         warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
         modules.register_module_forward_pre_hook(self._enter)
         modules.register_module_forward_hook(self._leave, always_call=True)
-        optim.register_optimizer_step_pre_hook(lambda *_: self._begin_optimizer())
+        optim.register_optimizer_step_pre_hook(lambda optimizer, *_: self._optimizer_steps(optimizer))
         optim.register_optimizer_step_post_hook(lambda *_: self._end_optimizer())
         for owner in (optim.Optimizer, torch.nn.Module):
             _surround(owner, "zero_grad", self._begin_zero_grad, self._settle)
@@ -60,17 +62,20 @@ class Phases:
 
     # ---- what the hooks mean
 
-    def _enter(self, *_):
+    def _enter(self, module, *_):
         if self._torch.compiler.is_compiling():
             return
         if threading.get_ident() == self._thread:
             self._depth += 1
             if self._depth == 1 and not self._in_backward:
                 self._begin_forward()
+                self._observer.forward_begins(module)
 
-    def _leave(self, *_):
+    def _leave(self, _, __, outputs):
         if not self._torch.compiler.is_compiling() and threading.get_ident() == self._thread:
             self._depth -= 1
+            if self._depth == 0 and not self._in_backward:
+                self._observer.forward_ended(outputs)
 
     def _begin_forward(self):
         self._begin_step()
@@ -82,14 +87,20 @@ class Phases:
     def _begin_backward(self):
         """A library's own begins before PyTorch's: it divides and scales the loss."""
         if not self._in_backward:
+            self._observer.backward_begins()
             self._begin("backward")
         self._in_backward = True
 
     def _end_backward(self):
         self._in_backward = False
+        self._observer.backward_ended()
         if self._in_optimizer:  # which called the whole step, as Lightning's does
             self._begin("optimizer")
         self._settle()
+
+    def _optimizer_steps(self, optimizer):
+        self._observer.optimizer_begins(optimizer)
+        self._begin_optimizer()
 
     def _begin_optimizer(self):
         if not self._has_ended and not self._in_optimizer:
@@ -99,6 +110,7 @@ class Phases:
     def _end_optimizer(self):
         self._in_optimizer = False
         self._has_ended = True
+        self._observer.optimizer_ended()
         self._settle()
 
     def _begin_zero_grad(self):

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 
-from . import attributes, call_stacks, libraries, phases, places, progress, status, stuck
+from . import attributes, call_stacks, libraries, observed, phases, places, progress, status, stuck
 
 
 class Recorder:
@@ -26,6 +26,8 @@ class Recorder:
         self._start_history = None
         self._phases = None
         self._attributes = None
+        self._observer = None
+        self._values = None
 
     def start_with_cuda(self):
         """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
@@ -44,7 +46,9 @@ class Recorder:
         self._end_with_the_process()
         self._count_steps()
         clock = places.Clock(torch)
-        self._phases = phases.Phases(torch, clock)
+        self._observer = observed.Observer(torch, self._host_value)
+        self._observer.start()
+        self._phases = phases.Phases(torch, clock, self._observer)
         self._phases.start()
         if options.modules:
             self._attributes = attributes.Attributes(torch, clock)
@@ -57,12 +61,16 @@ class Recorder:
         from . import answers, routing, values  # only with torch
         options, torch = self._options, self._torch
         try:
-            values.Values(torch, self._control, answers.Answers(torch, options.answers),
-                          routing.Router(torch, options.moe_load), reads).start()
+            self._values = values.Values(torch, self._control, answers.Answers(torch, options.answers),
+                                         routing.Router(torch, options.moe_load), reads)
+            self._values.start()
         except (AttributeError, TypeError, RuntimeError) as error:  # a release whose dispatcher is another one
             print(f"highwater record: PyTorch {torch.__version__} does not let its operators be observed ({error}); "
                   "values read from the device are zeros, and --answers and --moe-load have no effect",
                   file=sys.stderr, flush=True)
+
+    def _host_value(self, tensor):
+        return self._values.held(tensor) if self._values else None
 
     def progress(self):
         """Optimizer steps taken so far."""
@@ -165,11 +173,23 @@ class Recorder:
             self._attributes.write(snapshot, self._phases.marks)
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
-        snapshot["highwater"] = {**json.loads(self._options.described), **facts}
+        described = json.loads(self._options.described)
+        snapshot["highwater"] = {**described, **facts, **self._plan(described)}
         text = f"writing {self._path} ({entries:,} entries)"
         shown.tell(text)
         _save(snapshot, self._path, lambda file: progress.CountedFile(file, shown, text))
         status.tell(self._options, "written", output=self._path, entries=entries, **facts)
+
+    def _plan(self, described):
+        """Nothing that is wrong with the plan may cost the recording."""
+        if self._observer is None:
+            return {}
+        try:
+            return {"plan": json.dumps(self._observer.plan(described), default=str)}
+        except Exception as error:
+            print(f"highwater record: the plan of the run could not be written ({type(error).__name__}: {error})",
+                  file=sys.stderr, flush=True)
+            return {}
 
 
 def _require_history(torch, options):

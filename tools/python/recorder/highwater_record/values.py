@@ -57,6 +57,14 @@ class Values:
     def _on_host(self):
         return self._torch._C._ExcludeDispatchKeyGuard(self._passed)
 
+    def held(self, tensor):
+        """A copy on the host of what the tensor would hold, if that is known; or None."""
+        mirror = self._mirrors.find(tensor) if self._mirrors.is_device_tensor(tensor) else None
+        if mirror is None or not mirror.known:
+            return None
+        with self._on_host():
+            return self._mirrors.view(mirror, tensor).clone()
+
     # ---- what the program reads
 
     def _item(self, run, operator, args, kwargs):

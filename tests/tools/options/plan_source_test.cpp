@@ -1,0 +1,104 @@
+// --from: recordings that carry their plan (tests/data/plans).
+#include <filesystem>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
+
+using namespace highwater;
+using namespace highwater::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const std::string kPlans = HIGHWATER_TEST_DATA "/plans/";
+
+double peak_of(const boost::json::object& run, const char* which) {
+  return run.at("peak").at(which).to_number<double>();
+}
+
+}  // namespace
+
+TEST_CASE("from: a recording's plan has the recording's peaks", "[cli][from]") {
+  const std::string file =
+      kPlans + GENERATE("script.hwt.xz", "script-fully-shard.hwt.xz", "trainer-lora.hwt.xz",
+                        "sft-lora-ddp.hwt.xz", "accelerate-fsdp2.hwt.xz");
+  const auto recorded = json_of("replay " + file).at("devices").at(0).as_object();
+  const auto simulated = json_of("simulate --engine model --from " + file);
+  CAPTURE(file);
+  CHECK(peak_of(simulated, "reserved_bytes") == peak_of(recorded, "reserved_bytes"));
+  CHECK(peak_of(simulated, "allocated_bytes") ==
+        Approx(peak_of(recorded, "allocated_bytes")).epsilon(2e-5));
+}
+
+TEST_CASE("from: the command line that it stands for, and each key", "[cli][from]") {
+  const std::string shown =
+      run_line("simulate --steps 2 --print-options --from " + kPlans + "trainer-lora.hwt.xz").out;
+  CHECK_THAT(shown, StartsWith("highwater simulate --framework trainer --model "));
+  CHECK_THAT(shown,
+             Contains(" --lora 8 ") && Contains(" --torch 2.15 ") && Contains(" --steps 2\n"));
+  CHECK_THAT(shown, Contains("gradients.clip") && Contains("--grad-clip 1"));
+  CHECK_THAT(shown, Contains("releases.accelerate") && Contains("no effect"));
+}
+
+TEST_CASE("from: options beside it win", "[cli][from]") {
+  const auto batch = [](const std::string& more) {
+    return json_of("simulate --engine model --from " + kPlans + "script.hwt.xz" + more)
+        .at("plan")
+        .at("batch")
+        .to_number<int>();
+  };
+  CHECK(batch("") == 1);
+  CHECK(batch(" --batch 3") == 3);
+  CHECK(batch(" --per-device-train-batch-size 3") == 3);
+}
+
+TEST_CASE("from: whatever takes a plan takes it", "[cli][from]") {
+  const TempDir folder;
+  const std::string from = " --from " + kPlans + "script-fully-shard.hwt.xz";
+  for (const std::string line :
+       {"simulate --engine model --find-batch", "estimate", "plan --formulas-only --gpus 2",
+        "sweep --engine model --set batch=1,2", "explain --engine model",
+        "advise --engine model"}) {
+    const CommandRun done = run_line(line + from);
+    CAPTURE(line, done.err);
+    CHECK(done.code == ExitCode::ok);
+  }
+  CHECK(
+      run_line("generate --engine model --rank 1 -o " + (folder / "a.hwt").string() + from).code ==
+      ExitCode::ok);
+  CHECK(run_line("report --engine model -o " + (folder / "a.html").string() + from).code ==
+        ExitCode::ok);
+}
+
+TEST_CASE("from: converted snapshots keep the plan, redacted ones do not", "[cli][from]") {
+  const TempDir folder;
+  const std::string converted = (folder / "a.hwt.zst").string();
+  run_line("convert " + kPlans + "script.hwt.xz " + converted);
+  const std::string from = "simulate --print-options --from ";
+  CHECK(run_line(from + converted).code == ExitCode::ok);
+  run_line("redact " + converted + " " + (folder / "b.pickle").string());
+  const CommandRun redacted = run_line(from + (folder / "b.pickle").string());
+  CHECK(redacted.code == ExitCode::bad_input);
+  CHECK_THAT(redacted.err, Contains("carries no plan; record the run with highwater record"));
+}
+
+TEST_CASE("from: a file to look at and a plan exclude each other", "[cli][from]") {
+  const std::string file = kPlans + "script.hwt.xz";
+  const CommandRun done = run_line("explain " + file + " --from " + file);
+  CHECK(done.code == ExitCode::usage);
+  CHECK(done.err ==
+        "highwater: --from names a plan, as FILE names what to look at; give one of them\n");
+}
+
+TEST_CASE("from: a model as the text of its configuration", "[cli][from]") {
+  const CommandRun done =
+      run({"simulate", "--engine", "model", "--model",
+           R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 2})", "--seq", "64"});
+  CAPTURE(done.err);
+  CHECK(done.code == ExitCode::ok);
+  CHECK_THAT(run({"simulate", "--model", "{"}).err, Contains("not JSON"));
+}

@@ -1,0 +1,58 @@
+"""What a forward pass was given: shapes, lengths, masks."""
+import os
+import sys
+
+MOST = 256  # forward passes whose shapes are kept
+_TOKENS = ("input_ids", "tokens", "inputs_embeds", "decoder_input_ids")
+_CALLS = ("inner", "_call_impl")
+_MODULES = os.path.join("torch", "nn", "modules", "module.py")
+
+
+def arguments_of_call():
+    """(args, kwargs) of the call of a module whose hook is running: global hooks are not given keywords."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name in _CALLS and frame.f_code.co_filename.endswith(_MODULES):
+            found = frame.f_locals
+            return found.get("args", ()), found.get("kwargs", {})
+        frame = frame.f_back
+    return (), {}
+
+
+def is_tokens(torch, value):
+    return isinstance(value, torch.Tensor) and value.dim() == 2 and not value.is_floating_point()
+
+
+class Batch:
+    """The tensors of one forward pass by name; those without one by position."""
+
+    def __init__(self, torch, args, kwargs):
+        self._torch = torch
+        if len(args) == 1 and isinstance(args[0], dict):
+            args, kwargs = (), {**args[0], **kwargs}
+        named = {str(place): value for place, value in enumerate(args)}
+        self.tensors = {name: value for name, value in {**named, **kwargs}.items() if isinstance(value, torch.Tensor)}
+
+    def tokens(self):
+        """[sequences, tokens in each], or None for what is no text."""
+        for name in _TOKENS:
+            if name in self.tensors and self.tensors[name].dim() >= 2:
+                return list(self.tensors[name].shape[:2])
+        first = self.tensors.get("0")
+        return list(first.shape) if first is not None and is_tokens(self._torch, first) else None
+
+    def shapes(self):
+        return {name: list(tensor.shape) for name, tensor in self.tensors.items()}
+
+    def mask(self, host_value):
+        """"none", "full", "padded", "shaped" (made by the script: no [sequences, tokens]), or "unread".
+
+        host_value: (tensor) -> what a tensor holds, on the host, or None
+        """
+        mask = self.tensors.get("attention_mask")
+        if mask is None:
+            return "none"
+        if mask.dim() != 2:
+            return "shaped"
+        held = mask if mask.is_cpu else host_value(mask)
+        return "unread" if held is None else "full" if bool((held != 0).all()) else "padded"

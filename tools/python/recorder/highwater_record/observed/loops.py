@@ -1,0 +1,44 @@
+"""Whose loop runs a script, by the functions that are running when its optimizer steps; and the releases of all packages."""
+import os
+import sys
+
+# The innermost that is found counts: TRL's trainer is transformers', which steps through accelerate.
+_STEPPING = (
+    ("trl", os.path.join("trl", "trainer", "")),
+    ("trainer", os.path.join("transformers", "trainer.py")),
+    ("torchtune", os.path.join("recipes", "full_finetune")),
+    ("torchtitan", os.path.join("torchtitan", "")),
+    ("lightning", os.path.join("lightning", "")),
+    ("deepspeed", os.path.join("deepspeed", "runtime", "engine.py")),
+    ("megatron", os.path.join("megatron", "")),
+    ("accelerate", os.path.join("accelerate", "optimizer.py")),
+)
+
+_PACKAGES = ("torch", "transformers", "accelerate", "peft", "trl", "deepspeed", "torchtitan", "torchtune", "lightning",
+             "megatron-core", "bitsandbytes", "torchao")
+
+
+def running():
+    """The loop among the frames of this thread: one of the names above, a trainer's class for TRL's, or "plain"."""
+    files, trainer = [], None
+    frame = sys._getframe(1)
+    while frame is not None:
+        files.append(frame.f_code.co_filename)
+        if frame.f_code.co_filename.endswith(_STEPPING[1][1]):
+            trainer = type(frame.f_locals.get("self")).__mro__
+        frame = frame.f_back
+    if trainer and any(kind.__module__.startswith("trl.") for kind in trainer):
+        return next(kind.__name__ for kind in trainer if kind.__module__.startswith("trl."))
+    return next((name for name, part in _STEPPING if any(part in file for file in files)), "plain")
+
+
+def releases(torch):
+    from importlib import metadata
+    found = {"torch": str(torch.__version__)}
+    for package in _PACKAGES[1:]:
+        if package.replace("-", ".") in sys.modules or package.partition("-")[0] in sys.modules:
+            try:
+                found[package] = metadata.version(package)
+            except metadata.PackageNotFoundError:
+                pass
+    return found

@@ -1,0 +1,62 @@
+"""What a model is: class, configuration, types of its parameters, adapters."""
+import json
+import sys
+from collections import Counter
+
+
+def described(torch, module):
+    """Facts about the module that a script calls and the model in it; JSON values only."""
+    model = innermost(module)
+    config = getattr(model, "config", None)
+    facts = {"class": type(model).__name__, "parameters": _elements(module.parameters()),
+             "trainable": _elements(parameter for parameter in module.parameters() if parameter.requires_grad)}
+    if hasattr(config, "to_dict"):
+        facts["config"] = json.loads(json.dumps(config.to_dict(), default=str))
+        facts["attention"] = getattr(config, "_attn_implementation", None)
+    if any(type(part).__name__ == "OptimizedModule" for part in module.modules()):
+        facts["compiled"] = True
+    return facts
+
+
+def innermost(module):
+    """The model of transformers among a module's wrappers, or the module itself."""
+    transformers = sys.modules.get("transformers")
+    kind = getattr(sys.modules.get("transformers.modeling_utils"), "PreTrainedModel", None) if transformers else None
+    if kind is not None:
+        for part in module.modules():
+            if isinstance(part, kind):
+                return part
+    return module
+
+
+def adapters(module):
+    """PEFT's adapters, one dictionary each."""
+    peft = sys.modules.get("peft")
+    found = []
+    for part in module.modules() if peft else ():
+        if isinstance(part, peft.PeftModel):
+            for config in part.peft_config.values():
+                found.append({"kind": getattr(config.peft_type, "value", str(config.peft_type)),
+                              "rank": getattr(config, "r", None), "dropout": getattr(config, "lora_dropout", 0.0),
+                              "targets": _listed(getattr(config, "target_modules", None)),
+                              "dora": bool(getattr(config, "use_dora", False)),
+                              "modules_to_save": _listed(getattr(config, "modules_to_save", None))})
+            break
+    return found
+
+
+def _listed(names):
+    return sorted(names) if isinstance(names, (set, list, tuple)) else names
+
+
+def _elements(parameters):
+    """{type: elements}"""
+    counts = Counter()
+    for parameter in parameters:
+        counts[type_name(parameter.dtype)] += parameter.numel()
+    return dict(counts)
+
+
+def type_name(dtype):
+    """"bfloat16"; None for None."""
+    return None if dtype is None else str(dtype).removeprefix("torch.")

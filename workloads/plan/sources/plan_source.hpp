@@ -1,0 +1,53 @@
+// A plan that was found in a file instead of on the command line: what a recorded run was seen to
+// do, and whatever else is read by --from.
+//
+// A reader per kind of file turns it into options. Each key that the file has ends as one of three
+// things: the option that it became, without effect on memory, or not supported. Nothing is passed
+// over, so a reader of the list knows what the plan lacks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/plan/options/option_table.hpp"
+
+namespace highwater {
+
+enum class KeyFate : std::uint8_t { used, no_effect, not_supported };
+
+/// "used", "no effect", "not supported"
+std::string_view to_string(KeyFate fate);
+
+struct SourceKey {
+  std::string key;    ///< its path in the file: "optimizers.class"
+  std::string value;  ///< as the file has it
+  KeyFate fate = KeyFate::used;
+  std::string meaning;  ///< "--optimizer adamw", or why it is not one
+};
+
+/// The options that a file stands for. Some are a command's own (rank, capacity, alloc-conf), which
+/// those commands that have them take.
+struct PlanSource {
+  std::string file;
+  OptionWords words;
+  std::vector<SourceKey> keys;
+};
+
+/// Collects what a reader finds, in the order of the file.
+class SourceKeys {
+ public:
+  void use(std::string_view key, std::string value, std::string_view option, std::string word);
+
+  void add_no_effect(std::string_view key, std::string value, std::string why);
+
+  void add_not_supported(std::string_view key, std::string value, std::string why);
+
+  [[nodiscard]] PlanSource finish() { return std::move(source_); }
+
+ private:
+  PlanSource source_;
+};
+
+}  // namespace highwater
