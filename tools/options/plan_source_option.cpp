@@ -76,9 +76,13 @@ void add_plan_source(OptionParser& parser) {
   parser.add(OptionGroup::model)("from", po::value<PlanSource>()->value_name("FILE"),
                                  "take the plan from a recording of highwater record")(
       "print-options", "with --from: print the command line that it stands for, and stop");
-  parser.note("from",
-              {"options given beside it win; what the plan of the recording has and options "
-               "have not is listed"});
+  parser.describe("from", {OptionUse::common,
+                           {"take the plan from a recording of highwater record; options given "
+                            "beside it win, and what has no option is listed among the notes"}});
+  parser.describe("print-options",
+                  {OptionUse::rare,
+                   {"with --from: print the command line that it stands for, and what became of "
+                    "each key of the plan, and stop"}});
 }
 
 const PlanSource* plan_source(const po::variables_map& values) {
