@@ -37,9 +37,19 @@ class InputError : public Error {
   /// `where` is a byte offset ("byte 1234"), "line 3, column 7", a field path, a mix, or empty.
   InputError(std::string_view source, std::string_view where, std::string_view problem,
              std::string_view remedy)
-      : Error(compose(source, where, problem, remedy)), where_(where) {}
+      : Error(compose(source, where, problem, remedy)),
+        source_(source),
+        where_(where),
+        problem_(problem),
+        remedy_(remedy) {}
+
+  [[nodiscard]] const std::string& source() const { return source_; }
 
   [[nodiscard]] const std::string& where() const { return where_; }
+
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  [[nodiscard]] const std::string& remedy() const { return remedy_; }
 
  private:
   static std::string compose(std::string_view source, std::string_view where,
@@ -56,7 +66,10 @@ class InputError : public Error {
     return text;
   }
 
+  std::string source_;
   std::string where_;
+  std::string problem_;
+  std::string remedy_;
 };
 
 }  // namespace highwater

@@ -12,6 +12,7 @@
 #include "sim/replay/state_observer.hpp"
 #include "sim/replay/trace_driver.hpp"
 #include "sim/replay/usage_tracker.hpp"
+#include "traces/cancellation.hpp"
 
 namespace highwater {
 namespace {
@@ -134,6 +135,7 @@ class FidelityRun {
   }
 
   void step(std::size_t i) {
+    stop_if_cancelled_at(i);
     const Event& event = derived_->requests.events[i];
     begin(i);
     const std::uint64_t unexpected = answers_.unexpected();

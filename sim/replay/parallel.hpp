@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "traces/cancellation.hpp"
+
 namespace highwater {
 
 /// Calls work(i) for every i below `count`, on as many threads as there are cores. The first
@@ -19,7 +21,8 @@ void for_each_index(std::size_t count, Work work) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex failure_lock;
-  const auto run = [&] {
+  const auto run = [&, flag = cancel_flag()] {
+    const CancelScope scope(flag);
     for (std::size_t i = next++; i < count; i = next++) {
       try {
         work(i);

@@ -3,6 +3,7 @@
 #include "sim/replay/fast_forward.hpp"
 #include "sim/replay/free_replay.hpp"
 #include "sim/replay/usage_tracker.hpp"
+#include "traces/cancellation.hpp"
 
 namespace highwater {
 namespace {
@@ -35,6 +36,7 @@ void run_events(const RequestTrace& trace, const ReplayOptions& options, FreeRep
     if (i >= run.end) {
       return;
     }
+    stop_if_cancelled_at(i);
     const Event& event = trace.events[i];
     if (event.kind == EventKind::reset_peaks) {
       tracker.before_reset();

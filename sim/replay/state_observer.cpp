@@ -1,6 +1,7 @@
 #include "sim/replay/state_observer.hpp"
 
 #include "sim/replay/free_replay.hpp"
+#include "traces/cancellation.hpp"
 
 namespace highwater {
 
@@ -10,6 +11,7 @@ void replay_watched(const RequestTrace& trace, const ReplayOptions& options,
   run.allocator.set_listener(observer.listener());
   observer.on_begin(run.allocator, run.driver);
   for (std::size_t i = 0; i < run.end; ++i) {
+    stop_if_cancelled_at(i);
     const Event& event = trace.events[i];
     const AllocationStatus status = run.driver.apply(event);
     observer.on_state(event, status, run.allocator, run.driver);

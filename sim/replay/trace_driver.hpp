@@ -19,19 +19,13 @@ namespace highwater {
 /// caller that does rethrows the error as `in(name)`.
 class OperationError : public InputError {
  public:
-  OperationError(std::uint64_t operation, std::string problem, std::string remedy)
-      : InputError("", "operation " + std::to_string(operation), problem, remedy),
-        problem_(std::move(problem)),
-        remedy_(std::move(remedy)) {}
+  OperationError(std::uint64_t operation, std::string_view problem, std::string_view remedy)
+      : InputError("", "operation " + std::to_string(operation), problem, remedy) {}
 
   /// The same error with the name of the file in front.
   [[nodiscard]] InputError in(std::string_view source) const {
-    return {source, where(), problem_, remedy_};
+    return {source, where(), problem(), remedy()};
   }
-
- private:
-  std::string problem_;
-  std::string remedy_;
 };
 
 class TraceDriver {

@@ -42,7 +42,7 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
       return ExitCode::exceeded;
     }
   };
-  forget_inputs();
+  const InputsOfRun inputs;
   try {
     return finish(run());
   } catch (const UsageErrors& errors) {

@@ -11,6 +11,21 @@
 #include <fmt/format.h>
 
 namespace highwater {
+namespace {
+
+std::atomic<ProgressView> g_view = ProgressView::terminal;
+
+bool is_watched() {
+  const ProgressView view = g_view;
+  return view == ProgressView::shown ||
+         (view == ProgressView::terminal && ::isatty(STDERR_FILENO) == 1);
+}
+
+}  // namespace
+
+void show_progress(ProgressView view) {
+  g_view = view;
+}
 
 class ProgressLine::Writer {
  public:
@@ -64,7 +79,7 @@ class ProgressLine::Writer {
 ProgressLine::ProgressLine(std::size_t total, std::string_view what,
                            std::chrono::milliseconds first_after)
     : total_(total) {
-  if (::isatty(STDERR_FILENO) == 1) {
+  if (is_watched()) {
     writer_ = std::make_unique<Writer>(total, what, first_after);
   }
 }

@@ -13,6 +13,13 @@
 
 namespace highwater {
 
+/// Who sees progress: as a rule a person at a terminal. A program that calls the commands as
+/// functions says for itself.
+enum class ProgressView { terminal, hidden, shown };
+
+/// For every ProgressLine from now on.
+void show_progress(ProgressView view);
+
 /// "12 of 300 cases, 4 s", overwritten in place and removed at the end; nothing unless standard
 /// error is a terminal.
 class ProgressLine {

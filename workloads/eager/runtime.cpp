@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "traces/cancellation.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 
 namespace highwater::eager {
@@ -52,7 +53,9 @@ void Runtime::append(Event event) {
   ++event_count_;
 }
 
+// Only here: what frees does so in destructors, which must not throw.
 Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
+  stop_if_cancelled_at(event_count_);
   Ref<Storage> storage(new Storage);
   storage->runtime = this;
   storage->bytes = bytes;

@@ -9,8 +9,10 @@
 #include <unistd.h>
 #include <utility>
 
+#include "traces/cancellation.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/compression.hpp"
+#include "traces/formats/bytes/memory_file.hpp"
 #include "traces/formats/bytes/opened_inputs.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
 
@@ -38,6 +40,7 @@ class FileSource : public ByteSource {
     for (;;) {
       const ssize_t n = ::read(descriptor_, buffer.data(), buffer.size());
       if (n >= 0) {
+        stop_if_cancelled();
         tell(static_cast<std::uint64_t>(n));
         return static_cast<std::size_t>(n);
       }
@@ -79,6 +82,7 @@ class MemorySource : public ByteSource {
       : rest_(bytes), name_(std::move(name)) {}
 
   std::size_t read(std::span<std::byte> buffer) override {
+    stop_if_cancelled();
     const std::size_t n = std::min(buffer.size(), rest_.size());
     std::ranges::copy(rest_.first(n), buffer.begin());
     rest_ = rest_.subspan(n);
@@ -126,14 +130,20 @@ std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, ReadLis
   return file;
 }
 
+std::unique_ptr<ByteSource> open_named(const std::filesystem::path& path, ReadListener listener) {
+  if (const auto bytes = bytes_in_memory(path.native())) {
+    return std::make_unique<MemorySource>(*bytes, path.native());
+  }
+  return path == "-"
+             ? std::make_unique<FileSource>(STDIN_FILENO, "standard input", std::move(listener))
+             : open_file(path, std::move(listener));
+}
+
 }  // namespace
 
 std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path,
                                         const SourceOptions& options) {
-  auto raw = path == "-"
-                 ? std::make_unique<FileSource>(STDIN_FILENO, "standard input", options.listener)
-                 : open_file(path, options.listener);
-  auto peeked = std::make_unique<PeekedSource>(std::move(raw));
+  auto peeked = std::make_unique<PeekedSource>(open_named(path, options.listener));
   const Compression compression = compression_of(peeked->head());
   return decompressed(std::move(peeked), compression, options.expansion);
 }

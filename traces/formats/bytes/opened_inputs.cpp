@@ -1,5 +1,6 @@
 #include "traces/formats/bytes/opened_inputs.hpp"
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <unistd.h>
@@ -16,6 +17,7 @@ using FileIdentity = std::pair<dev_t, ino_t>;
 struct OpenedInputs {
   std::mutex mutex;
   std::map<FileIdentity, std::string> names;
+  std::size_t runs = 0;  ///< that have not ended
 };
 
 OpenedInputs& opened_inputs() {
@@ -56,10 +58,18 @@ std::optional<std::string> input_behind(const struct stat& status) {
   return found == inputs.names.end() ? std::nullopt : std::optional(found->second);
 }
 
-void forget_inputs() {
+InputsOfRun::InputsOfRun() {
   OpenedInputs& inputs = opened_inputs();
   const std::lock_guard lock(inputs.mutex);
-  inputs.names.clear();
+  ++inputs.runs;
+}
+
+InputsOfRun::~InputsOfRun() {
+  OpenedInputs& inputs = opened_inputs();
+  const std::lock_guard lock(inputs.mutex);
+  if (--inputs.runs == 0) {
+    inputs.names.clear();
+  }
 }
 
 }  // namespace highwater

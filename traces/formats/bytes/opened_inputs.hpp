@@ -17,7 +17,13 @@ void remember_input(int descriptor, const std::string& name);
 /// The name under which the file of `status` has been read; nothing if it has not.
 std::optional<std::string> input_behind(const struct stat& status);
 
-/// To be called when a run begins.
-void forget_inputs();
+/// One run: what it read is forgotten when it and all that overlap it have ended.
+class InputsOfRun {
+ public:
+  InputsOfRun();
+  InputsOfRun(const InputsOfRun&) = delete;
+  InputsOfRun& operator=(const InputsOfRun&) = delete;
+  ~InputsOfRun();
+};
 
 }  // namespace highwater

@@ -34,8 +34,10 @@ double host_bytes(double p, double largest_layer, const DeepspeedJob& job, Deeps
     return std::trunc((zero_init ? largest_layer : p) * made * job.buffer_factor);
   }
   const double node_share = 1.0 / job.nodes;  // gpus_factor
-  const double states = (offload == DeepspeedOffload::both ? 18 : 16) * node_share;
-  return std::trunc(p * (zero_init ? states : std::max(made, states)) * job.buffer_factor);
+  const double states = offload == DeepspeedOffload::both ? 18 : 16;
+  // In the source's order of multiplication: the result is cut to whole bytes.
+  const double held = zero_init ? p * states * node_share : p * std::max(made, states * node_share);
+  return std::trunc(held * job.buffer_factor);
 }
 
 std::string refusal(const EstimateInputs& inputs) {

@@ -89,7 +89,7 @@ TEST_CASE("byte_sink: a file that was read is not replaced, by whatever name",
   write_file(dir / "in", "precious");
   std::filesystem::create_hard_link(dir / "in", dir / "hard");
   std::filesystem::create_symlink("in", dir / "soft");
-  forget_inputs();
+  const InputsOfRun run;
   open_source(dir / "in");
   CHECK_THROWS_WITH(open_sink(dir / "in"), Catch::Contains("is the input itself; choose another"));
   for (const std::string name : {"hard", "soft"}) {
@@ -107,7 +107,9 @@ TEST_CASE("byte_sink: an input may be brought up to date on request, or in the n
   open_source(dir / "in");
   open_sink(dir / "in", Overwrite::inputs_too)->commit();
   CHECK(read_file(dir / "in").empty());
-  open_source(dir / "in");
-  forget_inputs();
+  {
+    const InputsOfRun run;
+    open_source(dir / "in");
+  }
   CHECK_NOTHROW(open_sink(dir / "in"));
 }
