@@ -82,6 +82,9 @@ constexpr auto kCommands = std::to_array<Command>({
     {"conformance", "DIR [options]",
      "Replays conformance vectors and compares every decision with the recorded ones.",
      "highwater conformance tests/data/conformance", run_conformance_command},
+    {"schema", "[COMMAND]",
+     "Prints the JSON schema of what a command prints; without COMMAND, those that have one.",
+     "highwater schema replay", run_schema},
 });
 
 std::string overview() {

@@ -31,6 +31,7 @@ ExitCode run_scan(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
 ExitCode run_diff(const Arguments& arguments, std::ostream& out);
 ExitCode run_validate(const Arguments& arguments, std::ostream& out);
+ExitCode run_schema(const Arguments& arguments, std::ostream& out);
 ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out);
 
 /// The entry of `name` in the table; for the commands' own option parsers.
