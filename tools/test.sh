@@ -14,7 +14,8 @@ run_tests() {
 }
 
 # The HTML report is tested in a browser.
-tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14
+tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14 \
+  pybind11-dev python3-jsonschema
 tools/format.sh --check
 
 if [ $# -gt 0 ]; then

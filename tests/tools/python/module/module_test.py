@@ -1,0 +1,319 @@
+"""The module `highwater` against the program: module_test.py PACKAGE_FOLDER HIGHWATER SHARED_DATA
+
+Every number of the module is the program's; errors are exceptions; nothing is printed, and no memory is
+kept.
+"""
+import copy
+import gc
+import io
+import json
+import os
+import pathlib
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[4]
+PACKAGE, HIGHWATER, SHARED = (pathlib.Path(each) for each in sys.argv[1:4])
+sys.path.insert(0, str(PACKAGE))
+
+import highwater as hw  # noqa: E402
+
+RECORDED = ROOT / "traces" / "recorded" / "fake"
+OUT_OF_MEMORY = str(RECORDED / "gpt2-fp32-varlen-capacity2700.hwt.xz")
+LONG = str(RECORDED / "long-llama-1b-default.hwt.xz")
+PLANS = [
+    {"model": "gpt2"},
+    {"model": "gpt2", "batch": 4, "seq": 512, "gpu": "h100-80"},
+    {"model": "gpt2", "batch": 2, "seq": [128, 256], "grad_accum": 2},
+    {"model": "gpt2", "seq": 512, "gpu": "h100-80", "find_batch": True},
+    {"model": "gpt2", "batch": 8, "seq": 1024, "gpu": "4GiB"},
+    {"model": "gpt2-medium", "seq": 256, "checkpoint": "full", "precision": "bf16"},
+    {"model": "opt-125m", "seq": 256, "optimizer": "sgd"},
+    {"model": "bloom-560m", "seq": 128, "precision": "amp-bf16"},
+    {"model": "t5-small", "seq": 128},
+    {"model": "llama-3.2-1b", "seq": 256, "precision": "bf16", "lora": 8},
+    {"model": "llama-3.2-1b", "seq": 256, "precision": "bf16", "dp": 4, "dp_kind": "fsdp2"},
+    {"model": "llama-3.2-1b", "seq": 256, "precision": "bf16", "dp": 2, "dp_kind": "ddp", "use_cache": False},
+    {"model": "gpt2", "framework": "deepspeed", "dp": 2, "dp_kind": "zero2", "precision": "bf16"},
+    {"model": "gpt2", "framework": "deepspeed", "dp": 2, "dp_kind": "zero3", "precision": "bf16"},
+    {"model": "llama-3.2-1b", "framework": "megatron", "seq": 512, "tp": 2, "sp": True},
+    {"model": "gpt2", "framework": "trainer", "seq": 128},
+    {"model": "gpt2", "alloc_conf": "expandable_segments:True", "capacity": "8GiB"},
+    {"model": "gpt2", "torch": "2.6", "transformers": "5.12", "framework": "torch"},
+    {"model": "gpt2", "attention": "eager", "attention_mask": True, "keep_logits": False},
+    {"model": "gpt2", "mode": "eval", "steps": 2},
+]
+
+
+def snapshots():
+    shared = sorted((SHARED / "snapshots").glob("*.pickle.xz"))
+    return [str(each) for each in shared] or [OUT_OF_MEMORY, LONG]
+
+
+def program(*words):
+    run = subprocess.run([HIGHWATER, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return run.stdout, run.stderr, run.returncode
+
+
+def program_json(*words):
+    return json.loads(program(*words, "--format", "json")[0])
+
+
+def words_of(options):
+    words = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is True and option in ("--find-batch",):
+            words.append(option)
+        elif isinstance(value, bool):
+            words.append(f"{option}={str(value).lower()}")
+        elif isinstance(value, list):
+            words += [option, ",".join(map(str, value))]
+        else:
+            words += [option, str(value)]
+    return words
+
+
+def small_snapshot():
+    """As torch.cuda.memory._snapshot() returns it: one block, allocated and freed."""
+    entries = [{"action": "segment_alloc", "addr": 4096, "size": 2097152, "stream": 0},
+               {"action": "alloc", "addr": 4096, "size": 1000, "stream": 0},
+               {"action": "free_requested", "addr": 4096, "size": 1000, "stream": 0},
+               {"action": "free_completed", "addr": 4096, "size": 1000, "stream": 0}]
+    segment = {"device": 0, "address": 4096, "total_size": 2097152, "allocated_size": 0, "active_size": 0,
+               "stream": 0, "segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": False,
+               "blocks": [{"address": 4096, "size": 2097152, "requested_size": 0, "state": "inactive"}]}
+    return {"segments": [segment], "device_traces": [entries], "allocator_settings": {}}
+
+
+class Numbers(unittest.TestCase):
+    """Everything is as in the program's JSON."""
+
+    def test_recordings(self):
+        for path in snapshots():
+            for command in ("replay", "info", "explain"):
+                with self.subTest(path=path, command=command):
+                    answer = getattr(hw.load(path), command)()
+                    self.assertEqual(answer.to_dict(), program_json(command, path))
+
+    def test_plans(self):
+        self.assertEqual(len(PLANS), 20)
+        for options in PLANS:
+            with self.subTest(options=options):
+                self.assertEqual(hw.simulate(**options).to_dict(), program_json("simulate", *words_of(options)))
+
+    def test_other_commands(self):
+        self.assertEqual(hw.load(OUT_OF_MEMORY).advise().to_dict(), program_json("advise", OUT_OF_MEMORY))
+        self.assertEqual(hw.models("gpt2").to_dict(), program_json("models", "gpt2"))
+        self.assertEqual(hw.models().to_dict(), program_json("models"))
+        self.assertEqual(hw.estimate(model="gpt2").to_dict(), program_json("estimate", "--model", "gpt2"))
+        plan = {"model": "gpt2", "seq": 512, "gpu": "v100-16", "gpus": 2}
+        self.assertEqual(hw.plan(**plan).to_dict(), program_json("plan", *words_of(plan)))
+        sweep = hw.load(OUT_OF_MEMORY).sweep(set={"expandable_segments": [False, True], "capacity": ["2GiB", "4GiB"]})
+        self.assertEqual(sweep.to_dict(), program_json(
+            "sweep", OUT_OF_MEMORY, "--set", "expandable_segments=False,True", "--set", "capacity=2GiB,4GiB"))
+        other = str(RECORDED / "gpt2-fp32-varlen-expandable-limit2700.hwt.xz")
+        self.assertEqual(hw.load(OUT_OF_MEMORY).diff(other).to_dict(), program_json("diff", OUT_OF_MEMORY, other))
+
+    def test_fields_are_the_keys(self):
+        replay = hw.load(OUT_OF_MEMORY).replay()
+        data = replay.to_dict()
+        self.assertEqual(replay.devices[0].peak.reserved_bytes, data["devices"][0]["peak"]["reserved_bytes"])
+        self.assertEqual(replay.devices[0].ooms[0].pools[0].pool, "small")
+        explain = hw.load(OUT_OF_MEMORY).explain()
+        self.assertEqual(explain.devices[0].cause, "fragmentation")
+        self.assertEqual(explain.devices[0].bounds.own.ran_out, True)
+        with self.assertRaises(AttributeError):
+            replay.schema = "mine"
+
+    def test_table_and_pictures(self):
+        replay = hw.load(OUT_OF_MEMORY).replay(alloc_conf="expandable_segments:True")
+        text, _, _ = program("replay", OUT_OF_MEMORY, "--alloc-conf", "expandable_segments:True")
+        self.assertEqual(str(replay), text)
+        self.assertIn("<iframe", replay._repr_html_())
+        page, _, _ = program("report", OUT_OF_MEMORY, "--output", "-")
+        self.assertEqual(hw.load(OUT_OF_MEMORY).report().html, page)
+
+
+class Inputs(unittest.TestCase):
+    def test_a_snapshot_in_memory(self):
+        for source in (small_snapshot(), pickle.dumps(small_snapshot())):
+            device = hw.load(source).replay().devices[0]
+            self.assertEqual(device.peak.requested_bytes, 1000)
+            self.assertEqual(device.peak.allocated_bytes, 1024)
+
+    def test_compressed_bytes(self):
+        with open(OUT_OF_MEMORY, "rb") as file:
+            held = hw.load(file.read())
+        self.assertEqual(held.replay().to_dict(), hw.load(OUT_OF_MEMORY).replay().to_dict())
+
+    def test_export(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "other.pickle"
+            hw.load(small_snapshot()).export(path)
+            self.assertTrue(path.exists())
+            with self.assertRaises(hw.UsageError):
+                hw.load(path).export(path)
+
+
+class Errors(unittest.TestCase):
+    def test_parts(self):
+        with self.assertRaises(hw.InputError) as caught:
+            hw.load("/no/such/file").replay()
+        error = caught.exception
+        self.assertEqual((error.source, error.where, error.what, error.try_),
+                         ("/no/such/file", "", "does not exist", "check the path"))
+        self.assertEqual(str(error), program("replay", "/no/such/file")[1].strip().removeprefix("highwater: "))
+        self.assertEqual(str(pickle.loads(pickle.dumps(error))), str(error))
+
+    def test_all_that_is_wrong_with_options(self):
+        with self.assertRaises(hw.UsageError) as caught:
+            hw.simulate(model="gpt2", seq=-1, capacity="80 Gigs")
+        self.assertGreater(len(caught.exception.problems), 1)
+        self.assertIsInstance(caught.exception, hw.InputError)
+        with self.assertRaises(hw.UsageError):
+            hw.load(LONG).replay(no_such_option=1)
+
+    def test_no_name_is_an_option(self):
+        with self.assertRaises(hw.InputError) as caught:
+            hw.load("--help").replay()
+        self.assertIn("does not exist", str(caught.exception))
+
+    def test_hostile_bytes(self):
+        for data in (b"", b"\x80", b"\x80\x04K", b"PK\x03\x04", b"\xfd7zXZ\x00garbage", b"\x80\x04]q\x00" * 1000):
+            with self.subTest(data=data[:10]), self.assertRaises(hw.InputError):
+                hw.load(data).replay()
+        for value in ({}, {"segments": 1}, {"device_traces": [[{"action": 5}]]}, [1, 2], {"segments": [set()]}):
+            with self.subTest(value=value):
+                try:
+                    hw.load(value).replay()
+                except hw.InputError:
+                    pass
+
+
+class Mutations(unittest.TestCase):
+    def test_no_change_of_a_snapshot_ends_the_interpreter(self):
+        import random
+
+        dice = random.Random(7)
+        whole = pickle.dumps(small_snapshot(), protocol=4)
+        for _ in range(3000):
+            data = bytearray(whole)
+            for _ in range(dice.randint(1, 4)):
+                data[dice.randrange(len(data))] = dice.randrange(256)
+            try:
+                hw.load(bytes(data[: dice.randint(1, len(data))])).replay()
+            except hw.InputError:
+                pass
+
+
+class Behaviour(unittest.TestCase):
+    def test_nothing_is_printed(self):
+        code = ("import highwater as hw; r = hw.load(%r); r.replay(); r.explain(); hw.simulate(model='gpt2')" % LONG)
+        run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual((run.stdout, run.stderr, run.returncode), ("", "", 0))
+
+    def test_import_is_quick(self):
+        code = "import time; t = time.perf_counter(); import highwater; print(time.perf_counter() - t)"
+        times = [float(subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+                                      stdout=subprocess.PIPE, text=True, check=True).stdout) for _ in range(5)]
+        self.assertLess(min(times), 0.1)
+
+    def test_no_memory_is_kept(self):
+        snapshot = small_snapshot()
+
+        def ask(times):
+            for _ in range(times):
+                hw.load(snapshot).replay()
+                try:
+                    hw.load(b"nothing").replay()
+                except hw.InputError:
+                    pass
+            gc.collect()
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+        before = ask(1000)
+        self.assertLess(ask(5000) - before, 4 << 20)
+
+    def test_other_threads_run(self):
+        turns = 0
+        finished = threading.Event()
+
+        def count():
+            nonlocal turns
+            while not finished.is_set():
+                turns += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        begin = time.monotonic()
+        hw.load(LONG).explain()
+        took = time.monotonic() - begin
+        finished.set()
+        thread.join()
+        self.assertGreater(turns, took * 100)
+
+    def test_calls_overlap(self):
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(hw.load(OUT_OF_MEMORY).replay().to_dict()))
+                   for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(answers), 8)
+        self.assertTrue(all(answer == answers[0] for answer in answers))
+
+    def test_an_interrupt_ends_a_long_call(self):
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:  # a call of any length is ended, and so is the loop
+                hw.load(LONG).sweep()
+        self.assertLess(time.monotonic() - begin, 5)
+
+
+class DeepspeedEstimators(unittest.TestCase):
+    def test_documented_figures(self):
+        out = io.StringIO()
+        stdout, sys.stdout = sys.stdout, out
+        try:
+            rows = hw.estimate_zero3_model_states_mem_needs_all_cold(2851598336, 32899072, 8, 1)
+        finally:
+            sys.stdout = stdout
+        self.assertIn(" 71.71GB |   0.12GB | offload_param=cpu , offload_optimizer=cpu , zero_init=1", out.getvalue())
+        self.assertEqual(len(rows), 6)
+
+    def test_cases_agree_with_the_formula(self):
+        """In Python's own arithmetic, in the order of stage3.py."""
+        for total, largest in ((124439808, 38597376), (2851598336, 32899072), (176247271424, 3596615680)):
+            for gpus in (1, 3, 8):
+                for nodes in (1, 3, 7, 96):
+                    cpu, gpu, layer = hw.estimate_zero3_model_states_mem_needs(total, largest, gpus, nodes)
+                    share = 1 / nodes
+                    self.assertEqual(cpu, int(total * 18 * share * 1.5))
+                    self.assertEqual((gpu, layer), (4 * largest, 4 * largest))
+                    cpu, gpu, _ = hw.estimate_zero3_model_states_mem_needs(total, largest, gpus, nodes, False, False)
+                    self.assertEqual(gpu, 4 * largest + int(18 * total / (gpus * nodes)))
+
+
+class Copies(unittest.TestCase):
+    def test_what_is_handed_out_is_a_copy(self):
+        replay = hw.load(OUT_OF_MEMORY).replay()
+        first = replay.to_dict()
+        kept = copy.deepcopy(first)
+        first["devices"].clear()
+        self.assertEqual(replay.to_dict(), kept)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

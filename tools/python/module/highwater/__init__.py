@@ -1,0 +1,46 @@
+"""How much GPU memory a PyTorch training run takes, why, and what would change it.
+
+    import highwater as hw
+
+    hw.load("snapshot.pickle").explain()                      # why it ran out of memory
+    hw.load(torch.cuda.memory._snapshot()).replay(alloc_conf="expandable_segments:True")
+    hw.simulate(model="llama-3-8b", seq=4096, precision="bf16", gpu="h100-80", find_batch=True)
+
+Every answer has the keys and numbers of the program's JSON; `str()` is the program's table. Options
+are keywords named as the program's: `highwater COMMAND --help` lists them.
+"""
+
+from __future__ import annotations
+
+from highwater._errors import InputError, UsageError
+from highwater._native import show_progress
+from highwater.deepspeed import (
+    estimate_zero2_model_states_mem_needs,
+    estimate_zero2_model_states_mem_needs_all_cold,
+    estimate_zero2_model_states_mem_needs_all_live,
+    estimate_zero3_model_states_mem_needs,
+    estimate_zero3_model_states_mem_needs_all_cold,
+    estimate_zero3_model_states_mem_needs_all_live,
+)
+from highwater.plans import estimate, models, plan, simulate
+from highwater.recording import Recording, load
+from highwater._watch import watch
+
+__all__ = [
+    "InputError",
+    "Recording",
+    "UsageError",
+    "estimate",
+    "estimate_zero2_model_states_mem_needs",
+    "estimate_zero2_model_states_mem_needs_all_cold",
+    "estimate_zero2_model_states_mem_needs_all_live",
+    "estimate_zero3_model_states_mem_needs",
+    "estimate_zero3_model_states_mem_needs_all_cold",
+    "estimate_zero3_model_states_mem_needs_all_live",
+    "load",
+    "models",
+    "plan",
+    "show_progress",
+    "simulate",
+    "watch",
+]

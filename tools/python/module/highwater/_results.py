@@ -1,0 +1,97 @@
+"""What every result can do: be made from JSON and become it again, a table, or a picture."""
+
+from __future__ import annotations
+
+import copy
+import html
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    import pandas
+
+    from highwater._question import Question
+
+Self = TypeVar("Self", bound="Record")
+Answer = TypeVar("Answer", bound="Result")
+
+
+def plain(value: Any) -> Any:
+    """As it is; but what is immutable holds no lists."""
+    return tuple(plain(each) for each in value) if isinstance(value, list) else value
+
+
+def items(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: tuple(make(each) for each in value)
+
+
+def values(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: {key: make(each) for key, each in value.items()}
+
+
+class Record:
+    """An object of the JSON: its keys are the fields."""
+
+    _renamed: ClassVar[Mapping[str, str]] = {}
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+
+    @classmethod
+    def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
+        return cls(**{cls._renamed.get(key, key): cls._value(key, value) for key, value in data.items()})
+
+    @classmethod
+    def _value(cls, key: str, value: Any) -> Any:
+        part = cls._parts.get(key)
+        return part(value) if part is not None and value is not None else value
+
+
+class Result(Record):
+    """The answer to a question, with the keys and numbers of the program's JSON.
+
+    `str()` is the program's table; a notebook shows the pictures of the HTML report.
+    """
+
+    _data: Mapping[str, Any]
+    _question: Question
+
+    @classmethod
+    def of(cls: type[Answer], question: Question) -> Answer:
+        data = question.data()
+        result = cls.from_json(data)
+        object.__setattr__(result, "_data", data)
+        object.__setattr__(result, "_question", question)
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """The program's JSON; a copy."""
+        return copy.deepcopy(dict(self._data))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows of the answer (devices, runs, candidates ...), or one row without such a list."""
+        import pandas
+
+        return pandas.json_normalize(_rows(self._data))
+
+    def __str__(self) -> str:
+        return self._question.text()
+
+    def _repr_html_(self) -> str:
+        table = f"<pre>{html.escape(str(self))}</pre>"
+        picture = self._picture()
+        return f"{picture}<details><summary>As a table</summary>{table}</details>" if picture else table
+
+    def _picture(self) -> str:
+        """The report about the same, where there is one."""
+        from highwater._option_names import REPORTED
+        from highwater.report import Report
+
+        if self._question.command not in REPORTED:
+            return ""
+        options = {name: value for name, value in self._question.options.items()
+                   if name.rstrip("_").replace("_", "-") in REPORTED[self._question.command]}
+        return Report(self._question.other("report", **options))._repr_html_()
+
+
+def _rows(data: Mapping[str, Any]) -> Any:
+    lists = [value for value in data.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    return lists[0] if lists else [dict(data)]

@@ -1,0 +1,122 @@
+"""Memory snapshots and traces, and what one asks of them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from highwater import _native
+from highwater._options import Option
+from highwater._question import Question
+
+if TYPE_CHECKING:
+    from highwater.report import Report
+    from highwater.results import Advise, Diff, Explain, Info, Replay, Sweep
+
+#: A path, the bytes of a file, or what torch.cuda.memory._snapshot() or memory_snapshot() returned.
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any], Sequence[Any]]
+
+_numbers = itertools.count(1)
+
+
+class Recording:
+    """A snapshot or trace. It is read whenever something is asked of it."""
+
+    def __init__(self, name: str, held: tuple[Any, ...] = ()) -> None:
+        self._name = name
+        self._held = held
+
+    @property
+    def name(self) -> str:
+        """The path, or how messages call what is in memory."""
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"highwater.load({self._name!r})"
+
+    def replay(self, **options: Option) -> Replay:
+        """Replays every request through the model of the allocator, under any settings.
+
+        >>> hw.load("snapshot.pickle").replay(alloc_conf="expandable_segments:True", capacity="80GiB")
+        """
+        from highwater.results import Replay
+
+        return Replay.of(self._question("replay", options))
+
+    def explain(self, **options: Option) -> Explain:
+        """Says why it ran out of memory, who holds the memory, and what would have helped."""
+        from highwater.results import Explain
+
+        return Explain.of(self._question("explain", options))
+
+    def advise(self, **options: Option) -> Advise:
+        """Finds the best allocator settings by replaying under many of them."""
+        from highwater.results import Advise
+
+        return Advise.of(self._question("advise", options))
+
+    def sweep(self, **options: Option) -> Sweep:
+        """Replays under every combination of settings and limits.
+
+        >>> recording.sweep(set={"expandable_segments": [False, True], "capacity": ["40GiB", "80GiB"]})
+        """
+        from highwater.results import Sweep
+
+        return Sweep.of(self._question("sweep", options))
+
+    def info(self, **options: Option) -> Info:
+        """Says what is in the file: devices, events, settings, peaks, truncation, call sites."""
+        from highwater.results import Info
+
+        return Info.of(self._question("info", options))
+
+    def diff(self, other: Source | Recording, **options: Option) -> Diff:
+        """Compares the peaks and requests of two runs."""
+        from highwater.results import Diff
+
+        second = load(other)
+        return Diff.of(Question("diff", (self._name, second._name), options, self._held + second._held))
+
+    def report(self, other: Source | Recording | None = None, **options: Option) -> Report:
+        """The HTML page of the run, or of two side by side; notebooks show it."""
+        from highwater.report import Report
+
+        files = [self] if other is None else [self, load(other)]
+        held = tuple(each for file in files for each in file._held)
+        return Report(Question("report", tuple(file._name for file in files), options, held))
+
+    def export(self, output: str | os.PathLike[str], **options: Option) -> str:
+        """Writes the run, under any settings, for other tools; returns what was written, in words."""
+        return self._question("export", {"output": output, **options}).text()
+
+    def _question(self, command: str, options: Mapping[str, Option]) -> Question:
+        return Question(command, (self._name,), dict(options), self._held)
+
+
+def load(source: Source | Recording) -> Recording:
+    """A recording from a path, from bytes, or from what torch.cuda.memory._snapshot() returned.
+
+    Every format that the program reads is recognised by its content, compressed or not. What is in a
+    pickle is never executed.
+    """
+    if isinstance(source, Recording):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        return Recording(_as_operand(os.fspath(source)))
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _hold(bytes(source))
+    import pickle
+
+    return _hold(pickle.dumps(source, protocol=4))
+
+
+def _as_operand(path: str) -> str:
+    """Neither an option nor standard input, whatever the file's name."""
+    return os.path.join(".", path) if path.startswith("-") else path
+
+
+def _hold(data: bytes) -> Recording:
+    held = _native.HeldBytes(f"<snapshot {next(_numbers)}>", data)
+    return Recording(held.name, (held,))

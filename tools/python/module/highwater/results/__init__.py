@@ -1,0 +1,37 @@
+"""What the commands answer, a class for each; written by make_results.py."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from highwater.results.advise import Advise as Advise
+    from highwater.results.diff import Diff as Diff
+    from highwater.results.estimate import Estimate as Estimate
+    from highwater.results.explain import Explain as Explain
+    from highwater.results.info import Info as Info
+    from highwater.results.models import Models as Models
+    from highwater.results.plan import Plan as Plan
+    from highwater.results.replay import Replay as Replay
+    from highwater.results.simulate import Simulate as Simulate
+    from highwater.results.sweep import Sweep as Sweep
+
+_COMMANDS = {
+    "Advise": "advise",
+    "Diff": "diff",
+    "Estimate": "estimate",
+    "Explain": "explain",
+    "Info": "info",
+    "Models": "models",
+    "Plan": "plan",
+    "Replay": "replay",
+    "Simulate": "simulate",
+    "Sweep": "sweep",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _COMMANDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"highwater.results.{_COMMANDS[name]}"), name)

@@ -1,0 +1,288 @@
+"""What `highwater explain` answers; written by make_results.py from tools/schemas/explain.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from highwater._results import Record, Result, items, plain, values
+
+
+@dataclass(frozen=True)
+class ExplainDeviceCounterfactualSite(Record):
+    """A part of Explain."""
+
+    site: str
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class ExplainDeviceCounterfactual(Record):
+    """A part of Explain."""
+
+    kind: str
+    serves: bool
+    survives: bool
+    text: str
+    conf: str | None = None
+    peak_reserved_bytes: int | None = None
+    blocks: int | None = None
+    bytes: int | None = None
+    sites: tuple[ExplainDeviceCounterfactualSite, ...] | None = None
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "sites": items(ExplainDeviceCounterfactualSite.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class ExplainDeviceOomPool(Record):
+    """A part of Explain."""
+
+    pool: str
+    owner: tuple[int, ...]
+    stream: int
+    reserved_bytes: int
+    allocated_bytes: int
+    pending_free_bytes: int
+    free_bytes: int
+    largest_free_block_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "owner": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class ExplainDeviceOomFree(Record):
+    """A part of Explain."""
+
+    same_place_bytes: int
+    other_streams_bytes: int
+    other_pools_bytes: int
+    private_pools_bytes: int
+    pending_bytes: int
+
+
+@dataclass(frozen=True)
+class ExplainDeviceOom(Record):
+    """A part of Explain."""
+
+    operation: int
+    requested_bytes: int
+    rounded_bytes: int
+    segment_bytes: int
+    device_free_bytes: int
+    allowed_bytes: int | None
+    reserved_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    largest_free_block_bytes: int
+    largest_usable_free_block_bytes: int
+    pools: tuple[ExplainDeviceOomPool, ...]
+    event: int
+    site: str
+    step: int | None
+    phase: str
+    limit_bytes: int
+    free: ExplainDeviceOomFree
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "pools": items(ExplainDeviceOomPool.from_json),
+        "free": ExplainDeviceOomFree.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class ExplainDeviceHolder(Record):
+    """A part of Explain."""
+
+    site: str
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class ExplainDevicePinned(Record):
+    """A part of Explain."""
+
+    site: str
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class ExplainDeviceBoundsExpandable(Record):
+    """A part of Explain."""
+
+    reserved_bytes: int
+    ran_out: bool
+
+
+@dataclass(frozen=True)
+class ExplainDeviceBoundsDefault(Record):
+    """A part of Explain."""
+
+    reserved_bytes: int
+    ran_out: bool
+
+
+@dataclass(frozen=True)
+class ExplainDeviceBoundsOwn(Record):
+    """A part of Explain."""
+
+    reserved_bytes: int
+    ran_out: bool
+
+
+@dataclass(frozen=True)
+class ExplainDeviceBounds(Record):
+    """A part of Explain."""
+
+    live_bytes: int
+    live_rounded_bytes: int
+    packed_bytes: int
+    packing_gap: float
+    expandable: ExplainDeviceBoundsExpandable
+    default: ExplainDeviceBoundsDefault
+    own: ExplainDeviceBoundsOwn
+    most_to_win_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "expandable": ExplainDeviceBoundsExpandable.from_json,
+        "default": ExplainDeviceBoundsDefault.from_json,
+        "own": ExplainDeviceBoundsOwn.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDriftReserved(Record):
+    """A part of Explain."""
+
+    bytes_per_step: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDriftAllocatedPeak(Record):
+    """A part of Explain."""
+
+    bytes_per_step: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDriftAllocatedEnd(Record):
+    """A part of Explain."""
+
+    bytes_per_step: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDriftForecast(Record):
+    """A part of Explain."""
+
+    limit_bytes: int
+    steps: float
+    earliest: float
+    latest: float
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDriftLeak(Record):
+    """A part of Explain."""
+
+    site: str
+    bytes: int
+    blocks: int
+    steps: int
+    bytes_per_step: float
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDriftPendingFree(Record):
+    """A part of Explain."""
+
+    site: str
+    bytes: int
+    freed_at_operation: int
+    age_operations: int
+
+
+@dataclass(frozen=True)
+class ExplainDeviceDrift(Record):
+    """A part of Explain."""
+
+    verdict: str
+    steps: int
+    steps_from: str
+    confidence: float
+    reserved: ExplainDeviceDriftReserved
+    allocated_peak: ExplainDeviceDriftAllocatedPeak
+    allocated_end: ExplainDeviceDriftAllocatedEnd
+    forecast: ExplainDeviceDriftForecast | None
+    leaks: tuple[ExplainDeviceDriftLeak, ...]
+    pending_frees: tuple[ExplainDeviceDriftPendingFree, ...]
+    pending_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "reserved": ExplainDeviceDriftReserved.from_json,
+        "allocated_peak": ExplainDeviceDriftAllocatedPeak.from_json,
+        "allocated_end": ExplainDeviceDriftAllocatedEnd.from_json,
+        "forecast": ExplainDeviceDriftForecast.from_json,
+        "leaks": items(ExplainDeviceDriftLeak.from_json),
+        "pending_frees": items(ExplainDeviceDriftPendingFree.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class ExplainDevice(Record):
+    """A part of Explain."""
+
+    subject: str
+    device: int
+    verdict: str
+    history: bool
+    cause: str | None
+    reproduced: bool | None
+    counterfactuals: tuple[ExplainDeviceCounterfactual, ...]
+    oom: ExplainDeviceOom | None
+    peak_reserved_bytes: int
+    peak_allocated_bytes: int
+    holders: tuple[ExplainDeviceHolder, ...]
+    pinned: tuple[ExplainDevicePinned, ...]
+    pinned_bytes: int
+    pinned_byte_operations: int
+    bounds: ExplainDeviceBounds
+    drift: ExplainDeviceDrift
+    settings: str
+    notes: tuple[str, ...]
+    trust: str
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "counterfactuals": items(ExplainDeviceCounterfactual.from_json),
+        "oom": ExplainDeviceOom.from_json,
+        "holders": items(ExplainDeviceHolder.from_json),
+        "pinned": items(ExplainDevicePinned.from_json),
+        "bounds": ExplainDeviceBounds.from_json,
+        "drift": ExplainDeviceDrift.from_json,
+        "notes": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class Explain(Result):
+    """What `highwater explain --format json` prints."""
+
+    schema: str
+    devices: tuple[ExplainDevice, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "devices": items(ExplainDevice.from_json),
+    }

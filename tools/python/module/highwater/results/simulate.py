@@ -1,0 +1,593 @@
+"""What `highwater simulate` answers; written by make_results.py from tools/schemas/simulate.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from highwater._results import Record, Result, items, plain, values
+
+
+@dataclass(frozen=True)
+class SimulateModel(Record):
+    """A part of Simulate."""
+
+    name: str
+    family: str
+    parameters: int
+    trainable: int
+    source: str
+
+
+@dataclass(frozen=True)
+class SimulatePeak(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateAtPeakReserved(Record):
+    """A part of Simulate."""
+
+    allocated_bytes: int
+    active_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateFinal(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateCounts(Record):
+    """A part of Simulate."""
+
+    allocs: int
+    frees: int
+    device_alloc: int
+    device_free: int
+    segment_map: int
+    segment_unmap: int
+    alloc_retries: int
+    ooms: int
+    refused_empty_caches: int
+
+
+@dataclass(frozen=True)
+class SimulateFragmentation(Record):
+    """A part of Simulate."""
+
+    peak: float
+    at_peak_reserved: float
+    final_free_bytes: int
+    final_free_in_split_bytes: int
+    final_free_whole_bytes: int
+    final_largest_free_block_bytes: int
+    final_rounding_bytes: int
+    final_dispersion: float
+
+
+@dataclass(frozen=True)
+class SimulateEvents(Record):
+    """A part of Simulate."""
+
+    read: int
+    replayed: int
+    repeated: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class SimulateOomPool(Record):
+    """A part of Simulate."""
+
+    pool: str
+    owner: tuple[int, ...]
+    stream: int
+    reserved_bytes: int
+    allocated_bytes: int
+    pending_free_bytes: int
+    free_bytes: int
+    largest_free_block_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "owner": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateOom(Record):
+    """A part of Simulate."""
+
+    operation: int
+    requested_bytes: int
+    rounded_bytes: int
+    segment_bytes: int
+    device_free_bytes: int
+    allowed_bytes: int | None
+    reserved_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    largest_free_block_bytes: int
+    largest_usable_free_block_bytes: int
+    pools: tuple[SimulateOomPool, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "pools": items(SimulateOomPool.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateOutsideAllocatorCommunicator(Record):
+    """A part of Simulate."""
+
+    axis: str
+    ranks: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateOutsideAllocator(Record):
+    """A part of Simulate."""
+
+    bytes: int
+    context_bytes: int
+    source: str
+    communicators: tuple[SimulateOutsideAllocatorCommunicator, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "communicators": items(SimulateOutsideAllocatorCommunicator.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateFirstStepPeak(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateSteadyPeak(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateStepPeak(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateStep(Record):
+    """A part of Simulate."""
+
+    step: int
+    peak: SimulateStepPeak
+    complete: bool
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "peak": SimulateStepPeak.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class SimulatePhasePeak(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulatePhaseEnd(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulatePhase(Record):
+    """A part of Simulate."""
+
+    step: int | None
+    phase: str
+    peak: SimulatePhasePeak
+    end: SimulatePhaseEnd
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "peak": SimulatePhasePeak.from_json,
+        "end": SimulatePhaseEnd.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class SimulatePeakMoment(Record):
+    """A part of Simulate."""
+
+    step: int
+    phase: str
+
+
+@dataclass(frozen=True)
+class SimulateHoldersAtPeak(Record):
+    """A part of Simulate."""
+
+    operator: str
+    autograd: str
+    module: str
+    requested_bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class SimulateOutOfMemory(Record):
+    """A part of Simulate."""
+
+    operator: str
+    autograd: str
+    module: str
+    step: int
+    phase: str
+
+
+@dataclass(frozen=True)
+class SimulateRemedy(Record):
+    """A part of Simulate."""
+
+    options: str
+    costs: tuple[str, ...]
+    fits: bool
+    peak_reserved_bytes: int
+    available_bytes: int
+    spare_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "costs": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateNearestRemedy(Record):
+    """A part of Simulate."""
+
+    options: str
+    costs: tuple[str, ...]
+    fits: bool
+    peak_reserved_bytes: int
+    available_bytes: int
+    spare_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "costs": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateWiderMargin(Record):
+    """A part of Simulate."""
+
+    options: str
+    costs: tuple[str, ...]
+    fits: bool
+    peak_reserved_bytes: int
+    available_bytes: int
+    spare_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "costs": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateEstimateTerm(Record):
+    """A part of Simulate."""
+
+    name: str
+    equation: str
+    bytes: int
+    covers: tuple[str, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "covers": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateEstimateVariant(Record):
+    """A part of Simulate."""
+
+    options: str
+    gpu_bytes: int
+    host_bytes: int
+    pinned_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateEstimateBridgeLineLargest(Record):
+    """A part of Simulate."""
+
+    what: str
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class SimulateEstimateBridgeLine(Record):
+    """A part of Simulate."""
+
+    name: str
+    terms: tuple[str, ...]
+    estimated_bytes: int
+    simulated_bytes: int
+    to_add_bytes: int
+    largest: tuple[SimulateEstimateBridgeLineLargest, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "terms": items(plain),
+        "largest": items(SimulateEstimateBridgeLineLargest.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateEstimateBridge(Record):
+    """A part of Simulate."""
+
+    estimated_bytes: int
+    simulated_bytes: int
+    to_add_bytes: int
+    lines: tuple[SimulateEstimateBridgeLine, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "lines": items(SimulateEstimateBridgeLine.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateEstimate(Record):
+    """A part of Simulate."""
+
+    name: str
+    title: str
+    about: str
+    bytes: int
+    equation: str
+    source: str
+    assumptions: str
+    known_errors: str
+    broken_assumptions: tuple[str, ...]
+    terms: tuple[SimulateEstimateTerm, ...]
+    variants: tuple[SimulateEstimateVariant, ...]
+    compared_with: str
+    simulated_peak_bytes: int
+    difference_bytes: int
+    error_vs_simulated: float
+    covered_bytes: int
+    error_vs_covered: float
+    bridge: SimulateEstimateBridge
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "broken_assumptions": items(plain),
+        "terms": items(SimulateEstimateTerm.from_json),
+        "variants": items(SimulateEstimateVariant.from_json),
+        "bridge": SimulateEstimateBridge.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class SimulateEstimatesNotApplicable(Record):
+    """A part of Simulate."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SimulateRankPlace(Record):
+    """A part of Simulate."""
+
+    dp: int
+    tp: int
+    pp: int
+    cp: int
+
+
+@dataclass(frozen=True)
+class SimulateRankPeak(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    allocated_bytes: int
+    active_bytes: int
+    reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateRank(Record):
+    """A part of Simulate."""
+
+    rank: int
+    ranks: int
+    place: SimulateRankPlace
+    what: str
+    peak: SimulateRankPeak
+    fits: bool | None
+    is_worst: bool
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "place": SimulateRankPlace.from_json,
+        "peak": SimulateRankPeak.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class SimulateFindBatchTrial(Record):
+    """A part of Simulate."""
+
+    batch: int
+    fits: bool
+    peak_reserved_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateFindBatch(Record):
+    """A part of Simulate."""
+
+    largest: int
+    smallest_failing: int
+    limit: int
+    trials: tuple[SimulateFindBatchTrial, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "trials": items(SimulateFindBatchTrial.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateHostMemoryBuffer(Record):
+    """A part of Simulate."""
+
+    what: str
+    kind: str
+    blocks: int
+    requested_bytes: int
+    taken_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateHostMemory(Record):
+    """A part of Simulate."""
+
+    requested_bytes: int
+    taken_bytes: int
+    pinned_bytes: int
+    pageable_bytes: int
+    cached_bytes: int
+    buffers: tuple[SimulateHostMemoryBuffer, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "buffers": items(SimulateHostMemoryBuffer.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class SimulateBudget(Record):
+    """A part of Simulate."""
+
+    is_kept: bool
+    exceeded: tuple[str, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "exceeded": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class Simulate(Result):
+    """What `highwater simulate --format json` prints."""
+
+    schema: str
+    model: SimulateModel
+    plan: dict[str, str | int | tuple[int, ...] | bool | None]
+    fits: bool | None
+    verdict: str
+    device: int
+    peak: SimulatePeak
+    at_peak_reserved: SimulateAtPeakReserved
+    final: SimulateFinal
+    counts: SimulateCounts
+    fragmentation: SimulateFragmentation
+    settings: str
+    torch: str
+    capacity_bytes: int | None
+    events: SimulateEvents
+    truncated: bool
+    ooms: tuple[SimulateOom, ...]
+    ooms_listed: int
+    notes: tuple[str, ...]
+    available_bytes: int | None
+    outside_allocator: SimulateOutsideAllocator
+    first_step_peak: SimulateFirstStepPeak
+    steady_peak: SimulateSteadyPeak | None
+    steps: tuple[SimulateStep, ...]
+    phases: tuple[SimulatePhase, ...]
+    breakdown_at_peak: dict[str, int]
+    peak_moment: SimulatePeakMoment
+    holders_at_peak: tuple[SimulateHoldersAtPeak, ...]
+    out_of_memory: SimulateOutOfMemory | None
+    needed_bytes: int | None
+    is_margin_thin: bool | None
+    remedies: tuple[SimulateRemedy, ...] | None
+    nearest_remedy: SimulateNearestRemedy | None
+    wider_margins: tuple[SimulateWiderMargin, ...]
+    gpus_that_hold: tuple[str, ...] | None
+    parts_at_peak: dict[str, int]
+    estimates: tuple[SimulateEstimate, ...]
+    estimates_compared_with_complete_run: bool
+    estimates_not_applicable: tuple[SimulateEstimatesNotApplicable, ...]
+    rank: int
+    ranks: tuple[SimulateRank, ...]
+    rank_classes: int
+    trust: str
+    find_batch: SimulateFindBatch | None = None
+    host_memory: SimulateHostMemory | None = None
+    budget: SimulateBudget | None = None
+    memory_limit_bytes: int | None = None
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "model": SimulateModel.from_json,
+        "plan": values(plain),
+        "peak": SimulatePeak.from_json,
+        "at_peak_reserved": SimulateAtPeakReserved.from_json,
+        "final": SimulateFinal.from_json,
+        "counts": SimulateCounts.from_json,
+        "fragmentation": SimulateFragmentation.from_json,
+        "events": SimulateEvents.from_json,
+        "ooms": items(SimulateOom.from_json),
+        "notes": items(plain),
+        "outside_allocator": SimulateOutsideAllocator.from_json,
+        "first_step_peak": SimulateFirstStepPeak.from_json,
+        "steady_peak": SimulateSteadyPeak.from_json,
+        "steps": items(SimulateStep.from_json),
+        "phases": items(SimulatePhase.from_json),
+        "peak_moment": SimulatePeakMoment.from_json,
+        "holders_at_peak": items(SimulateHoldersAtPeak.from_json),
+        "out_of_memory": SimulateOutOfMemory.from_json,
+        "remedies": items(SimulateRemedy.from_json),
+        "nearest_remedy": SimulateNearestRemedy.from_json,
+        "wider_margins": items(SimulateWiderMargin.from_json),
+        "gpus_that_hold": items(plain),
+        "estimates": items(SimulateEstimate.from_json),
+        "estimates_not_applicable": items(SimulateEstimatesNotApplicable.from_json),
+        "ranks": items(SimulateRank.from_json),
+        "find_batch": SimulateFindBatch.from_json,
+        "host_memory": SimulateHostMemory.from_json,
+        "budget": SimulateBudget.from_json,
+    }
