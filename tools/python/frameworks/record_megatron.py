@@ -341,21 +341,21 @@ def train(torch, case, rec, report):
 def even_routing(torch, case):
     """Without a capacity, sizes depend on data, which the device does not have: every expert gets the same."""
     from megatron.core.transformer.moe.token_dispatcher import MoEAlltoAllTokenDispatcher as Dispatcher
-    preprocess, masked_select = Dispatcher.preprocess, torch.Tensor.masked_select
+    preprocess = Dispatcher.preprocess
 
     class MaskedSelect(torch.autograd.Function):
         @staticmethod
         def forward(ctx, values, mask):
             ctx.save_for_backward(mask, values)
             found = mask.shape[1] * case["topk"]
-            places = torch.empty((found, 2), dtype=torch.long, device="cuda")
+            places = torch.empty((found, 2), dtype=torch.long, device="cuda")  # noqa: F841  as long as it lives
             return values.new_empty(found)
 
         @staticmethod
         def backward(ctx, grad):
             _, values = ctx.saved_tensors
             result = torch.zeros_like(values)
-            sums = torch.empty(values.shape, dtype=torch.long, device="cuda")
+            sums = torch.empty(values.shape, dtype=torch.long, device="cuda")  # noqa: F841  as long as it lives
             return result, None
 
     def even(self, routing_map):

@@ -28,7 +28,7 @@ from measure.training import causal_loss, model_dtype, note_tensors  # noqa: E40
 from measure.wrappers import dtype_of, refill  # noqa: E402
 
 
-kept = []  # a store that only C++ refers to forgets its Python methods
+kept: list = []  # a store that only C++ refers to forgets its Python methods
 
 
 def start_group(torch, rank, world):

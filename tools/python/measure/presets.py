@@ -60,7 +60,7 @@ PRESETS = {
 }
 
 # Config keywords that shrink a family to something a CPU trains in a second.
-TINY = {
+TINY: dict = {
     "gpt2": dict(vocab_size=128, n_embd=32, n_layer=2, n_head=2, n_positions=64),
     "opt": dict(vocab_size=128, hidden_size=32, num_hidden_layers=2, ffn_dim=64, num_attention_heads=2,
                 max_position_embeddings=64, word_embed_proj_dim=None),

@@ -104,8 +104,13 @@ class Source:
                 "from collections.abc import Callable, Mapping",
                 "from dataclasses import dataclass",
                 "from typing import Any, ClassVar", "",
-                "from highwater._results import Record, Result, items, plain, values", ""]
+                f"from highwater._results import {', '.join(self.helpers())}", ""]
         return "\n".join(head) + "".join(self.classes.values())
+
+    def helpers(self):
+        body = "".join(self.classes.values())
+        return [name for name in ("Record", "Result", "items", "plain", "values")
+                if re.search(rf"\({name}\)|{name}\(| {name},", body)]
 
 
 def class_text(source, name, schema, fields, parts, renamed):

@@ -3,6 +3,7 @@ import dataclasses
 import importlib
 import json
 from collections.abc import Callable
+from typing import Optional
 
 from . import models
 
@@ -17,7 +18,7 @@ class Task:
     mapping: str         # of modeling_auto: model_type -> class
     auto_class: str
     peft: str = "FEATURE_EXTRACTION"
-    fields: Callable = None  # (config) -> lines of an example; None: tokens and labels
+    fields: Optional[Callable] = None  # (config) -> lines of an example; None: tokens and labels
 
 
 def _first(config, *names, default=None):

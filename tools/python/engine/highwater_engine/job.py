@@ -4,7 +4,8 @@ Every option of the plan that differs from its framework's default must be read,
 ignored one would answer another question.
 """
 from . import architectures
-from .plan import Job, Plan, Refused
+from .plan import Job as Job
+from .plan import Plan, Refused
 from .readers import FRAMEWORKS
 
 GPUS_PER_NODE = 8

@@ -41,10 +41,8 @@ def _switch(name: str, value: bool) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value)
     if isinstance(value, (str, int, float)):
         return str(value)
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     return ",".join(_text(each) for each in value)

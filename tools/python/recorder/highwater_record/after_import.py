@@ -3,8 +3,8 @@ import importlib.abc
 import importlib.util
 import sys
 
-_before = {}
-_after = {}
+_before: dict = {}
+_after: dict = {}
 
 
 def before(name, function):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from highwater._results import Record, Result, items, plain, values
+from highwater._results import Record, Result, items, plain
 
 
 @dataclass(frozen=True)
