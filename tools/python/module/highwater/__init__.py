@@ -21,6 +21,7 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs,
     estimate_zero3_model_states_mem_needs_all_cold,
     estimate_zero3_model_states_mem_needs_all_live,
+    parameters,
 )
 from highwater.plans import estimate, models, plan, simulate
 from highwater.recording import Recording, load
@@ -39,6 +40,7 @@ __all__ = [
     "estimate_zero3_model_states_mem_needs_all_live",
     "load",
     "models",
+    "parameters",
     "plan",
     "show_progress",
     "simulate",

@@ -96,7 +96,7 @@ def estimate_zero2_model_states_mem_needs_all_live(
     additional_buffer_factor: float = 1.5,
 ) -> tuple[ModelStates, ...]:
     """As the cold one, for a model that exists, on any device."""
-    total, _ = count_parameters(model)
+    total, _ = parameters(model)
     return estimate_zero2_model_states_mem_needs_all_cold(
         total, num_gpus_per_node, num_nodes, additional_buffer_factor)
 
@@ -108,17 +108,24 @@ def estimate_zero3_model_states_mem_needs_all_live(
     additional_buffer_factor: float = 1.5,
 ) -> tuple[ModelStates, ...]:
     """As the cold one, for a model that exists, on any device."""
-    total, largest = count_parameters(model)
+    total, largest = parameters(model)
     return estimate_zero3_model_states_mem_needs_all_cold(
         total, largest, num_gpus_per_node, num_nodes, additional_buffer_factor)
 
 
-def count_parameters(model: torch.nn.Module) -> tuple[int, int]:
-    """All parameters, shared ones once, and those that the largest single module owns."""
+class Parameters(NamedTuple):
+    """How many there are, and how many the largest single module owns: what the cold estimators take."""
+
+    total_params: int
+    largest_layer_params: int
+
+
+def parameters(model: torch.nn.Module) -> Parameters:
+    """The parameters of a model, shared ones counted once, on any device, meta included."""
     total = sum({_identity(each): each.numel() for each in model.parameters()}.values())
     largest = max((sum(each.numel() for each in module.parameters(recurse=False)) for module in model.modules()),
                   default=0)
-    return total, largest
+    return Parameters(total, largest)
 
 
 def _identity(parameter: torch.Tensor) -> tuple[str, int]:
