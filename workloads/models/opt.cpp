@@ -102,7 +102,8 @@ class OptDecoder : public Module {
     Tensor inputs_embeds = embed_tokens_(inputs.input_ids);
     Tensor attention_mask =
         inputs.attention_mask.defined() ? inputs.attention_mask : mask_of_ones(inputs_embeds);
-    Tensor position_ids = positions_of(attention_mask);
+    Tensor position_ids =
+        inputs.positions.defined() ? inputs.positions : positions_of(attention_mask);
     // Since 5.18 ones that nobody gave only number the positions, in a variable of their own.
     const bool asks_about_ones = runtime().transformers < Release{5, 18};
     Tensor mask = nn::create_causal_mask(

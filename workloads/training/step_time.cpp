@@ -161,12 +161,11 @@ StepTime step_time(const TrainingPlan& plan) {
   time.context_parallel =
       3 * layers / p.pp * 2 * through_ring(activation, p.cp) / rate_of_group(plan.gpu, p.cp, p.tp);
   const double gathers = shards_parameters(p) ? 2.0 * plan.grad_accum : 1;
-  const int shards = p.dp / p.fsdp.replicas;  // HSDP: neighbours
-  const int stride = p.tp * p.cp;
-  time.data_parallel = (gathers + 1) * through_ring(held * element, shards) /
-                           rate_of_group(plan.gpu, shards, stride) +
-                       2 * through_ring(held * element / shards, p.fsdp.replicas) /
-                           rate_of_group(plan.gpu, p.fsdp.replicas, stride * shards);
+  const int shards = data_group(p).ranks / p.fsdp.replicas;  // HSDP: neighbours
+  time.data_parallel =
+      (gathers + 1) * through_ring(held * element, shards) / rate_of_group(plan.gpu, shards, p.tp) +
+      2 * through_ring(held * element / shards, p.fsdp.replicas) /
+          rate_of_group(plan.gpu, p.fsdp.replicas, p.tp * shards);
   time.offload = offloaded_bytes(plan, held) / kPcieBytesPerSecond;
   return time;
 }

@@ -22,12 +22,18 @@ struct Tolerance {
   double reserved = 1e-9;
 };
 
-/// `rank` of `recording` beside what `options` say of it.
+/// Which rank was recorded, and by which release of PyTorch.
+struct Run {
+  std::string rank = "0";
+  std::string torch = "2.15";
+};
+
+/// `recording` beside what `options` say of it.
 void check_peaks(const std::string& recording, const std::string& options,
-                 const Tolerance& tolerance = {}, const std::string& rank = "0") {
+                 const Tolerance& tolerance = {}, const Run& run = {}) {
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
-  const auto simulated = json_of("simulate --rank " + rank +
-                                 " --torch 2.15 --transformers 5.23 --model " + kLoops + options);
+  const auto simulated = json_of("simulate --rank " + run.rank + " --torch " + run.torch +
+                                 " --transformers 5.23 --model " + kLoops + options);
   const auto& device = recorded.at("devices").at(0).as_object();
   const auto error = [&](const char* which) {
     return std::abs(figure(simulated, which) / figure(device, which) - 1);
@@ -119,6 +125,9 @@ TEST_CASE("loops: context_parallel() around transformers' models has the peaks o
           {"cp-mixtral-rank3", "3",
            "cp-mixtral.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu h100-80" + mixed},
           {"cp-gpt2", "0", "cp-gpt2.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu a100-80" + mixed},
+          {"cp-opt", "0", "cp-opt.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu a100-80" + mixed},
+          {"cp-llama-lora", "0",
+           "cp-llama.json --batch 2 --seq 1024 --dp 2 --cp 2 --lora 8 --gpu h100-80" + mixed},
           {"cp-llama-fp32", "0",
            "cp-llama.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu a100-80" + plain},
           {"cp-llama-amp-rank1", "1",
@@ -128,7 +137,15 @@ TEST_CASE("loops: context_parallel() around transformers' models has the peaks o
           {"cp4-accelerate-qwen3-full-rank1", "1",
            "cp-qwen3.json --batch 2 --seq 1024 --cp 4 --checkpoint full --gpu h100-80" + prepared},
       }));
-  check_peaks(recording, options, {}, rank);
+  check_peaks(recording, options, {}, {.rank = rank});
+}
+
+TEST_CASE("loops: context_parallel() of PyTorch 2.12 has the peaks of its recording",
+          "[cli][framework][cp]") {
+  check_peaks("cp-llama-torch2.12",
+              "cp-llama.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu h100-80 --framework hf "
+              "--dp-kind fsdp2 --steps 3 --param-dtype bf16 --reduce-dtype fp32",
+              {}, {.torch = "2.12"});
 }
 
 TEST_CASE("loops: torchtitan's tensor and context parallelism are near the recordings",

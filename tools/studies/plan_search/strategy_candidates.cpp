@@ -81,6 +81,13 @@ void use_context_parallel(TrainingPlan& plan) {
   plan.parallel.cp = std::exchange(plan.parallel.dp, 1);
 }
 
+// The same by accelerate, which checkpoints as well.
+void use_accelerate_context_parallel(TrainingPlan& plan) {
+  use_framework(Framework::accelerate_fsdp2, plan);
+  use_fsdp2(plan);
+  plan.parallel.cp = std::exchange(plan.parallel.dp, 1);
+}
+
 void use_nemo(TrainingPlan& plan) {
   use_framework(Framework::nemo, plan);
   plan.parallel.sequence_parallel = plan.parallel.tp > 1;
@@ -100,6 +107,8 @@ constexpr std::array kStrategies{
     StrategyRow{"FSDP2", true, false, false, use_fsdp2},
     StrategyRow{"FSDP2, sharded within a machine (HSDP)", true, false, false, use_hybrid_shards,
                 false, true},
+    StrategyRow{"FSDP2 + context parallel (accelerate)", true, false, false,
+                use_accelerate_context_parallel},
     StrategyRow{"tensor parallel (DTensor)", false, true, false, use_dtensors},
     StrategyRow{"FSDP2 + tensor parallel", true, true, false,
                 [](TrainingPlan& plan) {

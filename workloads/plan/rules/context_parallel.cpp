@@ -93,10 +93,10 @@ constexpr std::array kContextParallelGaps{
     Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            return shares(f) &&
-                  (plan.lora.rank > 0 || !plan.training || plan.loss.kind != LossKind::hf ||
+                  (!plan.training || plan.loss.kind != LossKind::hf ||
                    saves_on_cpu(plan.parallel) || plan.attention_mask != AttentionMask::none);
          },
-         "cp with lora, eval, another loss than hf, offload activations or an attention-mask: not "
+         "cp with eval, another loss than hf, offload activations or an attention-mask: not "
          "supported yet by the simulation with transformers' models; omit one of them"},
     Rule{[](const PlanFacts& f) {
            const CheckpointKind kind = f.plan->checkpoint.kind;
