@@ -530,7 +530,7 @@ class Phases(unittest.TestCase):
         self.phases._end_backward()
 
     def optimize(self):
-        self.phases._begin_optimizer(None)
+        self.phases._optimizer_steps(None)
         self.phases._end_optimizer()
 
     def zero_grad(self):
@@ -569,7 +569,7 @@ class Phases(unittest.TestCase):
 
     def test_an_optimizer_that_calls_the_whole_step(self):
         for _ in range(2):
-            self.phases._begin_optimizer(None)
+            self.phases._optimizer_steps(None)
             self.forward()
             self.zero_grad()
             self.backward()
