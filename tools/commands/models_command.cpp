@@ -163,7 +163,7 @@ ExitCode run_models(const Arguments& arguments, std::ostream& out) {
   if (values.contains("model")) {
     const ModelSpec spec = named_model(values["model"].as<Arguments>().front());
     if (is_other(spec.config)) {
-      throw InputError(spec.source, "", unknown_family(spec.name), "");
+      throw InputError(spec.source, "", why_not_covered(spec), "");
     }
     out << model_report(describe_model(spec), model_parameters(spec), spec.family_defaults, format);
   } else {

@@ -17,7 +17,7 @@ namespace {
 /// What the generator lacks for this plan.
 std::vector<std::string> gaps_of(const TrainingPlan& plan) {
   if (is_other(plan.model.config)) {
-    return {unknown_family(plan.model.config.as<OtherConfig>().model_type)};
+    return {why_not_covered(plan.model)};
   }
   return generator_gaps(plan);
 }
@@ -119,10 +119,11 @@ std::string how_made(const TrainingPlan& plan) {
                        plan.versions.torch, plan.versions.transformers, plan.gpu.name);
   }
   const EngineReleases& releases = engine_releases(plan);
+  const std::string note = script_note(plan);
   return fmt::format(
-      "made by PyTorch {}{} itself on a simulated {}", releases.torch,
+      "made by PyTorch {}{} itself on a simulated {}{}", releases.torch,
       releases.transformers.empty() ? "" : " and transformers " + releases.transformers,
-      plan.gpu.name);
+      plan.gpu.name, note.empty() ? "" : ": " + note);
 }
 
 }  // namespace highwater

@@ -87,7 +87,12 @@ fs::path accept_recording(const json::object& answer, const fs::path& folder) {
   fs::create_directory(recording);
   fs::rename(snapshot.path, recording / kSnapshot);
   std::ofstream(recording / kTrainable) << snapshot.trainable;
+  std::ofstream(recording / kNote) << text_of(answer, kNote);
   return recording;
+}
+
+std::string note_of(const fs::path& recording) {
+  return read_text(recording / kNote);
 }
 
 GeneratedRun read_recording(const fs::path& recording) {

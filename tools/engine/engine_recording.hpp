@@ -23,6 +23,12 @@ std::string read_text(const std::filesystem::path& path);
 std::filesystem::path accept_recording(const boost::json::object& answer,
                                        const std::filesystem::path& folder);
 
+/// The key of what a reader should know of the model and its batch, in an answer and a recording.
+inline constexpr const char* kNote = "note";
+
+/// The note of a recording that was accepted.
+std::string note_of(const std::filesystem::path& recording);
+
 /// The requests of a recording that was accepted. @throws InputError @throws std::logic_error
 GeneratedRun read_recording(const std::filesystem::path& recording);
 

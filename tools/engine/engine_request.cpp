@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "workloads/plan/catalog/config_json.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
@@ -54,12 +55,26 @@ std::vector<std::string> changed_options(const TrainingPlan& plan) {
   return names;
 }
 
+namespace {
+
+/// The text of a config.json, or Python that makes the model and what it may ask for.
+boost::json::object model_request(const TrainingPlan& plan) {
+  if (!is_other(plan.model.config) || plan.model.config.as<OtherConfig>().python.empty()) {
+    return {{"config", config_json(plan.model)}};
+  }
+  return {{"python", plan.model.config.as<OtherConfig>().python},
+          {"batch", plan.batch},
+          {"seq", plan.seq.front()}};
+}
+
+}  // namespace
+
 boost::json::object engine_request(const TrainingPlan& plan) {
   const std::vector<std::string> changed = changed_options(plan);
   boost::json::object options = plan_json(plan);
   return {{"options", std::move(options)},
           {"changed", boost::json::array(changed.begin(), changed.end())},
-          {"model", {{"config", config_json(plan.model)}}},
+          {"model", model_request(plan)},
           {"rank", plan.parallel.rank}};
 }
 

@@ -21,6 +21,7 @@
 #include "tools/record/record_environment.hpp"
 #include "tools/record/record_files.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -88,13 +89,14 @@ class WarmPython {
 
   [[nodiscard]] const EngineReleases& releases() const { return releases_; }
 
-  std::string refusal(const TrainingPlan& plan) {
+  /// What Python says of the plan under this key, without running it.
+  std::string said(const TrainingPlan& plan, std::string_view key) {
     json::object request = engine_request(plan);
-    if (cache_.find(key_of(plan, request))) {
-      return "";
+    if (const std::optional<fs::path> kept = cache_.find(key_of(plan, request))) {
+      return key == kNote ? note_of(*kept) : "";
     }
     request["only_asks"] = true;
-    return text_of(answer_to(std::move(request)), "refused");
+    return text_of(answer_to(std::move(request)), key);
   }
 
   GeneratedRun run(const TrainingPlan& plan) {
@@ -109,7 +111,7 @@ class WarmPython {
     request["only_asks"] = false;
     request["environment"] = variables(plan, files_.folder(), place.folder);
     const fs::path recorded = accept_recording(answer_in_turn(std::move(request)), place.folder);
-    if (!installed_.empty()) {
+    if (!key.empty()) {
       cache_.keep(key, recorded);
     }
     return read_recording(recorded);
@@ -130,10 +132,11 @@ class WarmPython {
     return answer_to(std::move(request));
   }
 
-  /// Empty where something is installed that may change under the same release.
+  /// Empty where something may change that is no part of the request: what is installed, under the
+  /// same release; a file of the user's.
   [[nodiscard]] std::string key_of(const TrainingPlan& plan, json::object request) const {
     static const std::string recorder = record_files_key();
-    if (installed_.empty()) {
+    if (installed_.empty() || names_file(plan.model.config)) {
       return "";
     }
     request.at("options").as_object().erase("engine");
@@ -262,11 +265,15 @@ std::string engine_problem(const TrainingPlan& plan) {
 }
 
 std::string script_problem(const TrainingPlan& plan) {
-  return python_of(plan).refusal(plan);
+  return python_of(plan).said(plan, "refused");
 }
 
 const EngineReleases& engine_releases(const TrainingPlan& plan) {
   return python_of(plan).releases();
+}
+
+std::string script_note(const TrainingPlan& plan) {
+  return python_of(plan).said(plan, kNote);
 }
 
 GeneratedRun run_in_torch(const TrainingPlan& plan) {

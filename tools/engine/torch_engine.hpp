@@ -26,6 +26,10 @@ const EngineReleases& engine_releases(const TrainingPlan& plan);
 /// Why no script can say the plan; empty if one can. @pre engine_problem(plan) is empty
 std::string script_problem(const TrainingPlan& plan);
 
+/// What a reader should know of the model and its batch that the plan does not say: "" or e.g.
+/// "CLIPModel trained on input_ids, pixel_values". @pre script_problem(plan) is empty
+std::string script_note(const TrainingPlan& plan);
+
 /// @throws InputError if there is no such Python, or the plan cannot be said in a script, or the
 /// script fails
 GeneratedRun run_in_torch(const TrainingPlan& plan);

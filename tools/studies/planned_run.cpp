@@ -48,7 +48,7 @@ PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse us
   if (use == PlanUse::generate) {
     choose_engine(run.plan, problems);
   } else if (is_other(run.plan.model.config)) {
-    problems.push_back(unknown_family(run.plan.model.name));
+    problems.push_back(why_not_covered(run.plan.model));
   }
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));

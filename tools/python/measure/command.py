@@ -7,6 +7,7 @@
   releases records one list under every pair of releases of PyTorch and transformers, and compares
   plans    plans over all strategies, by both engines, or beside scripts written by hand
   draw     cases drawn at random, as their users write them: `highwater record` beside `highwater simulate`
+  architectures  architectures of transformers, drawn at random: `--engine auto`, beside recordings of its scripts
 
 Programs for other frameworks use record_main(): the same options with their own train().
 """
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 
 from . import bundle, environment, halves, matrix, processes, releases
+from .architectures import command as architectures
 from .batch import Batch, Limits
 from .case_fields import DEFAULTS, CaseError, complete, shrunk
 from .draw import command as draw
@@ -235,6 +237,8 @@ def make_parser(description, is_whole):
         releases.add_options(commands.add_parser("releases", help="one list under pairs of releases, and which are exact"))
         plans.add_options(commands.add_parser("plans", help="run plans over all strategies by both engines"))
         draw.add_options(commands.add_parser("draw", help="record random cases and compare what one types first"))
+        architectures.add_options(commands.add_parser("architectures", help="run random architectures of transformers, and "
+                                                                            "record the same scripts"))
     return parser
 
 

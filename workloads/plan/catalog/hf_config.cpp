@@ -280,8 +280,14 @@ ModelSpec model_from_json(const json::value& value, std::string_view source) {
   return any_model(value, source, Coverage::families);
 }
 
-std::string unknown_family(std::string_view model_type) {
-  return fmt::format("model_type '{}' is not a covered family; give one of {}", model_type,
+std::string why_not_covered(const ModelSpec& spec) {
+  const auto& config = spec.config.as<OtherConfig>();
+  if (!config.python.empty()) {
+    return fmt::format(
+        "{} is Python, which only --engine torch runs; without it, give a model of {}", spec.name,
+        covered_families());
+  }
+  return fmt::format("model_type '{}' is not a covered family; give one of {}", config.model_type,
                      covered_families());
 }
 

@@ -24,8 +24,8 @@ ModelSpec read_model(const std::string& path);
 /// The same for the text of a config.json. `source` names it in errors.
 ModelSpec model_from_text(std::string_view text, std::string_view source);
 
-/// "model_type 'phi' is not a covered family; give one of ...".
-std::string unknown_family(std::string_view model_type);
+/// "model_type 'phi' is not a covered family; give one of ...". @pre is_other(spec.config)
+std::string why_not_covered(const ModelSpec& spec);
 
 /// The families whose config.json is understood: "biogpt, bloom, ...".
 std::string covered_families();

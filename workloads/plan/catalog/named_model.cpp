@@ -8,6 +8,7 @@
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 
@@ -41,11 +42,15 @@ std::string model_file(const std::string& text) {
 
 bool names_model_file(const std::string& text) {
   std::error_code ignored;
-  return is_config_text(text) || text.ends_with(".json") || begins_as_path(text) ||
+  return is_config_text(text) || names_python_model(text) || text.ends_with(".json") ||
+         begins_as_path(text) ||
          (text.find('/') != std::string::npos && fs::exists(text, ignored));
 }
 
 ModelSpec read_sound_model(const std::string& text) {
+  if (!is_config_text(text) && names_python_model(text)) {
+    return python_model(text);
+  }
   const std::string path = is_config_text(text) ? "--model {...}" : model_file(text);
   ModelSpec spec = is_config_text(text) ? model_from_text(text, path) : read_model(path);
   if (const auto problems = model_problems(spec); !problems.empty()) {

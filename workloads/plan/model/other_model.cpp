@@ -1,9 +1,13 @@
 #include "workloads/plan/model/other_model.hpp"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <initializer_list>
 
 #include <boost/json.hpp>
 
+#include "traces/error.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/model/preset_list.hpp"
 
@@ -48,6 +52,27 @@ ParameterCount other_parameters(const OtherConfig& config) {
   return count;
 }
 
+/// Libraries whose models are named as "timm:resnet50".
+constexpr std::array<std::string_view, 3> kLibraries{"timm", "torchvision", "diffusers"};
+
+constexpr std::string_view kBeforeFunction = ".py:";
+
+bool names_library_model(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  return colon != std::string_view::npos && colon + 1 < text.size() &&
+         std::ranges::count(kLibraries, text.substr(0, colon)) > 0;
+}
+
+/// With the whole path: Python runs elsewhere.
+std::string with_whole_path(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const std::filesystem::path file = text.substr(0, colon);
+  if (!std::filesystem::is_regular_file(file)) {
+    throw InputError(file.string(), "", "no such file", "give FILE.py:function");
+  }
+  return std::filesystem::absolute(file).lexically_normal().string() + text.substr(colon);
+}
+
 constexpr auto kOther = family<OtherConfig>({.name = "other",
                                              .add_presets = [](PresetList&) {},
                                              .parameters = untyped<other_parameters>,
@@ -57,6 +82,26 @@ constexpr auto kOther = family<OtherConfig>({.name = "other",
 
 const Family& other_family() {
   return kOther;
+}
+
+bool names_file(const ModelConfig& config) {
+  return is_other(config) &&
+         config.as<OtherConfig>().python.find(kBeforeFunction) != std::string::npos;
+}
+
+bool names_python_model(std::string_view text) {
+  const std::size_t function = text.rfind(kBeforeFunction);
+  const bool names_function = function != std::string_view::npos && function > 0 &&
+                              function + kBeforeFunction.size() < text.size();
+  return names_function || names_library_model(text);
+}
+
+ModelSpec python_model(const std::string& text) {
+  OtherConfig config{.model_type = text, .shape = {}};
+  config.python = names_library_model(text) ? text : with_whole_path(text);
+  const std::string name =
+      names_library_model(text) ? text : std::filesystem::path(text).filename().string();
+  return {.name = name, .source = text, .config = std::move(config)};
 }
 
 OtherConfig read_other(const json::object& config) {

@@ -11,8 +11,10 @@
 namespace highwater {
 
 struct OtherConfig {
-  std::string model_type;
-  ModelShape shape;  ///< 0 where the configuration has no known name for it
+  std::string model_type;  ///< or python, if it is none of transformers
+  ModelShape shape;        ///< 0 where the configuration has no known name for it
+  /// Python that makes the model: "/path/net.py:function", "timm:resnet50". Empty: a config.json.
+  std::string python = {};
 
   bool operator==(const OtherConfig&) const = default;
 };
@@ -24,6 +26,9 @@ inline const Family& family_of(const OtherConfig& /*config*/) {
   return other_family();
 }
 
+/// Whether a file of the user's makes the model.
+bool names_file(const ModelConfig& config);
+
 /// Whether only real PyTorch can run the model.
 inline bool is_other(const ModelConfig& config) {
   return config.is<OtherConfig>();
@@ -31,5 +36,12 @@ inline bool is_other(const ModelConfig& config) {
 
 /// The model that a config.json of an architecture without a family describes.
 OtherConfig read_other(const boost::json::object& config);
+
+/// Whether --model names Python: FILE.py:function, or a model of timm, torchvision or diffusers as
+/// "timm:NAME".
+bool names_python_model(std::string_view text);
+
+/// @pre names_python_model(text) @throws InputError if there is no such file
+ModelSpec python_model(const std::string& text);
 
 }  // namespace highwater

@@ -160,7 +160,9 @@ constexpr OptionAxis kAttentionMask{
 constexpr std::array kModelRows{
     Option{"model", "NAME|FILE", model, common,
            "a known model ('highwater models' lists them) or a config.json", "", kModel}
-        .with_default("required"),
+        .with_default("required")
+        .and_more("with --engine torch also a folder of the hub, FILE.py:function, timm:NAME, "
+                  "torchvision:NAME and diffusers:NAME"),
     Option{"framework", "F", model, common, "training loop that sets the defaults",
            "Highwater's choice: a plain loop; torch, the bare one, with other --model-code",
            kFramework}

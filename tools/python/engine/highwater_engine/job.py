@@ -3,7 +3,9 @@
 Every option of the plan that differs from its framework's default must be read, or the job is refused: a run that
 ignored one would answer another question.
 """
-from . import architectures
+import dataclasses
+
+from . import architectures, lengths, sources
 from .plan import Job as Job
 from .plan import Plan, Refused
 from .readers import FRAMEWORKS
@@ -27,9 +29,13 @@ def make(plan, model):
         raise Refused(f"--model-code {plan['model_code']}: --engine torch runs transformers' models; omit it, or use "
                       "--engine model")
     plan.one_of("data", "to")
-    job = writer(plan, architectures.model_of(model))
+    for name in model.fixes:
+        if plan.is_changed(name):
+            raise Refused(f"--{name}: {model.name} makes its own batch; give the function a parameter '{name}', or omit "
+                          "the option")
+    job = writer(plan, model)
     plan.require_all_read()
-    return job
+    return dataclasses.replace(job, note=lengths.note(plan, model))
 
 
 def variables(job, rank):
@@ -43,9 +49,17 @@ def variables(job, rank):
             "FAKE_CUDA_DEVICES": str(local)}
 
 
+def models_of(named):
+    """The ways to train a model, the likeliest first. @raises UnknownModel"""
+    return architectures.models_of(named["config"]) if "config" in named else sources.models_of(named)
+
+
 def from_request(request):
-    """request: {"options": ..., "changed": [...], "model": ...}. @raises Refused"""
-    return make(Plan(request["options"], request["changed"]), request["model"])
+    """The jobs that carry out the plan, the likeliest first.
+
+    request: {"options": ..., "changed": [...], "model": ...}. @raises Refused, UnknownModel
+    """
+    return [make(Plan(request["options"], request["changed"]), model) for model in models_of(request["model"])]
 
 
 def write(job, folder):

@@ -1,5 +1,6 @@
 """The model of a script: what to import, how it is made, what it is fed."""
 import dataclasses
+from typing import Optional
 
 TOKENS = "Tokens()"
 
@@ -15,11 +16,26 @@ class Model:
     data: str = ""          # the class of its examples, with {examples} and {fields}; empty: tokens
     fields: str = ""        # of an example, with {seq}
     dataset: str = TOKENS
+    batches: str = ""       # in place of a loader of the dataset: an expression, with {steps}
+    load: str = "batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
+    arranges: tuple = ()    # lines that give a loaded batch the form that the forward takes
+    call: str = "{called}(**batch{constants})"
+    constants: str = ""     # further arguments of the call
     loss: str = "outputs.loss"
+    checkpointing: str = "model.gradient_checkpointing_enable({arguments})"  # empty: it has none
     files: dict = dataclasses.field(default_factory=dict)  # beside the script
     has_config: bool = True  # `config` is transformers' configuration
+    is_transformers: bool = True  # its factory takes a type and an attention, and its blocks are known to Trainer
+    name: str = ""
+    longest: Optional[int] = None  # tokens of a sequence, at most
+    fed: str = ""           # inputs, where they are not what goes without saying
+    fixes: tuple = ()       # options of the plan that its own batch decides
 
-    def construct(self, options):
+    def construct(self, dtype=None, attention=None):
+        """The expression that makes it. dtype: of the weights, as in a script; None: fp32."""
+        if not self.is_transformers:
+            return self.expression + (f".to({dtype})" if dtype else "")
+        options = (f", dtype={dtype}" if dtype else "") + (f', attn_implementation="{attention}"' if attention else "")
         return self.expression.format(options=options)
 
 

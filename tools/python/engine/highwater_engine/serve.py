@@ -20,7 +20,7 @@ import time
 import traceback
 import types
 
-from . import architectures, installed, job, launchers
+from . import asking, installed, job, launchers
 
 _NO_DEVICE = 97  # exit status of a fork that cannot use the device
 _PATIENCE = 0.002  # seconds between two looks at what runs
@@ -84,17 +84,21 @@ def _begin(request):
     """The answer, or the run that will give it."""
     try:
         _load_torch()
-        made = job.from_request(request)
-    except (job.Refused, architectures.UnknownModel) as refusal:
+        jobs = job.from_request(request)
+    except (job.Refused, asking.UnknownModel) as refusal:
         return {"refused": str(refusal)}
     except Exception as error:  # a configuration that transformers' own code cannot take
         return {"refused": f"transformers does not take this model: {type(error).__name__}: {error}"}
     if request["only_asks"]:
-        return {"status": 0}
-    job.write(made, request["folder"])
-    return _Run({**request, "environment": {**request["environment"], **job.variables(made, request["rank"])},
-                 "accelerate_config": made.accelerate_config, "script": os.path.join(request["folder"], "train.py"),
-                 "log": os.path.join(request["folder"], "log")})
+        return {"status": 0, "note": jobs[_ran.get(_model(request), 0)].note}
+    return _Run(request, jobs)
+
+
+_ran = {}  # model -> which of its jobs ended well
+
+
+def _model(request):
+    return json.dumps(request["model"])
 
 
 def _load_torch():
@@ -106,17 +110,59 @@ def _load_torch():
 
 
 class _Run:
+    """The scripts of a plan in forks of this process, one after another until one ends well."""
+
+    def __init__(self, request, jobs):
+        self.number = request["number"]
+        self._request, self._jobs = request, jobs
+        self._left = [_ran[_model(request)]] if _model(request) in _ran else list(range(len(jobs)))
+        self._answers = []
+        self._begin_next()
+
+    def _begin_next(self):
+        self._tried = self._left.pop(0)
+        self._attempt = _Attempt(self._jobs[self._tried], self._request)
+
+    def has_ended(self):
+        if not self._attempt.has_ended():
+            return False
+        self._answers.append(self._attempt.answer())
+        if self._answers[-1]["status"] == 0:
+            _ran[_model(self._request)] = self._tried
+        elif self._left and self._answers[-1]["reason"] is None:
+            self._begin_next()
+            return False
+        return True
+
+    def answer(self):
+        """Of what ended well, else of the likeliest."""
+        return self._answers[-1] if self._answers[-1]["status"] == 0 else self._answers[0]
+
+    def kill(self):
+        self._attempt.kill()
+
+
+class _Attempt:
     """A script in a fork of this process."""
 
-    def __init__(self, request):
-        _load_imports(request["script"])
-        self.number = request["number"]
-        self._log = request["log"]
-        self._end = time.monotonic() + request["limit"]
+    def __init__(self, made, request):
+        folder = request["folder"]
+        _empty(folder)
+        job.write(made, folder)
+        kept = os.environ.get("HIGHWATER_SCRIPT_FOLDER")  # where a reader wants the script and its files
+        if kept:
+            os.makedirs(kept, exist_ok=True)
+            job.write(made, kept)
+        run = {**request, "environment": {**request["environment"], **job.variables(made, request["rank"])},
+               "accelerate_config": made.accelerate_config, "script": os.path.join(folder, "train.py"), "log": os.path.join(folder, "log")}
+        _load_imports(run["script"])
+        self._note = made.note
+        self._log = run["log"]
+        self._end = time.monotonic() + run["limit"]
         self._answer = None
         self._pid = os.fork()
         if self._pid == 0:
-            _become(request)
+            _become(run)
         os.setpgid(self._pid, self._pid)  # as the fork does: whoever is first
 
     def has_ended(self):
@@ -130,11 +176,18 @@ class _Run:
         return self._answer is not None
 
     def answer(self):
-        return {**self._answer, "log": _end_of(self._log)}
+        return {**self._answer, "log": _end_of(self._log), "note": self._note}
 
     def kill(self):
         os.killpg(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
+
+
+def _empty(folder):
+    """What a script that failed has left."""
+    for entry in os.scandir(folder):
+        if entry.is_file():
+            os.unlink(entry.path)
 
 
 def _end_of(path):

@@ -2,6 +2,7 @@
 import dataclasses
 
 from .. import scripts
+from ..lengths import fitting
 from ..plan import Refused
 
 
@@ -21,8 +22,9 @@ def common(plan, model):
     """What the loops share."""
     weights, autocast = precision(plan)
     batch, accumulate = plan["batch"], plan["grad_accum"]
-    lengths = plan["seq"] if isinstance(plan["seq"], list) else [plan["seq"]]
+    lengths = fitting(plan, model)
     checkpoint = plan.one_of("checkpoint", "none", "full")
+    require_own(plan, model)
     attention = plan.one_of("attention", "sdpa", "eager")
     optimizer = plan.one_of("optimizer", *scripts.OPTIMIZERS, "none")
     job = {**scripts.DEFAULTS, "model": model, "batch": batch, "seq": tuple(lengths),
@@ -35,6 +37,14 @@ def common(plan, model):
     if plan["dropout"] is not None:
         raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")
     return job
+
+
+def require_own(plan, model):
+    """Options that are methods or arguments of transformers' models. @raises Refused"""
+    if plan["checkpoint"] == "full" and not model.checkpointing:
+        raise Refused(f"--checkpoint full: {model.name} has no checkpointing of its own; omit it")
+    if not model.is_transformers:
+        plan.refuse_changed("attention", "lora")
 
 
 def targets(plan):

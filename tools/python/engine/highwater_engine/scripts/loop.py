@@ -9,17 +9,21 @@ def tensors_of(job):
 def loading(job, device):
     if job["names_tensors"]:
         return text(*(f'{name} = batch["{name}"].to({device})' for name in tensors_of(job)))
-    return f"batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
+    return text(job["model"].load.format(device=device), *job["model"].arranges)
 
 
 def forward_and_loss(job, called="model"):
     """(the line of the forward pass, the expression of the loss; None: that line has bound it)"""
-    loss = job["model"].loss
-    given = ", ".join(f"{name}={name}" for name in tensors_of(job)) if job["names_tensors"] else "**batch"
-    if job["keeps_outputs"] or loss != "outputs.loss":
-        return f"outputs = {called}({given})", loss
-    return f"loss = {called}({given}).loss", None
+    model = job["model"]
+    call = f"{called}({', '.join(f'{name}={name}' for name in tensors_of(job))})" if job["names_tensors"] else \
+        model.call.format(called=called, constants=model.constants)
+    if job["keeps_outputs"] or model.loss != "outputs.loss":
+        return f"outputs = {call}", model.loss
+    return f"loss = {call}.loss", None
 
 
 def loader(job):
+    """What the loop goes over."""
+    if job["model"].batches:
+        return f"loader = {job['model'].batches.format(steps=job['examples'] // job['batch'])}"
     return f"loader = torch.utils.data.DataLoader({job['model'].dataset}, batch_size={job['batch']})"

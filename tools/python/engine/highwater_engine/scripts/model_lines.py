@@ -16,14 +16,22 @@ class Tokens(torch.utils.data.Dataset):
 MASK = '"attention_mask": torch.ones_like(tokens), '
 
 
+def dtype(job):
+    """Of the weights, where it is not the default."""
+    return TORCH_TYPES[job["weights"]] if job["weights"] != "fp32" else None
+
+
 def data(job):
     """The class of the batches, or the lines that a model's factory brings."""
     model = job["model"]
     lengths = job["seq"]
     length = str(lengths[0]) if len(set(lengths)) == 1 else \
         f"{tuple(lengths)}[index // {job['batch']} % {len(lengths)}]"
+    if model.batches:
+        return ""
     if model.data:
-        return model.data.format(examples=job["examples"], fields=model.fields.format(seq=length))
+        floats = f", dtype={dtype(job)}" if dtype(job) else ""
+        return model.data.format(examples=job["examples"], fields=model.fields.format(seq=length, floats=floats))
     return TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
                          mask=MASK if job["mask"] else "")
 
@@ -52,13 +60,11 @@ def imports_of_model(job):
 
 def built(job):
     """The expression that makes the model."""
-    options = f", dtype={TORCH_TYPES[job['weights']]}" if job["weights"] != "fp32" else ""
-    options += f', attn_implementation="{job["attention"]}"' if job["attention"] else ""
-    return job["model"].construct(options)
+    return job["model"].construct(dtype(job), job["attention"])
 
 
 def checkpointed(job):
     if not job["checkpoint"]:
         return ""
     arguments = 'gradient_checkpointing_kwargs={"use_reentrant": True}' if job["reentrant"] else ""
-    return f"model.gradient_checkpointing_enable({arguments})"
+    return job["model"].checkpointing.format(arguments=arguments)

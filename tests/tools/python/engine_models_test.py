@@ -1,0 +1,181 @@
+"""Models of --engine torch as far as they go without torch: sizes and inputs from a configuration and a forward, models
+that are no architecture of transformers, and what is drawn by `measure architectures`."""
+import ast
+import pathlib
+import sys
+import types
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "tools" / "python" / "engine")]
+
+from highwater_engine import asking, job, lengths, models, scripts, sources  # noqa: E402
+from highwater_engine.architectures import inputs, sizes  # noqa: E402
+from measure.architectures import command, drawing, runs  # noqa: E402
+
+
+class Config:
+    """A configuration as transformers' are."""
+    model_type = "any"
+
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+    def to_dict(self):
+        return vars(self)
+
+    def get_text_config(self):
+        return getattr(self, "text_config", self)
+
+
+class Contrastive:
+    """A class as transformers' are."""
+    main_input_name, input_modalities = "input_ids", ("image", "text")
+
+    def forward(self, input_ids=None, pixel_values=None, attention_mask=None, return_loss=None, **kwargs):
+        """
+        Args:
+            input_ids (`torch.LongTensor` of shape `(batch_size, sequence_length)`, *optional*):
+                Tokens.
+            pixel_values (`torch.FloatTensor` of shape `(batch_size, num_channels, height, width)`, *optional*):
+                Pixels.
+        """
+
+
+class Speech:
+    main_input_name, input_modalities = "input_features", ("audio", "text")
+
+    def forward(self, input_features=None, labels=None, decoder_input_ids=None):
+        """
+            input_features (`torch.FloatTensor` of shape `(batch_size, sequence_length, feature_dim)`):
+        """
+
+
+CLIP = Config(text_config=Config(vocab_size=500), vision_config=Config(image_size=32, num_channels=3))
+
+
+class Sizes(unittest.TestCase):
+    def test_a_part_that_is_about_images_says_their_size(self):
+        found = sizes.Sizes(CLIP)
+        self.assertEqual((found.channels, found.height, found.width, found.vocabulary), (3, 32, 32, 500))
+        self.assertEqual(sizes.Sizes(Config(image_size=[8, 16])).width, 16)
+
+    def test_shapes_are_those_of_the_documentation(self):
+        shapes = sizes.documented(Contrastive.forward)
+        self.assertEqual(shapes["pixel_values"], ("torch.FloatTensor", ["batch_size", "num_channels", "height", "width"]))
+
+    def test_a_dimension_is_a_number_of_the_configuration(self):
+        found = sizes.Sizes(Config(state_dim=17, num_codebooks=4))
+        self.assertEqual(sizes.dimension("state_dim", found, False), 17)
+        self.assertEqual(sizes.dimension("codebooks", found, False), 4)
+        self.assertEqual(sizes.dimension("episode_length", found, False), "{seq}")
+        with self.assertRaises(sizes.Unknown):
+            sizes.dimension("no_such_size", found, False)
+
+
+class Inputs(unittest.TestCase):
+    def test_what_modalities_bring(self):
+        made = inputs.batch_of(inputs.Inputs(Contrastive, sizes.Sizes(CLIP)), "pairs")
+        self.assertEqual(list(made.fields), ["input_ids", "pixel_values"])
+        self.assertIn("3, 32, 32", made.fields["pixel_values"])
+        self.assertEqual((made.constants, made.loss), (", return_loss=True", ""))
+
+    def test_without_labels_the_first_output_is_trained(self):
+        made = inputs.batch_of(inputs.Inputs(Contrastive, sizes.Sizes(CLIP)), "none")
+        self.assertEqual(made.loss, inputs.FIRST_OUTPUT)
+
+    def test_a_decoder_is_fed_unless_the_labels_do(self):
+        found = sizes.Sizes(Config(num_mel_bins=80, max_source_positions=100, vocab_size=50))
+        self.assertNotIn("decoder_input_ids", inputs.batch_of(inputs.Inputs(Speech, found), "tokens").fields)
+        self.assertIn("decoder_input_ids", inputs.batch_of(inputs.Inputs(Speech, found), "none").fields)
+
+    def test_features_come_in_either_order(self):
+        found = sizes.Sizes(Config(num_mel_bins=80, max_source_positions=100, vocab_size=50))
+        drawn = [inputs.Inputs(Speech, found, form).features() for form in inputs.forms_of(Speech)[:2]]
+        self.assertEqual(drawn, ["torch.randn(200, 80{floats})", "torch.randn(80, 200{floats})"])
+
+    def test_tokens_keep_clear_of_those_that_stand_for_images(self):
+        made = inputs.Inputs(Contrastive, sizes.Sizes(Config(vocab_size=100, image_token_id=10)))
+        self.assertEqual(made.tokens(), "torch.randint(11, 100, ({seq},))")
+        made.places, made.place_token = 4, 10
+        self.assertIn("torch.full((4,), 10)", made.tokens())
+
+
+def script(model, **changed):
+    return scripts.plain_script({**scripts.DEFAULTS, "model": model, "batch": 2, "examples": 6, **changed})
+
+
+class Sources(unittest.TestCase):
+    def setUp(self):
+        asked, self.facts = sources.asked, {}
+        self.addCleanup(setattr, sources, "asked", asked)
+        sources.asked = lambda question: self.facts
+
+    def test_a_function_of_a_file(self):
+        self.facts = {"takes": ["batch"], "returns": 3, "batch": "dict", "block": ["net", "Block"]}
+        model, = sources.models_of({"python": "/home/me/net.py:make", "batch": 2, "seq": 128})
+        written = script(model)
+        ast.parse(written)
+        for line in ("sys.path.insert(0, '/home/me')", "from net import make", "model = make(batch=2)[0]",
+                     "_, batch, loss_of = make(batch=2)", "loader = [batch] * 3", "outputs = model(**batch)"):
+            self.assertIn(line, written)
+        self.assertEqual(model.fixes, ("seq",))
+        ast.parse(script(model, sharding="fsdp2", ranks=2))
+
+    def test_libraries(self):
+        self.facts = {"input": [3, 64, 64], "block": ["timm.models.resnet", "Bottleneck"], "label": sources.LABEL,
+                      "loss": "loss(outputs)"}
+        written = script(sources.models_of({"python": "timm:resnet50"})[0], weights="bf16")
+        ast.parse(written)
+        self.assertIn('timm.create_model("resnet50").to(torch.bfloat16)', written)
+        self.assertIn("torch.randn(3, 64, 64, dtype=torch.bfloat16)", written)
+
+    def test_what_a_file_decides_is_no_choice_of_the_plan(self):
+        model = models.Model("", "", "", name="net.py:make", fixes=("batch",))
+        plan = job.Plan({"framework": "hf", "model_code": "hf", "data": "to", "batch": 4}, ["batch"])
+        plan.ignore(job._READ_ELSEWHERE)
+        with self.assertRaisesRegex(job.Refused, "--batch: net.py:make makes its own batch"):
+            job.make(plan, model)
+
+
+class Lengths(unittest.TestCase):
+    model = models.Model("", "", "", name="CLIPModel", longest=77)
+
+    def test_a_length_that_was_asked_for_is_refused_with_the_bound(self):
+        with self.assertRaisesRegex(job.Refused, "at most 77"):
+            lengths.fitting(job.Plan({"seq": [128]}, ["seq"]), self.model)
+
+    def test_one_that_was_not_is_lowered_and_said(self):
+        plan = job.Plan({"seq": [1024]}, [])
+        self.assertEqual(lengths.fitting(plan, self.model), [77])
+        self.assertIn("77 tokens", lengths.note(plan, self.model))
+
+
+class Asking(unittest.TestCase):
+    def test_what_goes_wrong_in_the_other_process_is_said(self):
+        torch = types.ModuleType("torch")
+        torch.device = lambda name: __import__("contextlib").nullcontext()
+        sys.modules.setdefault("torch", torch)
+        self.addCleanup(sys.modules.pop, "torch")
+        self.assertEqual(asking.asked(lambda: [1, 2]), [1, 2])
+        with self.assertRaisesRegex(asking.UnknownModel, "LookupError: nothing"):
+            asking.asked(lambda: (_ for _ in ()).throw(LookupError("nothing")))
+
+
+class Architectures(unittest.TestCase):
+    def test_layers_are_halved_where_they_are(self):
+        config = Config(num_hidden_layers=32, hidden_size=64, text_config=Config(num_hidden_layers=3, num_experts=16))
+        self.assertEqual(drawing._halved(config, drawing.LAYERS, 2),
+                         {"num_hidden_layers": 16, "text_config": {"model_type": "any", "num_hidden_layers": 2}})
+        self.assertEqual(drawing._merged({"a": {"x": 1}}, {"a": {"y": 2}, "b": 3}), {"a": {"x": 1, "y": 2}, "b": 3})
+
+    def test_outcomes(self):
+        peaks = dict.fromkeys(runs.FIGURES, 1)
+        self.assertEqual(command.outcome({"answered": peaks, "recorded": peaks}), "equal")
+        self.assertIn("active 1 / 2", command.outcome({"answered": peaks, "recorded": {**peaks, "active": 2}}))
+        self.assertEqual(command.outcome({"answered": peaks}), "by the model")
+        self.assertIn("refused: why", command.outcome({"refused": "why"}))
+
+
+if __name__ == "__main__":
+    unittest.main()

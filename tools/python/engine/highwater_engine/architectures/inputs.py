@@ -1,0 +1,243 @@
+"""What a model is fed: the parameters of its forward that it needs, each with an expression that makes one example.
+
+Which: those without a default, the class's main_input_name, one for each of its input_modalities, and what these bring
+along. Their shapes: the rules below where the configuration decides, else the documentation of the forward.
+"""
+import dataclasses
+import inspect
+
+from .sizes import Unknown, dimension, documented
+
+MODALITIES = {"text": ("input_ids",), "image": ("pixel_values", "image", "images"),
+              "video": ("pixel_values_videos", "pixel_values"), "time": ("past_values",),
+              "audio": ("input_features", "input_values", "audio_values")}
+# Given wherever a forward has them: processors and tokenizers of these models always return them.
+COMPANIONS = ("bbox", "image_grid_thw", "image_grid_hw", "video_grid_thw", "image_sizes", "spatial_shapes", "pixel_attention_mask",
+              "input_features_mask", "mm_token_type_ids", "decoder_input_ids", "decoder_input_values", "speaker_embeddings")
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    fields: dict         # parameter -> expression of an example, with {seq}
+    constants: str = ""  # further arguments of the call
+    arranges: tuple = ()  # lines that give a collated batch the form that the forward takes
+    loss: str = ""       # of the outputs; empty: the model's own
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """What neither the configuration nor the documentation tells of a class's inputs."""
+    leaves_out: tuple = ()      # modalities and parameters
+    parts: int = 0              # images of an example, of which the pixels have a dimension
+    bins_first: bool = False    # features as (bins, frames)
+
+
+def forms_of(cls):
+    """The forms that the inputs of a class may have, the likeliest first: with all that it takes, then with text alone."""
+    known, kinds = parameters(cls), modalities(cls)
+    others = tuple(kind for kind in kinds if kind != "text")
+    omitted = [(), *([("image_sizes",)] if "image_sizes" in known else [])]
+    forms = [Form(names, parts, bins) for names in omitted for parts in ((0, 1) if "pixel_values" in known else (0,))
+             for bins in ((False, True) if "input_features" in known else (False,))]
+    return [*forms, *([Form(others)] if others and "text" in kinds else [])]
+
+
+def parameters(cls):
+    return {name: value for name, value in inspect.signature(cls.forward).parameters.items()
+            if name != "self" and value.kind not in (value.VAR_POSITIONAL, value.VAR_KEYWORD)}
+
+
+def modalities(cls):
+    named = getattr(cls, "input_modalities", None) or ()
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def wanted(cls, with_labels, leaves_out=()):
+    """Names of the parameters that are given, in the order of the forward.
+
+    leaves_out: modalities and parameters.
+    """
+    known = parameters(cls)
+    names = {name for name, value in known.items() if value.default is value.empty}
+    names.add(getattr(cls, "main_input_name", "input_ids"))
+    given = [kind for kind in modalities(cls) if kind not in leaves_out]
+    for kind in given:
+        if kind == "video" and "image" in given:
+            continue  # an image is the shortest video
+        names.update([name for name in MODALITIES.get(kind, ()) if name in known][:1])
+    for kind in leaves_out:
+        names.difference_update(MODALITIES.get(kind, ()))
+    has_image = any(name in names for name in MODALITIES["image"])
+    for name in COMPANIONS:
+        of_image, of_sound = name.startswith(("image_", "pixel_", "spatial_")), name.startswith("input_features")
+        if (of_image and not has_image) or (of_sound and "input_features" not in names) or name == "video_grid_thw":
+            continue
+        if name.startswith("decoder_") and with_labels:  # the labels, shifted
+            continue
+        names.add(name)
+    names.difference_update(leaves_out)
+    return [name for name in known if name in names]
+
+
+class Inputs:
+    """Expressions for the inputs of a class."""
+
+    def __init__(self, cls, sizes, form=Form()):
+        self.cls, self.sizes, self.form = cls, sizes, form
+        self.parameters = parameters(cls)
+        self.shapes = documented(cls.forward)
+        self.has_grid = any(name in self.parameters for name in ("image_grid_thw", "image_grid_hw", "grid_thw"))
+        self.arranges = []
+        self.places = 0  # of a sequence that stand for an image or a sound
+        self.place_token = None
+
+    def tokens(self, shape="{seq}"):
+        low, high = self._ids()
+        drawn = f"torch.randint({low}, {high}, ({shape},))"
+        if not self.places:
+            return drawn
+        return f"torch.cat([torch.full(({self.places},), {self.place_token}), {drawn}])"
+
+    def _ids(self):
+        """The longest range of tokens that stand for nothing but text."""
+        vocabulary = self.sizes.vocabulary or 1000
+        special = sorted({value for value in special_tokens(self.sizes.config) if 0 <= value < vocabulary})
+        ends = [-1, *special, vocabulary]
+        low, high = max(zip(ends, ends[1:]), key=lambda pair: pair[1] - pair[0])
+        return (low + 1, high) if special else (0, vocabulary)
+
+    def of(self, name):
+        """@raises Unknown"""
+        rule = _RULES.get(name)
+        made = rule(self) if rule else None
+        return made if made is not None else self.of_documentation(name)
+
+    def length(self):
+        return f"{self.places} + {{seq}}" if self.places else "{seq}"
+
+    def of_documentation(self, name):
+        """@raises Unknown"""
+        if name not in self.shapes:
+            raise Unknown(f"'{name}', whose shape its documentation does not tell")
+        kind, words = self.shapes[name]
+        annotated = str(self.parameters[name].annotation)
+        is_sound = "input_features" in name or "values" in name and "pixel" not in name and "past" not in name
+        shape = ", ".join(str(dimension(word, self.sizes, is_sound)) for word in words[1:])
+        if "Bool" in kind + annotated or name.endswith("mask"):
+            return f"torch.ones({shape}, dtype=torch.bool)"
+        if "Long" in kind + annotated or "Int" in kind + annotated or name.endswith("_ids"):
+            return f"torch.zeros({shape}, dtype=torch.long)"
+        return f"torch.randn({shape}{{floats}})"
+
+    def image(self):
+        """Pixels: one image, or the patches of one where the forward takes its grid."""
+        sizes = self.sizes
+        if self.has_grid:
+            rows, columns, _ = sizes.patches()
+            self.arranges.append('batch["pixel_values"] = batch["pixel_values"].flatten(0, 1)')
+            return f"torch.randn({rows * columns}, {sizes.of_patch()}{{floats}})"
+        words = self.shapes.get("pixel_values", ("", []))[1]
+        is_one = (len(words) != 5) == (self.form.parts == 0)  # else frames of a video, or parts of an image
+        leading = "" if is_one else f"{sizes.images or 1}, "
+        return f"torch.randn({leading}{sizes.channels}, {sizes.height}, {sizes.width}{{floats}})"
+
+    def features(self):
+        """A spectrogram."""
+        words = [word for word in self.shapes.get("input_features", ("", []))[1][1:] if word.isidentifier()]
+        if len(words) != 2:
+            return None
+        shape = (self.sizes.bins, self.sizes.spectrogram)
+        bins_first = any(word in words[0] for word in ("bins", "feature_", "mel")) != self.form.bins_first
+        return f"torch.randn({', '.join(map(str, shape if bins_first else shape[::-1]))}{{floats}})"
+
+    def grid(self, leading):
+        rows, columns, _ = self.sizes.patches()
+        return f"torch.tensor([{leading}{rows}, {columns}])"
+
+    def types(self):
+        """1 where an image stands."""
+        if self.places:
+            return f"torch.cat([torch.ones({self.places}, dtype=torch.long), torch.zeros({{seq}}, dtype=torch.long)])"
+        return "torch.zeros({seq}, dtype=torch.long)"
+
+
+def special_tokens(config):
+    """Ids of tokens that stand for something else than text."""
+    from .sizes import parts
+    for part in parts(config):
+        for name, value in vars(part).items():
+            if name.endswith(("_token_id", "_token_index")) and isinstance(value, int) \
+                    and any(word in name for word in ("image", "video", "audio", "vision")):
+                yield value
+
+
+_RULES = {
+    "input_features": Inputs.features,
+    "input_features_mask": lambda inputs: f"torch.ones({inputs.sizes.spectrogram}, dtype=torch.long)",
+    "input_ids": lambda inputs: inputs.tokens() if inputs.sizes.vocabulary else None,
+    "decoder_input_ids": lambda inputs: inputs.tokens(),
+    "attention_mask": lambda inputs: f"torch.ones({inputs.length()}, dtype=torch.long)",
+    "pixel_values": Inputs.image,
+    "image_grid_thw": lambda inputs: inputs.grid("1, "),
+    "image_grid_hw": lambda inputs: inputs.grid(""),
+    "spatial_shapes": lambda inputs: inputs.grid(""),
+    "image_sizes": lambda inputs: f"torch.tensor([{inputs.sizes.height}, {inputs.sizes.width}])",
+    "mm_token_type_ids": Inputs.types,
+    "token_type_ids": Inputs.types,
+}
+
+
+# ------------------------------------------------------------------------------------------ labels
+
+def _tokens(inputs):
+    low, high = inputs._ids()
+    return {"labels": f"torch.randint({low}, {high}, ({inputs.length()},))"}
+
+
+def _boxes(inputs):
+    inputs.arranges.append('batch["labels"] = [{"class_labels": classes, "boxes": boxes} for classes, boxes in '
+                           'zip(batch.pop("classes"), batch.pop("boxes"))]')
+    return {"classes": "torch.zeros(4, dtype=torch.long)", "boxes": "torch.full((4, 4), 0.5)"}
+
+
+def _masks(inputs):
+    inputs.arranges.append('batch["mask_labels"], batch["class_labels"] = list(batch["mask_labels"]), '
+                           'list(batch["class_labels"])')
+    return {"mask_labels": f"torch.ones(4, {inputs.sizes.height}, {inputs.sizes.width})",
+            "class_labels": "torch.arange(4)"}
+
+
+def _pixels(inputs):
+    return {"labels": f"torch.zeros({inputs.sizes.height}, {inputs.sizes.width}, dtype=torch.long)"}
+
+
+LABELS = {
+    "tokens": _tokens,
+    "characters": lambda inputs: {"labels": f"torch.randint(1, {inputs.sizes.vocabulary or 32}, (8,))"},
+    "class": lambda inputs: {"labels": "torch.tensor(0)"},
+    "pixels": _pixels,
+    "depths": lambda inputs: {"labels": f"torch.ones({inputs.sizes.height}, {inputs.sizes.width})"},
+    "boxes": _boxes,
+    "masks": _masks,
+}
+FIRST_OUTPUT = 'next(leaf for leaf in tree_leaves(outputs) if getattr(leaf, "requires_grad", False)).float().mean()'
+
+
+def batch_of(inputs, labels):
+    """A batch of the class; labels: how they look, or "none". @raises Unknown"""
+    own = _own_labels(inputs, labels)
+    names = wanted(inputs.cls, own is not None, inputs.form.leaves_out)
+    fields = {name: inputs.of(name) for name in names}
+    if own is None:
+        return Batch(fields, arranges=tuple(inputs.arranges), loss=FIRST_OUTPUT)
+    constants = ", return_loss=True" if labels == "pairs" else ""
+    return Batch({**fields, **own}, constants, tuple(inputs.arranges))
+
+
+def _own_labels(inputs, labels):
+    """The labels' expressions; None where the forward takes none."""
+    if labels == "pairs":
+        return {} if "return_loss" in inputs.parameters else None
+    if labels == "none" or ("mask_labels" if labels == "masks" else "labels") not in inputs.parameters:
+        return None
+    return LABELS[labels](inputs)

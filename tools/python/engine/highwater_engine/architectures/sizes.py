@@ -1,0 +1,121 @@
+"""Sizes of a model's inputs: the numbers of its configuration, and the shapes that the documentation of its forward names."""
+import re
+
+PIXELS = ("vision", "image", "backbone", "visual")
+SOUND = ("audio", "encoder", "speech", "acoustic")
+MOST_FRAMES = 3000   # of a spectrogram: 30 s at the 10 ms of every feature extractor
+SAMPLING_RATE = 16000  # where the configuration has none: that of nearly all speech models
+
+
+class Unknown(Exception):
+    """A shape that does not follow from the configuration; the message names it."""
+
+
+def parts(config, words=()):
+    """The configurations inside this one whose field has one of these words, then itself, then all others inside."""
+    inner = list(_inner(config))
+    first = [part for name, part in inner if any(word in name for word in words)]
+    return [*first, config, *(part for _, part in inner if all(part is not other for other in first))]
+
+
+def _inner(config):
+    for name, part in vars(config).items():
+        if hasattr(part, "model_type") and hasattr(part, "to_dict"):
+            yield name, part
+            yield from _inner(part)
+
+
+def first(config, words, *names):
+    """The first of these fields, in the order of the names, that a part of the configuration has."""
+    for name in names:
+        for part in parts(config, words):
+            value = getattr(part, name, None)
+            if value is not None:
+                return value
+    return None
+
+
+def whole(config, words, *names, default):
+    value = first(config, words, *names)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def text_part(config):
+    """The configuration of its text; of two, that of the decoder."""
+    try:
+        return config.get_text_config()
+    except ValueError:
+        return config.get_text_config(decoder=True)
+
+
+class Sizes:
+    """What inputs of a model have in common."""
+
+    def __init__(self, config):
+        self.config = config
+        text = text_part(config)
+        self.vocabulary = getattr(text, "vocab_size", None) or whole(config, ("text",), "vocab_size", default=None)
+        size = first(config, PIXELS, "image_size") or 224
+        if isinstance(size, dict):
+            size = (size.get("height", 224), size.get("width", 224))
+        self.height, self.width = size if isinstance(size, (list, tuple)) else (size, size)
+        self.channels = whole(config, PIXELS, "num_channels", "in_channels", "num_image_channels", default=3)
+        self.images = whole(config, PIXELS, "num_frames", default=None)
+        self.samples = whole(config, SOUND, "sampling_rate", "sample_rate", default=SAMPLING_RATE)
+        self.bins = whole(config, SOUND, "num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "input_dim",
+                          "num_bins", default=80)
+        self.spectrogram = self._spectrogram()
+
+    def _spectrogram(self):
+        """Frames: as many as the encoder has positions for, before its convolution of stride 2."""
+        longest = whole(self.config, SOUND, "max_length", default=None)
+        if longest:
+            return longest
+        positions = whole(self.config, SOUND, "max_source_positions", "n_ctx", default=MOST_FRAMES // 2)
+        return min(2 * positions, MOST_FRAMES)
+
+    def patches(self):
+        """(rows, columns) of patches of an image, and how many of them become one token."""
+        edge = whole(self.config, PIXELS, "patch_size", default=14)
+        merged = whole(self.config, PIXELS, "spatial_merge_size", "merge_size", default=1)
+        rows, columns = (max(size // edge // merged, 1) * merged for size in (self.height, self.width))
+        return rows, columns, merged * merged
+
+    def of_patch(self):
+        edge = whole(self.config, PIXELS, "patch_size", default=14)
+        return self.channels * whole(self.config, PIXELS, "temporal_patch_size", default=1) * edge * edge
+
+
+_DOCUMENTED = re.compile(r"^\s*(\w+) \(`?([^`\n]*?)`?,? *of shape `?\(([^`\n]*)\)`", re.MULTILINE)
+
+
+def documented(forward):
+    """{parameter: (type, dimensions)} from the documentation of a forward."""
+    return {name: (kind, [word.strip() for word in shape.split(",") if word.strip()])
+            for name, kind, shape in _DOCUMENTED.findall(forward.__doc__ or "")}
+
+
+_NUMBERS = {
+    "num_channels": "channels", "channels": "channels", "image_channels": "channels", "height": "height",
+    "width": "width", "num_mel_bins": "bins", "mel_bins": "bins", "feature_size": "bins", "feature_dim": "bins",
+    "num_banks": "bins", "feature_length": "bins", "n_mels": "bins", "max_length": "spectrogram",
+}
+
+
+def dimension(word, sizes, is_sound):
+    """The number of a dimension that the documentation calls so; "{seq}" for the length of a sequence. @raises Unknown"""
+    word = word.removeprefix("config.").strip("`")
+    if word.isdigit():
+        return int(word)
+    if is_sound and word in ("channels", "num_channels", "audio_channels"):
+        return whole(sizes.config, SOUND, "audio_channels", default=1)
+    if is_sound and word in ("sequence_length", "audio_length", "num_samples", "time_steps", "segment_length", "seq_len"):
+        return sizes.samples
+    if word in _NUMBERS:
+        return getattr(sizes, _NUMBERS[word])
+    named = whole(sizes.config, (), word, "num_" + word, default=None)
+    if named is not None:
+        return named
+    if word.endswith(("length", "len", "seqlen")):
+        return "{seq}"
+    raise Unknown(f"a dimension '{word}'")

@@ -1,0 +1,192 @@
+"""Models that are no architecture of transformers: a function in the user's file, and those of timm, torchvision and
+diffusers by name.
+
+What their scripts need to know (the block that FSDP shards, what a function takes and returns) is asked of the model
+itself, made on meta in a process of its own.
+"""
+import dataclasses
+import inspect
+import json
+import os
+import sys
+
+from . import models
+from .architectures import EXAMPLES
+from .asking import asked
+
+LABEL = '"label": torch.tensor(0)'
+CROSS_ENTROPY = 'torch.nn.functional.cross_entropy({outputs}, batch["label"])'
+OWN_LOSS = """
+def loss_of(outputs, batch):
+    \"\"\"The model's own loss, or the mean of its first output.\"\"\"
+    own = outputs.get("loss") if isinstance(outputs, dict) else getattr(outputs, "loss", None)
+    return own if own is not None else next(leaf for leaf in tree_leaves(outputs) if leaf.requires_grad).float().mean()
+"""
+
+
+def models_of(named):
+    """named: {"python": "timm:NAME" or "/path/FILE.py:function", "batch": N, "seq": N}. @raises asking.UnknownModel"""
+    library, _, name = named["python"].partition(":")
+    if library in _LIBRARIES:
+        return [_LIBRARIES[library](name)]
+    return [_of_file(*named["python"].rsplit(":", 1), {name: named[name] for name in ("batch", "seq")})]
+
+
+def block_in(model):
+    """[module, class] of what is repeated in the model: of the classes named in _no_split_modules, else of those that
+    stand at least twice in a list of modules, the one with most parameters."""
+    named = set(getattr(model, "_no_split_modules", None) or ())
+    sizes = {}
+    for module in model.modules():
+        for child in module.children():
+            kind = type(child)
+            is_listed = type(module).__name__ in ("ModuleList", "Sequential") and not kind.__module__.startswith("torch.nn")
+            if kind.__name__ in named or (not named and is_listed and sum(type(c) is kind for c in module.children()) > 1):
+                sizes[kind] = sizes.get(kind, 0) + sum(p.numel() for p in child.parameters())
+    if not sizes:
+        return None
+    largest = max(sizes, key=sizes.get)
+    return [largest.__module__, largest.__qualname__]
+
+
+# ------------------------------------------------------------------------------------------ FILE.py:function
+
+def _of_file(path, function, sizes):
+    folder, file = os.path.split(path)
+    module = os.path.splitext(file)[0]
+    found = asked(lambda: _facts_of_file(folder, module, function, sizes))
+    call = f"{function}({', '.join(f'{name}={sizes[name]}' for name in found['takes'])})"
+    names = ["_", "batch", "loss_of"][:found["returns"]]
+    prepare = "\n".join([OWN_LOSS.strip() if found["returns"] < 3 else "", f"{', '.join(names)} = {call}"]).strip("\n")
+    return models.Model(
+        imports=f"import sys\nsys.path.insert(0, {folder!r})\nfrom {module} import {function}" +
+                ("" if found["returns"] == 3 else "\nfrom torch.utils._pytree import tree_leaves"),
+        prepare=prepare, expression=f"{call}[0]", block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)",
+        load=_LOADS[found["batch"]], call=_CALLS[found["batch"]], batches="[batch] * {steps}", has_config=False,
+        is_transformers=False, fixes=tuple(name for name in ("batch", "seq") if name not in found["takes"]),
+        name=f"{file}:{function}")
+
+
+_LOADS = {"dict": "batch = {{name: value.to({device}) for name, value in batch.items()}}",
+          "list": "batch = [value.to({device}) for value in batch]", "tensor": "batch = batch.to({device})"}
+_CALLS = {"dict": "{called}(**batch)", "list": "{called}(*batch)", "tensor": "{called}(batch)"}
+
+
+def _facts_of_file(folder, module, function, sizes):
+    import importlib
+    import torch
+    sys.path.insert(0, folder)
+    make = getattr(importlib.import_module(module), function, None)
+    if make is None:
+        raise LookupError(f"{module}.py has no function '{function}'")
+    takes = [name for name in sizes if name in inspect.signature(make).parameters]
+    made = make(**{name: sizes[name] for name in takes})
+    if not isinstance(made, (tuple, list)) or len(made) not in (2, 3):
+        raise TypeError(f"{function}() must return (model, batch) or (model, batch, loss function); see the document "
+                        "engine.md")
+    model, batch = made[:2]
+    kind = "dict" if isinstance(batch, dict) else "list" if isinstance(batch, (tuple, list)) else "tensor"
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"the first of what {function}() returns is a {type(model).__name__}, not a torch.nn.Module")
+    return {"takes": takes, "returns": len(made), "batch": kind, "block": block_in(model)}
+
+
+# ------------------------------------------------------------------------------------------ libraries
+
+def _classifier(imports, expression, name, facts, **more):
+    channels, height, width = facts["input"]
+    return models.Model(
+        imports=imports, prepare="", expression=expression, block=tuple(facts["block"] or ()), data=EXAMPLES,
+        fields=f'"image": torch.randn({channels}, {height}, {width}{{floats}}), {facts["label"]}', dataset="Examples()",
+        call='{called}(batch["image"])', loss=facts["loss"], has_config=False, is_transformers=False, name=name,
+        fed=f"images of {channels} x {height} x {width}", **more)
+
+
+def _timm(name):
+    def facts():
+        import timm
+        model = timm.create_model(name)
+        return {"input": list(model.pretrained_cfg.get("input_size") or (3, 224, 224)), "block": block_in(model),
+                "label": LABEL, "loss": CROSS_ENTROPY.format(outputs="outputs")}
+    return _classifier("import timm", f'timm.create_model("{name}")', f"timm:{name}", asked(facts),
+                       checkpointing="model.set_grad_checkpointing()")
+
+
+_OUTPUTS = {"classification": ("outputs", LABEL), "segmentation": ('outputs["out"]', '"label": torch.zeros({size}, dtype=torch.long)')}
+
+
+def _torchvision(name):
+    def facts():
+        import torchvision
+        weights = torchvision.models.get_model_weights(name)
+        size = torchvision.transforms._presets and getattr(next(iter(weights)).transforms(), "crop_size", [224])[0]
+        model = torchvision.models.get_model(name, weights=None)
+        kind = type(model).__module__.split(".")[2] if "segmentation" in type(model).__module__ else "classification"
+        if any(word in type(model).__module__ for word in ("detection", "video", "optical_flow", "quantization")):
+            raise LookupError(f"torchvision:{name} is no classifier or segmenter of images; give a FILE.py:function that "
+                              "makes the model and its batch")
+        outputs, label = _OUTPUTS[kind]
+        return {"input": [3, size, size], "block": block_in(model), "label": label.format(size=f"{size}, {size}"),
+                "loss": CROSS_ENTROPY.format(outputs=outputs)}
+    return _classifier("import torchvision", f'torchvision.models.get_model("{name}", weights=None)',
+                       f"torchvision:{name}", asked(facts))
+
+
+def _diffusers(name):
+    is_folder = os.path.isdir(name)
+    facts = asked(lambda: _facts_of_diffusers(name, is_folder))
+    cls = facts["class"]
+    made = f'{cls}.from_config({cls}.load_config("{os.path.abspath(name)}"))' if is_folder else f"{cls}()"
+    fields = ", ".join(f'"{key}": {value}' for key, value in facts["fields"].items())
+    return models.Model(
+        imports=f"from diffusers import {cls}", prepare="", expression=made, block=tuple(facts["block"] or ()),
+        data=EXAMPLES, fields=fields, dataset="Examples()", call="{called}(**batch)",
+        loss=f"outputs[0].float().pow(2).mean()", has_config=False, is_transformers=False, name=f"diffusers:{name}",
+        checkpointing="model.enable_gradient_checkpointing()", fed=", ".join(facts["fields"]))
+
+
+# Parameters of the forwards of diffusers' models; sizes are those of their configurations. {0}: the configuration.
+def _facts_of_diffusers(name, is_folder):
+    import diffusers
+    kind = json.load(open(os.path.join(name, "config.json")))["_class_name"] if is_folder else name
+    cls = getattr(diffusers, kind, None)
+    if cls is None:
+        raise LookupError(f"diffusers has no class '{kind}'")
+    model = cls.from_config(cls.load_config(name)) if is_folder else cls()
+    return {"class": kind, "block": block_in(model), "fields": _noise(model)}
+
+
+def _noise(model):
+    """Latents, a time, and what conditions the model."""
+    config = model.config
+    get = lambda *names, default: next((config[key] for key in names if config.get(key)), default)  # noqa: E731
+    size = get("sample_size", default=64)
+    height, width = size if isinstance(size, (list, tuple)) else (size, size)
+    channels = get("in_channels", default=4)
+    text, tokens = get("cross_attention_dim", "joint_attention_dim", "caption_channels", default=768), 77
+    text = text[0] if isinstance(text, (list, tuple)) else text
+    known = inspect.signature(model.forward).parameters
+    is_sequence = "img_ids" in known  # latents as a sequence of patches, with the place of each
+    rows = {
+        "sample": f"torch.randn({channels}, {height}, {width}{{floats}})",
+        "hidden_states": f"torch.randn({height * width // 4}, {channels}{{floats}})" if is_sequence else
+                         f"torch.randn({channels}, {height}, {width}{{floats}})",
+        "timestep": "torch.tensor(0)" if not is_sequence else "torch.rand((){floats})",
+        "encoder_hidden_states": f"torch.randn({tokens}, {text}{{floats}})",
+        "pooled_projections": f"torch.randn({get('pooled_projection_dim', default=768)}{{floats}})",
+        "guidance": "torch.ones((){floats})", "class_labels": "torch.tensor(0)",
+    }
+    needed = {key for key, value in known.items() if value.default is value.empty}
+    needed.update(key for key in ("encoder_hidden_states", "pooled_projections", "timestep") if key in known)
+    if not config.get("cross_attention_dim") and "sample" in known:
+        needed.discard("encoder_hidden_states")
+    if config.get("guidance_embeds"):
+        needed.add("guidance")
+    missing = [key for key in known if key in needed and key not in rows]
+    if missing:
+        raise LookupError(f"{type(model).__name__} takes {', '.join(missing)}; give a FILE.py:function that makes the model "
+                          "and its batch")
+    return {key: rows[key] for key in known if key in needed}
+
+
+_LIBRARIES = {"timm": _timm, "torchvision": _torchvision, "diffusers": _diffusers}

@@ -1,0 +1,138 @@
+"""Draws architectures of transformers: drawing.py SEED COUNT OUTPUT, under a Python with torch and transformers.
+
+Drawn are whole architectures, each by its default configuration. Left out are names without a model class; parts of
+another architecture's configuration (sub_configs) that no auto class of a task knows; and those whose default
+configuration makes no model. Giants are reduced: while a model has more than a billion parameters, its numbers of layers
+are halved, to two at least, then its numbers of experts, to eight at least.
+"""
+import json
+import random
+import sys
+
+GIANT = 10**9  # parameters
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers",
+          "num_encoder_layers", "depth", "num_blocks")
+EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+STEPS = ((LAYERS, 2), (EXPERTS, 8))
+
+
+def mappings():
+    """{name of a mapping: {model_type: class or classes}}, of all auto classes."""
+    from transformers.models.auto import modeling_auto
+    return {name: mapping for name, mapping in vars(modeling_auto).items()
+            if name.startswith("MODEL") and name.endswith("_NAMES")}
+
+
+def has_class(kind):
+    return any(kind in mapping for mapping in mappings().values())
+
+
+def has_task(kind):
+    bare = ("MODEL_MAPPING_NAMES", "MODEL_FOR_IMAGE_MAPPING_NAMES", "MODEL_FOR_BACKBONE_MAPPING_NAMES",
+            "MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES")
+    return any(kind in mapping for name, mapping in mappings().items() if name not in bare)
+
+
+def parts_of_others():
+    """Types of configurations that another configuration has inside."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+    found = set()
+    for kind in CONFIG_MAPPING.keys():
+        for part in (getattr(CONFIG_MAPPING[kind], "sub_configs", None) or {}).values():
+            inner = getattr(part, "model_type", "")
+            if inner and inner != kind:
+                found.add(inner)
+    return found
+
+
+def parameters_of(kind, changes):
+    """Of the model on meta. Raises what transformers does."""
+    import torch
+    from highwater_engine.architectures import tasks
+    from transformers import AutoConfig
+    import transformers
+    config = AutoConfig.for_model(kind, **changes)
+    task, name = tasks.of(config)[0]
+    config.architectures = [name]
+    with torch.device("meta"):
+        model = getattr(transformers, task.auto_class).from_config(config)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def halved(kind, changes, names, least):
+    """The changes of a configuration whose numbers of this name are half of what they are; None: they are small."""
+    from transformers import AutoConfig
+    more = _halved(AutoConfig.for_model(kind, **changes), names, least)
+    return _merged(changes, more) if more else None
+
+
+def _halved(config, names, least):
+    changes = {}
+    for name, value in vars(config).items():
+        if name in names and isinstance(value, int) and not isinstance(value, bool) and value > least:
+            changes[name] = max(value // 2, least)
+        elif hasattr(value, "model_type") and hasattr(value, "to_dict"):
+            inner = _halved(value, names, least)
+            if inner:
+                changes[name] = {"model_type": value.model_type, **inner} if name.endswith("_config") else inner
+    return changes
+
+
+def _merged(changes, more):
+    both = dict(changes)
+    for name, value in more.items():
+        both[name] = {**both.get(name, {}), **value} if isinstance(value, dict) else value
+    return both
+
+
+def reduced(kind):
+    """(changes, parameters) of an architecture that is no giant, or as small as the rule makes it."""
+    changes, size = {}, parameters_of(kind, {})
+    for names, least in STEPS:
+        while size > GIANT:
+            smaller = halved(kind, changes, names, least)
+            if smaller is None:
+                break
+            try:
+                size, changes = parameters_of(kind, smaller), smaller
+            except Exception:  # lists of the configuration that go with its number of layers
+                break
+    return changes, size
+
+
+def why_left_out(kind, parts):
+    if not has_class(kind):
+        return "no model class"
+    if kind in parts and not has_task(kind):
+        return "part of another architecture"
+    return None
+
+
+def draw(seed, count):
+    from transformers import __version__
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    names, parts = sorted(CONFIG_MAPPING_NAMES), parts_of_others()
+    random.Random(seed).shuffle(names)
+    drawn, left_out = [], []
+    for kind in names:
+        if len(drawn) == count:
+            break
+        why = why_left_out(kind, parts)
+        try:
+            changes, size = ({}, 0) if why else reduced(kind)
+        except Exception as error:  # of transformers' own code
+            why = f"its default configuration makes no model: {type(error).__name__}: {error}".split("\n")[0][:160]
+        print(kind, why or f"{size / 1e6:.0f} million parameters", file=sys.stderr, flush=True)
+        if why:
+            left_out.append({"name": kind, "why": why})
+        else:
+            drawn.append({"config": {"model_type": kind, **changes}, "parameters": size})
+    return {"seed": seed, "transformers": __version__, "drawn": drawn, "left_out": left_out}
+
+
+if __name__ == "__main__":
+    seed, count, output = sys.argv[1:]
+    result = draw(seed, int(count))
+    with open(output, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")

@@ -1,0 +1,83 @@
+"""Runs of drawn architectures: --engine auto, and a plain recording of the script that it ran."""
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ..case_run import write_atomically
+from ..draw.results import Runner, last_words
+
+ENGINE = Path(__file__).resolve().parents[2] / "engine"
+FIGURES = ("requested", "allocated", "active", "reserved")
+LONGEST = 600  # seconds for one run
+GPU = "h100-80"
+STEPS = "2"  # the second is the steady state of a loop on one GPU
+
+
+def draw(runner, python, seed, count, path):
+    """The list of a seed, drawn if it is not there. The drawing loads torch, which needs the libraries of `record`."""
+    if not path.exists():
+        words = ["record", "--gpu", GPU, "--output", str(path.with_suffix(".pickle")), "--", python,
+                 str(Path(__file__).with_name("drawing.py")), seed, str(count), str(path)]
+        runner.environment["PYTHONPATH"] = str(ENGINE)
+        subprocess.run([runner.highwater, *words], env=runner.environment, stdout=subprocess.DEVNULL)
+        del runner.environment["PYTHONPATH"]
+    return json.loads(path.read_text())
+
+
+def name_of(case):
+    return case["config"]["model_type"]
+
+
+def simulate_line(python):
+    return ["simulate", "--model", "config.json", "--gpu", GPU, "--steps", STEPS, "--engine", "auto", "--python", python]
+
+
+def timed(runner, words, folder):
+    """(process or None where it took too long, seconds)"""
+    began = time.monotonic()
+    try:
+        done = runner.run(words, folder, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        done = None
+    return done, round(time.monotonic() - began, 1)
+
+
+def peaks_of(peak):
+    return {figure: peak[f"{figure}_bytes"] for figure in FIGURES}
+
+
+def answered(case, folder, runner, python):
+    words = simulate_line(python)
+    runner.environment["HIGHWATER_SCRIPT_FOLDER"] = str((folder / "script").absolute())
+    done, seconds = timed(runner, [*words, "--format", "json"], folder)
+    if done is None or done.returncode != 0:
+        return {"refused": last_words(done) if done else f"not answered within {LONGEST} s", "seconds": seconds}
+    report = json.loads(done.stdout)
+    return {"answered": peaks_of(report["peak"]), "engine": report["plan"]["engine"], "seconds": seconds}
+
+
+def recorded(folder, runner, python):
+    words = ["record", "--gpu", GPU, "--output", "run.pickle", "--format", "json", "--", python, "train.py"]
+    done, seconds = timed(runner, words, folder / "script")
+    (folder / "script" / "run.pickle").unlink(missing_ok=True)
+    if done is None or done.returncode != 0:
+        return {"unrecorded": last_words(done) if done else f"not recorded within {LONGEST} s"}
+    device = max(json.loads(done.stdout)["devices"], key=lambda each: each["peak"]["reserved_bytes"])
+    return {"recorded": peaks_of(device["peak"]), "record_seconds": seconds}
+
+
+def result_of(case, out, runner, python):
+    """The kept result, or a new one."""
+    folder = Path(out) / name_of(case)
+    path = folder / "result.json"
+    if path.exists() and "refused" not in (kept := json.loads(path.read_text())):
+        return kept
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(case["config"], indent=1) + "\n")
+    result = {"case": case, **answered(case, folder, runner, python)}
+    if result.get("engine") == "torch":
+        result.update(recorded(folder, runner, python))
+    write_atomically(path, lambda partial: partial.write_text(json.dumps(result) + "\n"))
+    return result
