@@ -91,8 +91,8 @@ class Inputs(unittest.TestCase):
 
     def test_features_come_in_either_order(self):
         found = sizes.Sizes(Config(num_mel_bins=80, max_source_positions=100, vocab_size=50))
-        drawn = [inputs.Inputs(Speech, found, form).features() for form in inputs.forms_of(Speech)[:2]]
-        self.assertEqual(drawn, ["torch.randn(200, 80{floats})", "torch.randn(80, 200{floats})"])
+        drawn = [inputs.Inputs(Speech, found, form).features() for form in inputs.forms_of(Speech)[:3]]
+        self.assertEqual(drawn, ["torch.randn(200, 80{floats})"] * 2 + ["torch.randn(80, 200{floats})"])
 
     def test_tokens_keep_clear_of_those_that_stand_for_images(self):
         made = inputs.Inputs(Contrastive, sizes.Sizes(Config(vocab_size=100, image_token_id=10)))

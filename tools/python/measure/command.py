@@ -254,6 +254,8 @@ def run_command(options, program, defaults, script, forks):
             return plans.run(options)
         if options.command == "draw":
             return draw.run(options)
+        if options.command == "architectures":
+            return architectures.run(options)
         if options.command == "device":
             print(json.dumps(environment.describe(environment.import_torch())))
             return 0

@@ -3,7 +3,8 @@
 Drawn are whole architectures, each by its default configuration. Left out are names without a model class; parts of
 another architecture's configuration (sub_configs) that no auto class of a task knows; and those whose default
 configuration makes no model. Giants are reduced: while a model has more than a billion parameters, its numbers of layers
-are halved, to two at least, then its numbers of experts, to eight at least.
+are halved, to four at least (kinds of layers take turns), then its numbers of experts, to eight, then the widths of its feed-forward blocks, to 1024;
+what transformers refuses on the way is passed over.
 """
 import json
 import random
@@ -13,7 +14,8 @@ GIANT = 10**9  # parameters
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers",
           "num_encoder_layers", "depth", "num_blocks")
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
-STEPS = ((LAYERS, 2), (EXPERTS, 8))
+WIDTHS = ("intermediate_size", "moe_intermediate_size", "dense_intermediate_size", "ffn_dim", "d_ff", "ffn_hidden_size")
+STEPS = ((LAYERS, 4), (EXPERTS, 8), (WIDTHS, 1024))
 
 
 def mappings():
@@ -46,14 +48,23 @@ def parts_of_others():
 
 
 def parameters_of(kind, changes):
-    """Of the model on meta. Raises what transformers does."""
-    import torch
+    """Of the model on meta, of the first of its classes that can be made. Raises what transformers does."""
     from highwater_engine.architectures import tasks
     from transformers import AutoConfig
-    import transformers
     config = AutoConfig.for_model(kind, **changes)
-    task, name = tasks.of(config)[0]
-    config.architectures = [name]
+    problem = None
+    for task, name in tasks.of(config):
+        config.architectures = [name]
+        try:
+            return _made_on_meta(task, config)
+        except Exception as error:
+            problem = problem or error
+    raise problem or LookupError("no class that is trained")
+
+
+def _made_on_meta(task, config):
+    import torch
+    import transformers
     with torch.device("meta"):
         model = getattr(transformers, task.auto_class).from_config(config)
     return sum(parameter.numel() for parameter in model.parameters())
@@ -89,14 +100,12 @@ def reduced(kind):
     """(changes, parameters) of an architecture that is no giant, or as small as the rule makes it."""
     changes, size = {}, parameters_of(kind, {})
     for names, least in STEPS:
-        while size > GIANT:
-            smaller = halved(kind, changes, names, least)
-            if smaller is None:
-                break
+        smaller = changes
+        while size > GIANT and (smaller := halved(kind, smaller, names, least)) is not None:
             try:
                 size, changes = parameters_of(kind, smaller), smaller
             except Exception:  # lists of the configuration that go with its number of layers
-                break
+                continue
     return changes, size
 
 

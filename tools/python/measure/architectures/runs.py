@@ -12,6 +12,7 @@ ENGINE = Path(__file__).resolve().parents[2] / "engine"
 FIGURES = ("requested", "allocated", "active", "reserved")
 LONGEST = 600  # seconds for one run
 GPU = "h100-80"
+BATCH = "2"  # norms over a batch refuse a single example
 STEPS = "2"  # the second is the steady state of a loop on one GPU
 
 
@@ -31,7 +32,7 @@ def name_of(case):
 
 
 def simulate_line(python):
-    return ["simulate", "--model", "config.json", "--gpu", GPU, "--steps", STEPS, "--engine", "auto", "--python", python]
+    return ["simulate", "--model", "config.json", "--gpu", GPU, "--batch", BATCH, "--steps", STEPS, "--engine", "auto", "--python", python]
 
 
 def timed(runner, words, folder):
@@ -68,16 +69,34 @@ def recorded(folder, runner, python):
     return {"recorded": peaks_of(device["peak"]), "record_seconds": seconds}
 
 
-def result_of(case, out, runner, python):
+def kept_result(case, out):
+    """What an earlier call found; None where nothing was answered."""
+    path = Path(out) / name_of(case) / "result.json"
+    kept = json.loads(path.read_text()) if path.exists() else {"refused": ""}
+    return None if "refused" in kept or kept["case"] != case else kept
+
+
+def answer_of(case, out, runner, python):
     """The kept result, or a new one."""
     folder = Path(out) / name_of(case)
-    path = folder / "result.json"
-    if path.exists() and "refused" not in (kept := json.loads(path.read_text())):
-        return kept
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(case["config"], indent=1) + "\n")
-    result = {"case": case, **answered(case, folder, runner, python)}
-    if result.get("engine") == "torch":
-        result.update(recorded(folder, runner, python))
-    write_atomically(path, lambda partial: partial.write_text(json.dumps(result) + "\n"))
+    result = kept_result(case, out)
+    if result is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(case["config"], indent=1) + "\n")
+        result = {"case": case, **answered(case, folder, runner, python)}
+        _keep(result, folder)
     return result
+
+
+def with_recording(result, out, runner, python):
+    """The result beside a recording of the script that was run, where PyTorch made it."""
+    if result.get("engine") != "torch" or "recorded" in result:
+        return result
+    folder = Path(out) / name_of(result["case"])
+    result = {**result, **recorded(folder, runner, python)}
+    _keep(result, folder)
+    return result
+
+
+def _keep(result, folder):
+    write_atomically(folder / "result.json", lambda partial: partial.write_text(json.dumps(result) + "\n"))

@@ -6,7 +6,7 @@ along. Their shapes: the rules below where the configuration decides, else the d
 import dataclasses
 import inspect
 
-from .sizes import Unknown, dimension, documented
+from .sizes import PIXELS, Unknown, dimension, documented, whole
 
 MODALITIES = {"text": ("input_ids",), "image": ("pixel_values", "image", "images"),
               "video": ("pixel_values_videos", "pixel_values"), "time": ("past_values",),
@@ -28,8 +28,8 @@ class Batch:
 class Form:
     """What neither the configuration nor the documentation tells of a class's inputs."""
     leaves_out: tuple = ()      # modalities and parameters
-    parts: int = 0              # images of an example, of which the pixels have a dimension
-    bins_first: bool = False    # features as (bins, frames)
+    parts: int = 0              # images or channels of an example, for which its values have a dimension
+    features: str = ""          # "frames": (frames, bins); "bins": (bins, frames); else as documented
 
 
 def forms_of(cls):
@@ -37,8 +37,9 @@ def forms_of(cls):
     known, kinds = parameters(cls), modalities(cls)
     others = tuple(kind for kind in kinds if kind != "text")
     omitted = [(), *([("image_sizes",)] if "image_sizes" in known else [])]
-    forms = [Form(names, parts, bins) for names in omitted for parts in ((0, 1) if "pixel_values" in known else (0,))
-             for bins in ((False, True) if "input_features" in known else (False,))]
+    has_parts = "pixel_values" in known or "input_values" in known
+    forms = [Form(names, parts, features) for names in omitted for parts in ((0, 1) if has_parts else (0,))
+             for features in (("", "frames", "bins") if "input_features" in known else ("",))]
     return [*forms, *([Form(others)] if others and "text" in kinds else [])]
 
 
@@ -144,11 +145,22 @@ class Inputs:
     def features(self):
         """A spectrogram."""
         words = [word for word in self.shapes.get("input_features", ("", []))[1][1:] if word.isidentifier()]
-        if len(words) != 2:
-            return None
-        shape = (self.sizes.bins, self.sizes.spectrogram)
-        bins_first = any(word in words[0] for word in ("bins", "feature_", "mel")) != self.form.bins_first
-        return f"torch.randn({', '.join(map(str, shape if bins_first else shape[::-1]))}{{floats}})"
+        form = self.form.features
+        if not form and len(words) == 2:
+            form = "bins" if any(word in words[0] for word in ("bins", "feature_", "mel")) else "frames"
+        bins, frames = self.sizes.bins, self.sizes.spectrogram
+        shapes = {"frames": f"{frames}, {bins}", "bins": f"{bins}, {frames}"}
+        return f"torch.randn({shapes[form]}{{floats}})" if form else None
+
+    def waveform(self):
+        """As documented, with a dimension of channels where the form says so."""
+        made = self.of_documentation("input_values")
+        return made.replace("torch.randn(", "torch.randn(1, ", 1) if self.form.parts else made
+
+    def flattened(self):
+        """Patches, each with its row and column in front."""
+        edge = self.sizes.channels * whole(self.sizes.config, PIXELS, "patch_size", default=16) ** 2
+        return f"torch.randn({{seq}}, {edge + 2}{{floats}})"
 
     def grid(self, leading):
         rows, columns, _ = self.sizes.patches()
@@ -173,6 +185,8 @@ def special_tokens(config):
 
 _RULES = {
     "input_features": Inputs.features,
+    "input_values": Inputs.waveform,
+    "flattened_patches": Inputs.flattened,
     "input_features_mask": lambda inputs: f"torch.ones({inputs.sizes.spectrogram}, dtype=torch.long)",
     "input_ids": lambda inputs: inputs.tokens() if inputs.sizes.vocabulary else None,
     "decoder_input_ids": lambda inputs: inputs.tokens(),

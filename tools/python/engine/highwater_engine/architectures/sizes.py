@@ -5,6 +5,7 @@ PIXELS = ("vision", "image", "backbone", "visual")
 SOUND = ("audio", "encoder", "speech", "acoustic")
 MOST_FRAMES = 3000   # of a spectrogram: 30 s at the 10 ms of every feature extractor
 SAMPLING_RATE = 16000  # where the configuration has none: that of nearly all speech models
+SECONDS = 5            # of a waveform
 
 
 class Unknown(Exception):
@@ -61,7 +62,7 @@ class Sizes:
         self.height, self.width = size if isinstance(size, (list, tuple)) else (size, size)
         self.channels = whole(config, PIXELS, "num_channels", "in_channels", "num_image_channels", default=3)
         self.images = whole(config, PIXELS, "num_frames", default=None)
-        self.samples = whole(config, SOUND, "sampling_rate", "sample_rate", default=SAMPLING_RATE)
+        self.samples = SECONDS * whole(config, SOUND, "sampling_rate", "sample_rate", default=SAMPLING_RATE)
         self.bins = whole(config, SOUND, "num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "input_dim",
                           "num_bins", default=80)
         self.spectrogram = self._spectrogram()
@@ -97,7 +98,7 @@ def documented(forward):
 
 _NUMBERS = {
     "num_channels": "channels", "channels": "channels", "image_channels": "channels", "height": "height",
-    "width": "width", "num_mel_bins": "bins", "mel_bins": "bins", "feature_size": "bins", "feature_dim": "bins",
+    "width": "width", "frame_size": "height", "image_height": "height", "image_width": "width", "num_mel_bins": "bins", "mel_bins": "bins", "feature_size": "bins", "feature_dim": "bins",
     "num_banks": "bins", "feature_length": "bins", "n_mels": "bins", "max_length": "spectrogram",
 }
 
