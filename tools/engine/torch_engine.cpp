@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -132,11 +133,12 @@ class WarmPython {
     return answer_to(std::move(request));
   }
 
-  /// Empty where something may change that is no part of the request: what is installed, under the
-  /// same release; a file of the user's.
+  /// Empty where something may change that is no part of the request (what is installed, under the
+  /// same release; a file of the user's), and where the script is wanted.
   [[nodiscard]] std::string key_of(const TrainingPlan& plan, json::object request) const {
     static const std::string recorder = record_files_key();
-    if (installed_.empty() || names_file(plan.model.config)) {
+    if (installed_.empty() || names_file(plan.model.config) ||
+        std::getenv("HIGHWATER_SCRIPT_FOLDER") != nullptr) {
       return "";
     }
     request.at("options").as_object().erase("engine");

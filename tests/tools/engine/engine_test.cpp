@@ -10,6 +10,7 @@
 #include "tests/support/temp_dir.hpp"
 #include "tools/engine/engine_request.hpp"
 #include "tools/engine/recorded_attributes.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/read_plan.hpp"
 
 using namespace highwater;
@@ -97,6 +98,27 @@ TEST_CASE("engine: a request has the whole plan and the model's own config", "[e
   CHECK(request.at("rank") == 0);
   const std::string text(request.at("model").at("config").as_string());
   CHECK(boost::json::parse(text).at("n_layer") == 12);
+}
+
+TEST_CASE("engine: a model of a library, or of a file, is Python", "[engine][cli]") {
+  const test::TempDir folder;
+  const std::string file = folder / "net.py";
+  test::write_file(file, "");
+  for (const std::string& named : {std::string("timm:resnet50"), file + ":make"}) {
+    CAPTURE(named);
+    TrainingPlan plan;
+    plan.model = python_model(named);
+    CHECK(names_python_model(named));
+    CHECK(engine_request(plan).at("model").at("python") == named);
+    CHECK(names_file(plan.model.config) == (named != "timm:resnet50"));
+    const auto result = run_line("simulate --model " + named + " --python " + kNoPython);
+    CHECK(result.code == ExitCode::usage);
+    CHECK_THAT(result.err, Contains("only --engine torch runs") && Contains(kNoPython));
+  }
+  CHECK_FALSE(names_python_model("net.py"));
+  CHECK_FALSE(names_python_model("timm:"));
+  CHECK_FALSE(names_python_model("keras:resnet50"));
+  CHECK_THAT(run_line("simulate --model " + file + "x.py:make").err, Contains("no such file"));
 }
 
 TEST_CASE("engine: categories are taken out of the stacks, modules stay", "[engine]") {

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from . import models
+from . import architectures, models
 from .architectures import EXAMPLES
 from .asking import asked
 
@@ -25,11 +25,14 @@ def loss_of(outputs, batch):
 
 
 def models_of(named):
-    """named: {"python": "timm:NAME" or "/path/FILE.py:function", "batch": N, "seq": N}. @raises asking.UnknownModel"""
+    """The ways to train a model, the likeliest first.
+
+    named: {"python": "timm:NAME" or "/path/FILE.py:function", "batch": N, "seq": N}. @raises asking.UnknownModel
+    """
     library, _, name = named["python"].partition(":")
     if library in _LIBRARIES:
         return [_LIBRARIES[library](name)]
-    return [_of_file(*named["python"].rsplit(":", 1), {name: named[name] for name in ("batch", "seq")})]
+    return _of_file(*named["python"].rsplit(":", 1), {name: named[name] for name in ("batch", "seq")})
 
 
 def block_in(model):
@@ -55,16 +58,25 @@ def _of_file(path, function, sizes):
     folder, file = os.path.split(path)
     module = os.path.splitext(file)[0]
     found = asked(lambda: _facts_of_file(folder, module, function, sizes))
+    imports = f"import sys\nsys.path.insert(0, {folder!r})\nfrom {module} import {function}"
     call = f"{function}({', '.join(f'{name}={sizes[name]}' for name in found['takes'])})"
+    if found["returns"] == 1:
+        return _of_architecture(imports, call, f"{file}:{function}", found)
     names = ["_", "batch", "loss_of"][:found["returns"]]
-    prepare = "\n".join([OWN_LOSS.strip() if found["returns"] < 3 else "", f"{', '.join(names)} = {call}"]).strip("\n")
-    return models.Model(
-        imports=f"import sys\nsys.path.insert(0, {folder!r})\nfrom {module} import {function}" +
-                ("" if found["returns"] == 3 else "\nfrom torch.utils._pytree import tree_leaves"),
-        prepare=prepare, expression=f"{call}[0]", block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)",
-        load=_LOADS[found["batch"]], call=_CALLS[found["batch"]], batches="[batch] * {steps}", has_config=False,
-        is_transformers=False, fixes=tuple(name for name in ("batch", "seq") if name not in found["takes"]),
-        name=f"{file}:{function}")
+    brings_loss = found["returns"] == 3
+    return [models.Model(
+        imports=imports + ("" if brings_loss else "\nfrom torch.utils._pytree import tree_leaves"),
+        prepare=("" if brings_loss else OWN_LOSS) + f"\n{', '.join(names)} = {call}", expression=f"{call}[0]",
+        block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS[found["batch"]],
+        call=_CALLS[found["batch"]], batches="[batch] * {steps}", has_config=False, is_transformers=False,
+        fixes=tuple(name for name in ("batch", "seq") if name not in found["takes"]), name=f"{file}:{function}")]
+
+
+def _of_architecture(imports, call, name, found):
+    """A model of transformers without a batch is fed as the architecture is."""
+    return [dataclasses.replace(model, imports=f"{model.imports}\n{imports}", expression=call, is_transformers=False, name=name,
+                                block=tuple(found["block"] or ()))
+            for model in architectures.models_of(found["config"]) if model.name == found["class"]]
 
 
 _LOADS = {"dict": "batch = {{name: value.to({device}) for name, value in batch.items()}}",
@@ -81,14 +93,22 @@ def _facts_of_file(folder, module, function, sizes):
         raise LookupError(f"{module}.py has no function '{function}'")
     takes = [name for name in sizes if name in inspect.signature(make).parameters]
     made = make(**{name: sizes[name] for name in takes})
+    if _is_of_transformers(made):
+        return {"takes": takes, "returns": 1, "block": block_in(made), "class": type(made).__name__,
+                "config": json.dumps({**made.config.to_dict(), "architectures": [type(made).__name__]})}
     if not isinstance(made, (tuple, list)) or len(made) not in (2, 3):
-        raise TypeError(f"{function}() must return (model, batch) or (model, batch, loss function); see the document "
-                        "engine.md")
+        raise TypeError(f"{function}() must return (model, batch) or (model, batch, loss function), or a model of "
+                        f"transformers alone; it returned a {type(made).__name__}")
     model, batch = made[:2]
     kind = "dict" if isinstance(batch, dict) else "list" if isinstance(batch, (tuple, list)) else "tensor"
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the first of what {function}() returns is a {type(model).__name__}, not a torch.nn.Module")
     return {"takes": takes, "returns": len(made), "batch": kind, "block": block_in(model)}
+
+
+def _is_of_transformers(made):
+    config = getattr(made, "config", None)
+    return hasattr(config, "model_type") and hasattr(config, "to_dict")
 
 
 # ------------------------------------------------------------------------------------------ libraries
@@ -141,11 +161,10 @@ def _diffusers(name):
     return models.Model(
         imports=f"from diffusers import {cls}", prepare="", expression=made, block=tuple(facts["block"] or ()),
         data=EXAMPLES, fields=fields, dataset="Examples()", call="{called}(**batch)",
-        loss=f"outputs[0].float().pow(2).mean()", has_config=False, is_transformers=False, name=f"diffusers:{name}",
+        loss="outputs[0].float().pow(2).mean()", has_config=False, is_transformers=False, name=f"diffusers:{name}",
         checkpointing="model.enable_gradient_checkpointing()", fed=", ".join(facts["fields"]))
 
 
-# Parameters of the forwards of diffusers' models; sizes are those of their configurations. {0}: the configuration.
 def _facts_of_diffusers(name, is_folder):
     import diffusers
     kind = json.load(open(os.path.join(name, "config.json")))["_class_name"] if is_folder else name

@@ -32,23 +32,16 @@ def run(options):
     drawn = runs.draw(runner, python, options.seed, options.count, path)["drawn"]
     chosen = [case for case in drawn if not options.only or runs.name_of(case) in options.only.split(",")]
     ends = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
-    results = told(chosen, ends, lambda case: runs.answer_of(case, options.out, runner, python))
-    results += told(results[:], ends, lambda result: runs.with_recording(result, options.out, runner, python))
-    newest = {runs.name_of(result["case"]): result for result in results}
-    print(report(list(newest.values()), options.format))
-    return 0
-
-
-def told(items, ends, step):
-    """The results of a step for each, until the time is over."""
     results = []
-    for item in items:
+    for case in chosen:
         if time.monotonic() > ends:
-            print(f"{len(results)} of {len(items)} architectures; the same command goes on", file=sys.stderr)
+            print(f"{len(results)} of {len(chosen)} architectures; the same command goes on", file=sys.stderr)
             break
-        results.append(step(item))
-        print(f"{runs.name_of(results[-1]['case'])}: {outcome(results[-1])}", file=sys.stderr, flush=True)
-    return results
+        answer = runs.answer_of(case, options.out, runner, python)
+        results.append(runs.with_recording(answer, options.out, runner, python))
+        print(f"{results[-1]['seconds']:6.1f} s  {runs.name_of(case)}: {outcome(results[-1])}", file=sys.stderr, flush=True)
+    print(report(results, options.format))
+    return 0
 
 
 def outcome(result):
@@ -57,7 +50,7 @@ def outcome(result):
     if "unrecorded" in result:
         return f"not recorded: {result['unrecorded']}"
     if "recorded" not in result:
-        return "by the model" if result.get("engine") != "torch" else "by torch, not yet recorded"
+        return "by the model"
     different = [figure for figure in runs.FIGURES if result["answered"][figure] != result["recorded"][figure]]
     return "equal" if not different else "different: " + ", ".join(
         f"{figure} {result['answered'][figure]} / {result['recorded'][figure]}" for figure in different)

@@ -3,8 +3,8 @@
 Drawn are whole architectures, each by its default configuration. Left out are names without a model class; parts of
 another architecture's configuration (sub_configs) that no auto class of a task knows; and those whose default
 configuration makes no model. Giants are reduced: while a model has more than a billion parameters, its numbers of layers
-are halved, to four at least (kinds of layers take turns), then its numbers of experts, to eight, then the widths of its feed-forward blocks, to 1024;
-what transformers refuses on the way is passed over.
+are halved, to four at least (kinds of layers take turns), then its numbers of experts, to 32, then the widths of its
+feed-forward blocks, to 1024; what transformers refuses on the way is passed over.
 """
 import json
 import random
@@ -15,7 +15,7 @@ LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_lay
           "num_encoder_layers", "depth", "num_blocks")
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 WIDTHS = ("intermediate_size", "moe_intermediate_size", "dense_intermediate_size", "ffn_dim", "d_ff", "ffn_hidden_size")
-STEPS = ((LAYERS, 4), (EXPERTS, 8), (WIDTHS, 1024))
+STEPS = ((LAYERS, 4), (EXPERTS, 32), (WIDTHS, 1024))
 
 
 def mappings():

@@ -11,7 +11,7 @@ from ..draw.results import Runner, last_words
 ENGINE = Path(__file__).resolve().parents[2] / "engine"
 FIGURES = ("requested", "allocated", "active", "reserved")
 LONGEST = 600  # seconds for one run
-GPU = "h100-80"
+GPU = "h200"  # holds a billion-parameter model with its states in fp32
 BATCH = "2"  # norms over a batch refuse a single example
 STEPS = "2"  # the second is the steady state of a loop on one GPU
 

@@ -6,7 +6,7 @@ clone, to, masked_fill) come down to these.
 
 _COMPARED = "eq ne lt le gt ge isnan isin logical_and logical_or logical_xor logical_not bitwise_and bitwise_or " \
             "bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift"
-_CALCULATED = "add sub rsub mul floor_divide div remainder neg abs sign clamp clamp_min clamp_max maximum minimum"
+_CALCULATED = "add sub rsub mul floor_divide div ceil floor round trunc remainder neg abs sign clamp clamp_min clamp_max maximum minimum"
 _REDUCED = "all any sum prod max min amax amin cumsum cumprod argmax argmin count_nonzero"
 _ORDERED = "sort topk histc bincount searchsorted bucketize"
 _PLACED = "cat where index index_select gather scatter scatter_add scatter_reduce flip roll tril triu repeat_interleave"
