@@ -109,7 +109,7 @@ TEST_CASE("engine: a model of a library, or of a file, is Python", "[engine][cli
     TrainingPlan plan;
     plan.model = python_model(named);
     CHECK(names_python_model(named));
-    CHECK(engine_request(plan).at("model").at("python") == named);
+    CHECK(engine_request(plan).at("model").at("python").as_string() == std::string_view(named));
     CHECK(names_file(plan.model.config) == (named != "timm:resnet50"));
     const auto result = run_line("simulate --model " + named + " --python " + kNoPython);
     CHECK(result.code == ExitCode::usage);
