@@ -43,8 +43,7 @@ std::string model_file(const std::string& text) {
 bool names_model_file(const std::string& text) {
   std::error_code ignored;
   return is_config_text(text) || names_python_model(text) || text.ends_with(".json") ||
-         begins_as_path(text) ||
-         (text.find('/') != std::string::npos && fs::exists(text, ignored));
+         begins_as_path(text) || (text.find('/') != std::string::npos && fs::exists(text, ignored));
 }
 
 ModelSpec read_sound_model(const std::string& text) {
