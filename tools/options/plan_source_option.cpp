@@ -40,6 +40,12 @@ std::string line_of(std::string_view command, const po::parsed_options& found,
   return line;
 }
 
+/// The line above the table has the whole.
+std::string shortened(const std::string& option) {
+  constexpr std::size_t kWidest = 60;
+  return option.size() <= kWidest ? option : option.substr(0, kWidest - 3) + "...";
+}
+
 Table keys_table(const PlanSource& source) {
   using enum Align;
   static const Columns<SourceKey> kColumns{
@@ -47,7 +53,8 @@ Table keys_table(const PlanSource& source) {
       {"value", "value", left, [](const SourceKey& row) { return row.value; }},
       {"fate", "became", left,
        [](const SourceKey& row) {
-         return row.fate == KeyFate::used ? row.meaning : std::string(to_string(row.fate));
+         return row.fate == KeyFate::used ? shortened(row.meaning)
+                                          : std::string(to_string(row.fate));
        }},
       {"meaning", "why", left, [](const SourceKey& row) {
          return row.fate == KeyFate::used ? std::string() : row.meaning;
