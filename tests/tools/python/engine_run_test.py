@@ -22,6 +22,36 @@ CONFIGS = {
              "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 8192, "pad_token_id": 0},
 }
 
+CONFIGS["clip"] = {"model_type": "clip", "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}
+
+NET = """
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(64, 64)
+
+    def forward(self, x):
+        return x + self.inner(x)
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.ModuleList(Block() for _ in range(3))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+def make(batch):
+    return Net(), {"x": torch.randn(batch, 64)}
+
+def with_loss():
+    return Net(), torch.randn(4, 64), lambda outputs, batch: outputs.pow(2).mean()
+"""
+
 EQUAL = (
     ("gpt2", "--framework hf"),
     ("gpt2", "--framework hf --precision amp-bf16 --grad-clip 1"),
@@ -84,6 +114,21 @@ class Engine(unittest.TestCase):
         for category in ("parameter", "optimizer_state", "activation"):
             self.assertGreater(held[category], 0)
         self.assertEqual([step["step"] for step in report["steps"]], [0, 1, 2])
+
+    def report(self, model, *words):
+        return self.run_line("simulate", "--model", model, "--gpu", "h100-80", *words)
+
+    def test_text_and_images_are_fed_and_said(self):
+        (self.folder / "config.json").write_text(json.dumps(CONFIGS["clip"]))
+        told = self.report("config.json", "--batch", "2")
+        self.assertIn("CLIPModel trained on input_ids, pixel_values; sequences of 77 tokens", told)
+
+    def test_a_function_of_a_file_makes_the_model_and_its_batch(self):
+        (self.folder / "net.py").write_text(NET)
+        for function, *more in (("make", "--batch", "16"), ("with_loss",), ("make", "--batch", "2", "--dp", "2"),
+                                ("make", "--batch", "2", "--dp", "2", "--dp-kind", "fsdp2")):
+            with self.subTest(function, more=more):
+                self.assertIn("requests made by PyTorch", self.report(f"net.py:{function}", *more))
 
     def test_a_script_that_fails_leaves_its_message(self):
         (self.folder / "config.json").write_text(json.dumps({**CONFIGS["phi3"], "hidden_act": "no such function"}))

@@ -13,7 +13,8 @@ MODALITIES = {"text": ("input_ids",), "image": ("pixel_values", "image", "images
               "audio": ("input_features", "input_values", "audio_values")}
 # Given wherever a forward has them: processors and tokenizers of these models always return them.
 COMPANIONS = ("bbox", "image_grid_thw", "image_grid_hw", "video_grid_thw", "image_sizes", "spatial_shapes", "pixel_attention_mask",
-              "input_features_mask", "mm_token_type_ids", "decoder_input_ids", "decoder_input_values", "speaker_embeddings")
+              "input_features_mask", "mm_token_type_ids", "decoder_input_ids", "decoder_input_values", "speaker_embeddings",
+              "visual_feats", "visual_pos")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +61,8 @@ def wanted(cls, with_labels, leaves_out=()):
     """
     known = parameters(cls)
     names = {name for name, value in known.items() if value.default is value.empty}
-    names.add(getattr(cls, "main_input_name", "input_ids"))
+    main = getattr(cls, "main_input_name", "input_ids")
+    names.update([main] if isinstance(main, str) else main)
     given = [kind for kind in modalities(cls) if kind not in leaves_out]
     for kind in given:
         if kind == "video" and "image" in given:

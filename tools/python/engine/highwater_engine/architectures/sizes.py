@@ -5,6 +5,7 @@ PIXELS = ("vision", "image", "backbone", "visual")
 SOUND = ("audio", "encoder", "speech", "acoustic")
 MOST_FRAMES = 3000   # of a spectrogram: 30 s at the 10 ms of every feature extractor
 SAMPLING_RATE = 16000  # where the configuration has none: that of nearly all speech models
+EXAMPLES_OWN = 4       # things in an example, of which a user may have any number
 SECONDS = 5            # of a waveform
 
 
@@ -119,4 +120,6 @@ def dimension(word, sizes, is_sound):
         return named
     if word.endswith(("length", "len", "seqlen")):
         return "{seq}"
+    if word.startswith("num_"):  # of points, regions, ...: as many as an example has
+        return EXAMPLES_OWN
     raise Unknown(f"a dimension '{word}'")
