@@ -45,6 +45,8 @@ def require_own(plan, model):
         raise Refused(f"--checkpoint full: {model.name} has no checkpointing of its own; omit it")
     if not model.is_transformers:
         plan.refuse_changed("attention", "lora")
+    if plan["dp_kind"] in ("fsdp1", "fsdp2") and not model.block:
+        raise Refused(f"--dp-kind {plan['dp_kind']}: {model.name} names no block to shard and repeats none; use ddp")
 
 
 def targets(plan):
