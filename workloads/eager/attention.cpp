@@ -58,6 +58,14 @@ Tensor empty_logsumexp(const Operands& in, std::int64_t bytes) {
 
 namespace {
 
+// check_last_dim_stride_equals_1, which asks about the mask as well.
+bool is_last_dim_contiguous(const Operands& in) {
+  const auto passes = [](const Tensor& operand) {
+    return !operand.defined() || operand.strides().back() == 1;
+  };
+  return passes(in.query) && passes(in.key) && passes(in.value) && passes(in.mask);
+}
+
 SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
   const Runtime& runtime = in.query.runtime();
   const SdpaCall call{.shape = shape_of(in),
@@ -67,9 +75,7 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
                       .is_causal = options.is_causal,
                       .enable_gqa = options.enable_gqa,
                       .requires_grad = wants_logsumexp(in),
-                      .last_dim_contiguous = in.query.strides().back() == 1 &&
-                                             in.key.strides().back() == 1 &&
-                                             in.value.strides().back() == 1,
+                      .last_dim_contiguous = is_last_dim_contiguous(in),
                       .dropout = options.dropout,
                       .torch = runtime.torch,
                       .forced = runtime.sdpa_backend};

@@ -22,18 +22,20 @@ struct Tolerance {
   double reserved = 1e-9;
 };
 
-/// Which rank was recorded, and by which release of PyTorch.
+/// Which rank was recorded, and under which releases.
 struct Run {
   std::string rank = "0";
   std::string torch = "2.15";
+  std::string transformers = "5.23";
 };
 
 /// `recording` beside what `options` say of it.
 void check_peaks(const std::string& recording, const std::string& options,
                  const Tolerance& tolerance = {}, const Run& run = {}) {
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
-  const auto simulated = json_of("simulate --rank " + run.rank + " --torch " + run.torch +
-                                 " --transformers 5.23 --model " + kLoops + options);
+  const auto simulated =
+      json_of("simulate --rank " + run.rank + " --torch " + run.torch + " --transformers " +
+              run.transformers + " --model " + kLoops + options);
   const auto& device = recorded.at("devices").at(0).as_object();
   const auto error = [&](const char* which) {
     return std::abs(figure(simulated, which) / figure(device, which) - 1);
@@ -146,6 +148,16 @@ TEST_CASE("loops: context_parallel() of PyTorch 2.12 has the peaks of its record
               "cp-llama.json --batch 2 --seq 1024 --dp 2 --cp 2 --gpu h100-80 --framework hf "
               "--dp-kind fsdp2 --steps 3 --param-dtype bf16 --reduce-dtype fp32",
               {}, {.torch = "2.12"});
+}
+
+// Until 5.20 the bias of T5's positions is a mask whose last dimension is not contiguous: the
+// encoder's attention runs in the math kernel.
+TEST_CASE("loops: T5's sdpa of transformers 5.18 has the peaks of its recording",
+          "[cli][framework]") {
+  check_peaks("t5-transformers5.18",
+              "t5-relu.json --batch 2 --seq 128 --framework torch --init device --attention sdpa "
+              "--gpu a100-80 --steps 3 --optimizer-impl foreach",
+              {}, {.transformers = "5.18"});
 }
 
 TEST_CASE("loops: torchtitan's tensor and context parallelism are near the recordings",
