@@ -26,6 +26,10 @@ Tensor unpadded(const Tensor& tensor, std::int64_t dim, std::int64_t count) {
   return count == 0 ? tensor : eager::slice(tensor, dim, 0, tensor.size(dim) - count);
 }
 
+/// Collectives keep their inputs until they are waited for (ProcessGroupNCCL.cpp:
+/// stashed_for_allocator_safety_); before, these were recorded on NCCL's stream.
+constexpr Release kHoldsInputs{2, 8};
+
 }  // namespace
 
 std::int64_t DeviceMesh::chunk_size(std::int64_t size) const {
@@ -131,6 +135,9 @@ Tensor DeviceMesh::reduce_scatter(const Tensor& tensor, std::int64_t dim) {
   Dims sizes = whole.sizes();
   sizes[0] /= size();
   const Tensor output = eager::empty(runtime(), sizes, whole.dtype());
+  if (waits_at_use_ && runtime().torch >= kHoldsInputs) {
+    runtime().hold_until_read(output, whole);
+  }
   finish(group_.reduce_scatter_async(output, whole));
   whole.reset();
   return unpadded(output, dim, chunk_size(length) - shard_size(length));

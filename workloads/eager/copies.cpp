@@ -14,6 +14,7 @@ namespace {
 // _to_copy with preserved memory format: dense layouts survive, others lose their gaps.
 Tensor converted(const Tensor& self, DType dtype) {
   OpScope op(self.runtime(), "_to_copy");
+  self.runtime().read(self);
   const bool dense = is_non_overlapping_and_dense(self.sizes(), self.strides());
   return empty_strided(self.runtime(), self.sizes(),
                        dense ? self.strides() : dense_strides(self.sizes(), self.strides()), dtype);

@@ -62,6 +62,7 @@ Tensor pointwise(const char* op, std::initializer_list<Tensor> operands, DType r
   boost::container::static_vector<Layout, 4> layouts;
   Dims sizes = operands.begin()->sizes();
   for (const auto& operand : operands) {
+    runtime.read(operand);
     sizes = broadcast(sizes, operand.sizes());
     layouts.push_back({&operand.sizes(), &operand.strides()});
   }

@@ -46,6 +46,17 @@ Runtime::Runtime(const Gpu& device, Release torch_release, Release transformers_
 Runtime::~Runtime() {
   autocast.cache.clear();
   workspaces.clear();
+  unread_.clear();
+}
+
+void Runtime::hold_until_read(const Tensor& result, Tensor held) {
+  unread_.push_back({result->storage->allocation, std::move(held)});
+}
+
+void Runtime::release_held(const Tensor& tensor) {
+  std::erase_if(unread_, [&tensor](const Unread& each) {
+    return each.result == tensor->storage->allocation;
+  });
 }
 
 void Runtime::append(Event event) {

@@ -72,6 +72,18 @@ class Runtime {
   /// The same, unless the block already has a role that outlives one iteration.
   void categorize_transient(const Tensor& tensor, Category category);
 
+  // --- results that are waited for when they are read -----------------------------------------
+
+  /// Keeps `held` until an operator reads `result` (AsyncCollectiveTensor; views read nothing).
+  void hold_until_read(const Tensor& result, Tensor held);
+
+  /// An operator is about to read `tensor`.
+  void read(const Tensor& tensor) {
+    if (!unread_.empty()) {
+      release_held(tensor);
+    }
+  }
+
   // --- other streams ------------------------------------------------------------------------
 
   /// A stream besides the main one, such as that of a communicator.
@@ -173,6 +185,11 @@ class Runtime {
   [[nodiscard]] std::uint64_t event_count() const { return event_count_; }
 
  private:
+  struct Unread {
+    AllocationId result;
+    Tensor held;
+  };
+
   struct SiteKey {
     const void* op;
     const void* node;
@@ -191,6 +208,7 @@ class Runtime {
     }
   }
 
+  void release_held(const Tensor& tensor);
   StackId site();
   void open_block(Storage& storage);
   void open_host_block(Storage& storage, bool is_pinned);
@@ -203,6 +221,7 @@ class Runtime {
   RequestTrace trace_;
   StreamEvents stream_events_;
   std::vector<StreamId> event_names_;  ///< not in use
+  std::vector<Unread> unread_;
   bool is_closed_ = false;  ///< the trace was taken: everything still alive outlived the run
   std::uint64_t event_count_ = 0;
   std::uint64_t sequence_nr_[2] = {0, 0};

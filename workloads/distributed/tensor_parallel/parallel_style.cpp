@@ -39,7 +39,10 @@ class ColwiseLinear : public nn::ForwardHooks {
       case ColwiseInput::sequence:
         return redistribute(
             x, [this](const Tensor& in) { return gather_sequence(in); },
-            [this](const Tensor& grad) { return mesh_.reduce_scatter(grad, kSequenceDim); });
+            [this](const Tensor& grad) {
+              mesh_.wait_at_use();  // redistribute(async_op=True) holds for the gradient, too
+              return mesh_.reduce_scatter(grad, kSequenceDim);
+            });
     }
     return x;
   }
