@@ -91,6 +91,8 @@ void Stage1And2::add_group(const std::vector<Tensor>& parameters) {
   flatten(group);
   if (plan_.parallel.offload == Offload::none) {
     make_master(group);
+  } else if (is_recent()) {
+    copy_part_to_host(group);
   }
   groups_.push_back(std::move(group));
 }
@@ -137,6 +139,14 @@ void Stage1And2::flatten_on_host(Group& group) {
   runtime_.empty_cache();
   const eager::OpScope op(runtime_, "deepspeed::flatten");
   group.flat = eager::empty(runtime_, {group.partition->padded_numel()}, dtype_);
+}
+
+// 0.19.8: .detach().clone().to("cpu"); 0.16.4 clones on the host.
+void Stage1And2::copy_part_to_host(const Group& group) const {
+  const std::int64_t size = group.partition->partition_size();
+  const eager::NoGrad no_grad(runtime_);
+  const Tensor copy = eager::clone(narrow_as(group.flat, rank_ * size, {size}));
+  runtime_.synchronize();
 }
 
 // partition.clone().float(): the clone is freed once the fp32 tensor exists.
@@ -308,7 +318,8 @@ void Stage1And2::count_host_memory() {
   }
 }
 
-// The host's optimizer updates the host's copies; fp32 parts come back one group at a time.
+// The host's optimizer updates the host's copies. fp32 parts come back one group at a time; 0.19.8
+// copies them in 16 bits into the place of the parameters.
 void Stage1And2::offloaded_step() {
   if (dtype_ == DType::fp16) {
     group_.all_reduce(offload_->number_to_reduce(DType::uint8)).wait();
@@ -318,9 +329,11 @@ void Stage1And2::offloaded_step() {
     group_.all_reduce(offload_->number_to_reduce(DType::fp32)).wait();
     runtime_.synchronize();
   }
-  for (const Group& group : groups_) {
-    const eager::OpScope op(runtime_, "to");
-    eager::empty(runtime_, {group.partition->partition_size()}, DType::fp32);
+  if (!is_recent()) {
+    for (const Group& group : groups_) {
+      const eager::OpScope op(runtime_, "to");
+      eager::empty(runtime_, {group.partition->partition_size()}, DType::fp32);
+    }
   }
   offload_->reset();
   gather_parameters();

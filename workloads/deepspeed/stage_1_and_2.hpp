@@ -48,6 +48,7 @@ class Stage1And2 : public ZeroOptimizer {
   void flatten_on_gpu(Group& group);
   void flatten_on_host(Group& group);
   void make_master(Group& group);
+  void copy_part_to_host(const Group& group) const;
   void place_parameters();
   void initialize_states();
   void hook_into_backward();

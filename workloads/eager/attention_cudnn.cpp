@@ -82,7 +82,7 @@ Tensor cudnn_attention(const Operands& in, const SdpaOptions& options) {
   TensorList results = kept_outputs(runtime, "_scaled_dot_product_cudnn_attention",
                                     [&] { return run_forward(kCudnn, in, call); });
   Tensor output = std::move(results[0]);
-  const Tensor logsumexp = std::move(results[1]);
+  Tensor logsumexp = std::move(results[1]);
   Tensor seed = std::move(results[2]);
   Tensor offset = std::move(results[3]);
   finish_node(node, output, cudnn_backward_node);
@@ -92,7 +92,7 @@ Tensor cudnn_attention(const Operands& in, const SdpaOptions& options) {
     node->save_output(offset);
     node->save_output(seed);
   }
-  end_of_frame(seed, offset);
+  end_of_frame(logsumexp, seed, offset);  // a C++ tuple dies from its first member
   return output;
 }
 

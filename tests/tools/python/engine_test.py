@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python" / name) for name in ("engine", "recorder")]
 
-from highwater_engine import job, models, readers, scripts, serve  # noqa: E402
+from highwater_engine import apart, job, models, readers, scripts, serve  # noqa: E402
 from highwater_engine.readers import common  # noqa: E402
 from highwater_record import attributes, phases, places  # noqa: E402
 
@@ -172,6 +172,16 @@ class Attributes(unittest.TestCase):
         self.history[1]["frames"] = self.history[2]["frames"] = shared
         self.attributes.write({"device_traces": [self.history[:3]]}, self.marks)
         self.assertIs(self.history[1]["frames"], self.history[2]["frames"])
+
+
+class Apart(unittest.TestCase):
+    def test_a_result_comes_out_of_the_fork_and_nothing_else_does(self):
+        changed = []
+        self.assertEqual(apart.result(lambda: changed.append(1) or job.Job("script", {}, 2)), job.Job("script", {}, 2))
+        self.assertEqual(changed, [])
+
+    def test_a_fork_that_dies_refuses(self):
+        self.assertIn("ended", apart.result(os._exit, 1)["refused"])
 
 
 class Imports(unittest.TestCase):

@@ -16,11 +16,22 @@ using eager::Tensor;
 
 namespace {
 
-FsdpContext context_of(Runtime& runtime, const Parallelism& plan) {
+// 2.15, _fsdp_param.py unsharded_grad_dtype: without a type of their own, reductions have that of
+// the parameters as they were made; before, that of the gradients (MixedPrecisionPolicy).
+std::optional<DType> reduce_dtype(const Runtime& runtime, const TrainingPlan& plan) {
+  const Fsdp& fsdp = plan.parallel.fsdp;
+  const bool follows_parameters =
+      !fsdp.reduce_dtype && fsdp.param_dtype && runtime.torch >= Release{2, 15};
+  return follows_parameters ? model_dtype(plan.precision) : fsdp.reduce_dtype;
+}
+
+FsdpContext context_of(models::LanguageModel& model, const Parallelism& plan) {
+  Runtime& runtime = model.runtime();
   const int shards = data_group(plan).ranks / plan.fsdp.replicas;
   FsdpContext context{
       .groups = {.shard = ProcessGroup(runtime, shards, plan.backend), .replicate = std::nullopt},
-      .precision = {.param = plan.fsdp.param_dtype, .reduce = plan.fsdp.reduce_dtype},
+      .precision = {.param = plan.fsdp.param_dtype,
+                    .reduce = reduce_dtype(runtime, model.context().plan)},
       .streams = {},
       .all_gather_state = {},
       .reduce_scatter_state = {},
@@ -54,7 +65,7 @@ bool frees_block(Reshard reshard, bool is_last) {
 
 FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first)
     : model_(model),
-      shared_{.context = context_of(model.runtime(), plan), .states = {}},
+      shared_{.context = context_of(model, plan), .states = {}},
       resharding_(shared_.context.groups.shard) {
   model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
   shared_.keeps_root = keeps_root(model.runtime(), plan.fsdp.reshard);

@@ -9,6 +9,7 @@ touched it, "log": the end of what the script printed. The status file of the re
 Answer 0 comes unasked: installed.releases(). torch is loaded at the first question.
 """
 import ast
+import contextlib
 import ctypes
 import importlib
 import json
@@ -20,7 +21,7 @@ import time
 import traceback
 import types
 
-from . import asking, installed, job, launchers
+from . import apart, asking, installed, job, launchers
 
 _NO_DEVICE = 97  # exit status of a fork that cannot use the device
 _PATIENCE = 0.002  # seconds between two looks at what runs
@@ -82,13 +83,14 @@ class _Questions:
 
 def _begin(request):
     """The answer, or the run that will give it."""
-    try:
-        _load_torch()
-        jobs = job.from_request(request)
-    except (job.Refused, asking.UnknownModel) as refusal:
-        return {"refused": str(refusal)}
-    except Exception as error:  # a configuration that transformers' own code cannot take
-        return {"refused": f"transformers does not take this model: {type(error).__name__}: {error}"}
+    if apart.is_needed():
+        with contextlib.suppress(job.Refused):
+            _load_torch()
+        jobs = apart.result(_jobs_of, request)
+    else:
+        jobs = _jobs_of(request)
+    if isinstance(jobs, dict):
+        return jobs
     if request["only_asks"]:
         return {"status": 0, "note": jobs[_ran.get(_model(request), 0)].note}
     return _Run(request, jobs)
@@ -99,6 +101,17 @@ _ran = {}  # model -> which of its jobs ended well
 
 def _model(request):
     return json.dumps(request["model"])
+
+
+def _jobs_of(request):
+    """The jobs, or the answer that refuses them."""
+    try:
+        _load_torch()
+        return job.from_request(request)
+    except (job.Refused, asking.UnknownModel) as refusal:
+        return {"refused": str(refusal)}
+    except Exception as error:  # a configuration that transformers' own code cannot take
+        return {"refused": f"transformers does not take this model: {type(error).__name__}: {error}"}
 
 
 def _load_torch():
@@ -154,8 +167,10 @@ class _Attempt:
             os.makedirs(kept, exist_ok=True)
             job.write(made, kept)
         run = {**request, "environment": {**request["environment"], **job.variables(made, request["rank"])},
-               "accelerate_config": made.accelerate_config, "script": os.path.join(folder, "train.py"), "log": os.path.join(folder, "log")}
-        _load_imports(run["script"])
+               "accelerate_config": made.accelerate_config, "script": os.path.join(folder, "train.py"),
+               "log": os.path.join(folder, "log")}
+        if not apart.is_needed():
+            _load_imports(run["script"])
         self._note = made.note
         self._log = run["log"]
         self._end = time.monotonic() + run["limit"]

@@ -69,15 +69,22 @@ def sharding_arguments(job, mesh):
                     "" if job["reshard"] is None else f", reshard_after_forward={job['reshard']}"))
 
 
+def filled(job):
+    """What was made on meta gets memory."""
+    if not job["offloads_parameters"]:
+        return 'model.to_empty(device="cuda")'
+    return text('model.to_empty(device="cpu")', "for buffer in model.buffers():",
+                '    buffer.data = buffer.data.to("cuda")')
+
+
 def shards_fully(job, device):
     mesh, tensor_mesh, data_mesh = meshes(job)
     given = sharding_arguments(job, data_mesh)
-    place = "cpu" if job["offloads_parameters"] else "cuda"
     return text(mesh, 'with torch.device("meta"):', f"    model = {built(job)}", indented(adapted(job)),
                 in_float8(job), checkpointed(job), split(job, tensor_mesh) if tensor_mesh else "", policy(job),
                 "for module in model.modules():", f"    if isinstance(module, {job['model'].block[1]}):",
                 "        module.compile()" if job["compile"] else "", f"        fully_shard(module{given})",
-                f"fully_shard(model{given})", f'model.to_empty(device="{place}")')
+                f"fully_shard(model{given})", filled(job))
 
 
 # ------------------------------------------------------------------------------------------ FullyShardedDataParallel

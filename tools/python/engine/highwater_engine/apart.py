@@ -1,0 +1,33 @@
+"""What must not be imported in the process that forks.
+
+Some packages ask the device what it can do as soon as they are imported, and transformers and PEFT import them where
+they are installed. PyTorch refuses the device to forks of a process that has asked; and runs have different GPUs.
+"""
+import functools
+import importlib.util
+import os
+import pickle
+
+ASK_AT_IMPORT = ("torchao", "bitsandbytes")
+
+
+@functools.cache
+def is_needed():
+    return any(importlib.util.find_spec(name) is not None for name in ASK_AT_IMPORT)
+
+
+def result(function, *arguments):
+    """What the function returns, called in a fork."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with os.fdopen(writing, "wb") as file:
+                pickle.dump(function(*arguments), file)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        text = file.read()
+    os.waitpid(pid, 0)
+    return pickle.loads(text) if text else {"refused": "Python ended while it read the plan"}
