@@ -74,10 +74,17 @@ def compared_engines(row, runner):
     report = runner.simulate(row, "both")
     model = peaks_of(runner.simulate(row, "model")["peak"])
     different = [phase for phase in report["engines"]["phases"] if not phase["equal"]]
-    verdict = "all requests equal" if not different else \
-        f"{len(different)} of {len(report['engines']['phases'])} phases differ, first step {different[0]['step']} " \
-        f"{different[0]['phase']}"
-    return Result(model, peaks_of(report["peak"]), verdict)
+    torch = peaks_of(report["peak"])
+    return Result(model, torch, verdict_of(different, report["engines"]["phases"], model == torch))
+
+
+def verdict_of(different, phases, has_equal_peaks):
+    """Frees that come in another order within a phase are equal requests, but may have other peaks."""
+    if not different:
+        return "all requests equal" if has_equal_peaks else "requests equal, some freed in another order"
+    first = different[0]
+    where = "init" if first["step"] is None else f"step {first['step']} {first['phase']}"
+    return f"{len(different)} of {len(phases)} phases differ, the first in {where}"
 
 
 def compared_scripts(row, runner):
