@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/recordings/derivation.hpp"
+#include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/engine/recorded_attributes.hpp"
 #include "tools/files/input.hpp"
@@ -43,9 +44,12 @@ GeneratedRun derived_run(const std::string& path) {
   const auto& recording = std::get<Recording>(file);
   const auto device = std::ranges::max_element(
       recording.devices, {}, [](const RecordedDevice& each) { return each.entries.size(); });
+  DerivedTrace derived =
+      derive_requests(recording, *device, settings_of(recording, preset_of(recording)));
+  // There was room for everything: what was released was released by empty_cache().
+  const std::vector<std::size_t> releases = derived.possible_empty_caches;
   GeneratedRun run;
-  run.trace =
-      derive_requests(recording, *device, settings_of(recording, preset_of(recording))).requests;
+  run.trace = take_recorded_requests(derived, releases);
   run.trace.header.settings.clear();
   take_attributes(run.trace);
   return run;
