@@ -10,8 +10,11 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/commands/diff_request.hpp"
+#include "tools/engine/engine.hpp"
 #include "tools/files/input.hpp"
-#include "tools/reports/diff_report.hpp"
+#include "tools/options/plan_source_option.hpp"
+#include "tools/reports/diff/diff_report.hpp"
+#include "tools/reports/diff/peak_sizes_report.hpp"
 #include "tools/reports/peak_diff_report.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/gate/peak_words.hpp"
@@ -19,7 +22,8 @@
 #include "tools/text/metrics.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
-#include "workloads/training/generate.hpp"
+#include "traces/parse_text.hpp"
+#include "workloads/plan/sources/observed_run.hpp"
 
 namespace highwater {
 namespace {
@@ -30,6 +34,7 @@ struct DiffSide {
   std::optional<RecordedCase> described;
   std::unique_ptr<DerivedRecording> recorded;
   std::optional<RequestTrace> requests;
+  std::vector<std::string> notes;  ///< what a simulated side lacks
 
   [[nodiscard]] const RequestTrace& trace() const {
     return requests ? *requests : recorded->derived.requests;
@@ -67,20 +72,64 @@ DiffSide read_side(const std::string& path, const ReadingOptions& reading) {
   return side;
 }
 
-DiffSide simulated_side(const DiffSide& recorded) {
-  if (!recorded.described) {
-    throw UsageError(fmt::format(
-        "'{}' has no description X.json in its folder to simulate it from; give a second trace",
-        recorded.name));
-  }
+/// The plan of a recorded case.
+TrainingPlan described_plan(const DiffSide& recorded) {
   if (!recorded.described->plan) {
     throw InputError(recorded.name, "case",
                      "cannot be simulated: " + recorded.described->unsupported_reason,
                      "give a second trace to compare with");
   }
+  return *recorded.described->plan;
+}
+
+/// The plan that `highwater record` wrote into the recording; what it lacks joins the notes.
+TrainingPlan carried_plan(const DiffSide& recorded, std::vector<std::string>& notes) {
+  if (!recorded.recorded || recorded.recorded->recording.plan.empty()) {
+    throw UsageError(fmt::format(
+        "'{}' has no description X.json in its folder to simulate it from, and carries no plan as "
+        "recordings of highwater record do; give a second trace",
+        recorded.name));
+  }
+  const PlanSource source = plan_of_recording(recorded.recorded->recording.plan, recorded.name);
+  notes = source_notes(source);
+  OptionWords words = source.words;
+  std::erase_if(words, [](const OptionWord& word) { return find_option(word.first) == nullptr; });
+  words.emplace_back("engine", "model");
+  TrainingPlan plan = checked_run(words, {}, PlanUse::estimate).plan;
+  if (const std::string* rank = find_word(source.words, "rank")) {
+    plan.parallel.rank = parse_number<int>(*rank).value_or(0);
+  }
+  return plan;
+}
+
+void choose_engine_of(const OptionWords& words, TrainingPlan& plan) {
+  std::vector<std::string> problems;
+  plan.engine = EngineKind::model;
+  for (const auto& [name, text] : words) {
+    if (const Complaint complaint = option_called(name).set(plan, text)) {
+      problems.push_back(fmt::format("--{} {}: {}", name, text, *complaint));
+    }
+  }
+  if (plan.engine == EngineKind::both) {
+    problems.emplace_back("--engine both: diff shows one simulation; use model, torch or auto");
+  }
+  if (problems.empty()) {
+    choose_engine(plan, problems);
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+}
+
+DiffSide simulated_side(const DiffSide& recorded, const OptionWords& engine) {
   DiffSide side;
-  side.name = recorded.described->id + ", simulated from its description";
-  side.requests = with_progress("simulating", [&] { return generate(*recorded.described->plan); });
+  TrainingPlan plan =
+      recorded.described ? described_plan(recorded) : carried_plan(recorded, side.notes);
+  choose_engine_of(engine, plan);
+  side.name = recorded.described ? recorded.described->id + ", simulated from its description"
+                                 : recorded.name + ", simulated from the plan that it carries";
+  side.name += plan.engine == EngineKind::torch ? " by PyTorch" : "";
+  side.requests = with_progress("simulating", [&] { return make_run(plan).trace; });
   return side;
 }
 
@@ -153,21 +202,27 @@ PeakDiff compare_peaks(const DiffRequest& request) {
   return diff;
 }
 
-/// The alignment with the sides it refers into.
+/// The sides, and what is asked about their requests.
 struct RequestDiff {
   explicit RequestDiff(const DiffRequest& request)
       : first(read_side(request.first.path, request.reading)),
         second(request.second ? read_side(request.second->path, request.reading)
-                              : simulated_side(first)),
-        diff(with_progress("comparing", [&] {
-          return diff_traces(first.compared(), second.compared(), request.options);
-        })) {
-    require_selection(diff, request.view);
+                              : simulated_side(first, request.engine)) {
+    if (request.shows_requests) {
+      diff = with_progress("comparing", [&] {
+        return diff_traces(first.compared(), second.compared(), request.options);
+      });
+      require_selection(*diff, request.view);
+    }
+    if (request.shows_blocks) {
+      sizes = peak_sizes(first.trace(), second.trace());
+    }
   }
 
   DiffSide first;
   DiffSide second;
-  TraceDiff diff;
+  std::optional<TraceDiff> diff;
+  std::optional<PeakSizes> sizes;
 };
 
 /// Both views, as far as they are asked for, under one heading.
@@ -180,6 +235,8 @@ DiffInputs inputs_of(const DiffRequest& request, const std::optional<PeakDiff>& 
     inputs.first = &requests->first.trace();
     inputs.second = &requests->second.trace();
     inputs.notes = notes(requests->first);
+    inputs.notes.insert(inputs.notes.end(), requests->second.notes.begin(),
+                        requests->second.notes.end());
   }
   if (requests && !peaks) {
     inputs.first_name = requests->first.name;
@@ -214,7 +271,7 @@ BudgetVerdict judge_growth(const GrowthLimit& most, const DiffInputs& inputs,
 ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
   const DiffRequest request = read_diff_request(arguments);
   std::optional<RequestDiff> requests;
-  if (request.shows_requests) {
+  if (request.shows_requests || request.shows_blocks) {
     requests.emplace(request);
   }
   std::optional<PeakDiff> peaks;
@@ -231,8 +288,11 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
     if (peaks) {
       root["peak"] = peak_diff_json(*peaks);
     }
-    if (requests) {
-      add_requests_json(requests->diff, inputs, request.view, root);
+    if (requests && requests->sizes) {
+      root["blocks"] = peak_sizes_json(*requests->sizes);
+    }
+    if (requests && requests->diff) {
+      add_requests_json(*requests->diff, inputs, request.view, root);
     }
     root["notes"] = words_json(inputs.notes);
     if (verdict) {
@@ -241,7 +301,8 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
     out << root << "\n";
   } else {
     out << diff_header(inputs) << (peaks ? peak_diff_text(*peaks, request.top) : "")
-        << (requests ? requests_text(requests->diff, inputs, request.view) : "");
+        << (requests && requests->sizes ? peak_sizes_text(*requests->sizes, request.top) : "")
+        << (requests && requests->diff ? requests_text(*requests->diff, inputs, request.view) : "");
   }
   if (verdict) {
     enforce(*verdict);

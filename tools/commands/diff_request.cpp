@@ -32,9 +32,16 @@ OptionParser option_parser() {
     return po::value<std::int64_t>()->default_value(by_default)->value_name("N");
   };
   parser.add()("view", po::value<std::string>()->value_name("V"),
-               "peak: what changes the reserved peak; requests: the aligned requests; all");
+               "peak: what changes the reserved peak; blocks: sizes and call sites alive at one "
+               "peak of requested bytes and not at the other; requests: the aligned requests; all");
   add_side_options(parser, "a", "A");
   add_side_options(parser, "b", "B");
+  for (const char* name : {"engine", "python"}) {
+    const Option& option = option_called(name);
+    parser.add()(
+        name, po::value<std::string>()->value_name(std::string(option.value)),
+        (std::string(option.help) + " (one recording, compared with its simulation)").c_str());
+  }
   parser.add()("device", po::value<int>()->value_name("N"), "only this device (peak)")(
       "top", count(10), "rows of each list (peak)")(
       "step", po::value<std::int64_t>()->value_name("N"), "only this step (requests)")(
@@ -50,7 +57,9 @@ OptionParser option_parser() {
                "table or json");
   add_reading_options(parser);
   parser.note("view", {"default: all; requests for CASE.json and with --step or --phase; peak for "
-                       "one file under other settings, whose requests are the same"});
+                       "one file under other settings, whose requests are the same; requests and "
+                       "blocks for a recording of highwater record, which is compared with the "
+                       "simulation of the plan that it carries"});
   parser.note("format", {"the exit code is 0 even if the traces differ: a difference is an "
                          "answer, not a failure, unless --fail-above says so"});
   parser.positional("files", -1);
@@ -80,7 +89,8 @@ void read_sides(const po::variables_map& values, DiffRequest& request) {
   const auto files = values.contains("files") ? values["files"].as<Arguments>() : Arguments{};
   if (files.empty() || files.size() > 2) {
     throw UsageError(
-        "diff takes two traces, or one recorded case X.json to compare with its simulation; see "
+        "diff takes two traces, or one recording to compare with its simulation: a recorded case "
+        "X.json, or a recording of highwater record, which carries its plan; see "
         "highwater diff --help");
   }
   request.first = read_side_options(values, files.front(), "a");
@@ -90,25 +100,43 @@ void read_sides(const po::variables_map& values, DiffRequest& request) {
   }
 }
 
+OptionWords given_words(const po::variables_map& values) {
+  OptionWords words;
+  for (const char* name : {"engine", "python"}) {
+    if (const auto text = text_option(values, name)) {
+      words.emplace_back(name, *text);
+    }
+  }
+  return words;
+}
+
 void read_view(const po::variables_map& values, DiffRequest& request) {
   const bool is_same = request.second && request.second->path == request.first.path;
   const bool has_settings =
       request.first.has_settings() || (request.second && request.second->has_settings());
   const bool is_filtered = values.contains("step") || values.contains("phase");
-  const std::string by_default = !request.second || is_filtered ? "requests"
-                                 : is_same && has_settings      ? "peak"
-                                                                : "all";
+  const std::string by_default = is_filtered               ? "requests"
+                                 : !request.second         ? "all"
+                                 : is_same && has_settings ? "peak"
+                                                           : "all";
   const std::string view = text_option(values, "view").value_or(by_default);
-  if (view != "peak" && view != "requests" && view != "all") {
-    throw UsageError(fmt::format("--view {}: unknown view; use peak, requests or all", view));
+  if (view != "peak" && view != "blocks" && view != "requests" && view != "all") {
+    throw UsageError(
+        fmt::format("--view {}: unknown view; use peak, blocks, requests or all", view));
   }
-  request.shows_peak = view != "requests";
-  request.shows_requests = view != "peak";
+  request.shows_peak = view == "peak" || (view == "all" && request.second);
+  request.shows_requests = view == "requests" || view == "all";
+  request.shows_blocks = view == "blocks" || view == "all";
   if (request.shows_peak && !request.second) {
     throw UsageError(
         fmt::format("--view {} needs a second file, or settings for the same one "
                     "(--alloc-conf-b, --capacity-b, --torch-b)",
                     view));
+  }
+  request.engine = given_words(values);
+  if (request.second && !request.engine.empty()) {
+    throw UsageError(
+        "--engine and --python simulate the second side; with two files nothing is simulated");
   }
   if (has_settings && !request.shows_peak) {
     throw UsageError(

@@ -9,8 +9,9 @@
 #include "tools/options/command_line.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/reading_options.hpp"
-#include "tools/reports/diff_report.hpp"
+#include "tools/reports/diff/diff_report.hpp"
 #include "tools/studies/gate/budget.hpp"
+#include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
 
@@ -31,6 +32,8 @@ struct DiffRequest {
   std::optional<DiffSideRequest> second;  ///< absent: the simulation of the first
   bool shows_peak = false;
   bool shows_requests = false;
+  bool shows_blocks = false;
+  OptionWords engine;         ///< --engine and --python of a simulated second side
   std::optional<int> device;  ///< of the peak view
   std::size_t top = 0;        ///< rows of each list of the peak view
   ReadingOptions reading;

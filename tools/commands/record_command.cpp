@@ -89,6 +89,7 @@ void tell(const RecordOutcome& outcome, const std::string& ended,
   out << printable(headline(outcome, ended, replays, request)) << "\n";
   for (const WrittenSnapshot& snapshot : outcome.snapshots) {
     out << printable(summary(snapshot)) << "\n";
+    out << printable(outside_text(request, snapshot.torch, snapshot.communicators)) << "\n";
   }
   for (const std::string& note : record_notes(outcome)) {
     out << "note: " << printable(note) << "\n";

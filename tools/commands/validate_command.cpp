@@ -2,6 +2,7 @@
 // against recordings; --reference FILE, closed forms against published figures.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <ostream>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -30,6 +31,7 @@ struct ValidateCommand {
   bool prints_grid = false;
   std::optional<std::string> only;
   std::optional<double> max_error;
+  std::vector<ValidationEngine> engines{ValidationEngine{}};  ///< of recorded cases
   OutputFormat format = OutputFormat::table;
 };
 
@@ -48,6 +50,13 @@ OptionParser validate_options() {
       "exit with 1 if the simulation's error in peak allocated or reserved, or in the measurement "
       "of a grid's case, exceeds this fraction, or if a run ends differently from its recording; "
       "cases that an index.json in their folder holds out do not count");
+  parser.add()(
+      "engine", po::value<std::string>()->value_name("E"),
+      "with --recorded: what simulates the cases: this program's model (default), your own "
+      "torch, or both, each in a row of its own")(
+      "python", po::value<std::string>()->value_name("FILE"),
+      "the Python whose PyTorch --engine torch runs; default: the one on the PATH. Cases of other "
+      "releases are not simulated");
   parser.add_format();
   return parser;
 }
@@ -60,6 +69,27 @@ void check_one_task(const ValidateCommand& command) {
         "a grid file, --print-grid, --recorded DIR and --reference FILE exclude one another; use "
         "one of them");
   }
+}
+
+/// One or two, in the order in which their rows are shown.
+std::vector<ValidationEngine> read_engines(const po::variables_map& values) {
+  const std::string engine = text_option(values, "engine").value_or("model");
+  if (engine != "model" && engine != "torch" && engine != "both") {
+    throw UsageError(
+        fmt::format("--engine {}: unknown to validate; use model, torch or both", engine));
+  }
+  if (engine != "model" && !values.contains("recorded")) {
+    throw UsageError("--engine " + engine + " needs recorded cases; add --recorded DIR");
+  }
+  std::vector<ValidationEngine> engines;
+  if (engine != "torch") {
+    engines.emplace_back();
+  }
+  if (engine != "model") {
+    engines.push_back(
+        {EngineKind::torch, text_option(values, "python").value_or(ValidationEngine{}.python)});
+  }
+  return engines;
 }
 
 ValidateCommand parse_validate(const Arguments& arguments) {
@@ -85,6 +115,7 @@ ValidateCommand parse_validate(const Arguments& arguments) {
           fmt::format("--max-error {}: not a fraction; use 0 or more", *result.max_error));
     }
   }
+  result.engines = read_engines(values);
   result.format = output_format(values);
   return result;
 }
@@ -111,9 +142,16 @@ std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
   return files;
 }
 
-std::vector<CaseValidation> run(const std::vector<CaseFiles>& files) {
-  const ProgressLine progress(files.size(), "cases");
-  return validate_cases(files, [&](std::size_t done) { progress.show(done); });
+std::vector<CaseValidation> run(const std::vector<CaseFiles>& files,
+                                const std::vector<ValidationEngine>& engines) {
+  std::vector<CaseValidation> cases;
+  for (const ValidationEngine& engine : engines) {
+    const ProgressLine progress(files.size(), "cases");
+    std::ranges::move(validate_cases(
+                          files, [&](std::size_t done) { progress.show(done); }, engine),
+                      std::back_inserter(cases));
+  }
+  return cases;
 }
 
 // A check that could simulate nothing has not passed. What is held out is only reported.
@@ -164,7 +202,7 @@ ExitCode run_validate(const Arguments& arguments, std::ostream& out) {
   if (!command.folder) {
     return validate_grid({command.grid, command.only, command.max_error, command.format}, out);
   }
-  const std::vector<CaseValidation> cases = run(wanted_cases(command));
+  const std::vector<CaseValidation> cases = run(wanted_cases(command), command.engines);
   out << validation_report(cases, command.format);
   return command.max_error && exceeds(cases, *command.max_error) ? ExitCode::exceeded
                                                                  : ExitCode::ok;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/html/report_sites.hpp"
+#include "tools/reports/diff/peak_sizes_report.hpp"
 #include "tools/studies/gate/memory_parts.hpp"
 #include "tools/studies/peak_diff_run.hpp"
 #include "tools/text/safe_text.hpp"
@@ -83,14 +84,31 @@ std::string verdict_on(const PeakRow& total) {
 
 }  // namespace
 
+/// Sizes that one side has more of, each with the sites that it has alone.
+json::array blocks_json(const RequestTrace& first, const RequestTrace& second) {
+  json::array list;
+  const PeakSizes sizes = peak_sizes(first, second);
+  for (std::size_t i = 0; i < std::min(kChangesShown, sizes.rows.size()); ++i) {
+    const PeakSize& row = sizes.rows[i];
+    const std::string sites = sites_text(row.only_first) +
+                              (row.only_first.empty() || row.only_second.empty() ? "" : " | ") +
+                              sites_text(row.only_second);
+    list.push_back(change_row(to_iec(row.bytes) + ": " + sites, row.bytes * row.first,
+                              row.bytes * row.second));
+  }
+  return list;
+}
+
 json::object comparison_json(const ReportRun& first, const ReportRun& second) {
   const PeakChange change =
       change_of_peak(peak_side(first.explained.workload, first.peak.value()),
                      peak_side(second.explained.workload, second.peak.value()));
-  return {{"verdict", verdict_on(change.total) + cut_off_text(first, second)},
-          {"parts", parts_json(change.total)},
-          {"sites", sites_json(change.sites)},
-          {"total", change_row("total", change.total)}};
+  return {
+      {"verdict", verdict_on(change.total) + cut_off_text(first, second)},
+      {"parts", parts_json(change.total)},
+      {"sites", sites_json(change.sites)},
+      {"blocks", blocks_json(*first.explained.workload.trace, *second.explained.workload.trace)},
+      {"total", change_row("total", change.total)}};
 }
 
 }  // namespace highwater

@@ -26,6 +26,14 @@ Bytes context_of(const Gpu& gpu) {
   return outside_memory(gpu, "").context;
 }
 
+/// A group of that many ranks, whatever its axis: reductions and gathers go around a ring.
+Bytes ring_of(int ranks) {
+  Parallelism group;
+  group.dp = ranks;
+  const std::vector<dist::Communicator> rings = dist::communicators(group);
+  return rings.empty() ? Bytes{} : rings.front().memory;
+}
+
 void describe_device(const RecordRequest& request, Environment& environment) {
   environment["FAKE_CUDA_GPU"] = gpu_text(request.gpu);
   environment["FAKE_CUDA_DEVICES"] =
@@ -76,6 +84,26 @@ void prepend(Environment& environment, const std::string& name, const std::strin
 
 Bytes memory_for_allocator(const RecordRequest& request) {
   return request.capacity.value_or(request.gpu.total_memory - context_of(request.gpu));
+}
+
+std::string outside_text(const RecordRequest& request, const std::string& torch,
+                         const std::vector<int>& communicators) {
+  const OutsideMemory outside = outside_memory(request.gpu, torch);
+  std::string text = fmt::format(
+      "not in these figures, since it lies outside the allocator: CUDA context and kernels, about "
+      "{} ({}){}",
+      to_iec(outside.context), outside.source,
+      request.capacity ? "" : ", which the limit of the GPU leaves out");
+  for (const int ranks : communicators) {
+    text += ranks < 2 ? ""
+                      : fmt::format(
+                            "; NCCL's communicator of {} ranks, about {} (a ring, measured on "
+                            "A100s with NVLink, github.com/NVIDIA/nccl/issues/964; other "
+                            "topologies, releases and all-to-all differ), which no limit "
+                            "leaves out",
+                            ranks, to_iec(ring_of(ranks)));
+  }
+  return text;
 }
 
 Environment current_environment() {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tools/record/record_request.hpp"
 
@@ -12,6 +13,11 @@ namespace highwater {
 /// What the fake device leaves to the allocator: a GPU's memory minus what a process uses outside
 /// the allocator (outside_memory.hpp), or the requested capacity.
 Bytes memory_for_allocator(const RecordRequest& request);
+
+/// What a process takes on a real GPU beside what the allocator reserves, with the sources of the
+/// figures. `communicators`: the ranks of each of NCCL's.
+std::string outside_text(const RecordRequest& request, const std::string& torch,
+                         const std::vector<int>& communicators);
 
 using Environment = std::map<std::string, std::string>;
 

@@ -32,6 +32,12 @@ WrittenSnapshot written(const json::object& line) {
                            .launches = count_of(line, "launches"),
                            .trainable = count_of(line, "trainable"),
                            .values_read = count_of(line, "values_read")};
+  const json::value* groups = line.if_contains("communicators");
+  for (const json::value& ranks :
+       groups != nullptr && groups->is_array() ? groups->get_array() : json::array()) {
+    json::error_code none;
+    snapshot.communicators.push_back(ranks.to_number<int>(none));
+  }
   const json::value* calls = line.if_contains("not_modelled");
   if (calls != nullptr && calls->is_object()) {
     for (const auto& [name, count] : calls->get_object()) {

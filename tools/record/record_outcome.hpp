@@ -15,14 +15,15 @@ namespace highwater {
 /// A snapshot that the recorder wrote.
 struct WrittenSnapshot {
   std::string path;
-  std::string torch;              ///< "2.6.0+cu124"
-  std::string ended;              ///< exit, steps, interrupted, terminated, crash, oom, error
-  std::string error;              ///< the exception's first line, or empty
-  std::uint64_t entries = 0;      ///< of the history
-  std::uint64_t steps = 0;        ///< optimizer steps
-  std::uint64_t launches = 0;     ///< kernels
-  std::uint64_t trainable = 0;    ///< elements of the optimizers' parameters
-  std::uint64_t values_read = 0;  ///< small copies to the host whose values no kernel had computed
+  std::string torch;               ///< "2.6.0+cu124"
+  std::string ended;               ///< exit, steps, interrupted, terminated, crash, oom, error
+  std::string error;               ///< the exception's first line, or empty
+  std::uint64_t entries = 0;       ///< of the history
+  std::uint64_t steps = 0;         ///< optimizer steps
+  std::uint64_t launches = 0;      ///< kernels
+  std::uint64_t trainable = 0;     ///< elements of the optimizers' parameters
+  std::vector<int> communicators;  ///< ranks of each group of NCCL's that a process has made
+  std::uint64_t values_read = 0;   ///< small copies to the host whose values no kernel had computed
   std::map<std::string, std::uint64_t> not_modelled;  ///< calls by function that did nothing
 };
 

@@ -9,7 +9,7 @@
 
 #include "tools/engine/engine.hpp"
 #include "tools/reports/comparison_report.hpp"
-#include "tools/reports/diff_report.hpp"
+#include "tools/reports/diff/diff_report.hpp"
 #include "tools/reports/host_report.hpp"
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"

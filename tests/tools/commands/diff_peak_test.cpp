@@ -150,7 +150,7 @@ TEST_CASE("diff: wrong use of the peak view is explained", "[cli][diff]") {
   const std::string file = sawtooth(folder);
   CHECK_THAT(run({"diff", file, "--view", "peak"}).err, Contains("needs a second file"));
   CHECK_THAT(run({"diff", file, file, "--view", "all of it"}).err,
-             Contains("use peak, requests or all"));
+             Contains("use peak, blocks, requests or all"));
   CHECK_THAT(run({"diff", file, "--alloc-conf-b", "x:1", "--view", "requests"}).err,
              Contains("not its requests"));
   CHECK(run({"diff", file, "--alloc-conf-b", "no_such_option:1"}).code == ExitCode::usage);

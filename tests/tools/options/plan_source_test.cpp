@@ -74,6 +74,48 @@ TEST_CASE("from: whatever takes a plan takes it", "[cli][from]") {
         ExitCode::ok);
 }
 
+TEST_CASE("from: diff sets a recording beside the simulation of its plan", "[cli][from][diff]") {
+  const std::string file = kPlans + "script.hwt.xz";
+  const CommandRun done = run_line("diff " + file);
+  CAPTURE(done.err);
+  CHECK(done.code == ExitCode::ok);
+  CHECK_THAT(done.out, Contains("simulated from the plan that it carries"));
+  CHECK_THAT(done.out, Contains("the same blocks by size"));
+  const auto report = json_of("diff --view blocks " + file);
+  CHECK(report.at("blocks").at("sizes").as_array().empty());
+  CHECK(report.at("blocks").at("first_bytes") == report.at("blocks").at("second_bytes"));
+}
+
+TEST_CASE("from: blocks alive at one of two peaks, by size", "[cli][from][diff]") {
+  const TempDir folder;
+  const std::string small = (folder / "a.hwt").string();
+  const std::string large = (folder / "b.hwt").string();
+  const std::string plan =
+      "generate --engine model --model gpt2 --seq 64 --steps 1 --optimizer sgd --output ";
+  run_line(plan + small + " --batch 1");
+  run_line(plan + large + " --batch 2");
+  const auto blocks = json_of("diff --view blocks " + small + " " + large).at("blocks");
+  const auto& sizes = blocks.at("sizes").as_array();
+  REQUIRE(!sizes.empty());
+  std::int64_t change = 0;
+  for (const auto& row : sizes) {
+    change += row.at("change_bytes").to_number<std::int64_t>();
+  }
+  CHECK(change == blocks.at("second_bytes").to_number<std::int64_t>() -
+                      blocks.at("first_bytes").to_number<std::int64_t>());
+  const std::string text = run_line("diff --view blocks --top 3 " + small + " " + large).out;
+  CHECK_THAT(text, Contains("Blocks alive at one of the two peaks") && Contains("more sizes"));
+  CHECK_THAT(run_line("diff --engine torch " + small + " " + large).err,
+             Contains("with two files nothing is simulated"));
+  CHECK_THAT(run_line("diff " + small).err, Contains("carries no plan as recordings of highwater"));
+}
+
+TEST_CASE("from: validate refuses engines without recorded cases", "[cli][from]") {
+  CHECK_THAT(run_line("validate --engine torch").err, Contains("needs recorded cases"));
+  CHECK_THAT(run_line("validate --engine auto --recorded .").err,
+             Contains("unknown to validate; use model, torch or both"));
+}
+
 TEST_CASE("from: converted snapshots keep the plan, redacted ones do not", "[cli][from]") {
   const TempDir folder;
   const std::string converted = (folder / "a.hwt.zst").string();

@@ -81,6 +81,10 @@ function startComparison({runs, comparison}) {
       [key, runs[0].peaks[key], runs[1].peaks[key]])));
   byId("comparison-parts").append(changeTable("Reserved memory at the peak", comparison.parts, comparison.total));
   byId("comparison-sites").append(changeTable("Call sites at the peak, the largest change first", comparison.sites, comparison.total));
+  if (comparison.blocks.length > 0) {
+    byId("comparison-blocks").append(changeTable("Blocks alive at one of the two peaks of requested bytes, by size and call site",
+        comparison.blocks));
+  }
   runs.forEach((run, i) => {
     const button = element("button", {type: "button", "data-run": i}, `${SIDES[i]}: ${clipped(run.title, 60)}`);
     button.addEventListener("click", () => showRun(i));

@@ -6,7 +6,11 @@
 #include <iterator>
 #include <mutex>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "sim/replay/parallel.hpp"
+#include "tools/engine/engine.hpp"
 #include "traces/error.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -91,9 +95,29 @@ SequenceValidation compare_requests(const ComparedTrace& recorded, const Compare
   return result;
 }
 
+std::string engine_suffix(const ValidationEngine& engine) {
+  return engine.kind == EngineKind::model ? "" : ", by PyTorch";
+}
+
+/// @throws InputError for a plan that PyTorch cannot be given
+RequestTrace carried_out(TrainingPlan plan, const ValidationEngine& engine) {
+  if (engine.kind == EngineKind::model) {
+    return generate(plan);
+  }
+  plan.engine = engine.kind;
+  plan.python = engine.python;
+  std::vector<std::string> problems;
+  choose_engine(plan, problems);
+  if (!problems.empty()) {
+    throw InputError("", "", fmt::format("{}", fmt::join(problems, "; ")), "");
+  }
+  return make_run(plan).trace;
+}
+
 void simulate(const CaseFiles& files, const RecordedCase& recorded,
-              const DerivedRecording& recording, CaseValidation& result) {
-  const RequestTrace trace = generate(*recorded.plan);
+              const DerivedRecording& recording, const ValidationEngine& engine,
+              CaseValidation& result) {
+  const RequestTrace trace = carried_out(*recorded.plan, engine);
   const PhasedReplay replayed =
       replay_with_phases(trace, replay_options(recorded, files.description));
   compare_steps(recorded, replayed.peaks, result);
@@ -102,9 +126,9 @@ void simulate(const CaseFiles& files, const RecordedCase& recorded,
   result.sequence = compare_requests(compared_trace(recording, &recorded), compared_trace(trace));
 }
 
-void validate(const CaseFiles& files, CaseValidation& result) {
+void validate(const CaseFiles& files, const ValidationEngine& engine, CaseValidation& result) {
   const RecordedCase recorded = load_case(files.description);
-  result.id = recorded.id;
+  result.id = recorded.id + engine_suffix(engine);
   result.status = recorded.status;
   result.recorded_oom = recorded.status == CaseStatus::out_of_memory;
   result.recorded_oom_step = recorded.oom_step;
@@ -115,7 +139,7 @@ void validate(const CaseFiles& files, CaseValidation& result) {
   result.fidelity = replay.fidelity;
   result.peak_reserved_replayed = replay.result.peak.reserved;
   if (recorded.plan) {
-    simulate(files, recorded, *recording, result);
+    simulate(files, recorded, *recording, engine, result);
   }
 }
 
@@ -189,12 +213,12 @@ std::vector<CaseValidation> cases_of(const std::vector<CaseValidation>& cases, C
   return chosen;
 }
 
-CaseValidation validate_case(const CaseFiles& files) {
+CaseValidation validate_case(const CaseFiles& files, const ValidationEngine& engine) {
   CaseValidation result;
-  result.id = file_stem(files.description);
+  result.id = file_stem(files.description) + engine_suffix(engine);
   result.path = files.description;
   try {
-    validate(files, result);
+    validate(files, engine, result);
   } catch (const std::exception& error) {  // also what the generator cannot do yet
     result.unsupported_reason = error.what();
     result.steps.clear();
@@ -204,13 +228,14 @@ CaseValidation validate_case(const CaseFiles& files) {
 }
 
 std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
-                                           const std::function<void(std::size_t)>& progress) {
+                                           const std::function<void(std::size_t)>& progress,
+                                           const ValidationEngine& engine) {
   std::vector<CaseValidation> results(files.size());
   const RecordedIndexes indexes(files);
   std::size_t done = 0;
   std::mutex progress_lock;
   for_each_index(files.size(), [&](std::size_t i) {
-    results[i] = validate_case(files[i]);
+    results[i] = validate_case(files[i], engine);
     results[i].half = indexes.half_of(files[i]);
     const std::lock_guard lock(progress_lock);
     progress(++done);

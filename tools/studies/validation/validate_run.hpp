@@ -44,8 +44,14 @@ struct SequenceValidation {
   std::string first_difference;  ///< the phase that has it; empty if equal
 };
 
+/// What makes the requests that are compared with the recorded ones: model or torch.
+struct ValidationEngine {
+  EngineKind kind = EngineKind::model;
+  std::string python = TrainingPlan{}.python;
+};
+
 struct CaseValidation {
-  std::string id;
+  std::string id;    ///< with the engine, if that is PyTorch
   std::string path;  ///< of the description
   CaseStatus status = CaseStatus::ok;
   CaseHalf half = CaseHalf::unmarked;
@@ -89,11 +95,12 @@ ErrorSummary summarise_outside_errors(const std::vector<CaseValidation>& cases);
 std::vector<CaseValidation> cases_of(const std::vector<CaseValidation>& cases, CaseHalf half);
 
 /// Never throws for a damaged file: the reason is then in `unsupported_reason`.
-CaseValidation validate_case(const CaseFiles& files);
+CaseValidation validate_case(const CaseFiles& files, const ValidationEngine& engine = {});
 
 /// All cases in order, on all cores; `progress` is told how many are done, one call at a time.
 /// Their halves are those of the index in each folder. @throws InputError for a damaged index
 std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
-                                           const std::function<void(std::size_t)>& progress);
+                                           const std::function<void(std::size_t)>& progress,
+                                           const ValidationEngine& engine = {});
 
 }  // namespace highwater

@@ -20,6 +20,8 @@ def add_options(parser):
     parser.add_argument("--highwater", default="highwater", metavar="FILE", help="the program (default: on the PATH)")
     parser.add_argument("--python", default=sys.executable, metavar="FILE",
                         help="the Python whose PyTorch and transformers are recorded (default: this one)")
+    parser.add_argument("--from-recording", action="store_true",
+                        help="simulate the plan that each recording carries, not what one types first")
     parser.add_argument("--minutes", type=float, metavar="M", help="start no recording after M minutes")
     parser.add_argument("--dry-run", action="store_true", help="write the scripts and lines of the cases, run nothing")
     parser.add_argument("--format", choices=("text", "markdown"), default="text")
@@ -52,7 +54,7 @@ def run(options):
             write_case(case, Path(options.out) / case["id"])
         print(f"{options.out}: {len(cases)} cases, each with its script and lines.txt")
         return 0
-    runner = Runner(found_program(options.highwater), options.python)
+    runner = Runner(found_program(options.highwater), options.python, options.from_recording)
     ends = time.monotonic() + 60 * options.minutes if options.minutes else None
     results = []
     for case in cases:

@@ -48,7 +48,9 @@ def last_words(done):
 class Runner:
     """The programs: highwater, and the Python whose PyTorch is recorded."""
 
-    def __init__(self, highwater, python):
+    def __init__(self, highwater, python, from_recording=False):
+        """from_recording: what is simulated is the plan that the recording carries, not what one types."""
+        self.from_recording = from_recording
         self.highwater = str(Path(highwater).resolve())
         found = Path(python).absolute().parent  # a virtual environment's python is a link
         self.environment = {**os.environ, "PATH": f"{found}{os.pathsep}{os.environ['PATH']}", "HF_HUB_OFFLINE": "1",
@@ -75,7 +77,8 @@ class Runner:
 
     def simulate(self, case, folder):
         """Peaks of rank 0, which is recorded; or the refusal."""
-        done = self.run([*typed_line(case), "--rank", "0", "--format", "json"], folder)
+        line = ["simulate", "--from", "run.pickle"] if self.from_recording else [*typed_line(case), "--rank", "0"]
+        done = self.run([*line, "--format", "json"], folder)
         if done.returncode != 0:
             return {"refused": last_words(done)}
         return {"simulated": peaks_of(json.loads(done.stdout)["peak"])}

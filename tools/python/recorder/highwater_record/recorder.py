@@ -161,6 +161,7 @@ class Recorder:
             "launches": self._control.fakecuda_launches(),
             "values_read": self._control.fakecuda_reads(),
             "not_modelled": _not_modelled(self._control),
+            "communicators": _communicators(self._torch),
         }
         if not entries:  # a launcher that queried the device, a worker that compiles
             status.tell(self._options, "nothing", **facts)
@@ -286,6 +287,16 @@ def _save(snapshot, path, counted=lambda file: file):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(unfinished)
         raise
+
+
+def _communicators(torch):
+    """The ranks of each process group over NCCL: a communicator each, once something is sent in it."""
+    c10d = sys.modules.get("torch.distributed.distributed_c10d")
+    try:
+        groups = c10d._world.pg_map.items() if c10d else ()
+        return [group.size() for group, (backend, _) in groups if "nccl" in str(backend)]
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # another release's table
+        return []
 
 
 def _not_modelled(control):

@@ -1,4 +1,4 @@
-#include "tools/reports/diff_report.hpp"
+#include "tools/reports/diff/diff_report.hpp"
 
 #include <algorithm>
 #include <functional>
