@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
+#include "traces/formats/json/json_snapshot.hpp"
 #include "traces/formats/text/text_trace.hpp"
 
 namespace highwater {
@@ -21,13 +23,25 @@ ReadListener listener_of(const ProgressLine& progress) {
   };
 }
 
+TraceFile profiled_file(ProfilerTrace trace) {
+  TraceFile file(std::move(trace.requests));
+  file.profiled = trace.run;
+  return file;
+}
+
 TraceFile read_any(const std::string& path, StackMode stacks, const SourceOptions& options) {
   PeekedSource source(open_source(path, options));
   if (looks_like_binary_trace(source.head())) {
-    return read_binary_trace(source);
+    return TraceFile(read_binary_trace(source));
   }
   if (!looks_like_pickle(source.head()) && looks_like_text_trace(source.head())) {
     return read_text_trace(source);
+  }
+  if (looks_like_json(source.head())) {
+    if (looks_like_profiler_trace(source.head())) {
+      return profiled_file(read_profiler_trace(source));
+    }
+    return read_json_snapshot(source, {stacks});
   }
   return read_torch_snapshot(source, {stacks});  // explains what is wrong with anything else
 }

@@ -1,10 +1,13 @@
 // Opens whatever file the user names and recognises its format by its first bytes.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/json/profiler_trace.hpp"
 #include "traces/formats/snapshot/torch_snapshot.hpp"
 #include "traces/recording.hpp"
 #include "traces/request_trace.hpp"
@@ -12,7 +15,13 @@
 namespace highwater {
 
 /// What a file can hold: what a real allocator did, or what a program asks for.
-using TraceFile = std::variant<RequestTrace, Recording>;
+struct TraceFile : std::variant<RequestTrace, Recording> {
+  using variant::variant;
+
+  explicit TraceFile(variant content) : variant(std::move(content)) {}
+
+  std::optional<ProfiledRun> profiled;  ///< of requests that a profiler wrote down
+};
 
 enum class ReadingProgress { shown, hidden };
 

@@ -203,6 +203,7 @@ std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& 
   if (const auto* trace = std::get_if<RequestTrace>(&file)) {
     if (request.device.value_or(0) == 0) {
       replays.push_back(replay_requests(*trace, name, request));
+      replays.back().profiled = file.profiled;
     }
   } else {
     const auto& recording = std::get<Recording>(file);

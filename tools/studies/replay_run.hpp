@@ -37,6 +37,7 @@ struct DeviceReplay {
   std::uint64_t events_read = 0;
   std::uint64_t events_dropped = 0;
   bool truncated = false;
+  std::optional<ProfiledRun> profiled;        ///< traces that a profiler wrote only
   std::vector<std::string> notes;             ///< what a reader of the numbers should know
   std::vector<std::uint64_t> stream_handles;  ///< by StreamId
 };

@@ -19,6 +19,18 @@ std::string later_than_known(std::string_view library, std::string_view release,
                      release, newest);
 }
 
+std::string profiled_words(const ProfiledRun& run) {
+  std::string words = fmt::format(
+      "; read from a profiler's trace, which shows whole blocks, but no streams, "
+      "settings, segments or failures; its own peaks: allocated {}, reserved {}",
+      to_iec(run.peak_allocated), to_iec(run.peak_reserved));
+  if (run.older.count() != 0) {
+    words +=
+        fmt::format("; {} that were allocated before it stand for one block", to_iec(run.older));
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string trust_line(const DeviceReplay& replay) {
@@ -35,6 +47,9 @@ std::string trust_line(const DeviceReplay& replay) {
   line += fmt::format("; {} events read, {} dropped", replay.events_read, replay.events_dropped);
   line +=
       replay.truncated ? "; history truncated at the start (earlier state rebuilt)" : "; complete";
+  if (replay.profiled) {
+    line += profiled_words(*replay.profiled);
+  }
   if (replay.fidelity) {
     const Fidelity& f = *replay.fidelity;
     line += fmt::format("; fidelity: {} addresses, {} segment events, {} final segments",

@@ -28,6 +28,7 @@ import highwater as hw  # noqa: E402
 RECORDED = ROOT / "traces" / "recorded" / "fake"
 OUT_OF_MEMORY = str(RECORDED / "gpt2-fp32-varlen-capacity2700.hwt.xz")
 LONG = str(RECORDED / "long-llama-1b-default.hwt.xz")
+DATA = ROOT / "tests" / "data" / "profiler"
 PLANS = [
     {"model": "gpt2"},
     {"model": "gpt2", "batch": 4, "seq": 512, "gpu": "h100-80"},
@@ -153,6 +154,14 @@ class Inputs(unittest.TestCase):
         with open(OUT_OF_MEMORY, "rb") as file:
             held = hw.load(file.read())
         self.assertEqual(held.replay().to_dict(), hw.load(OUT_OF_MEMORY).replay().to_dict())
+
+    def test_json_and_profiler_of_one_run(self):
+        """PyTorch 2.15 on the fake GPU: as the process itself counted them."""
+        for kind in ("snapshot", "trace"):
+            with self.subTest(kind=kind):
+                peak = hw.load(DATA / f"linear.{kind}.json.xz").replay().devices[0].peak
+                self.assertEqual((peak.allocated_bytes, peak.reserved_bytes), (134395392, 161480704))
+        self.assertIn("profiler's trace", str(hw.load(DATA / "linear.trace.json.xz").replay()))
 
     def test_export(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs_all_live,
     parameters,
 )
-from highwater.plans import estimate, models, plan, simulate
+from highwater.plans import estimate, export, models, plan, simulate
 from highwater.recording import Recording, load
 from highwater._watch import watch
 
@@ -38,6 +38,7 @@ __all__ = [
     "estimate_zero3_model_states_mem_needs",
     "estimate_zero3_model_states_mem_needs_all_cold",
     "estimate_zero3_model_states_mem_needs_all_live",
+    "export",
     "load",
     "models",
     "parameters",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from highwater._options import Option
@@ -40,3 +41,11 @@ def models(name: str | None = None, **options: Option) -> Models:
     from highwater.results import Models
 
     return Models.of(Question("models", () if name is None else (name,), options))
+
+
+def export(output: str | os.PathLike[str], **options: Option) -> str:
+    """Writes the run of a plan for other tools, as a memory snapshot by default; returns what was written.
+
+    >>> hw.export("planned.pickle", model="gpt2", batch=8, gpu="v100-16")
+    """
+    return Question("export", (), {"output": output, **options}).text()

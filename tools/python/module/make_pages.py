@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Writes a page of documentation for each function of the module from its docstring: make_pages.py [--check]
+
+The sources are read, not imported, so that neither a build nor PyTorch is needed. --check writes nothing,
+and says which page differs.
+"""
+
+import ast
+import inspect
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE / "highwater"
+PAGES = HERE.parents[1] / "docs" / "python"
+#: Source and what it offers, in the order of the index.
+SOURCES = ("recording.py", "plans.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
+           "_errors.py", "_results.py")
+HIDDEN = {"Record", "ModelStates", "Parameters", "framed", "plain", "items", "values"}
+
+
+def is_shown(node):
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_") \
+        and node.name not in HIDDEN and ast.get_docstring(node) is not None
+
+
+def signature(node, owner=""):
+    arguments = ast.unparse(node.args).replace("self, ", "").replace("self", "")
+    return f"{owner}{node.name}({arguments}) -> {ast.unparse(node.returns) if node.returns else 'None'}"
+
+
+def section(node, owner=""):
+    doc = inspect.cleandoc(ast.get_docstring(node) or "")
+    if isinstance(node, ast.FunctionDef):
+        return f"```python\n{signature(node, owner)}\n```\n\n{examples(doc)}\n"
+    init = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    head = f"```python\n{node.name}({ast.unparse(init.args).replace('self, ', '')})\n```\n\n" if init else ""
+    return head + examples(doc) + "\n"
+
+
+def examples(doc):
+    """Lines of a prompt as a block of code."""
+    lines, inside = [], False
+    for line in doc.splitlines():
+        is_code = line.startswith((">>> ", "... "))
+        if is_code != inside:
+            lines.append("```python" if is_code else "```")
+            inside = is_code
+        lines.append(line[4:] if is_code else line)
+    return "\n".join([*lines, "```"] if inside else lines)
+
+
+def methods(node):
+    return [each for each in node.body if is_shown(each)] if isinstance(node, ast.ClassDef) else []
+
+
+def page(title):
+    return title.removeprefix("highwater.") + ".md"
+
+
+def pages():
+    """(file name, title, text)."""
+    for source in SOURCES:
+        tree = ast.parse((PACKAGE / source).read_text(encoding="utf-8"))
+        module = "highwater" if source.startswith("_") or source in ("recording.py", "plans.py", "report.py",
+                                                                     "deepspeed.py") else f"highwater.{source[:-3]}"
+        for node in filter(is_shown, tree.body):
+            yield page(f"{module}.{node.name}"), f"{module}.{node.name}", section(node)
+            for method in methods(node):
+                yield (page(f"{module}.{node.name}.{method.name}"), f"{module}.{node.name}.{method.name}",
+                       section(method, f"{node.name}."))
+
+
+def first_sentence(text):
+    plain = [line for line in text.split("```")[-1 if text.count("```") < 3 else 2].splitlines() if line.strip()]
+    return plain[0] if plain else ""
+
+
+def files():
+    head = inspect.cleandoc(ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))))
+    index = ["# The Python module", "", "    pip install .      # in a clone; needs a compiler", "", head, "",
+             "| page | |", "| --- | --- |"]
+    for name, title, text in pages():
+        yield PAGES / name, f"# {title}\n\n{text}\n[All functions](README.md)\n"
+        index.append(f"| [{title}]({name}) | {first_sentence(text)} |")
+    index += ["", "Written by `tools/python/module/make_pages.py` from the docstrings. A tour: "
+              "[the notebook](../../python/module/notebook/snapshot_to_verdict.ipynb)."]
+    yield PAGES / "README.md", "\n".join(index) + "\n"
+
+
+def main():
+    is_check = sys.argv[1:] == ["--check"]
+    if sys.argv[1:] and not is_check:
+        sys.exit(__doc__)
+    PAGES.mkdir(exist_ok=True)
+    for path, text in files():
+        if is_check and (not path.exists() or path.read_text(encoding="utf-8") != text):
+            sys.exit(f"{path}: differs from the docstrings; run tools/python/module/make_pages.py")
+        if not is_check:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
