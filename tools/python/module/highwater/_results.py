@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import html
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -29,6 +30,7 @@ def values(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: {key: make(each) for key, each in value.items()}
 
 
+@dataclasses.dataclass(frozen=True)
 class Record:
     """An object of the JSON: its keys are the fields."""
 
@@ -37,7 +39,10 @@ class Record:
 
     @classmethod
     def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
-        return cls(**{cls._renamed.get(key, key): cls._value(key, value) for key, value in data.items()})
+        """Keys that are missing are None, those that are not known are left to `to_dict`."""
+        names = {cls._renamed.get(key, key): key for key in data}
+        return cls(**{field.name: cls._value(names[field.name], data[names[field.name]]) if field.name in names else None
+                      for field in dataclasses.fields(cls)})
 
     @classmethod
     def _value(cls, key: str, value: Any) -> Any:
@@ -45,14 +50,16 @@ class Record:
         return part(value) if part is not None and value is not None else value
 
 
+@dataclasses.dataclass(frozen=True)
 class Result(Record):
     """The answer to a question, with the keys and numbers of the program's JSON.
 
     `str()` is the program's table; a notebook shows the pictures of the HTML report.
     """
 
-    _data: Mapping[str, Any]
-    _question: Question
+    if TYPE_CHECKING:  # set by `of`, and no part of what is compared
+        _data: ClassVar[Mapping[str, Any]]
+        _question: ClassVar[Question]
 
     @classmethod
     def of(cls: type[Answer], question: Question) -> Answer:

@@ -35,23 +35,27 @@ class InfoFileSectionTopSite(Record):
 class InfoFileSection(Record):
     """A part of Info."""
 
-    device: int
-    entries: int
     streams: str
-    complete: bool
-    initial_blocks: int
-    initial_blocks_doubtful: int
-    failed_requests: int
-    deferred_frees: int
     peak_live_requested_bytes: int
     peak_live_blocks: int
     peak_event: int
-    final: InfoFileSectionFinal
-    peak_reserved_bytes: int
     top_sites: tuple[InfoFileSectionTopSite, ...]
     notes: tuple[str, ...]
+    device: int | None = None
+    entries: int | None = None
     actions: dict[str, int] | None = None
     span_seconds: float | None = None
+    complete: bool | None = None
+    initial_blocks: int | None = None
+    initial_blocks_doubtful: int | None = None
+    failed_requests: int | None = None
+    deferred_frees: int | None = None
+    final: InfoFileSectionFinal | None = None
+    peak_reserved_bytes: int | None = None
+    events: int | None = None
+    allocations: int | None = None
+    frees: int | None = None
+    private_pools: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "final": InfoFileSectionFinal.from_json,
@@ -65,13 +69,14 @@ class InfoFile(Record):
     """A part of Info."""
 
     kind: str
-    torch_detected: str
-    torch: str
+    torch: str | None
     settings: str
-    devices: int
-    annotations: int
     file: str
     sections: tuple[InfoFileSection, ...]
+    torch_detected: str | None = None
+    devices: int | None = None
+    annotations: int | None = None
+    capacity_bytes: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "sections": items(InfoFileSection.from_json),

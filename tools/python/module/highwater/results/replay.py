@@ -239,13 +239,13 @@ class ReplayDevice(Record):
     fragmentation: ReplayDeviceFragmentation
     settings: str
     torch: str
-    torch_detected: str
     capacity_bytes: int | None
     events: ReplayDeviceEvents
     truncated: bool
     ooms: tuple[ReplayDeviceOom, ...]
     ooms_listed: int
     notes: tuple[str, ...]
+    torch_detected: str | None = None
     fidelity: ReplayDeviceFidelity | None = None
     decisions: tuple[ReplayDeviceDecision, ...] | None = None
     timeline: ReplayDeviceTimeline | None = None

@@ -286,7 +286,7 @@ class SweepRun(Record):
     fragmentation: SweepRunFragmentation
     settings: str
     torch: str
-    capacity_bytes: int
+    capacity_bytes: int | None
     events: SweepRunEvents
     truncated: bool
     ooms: tuple[SweepRunOom, ...]
