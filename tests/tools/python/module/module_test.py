@@ -231,7 +231,7 @@ class Behaviour(unittest.TestCase):
         self.assertEqual((run.stdout, run.stderr, run.returncode), ("", "", 0))
 
     def test_import_is_quick(self):
-        code = "import time; t = time.perf_counter(); import highwater; print(time.perf_counter() - t)"
+        code = "import time; t = time.process_time(); import highwater; print(time.process_time() - t)"
         times = [float(subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(PACKAGE)},
                                       stdout=subprocess.PIPE, text=True, check=True).stdout) for _ in range(5)]
         self.assertLess(min(times), 0.1)
