@@ -63,6 +63,9 @@ const Gpu& gpu_called(const std::string& name) {
 
 PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,
                      PlanUse use) {
+  if (!values.contains("model")) {  // the recording says why it has none
+    std::ranges::move(source_notes(values), std::back_inserter(problems));
+  }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use);
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   return run;
