@@ -139,7 +139,7 @@ TEST_CASE("cli: bad input exits with 3 and names the file", "[cli][errors]") {
       {(folder.path() / "missing.pickle").string(), "missing.pickle"},
       {folder.path().string(), "directory"},
       {file("empty.pickle", ""), "empty"},
-      {file("json.pickle", "{\"segments\": []}"), "JSON"},
+      {file("json.pickle", "{\"segments\": ["), "JSON"},
       {file("zip.pickle", std::string("PK\x03\x04", 4) + "rest"), "zip"},
       {file("truncated.pickle", pickle_start), "byte"},
       {file("text.trace", "conf \na 1 x 0\n"), "line 2"},

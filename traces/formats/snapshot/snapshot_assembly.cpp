@@ -56,14 +56,14 @@ Top split(SnapshotStore& store, PickleValue value) {
     return top;
   }
   if (!value.is(PickleKind::dict) && !value.is(PickleKind::new_dict)) {
-    throw FieldProblem{"", "this pickle holds " + store.describe(value) +
+    throw FieldProblem{"", "this file holds " + store.describe(value) +
                                ", not the dict or list of a memory snapshot"};
   }
   const Top top = split_dict(store, value);
   if (!top.segments && !top.device_traces) {
     throw FieldProblem{"",
-                       "this pickle is not a memory snapshot: its dict has neither \"segments\" "
-                       "nor \"device_traces\""};
+                       "its dict lacks both \"segments\" and \"device_traces\", of which a memory "
+                       "snapshot has one"};
   }
   return top;
 }

@@ -129,8 +129,8 @@ TEST_CASE("snapshot: fields that cannot be missing are asked for", "[traces][sna
 
 TEST_CASE("snapshot: a pickle of something else is refused", "[traces][snapshot]") {
   CHECK_THAT(refusal(PyValue("text")), Contains("holds a string"));
-  CHECK_THAT(refusal(PyValue::dict({})), Contains("neither \"segments\""));
-  CHECK_THAT(refusal(PyValue::dict({{"model", 1}})), Contains("neither \"segments\""));
+  CHECK_THAT(refusal(PyValue::dict({})), Contains("lacks both \"segments\""));
+  CHECK_THAT(refusal(PyValue::dict({{"model", 1}})), Contains("lacks both \"segments\""));
   CHECK_THAT(refusal(PyValue::list({1, 2})), Contains("expected a segment, found the number 1"));
   CHECK_THAT(refusal(PyValue::dict({{"segments", 1}})), Contains("expected a list"));
   CHECK_THAT(refusal(PyValue::list({PyValue::dict({{"x", 1}})})),

@@ -98,7 +98,7 @@ TEST_CASE("limits: memo slots that skip many are refused before they take memory
   CHECK_THAT(refusal(raw(nothing + slot_3000000)),
              Contains("memo slot 3000000 skips slots that no writer skips"));
   const std::string few{"Nr\xff\xff\x0f\x00.", 7};
-  CHECK_THAT(refusal(raw("\x80\x04" + few)), Contains("this pickle holds None"));
+  CHECK_THAT(refusal(raw("\x80\x04" + few)), Contains("this file holds None"));
 }
 
 // Tables double when they are full; here that happens in the last bytes.
