@@ -61,6 +61,20 @@ class Watch(unittest.TestCase):
         self.check("lightning_fit.py")
 
 
+class Models(unittest.TestCase):
+    def test_modules_and_functions_are_trained_as_their_files_would_be(self):
+        if not has("transformers"):
+            self.skipTest("transformers is not installed")
+        _, answer, said = record("models.py", gpu="h100-80")
+        line = next((line for line in answer.splitlines() if line.startswith("{")), "")
+        self.assertTrue(line, said)
+        found = json.loads(line)
+        self.assertEqual(found["module of transformers"], found["its config.json"])
+        self.assertEqual(found["module"], found["function"])
+        self.assertIn("torch.nn.Module", found["number"])
+        self.assertIn("cloudpickle", found["lambda"])
+
+
 class Estimators(unittest.TestCase):
     def test_deepspeed_itself_says_the_same(self):
         if not has("deepspeed", "transformers"):

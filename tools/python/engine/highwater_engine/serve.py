@@ -29,6 +29,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main():
+    sys.path[:] = [folder for folder in sys.path if folder not in ("", os.getcwd())]  # which `python -m` adds
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what scripts and libraries print is no answer
     _tell(answers, 0, installed.releases())
@@ -96,7 +97,7 @@ def _begin(request):
     return _Run(request, jobs)
 
 
-_ran = {}  # model -> which of its jobs ended well
+_ran: dict = {}  # model -> which of its jobs ended well
 
 
 def _model(request):

@@ -1,12 +1,11 @@
 """Runs of drawn architectures: --engine auto, and a plain recording of the script that it ran."""
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from ..case_run import write_atomically
-from ..draw.results import Runner, last_words
+from ..draw.results import last_words
 
 ENGINE = Path(__file__).resolve().parents[2] / "engine"
 FIGURES = ("requested", "allocated", "active", "reserved")

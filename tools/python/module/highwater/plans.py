@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from highwater._options import Option
 from highwater._question import Question
@@ -12,14 +14,20 @@ if TYPE_CHECKING:
     from highwater.results import Estimate, Models, Plan, Simulate
 
 
-def simulate(**options: Option) -> Simulate:
+def simulate(model: Any = None, **options: Option) -> Simulate:
     """Simulates training a model: its peak memory, what it is made of, and whether it fits.
 
     >>> hw.simulate(model="llama-3-8b", seq=4096, precision="bf16", gpu="h100-80", find_batch=True)
+
+    `model` may be Python as well: a torch.nn.Module of transformers; a tuple of any module with its batch and, if it
+    likes, `loss(outputs, batch)`; or a function that returns one of these and takes `batch` and `seq` if they are to
+    vary. The PyTorch of this interpreter (or of `python`) then trains it in a process of its own, on a fake GPU.
+
+    >>> hw.simulate(model=(net, torch.randn(8, 1024)), gpu="a100-40")
     """
     from highwater.results import Simulate
 
-    return Simulate.of(Question("simulate", (), options))
+    return Simulate.of(_question("simulate", model, options))
 
 
 def estimate(**options: Option) -> Estimate:
@@ -29,11 +37,11 @@ def estimate(**options: Option) -> Estimate:
     return Estimate.of(Question("estimate", (), options))
 
 
-def plan(**options: Option) -> Plan:
-    """Finds the best strategy and the largest batch on the GPUs given."""
+def plan(model: Any = None, **options: Option) -> Plan:
+    """Finds the best strategy and the largest batch on the GPUs given; `model` as for simulate()."""
     from highwater.results import Plan
 
-    return Plan.of(Question("plan", (), options))
+    return Plan.of(_question("plan", model, options))
 
 
 def models(name: str | None = None, **options: Option) -> Models:
@@ -49,3 +57,12 @@ def export(output: str | os.PathLike[str], **options: Option) -> str:
     >>> hw.export("planned.pickle", model="gpt2", batch=8, gpu="v100-16")
     """
     return Question("export", (), {"output": output, **options}).text()
+
+
+def _question(command: str, model: Any, options: Mapping[str, Option]) -> Question:
+    if model is None or isinstance(model, (str, os.PathLike)):
+        return Question(command, (), {"model": model, **options})
+    from highwater._python_models import python_model
+
+    made = python_model(model)
+    return Question(command, (), {"model": made.word, "python": sys.executable, **options}, (made.held,))

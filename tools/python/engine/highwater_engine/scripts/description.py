@@ -1,6 +1,6 @@
 """What a job says, with what it says where nobody says otherwise."""
 
-DEFAULTS = {
+DEFAULTS: dict = {
     "model": None,        # models.Model
     "batch": 1, "seq": (1024,),  # sequences per micro-batch; tokens in each, in turns
     "examples": 4096,     # of the data, which end the script

@@ -240,6 +240,52 @@ class DiffPeak(Record):
 
 
 @dataclass(frozen=True)
+class DiffBlocksSizeOnlyFirst(Record):
+    """A part of Diff."""
+
+    site: str
+    blocks: int
+
+
+@dataclass(frozen=True)
+class DiffBlocksSizeOnlySecond(Record):
+    """A part of Diff."""
+
+    site: str
+    blocks: int
+
+
+@dataclass(frozen=True)
+class DiffBlocksSize(Record):
+    """A part of Diff."""
+
+    bytes: int
+    first_blocks: int
+    second_blocks: int
+    change_bytes: int
+    only_first: tuple[DiffBlocksSizeOnlyFirst, ...]
+    only_second: tuple[DiffBlocksSizeOnlySecond, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "only_first": items(DiffBlocksSizeOnlyFirst.from_json),
+        "only_second": items(DiffBlocksSizeOnlySecond.from_json),
+    }
+
+
+@dataclass(frozen=True)
+class DiffBlocks(Record):
+    """A part of Diff."""
+
+    first_bytes: int
+    second_bytes: int
+    sizes: tuple[DiffBlocksSize, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "sizes": items(DiffBlocksSize.from_json),
+    }
+
+
+@dataclass(frozen=True)
 class DiffPhaseFirst(Record):
     """A part of Diff."""
 
@@ -338,9 +384,11 @@ class Diff(Result):
     phases: tuple[DiffPhase, ...]
     origins: tuple[DiffOrigin, ...]
     notes: tuple[str, ...]
+    blocks: DiffBlocks | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "peak": DiffPeak.from_json,
+        "blocks": DiffBlocks.from_json,
         "phases": items(DiffPhase.from_json),
         "origins": items(DiffOrigin.from_json),
         "notes": items(plain),
