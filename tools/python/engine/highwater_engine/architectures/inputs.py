@@ -125,7 +125,9 @@ class Inputs:
         kind, words = self.shapes[name]
         annotated = str(self.parameters[name].annotation)
         is_sound = "input_features" in name or "values" in name and "pixel" not in name and "past" not in name
-        shape = ", ".join(str(dimension(word, self.sizes, is_sound)) for word in words[1:])
+        own = getattr(self.sizes.config, f"{name.partition('_')[0]}_seq_len", None)  # OneFormer's task_seq_len
+        numbers = (dimension(word, self.sizes, is_sound) for word in words[1:])
+        shape = ", ".join(str(own if own and number == "{seq}" else number) for number in numbers)
         if "Bool" in kind + annotated or name.endswith("mask"):
             return f"torch.ones({shape}, dtype=torch.bool)"
         if "Long" in kind + annotated or "Int" in kind + annotated or name.endswith("_ids"):
