@@ -12,7 +12,7 @@
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/rank_option.hpp"
-#include "tools/reports/simulate_report.hpp"
+#include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/simulate_run.hpp"

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
@@ -40,15 +40,5 @@ boost::json::object simulation_json(const SimulationReport& report);
 MetricList simulation_metrics(const SimulationReport& report);
 
 std::string simulation_report(const SimulationReport& simulated, OutputFormat format);
-
-/// Categories and their bytes, also those of 0, rounding last; they sum to the allocated bytes.
-std::vector<std::pair<std::string, Bytes>> parts_of(const CategoryBytes& bytes);
-
-/// How many holders of the peak a report lists.
-inline constexpr std::size_t kHoldersShown = 8;
-
-/// One sentence: whether the plan fits, on what, and what is left or needed. Of unlimited memory it
-/// names the first of `gpus`, those that hold the plan.
-std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus);
 
 }  // namespace highwater

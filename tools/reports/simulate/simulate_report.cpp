@@ -1,0 +1,142 @@
+#include "tools/reports/simulate/simulate_report.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/engine/engine.hpp"
+#include "tools/reports/comparison_report.hpp"
+#include "tools/reports/diff/diff_report.hpp"
+#include "tools/reports/host_report.hpp"
+#include "tools/reports/rank_report.hpp"
+#include "tools/reports/replay_report.hpp"
+#include "tools/reports/simulate/simulate_sentences.hpp"
+#include "tools/reports/simulate/simulate_tables.hpp"
+#include "tools/studies/trust_line.hpp"
+#include "tools/text/report.hpp"
+
+namespace highwater {
+namespace {
+
+void add_tables(const SimulationReport& simulated, Report& report) {
+  const Simulation& simulation = simulated.simulation;
+  report.table(rank_table(simulated.ranks));
+  report.table(peaks_table(simulation));
+  report.table(host_table(simulation.host));
+  report.table(breakdown_table(simulation));
+  report.table(phases_table(simulation));
+  report.table(holders_table(simulation));
+  if (simulated.shows_estimates) {
+    report.table(comparison_table(simulated.estimates));
+  }
+  for (const ComparedEstimate& compared : simulated.estimates.compared) {
+    if (std::ranges::find(simulated.reconciled, compared.outcome.formula) !=
+        simulated.reconciled.end()) {
+      report.table(reconciliation_table(compared));
+    }
+  }
+}
+
+/// Which of the forms asked for cannot be compared, and why.
+std::string missing_bridges(const SimulationReport& report) {
+  std::string text;
+  for (const FormulaOutcome& outcome : report.estimates.refused) {
+    if (std::ranges::find(report.reconciled, outcome.formula) != report.reconciled.end()) {
+      text += fmt::format("{} does not apply: {}\n", outcome.formula->name, outcome.refusal);
+    }
+  }
+  return text;
+}
+
+/// One line, and in Markdown a paragraph.
+void add_paragraph(const std::string& text, Report& report) {
+  report.line(text);
+  report.paragraph();
+}
+
+void add_remedies(const SimulationReport& simulated, Report& report) {
+  if (simulated.remedies) {
+    if (const std::string failed = remedies_failed(*simulated.remedies); !failed.empty()) {
+      add_paragraph(failed, report);
+    }
+    report.items("What would make it fit, each simulated, the cheapest first",
+                 remedy_lines(*simulated.remedies));
+    report.text("\n");
+  } else if (!simulated.wider.empty()) {
+    report.items("What would widen the margin, each simulated, the cheapest first",
+                 wider_lines(simulated.wider));
+    report.text("\n");
+  }
+}
+
+void add_answer(const SimulationReport& simulated, Report& report) {
+  const Simulation& simulation = simulated.simulation;
+  add_paragraph(verdict(simulation, simulated.gpus), report);
+  if (simulated.batches) {
+    add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);
+  }
+  add_remedies(simulated, report);
+  add_paragraph(run_summary(simulation.plan), report);
+  report.text(model_line(simulation) + "\n");
+  report.text(simulated.ranks.ranks > 1 ? rank_sentence(simulated.ranks) + "\n" : "");
+}
+
+constexpr std::size_t kHunksOfEngines = 1;
+
+DiffInputs engine_inputs(const EngineComparison& engines) {
+  return {.first_name = "this program's model",
+          .second_name = "PyTorch",
+          .first = &engines.model,
+          .second = &engines.torch,
+          .notes = {}};
+}
+
+/// Where both engines make the same requests, and the first difference where they do not.
+std::string engines_text(const EngineComparison& engines) {
+  const DiffInputs inputs = engine_inputs(engines);
+  return "The model (-) against PyTorch (+)\n" +
+         requests_text(engines.diff, inputs, {.max_hunks = kHunksOfEngines});
+}
+
+boost::json::object engines_json(const EngineComparison& engines) {
+  boost::json::object object;
+  add_requests_json(engines.diff, engine_inputs(engines), {.max_hunks = kHunksOfEngines}, object);
+  return object;
+}
+
+void add_closing(const SimulationReport& simulated, Report& report) {
+  const Simulation& simulation = simulated.simulation;
+  report.text(outside_line(simulation));
+  report.paragraph();
+  report.text(missing_bridges(simulated) + failure_text(simulation));
+  for (const std::string& note : replay_notes(simulation.replay)) {
+    report.line("note: " + note);
+  }
+  report.line(simulation_trust_line(simulation));
+}
+
+}  // namespace
+
+std::string simulation_report(const SimulationReport& simulated, OutputFormat format) {
+  if (format == OutputFormat::json) {
+    boost::json::object root = simulation_json(simulated);
+    if (simulated.engines) {
+      root["engines"] = engines_json(*simulated.engines);
+    }
+    return boost::json::serialize(root) + "\n";
+  }
+  Report report(format, "");
+  add_answer(simulated, report);
+  add_tables(simulated, report);
+  if (simulated.engines) {
+    report.paragraph();
+    report.text(engines_text(*simulated.engines));
+    report.paragraph();
+  }
+  add_closing(simulated, report);
+  report.csv([&] { return line_table(simulation_metrics(simulated)); });
+  return report.str();
+}
+
+}  // namespace highwater
