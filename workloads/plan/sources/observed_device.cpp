@@ -39,7 +39,7 @@ void read_settings(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
-/// A package whose release is no option: the rules of one release are built in.
+/// A package whose release a plan cannot name: the rules of one release are built in.
 struct BuiltIn {
   std::string_view package;
   Release release;  ///< {0, 0}: of no consequence for what is simulated
@@ -89,7 +89,7 @@ void read_release(const ObservedFacts& facts, const std::string& package,
   } else if (known != kBuiltIn.end()) {
     keys.add_not_supported(path, version, "simulated as " + to_string(known->release));
   } else {
-    keys.add_not_supported(path, version, "its release is no option");
+    keys.add_not_supported(path, version, "plans cannot name its release");
   }
 }
 

@@ -123,13 +123,8 @@ void read_init(const ObservedFacts& facts, SourceKeys& keys) {
 }
 
 void read_compiled(const ObservedFacts& facts, SourceKeys& keys) {
-  if (!facts.flag("model.compiled").value_or(false)) {
-    return;
-  }
-  if (find_option("compile") != nullptr) {
+  if (facts.flag("model.compiled").value_or(false)) {
     keys.use("model.compiled", "true", "compile", "true");
-  } else {
-    keys.add_not_supported("model.compiled", "true", "simulated without torch.compile");
   }
 }
 
@@ -150,7 +145,7 @@ void read_precision(const ObservedFacts& facts, SourceKeys& keys) {
   const std::string word = precision_word(plan_type(type), plan_type(autocast));
   const std::string value = autocast.empty() ? type : type + ", autocast in " + autocast;
   if (word.empty()) {
-    keys.add_not_supported("precision", value, "no --precision of plans");
+    keys.add_not_supported("precision", value, "--precision has no such value");
   } else {
     keys.use("precision", value, "precision", word);
   }

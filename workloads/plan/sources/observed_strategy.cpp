@@ -198,7 +198,7 @@ void read_zero_key(const std::string& name, const boost::json::value& value, Sou
     is_host&& name == "offload_optimizer" ? keys.use(path, text, "offload", "optimizer")
                                           : keys.add_not_supported(path, text, "simulated without");
   } else if (name != "stage") {
-    keys.add_not_supported(path, text, "no option of plans");
+    keys.add_not_supported(path, text, "plans have no such option");
   }
 }
 

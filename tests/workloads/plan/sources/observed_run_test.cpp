@@ -45,6 +45,17 @@ TEST_CASE("observed plan: DDP as it was wrapped", "[plan][sources]") {
   CHECK(word(source, "no-sync") == "true");
 }
 
+TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {
+  CHECK(word(observed(R"("model": {"compiled": true})"), "compile") == "true");
+  CHECK(word(observed(R"("model": {"compiled": false})"), "compile").empty());
+}
+
+TEST_CASE("observed plan: a release that plans cannot name is told", "[plan][sources]") {
+  const PlanSource source = observed(R"("optimizers": [{"class": "bitsandbytes.AdamW8bit"}],
+      "releases": {"bitsandbytes": "0.50.0"})");
+  CHECK(option_of(source, "releases.bitsandbytes") == to_string(KeyFate::not_supported));
+}
+
 TEST_CASE("observed plan: which of fully_shard's units are freed", "[plan][sources]") {
   const auto units = [](const std::string& list) {
     return observed(R"("strategy": {"kind": "fsdp2", "ranks": 8, "param_dtype": "bfloat16",
