@@ -8,8 +8,6 @@ from pathlib import Path
 
 TARGET = Path(__file__).resolve().parent / "highwater" / "_option_names.py"
 OPTION = re.compile(r"^  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\S*)( \S+)?", re.MULTILINE)
-#: The commands about a run that the report draws as well.
-REPORTED = ("advise", "explain", "replay", "simulate", "sweep")
 
 
 def help_of(highwater, command):
@@ -39,14 +37,10 @@ def listed(name, words):
 def text_for(highwater):
     options = {command: options_of(highwater, command) for command in commands_of(highwater)}
     switches = {name for each in options.values() for name, takes_value in each.items() if not takes_value}
-    report = set(options["report"])
-    lines = ['"""What the program\'s help says of its options; written by make_options.py."""\n\n',
-             "#: Those that take no value.\n", listed("SWITCHES", switches),
-             "\n#: Of a question, those that the report about the same takes.\nREPORTED = {\n"]
-    for command in REPORTED:
-        shared = sorted((report & set(options[command])) - {"help", "help-all", "output", "format"})
-        lines.append(f'    "{command}": frozenset({{\n' + "".join(f'        "{name}",\n' for name in shared) + "    }),\n")
-    return "".join(lines) + "}\n"
+    report = set(options["report"]) - {"help", "help-all", "output", "format"}
+    return ('"""What the program\'s help says of its options; written by make_options.py."""\n\n'
+            f"#: Those that take no value.\n{listed('SWITCHES', switches)}\n"
+            f"#: Those of the report, which draws what other commands answer.\n{listed('OF_REPORT', report)}")
 
 
 def main():

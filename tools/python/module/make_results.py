@@ -2,9 +2,13 @@
 """Writes the module's result classes from tools/schemas: make_results.py [--check]
 
 One source per command in highwater/results/: a frozen data class for each object of its JSON, with
-the JSON's keys as fields. --check writes nothing, and says which file differs.
+the JSON's keys as fields; objects of one form are one class, in shared.py where several commands have them. --check
+writes nothing, and says which file differs.
 """
 
+from __future__ import annotations
+
+import dataclasses
 import json
 import keyword
 import re
@@ -41,96 +45,152 @@ def types_of(schema):
     return [given] if isinstance(given, str) else given
 
 
-class Source:
-    """The classes of one command, from the leaves up."""
+@dataclasses.dataclass(frozen=True)
+class Field:
+    key: str
+    type: str        # with the numbers of shapes in braces
+    is_required: bool
+    part: str | None  # how it is made from JSON; None where it is taken as it is
+    doc: str
 
-    def __init__(self, command):
-        self.schema = json.loads((SCHEMAS / f"{command}.json").read_text(encoding="utf-8"))
-        self.command = command
-        self.classes = {}
-        self.root = COMMANDS[command]
-        self.add_class(self.root, self.schema)
 
-    def annotation(self, schema, name):
-        """The type of a value and how it is made from JSON; None where it is taken as it is."""
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """An object of the JSON; equal ones are one class, wherever they stand."""
+    doc: str
+    fields: tuple
+
+
+class Shapes:
+    """Of all commands, from the leaves up: a shape comes after those that it holds."""
+
+    def __init__(self):
+        self.numbers = {}  # Shape -> number
+        self.uses = []     # of each, (command, name as its keys make it)
+
+    def of_command(self, command):
+        schema = json.loads((SCHEMAS / f"{command}.json").read_text(encoding="utf-8"))
+        name = COMMANDS[command]
+        fields = tuple(self.fields(schema, name, command))
+        return Shape(schema.get("description") or schema["title"] + ".", fields)
+
+    def fields(self, schema, name, command):
+        for key, value in schema["properties"].items():
+            text, part = self.annotation(value, name + camel(key), command)
+            is_required = key in schema["required"]
+            if not is_required and "None" not in text.split(" | ") and text != "Any":
+                text += " | None"
+            yield Field(key, text, is_required, part, value.get("description", ""))
+
+    def annotation(self, schema, name, command):
         names, part = [], None
         for kind in types_of(schema) or ["any"]:
             if kind == "object":
-                text, part = self.of_object(schema, name)
+                text, part = self.of_object(schema, name, command)
             elif kind == "array":
-                text, part = self.of_array(schema, name)
+                text, part = self.of_array(schema, name, command)
             else:
                 text = SCALARS.get(kind, "Any")
             names.append(text)
         is_mixed = part is not None and len(set(names) - {"None"}) > 1
         return " | ".join(dict.fromkeys(names)), "plain" if is_mixed else part
 
-    def of_object(self, schema, name):
+    def of_object(self, schema, name, command):
         each = schema.get("additionalProperties")
         if isinstance(each, dict):
-            text, part = self.annotation(each, singular(name))
+            text, part = self.annotation(each, singular(name), command)
             return f"dict[str, {text}]", f"values({part})" if part else None
         if not schema.get("properties"):
             return "dict[str, Any]", None
-        self.add_class(name, schema)
-        return name, f"{name}.from_json"
+        shape = Shape(schema.get("description", ""), tuple(self.fields(schema, name, command)))
+        number = self.numbers.setdefault(shape, len(self.numbers))
+        if number == len(self.uses):
+            self.uses.append([])
+        self.uses[number].append((command, name))
+        return f"{{{number}}}", f"{{{number}}}.from_json"
 
-    def of_array(self, schema, name):
-        text, part = self.annotation(schema.get("items", {}), singular(name))
+    def of_array(self, schema, name, command):
+        text, part = self.annotation(schema.get("items", {}), singular(name), command)
         return f"tuple[{text}, ...]", f"items({part or 'plain'})"
 
-    def add_class(self, name, schema):
-        required, optional, parts, renamed = [], [], [], {}
-        for key, value in schema["properties"].items():
-            text, part = self.annotation(value, name + camel(key))
-            field = field_name(key)
-            doc = value.get("description", "")
-            if key in schema["required"]:
-                required.append((field, text, "", doc))
-            else:
-                text = text if "None" in text.split(" | ") or text == "Any" else text + " | None"
-                optional.append((field, text, " = None", doc))
-            if part:
-                parts.append((key, part))
-            if field != key:
-                renamed[key] = field
-        self.classes[name] = class_text(self, name, schema, required + optional, parts, renamed)
 
-    def text(self):
-        command = self.command
-        head = [f'"""What `highwater {command}` answers; written by make_results.py from '
-                f'tools/schemas/{command}.json."""', "",
-                "from __future__ import annotations", "",
-                "from collections.abc import Callable, Mapping",
+def words_of(name, command):
+    """The words of a class's name without its command's."""
+    return re.findall("[A-Z][a-z0-9]*|[a-z0-9]+", name[len(COMMANDS[command]):])
+
+
+def common_end(names):
+    """What all names end with."""
+    ends = [words[0] for words in zip(*map(reversed, names)) if len(set(words)) == 1]
+    alike = next((place for place, words in enumerate(zip(*map(reversed, names))) if len(set(words)) > 1), len(ends))
+    return "".join(reversed(ends[:alike]))
+
+
+def class_names(uses):
+    """Of each shape: of one use, the name that its keys make; of several, what their names end with, else the first."""
+    taken, names = set(COMMANDS.values()), []
+    for each in uses:
+        name = each[0][1] if len(each) == 1 else common_end([words_of(name, command) for command, name in each])
+        if not name or name in taken or (len(each) > 1 and len({command for command, _ in each}) == 1):
+            name = each[0][1]
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+SHARED = "shared"
+
+
+class Sources:
+    """The text of each file: a command's own classes, and those that several have."""
+
+    def __init__(self):
+        self.shapes = Shapes()
+        self.roots = {command: self.shapes.of_command(command) for command in COMMANDS}
+        self.names = class_names(self.shapes.uses)
+        self.homes = [each[0][0] if len({command for command, _ in each}) == 1 else SHARED for each in self.shapes.uses]
+
+    def text(self, home):
+        made = [(number, self.class_of(self.names[number], "Record", shape, home))
+                for shape, number in self.shapes.numbers.items() if self.homes[number] == home]
+        body = "".join(text for _, text in made)
+        if home in self.roots:
+            body += self.class_of(COMMANDS[home], "Result", self.roots[home], home)
+        origin = f"tools/schemas/{home}.json" if home in self.roots else "tools/schemas"
+        about = f"What `highwater {home}` answers" if home in self.roots else "What several answers hold"
+        typing = [name for name in ("Any", "ClassVar") if re.search(rf"\b{name}\b", body)]
+        abc = [name for name in ("Callable", "Mapping") if re.search(rf"\b{name}\[", body)]
+        others = sorted(name for number, name in enumerate(self.names)
+                        if self.homes[number] == SHARED != home and re.search(rf"\b{name}\b", body))
+        helpers = [name for name in ("Record", "Result", "items", "plain", "values")
+                   if re.search(rf"\({name}\)|{name}\(| {name},", body)]
+        head = [f'"""{about}; written by make_results.py from {origin}."""', "", "from __future__ import annotations", "",
+                *([f"from collections.abc import {', '.join(abc)}"] if abc else []),
                 "from dataclasses import dataclass",
-                "from typing import Any, ClassVar", "",
-                f"from highwater._results import {', '.join(self.helpers())}", ""]
-        return "\n".join(head) + "".join(self.classes.values())
+                *([f"from typing import {', '.join(typing)}"] if typing else []), "",
+                f"from highwater._results import {', '.join(helpers)}",
+                *([f"from highwater.results.{SHARED} import {', '.join(others)}"] if others else []), ""]
+        return "\n".join(head) + body
 
-    def helpers(self):
-        body = "".join(self.classes.values())
-        return [name for name in ("Record", "Result", "items", "plain", "values")
-                if re.search(rf"\({name}\)|{name}\(| {name},", body)]
+    def class_of(self, name, base, shape, home):
+        about = shape.doc or ("A part of several answers." if home == SHARED else f"A part of {COMMANDS[home]}.")
+        lines = ["", "", "@dataclass(frozen=True)", f"class {name}({base}):", f'    """{about}"""', ""]
+        for field in sorted(shape.fields, key=lambda field: not field.is_required):
+            lines += [f"    #: {field.doc}"] if field.doc else []
+            lines.append(f"    {field_name(field.key)}: {self.named(field.type)}{'' if field.is_required else ' = None'}")
+        renamed = [field.key for field in shape.fields if field_name(field.key) != field.key]
+        parts = [(field.key, self.named(field.part)) for field in shape.fields if field.part]
+        lines += [""] if renamed or parts else []
+        if renamed:
+            lines += ["    _renamed: ClassVar[Mapping[str, str]] = {",
+                      *(f'        "{key}": "{field_name(key)}",' for key in renamed), "    }"]
+        if parts:
+            lines += ["    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {",
+                      *(f'        "{key}": {part},' for key, part in parts), "    }"]
+        return "\n".join(lines) + "\n"
 
-
-def class_text(source, name, schema, fields, parts, renamed):
-    base = "Result" if name == source.root else "Record"
-    lines = ["", "", "@dataclass(frozen=True)", f"class {name}({base}):"]
-    what = schema.get("description") or (schema["title"] + "." if name == source.root else f"A part of {source.root}.")
-    lines.append(f'    """{what}"""')
-    lines.append("")
-    for field, text, default, doc in fields:
-        lines += [f"    #: {doc}"] if doc else []
-        lines.append(f"    {field}: {text}{default}")
-    if renamed or parts:
-        lines.append("")
-    if renamed:
-        lines.append("    _renamed: ClassVar[Mapping[str, str]] = {")
-        lines += [f'        "{key}": "{field}",' for key, field in renamed.items()] + ["    }"]
-    if parts:
-        lines.append("    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {")
-        lines += [f'        "{key}": {part},' for key, part in parts] + ["    }"]
-    return "\n".join(lines) + "\n"
+    def named(self, text):
+        return re.sub(r"\{(\d+)\}", lambda found: self.names[int(found[1])], text)
 
 
 def lazy_text():
@@ -150,8 +210,9 @@ def lazy_text():
 
 def files():
     yield RESULTS / "__init__.py", lazy_text()
-    for command in COMMANDS:
-        yield RESULTS / f"{command}.py", Source(command).text()
+    sources = Sources()
+    for home in (*COMMANDS, SHARED):
+        yield RESULTS / f"{home}.py", sources.text(home)
 
 
 def main():

@@ -8,10 +8,15 @@ import html
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from highwater._options import option_name
+
 if TYPE_CHECKING:
     import pandas
 
     from highwater._question import Question
+
+#: The commands whose answers `report` draws.
+_DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 
 Self = TypeVar("Self", bound="Record")
 Answer = TypeVar("Answer", bound="Result")
@@ -89,13 +94,13 @@ class Result(Record):
 
     def _picture(self) -> str:
         """The report about the same, where there is one."""
-        from highwater._option_names import REPORTED
+        from highwater._option_names import OF_REPORT
         from highwater.report import Report
 
-        if self._question.command not in REPORTED:
+        if self._question.command not in _DRAWN:
             return ""
         options = {name: value for name, value in self._question.options.items()
-                   if name.rstrip("_").replace("_", "-") in REPORTED[self._question.command]}
+                   if option_name(name)[2:] in OF_REPORT}
         return Report(self._question.other("report", **options))._repr_html_()
 
 

@@ -36,32 +36,6 @@ class DiffPeakFirst(Record):
 
 
 @dataclass(frozen=True)
-class DiffPeakSecond(Record):
-    """A part of Diff."""
-
-    requested_bytes: int
-    rounding_bytes: int
-    tails_bytes: int
-    waiting_bytes: int
-    free_in_split_bytes: int
-    free_whole_bytes: int
-    passing_bytes: int
-    total_bytes: int
-    device: int
-    operations: int
-    step: int | None
-    peak_allocated_bytes: int
-    peak_requested_bytes: int
-    device_alloc: int
-    device_free: int
-    alloc_retries: int
-    ooms: int
-    fragmentation_at_peak: float
-    fragmentation: float
-    trust: str
-
-
-@dataclass(frozen=True)
 class DiffPeakChange(Record):
     """A part of Diff."""
 
@@ -99,97 +73,22 @@ class DiffPeakSiteFirst(Record):
 
 
 @dataclass(frozen=True)
-class DiffPeakSiteSecond(Record):
-    """A part of Diff."""
-
-    requested_bytes: int
-    rounding_bytes: int
-    tails_bytes: int
-    waiting_bytes: int
-    free_in_split_bytes: int
-    free_whole_bytes: int
-    passing_bytes: int
-    total_bytes: int
-    blocks: int
-
-
-@dataclass(frozen=True)
 class DiffPeakSite(Record):
     """A part of Diff."""
 
     name: str
     change_bytes: int
     first: DiffPeakSiteFirst
-    second: DiffPeakSiteSecond
+    second: DiffPeakSiteFirst
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "first": DiffPeakSiteFirst.from_json,
-        "second": DiffPeakSiteSecond.from_json,
-    }
-
-
-@dataclass(frozen=True)
-class DiffPeakCategoryFirst(Record):
-    """A part of Diff."""
-
-    requested_bytes: int
-    rounding_bytes: int
-    tails_bytes: int
-    waiting_bytes: int
-    free_in_split_bytes: int
-    free_whole_bytes: int
-    passing_bytes: int
-    total_bytes: int
-    blocks: int
-
-
-@dataclass(frozen=True)
-class DiffPeakCategorySecond(Record):
-    """A part of Diff."""
-
-    requested_bytes: int
-    rounding_bytes: int
-    tails_bytes: int
-    waiting_bytes: int
-    free_in_split_bytes: int
-    free_whole_bytes: int
-    passing_bytes: int
-    total_bytes: int
-    blocks: int
-
-
-@dataclass(frozen=True)
-class DiffPeakCategory(Record):
-    """A part of Diff."""
-
-    name: str
-    change_bytes: int
-    first: DiffPeakCategoryFirst
-    second: DiffPeakCategorySecond
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "first": DiffPeakCategoryFirst.from_json,
-        "second": DiffPeakCategorySecond.from_json,
+        "second": DiffPeakSiteFirst.from_json,
     }
 
 
 @dataclass(frozen=True)
 class DiffPeakSegmentFirst(Record):
-    """A part of Diff."""
-
-    requested_bytes: int
-    rounding_bytes: int
-    tails_bytes: int
-    waiting_bytes: int
-    free_in_split_bytes: int
-    free_whole_bytes: int
-    passing_bytes: int
-    total_bytes: int
-    segments: int
-
-
-@dataclass(frozen=True)
-class DiffPeakSegmentSecond(Record):
     """A part of Diff."""
 
     requested_bytes: int
@@ -210,11 +109,11 @@ class DiffPeakSegment(Record):
     name: str
     change_bytes: int
     first: DiffPeakSegmentFirst
-    second: DiffPeakSegmentSecond
+    second: DiffPeakSegmentFirst
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "first": DiffPeakSegmentFirst.from_json,
-        "second": DiffPeakSegmentSecond.from_json,
+        "second": DiffPeakSegmentFirst.from_json,
     }
 
 
@@ -223,32 +122,24 @@ class DiffPeak(Record):
     """A part of Diff."""
 
     first: DiffPeakFirst
-    second: DiffPeakSecond
+    second: DiffPeakFirst
     change: DiffPeakChange
     sites: tuple[DiffPeakSite, ...]
-    categories: tuple[DiffPeakCategory, ...]
+    categories: tuple[DiffPeakSite, ...]
     segments: tuple[DiffPeakSegment, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "first": DiffPeakFirst.from_json,
-        "second": DiffPeakSecond.from_json,
+        "second": DiffPeakFirst.from_json,
         "change": DiffPeakChange.from_json,
         "sites": items(DiffPeakSite.from_json),
-        "categories": items(DiffPeakCategory.from_json),
+        "categories": items(DiffPeakSite.from_json),
         "segments": items(DiffPeakSegment.from_json),
     }
 
 
 @dataclass(frozen=True)
 class DiffBlocksSizeOnlyFirst(Record):
-    """A part of Diff."""
-
-    site: str
-    blocks: int
-
-
-@dataclass(frozen=True)
-class DiffBlocksSizeOnlySecond(Record):
     """A part of Diff."""
 
     site: str
@@ -264,11 +155,11 @@ class DiffBlocksSize(Record):
     second_blocks: int
     change_bytes: int
     only_first: tuple[DiffBlocksSizeOnlyFirst, ...]
-    only_second: tuple[DiffBlocksSizeOnlySecond, ...]
+    only_second: tuple[DiffBlocksSizeOnlyFirst, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "only_first": items(DiffBlocksSizeOnlyFirst.from_json),
-        "only_second": items(DiffBlocksSizeOnlySecond.from_json),
+        "only_second": items(DiffBlocksSizeOnlyFirst.from_json),
     }
 
 
@@ -287,15 +178,6 @@ class DiffBlocks(Record):
 
 @dataclass(frozen=True)
 class DiffPhaseFirst(Record):
-    """A part of Diff."""
-
-    requests: int
-    peak_bytes: int
-    end_bytes: int
-
-
-@dataclass(frozen=True)
-class DiffPhaseSecond(Record):
     """A part of Diff."""
 
     requests: int
@@ -349,13 +231,13 @@ class DiffPhase(Record):
     only_first: int
     only_second: int
     first: DiffPhaseFirst
-    second: DiffPhaseSecond
+    second: DiffPhaseFirst
     hunks: tuple[DiffPhaseHunk, ...]
     sizes: tuple[DiffPhaseSize, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "first": DiffPhaseFirst.from_json,
-        "second": DiffPhaseSecond.from_json,
+        "second": DiffPhaseFirst.from_json,
         "hunks": items(DiffPhaseHunk.from_json),
         "sizes": items(DiffPhaseSize.from_json),
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
+from highwater.results.shared import EstimateTerm, EstimateVariant, NotApplicable
 
 
 @dataclass(frozen=True)
@@ -28,30 +29,6 @@ class EstimateJob(Record):
 
 
 @dataclass(frozen=True)
-class EstimateEstimateTerm(Record):
-    """A part of Estimate."""
-
-    name: str
-    equation: str
-    bytes: int
-    covers: tuple[str, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "covers": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class EstimateEstimateVariant(Record):
-    """A part of Estimate."""
-
-    options: str
-    gpu_bytes: int
-    host_bytes: int
-    pinned_bytes: int
-
-
-@dataclass(frozen=True)
 class EstimateEstimate(Record):
     """A part of Estimate."""
 
@@ -64,22 +41,14 @@ class EstimateEstimate(Record):
     assumptions: str
     known_errors: str
     broken_assumptions: tuple[str, ...]
-    terms: tuple[EstimateEstimateTerm, ...]
-    variants: tuple[EstimateEstimateVariant, ...]
+    terms: tuple[EstimateTerm, ...]
+    variants: tuple[EstimateVariant, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "broken_assumptions": items(plain),
-        "terms": items(EstimateEstimateTerm.from_json),
-        "variants": items(EstimateEstimateVariant.from_json),
+        "terms": items(EstimateTerm.from_json),
+        "variants": items(EstimateVariant.from_json),
     }
-
-
-@dataclass(frozen=True)
-class EstimateNotApplicable(Record):
-    """A part of Estimate."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +61,7 @@ class Estimate(Result):
     job: EstimateJob
     notes: tuple[str, ...]
     estimates: tuple[EstimateEstimate, ...]
-    not_applicable: tuple[EstimateNotApplicable, ...]
+    not_applicable: tuple[NotApplicable, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "plan": values(plain),
@@ -100,5 +69,5 @@ class Estimate(Result):
         "job": EstimateJob.from_json,
         "notes": items(plain),
         "estimates": items(EstimateEstimate.from_json),
-        "not_applicable": items(EstimateNotApplicable.from_json),
+        "not_applicable": items(NotApplicable.from_json),
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain
+from highwater.results.shared import OomPool
 
 
 @dataclass(frozen=True)
@@ -38,24 +39,6 @@ class ExplainDeviceCounterfactual(Record):
 
 
 @dataclass(frozen=True)
-class ExplainDeviceOomPool(Record):
-    """A part of Explain."""
-
-    pool: str
-    owner: tuple[int, ...]
-    stream: int
-    reserved_bytes: int
-    allocated_bytes: int
-    pending_free_bytes: int
-    free_bytes: int
-    largest_free_block_bytes: int
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "owner": items(plain),
-    }
-
-
-@dataclass(frozen=True)
 class ExplainDeviceOomFree(Record):
     """A part of Explain."""
 
@@ -81,7 +64,7 @@ class ExplainDeviceOom(Record):
     active_bytes: int
     largest_free_block_bytes: int
     largest_usable_free_block_bytes: int
-    pools: tuple[ExplainDeviceOomPool, ...]
+    pools: tuple[OomPool, ...]
     event: int
     site: str
     step: int | None
@@ -90,47 +73,13 @@ class ExplainDeviceOom(Record):
     free: ExplainDeviceOomFree
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "pools": items(ExplainDeviceOomPool.from_json),
+        "pools": items(OomPool.from_json),
         "free": ExplainDeviceOomFree.from_json,
     }
 
 
 @dataclass(frozen=True)
-class ExplainDeviceHolder(Record):
-    """A part of Explain."""
-
-    site: str
-    bytes: int
-    blocks: int
-
-
-@dataclass(frozen=True)
-class ExplainDevicePinned(Record):
-    """A part of Explain."""
-
-    site: str
-    bytes: int
-    blocks: int
-
-
-@dataclass(frozen=True)
 class ExplainDeviceBoundsExpandable(Record):
-    """A part of Explain."""
-
-    reserved_bytes: int
-    ran_out: bool
-
-
-@dataclass(frozen=True)
-class ExplainDeviceBoundsDefault(Record):
-    """A part of Explain."""
-
-    reserved_bytes: int
-    ran_out: bool
-
-
-@dataclass(frozen=True)
-class ExplainDeviceBoundsOwn(Record):
     """A part of Explain."""
 
     reserved_bytes: int
@@ -146,37 +95,19 @@ class ExplainDeviceBounds(Record):
     packed_bytes: int
     packing_gap: float
     expandable: ExplainDeviceBoundsExpandable
-    default: ExplainDeviceBoundsDefault
-    own: ExplainDeviceBoundsOwn
+    default: ExplainDeviceBoundsExpandable
+    own: ExplainDeviceBoundsExpandable
     most_to_win_bytes: int
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "expandable": ExplainDeviceBoundsExpandable.from_json,
-        "default": ExplainDeviceBoundsDefault.from_json,
-        "own": ExplainDeviceBoundsOwn.from_json,
+        "default": ExplainDeviceBoundsExpandable.from_json,
+        "own": ExplainDeviceBoundsExpandable.from_json,
     }
 
 
 @dataclass(frozen=True)
 class ExplainDeviceDriftReserved(Record):
-    """A part of Explain."""
-
-    bytes_per_step: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ExplainDeviceDriftAllocatedPeak(Record):
-    """A part of Explain."""
-
-    bytes_per_step: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ExplainDeviceDriftAllocatedEnd(Record):
     """A part of Explain."""
 
     bytes_per_step: float
@@ -224,8 +155,8 @@ class ExplainDeviceDrift(Record):
     steps_from: str
     confidence: float
     reserved: ExplainDeviceDriftReserved
-    allocated_peak: ExplainDeviceDriftAllocatedPeak
-    allocated_end: ExplainDeviceDriftAllocatedEnd
+    allocated_peak: ExplainDeviceDriftReserved
+    allocated_end: ExplainDeviceDriftReserved
     forecast: ExplainDeviceDriftForecast | None
     leaks: tuple[ExplainDeviceDriftLeak, ...]
     pending_frees: tuple[ExplainDeviceDriftPendingFree, ...]
@@ -233,8 +164,8 @@ class ExplainDeviceDrift(Record):
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "reserved": ExplainDeviceDriftReserved.from_json,
-        "allocated_peak": ExplainDeviceDriftAllocatedPeak.from_json,
-        "allocated_end": ExplainDeviceDriftAllocatedEnd.from_json,
+        "allocated_peak": ExplainDeviceDriftReserved.from_json,
+        "allocated_end": ExplainDeviceDriftReserved.from_json,
         "forecast": ExplainDeviceDriftForecast.from_json,
         "leaks": items(ExplainDeviceDriftLeak.from_json),
         "pending_frees": items(ExplainDeviceDriftPendingFree.from_json),
@@ -255,8 +186,8 @@ class ExplainDevice(Record):
     oom: ExplainDeviceOom | None
     peak_reserved_bytes: int
     peak_allocated_bytes: int
-    holders: tuple[ExplainDeviceHolder, ...]
-    pinned: tuple[ExplainDevicePinned, ...]
+    holders: tuple[ExplainDeviceCounterfactualSite, ...]
+    pinned: tuple[ExplainDeviceCounterfactualSite, ...]
     pinned_bytes: int
     pinned_byte_operations: int
     bounds: ExplainDeviceBounds
@@ -268,8 +199,8 @@ class ExplainDevice(Record):
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "counterfactuals": items(ExplainDeviceCounterfactual.from_json),
         "oom": ExplainDeviceOom.from_json,
-        "holders": items(ExplainDeviceHolder.from_json),
-        "pinned": items(ExplainDevicePinned.from_json),
+        "holders": items(ExplainDeviceCounterfactualSite.from_json),
+        "pinned": items(ExplainDeviceCounterfactualSite.from_json),
         "bounds": ExplainDeviceBounds.from_json,
         "drift": ExplainDeviceDrift.from_json,
         "notes": items(plain),

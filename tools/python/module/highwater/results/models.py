@@ -44,14 +44,6 @@ class ModelsModel(Record):
 
 
 @dataclass(frozen=True)
-class ModelsWeights(Record):
-    """A part of Models."""
-
-    fp32_bytes: int
-    bf16_bytes: int
-
-
-@dataclass(frozen=True)
 class ModelsParameterTensor(Record):
     """A part of Models."""
 
@@ -82,7 +74,7 @@ class Models(Result):
     max_positions: int | None = None
     tied: bool | None = None
     parameters: dict[str, int] | None = None
-    weights: ModelsWeights | None = None
+    weights: ModelsModelWeights | None = None
     source: str | None = None
     family_defaults: tuple[str, ...] | None = None
     parameter_tensors: tuple[ModelsParameterTensor, ...] | None = None
@@ -91,7 +83,7 @@ class Models(Result):
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "models": items(ModelsModel.from_json),
-        "weights": ModelsWeights.from_json,
+        "weights": ModelsModelWeights.from_json,
         "family_defaults": items(plain),
         "parameter_tensors": items(ModelsParameterTensor.from_json),
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
+from highwater.results.shared import FindBatchTrial
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,16 @@ class PlanLlmem(Record):
 
 
 @dataclass(frozen=True)
-class PlanStrategiesResultFindBatchTrial(Record):
-    """A part of Plan."""
-
-    batch: int
-    fits: bool
-    peak_reserved_bytes: int
-
-
-@dataclass(frozen=True)
 class PlanStrategiesResultFindBatch(Record):
     """A part of Plan."""
 
     largest: int | None
     smallest_failing: int
     limit: int
-    trials: tuple[PlanStrategiesResultFindBatchTrial, ...]
+    trials: tuple[FindBatchTrial, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "trials": items(PlanStrategiesResultFindBatchTrial.from_json),
+        "trials": items(FindBatchTrial.from_json),
     }
 
 

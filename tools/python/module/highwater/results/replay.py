@@ -7,73 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain
-
-
-@dataclass(frozen=True)
-class ReplayDevicePeak(Record):
-    """A part of Replay."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class ReplayDeviceAtPeakReserved(Record):
-    """A part of Replay."""
-
-    allocated_bytes: int
-    active_bytes: int
-
-
-@dataclass(frozen=True)
-class ReplayDeviceFinal(Record):
-    """A part of Replay."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class ReplayDeviceCounts(Record):
-    """A part of Replay."""
-
-    allocs: int
-    frees: int
-    device_alloc: int
-    device_free: int
-    segment_map: int
-    segment_unmap: int
-    alloc_retries: int
-    ooms: int
-    refused_empty_caches: int
-
-
-@dataclass(frozen=True)
-class ReplayDeviceFragmentation(Record):
-    """A part of Replay."""
-
-    peak: float
-    at_peak_reserved: float
-    final_free_bytes: int
-    final_free_in_split_bytes: int
-    final_free_whole_bytes: int
-    final_largest_free_block_bytes: int
-    final_rounding_bytes: int
-    final_dispersion: float
-
-
-@dataclass(frozen=True)
-class ReplayDeviceEvents(Record):
-    """A part of Replay."""
-
-    read: int
-    replayed: int
-    repeated: int
-    dropped: int
+from highwater.results.shared import AtPeakReserved, Budget, Counts, Events, Fragmentation, Oom, ReplayDevicePeak
 
 
 @dataclass(frozen=True)
@@ -107,46 +41,6 @@ class ReplayDeviceFidelity(Record):
 
 
 @dataclass(frozen=True)
-class ReplayDeviceOomPool(Record):
-    """A part of Replay."""
-
-    pool: str
-    owner: tuple[int, ...]
-    stream: int
-    reserved_bytes: int
-    allocated_bytes: int
-    pending_free_bytes: int
-    free_bytes: int
-    largest_free_block_bytes: int
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "owner": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class ReplayDeviceOom(Record):
-    """A part of Replay."""
-
-    operation: int
-    requested_bytes: int
-    rounded_bytes: int
-    segment_bytes: int
-    device_free_bytes: int | None
-    allowed_bytes: int | None
-    reserved_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    largest_free_block_bytes: int
-    largest_usable_free_block_bytes: int
-    pools: tuple[ReplayDeviceOomPool, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "pools": items(ReplayDeviceOomPool.from_json),
-    }
-
-
-@dataclass(frozen=True)
 class ReplayDeviceDecision(Record):
     """A part of Replay."""
 
@@ -171,59 +65,20 @@ class ReplayDeviceTimelineRequested(Record):
 
 
 @dataclass(frozen=True)
-class ReplayDeviceTimelineAllocated(Record):
-    """A part of Replay."""
-
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "low": items(plain),
-        "high": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class ReplayDeviceTimelineActive(Record):
-    """A part of Replay."""
-
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "low": items(plain),
-        "high": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class ReplayDeviceTimelineReserved(Record):
-    """A part of Replay."""
-
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "low": items(plain),
-        "high": items(plain),
-    }
-
-
-@dataclass(frozen=True)
 class ReplayDeviceTimeline(Record):
     """A part of Replay."""
 
     operations_per_bucket: int
     requested: ReplayDeviceTimelineRequested
-    allocated: ReplayDeviceTimelineAllocated
-    active: ReplayDeviceTimelineActive
-    reserved: ReplayDeviceTimelineReserved
+    allocated: ReplayDeviceTimelineRequested
+    active: ReplayDeviceTimelineRequested
+    reserved: ReplayDeviceTimelineRequested
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "requested": ReplayDeviceTimelineRequested.from_json,
-        "allocated": ReplayDeviceTimelineAllocated.from_json,
-        "active": ReplayDeviceTimelineActive.from_json,
-        "reserved": ReplayDeviceTimelineReserved.from_json,
+        "allocated": ReplayDeviceTimelineRequested.from_json,
+        "active": ReplayDeviceTimelineRequested.from_json,
+        "reserved": ReplayDeviceTimelineRequested.from_json,
     }
 
 
@@ -233,16 +88,16 @@ class ReplayDevice(Record):
 
     device: int
     peak: ReplayDevicePeak
-    at_peak_reserved: ReplayDeviceAtPeakReserved
-    final: ReplayDeviceFinal
-    counts: ReplayDeviceCounts
-    fragmentation: ReplayDeviceFragmentation
+    at_peak_reserved: AtPeakReserved
+    final: ReplayDevicePeak
+    counts: Counts
+    fragmentation: Fragmentation
     settings: str
     torch: str
     capacity_bytes: int | None
-    events: ReplayDeviceEvents
+    events: Events
     truncated: bool
-    ooms: tuple[ReplayDeviceOom, ...]
+    ooms: tuple[Oom, ...]
     ooms_listed: int
     notes: tuple[str, ...]
     torch_detected: str | None = None
@@ -253,28 +108,16 @@ class ReplayDevice(Record):
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "peak": ReplayDevicePeak.from_json,
-        "at_peak_reserved": ReplayDeviceAtPeakReserved.from_json,
-        "final": ReplayDeviceFinal.from_json,
-        "counts": ReplayDeviceCounts.from_json,
-        "fragmentation": ReplayDeviceFragmentation.from_json,
-        "events": ReplayDeviceEvents.from_json,
+        "at_peak_reserved": AtPeakReserved.from_json,
+        "final": ReplayDevicePeak.from_json,
+        "counts": Counts.from_json,
+        "fragmentation": Fragmentation.from_json,
+        "events": Events.from_json,
         "fidelity": ReplayDeviceFidelity.from_json,
-        "ooms": items(ReplayDeviceOom.from_json),
+        "ooms": items(Oom.from_json),
         "notes": items(plain),
         "decisions": items(ReplayDeviceDecision.from_json),
         "timeline": ReplayDeviceTimeline.from_json,
-    }
-
-
-@dataclass(frozen=True)
-class ReplayBudget(Record):
-    """A part of Replay."""
-
-    is_kept: bool
-    exceeded: tuple[str, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "exceeded": items(plain),
     }
 
 
@@ -284,9 +127,9 @@ class Replay(Result):
 
     schema: str
     devices: tuple[ReplayDevice, ...]
-    budget: ReplayBudget | None = None
+    budget: Budget | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "devices": items(ReplayDevice.from_json),
-        "budget": ReplayBudget.from_json,
+        "budget": Budget.from_json,
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
+from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, FindBatchTrial, Fragmentation, NotApplicable, OomPool, ReplayDevicePeak
 
 
 @dataclass(frozen=True)
@@ -18,91 +19,6 @@ class SimulateModel(Record):
     parameters: int
     trainable: int
     source: str
-
-
-@dataclass(frozen=True)
-class SimulatePeak(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class SimulateAtPeakReserved(Record):
-    """A part of Simulate."""
-
-    allocated_bytes: int
-    active_bytes: int
-
-
-@dataclass(frozen=True)
-class SimulateFinal(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class SimulateCounts(Record):
-    """A part of Simulate."""
-
-    allocs: int
-    frees: int
-    device_alloc: int
-    device_free: int
-    segment_map: int
-    segment_unmap: int
-    alloc_retries: int
-    ooms: int
-    refused_empty_caches: int
-
-
-@dataclass(frozen=True)
-class SimulateFragmentation(Record):
-    """A part of Simulate."""
-
-    peak: float
-    at_peak_reserved: float
-    final_free_bytes: int
-    final_free_in_split_bytes: int
-    final_free_whole_bytes: int
-    final_largest_free_block_bytes: int
-    final_rounding_bytes: int
-    final_dispersion: float
-
-
-@dataclass(frozen=True)
-class SimulateEvents(Record):
-    """A part of Simulate."""
-
-    read: int
-    replayed: int
-    repeated: int
-    dropped: int
-
-
-@dataclass(frozen=True)
-class SimulateOomPool(Record):
-    """A part of Simulate."""
-
-    pool: str
-    owner: tuple[int, ...]
-    stream: int
-    reserved_bytes: int
-    allocated_bytes: int
-    pending_free_bytes: int
-    free_bytes: int
-    largest_free_block_bytes: int
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "owner": items(plain),
-    }
 
 
 @dataclass(frozen=True)
@@ -120,10 +36,10 @@ class SimulateOom(Record):
     active_bytes: int
     largest_free_block_bytes: int
     largest_usable_free_block_bytes: int
-    pools: tuple[SimulateOomPool, ...]
+    pools: tuple[OomPool, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "pools": items(SimulateOomPool.from_json),
+        "pools": items(OomPool.from_json),
     }
 
 
@@ -151,66 +67,16 @@ class SimulateOutsideAllocator(Record):
 
 
 @dataclass(frozen=True)
-class SimulateFirstStepPeak(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class SimulateSteadyPeak(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class SimulateStepPeak(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
 class SimulateStep(Record):
     """A part of Simulate."""
 
     step: int
-    peak: SimulateStepPeak
+    peak: ReplayDevicePeak
     complete: bool
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": SimulateStepPeak.from_json,
+        "peak": ReplayDevicePeak.from_json,
     }
-
-
-@dataclass(frozen=True)
-class SimulatePhasePeak(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class SimulatePhaseEnd(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
 
 
 @dataclass(frozen=True)
@@ -219,12 +85,12 @@ class SimulatePhase(Record):
 
     step: int | None
     phase: str
-    peak: SimulatePhasePeak
-    end: SimulatePhaseEnd
+    peak: ReplayDevicePeak
+    end: ReplayDevicePeak
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": SimulatePhasePeak.from_json,
-        "end": SimulatePhaseEnd.from_json,
+        "peak": ReplayDevicePeak.from_json,
+        "end": ReplayDevicePeak.from_json,
     }
 
 
@@ -272,62 +138,6 @@ class SimulateRemedy(Record):
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "costs": items(plain),
     }
-
-
-@dataclass(frozen=True)
-class SimulateNearestRemedy(Record):
-    """A part of Simulate."""
-
-    options: str
-    costs: tuple[str, ...]
-    fits: bool
-    peak_reserved_bytes: int
-    available_bytes: int
-    spare_bytes: int
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "costs": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class SimulateWiderMargin(Record):
-    """A part of Simulate."""
-
-    options: str
-    costs: tuple[str, ...]
-    fits: bool
-    peak_reserved_bytes: int
-    available_bytes: int
-    spare_bytes: int
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "costs": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class SimulateEstimateTerm(Record):
-    """A part of Simulate."""
-
-    name: str
-    equation: str
-    bytes: int
-    covers: tuple[str, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "covers": items(plain),
-    }
-
-
-@dataclass(frozen=True)
-class SimulateEstimateVariant(Record):
-    """A part of Simulate."""
-
-    options: str
-    gpu_bytes: int
-    host_bytes: int
-    pinned_bytes: int
 
 
 @dataclass(frozen=True)
@@ -383,8 +193,8 @@ class SimulateEstimate(Record):
     assumptions: str
     known_errors: str
     broken_assumptions: tuple[str, ...]
-    terms: tuple[SimulateEstimateTerm, ...]
-    variants: tuple[SimulateEstimateVariant, ...]
+    terms: tuple[EstimateTerm, ...]
+    variants: tuple[EstimateVariant, ...]
     compared_with: str
     simulated_peak_bytes: int
     difference_bytes: int
@@ -395,18 +205,10 @@ class SimulateEstimate(Record):
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "broken_assumptions": items(plain),
-        "terms": items(SimulateEstimateTerm.from_json),
-        "variants": items(SimulateEstimateVariant.from_json),
+        "terms": items(EstimateTerm.from_json),
+        "variants": items(EstimateVariant.from_json),
         "bridge": SimulateEstimateBridge.from_json,
     }
-
-
-@dataclass(frozen=True)
-class SimulateEstimatesNotApplicable(Record):
-    """A part of Simulate."""
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -420,16 +222,6 @@ class SimulateRankPlace(Record):
 
 
 @dataclass(frozen=True)
-class SimulateRankPeak(Record):
-    """A part of Simulate."""
-
-    requested_bytes: int
-    allocated_bytes: int
-    active_bytes: int
-    reserved_bytes: int
-
-
-@dataclass(frozen=True)
 class SimulateRank(Record):
     """A part of Simulate."""
 
@@ -437,23 +229,14 @@ class SimulateRank(Record):
     ranks: int
     place: SimulateRankPlace
     what: str
-    peak: SimulateRankPeak
+    peak: ReplayDevicePeak
     fits: bool | None
     is_worst: bool
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "place": SimulateRankPlace.from_json,
-        "peak": SimulateRankPeak.from_json,
+        "peak": ReplayDevicePeak.from_json,
     }
-
-
-@dataclass(frozen=True)
-class SimulateFindBatchTrial(Record):
-    """A part of Simulate."""
-
-    batch: int
-    fits: bool
-    peak_reserved_bytes: int
 
 
 @dataclass(frozen=True)
@@ -463,10 +246,10 @@ class SimulateFindBatch(Record):
     largest: int
     smallest_failing: int
     limit: int
-    trials: tuple[SimulateFindBatchTrial, ...]
+    trials: tuple[FindBatchTrial, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "trials": items(SimulateFindBatchTrial.from_json),
+        "trials": items(FindBatchTrial.from_json),
     }
 
 
@@ -498,18 +281,6 @@ class SimulateHostMemory(Record):
 
 
 @dataclass(frozen=True)
-class SimulateBudget(Record):
-    """A part of Simulate."""
-
-    is_kept: bool
-    exceeded: tuple[str, ...]
-
-    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "exceeded": items(plain),
-    }
-
-
-@dataclass(frozen=True)
 class Simulate(Result):
     """What `highwater simulate --format json` prints."""
 
@@ -519,23 +290,23 @@ class Simulate(Result):
     fits: bool | None
     verdict: str
     device: int
-    peak: SimulatePeak
-    at_peak_reserved: SimulateAtPeakReserved
-    final: SimulateFinal
-    counts: SimulateCounts
-    fragmentation: SimulateFragmentation
+    peak: ReplayDevicePeak
+    at_peak_reserved: AtPeakReserved
+    final: ReplayDevicePeak
+    counts: Counts
+    fragmentation: Fragmentation
     settings: str
     torch: str
     capacity_bytes: int | None
-    events: SimulateEvents
+    events: Events
     truncated: bool
     ooms: tuple[SimulateOom, ...]
     ooms_listed: int
     notes: tuple[str, ...]
     available_bytes: int | None
     outside_allocator: SimulateOutsideAllocator
-    first_step_peak: SimulateFirstStepPeak
-    steady_peak: SimulateSteadyPeak | None
+    first_step_peak: ReplayDevicePeak
+    steady_peak: ReplayDevicePeak | None
     steps: tuple[SimulateStep, ...]
     phases: tuple[SimulatePhase, ...]
     breakdown_at_peak: dict[str, int]
@@ -545,49 +316,49 @@ class Simulate(Result):
     needed_bytes: int | None
     is_margin_thin: bool | None
     remedies: tuple[SimulateRemedy, ...] | None
-    nearest_remedy: SimulateNearestRemedy | None
-    wider_margins: tuple[SimulateWiderMargin, ...]
+    nearest_remedy: SimulateRemedy | None
+    wider_margins: tuple[SimulateRemedy, ...]
     gpus_that_hold: tuple[str, ...] | None
     parts_at_peak: dict[str, int]
     estimates: tuple[SimulateEstimate, ...]
     estimates_compared_with_complete_run: bool
-    estimates_not_applicable: tuple[SimulateEstimatesNotApplicable, ...]
+    estimates_not_applicable: tuple[NotApplicable, ...]
     rank: int
     ranks: tuple[SimulateRank, ...]
     rank_classes: int
     trust: str
     find_batch: SimulateFindBatch | None = None
     host_memory: SimulateHostMemory | None = None
-    budget: SimulateBudget | None = None
+    budget: Budget | None = None
     memory_limit_bytes: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "model": SimulateModel.from_json,
         "plan": values(plain),
-        "peak": SimulatePeak.from_json,
-        "at_peak_reserved": SimulateAtPeakReserved.from_json,
-        "final": SimulateFinal.from_json,
-        "counts": SimulateCounts.from_json,
-        "fragmentation": SimulateFragmentation.from_json,
-        "events": SimulateEvents.from_json,
+        "peak": ReplayDevicePeak.from_json,
+        "at_peak_reserved": AtPeakReserved.from_json,
+        "final": ReplayDevicePeak.from_json,
+        "counts": Counts.from_json,
+        "fragmentation": Fragmentation.from_json,
+        "events": Events.from_json,
         "ooms": items(SimulateOom.from_json),
         "notes": items(plain),
         "outside_allocator": SimulateOutsideAllocator.from_json,
-        "first_step_peak": SimulateFirstStepPeak.from_json,
-        "steady_peak": SimulateSteadyPeak.from_json,
+        "first_step_peak": ReplayDevicePeak.from_json,
+        "steady_peak": ReplayDevicePeak.from_json,
         "steps": items(SimulateStep.from_json),
         "phases": items(SimulatePhase.from_json),
         "peak_moment": SimulatePeakMoment.from_json,
         "holders_at_peak": items(SimulateHoldersAtPeak.from_json),
         "out_of_memory": SimulateOutOfMemory.from_json,
         "remedies": items(SimulateRemedy.from_json),
-        "nearest_remedy": SimulateNearestRemedy.from_json,
-        "wider_margins": items(SimulateWiderMargin.from_json),
+        "nearest_remedy": SimulateRemedy.from_json,
+        "wider_margins": items(SimulateRemedy.from_json),
         "gpus_that_hold": items(plain),
         "estimates": items(SimulateEstimate.from_json),
-        "estimates_not_applicable": items(SimulateEstimatesNotApplicable.from_json),
+        "estimates_not_applicable": items(NotApplicable.from_json),
         "ranks": items(SimulateRank.from_json),
         "find_batch": SimulateFindBatch.from_json,
         "host_memory": SimulateHostMemory.from_json,
-        "budget": SimulateBudget.from_json,
+        "budget": Budget.from_json,
     }
