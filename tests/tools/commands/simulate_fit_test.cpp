@@ -198,3 +198,11 @@ TEST_CASE("simulate: only GPUs with kernels for the plan are named", "[cli][simu
   const std::string gpus = out.substr(list, out.find(']', list) - list);
   CHECK_THAT(gpus, Contains("a100-80") && !Contains("v100") && !Contains("rtx2080ti"));
 }
+
+TEST_CASE("simulate: an older PyTorch names no GPU that is newer than it", "[cli][simulate]") {
+  const auto out = run_line(
+                       "simulate --torch 2.6 --model gpt2 --precision bf16 --attention sdpa-flash "
+                       "--format json")
+                       .out;
+  CHECK_THAT(out, Contains("h100-80") && !Contains("b200"));
+}

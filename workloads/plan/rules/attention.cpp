@@ -15,6 +15,13 @@ bool has_wide_cudnn(const PlanFacts& f) {
   return is_recent_gpu && !torch_is_before(f, {2, 15});
 }
 
+/// As flash_backward_fits of workloads/kernels/attention.cpp, of dropout 0.
+bool lacks_wide_flash_backward(const PlanFacts& f) {
+  const Gpu& gpu = f.plan->gpu;
+  const bool is_wide = f.shape.head_dim > 192 && f.shape.head_dim <= 224;
+  return f.plan->training && is_wide && gpu.major == 8 && gpu.minor >= 6;
+}
+
 constexpr std::array kAttentionRules{
     Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::flex) != is_recent_torchtitan(*f.plan);
@@ -68,6 +75,18 @@ constexpr std::array kAttentionRules{
          },
          "attention {attention}: it needs compute capability 8.0, but {gpu} has {capability}; use "
          "attention sdpa-efficient or another GPU"},
+    Rule{[](const PlanFacts& f) {
+           return (is_attention(f, Attention::sdpa_flash) ||
+                   is_attention(f, Attention::sdpa_efficient)) &&
+                  f.plan->gpu.major >= 10 && torch_is_before(f, {2, 7});
+         },
+         "attention {attention}: PyTorch builds this kernel for {gpu} since 2.7; give --torch 2.7, "
+         "or use attention sdpa"},
+    Rule{[](const PlanFacts& f) {
+           return is_attention(f, Attention::sdpa_flash) && lacks_wide_flash_backward(f);
+         },
+         "attention sdpa-flash: no backward pass of the kernel for a head dimension of {head_dim} "
+         "on {gpu}; use attention sdpa-efficient or another GPU"},
     Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::sdpa_efficient) && f.plan->gpu.major < 8 &&
                   compute_dtype(f) == DType::bf16;

@@ -199,6 +199,22 @@ std::vector<Refusal> refusals() {
        "needs compute capability 8.0, but v100-16 has 7.0"},
       {"gpt2",
        [](Plan p) {
+         p.attention = Attention::sdpa_flash;
+         p.precision = Precision::bf16;
+         p.gpu = *find_gpu("b200");
+       },
+       "PyTorch builds this kernel for b200 since 2.7"},
+      {"gpt2",
+       [](Plan p) {
+         p.attention = Attention::sdpa_flash;
+         p.precision = Precision::bf16;
+         p.model.config.as<Gpt2Config>().n_embd = 800;
+         p.model.config.as<Gpt2Config>().n_head = 4;
+         p.gpu = *find_gpu("rtx4090");
+       },
+       "no backward pass of the kernel for a head dimension of 200 on rtx4090"},
+      {"gpt2",
+       [](Plan p) {
          p.attention = Attention::sdpa_efficient;
          p.precision = Precision::amp_bf16;
          p.gpu = *find_gpu("v100-16");
