@@ -142,6 +142,15 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
   return trial.fits();
 }
 
+/// Where what is empty is more than a hundredth of the peak.
+void note_empty_buckets(Simulation& simulation) {
+  if (simulation.buckets &&
+      simulation.buckets->empty(simulation.buckets->chosen).count() * 100 >
+          simulation.whole_peak().reserved.count()) {
+    simulation.replay.notes.push_back(describe_empty(*simulation.buckets));
+  }
+}
+
 }  // namespace
 
 Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
@@ -184,6 +193,7 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   GeneratedRun generated = make_run(run.plan);
   simulation.trace = std::make_shared<RequestTrace>(std::move(generated.trace));
   simulation.host = std::move(generated.host);
+  simulation.buckets = generated.buckets;
   const RequestTrace& trace = *simulation.trace;
   const ReplayOptions options = replay_plan(trace, simulation);
   simulation.holders = holders_at(trace, simulation.at_peak.event());
@@ -197,6 +207,7 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   }
   simulation.trainable = generated.trainable ? *generated.trainable : trainable_elements(run.plan);
   note_inactive_collection(simulation.replay);
+  note_empty_buckets(simulation);
   return simulation;
 }
 

@@ -39,6 +39,10 @@ class NemoStrategy : public Strategy {
     optimizer_.zero_grad();
   }
 
+  [[nodiscard]] std::optional<BucketUse> bucket_use() const override {
+    return optimizer_.bucket_use();
+  }
+
  private:
   models::LanguageModel& model_;
   const TrainingPlan& plan_;

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/strategy/bucket_use.hpp"
 
 namespace highwater {
 
@@ -51,6 +53,9 @@ class Strategy {
 
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
   virtual void set_gradient_sync(bool /*syncs*/) {}
+
+  /// How full the buckets are, of an optimizer that has buckets of a fixed size.
+  [[nodiscard]] virtual std::optional<BucketUse> bucket_use() const { return std::nullopt; }
 };
 
 /// Whether the strategy accepts a model that is still on meta and moves its shards to the device.

@@ -69,7 +69,11 @@ class Training {
   GeneratedRun run_with_host() {
     RequestTrace trace = run();
     const HostMemory& host = runtime_.host_memory;
-    return {std::move(trace), host.account(), host.pinned_blocks()};
+    return {.trace = std::move(trace),
+            .host = host.account(),
+            .pinned_blocks = host.pinned_blocks(),
+            .trainable = std::nullopt,
+            .buckets = strategy_->bucket_use()};
   }
 
   RequestTrace run() {

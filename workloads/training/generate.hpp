@@ -8,6 +8,7 @@
 #include "workloads/eager/host_memory.hpp"
 #include "workloads/graph/graph_recording.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/strategy/bucket_use.hpp"
 
 namespace highwater {
 
@@ -20,12 +21,13 @@ namespace highwater {
 /// message).
 RequestTrace generate(const TrainingPlan& plan);
 
-/// A plan's requests and the host memory that it offloads to.
+/// A plan's requests, the host memory that it offloads to, and what else its run tells.
 struct GeneratedRun {
   RequestTrace trace;
   HostAccount host;
   std::vector<std::int64_t> pinned_blocks;  ///< sizes asked of the driver, in order
   std::optional<std::int64_t> trainable;    ///< elements that are trained, where the run tells
+  std::optional<BucketUse> buckets;         ///< of fixed size, where the optimizer has them
 };
 
 /// The same as generate(), with the host memory.

@@ -298,3 +298,38 @@ TEST_CASE("NeMo's gpt-1b holds 12.5 GB where 3.6 GiB would do: 200 MB buckets") 
   const double fitting = static_cast<double>(state(4)) / (1 << 30);
   CHECK(fitting == Approx(3.61).epsilon(0.02));
 }
+
+TEST_CASE("Buckets that stay mostly empty are told with the size that fills them") {
+  constexpr std::int64_t kMega = 262144;  // elements of 1 MiB of fp32
+  const std::array<megatron::ApexGroup, 2> layers{megatron::ApexGroup{3 * kMega},
+                                                  megatron::ApexGroup{3 * kMega}};
+  const BucketUse wide = megatron::bucket_use(layers, 8, 1, 14);
+  CHECK(wide.filled == 6 * kMega);
+  CHECK(wide.chosen.buckets == 2);
+  CHECK(wide.empty(wide.chosen) == Bytes{10 * kMega * 14});
+  REQUIRE(wide.right.has_value());
+  CHECK(wide.right->mb == 3);
+  CHECK(wide.empty(*wide.right) == Bytes{});
+  CHECK_FALSE(megatron::bucket_use(layers, 3, 1, 14).right.has_value());
+  CHECK(describe_empty(wide) ==
+        "the optimizer's 2 buckets of 8 MiB keep 35.00 MiB of gradients and states empty; "
+        "--apex-bucket-mb 3 keeps 0 B empty");
+}
+
+TEST_CASE("NeMo's run tells how full its optimizer's buckets are") {
+  TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
+  plan.model = model_preset("nemo-gpt-1b");
+  plan.seq = {64};
+  plan.steps = 1;
+  CHECK_FALSE(generate_run(plan).buckets.has_value());
+  apply_framework(Framework::nemo, plan);
+  plan.parallel.dp = 2;
+  plan.parallel.tp = 4;
+  plan.parallel.apex.bucket_cap_mb = 200;
+  const auto buckets = generate_run(plan).buckets;
+  REQUIRE(buckets.has_value());
+  CHECK(buckets->chosen.buckets == 25);
+  CHECK(buckets->bytes_per_element == 4 + 10.0 / 2);
+  CHECK(buckets->right->mb == 50);
+}

@@ -179,6 +179,21 @@ void flatten(const std::string& key, const boost::json::value& value, MetricList
   }
 }
 
+boost::json::object bucket_size_json(const BucketUse& use, const BucketSize& size) {
+  return {{"bucket_mb", size.mb},
+          {"buckets", size.buckets},
+          {"elements", size.elements},
+          {"empty_bytes", use.empty(size).count()}};
+}
+
+boost::json::object buckets_json(const BucketUse& use) {
+  boost::json::object object = bucket_size_json(use, use.chosen);
+  object["filled_elements"] = use.filled;
+  object["right"] =
+      use.right ? boost::json::value(bucket_size_json(use, *use.right)) : nullptr;
+  return object;
+}
+
 }  // namespace
 
 boost::json::object simulation_json(const SimulationReport& report) {
@@ -200,6 +215,9 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["outside_allocator"] = outside_json(simulation.outside);
   if (!simulation.host.buffers.empty()) {
     root["host_memory"] = host_json(simulation.host);
+  }
+  if (simulation.buckets) {
+    root["optimizer_buckets"] = buckets_json(*simulation.buckets);
   }
   const auto& steps = simulation.peaks.steps;
   const auto steady = simulation.steady_peak();

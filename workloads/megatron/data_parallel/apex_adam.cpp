@@ -52,8 +52,8 @@ ApexDistributedAdam::ApexDistributedAdam(nn::Module& model, const Parallelism& p
       groups_(layer_groups(named_)),
       group_(model.runtime(), plan.dp * plan.cp, plan.backend),
       buckets_(lay_out(sizes_of(named_, groups_), plan.apex.bucket_cap_mb, plan.dp * plan.cp)),
+      options_(plan.apex),
       param_dtype_(named_.front().tensor.dtype()),
-      contiguous_(plan.apex.contiguous_grads),
       made_(buckets_.count()) {
   grad_scale_ = make("full", 1, DType::fp32, Category::optimizer_state);
   overflow_ = make("zeros", 1, DType::int32, Category::optimizer_state);
@@ -61,8 +61,8 @@ ApexDistributedAdam::ApexDistributedAdam(nn::Module& model, const Parallelism& p
     group_.broadcast(entry.tensor).wait();
   }
   hook_into_backward();
-  make_states(plan.apex);
-  if (contiguous_) {
+  make_states();
+  if (options_.contiguous_grads) {
     grad_buffer_ =
         make("zeros", static_cast<std::int64_t>(buckets_.count()) * buckets_.bucket_elements,
              DType::fp32, Category::gradient);
@@ -87,19 +87,33 @@ Tensor ApexDistributedAdam::make(const char* op, std::int64_t elements, DType dt
 
 // StateBucket: the bits that fp32 parameters have more than bf16 ones (int16), fp32 parameters if
 // the model's are fp16, nothing if they are fp32; then the moments.
-void ApexDistributedAdam::make_states(const Apex& options) {
-  const auto shard = [&](DType dtype) {
-    return make("zeros", buckets_.shard_elements, dtype, Category::optimizer_state);
-  };
-  for (Bucket& bucket : made_) {
-    if (param_dtype_ == DType::bf16 && options.store_remainders) {
-      bucket.state.push_back(shard(DType::bf16));  // int16: as many bytes
-    } else if (param_dtype_ != DType::fp32) {
-      bucket.state.push_back(shard(DType::fp32));
-    }
-    bucket.state.push_back(shard(DType::fp32));
-    bucket.state.push_back(shard(DType::fp32));
+std::vector<DType> ApexDistributedAdam::state_dtypes() const {
+  std::vector<DType> dtypes{DType::fp32, DType::fp32};
+  if (param_dtype_ == DType::bf16 && options_.store_remainders) {
+    dtypes.insert(dtypes.begin(), DType::bf16);  // int16: as many bytes
+  } else if (param_dtype_ != DType::fp32) {
+    dtypes.insert(dtypes.begin(), DType::fp32);
   }
+  return dtypes;
+}
+
+void ApexDistributedAdam::make_states() {
+  for (Bucket& bucket : made_) {
+    for (const DType dtype : state_dtypes()) {
+      bucket.state.push_back(
+          make("zeros", buckets_.shard_elements, dtype, Category::optimizer_state));
+    }
+  }
+}
+
+BucketUse ApexDistributedAdam::bucket_use() const {
+  double state_bytes = 0;
+  for (const DType dtype : state_dtypes()) {
+    state_bytes += static_cast<double>(item_size(dtype));
+  }
+  const auto gradient_bytes = static_cast<double>(item_size(DType::fp32));
+  return megatron::bucket_use(sizes_of(named_, groups_), options_.bucket_cap_mb, group_.size(),
+                              gradient_bytes + state_bytes / static_cast<double>(group_.size()));
 }
 
 void ApexDistributedAdam::hook_into_backward() {
@@ -120,7 +134,7 @@ void ApexDistributedAdam::hook_into_backward() {
 // arrives. The group's buckets are treated together, since none is reduced before all are full.
 void ApexDistributedAdam::on_gradient(std::size_t param, std::size_t group) {
   for (std::size_t i = buckets_.first_bucket[group]; i < buckets_.first_bucket[group + 1]; ++i) {
-    if (!contiguous_ && !made_[i].grads.defined()) {
+    if (!options_.contiguous_grads && !made_[i].grads.defined()) {
       made_[i].grads = make("zeros", buckets_.bucket_elements, DType::fp32, Category::gradient);
     }
   }
@@ -141,7 +155,7 @@ void ApexDistributedAdam::start_sync(std::size_t group) {
     }
     bucket.grads_shard =
         make("empty", buckets_.shard_elements, DType::fp32, Category::communication);
-    const Tensor& whole = contiguous_ ? grad_buffer_ : bucket.grads;
+    const Tensor& whole = options_.contiguous_grads ? grad_buffer_ : bucket.grads;
     group_.reduce_scatter_async(bucket.grads_shard, whole).wait();
     bucket.grads.reset();
   }

@@ -41,6 +41,8 @@ class ApexDistributedAdam {
 
   [[nodiscard]] const ApexBuckets& buckets() const { return buckets_; }
 
+  [[nodiscard]] BucketUse bucket_use() const;
+
  private:
   struct Bucket {
     std::vector<Tensor> state;  ///< remainders or fp32 parameters, and two moments
@@ -51,7 +53,8 @@ class ApexDistributedAdam {
   };
 
   Tensor make(const char* op, std::int64_t elements, DType dtype, Category category) const;
-  void make_states(const Apex& options);
+  [[nodiscard]] std::vector<DType> state_dtypes() const;
+  void make_states();
   void hook_into_backward();
   void on_gradient(std::size_t param, std::size_t group);
   void start_sync(std::size_t group);
@@ -61,8 +64,8 @@ class ApexDistributedAdam {
   std::vector<std::vector<std::size_t>> groups_;
   dist::ProcessGroup group_;
   ApexBuckets buckets_;
+  Apex options_;
   DType param_dtype_;
-  bool contiguous_;
   Tensor grad_scale_;
   Tensor overflow_;
   Tensor grad_buffer_;

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "workloads/strategy/bucket_use.hpp"
+
 namespace highwater::megatron {
 
 struct ApexBuckets {
@@ -25,5 +27,9 @@ using ApexGroup = std::vector<std::int64_t>;
 /// Buckets of `bucket_cap_mb` MiB of fp32 gradients, rounded down to whole shards of a multiple of
 /// 32 elements; each parameter begins at a multiple of 32 and may continue in the next bucket.
 ApexBuckets lay_out(std::span<const ApexGroup> groups, double bucket_cap_mb, std::int64_t ranks);
+
+/// How full these buckets are, and which smaller size would be fuller.
+BucketUse bucket_use(std::span<const ApexGroup> groups, double bucket_cap_mb, std::int64_t ranks,
+                     double bytes_per_element);
 
 }  // namespace highwater::megatron
