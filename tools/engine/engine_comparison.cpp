@@ -1,7 +1,9 @@
 #include "tools/engine/engine_comparison.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tools/engine/engine.hpp"
 
@@ -13,15 +15,38 @@ RequestTrace run_by(EngineKind engine, TrainingPlan plan) {
   return make_run(plan).trace;
 }
 
-ComparedTrace compared(const RequestTrace& trace) {
-  return {&trace, phase_boundaries(trace), std::nullopt};
+bool is_pass(const PhaseBoundary& boundary) {
+  return boundary.phase == "data" || boundary.phase == "forward" || boundary.phase == "backward";
+}
+
+/// A schedule's passes are one phase: torch counts the one that finds out the shapes as a forward
+/// pass, the model does not.
+std::vector<PhaseBoundary> with_passes_joined(std::vector<PhaseBoundary> phases) {
+  for (PhaseBoundary& boundary : phases) {
+    if (is_pass(boundary)) {
+      boundary.phase = "schedule";
+    }
+  }
+  const auto again =
+      std::ranges::unique(phases, [](const PhaseBoundary& a, const PhaseBoundary& b) {
+        return a.step == b.step && a.phase == b.phase;
+      });
+  phases.erase(again.begin(), again.end());
+  return phases;
+}
+
+ComparedTrace compared(const RequestTrace& trace, const TrainingPlan& plan) {
+  std::vector<PhaseBoundary> phases = phase_boundaries(trace);
+  return {&trace, plan.parallel.pp > 1 ? with_passes_joined(std::move(phases)) : std::move(phases),
+          std::nullopt};
 }
 
 }  // namespace
 
 EngineComparison::EngineComparison(TrainingPlan plan)
     : model(run_by(EngineKind::model, plan)),
-      torch(run_by(EngineKind::torch, std::move(plan))),
-      diff(diff_traces(compared(model), compared(torch), {.free_order = FreeOrder::ignored})) {}
+      torch(run_by(EngineKind::torch, plan)),
+      diff(diff_traces(compared(model, plan), compared(torch, plan),
+                       {.free_order = FreeOrder::ignored})) {}
 
 }  // namespace highwater

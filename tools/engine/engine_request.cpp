@@ -35,6 +35,24 @@ bool is_implied(const Option& option, const TrainingPlan& plan, const TrainingPl
   return option.text(rest) == option.text(plan);
 }
 
+/// Options that the rest of the plan would give another value, though theirs is the plainest.
+std::vector<std::string> kept_plain(const TrainingPlan& plan, const OptionWords& changed) {
+  TrainingPlan implied = plan;
+  apply_implied_defaults(changed, implied);
+  std::vector<std::string> names;
+  for (const Option& option : option_table()) {
+    if (option.name != "model" && option.text(implied) != option.text(plan)) {
+      names.emplace_back(option.name);
+    }
+  }
+  return names;
+}
+
+std::string json_name(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
 }  // namespace
 
 std::vector<std::string> changed_options(const TrainingPlan& plan) {
@@ -45,13 +63,13 @@ std::vector<std::string> changed_options(const TrainingPlan& plan) {
       changed.emplace_back(option.name, option.text(plan));
     }
   }
-  std::vector<std::string> names;
+  std::vector<std::string> names = kept_plain(plan, changed);
   for (const auto& [name, text] : changed) {
     if (!is_implied(option_called(name), plan, plain, changed)) {
       names.push_back(name);
-      std::ranges::replace(names.back(), '-', '_');
     }
   }
+  std::ranges::transform(names, names.begin(), json_name);
   return names;
 }
 

@@ -11,7 +11,7 @@ using eager::Tensor;
 void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& batch) const {
   const std::int64_t length = sequence_length(plan_, index);
   runtime_.mark_phase("data");
-  if (plan_.framework == Framework::hf) {
+  if (plan_.framework == Framework::hf && !runs_context_parallel(plan_)) {
     batch = {};  // "for batch in loader" binds the name to what is on the host
   }
   if (plan_.framework == Framework::accelerate_fsdp2) {

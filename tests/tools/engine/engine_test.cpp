@@ -63,6 +63,13 @@ TEST_CASE("engine: what the model lacks is said with what would run it", "[engin
              Contains("--engine torch") && Contains(kNoPython) && Contains("no GPU is needed"));
 }
 
+TEST_CASE("engine: an option that is kept plain against what others imply is told", "[engine]") {
+  const OptionWords sharded{{"dp", "2"}, {"dp-kind", "fsdp2"}};
+  CHECK(changed(sharded) == std::vector<std::string>{"dp", "dp_kind"});
+  CHECK(changed({{"dp", "2"}, {"dp-kind", "fsdp2"}, {"init", "cpu"}}) ==
+        std::vector<std::string>{"dp", "dp_kind", "init"});
+}
+
 TEST_CASE("engine: torch without its Python is one sentence", "[engine]") {
   TrainingPlan plan = plan_of({{"engine", "torch"}});
   std::vector<std::string> problems;

@@ -22,6 +22,7 @@ CONFIGS = {
              "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 8192, "pad_token_id": 0},
 }
 
+CONFIGS["mixtral"] = {**CONFIGS["llama"], "model_type": "mixtral", "num_local_experts": 4}
 CONFIGS["clip"] = {"model_type": "clip", "text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}}
 
 NET = """
@@ -67,10 +68,13 @@ EQUAL = (
     ("llama", "--framework hf --tp 2 --tp-kind dtensor --precision bf16"),
     ("qwen2", "--framework accelerate-fsdp2 --dp 4 --grad-accum 2 --grad-clip 1"),
     ("llama", "--framework deepspeed --dp 4 --dp-kind zero2 --precision bf16"),
+    ("llama", "--framework hf --dp 2 --cp 2 --dp-kind fsdp2 --param-dtype bf16 --reduce-dtype fp32"),
+    ("llama", "--framework hf --precision bf16 --optimizer adamw-8bit"),
+    ("mixtral", "--framework hf --precision bf16 --experts grouped_mm"),
 )
 
 # What a line needs beside PyTorch and transformers.
-PACKAGES = {"accelerate-fsdp2": "accelerate", "deepspeed": "deepspeed", "--lora": "peft"}
+PACKAGES = {"accelerate-fsdp2": "accelerate", "deepspeed": "deepspeed", "--lora": "peft", "8bit": "bitsandbytes"}
 
 # Trainer counts tokens and norms in tensors of a few bytes that the model leaves out; where the loss is divided, the
 # model does so in the next phase.

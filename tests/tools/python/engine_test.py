@@ -12,6 +12,7 @@ sys.path[:0] = [str(ROOT / "tools" / "python" / name) for name in ("engine", "re
 
 from highwater_engine import apart, job, models, readers, scripts, serve  # noqa: E402
 from highwater_engine.readers import common  # noqa: E402
+from highwater_engine.scripts.pipeline import points  # noqa: E402
 from highwater_record import attributes, phases, places  # noqa: E402
 
 PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "fp32", "attention": "sdpa", "checkpoint": "none",
@@ -24,7 +25,7 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "reshard": "always", "strategy": "full_shard", "limit_all_gathers": True, "forward_prefetch": False,
         "no_sync": False, "fsdp_units": "blocks", "sp": False, "loss_parallel": False,
         "tp_kind": "megatron", "compile": False, "float8": False, "offload": "none", "use_orig_params": True,
-        "backward_prefetch": "pre", "zero_init": False}
+        "backward_prefetch": "pre", "zero_init": False, "pp_schedule": "1f1b", "pp_chunks": 2, "experts": "eager"}
 MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt2.modeling_gpt2", "GPT2Block"))
 
 
@@ -57,12 +58,26 @@ class Scripts(unittest.TestCase):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
 
+    def test_stages_of_a_pipeline_are_wrapped_as_whole_models_are(self):
+        for changed in ({}, {"schedule": "interleaved", "chunks": 2}, {"sharding": "fsdp2", "ranks": 4, "init": "meta"},
+                        {"sharding": "ddp", "ranks": 4, "stage_class": "Gpt2Stage"}):
+            with self.subTest(changed):
+                job_of = {**scripts.DEFAULTS, "model": MODEL, "stages": 2, "ranks": 2, "layers": 5, "seq": (64,), **changed}
+                ast.parse(scripts.pipeline_script(job_of))
+        self.assertEqual([points(5, 2), points(7, 4)], [[0, 2, 5], [0, 1, 3, 5, 7]])
+
+    def test_a_sequence_is_cut_with_its_labels(self):
+        for framework in ({}, {"framework": "accelerate-fsdp2", "init": "meta"}):
+            script = made(dp=2, cp=2, dp_kind="fsdp2", **framework).script
+            self.assertIn("tokens[:-1]", script)
+            ast.parse(script)
+
     def test_a_script_ends_after_its_steps(self):
         self.assertIn("return 24", made(grad_accum=4).script)  # 3 steps of 4 micro-batches of 2
         self.assertIn("max_steps=3", made(framework="trainer").script)
 
     def test_what_a_script_cannot_say_is_refused_with_the_option(self):
-        for changed, named in (({"pp": 2}, "--pp 2"), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
+        for changed, named in (({"pp": 2, "use_cache": False}, "--pp: "), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
                                ({"framework": "accelerate-fsdp2", "dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3"),
                                ({"framework": "accelerate-fsdp2", "dp_kind": "fsdp2"}, "--dp 1"),
                                ({"framework": "accelerate-fsdp2", "dp": 2, "dp_kind": "fsdp2", "param_dtype": "bf16"},
@@ -72,7 +87,7 @@ class Scripts(unittest.TestCase):
                                ({"attention_mask": "padded"}, "padded"), ({"no_such_option": True}, "--no-such-option"),
                                ({"dp": 2, "dp_kind": "fsdp2", "reshard": "but-last"}, "--reshard but-last"),
                                ({"init": "meta"}, "--init meta"), ({"zero_grad_at": "backward"}, "--zero-grad-at"),
-                               ({"experts": "eager"}, "--experts"), ({"event_queries": 1}, "--event-queries"),
+                               ({"experts": "even"}, "--experts even"), ({"event_queries": 1}, "--event-queries"),
                                ({"framework": "trainer", "no_sync": True}, "--no-sync"),
                                ({"framework": "trainer", "optimizer_impl": "loop"}, "--optimizer-impl"),
                                ({"framework": "trl-sft", "precision": "amp-fp16"}, "--precision amp-fp16")):

@@ -19,7 +19,16 @@ sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
     absent_store, answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, observed, phases,
-    places, progress, recorder, required_releases, routing, settings, splits, status, stuck)
+    pipelines, places, progress, recorder, required_releases, routing, settings, splits, status, stuck)
+
+
+class Pipelines(unittest.TestCase):
+    def test_what_the_stage_before_sends_is_named_by_shape_and_type(self):
+        self.assertEqual(pipelines.shape_of("2x256x512:bfloat16"), ((2, 256, 512), "bfloat16"))
+
+    def test_without_a_name_the_variable_is_said(self):
+        with self.assertRaisesRegex(RuntimeError, "HIGHWATER_RECORD_STAGE_INPUT=2x256x512:bfloat16"):
+            pipelines._required(types.SimpleNamespace(stage_input=""))
 
 
 class Folder(unittest.TestCase):

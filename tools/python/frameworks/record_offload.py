@@ -26,15 +26,6 @@ from measure.process_group import world_of  # noqa: E402
 from measure.training import Training  # noqa: E402
 
 
-def offload_parameters(torch):
-    from torch.distributed import fsdp
-    from torch.distributed._composable import fsdp as composable
-    sharding = functools.partial(composable.fully_shard, offload_policy=composable.CPUOffloadPolicy())
-    fsdp.fully_shard = composable.fully_shard = sharding
-    fsdp.FullyShardedDataParallel = functools.partial(fsdp.FullyShardedDataParallel,
-                                                      cpu_offload=fsdp.CPUOffload(offload_params=True))
-
-
 def saving_on_host(torch, function):
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -52,9 +43,8 @@ class OffloadedTraining(Training):
         self.rec.mark("group")
 
     def wrap(self):
-        if self.case["offload"] == "params":
-            offload_parameters(self.torch)
-        runner = super().wrap()
+        runner = wrappers.wrap_model(self.torch, self.case, self.model, self.run.device,
+                                     offloads_parameters=self.case["offload"] == "params")
         if self.case["offload"] == "activations":
             runner.forward = saving_on_host(self.torch, runner.forward)
             self.causal_loss = saving_on_host(self.torch, self.causal_loss)

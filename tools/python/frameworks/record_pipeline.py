@@ -15,17 +15,19 @@ it) or cpu.
 import contextlib
 import copy
 import sys
+import types
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from measure import models, optimizers  # noqa: E402
+from measure import models, optimizers, wrappers  # noqa: E402
 from measure.case_fields import sequence_lengths  # noqa: E402
 from measure.command import record_main  # noqa: E402
 from measure.plain_decoder import PlainDecoder  # noqa: E402
 from measure.recorder import block_labels  # noqa: E402
-from measure.tensor_parallel import tensor_parallel_plan  # noqa: E402
+from measure.simulated_device import RECORDER  # noqa: E402
 from measure.training import causal_loss, model_dtype, note_tensors  # noqa: E402
-from measure.wrappers import dtype_of, refill  # noqa: E402
+from highwater_engine import scripts  # noqa: E402
+from highwater_engine.scripts.pipeline import points  # noqa: E402
 
 
 kept: list = []  # a store that only C++ refers to forgets its Python methods
@@ -58,55 +60,27 @@ def start_group(torch, rank, world):
     torch.distributed.init_process_group("nccl", rank=rank, world_size=world, store=kept[0])
 
 
-def patch_shapes(torch, arriving):
-    """recv_object_list delivers `arriving` [a tuple of tensors on meta] and allocates what the real one does."""
-    c10d = torch.distributed.distributed_c10d
-    size = c10d._object_to_tensor(arriving, torch.device("cpu"), None)[0].numel()
-    receive, total = c10d.recv_object_list, torch.sum
-
-    class Answer:
-        def __init__(self, value):
-            self.value = value
-
-        def item(self):
-            self.value.item()
-            return size
-
-    def recv_object_list(objects, **kwargs):
-        torch.sum = lambda sizes: Answer(total(sizes))
-        decode, c10d._tensor_to_object = c10d._tensor_to_object, lambda view, *_: (view.cpu(), arriving)[1]
-        try:
-            return receive(objects, **kwargs)
-        finally:
-            torch.sum, c10d._tensor_to_object = total, decode
-
-    torch.distributed.recv_object_list = recv_object_list
-
-
-def split_points(layers, stages):
-    """torchtitan's generate_split_points: the first layer of each stage except the first."""
-    each, extra = divmod(layers, stages)
-    points, at = [], 0
-    for stage in range(stages - 1):
-        more = stage > 0 and extra > 0
-        extra -= more
-        at += each + more
-        points.append(at)
-    return points
+def announce(shape, dtype):
+    """Tells the stages what the ones before them send."""
+    from torch.distributed.pipelining import stage
+    sys.path.append(str(RECORDER))
+    from highwater_record import pipelines
+    text = f"{'x'.join(map(str, shape))}:{str(dtype).removeprefix('torch.')}"
+    pipelines.describe_neighbours(types.SimpleNamespace(stage_input=text), stage)
 
 
 def make_stage_class(torch):
     nn = torch.nn
 
     class PlainStage(nn.Module):
-        def __init__(self, whole, first, last, begin, end):
+        def __init__(self, whole, is_first, is_last, begin, end):
             super().__init__()
             self.rope = whole.rope
             self.parts = 1  # of the sequence, one of which a later stage is given
-            self.tok_embeddings = whole.tok_embeddings if first else None
+            self.tok_embeddings = whole.tok_embeddings if is_first else None
             self.layers = nn.ModuleList(list(whole.layers)[begin:end])
-            self.norm = whole.norm if last else None
-            self.output = whole.output if last else None
+            self.norm = whole.norm if is_last else None
+            self.output = whole.output if is_last else None
 
         def forward(self, tokens):
             h = self.tok_embeddings(tokens) if self.tok_embeddings else tokens
@@ -121,65 +95,11 @@ def make_stage_class(torch):
             h = self.norm(h) if self.norm else h
             return self.output(h) if self.output else h
 
-    class Gpt2Stage(nn.Module):
-        """GPT2Model adds positions to whatever it is given, so a stage has a forward of its own."""
-
-        def __init__(self, whole, first, last, begin, end):
-            super().__init__()
-            backbone = whole.transformer
-            self.config = whole.config
-            self.wte, self.wpe, self.drop = (backbone.wte, backbone.wpe, backbone.drop) if first else (None,) * 3
-            self.h = nn.ModuleList(list(backbone.h)[begin:end])
-            self.ln_f, self.head = (backbone.ln_f, whole.lm_head) if last else (None, None)
-
-        def forward(self, states):
-            states = self.backbone(states)
-            return self.head(states) if self.head else states
-
-        def backbone(self, tokens, position_ids=None):
-            from transformers import masking_utils
-            inputs_embeds = self.wte(tokens) if self.wte else tokens
-            position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device) + 0
-            position_ids = position_ids.unsqueeze(0)
-            states = inputs_embeds
-            if self.wpe:
-                position_embeds = self.wpe(position_ids)
-                states = inputs_embeds + position_embeds
-            mask = masking_utils.create_causal_mask(config=self.config, inputs_embeds=inputs_embeds,
-                                                    attention_mask=None, past_key_values=None,
-                                                    position_ids=position_ids)
-            if self.drop:
-                states = self.drop(states)
-            for block in self.h:
-                states = block(states, None, mask, None, encoder_attention_mask=None, use_cache=False,
-                               position_ids=position_ids)
-            states = self.ln_f(states) if self.ln_f else states
-            return states
-
-    class HfStage(nn.Module):
-        """A ...ForCausalLM without the parts of other stages; the backbone's own forward runs the rest."""
-
-        def __init__(self, whole, first, last, begin, end):
-            super().__init__()
-            self.first = first
-            backbone = whole.base_model
-            backbone.layers = nn.ModuleList(list(backbone.layers)[begin:end])
-            if not first:
-                backbone.embed_tokens = None
-            if not last:
-                backbone.norm = nn.Identity()
-            self.backbone = backbone
-            self.head = whole.get_output_embeddings() if last else None
-
-        def forward(self, states):
-            name = "input_ids" if self.first else "inputs_embeds"
-            states = self.backbone(**{name: states}, use_cache=False).last_hidden_state
-            return self.head(states) if self.head else states
-
     def stage_class(model):
+        from highwater_engine.scripts import stages
         if isinstance(model, PlainDecoder):
             return PlainStage
-        return Gpt2Stage if hasattr(model, "transformer") else HfStage
+        return stages.Gpt2Stage if hasattr(model, "transformer") else stages.Stage
 
     return stage_class
 
@@ -191,66 +111,45 @@ def make_mesh(torch, dist):
     return init_device_mesh("cuda", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
 
 
-def parallelize(dist, whole, part, mesh):
-    """torchtitan's parallelize_llama without its data parallelism. A stage has the names of `whole`."""
-    from torch.distributed.tensor.parallel import parallelize_module
-    if dist.get("tp", 1) == 1:
-        return
-    plan, block_plan = tensor_parallel_plan(whole, dist.get("sequence_parallel", False),
-                                                   dist.get("loss_parallel", False))
-    parallelize_module(part, mesh["tp"], plan)
-    for block in part.layers:
-        parallelize_module(block, mesh["tp"], block_plan)
+def wrapping_of(dist, part):
+    """What surrounds a stage (torchtitan's parallelize_llama), as a case of measure says it."""
+    tensors, data = dist.get("tp", 1), dist.get("data", "none")
+    kind = {"none": "tp" if tensors > 1 else "none", "ddp": "ddp", "fsdp2": "fsdp2+tp" if tensors > 1 else "fsdp2"}[data]
+    said = {**dist, "kind": kind, "world": tensors if data == "none" else dist["dp"], "dp": dist.get("dp", 1),
+            "reshard": dist.get("reshard", False)}
+    job = {**wrappers.job_of(said, part, "cuda"), "stages": dist["pp"]}
+    return {**job, "ddp": job["ddp"] + ', process_group=mesh["dp"].get_group()'}
+
+
+def wrapped(torch, dist, part, mesh):
     if dist.get("sequence_parallel"):
         part.parts = dist["tp"]
-
-
-def shard(torch, dist, part, mesh):
-    """torchtitan's apply_fsdp of a stage."""
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-    policy = MixedPrecisionPolicy(param_dtype=dtype_of(torch, dist.get("mp")),
-                                  reduce_dtype=dtype_of(torch, dist.get("reduce")))
-    options = dict(mesh=mesh["dp"], mp_policy=policy, reshard_after_forward=dist.get("reshard", False))
-    for block in blocks_of_stage(part):
-        fully_shard(block, **options)
-    fully_shard(part, **options)
-
-
-def blocks_of_stage(part):
-    if hasattr(part, "backbone") and hasattr(part.backbone, "layers"):
-        return part.backbone.layers
-    return part.h if hasattr(part, "h") else part.layers
-
-
-def replicate(torch, dist, part, mesh):
-    from torch.nn.parallel import DistributedDataParallel
-    return DistributedDataParallel(part, device_ids=[0], process_group=mesh["dp"].get_group(),
-                                   bucket_cap_mb=dist.get("bucket_cap_mb", 25),
-                                   gradient_as_bucket_view=dist.get("bucket_view", False))
+    names = {**wrappers.names_for(torch, part, "cuda"), "mesh": mesh}
+    exec(scripts.wrapping_alone(wrapping_of(dist, part)), names)
+    return names["model"]
 
 
 def build_stages(torch, case, whole, mesh):
     from torch.distributed.pipelining import PipelineStage
     dist = case["dist"]
-    data = dist.get("data", "none")
+    is_replicated = dist.get("data") == "ddp"
     own = dist["rank"] // (dist.get("dp", 1) * dist.get("tp", 1))
     count = dist["pp"] * (dist.get("chunks", 2) if dist["schedule"] == "interleaved" else 1)
-    points = [0, *split_points(len(models.blocks_of(whole)), count), len(models.blocks_of(whole))]
+    at = points(len(models.blocks_of(whole)), count)
     stage_class = make_stage_class(torch)(whole)
     stages = []
     for index in range(own, count, dist["pp"]):
-        part = stage_class(copy.deepcopy(whole), index == 0, index == count - 1, points[index], points[index + 1])
-        parallelize(dist, whole, part, mesh)
-        if data == "fsdp2":
-            shard(torch, dist, part, mesh)
+        part = stage_class(copy.deepcopy(whole), index == 0, index == count - 1, at[index], at[index + 1])
+        if not is_replicated:
+            wrapped(torch, dist, part, mesh)
         if case["init"] == "meta":
             part.to_empty(device="cuda")
-            refill(torch, part)
+            wrappers.refill(torch, part)
         else:
             part.to("cuda")
         part.train()
-        if data == "ddp":
-            part = replicate(torch, dist, part, mesh)
+        if is_replicated:
+            part = wrapped(torch, dist, part, mesh)
         stages.append(PipelineStage(part, index, count, torch.device("cuda"), group=mesh["pp"].get_group()))
     return stages
 
@@ -313,8 +212,8 @@ def train(run):
     parts = torch.nn.ModuleList(stage.submod for stage in stages)
     width = case_width(whole)
     shape = (case["batch"], case["seq"] // (dist.get("tp", 1) if dist.get("sequence_parallel") else 1), width)
-    dtype = dtype_of(torch, dist.get("mp")) or dtype
-    patch_shapes(torch, (torch.empty(shape, dtype=dtype, device="meta"),))
+    dtype = wrappers.dtype_of(torch, dist.get("mp")) or dtype
+    announce(shape, dtype)
     rec.mark("model")
     phases = Phases(rec)
     for stage in stages:
@@ -370,10 +269,10 @@ def device_map_of(case, whole):
     """Blocks in even shares; what comes before on the first device, what follows on the last, a tied head on the
     embedding's (accelerate keeps tied parameters on one device)."""
     count = len(models.blocks_of(whole))
-    points = [0, *split_points(count, case["dist"]["pp"]), count]
+    starts = points(count, case["dist"]["pp"])
     at = {"model.embed_tokens": 0, "model.rotary_emb": 0}
     for device in range(case["dist"]["pp"]):
-        at.update({f"model.layers.{i}": device for i in range(points[device], points[device + 1])})
+        at.update({f"model.layers.{i}": device for i in range(starts[device], starts[device + 1])})
     at["model.norm"] = case["dist"]["pp"] - 1
     at["lm_head"] = 0 if whole.config.tie_word_embeddings else case["dist"]["pp"] - 1
     return at

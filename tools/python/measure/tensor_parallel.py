@@ -1,40 +1,41 @@
-"""The plan of parallelize_module for a decoder: Megatron's split, with or without sequence parallelism."""
+"""How a case's model is split over tensor-parallel ranks: a model of transformers by its own plan, the plain decoder as
+torchtitan's was in January 2025, with or without sequence parallelism."""
 
-from .plain_decoder import PlainDecoder
+from highwater_engine import tensor_plans
+from highwater_engine.scripts.tensor_parallel import LOGITS_SPLIT
+
+ROWS = ("attention.wo", "feed_forward.w2")
+COLUMNS = dict.fromkeys(("attention.wq", "attention.wk", "attention.wv", "feed_forward.w1", "feed_forward.w3"), "colwise")
+
+# With sequence parallelism norms see a part of the sequence, and what follows them is given all of it.
+SPLIT_SEQUENCE = "RowwiseParallel(output_layouts=Shard(1))"
+EMBEDDED = "RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1))"
+ATTENTION = "PrepareModuleInput(input_layouts=(Shard(1), None, None), desired_input_layouts=(Replicate(), None, None))"
+FEED_FORWARD = "PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),))"
+NORM = "SequenceParallel()"
 
 
-def tensor_parallel_plan(model, sequence_parallel, loss_parallel):
-    """(plan of the whole model, plan of one block) for parallelize_module."""
-    from torch.distributed.tensor import Replicate, Shard
-    from torch.distributed.tensor.parallel import (ColwiseParallel, PrepareModuleInput, RowwiseParallel,
-                                                   SequenceParallel)
+def tensor_plan(model, dist):
+    """dist: of the case, with "sequence_parallel" and "loss_parallel"."""
+    splits_logits = dist.get("loss_parallel", False)
+    if hasattr(model, "tok_embeddings"):  # a stage of a plain decoder is another class
+        return (with_sequence if dist.get("sequence_parallel") else without_sequence)(splits_logits)
+    if dist.get("sequence_parallel"):
+        raise ValueError("dist.sequence_parallel: transformers passes attention its input by keyword, which "
+                         "PrepareModuleInput ignores; use a plain model")
+    return tensor_plans.arranged(model.config, type(model), splits_logits)
 
-    if isinstance(model, PlainDecoder):
-        names = dict(embed="tok_embeddings", norm="norm", head="output", attention="attention",
-                     q="attention.wq", k="attention.wk", v="attention.wv", o="attention.wo",
-                     norm1="attention_norm", norm2="ffn_norm", mlp="feed_forward",
-                     gate="feed_forward.w1", up="feed_forward.w3", down="feed_forward.w2")
-    else:
-        names = dict(embed="model.embed_tokens", norm="model.norm", head="lm_head", attention="self_attn",
-                     q="self_attn.q_proj", k="self_attn.k_proj", v="self_attn.v_proj", o="self_attn.o_proj",
-                     norm1="input_layernorm", norm2="post_attention_layernorm", mlp="mlp",
-                     gate="mlp.gate_proj", up="mlp.up_proj", down="mlp.down_proj")
-    head_out = dict(output_layouts=Shard(-1), use_local_output=False) if loss_parallel else \
-        dict(output_layouts=Replicate())
-    if sequence_parallel:
-        whole = {names["embed"]: RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
-                 names["norm"]: SequenceParallel(),
-                 names["head"]: ColwiseParallel(input_layouts=Shard(1), **head_out)}
-        block = {names["norm1"]: SequenceParallel(), names["norm2"]: SequenceParallel(),
-                 names["attention"]: PrepareModuleInput(input_layouts=(Shard(1), None, None),
-                                                        desired_input_layouts=(Replicate(), None, None)),
-                 names["mlp"]: PrepareModuleInput(input_layouts=(Shard(1),), desired_input_layouts=(Replicate(),)),
-                 names["o"]: RowwiseParallel(output_layouts=Shard(1)),
-                 names["down"]: RowwiseParallel(output_layouts=Shard(1))}
-    else:
-        whole = {names["embed"]: RowwiseParallel(input_layouts=Replicate()),
-                 names["head"]: ColwiseParallel(**head_out)}
-        block = {names["o"]: RowwiseParallel(), names["down"]: RowwiseParallel()}
-    for key in ("q", "k", "v", "gate", "up"):
-        block[names[key]] = ColwiseParallel()
-    return whole, block
+
+def without_sequence(splits_logits):
+    head = LOGITS_SPLIT if splits_logits else "colwise_gather_output"
+    return tensor_plans.TensorPlan({"tok_embeddings": "embedding_rowwise", "output": head}, "layers",
+                                   {**dict.fromkeys(ROWS, "rowwise"), **COLUMNS})
+
+
+def with_sequence(splits_logits):
+    output = "Shard(-1), use_local_output=False" if splits_logits else "Replicate()"
+    head = f"ColwiseParallel(input_layouts=Shard(1), output_layouts={output})"
+    return tensor_plans.TensorPlan(
+        {"tok_embeddings": EMBEDDED, "norm": NORM, "output": head}, "layers",
+        {"attention_norm": NORM, "ffn_norm": NORM, "attention": ATTENTION, "feed_forward": FEED_FORWARD,
+         **dict.fromkeys(ROWS, SPLIT_SEQUENCE), **COLUMNS})

@@ -1,9 +1,15 @@
-"""The distributed wrapper of a case: DDP, FSDP1, fully_shard, DTensors, or both of the latter."""
+"""The distributed wrapper of a case: the lines that scripts of --engine torch have for it (highwater_engine/scripts)."""
 
 import functools
 
+from highwater_engine import models as scripted
+from highwater_engine import scripts
+from highwater_engine.readers.sharding import ddp_keywords, flat_keywords
+
 from . import models
-from .tensor_parallel import tensor_parallel_plan
+from .tensor_parallel import tensor_plan
+
+SHARDINGS = {"none": "none", "ddp": "ddp", "fsdp1": "fsdp1", "fsdp2": "fsdp2", "tp": "tensor", "fsdp2+tp": "fsdp2"}
 
 
 def dtype_of(torch, name):
@@ -11,90 +17,74 @@ def dtype_of(torch, name):
     return {None: None, "bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[name]
 
 
-def wrap_ddp(torch, dist, model, device):
-    from torch.nn.parallel import DistributedDataParallel
-    replica = DistributedDataParallel(
-        model, device_ids=[0] if device == "cuda" else None, bucket_cap_mb=dist.get("bucket_cap_mb", 25),
-        gradient_as_bucket_view=dist.get("bucket_view", False), static_graph=dist.get("static_graph", False),
-        find_unused_parameters=dist.get("find_unused", False))
+def block_of(model):
+    """(module, class) of the repeated block."""
+    kind = type(models.blocks_of(model)[0])
+    return kind.__module__, kind.__name__
 
+
+def ranks_of(dist):
+    """(all, those that share a model's tensors)"""
+    if dist["kind"] == "fsdp2+tp":
+        return dist["dp"] * dist["tp"], dist["tp"]
+    ranks = dist.get("world", 1)
+    return ranks, ranks if dist["kind"] == "tp" else 1
+
+
+def flat_options(dist):
+    mixed = dist.get("mp")
+    return {"param_dtype": mixed, "reduce_dtype": dist.get("reduce", "fp32") if mixed else None,
+            "keeps_parameters": dist.get("use_orig_params", True),
+            "strategy": flat_keywords({"strategy": dist.get("strategy", "FULL_SHARD").lower(), "backward_prefetch": "pre",
+                                       "limit_all_gathers": dist.get("limit_all_gathers", True),
+                                       "forward_prefetch": dist.get("forward_prefetch", False)})}
+
+
+def replica_options(dist, device):
+    given = {"bucket_cap_mb": dist.get("bucket_cap_mb", 25), "bucket_view": dist.get("bucket_view", False),
+             "static_graph": dist.get("static_graph", False), "find_unused_parameters": dist.get("find_unused", False)}
+    return {"ddp": ddp_keywords(given, "[rank]" if device == "cuda" else None)}
+
+
+def full_options(dist):
+    return {"param_dtype": dist.get("mp"), "reduce_dtype": dist.get("reduce"), "reshard": dist.get("reshard", True)}
+
+
+def job_of(dist, model, device):
+    """A case's "dist" as the engine says it."""
+    kind = dist["kind"]
+    if kind not in SHARDINGS:
+        raise ValueError(f"dist.kind '{kind}' is unknown; use {', '.join(SHARDINGS)}")
+    ranks, parts = ranks_of(dist)
+    options = {"ddp": lambda: replica_options(dist, device), "fsdp1": lambda: flat_options(dist),
+               "fsdp2": lambda: full_options(dist)}.get(SHARDINGS[kind], dict)()
+    return {**scripts.DEFAULTS, "device": device, "sharding": SHARDINGS[kind], "model": scripted.Model("", "", "", block_of(model)),
+            "ranks": ranks, "tensor_ranks": parts, "tensor_plan": tensor_plan(model, dist) if parts > 1 else None, **options}
+
+
+def names_for(torch, model, device):
+    """What the lines of a script find there."""
+    return {"functools": functools, "model": model, "rank": 0 if device == "cuda" else torch.device(device), "torch": torch}
+
+
+def wrap_model(torch, case, model, device, **more):
+    """The module to call. more: of the job."""
+    names = names_for(torch, model, device)
+    exec(scripts.wrapping_alone({**job_of(case["dist"], model, device), **more}), names)
+    if case["dist"]["kind"] == "ddp":
+        keep_in_place(torch, names["model"])
+    return names["model"]
+
+
+def keep_in_place(torch, replica):
+    """The fake group's all-reduce has no result to hand to the reducer; in place there is nothing to do."""
     def reduced(_, bucket):
         future = torch.futures.Future()
         future.set_result(bucket.buffer())
         return future
 
     if torch.distributed.get_backend() == "fake":
-        # That group's all-reduce has no result to hand to the reducer; in place there is nothing to do.
         replica.register_comm_hook(None, reduced)
-    return replica
-
-
-def wrap_fsdp1(torch, dist, model, device):
-    from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, ShardingStrategy
-    from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
-    block = type(models.blocks_of(model)[0])
-    mixed = None
-    if dist.get("mp"):
-        computed = dtype_of(torch, dist["mp"])
-        mixed = MixedPrecision(param_dtype=computed, reduce_dtype=dtype_of(torch, dist.get("reduce", "fp32")),
-                               buffer_dtype=computed)
-    return FullyShardedDataParallel(
-        model, sharding_strategy=ShardingStrategy[dist.get("strategy", "FULL_SHARD")], mixed_precision=mixed,
-        auto_wrap_policy=functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={block}),
-        backward_prefetch=BackwardPrefetch.BACKWARD_PRE, limit_all_gathers=dist.get("limit_all_gathers", True),
-        use_orig_params=dist.get("use_orig_params", True), forward_prefetch=dist.get("forward_prefetch", False),
-        device_id=0 if device == "cuda" else torch.device("cpu"))
-
-
-def split_tensors(dist, model, mesh):
-    from torch.distributed.tensor.parallel import parallelize_module
-    whole, block_plan = tensor_parallel_plan(model, dist.get("sequence_parallel", False),
-                                             dist.get("loss_parallel", False))
-    parallelize_module(model, mesh, whole)
-    for block in models.blocks_of(model):
-        parallelize_module(block, mesh, block_plan)
-
-
-def shard_fully(torch, dist, model, mesh):
-    """fully_shard of every block, then of the whole; "reshard" may be "but-last": the last block stays gathered."""
-    try:
-        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-    except ImportError:
-        from torch.distributed._composable.fsdp import MixedPrecisionPolicy, fully_shard
-    policy = MixedPrecisionPolicy(param_dtype=dtype_of(torch, dist.get("mp")),
-                                  reduce_dtype=dtype_of(torch, dist.get("reduce")))
-    reshard = dist.get("reshard", True)
-    blocks = models.blocks_of(model)
-    for i, block in enumerate(blocks):
-        after = i < len(blocks) - 1 if reshard == "but-last" else reshard
-        fully_shard(block, mesh=mesh, mp_policy=policy, reshard_after_forward=after)
-    fully_shard(model, mesh=mesh, mp_policy=policy, reshard_after_forward=True if reshard == "but-last" else reshard)
-
-
-def wrap_model(torch, case, model, device):
-    """The module to call."""
-    dist = case["dist"]
-    kind = dist["kind"]
-    if kind == "none":
-        return model
-    if kind == "ddp":
-        return wrap_ddp(torch, dist, model, device)
-    if kind == "fsdp1":
-        return wrap_fsdp1(torch, dist, model, device)
-    from torch.distributed.device_mesh import init_device_mesh
-    if kind == "fsdp2+tp":
-        mesh = init_device_mesh(device, (dist["dp"], dist["tp"]), mesh_dim_names=("dp", "tp"))
-        split_tensors(dist, model, mesh["tp"])
-        shard_fully(torch, dist, model, mesh["dp"])
-        return model
-    mesh = init_device_mesh(device, (dist["world"],))
-    if kind == "tp":
-        split_tensors(dist, model, mesh)
-    elif kind == "fsdp2":
-        shard_fully(torch, dist, model, mesh)
-    else:
-        raise ValueError(f"dist.kind '{kind}' is unknown; use none, ddp, fsdp1, fsdp2, tp, fsdp2+tp")
-    return model
 
 
 def refill(torch, model):

@@ -3,6 +3,7 @@
 Every option of the plan that differs from its framework's default must be read, or the job is refused: a run that
 ignored one would answer another question.
 """
+import contextlib
 import dataclasses
 
 from . import architectures, lengths, sources
@@ -59,7 +60,12 @@ def from_request(request):
 
     request: {"options": ..., "changed": [...], "model": ...}. @raises Refused, UnknownModel
     """
-    return [make(Plan(request["options"], request["changed"]), model) for model in models_of(request["model"])]
+    likeliest, *others = models_of(request["model"])
+    jobs = [make(Plan(request["options"], request["changed"]), likeliest)]
+    for model in others:
+        with contextlib.suppress(Refused):
+            jobs.append(make(Plan(request["options"], request["changed"]), model))
+    return jobs
 
 
 def write(job, folder):

@@ -31,12 +31,13 @@ class Model:
     fed: str = ""           # inputs, where they are not what goes without saying
     fixes: tuple = ()       # options of the plan that its own batch decides
 
-    def construct(self, dtype=None, attention=None):
+    def construct(self, dtype=None, attention=None, experts=None):
         """The expression that makes it. dtype: of the weights, as in a script; None: fp32."""
         if not self.is_transformers:
             return self.expression + (f".to({dtype})" if dtype else "")
-        options = (f", dtype={dtype}" if dtype else "") + (f', attn_implementation="{attention}"' if attention else "")
-        return self.expression.format(options=options)
+        given = {"dtype": dtype, "attn_implementation": attention and f'"{attention}"',
+                 "experts_implementation": experts and f'"{experts}"'}
+        return self.expression.format(options="".join(f", {name}={value}" for name, value in given.items() if value))
 
 
 def of_transformers(auto_class, block=(), task="CAUSAL_LM", prepare='config = AutoConfig.from_pretrained(".")'):

@@ -3,7 +3,7 @@ import dataclasses
 import json
 
 from .plan import Refused
-from .scripts.tensor_parallel import STYLES, SUMMED
+from .scripts.tensor_parallel import LOGITS_SPLIT, STYLES, SUMMED, in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,25 +18,25 @@ def tensor_plan(model):
     """@raises Refused"""
     from transformers import AutoConfig
     config = AutoConfig.for_model(**json.loads(model.files["config.json"])) if model.has_config else None
-    inner = getattr(config, "base_model_tp_plan", None)
-    if not inner:
+    if not getattr(config, "base_model_tp_plan", None):
         raise Refused("--tp: transformers has no plan for splitting this model (base_model_tp_plan); use another model, "
                       "or --engine model")
-    return _arranged(config, inner, _model_class(config, model.block))
+    return arranged(config, _model_class(config))
 
 
-def _model_class(config, block):
+def _model_class(config):
     import transformers
     from transformers.models.auto import modeling_auto
     return getattr(transformers, modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type, ""), None)
 
 
-def _arranged(config, inner, model_class):
+def arranged(config, model_class, splits_logits=False):
+    """@pre the configuration has a plan. @raises Refused"""
     prefix = getattr(model_class, "base_model_prefix", "model")
     blocks, block = None, {}
     whole = {f"{prefix}.{name}": "embedding_rowwise" for name, (given, _) in (config.base_model_pp_plan or {}).items()
              if given == ["input_ids"]}
-    for name, style in {**{f"{prefix}.{name}": style for name, style in inner.items()},
+    for name, style in {**{f"{prefix}.{name}": style for name, style in config.base_model_tp_plan.items()},
                         **(getattr(model_class, "_tp_plan", None) or {})}.items():
         if style not in (*STYLES, SUMMED):
             raise Refused(f"--tp: transformers splits {name} by '{style}', which parallelize_module has no style for; "
@@ -47,5 +47,8 @@ def _arranged(config, inner, model_class):
             block[within] = style
         else:
             whole[name] = style
-    return TensorPlan(whole, blocks, {name: style for name, style in block.items() if style != SUMMED},
+    whole = in_order(whole)
+    if splits_logits:
+        whole = {name: LOGITS_SPLIT if style == "colwise_gather_output" else style for name, style in whole.items()}
+    return TensorPlan(whole, blocks, in_order({name: style for name, style in block.items() if style != SUMMED}),
                       tuple(name for name, style in block.items() if style == SUMMED))

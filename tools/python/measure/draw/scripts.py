@@ -1,13 +1,8 @@
 """The scripts of the drawn cases: those of the engine, for a drawn config."""
 
-import sys
-from pathlib import Path
+from highwater_engine import models, scripts
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "engine"))
-
-from highwater_engine import models, scripts  # noqa: E402
-
-from .families import FAMILIES  # noqa: E402
+from .families import FAMILIES
 
 
 def model_of(case):

@@ -23,7 +23,8 @@ def install():
     after_import.after("torch.distributed.distributed_c10d",
                        lambda module: distributed.stand_in_for_peers(module, options))
     after_import.after("torch.distributed.checkpoint.default_planner", distributed.accept_partial_plan)
-    after_import.after("torch.distributed.pipelining.stage", pipelines.describe_neighbours)
+    after_import.after("torch.distributed.pipelining.stage",
+                       lambda module: pipelines.describe_neighbours(options, module))
     after_import.after("deepspeed.runtime.zero.utils", deepspeed_checks.agree_with_rank_0)
     after_import.after("torch.distributed._symmetric_memory", symmetric_memory.stand_in_for_peers)
     after_import.after("torch._inductor.select_algorithm", autotuning.take_first_choice)

@@ -16,6 +16,7 @@ class Settings:
     rank: int
     answers: str              # "nonzero=0.25,item=1"; see answers.py
     moe_load: str             # "even", "busiest:2" or shares of the experts, "0.5,0.3,0.2"; see routing.py
+    stage_input: str          # "2x256x512:bfloat16": what a pipeline's stage before this rank's sends; see pipelines.py
     modules: bool             # blocks get their module and category; see attributes.py
     patience: float           # seconds without an optimizer step before values read in a loop are suspected
     described: str            # JSON object that goes into the snapshot as it is (device, ranks)
@@ -39,6 +40,7 @@ def from_environment(environment=os.environ):
         rank=int(get("RANK", "0")),
         answers=get("ANSWERS"),
         moe_load=get("MOE_LOAD", "even"),
+        stage_input=get("STAGE_INPUT"),
         modules=get("MODULES") == "1",
         patience=float(get("PATIENCE", "20")),
         described=get("DESCRIBED", "{}"),

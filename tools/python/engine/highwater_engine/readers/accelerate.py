@@ -1,7 +1,9 @@
 """A script around accelerate's Accelerator with FSDP2."""
+import dataclasses
+
 from .. import scripts
 from ..plan import Job, Refused
-from .common import common, optional, require_block, require_one, with_cache
+from .common import common, optional, require_block, require_one, require_tokens, with_cache
 
 CONFIGURATION = "fsdp.yaml"
 
@@ -17,17 +19,22 @@ def mixed_precision(plan):
 
 def accelerate(plan, model):
     job = common(plan, model)
-    require_one(plan, "tp", "pp", "cp", "ep", "dp_replicate")
+    require_one(plan, "tp", "pp", "ep", "dp_replicate")
+    context_ranks = plan["cp"]
+    if context_ranks > 1:
+        require_tokens(plan, model)
+        model = dataclasses.replace(model, constants=model.constants + ', labels=batch["shift_labels"]')
     plan.refuse_changed("no_sync", "mode")
     plan.one_of("loss", "hf")
     plan.one_of("precision", "fp32", "bf16", "amp-bf16")
     plan.one_of("dp_kind", "fsdp2")
-    if plan["dp"] == 1:
+    if plan["dp"] * context_ranks == 1:
         raise Refused("--dp 1: --engine torch runs accelerate's FSDP over several ranks; give --dp, or use --framework hf")
     require_block(model, "FSDP")
     reshards = plan.one_of("reshard", "always", "never") == "always"
     makes_plugin = plan.one_of("init", "cpu", "meta") == "cpu"
-    job.update(model=with_cache(plan, model), ranks=plan["dp"], examples=job["examples"] * plan["dp"],
+    job.update(model=with_cache(plan, model), ranks=plan["dp"] * context_ranks, context_ranks=context_ranks,
+               shifted_labels='"shift_labels": tokens[1:], "position_ids": torch.arange({seq})', examples=job["examples"] * plan["dp"],
                keeps_outputs=plan["keep_logits"], implementation=optional(plan["optimizer_impl"]),
                param_groups=plan["param_groups"], mixed=mixed_precision(plan), makes_plugin=makes_plugin,
                reshard=None if reshards else False)

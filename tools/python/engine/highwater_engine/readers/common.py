@@ -30,6 +30,7 @@ def common(plan, model):
     job = {**scripts.DEFAULTS, "model": model, "batch": batch, "seq": tuple(lengths),
            "examples": batch * accumulate * plan["steps"], "weights": weights, "autocast": autocast,
            "attention": attention if attention != "sdpa" else None,
+           "experts": experts(plan),
            "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
            "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"],
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer,
@@ -44,9 +45,14 @@ def require_own(plan, model):
     if plan["checkpoint"] == "full" and not model.checkpointing:
         raise Refused(f"--checkpoint full: {model.name} has no checkpointing of its own; omit it")
     if not model.is_transformers:
-        plan.refuse_changed("attention", "lora")
+        plan.refuse_changed("attention", "experts", "lora")
     if plan["dp_kind"] in ("fsdp1", "fsdp2") and not model.block:
         raise Refused(f"--dp-kind {plan['dp_kind']}: {model.name} names no block to shard and repeats none; use ddp")
+
+
+def experts(plan):
+    """How a mixture computes its experts; None: transformers' own choice."""
+    return plan.one_of("experts", "eager", "batched_mm", "grouped_mm") if plan.is_changed("experts") else None
 
 
 def targets(plan):
@@ -63,6 +69,12 @@ def require_one(plan, *axes):
         if plan[axis] != 1:
             raise Refused(f"--{axis.replace('_', '-')} {plan[axis]}: --engine torch spreads a plan over data-parallel "
                           "ranks only; omit it, or use --engine model")
+
+
+def require_tokens(plan, model):
+    """@raises Refused"""
+    if model.data or model.batches:
+        raise Refused(f"--cp {plan['cp']}: {model.name} is fed more than tokens, and --engine torch cuts these only; omit it")
 
 
 def with_cache(plan, model):

@@ -8,8 +8,11 @@ from .description import DEFAULTS
 from .lines import indented, text
 from .model_lines import data
 from .optimizers import OPTIMIZERS
+from .pipeline import SCHEDULES, pipeline_script
 from .plain import plain_script
 from .trainer import sft_script, tokenizer_files, trainer_script
+from .wrapping import wrapping_alone
 
-__all__ = ["DEFAULTS", "OPTIMIZERS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
-           "indented", "plain_script", "sft_script", "text", "tokenizer_files", "trainer_script"]
+__all__ = ["DEFAULTS", "OPTIMIZERS", "SCHEDULES", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
+           "indented", "pipeline_script",
+           "plain_script", "sft_script", "text", "tokenizer_files", "trainer_script", "wrapping_alone"]

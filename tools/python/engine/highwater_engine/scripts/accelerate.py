@@ -16,7 +16,19 @@ def accelerate_step(job):
                 *(("if accelerator.sync_gradients:", f"    {clip}") if job["clip"] and accumulates else
                   (clip,) if job["clip"] else ()),
                 "optimizer.step()", "optimizer.zero_grad()")
+    if job["context_ranks"] > 1:
+        step = text("buffers = list(batch.values())",
+                    "with accelerator.maybe_context_parallel(buffers=buffers, buffer_seq_dims=[1] * len(buffers),",
+                    "                                        no_restore_buffers=set(buffers)):", indented(step))
     return text("with accelerator.accumulate(model):", indented(step)) if accumulates else step
+
+
+def parallelism(job):
+    """Parts of a sequence, where there are any."""
+    if job["context_ranks"] == 1:
+        return ""
+    data_ranks = job["ranks"] // job["context_ranks"]
+    return f"parallelism = ParallelismConfig(dp_shard_size={data_ranks}, cp_size={job['context_ranks']})"
 
 
 def plugin(job):
@@ -30,9 +42,11 @@ def accelerate_script(job):
     own = job["makes_plugin"]
     counted = [f"gradient_accumulation_steps={job['accumulate']}"] if job["accumulate"] > 1 else []
     given = [f'mixed_precision="{job["mixed"]}"', "fsdp_plugin=plugin"] if own else []
+    given += ["parallelism_config=parallelism"] if parallelism(job) else []
     imported = "Accelerator, FullyShardedDataParallelPlugin" if own else "Accelerator"
-    return text("import torch", f"from accelerate import {imported}", imports_of_model(job),
-                job["model"].prepare, data(job), plugin(job) if own else "",
+    return text("import torch", f"from accelerate import {imported}",
+                "from accelerate.parallelism_config import ParallelismConfig" if parallelism(job) else "", imports_of_model(job),
+                job["model"].prepare, data(job), plugin(job) if own else "", parallelism(job),
                 f"accelerator = Accelerator({', '.join(counted + given)})", f"model = {built(job)}",
                 adapted(job), checkpointed(job), "model.train()", optimizer(job),
                 loader(job),

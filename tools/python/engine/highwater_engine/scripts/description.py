@@ -6,7 +6,7 @@ DEFAULTS: dict = {
     "examples": 4096,     # of the data, which end the script
     "weights": "fp32", "autocast": None, "compile": False, "float8": False,
     "init": "cpu",        # cpu | device
-    "attention": None,    # of from_config; None: transformers' own choice
+    "attention": None, "experts": None,  # of from_config; None: transformers' own choice
     "checkpoint": False, "reentrant": False,
     "lora": 0, "lora_targets": (), "lora_dropout": 0.0,
     "keeps_outputs": True, "mask": False, "training": True,
@@ -15,9 +15,14 @@ DEFAULTS: dict = {
     "optimizer": "adamw", "implementation": None, "param_groups": 1, "clip": None,
     "zeroes_at": "end", "set_to_none": True, "empties_cache": False,
     # Over ranks; tensor_ranks of them, and as many copies as `replicas`, are in `ranks`.
-    "sharding": "none", "ranks": 1, "tensor_ranks": 1, "tensor_plan": None, "replicas": 1,
-    "ddp": "", "param_dtype": "bf16", "reduce_dtype": "fp32", "reshard": None,
+    "device": "cuda", "sharding": "none", "ranks": 1, "tensor_ranks": 1, "tensor_plan": None, "replicas": 1,
+    "ddp": ", device_ids=[rank]",  # keywords of DistributedDataParallel
+    "param_dtype": "bf16", "reduce_dtype": "fp32", "reshard": None,
     "strategy": None, "keeps_parameters": True, "offloads_parameters": False, "offloads_activations": False,
+    # Of the parts of a sequence, and what a script's data calls the labels.
+    "context_ranks": 1, "shifted_labels": '"labels": tokens[1:]',
+    # Of a pipeline: its ranks, the parts of the model on each, blocks, and the class of stages.py.
+    "stages": 1, "chunks": 1, "schedule": "1f1b", "layers": 0, "stage_class": "Stage",
     "arguments": (),      # further keywords of TrainingArguments
     "mixed": "bf16", "makes_plugin": False,              # accelerate
     "stage": 0, "zero": {}, "zero_init": False,          # DeepSpeed

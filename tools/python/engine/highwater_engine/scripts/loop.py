@@ -6,6 +6,13 @@ def tensors_of(job):
     return ["input_ids", *(["attention_mask"] if job["mask"] else []), "labels"]
 
 
+def arguments(job):
+    """What a call of the model is given where each tensor has a name."""
+    if job["context_ranks"] > 1:
+        return "input_ids=input_ids, position_ids=position_ids, shift_labels=labels, labels=labels"
+    return ", ".join(f"{name}={name}" for name in tensors_of(job))
+
+
 def loading(job, device):
     if job["names_tensors"]:
         return text(*(f'{name} = batch["{name}"].to({device})' for name in tensors_of(job)))
@@ -15,7 +22,7 @@ def loading(job, device):
 def forward_and_loss(job, called="model"):
     """(the line of the forward pass, the expression of the loss; None: that line has bound it)"""
     model = job["model"]
-    call = f"{called}({', '.join(f'{name}={name}' for name in tensors_of(job))})" if job["names_tensors"] else \
+    call = f"{called}({arguments(job)})" if job["names_tensors"] else \
         model.call.format(called=called, constants=model.constants)
     if job["keeps_outputs"] or model.loss != "outputs.loss":
         return f"outputs = {call}", model.loss

@@ -13,6 +13,19 @@ class Tokens(torch.utils.data.Dataset):
 
 """
 
+# Every rank has a part of each sequence, so labels cannot be shifted later.
+SHIFTED_TOKENS = """
+
+class Tokens(torch.utils.data.Dataset):
+    def __len__(self):
+        return {examples}
+
+    def __getitem__(self, index):
+        tokens = torch.randint(0, {vocabulary}, ({seq} + 1,))
+        return {{"input_ids": tokens[:-1], {labels}}}
+
+"""
+
 MASK = '"attention_mask": torch.ones_like(tokens), '
 
 
@@ -32,6 +45,9 @@ def data(job):
     if model.data:
         floats = f", dtype={dtype(job)}" if dtype(job) else ""
         return model.data.format(examples=job["examples"], fields=model.fields.format(seq=length, floats=floats))
+    if job["context_ranks"] > 1:
+        return SHIFTED_TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
+                                     labels=job["shifted_labels"].format(seq=length))
     return TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
                          mask=MASK if job["mask"] else "")
 
@@ -60,7 +76,7 @@ def imports_of_model(job):
 
 def built(job):
     """The expression that makes the model."""
-    return job["model"].construct(dtype(job), job["attention"])
+    return job["model"].construct(dtype(job), job["attention"], job["experts"])
 
 
 def checkpointed(job):

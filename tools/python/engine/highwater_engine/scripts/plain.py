@@ -27,6 +27,14 @@ def computed(job):
     return lines if job["training"] else text("with torch.no_grad():", indented(lines))
 
 
+def shared(job, body):
+    """Each rank of the mesh's "cp" computes its part of the sequence."""
+    tensors = "[input_ids, labels, position_ids]"
+    return text("position_ids = torch.arange(input_ids.shape[1], device=rank).unsqueeze(0)",
+                f'with context_parallel(mesh["cp"], buffers={tensors}, buffer_seq_dims=[1, 1, 1],',
+                f"                      no_restore_buffers=set({tensors})):", indented(body))
+
+
 def without_sync(job, last, body):
     """Gradients are reduced in the last micro-batch of a step only."""
     if job["sharding"] == "fsdp2":
@@ -42,6 +50,8 @@ def plain_step(job, device):
     accumulates = job["accumulate"] > 1
     last = f"(step + 1) % {job['accumulate']} == 0"
     body = text(computed(job), "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else "loss.backward()")
+    if job["context_ranks"] > 1:
+        body = shared(job, body)
     if accumulates and job["no_sync"]:
         body = without_sync(job, last, body)
     update = text(f"if {last}:", indented(plain_update(job))) if accumulates else plain_update(job)

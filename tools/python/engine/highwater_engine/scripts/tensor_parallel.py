@@ -7,12 +7,18 @@ STYLES = {"rowwise": "RowwiseParallel()", "rowwise_split_input": "RowwiseParalle
           "colwise_gather_output": "ColwiseParallel(output_layouts=Replicate())"}
 # Whole on every rank, with a gradient that each rank has a part of.
 SUMMED = "replicated_with_grad_allreduce"
+# Logits that stay split over the vocabulary, for loss_parallel().
+LOGITS_SPLIT = "ColwiseParallel(output_layouts=Shard(-1), use_local_output=False)"
+
+
+def in_order(modules):
+    """Row-wise modules first."""
+    return dict(sorted(modules.items(), key=lambda module: list(STYLES).index(module[1])))
 
 
 def styles(modules, by=4):
-    """The lines of a plan; row-wise modules first."""
-    ordered = sorted(modules.items(), key=lambda module: list(STYLES).index(module[1]))
-    return indented("\n".join(f'"{name}": {STYLES[style]},' for name, style in ordered), by)
+    """The lines of a plan, whose styles are words of STYLES or Python."""
+    return indented("\n".join(f'"{name}": {STYLES.get(style, style)},' for name, style in modules.items()), by)
 
 
 def summed(names, mesh):
@@ -30,5 +36,8 @@ def split(job, mesh):
 
 
 def imports_of_splitting(job):
-    return text("from torch.distributed.tensor import DTensor, Replicate",
-                "from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module")
+    said = "".join([*job["tensor_plan"].whole.values(), *job["tensor_plan"].block.values()])
+    styled = [name for name in ("PrepareModuleInput", "SequenceParallel") if name in said]
+    imported = ", ".join(sorted(["ColwiseParallel", *styled, "RowwiseParallel"]))
+    return text(f"from torch.distributed.tensor import DTensor, Replicate{', Shard' if 'Shard(' in said else ''}",
+                f"from torch.distributed.tensor.parallel import {imported}, parallelize_module")
