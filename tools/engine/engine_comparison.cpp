@@ -19,8 +19,13 @@ bool is_pass(const PhaseBoundary& boundary) {
   return boundary.phase == "data" || boundary.phase == "forward" || boundary.phase == "backward";
 }
 
-/// A schedule's passes are one phase: torch counts the one that finds out the shapes as a forward
-/// pass, the model does not.
+/// A pipeline's schedule runs passes in turn, and torch counts the one that finds out the shapes as
+/// a forward pass; a loss in chunks has a backward pass for each.
+bool mixes_passes(const TrainingPlan& plan) {
+  return plan.parallel.pp > 1 || plan.loss.kind == LossKind::chunked;
+}
+
+/// They are one phase then.
 std::vector<PhaseBoundary> with_passes_joined(std::vector<PhaseBoundary> phases) {
   for (PhaseBoundary& boundary : phases) {
     if (is_pass(boundary)) {
@@ -37,7 +42,7 @@ std::vector<PhaseBoundary> with_passes_joined(std::vector<PhaseBoundary> phases)
 
 ComparedTrace compared(const RequestTrace& trace, const TrainingPlan& plan) {
   std::vector<PhaseBoundary> phases = phase_boundaries(trace);
-  return {&trace, plan.parallel.pp > 1 ? with_passes_joined(std::move(phases)) : std::move(phases),
+  return {&trace, mixes_passes(plan) ? with_passes_joined(std::move(phases)) : std::move(phases),
           std::nullopt};
 }
 

@@ -66,6 +66,19 @@ class Scripts(unittest.TestCase):
                 ast.parse(scripts.pipeline_script(job_of))
         self.assertEqual([points(5, 2), points(7, 4)], [[0, 2, 5], [0, 1, 3, 5, 7]])
 
+    def test_torchtitans_registry_is_python(self):
+        sizes = dict.fromkeys(("dim", "vocabulary", "layers", "heads", "kv_heads", "hidden", "head_dim", "positions", "theta",
+                               "scaling", "tied"), 1)
+        files = scripts.torchtitan_files({
+            "sizes": {**sizes, "embedding": "_EMBEDDING_INIT"}, "converters": "", "loss": "CrossEntropyLoss.Config()", "batch": 2,
+            "seq": (64,), "global_batch": 4, "clip": 1, "steps": 3, "dtype": "float32", "replicas": 1, "shards": 2,
+            "tensor_ranks": 1, "splits_sequence": True, "context_ranks": 1, "checkpoint": "full", "compile": False,
+            "implementation": "fused", "ranks": 2})
+        ast.parse(files["registry.py"])
+        with tempfile.TemporaryDirectory() as folder:
+            job.write(job.Job(scripts.TORCHTITAN, files), folder)
+            self.assertIn("memory", pathlib.Path(folder, "text", "data.json").read_text())
+
     def test_a_sequence_is_cut_with_its_labels(self):
         for framework in ({}, {"framework": "accelerate-fsdp2", "init": "meta"}):
             script = made(dp=2, cp=2, dp_kind="fsdp2", **framework).script
@@ -112,6 +125,7 @@ class Scripts(unittest.TestCase):
         variables = job.variables(job.Job("", {}, ranks=16), 9)
         self.assertEqual((variables["RANK"], variables["LOCAL_RANK"], variables["WORLD_SIZE"]), ("9", "1", "16"))
         self.assertEqual(job.variables(job.Job("", {}), 0), {})
+        self.assertEqual(job.variables(job.Job("", {}, is_launched=True), 0)["WORLD_SIZE"], "1")
 
     def test_examples_of_other_inputs(self):
         model = models.of_transformers("AutoModelForImageClassification")

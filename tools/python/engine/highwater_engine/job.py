@@ -5,6 +5,7 @@ ignored one would answer another question.
 """
 import contextlib
 import dataclasses
+import os
 
 from . import architectures, lengths, sources
 from .plan import Job as Job
@@ -26,7 +27,7 @@ def make(plan, model):
     if writer is None:
         raise Refused(f"--framework {framework}: --engine torch runs {', '.join(FRAMEWORKS)}; use one of these, "
                       "or --engine model")
-    if plan["model_code"] != "hf":
+    if plan["model_code"] != ("torchtitan" if framework == "torchtitan" else "hf"):
         raise Refused(f"--model-code {plan['model_code']}: --engine torch runs transformers' models; omit it, or use "
                       "--engine model")
     plan.one_of("data", "to")
@@ -41,7 +42,7 @@ def make(plan, model):
 
 def variables(job, rank):
     """What torchrun sets for this rank."""
-    if job.ranks == 1:
+    if job.ranks == 1 and not job.is_launched:
         return dict(job.environment)
     local = min(job.ranks, GPUS_PER_NODE)
     return {**job.environment, "RANK": str(rank), "WORLD_SIZE": str(job.ranks), "LOCAL_RANK": str(rank % local),
@@ -70,5 +71,6 @@ def from_request(request):
 
 def write(job, folder):
     for name, text in {**job.files, "train.py": job.script}.items():
+        os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
         with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
             file.write(text)

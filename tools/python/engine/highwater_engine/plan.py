@@ -13,6 +13,7 @@ class Job:
     ranks: int = 1
     environment: dict = dataclasses.field(default_factory=dict)
     accelerate_config: str = ""  # the file that `accelerate launch` reads; empty: torchrun starts the ranks
+    is_launched: bool = False  # by torchrun, on one GPU as well
     note: str = ""       # what a reader of the result should know of the model and its batch
 
 

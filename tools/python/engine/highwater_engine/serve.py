@@ -15,6 +15,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -202,7 +203,9 @@ class _Attempt:
 def _empty(folder):
     """What a script that failed has left."""
     for entry in os.scandir(folder):
-        if entry.is_file():
+        if entry.is_dir():
+            shutil.rmtree(entry.path)
+        else:
             os.unlink(entry.path)
 
 

@@ -67,8 +67,8 @@ def mask(plan):
 def require_one(plan, *axes):
     for axis in axes:
         if plan[axis] != 1:
-            raise Refused(f"--{axis.replace('_', '-')} {plan[axis]}: --engine torch spreads a plan over data-parallel "
-                          "ranks only; omit it, or use --engine model")
+            raise Refused(f"--{axis.replace('_', '-')} {plan[axis]}: --engine torch does not combine this with the rest "
+                          "of the plan; omit it, or use --engine model")
 
 
 def require_tokens(plan, model):
