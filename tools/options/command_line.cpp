@@ -186,7 +186,8 @@ void OptionParser::add_source(const po::parsed_options& given, po::variables_map
   po::store(found, values);
 }
 
-std::string OptionParser::complaint_about(const std::string& given) const {
+std::string OptionParser::complaint_about(const std::string& text) const {
+  const std::string given = text.substr(0, text.find('='));
   const std::string name = given.substr(given.find_first_not_of('-'));
   const auto instead = aliases_.empty() ? std::nullopt : instead_of(name);
   if (instead) {

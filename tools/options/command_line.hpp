@@ -119,7 +119,7 @@ class OptionParser {
                                        const boost::program_options::variables_map& values) const;
 
   /// Of an option that the command does not have.
-  [[nodiscard]] std::string complaint_about(const std::string& given) const;
+  [[nodiscard]] std::string complaint_about(const std::string& text) const;
   [[nodiscard]] std::string rest_of_help() const;
   [[nodiscard]] HelpEntry entry_of(const boost::program_options::option_description& option,
                                    HelpDetail detail) const;

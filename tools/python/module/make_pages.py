@@ -16,6 +16,9 @@ PAGES = HERE.parents[1] / "docs" / "python"
 #: Source and what it offers, in the order of the index.
 SOURCES = ("recording.py", "plans.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
            "_errors.py", "_results.py")
+KEYWORDS = ("Each function takes the options of the program's command as keywords: `--max-reserved 40GiB` is\n"
+            "`max_reserved=\"40GiB\"`, `--from` is `from_`. Editors and type checkers know them, and a keyword that does not\n"
+            "exist is an `InputError` that names the nearest. Where each default is from: `highwater COMMAND --help-all`.")
 HIDDEN = {"Record", "ModelStates", "Parameters", "framed", "plain", "items", "values"}
 
 
@@ -32,10 +35,16 @@ def signature(node, owner=""):
 def section(node, owner=""):
     doc = inspect.cleandoc(ast.get_docstring(node) or "")
     if isinstance(node, ast.FunctionDef):
-        return f"```python\n{signature(node, owner)}\n```\n\n{examples(doc)}\n"
+        return f"```python\n{signature(node, owner)}\n```\n\n{examples(doc)}\n{keywords_of(node)}"
     init = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
     head = f"```python\n{node.name}({ast.unparse(init.args).replace('self, ', '')})\n```\n\n" if init else ""
     return head + examples(doc) + "\n"
+
+
+def keywords_of(node):
+    """Where the keywords of a function are described."""
+    name = ast.unparse(node.args.kwarg.annotation).removeprefix("Unpack[").rstrip("]") if node.args.kwarg else ""
+    return f"\nIts keywords: [{name}](options.md#{name.lower()}).\n" if name.endswith("Options") else ""
 
 
 def examples(doc):
@@ -76,6 +85,23 @@ def first_sentence(text):
     return plain[0] if plain else ""
 
 
+def keyword_tables():
+    """What `_keywords.pyi` says, a table for each class."""
+    tree = ast.parse((PACKAGE / "_keywords.pyi").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            bases = [f"[{base.id}](#{base.id.lower()})" for base in node.bases if base.id != "TypedDict"]
+            rows = [f"| `{field.target.id}` | {escaped(ast.unparse(field.annotation))} | {escaped(doc.value.value)} |"
+                    for field, doc in zip(node.body[::2], node.body[1::2])]
+            table = ["", "| keyword | type | |", "| --- | --- | --- |", *rows] if rows else []
+            also = ["", "Those of " + " and ".join(bases) + (", and:" if rows else ".")] if bases else []
+            yield "\n".join([f"## {node.name}", *also, *table])
+
+
+def escaped(text):
+    return text.replace("|", "\\|")
+
+
 def files():
     head = inspect.cleandoc(ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))))
     index = ["# The Python module", "", "    pip install .      # in a clone; needs a compiler", "", head, "",
@@ -83,7 +109,8 @@ def files():
     for name, title, text in pages():
         yield PAGES / name, f"# {title}\n\n{text}\n[All functions](README.md)\n"
         index.append(f"| [{title}]({name}) | {first_sentence(text)} |")
-    index += ["", "Written by `tools/python/module/make_pages.py` from the docstrings. A tour: "
+    yield PAGES / "options.md", "\n\n".join(["# Keywords", KEYWORDS, *keyword_tables(), "[All functions](README.md)"]) + "\n"
+    index += ["| [Keywords](options.md) | What each function takes, with types. |", "", "Written by `tools/python/module/make_pages.py` from the docstrings. A tour: "
               "[the notebook](../../python/module/notebook/snapshot_to_verdict.ipynb)."]
     yield PAGES / "README.md", "\n".join(index) + "\n"
 

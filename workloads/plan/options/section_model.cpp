@@ -191,7 +191,7 @@ constexpr std::array kModelRows{
     Option{"checkpoint-impl", "I", model, rare, "",
            "transformers 5.12 modeling_utils.py gradient_checkpointing_enable: use_reentrant",
            word<Path<&TrainingPlan::checkpoint, &Checkpoint::reentrant>, kCheckpointImpls>()},
-    Option{"dropout", "P", model, rare, "replaces the model's own probabilities",
+    Option{"dropout", "X", model, rare, "replaces the model's own probabilities",
            "transformers 5.12, the model's config.json",
            optional_real<Path<&TrainingPlan::dropout>, Absent::null>(
                0, 1, "from 0 to 1, or none for the model's own")}

@@ -72,7 +72,7 @@ constexpr std::array kTrainingRows{
     Option{"lora", "R", training, common,
            "train LoRA adapters of this rank, with the model frozen; 0: none",
            "Highwater's choice: the whole model is trained", whole<OfLora<&Lora::rank>>(0, 65536)},
-    Option{"lora-dropout", "P", training, rare, "dropout before the adapters",
+    Option{"lora-dropout", "X", training, rare, "dropout before the adapters",
            "peft tuners/lora/config.py lora_dropout",
            real<OfLora<&Lora::dropout>>(0, 1, "from 0 to 1")},
     Option{"lora-targets", "A,B", training, rare, "module names that get adapters",

@@ -190,6 +190,15 @@ class Errors(unittest.TestCase):
         with self.assertRaises(hw.UsageError):
             hw.load(LONG).replay(no_such_option=1)
 
+    def test_unknown_keywords_name_the_nearest(self):
+        for ask, meant in ((lambda: hw.simulate(model="gpt2", bacth=3), "--batch"),
+                           (lambda: hw.estimate(model="gpt2", gpus_pernode=3), "--gpus-per-node"),
+                           (lambda: hw.plan(model="gpt2", gpuss=3), "--gpus"),
+                           (lambda: hw.load(LONG).replay(capacty=3), "--capacity")):
+            with self.subTest(meant=meant), self.assertRaises(hw.InputError) as caught:
+                ask()
+            self.assertEqual(caught.exception.try_, f"did you mean {meant}?")
+
     def test_no_name_is_an_option(self):
         with self.assertRaises(hw.InputError) as caught:
             hw.load("--help").replay()

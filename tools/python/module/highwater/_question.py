@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from highwater import _native
-from highwater._options import Option, words
+from highwater._options import words
 
 
 class Question(NamedTuple):
     command: str
     inputs: tuple[str, ...]
-    options: Mapping[str, Option]
+    options: Mapping[str, Any]
     #: Keeps what `inputs` names alive: bytes that exist in memory alone.
     held: tuple[Any, ...] = ()
 
@@ -29,7 +29,7 @@ class Question(NamedTuple):
         result: dict[str, Any] = json.loads(answer)
         return result
 
-    def other(self, command: str, **options: Option) -> Question:
+    def other(self, command: str, **options: Any) -> Question:
         """Another command about the same, with the options given."""
         return Question(command, self.inputs, options, self.held)
 

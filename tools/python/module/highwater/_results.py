@@ -94,13 +94,13 @@ class Result(Record):
 
     def _picture(self) -> str:
         """The report about the same, where there is one."""
-        from highwater._option_names import OF_REPORT
+        from highwater._option_names import NOT_OF_REPORT
         from highwater.report import Report
 
         if self._question.command not in _DRAWN:
             return ""
         options = {name: value for name, value in self._question.options.items()
-                   if option_name(name)[2:] in OF_REPORT}
+                   if option_name(name)[2:] not in NOT_OF_REPORT}
         return Report(self._question.other("report", **options))._repr_html_()
 
 

@@ -7,14 +7,16 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from highwater._options import Option
 from highwater._question import Question
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from highwater._keywords import EstimateOptions, ExportOptions, PlanOptions, SimulateOptions
     from highwater.results import Estimate, Models, Plan, Simulate
 
 
-def simulate(model: Any = None, **options: Option) -> Simulate:
+def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
     """Simulates training a model: its peak memory, what it is made of, and whether it fits.
 
     >>> hw.simulate(model="llama-3-8b", seq=4096, precision="bf16", gpu="h100-80", find_batch=True)
@@ -30,36 +32,36 @@ def simulate(model: Any = None, **options: Option) -> Simulate:
     return Simulate.of(_question("simulate", model, options))
 
 
-def estimate(**options: Option) -> Estimate:
+def estimate(model: Any = None, **options: Unpack[EstimateOptions]) -> Estimate:
     """Evaluates the published closed forms for a plan, term by term, without simulating."""
     from highwater.results import Estimate
 
-    return Estimate.of(Question("estimate", (), options))
+    return Estimate.of(_question("estimate", model, options))
 
 
-def plan(model: Any = None, **options: Option) -> Plan:
+def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:
     """Finds the best strategy and the largest batch on the GPUs given; `model` as for simulate()."""
     from highwater.results import Plan
 
     return Plan.of(_question("plan", model, options))
 
 
-def models(name: str | None = None, **options: Option) -> Models:
+def models(name: str | None = None) -> Models:
     """Lists the known models, or shows the details of one."""
     from highwater.results import Models
 
-    return Models.of(Question("models", () if name is None else (name,), options))
+    return Models.of(Question("models", () if name is None else (name,), {}))
 
 
-def export(output: str | os.PathLike[str], **options: Option) -> str:
+def export(output: str | os.PathLike[str], model: Any = None, **options: Unpack[ExportOptions]) -> str:
     """Writes the run of a plan for other tools, as a memory snapshot by default; returns what was written.
 
     >>> hw.export("planned.pickle", model="gpt2", batch=8, gpu="v100-16")
     """
-    return Question("export", (), {"output": output, **options}).text()
+    return _question("export", model, {"output": output, **options}).text()
 
 
-def _question(command: str, model: Any, options: Mapping[str, Option]) -> Question:
+def _question(command: str, model: Any, options: Mapping[str, Any]) -> Question:
     if model is None or isinstance(model, (str, os.PathLike)):
         return Question(command, (), {"model": model, **options})
     from highwater._python_models import python_model

@@ -8,10 +8,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from highwater import _native
-from highwater._options import Option
 from highwater._question import Question
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from highwater._keywords import (
+        AdviseOptions,
+        DiffOptions,
+        ExplainOptions,
+        ExportOptions,
+        InfoOptions,
+        ReplayOptions,
+        ReportOptions,
+        SweepOptions,
+    )
     from highwater.report import Report
     from highwater.results import Advise, Diff, Explain, Info, Replay, Sweep
 
@@ -36,7 +47,7 @@ class Recording:
     def __repr__(self) -> str:
         return f"highwater.load({self._name!r})"
 
-    def replay(self, **options: Option) -> Replay:
+    def replay(self, **options: Unpack[ReplayOptions]) -> Replay:
         """Replays every request through the model of the allocator, under any settings.
 
         >>> hw.load("snapshot.pickle").replay(alloc_conf="expandable_segments:True", capacity="80GiB")
@@ -45,19 +56,19 @@ class Recording:
 
         return Replay.of(self._question("replay", options))
 
-    def explain(self, **options: Option) -> Explain:
+    def explain(self, **options: Unpack[ExplainOptions]) -> Explain:
         """Says why it ran out of memory, who holds the memory, and what would have helped."""
         from highwater.results import Explain
 
         return Explain.of(self._question("explain", options))
 
-    def advise(self, **options: Option) -> Advise:
+    def advise(self, **options: Unpack[AdviseOptions]) -> Advise:
         """Finds the best allocator settings by replaying under many of them."""
         from highwater.results import Advise
 
         return Advise.of(self._question("advise", options))
 
-    def sweep(self, **options: Option) -> Sweep:
+    def sweep(self, **options: Unpack[SweepOptions]) -> Sweep:
         """Replays under every combination of settings and limits.
 
         >>> recording.sweep(set={"expandable_segments": [False, True], "capacity": ["40GiB", "80GiB"]})
@@ -66,20 +77,20 @@ class Recording:
 
         return Sweep.of(self._question("sweep", options))
 
-    def info(self, **options: Option) -> Info:
+    def info(self, **options: Unpack[InfoOptions]) -> Info:
         """Says what is in the file: devices, events, settings, peaks, truncation, call sites."""
         from highwater.results import Info
 
         return Info.of(self._question("info", options))
 
-    def diff(self, other: Source | Recording, **options: Option) -> Diff:
+    def diff(self, other: Source | Recording, **options: Unpack[DiffOptions]) -> Diff:
         """Compares the peaks and requests of two runs."""
         from highwater.results import Diff
 
         second = load(other)
         return Diff.of(Question("diff", (self._name, second._name), options, self._held + second._held))
 
-    def report(self, other: Source | Recording | None = None, **options: Option) -> Report:
+    def report(self, other: Source | Recording | None = None, **options: Unpack[ReportOptions]) -> Report:
         """The HTML page of the run, or of two side by side; notebooks show it."""
         from highwater.report import Report
 
@@ -87,11 +98,11 @@ class Recording:
         held = tuple(each for file in files for each in file._held)
         return Report(Question("report", tuple(file._name for file in files), options, held))
 
-    def export(self, output: str | os.PathLike[str], **options: Option) -> str:
+    def export(self, output: str | os.PathLike[str], **options: Unpack[ExportOptions]) -> str:
         """Writes the run, under any settings, for other tools; returns what was written, in words."""
         return self._question("export", {"output": output, **options}).text()
 
-    def _question(self, command: str, options: Mapping[str, Option]) -> Question:
+    def _question(self, command: str, options: Mapping[str, Any]) -> Question:
         return Question(command, (self._name,), dict(options), self._held)
 
 

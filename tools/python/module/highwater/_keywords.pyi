@@ -1,0 +1,362 @@
+"""The keywords of each function, as the program's help has them; written by make_options.py."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+class TrainingOptions(TypedDict, total=False):
+    framework: str
+    """training loop that sets the defaults: hf, trainer, trl-sft, accelerate-fsdp2, torchtitan, torchtune, lightning, torch, deepspeed, megatron, nemo, colossalai-gemini; options override them. nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands for LLMem's scripts. With deepspeed, add `dp_kind` zero1, zero2 or zero3: stage 0, the default of runtime/zero/config.py, is not modelled; default hf"""
+    model_code: str
+    """whose code runs; hf is transformers: hf, torchtitan, torchtune, megatron; default hf"""
+    batch: int
+    """sequences per micro-batch; default 1"""
+    seq: int | Sequence[int]
+    """tokens per sequence, one length per micro-batch; default 1024"""
+    precision: str
+    """fp32, bf16, fp16, amp-bf16, amp-fp16, bf16+amp; bf16+amp: a model in bf16 under autocast, as Trainer's bf16=True runs one that was loaded with dtype=torch.bfloat16; default fp32"""
+    attention: str
+    """eager, sdpa, sdpa-flash, sdpa-efficient, sdpa-math, sdpa-cudnn, flex; default sdpa"""
+    checkpoint: str
+    """none, full, every-N, selective-op, selective-attention, selective; default none"""
+    checkpoint_impl: str
+    """nonreentrant, reentrant; default nonreentrant"""
+    dropout: float | str
+    """replaces the model's own probabilities; default the model's own"""
+    loss: str
+    """hf, shift, flat, chunked-N, fused, trl; default hf"""
+    keep_logits: bool
+    """the model's output lives until the next forward has returned; default true"""
+    use_cache: bool
+    """the model returns keys and values; default true"""
+    attention_mask: bool | str
+    """the model is given a [batch, seq] mask that hides nothing, or padding: none, full, padded; default false"""
+    data: str
+    """batches are copied from the host (to) or made on the device: to, device; default to"""
+    init: str
+    """where the model is built: device, cpu, meta, pretrained-half; pretrained-half: in fp32 on the host, moved, then converted; default cpu"""
+    experts: str
+    """how a mixture routes: eager, even, batched_mm, grouped_mm; default eager"""
+    moe_load: str | os.PathLike[str]
+    """how often a mixture's router chooses each expert; busiest:X: the busiest rank of `ep`, otherwise the busiest expert, gets X times the mean. FILE has the share of each expert, one number for each; default even"""
+    mode: str
+    """eval: forward only, without gradients: train, eval; default train"""
+    from_: str | os.PathLike[str]
+    """take the plan from a recording of highwater record; options given beside it win, and what has no option is listed among the notes"""
+    optimizer: str
+    """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, adamw-8bit, adam-8bit; default adamw"""
+    optimizer_impl: str
+    """default, foreach, fused, loop; default default"""
+    param_groups: int
+    """2: norms and biases in their own group; default 1"""
+    master_weights: bool
+    """fp32 copies of low-precision parameters; default false"""
+    optimizer_in_backward: bool
+    """each parameter is updated when its gradient is ready; default false"""
+    grad_clip: float | str
+    """clip the gradient norm; default none"""
+    grad_accum: int
+    """micro-batches per step; default 1"""
+    steps: int
+    """training steps; default 3"""
+    set_to_none: bool
+    """zero_grad frees the gradients; default true"""
+    zero_grad_at: str
+    """when a step zeroes its gradients: end, start, backward; default end"""
+    empty_cache_every_step: bool
+    """torch.cuda.empty_cache() at the end of each step; default false"""
+    lora: int | str
+    """train LoRA adapters of this rank, with the model frozen; 0: none; default 0"""
+    lora_dropout: float
+    """dropout before the adapters; default 0"""
+    lora_targets: str | Sequence[str]
+    """module names that get adapters; default those of the model's family"""
+    compile: bool
+    """torch.compile; with `engine` torch; the whole model, with fully_shard each block; Inductor's own requests while it compiles, in the first step, are part of the run; default false"""
+    float8: bool
+    """torchao's float8 products; with `engine` torch; convert_to_float8_training() of all linear layers but the head, with dynamic scales for whole tensors; default false"""
+    dp: int
+    """data-parallel ranks; default 1"""
+    dp_kind: str
+    """ddp, zero1, zero2, zero3, fsdp1, fsdp2; zero kinds are DeepSpeed's engine, or the framework's own; default ddp"""
+    bucket_cap_mb: float
+    """size of DDP's gradient buckets; default 25, and 1 for the first"""
+    gemini_min_chunk: int
+    """smallest sharded chunk of Gemini in elements; default 33554432"""
+    gemini_search_range: int
+    """how far above the smallest size Gemini searches, in elements; default 33554432"""
+    gemini_search_step: int
+    """step of that search; default 1024"""
+    gemini_gather_lone: bool
+    """chunks that only one rank has stay gathered; default true"""
+    gemini_empty_cache: bool
+    """the cache is emptied after wrapping and the first backward; default true"""
+    bucket_view: bool
+    """gradients are views into DDP's buckets (gradient_as_bucket_view); default false"""
+    static_graph: bool
+    """DDP is told that the graph never changes; default false"""
+    param_dtype: str
+    """FSDP: dtype of gathered parameters and compute: none, bf16, fp16, fp32; default none"""
+    reduce_dtype: str
+    """FSDP: dtype of the reduced gradients: none, bf16, fp16, fp32; default none"""
+    reshard: str
+    """FSDP2: blocks freed after their forward: always, never, but-last, all; with `pp` never, unless given (torchtitan 01/2025 parallelize_llama.py); all: the model's own unit as well, since 2.8, where the script says reshard_after_forward=True for it; default always"""
+    fsdp_units: str
+    """FSDP2: only blocks are units, or also the ends: embedding, and norm with head: blocks, ends; ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and torchtitan 0.3 (distributed/fsdp.py) do; default blocks"""
+    dp_replicate: int
+    """HSDP: copies of the model among the dp ranks, each sharded over dp / N; default 1"""
+    strategy: str
+    """FSDP1's ShardingStrategy: full_shard, shard_grad_op, no_shard, hybrid_shard; default full_shard"""
+    use_orig_params: bool
+    """FSDP1: the optimizer sees the model's parameters, not the flat ones; default true"""
+    limit_all_gathers: bool
+    """FSDP1: the host waits, so that at most two all-gathers are under way; default true"""
+    forward_prefetch: bool
+    """FSDP1: gather the next unit's parameters before a unit's forward; default false"""
+    backward_prefetch: str
+    """FSDP1: gather the unit that comes next before a unit's backward, or after it: none, pre, post; none with accelerate and Trainer, unless given (accelerate 1.15 utils/dataclasses.py NO_PREFETCH); the file of 'accelerate config' may say BACKWARD_PRE; default pre"""
+    no_sync: bool
+    """gradients are reduced only after the last micro-batch of a step; default false"""
+    backend: str
+    """what carries collectives; fake does nothing: nccl, fake; default nccl"""
+    overlap_comm: bool
+    """DeepSpeed reduces (and zero3 gathers) on its own streams; default true with zero3, otherwise false"""
+    reduce_bucket_size: int
+    """elements of a gradient bucket of DeepSpeed's ZeRO; default 500000000"""
+    sub_group_size: int
+    """zero3: elements that are updated together; default 1000000000"""
+    prefetch_bucket_size: int
+    """zero3: elements gathered ahead of use; default 50000000"""
+    param_persistence_threshold: int
+    """zero3: parameters of up to this many elements stay whole; default 100000"""
+    model_persistence_threshold: int | str
+    """zero3: elements that may stay whole in total; default no limit"""
+    max_live_parameters: int
+    """zero3: elements up to which parameters are prefetched; default 1000000000"""
+    max_reuse_distance: int
+    """zero3: elements within which a parameter is kept for its next use; default 1000000000"""
+    contiguous_gradients: bool
+    """gradients are copied into DeepSpeed's buckets; default true"""
+    reduce_scatter: bool
+    """DeepSpeed reduces to each partition's owner; default true"""
+    round_robin_gradients: bool
+    """zero1, zero2: assign parameters to the ranks in turn; default false"""
+    zero_init: bool
+    """zero3: the model is built inside deepspeed.zero.Init(); default false"""
+    find_unused_parameters: bool
+    """DDP looks for parameters without gradients in each forward; default false"""
+    ddp_comm_hook: str
+    """what reduces DDP's buckets: none, allreduce, fp16-compress, bf16-compress, powersgd; default none"""
+    powersgd_rank: int
+    """matrix_approximation_rank; default 1"""
+    powersgd_start_iter: int
+    """first iterations with a plain all-reduce (start_powerSGD_iter); default 1000"""
+    powersgd_min_rate: float
+    """matrices that shrink by less than this stay whole (min_compression_rate); default 2"""
+    powersgd_error_feedback: bool
+    """add the lost part in the next iteration (use_error_feedback); default true"""
+    powersgd_warm_start: bool
+    """reuse P and Q in the next iteration (warm_start); default true"""
+    tp: int
+    """tensor-parallel ranks; default 1"""
+    tp_kind: str
+    """megatron, colossalai, dtensor; default megatron"""
+    sp: bool
+    """sequence parallelism along the tensor-parallel ranks; each norm works on part of the sequence; default false"""
+    loss_parallel: bool
+    """tp-kind dtensor: logits stay split over the vocabulary (loss_parallel); default false"""
+    pp: int
+    """pipeline stages; Megatron-Core's with `model_code` megatron, otherwise those of torch.distributed.pipelining over `grad_accum` micro-batches of `batch` sequences; default 1"""
+    pp_schedule: str
+    """naive, gpipe, 1f1b, interleaved; naive: one process spreads a transformers model over N GPUs (device_map); a rank is a GPU; default 1f1b"""
+    pp_chunks: int
+    """model chunks per rank of an interleaved schedule; default 2"""
+    cp: int
+    """context-parallel ranks: parts of each sequence; default 1"""
+    ep: int
+    """ranks that share the experts, of dp * cp; default 1"""
+    overlap_grad_reduce: bool
+    """Megatron reduces gradient buckets during the backward; default false"""
+    overlap_param_gather: bool
+    """Megatron gathers parameters during the forward; default false"""
+    fp32_grads: bool
+    """Megatron's gradient buffer is fp32; default true"""
+    wgrad_fusion: bool
+    """Megatron adds weight gradients to that buffer in the matmul; default true"""
+    rope_fusion: bool
+    """Megatron's rotary embedding is Transformer Engine's kernel; Megatron-Core alone has no such kernel unless apply_rope_fusion is set (transformer_config.py); default true"""
+    ddp_bucket_size: int | str
+    """elements of Megatron's gradient buckets; default max(40000000, 1000000 dp) with overlap, otherwise one bucket"""
+    vocab_divisor: int
+    """Megatron pads the vocabulary to a multiple of this times tp; default 128"""
+    cp_kind: str
+    """Megatron's cp_comm_type p2p and a2a: ring, ulysses; default ring"""
+    moe_capacity_factor: float | str
+    """every expert takes X times its even share of tokens, padded; none: dropless; --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; default none"""
+    apex_bucket_mb: float
+    """size of the buckets of Apex's DistributedFusedAdam; default 100"""
+    apex_remainders: bool
+    """Apex keeps 16 extra bits per bf16 parameter instead of fp32 copies; default true"""
+    apex_contiguous_grads: bool
+    """Apex's gradient buckets are one buffer; default false"""
+    offload: str
+    """kept in host memory: none, optimizer, params, both, activations; params and both with fsdp1, fsdp2: parameters, gradients and optimizer states in pinned host memory (CPUOffload, CPUOffloadPolicy(pin_memory=True)); optimizer with DeepSpeed's zero1, zero2, zero3; activations: torch.autograd.graph.save_on_cpu(pin_memory=True) around forward and loss; default none"""
+    event_lag: int
+    """kernel launches by which events of other streams are delayed; default 0"""
+    event_queries: int
+    """how often an event is found incomplete; default 0"""
+    engine: str
+    """what makes the requests: this program's model, or your own torch: auto, model, torch, both; torch carries out the plan with the PyTorch of `python`, on a simulated GPU; auto takes the model where it covers the plan, else torch; both (simulate) compares the two; default auto"""
+    python: str | os.PathLike[str]
+    """the Python whose PyTorch `engine` torch runs; default python3"""
+    gpu: int | str
+    """the GPU that the run must fit on, or its memory: a100-80, a100-40, h100-80, h100-pcie, h100-nvl, h100-96, h200, gh200, b200, v100-16, v100-32, p100-16, l40s, l40, l4, t4, a40, a10g, a10, rtx6000-ada, rtxa6000, rtxa5000, rtx-pro-6000, rtx5090, rtx4090, rtx4080, rtx3090, rtx3060, rtx2080ti; default a100-80"""
+    torch: str
+    """PyTorch release whose behaviour is modelled; auto is the one installed in the Python on the PATH; a later one than the default is taken as the default; default 2.15"""
+    transformers: str
+    """transformers release; auto and later ones as for `torch`; default 5.23"""
+    deepspeed: str
+    """DeepSpeed release: 0.16 or before, or newer; default 0.19"""
+    torchtitan: str
+    """torchtitan release: 0.0, the code of January 2025, or newer, which is 0.3; default 0.0"""
+
+class MemoryOptions(TypedDict, total=False):
+    alloc_conf: str
+    """settings as in PYTORCH_CUDA_ALLOC_CONF; replaces all settings of a file"""
+    capacity: int | str
+    """memory that the allocator can have, e.g. 80GiB; default: unlimited, or failures exactly where they were recorded"""
+    memory_limit: int | str
+    """what the process may take, as set by a memory fraction"""
+    memory_fraction: float
+    """the same as a share of the device's memory, 0 to 1"""
+
+class FileOptions(TypedDict, total=False):
+    device: int
+    """only this device of the file"""
+    torch: str
+    """follow the file with the allocator of this PyTorch release, 2.6 or later; default: the file's own"""
+    max_expansion: int | str
+    """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+
+class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
+    estimates: bool
+    """also list the closed forms, as JSON always does"""
+    bridge: str | Sequence[str]
+    """break down the difference to these closed forms; all: every form"""
+    find_batch: bool
+    """find the largest batch that fits and report on it"""
+    rank: int | str
+    """ranks to simulate: one, all, or one of each kind (default)"""
+    fail_on_oom: bool
+    """exit with 1 if memory runs out"""
+    max_reserved: int | str
+    """exit with 1 if peak reserved exceeds SIZE"""
+
+class EstimateOptions(TrainingOptions, total=False):
+    formula: str | Sequence[str]
+    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, llmem, llmem-corrected, llmem-code, dnnmem"""
+    gpus_per_node: int
+    """GPUs per node; default: what the plan's ranks need, at most 8"""
+    nodes: int
+    """nodes of the job; default: what the plan's ranks need"""
+    llmem_base: int | str
+    """LLMem's m_base, the memory in use before training; default 1100 MiB"""
+    explain: bool
+    """also show each form's equation, source, assumptions and known errors"""
+
+class PlanOptions(TrainingOptions, total=False):
+    gpus: int
+    """GPUs to spread the job over; default 1"""
+    capacity: int | str
+    """memory of one GPU; default: that of `gpu`"""
+    alloc_conf: str
+    """settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation"""
+    llmem_base: int | str
+    """LLMem's m_base, the memory in use before training; default 1100 MiB"""
+    formulas_only: bool
+    """skip the simulations: only LLMem's Algorithm 1"""
+    published: bool
+    """recompute the LLMem paper's Tables 2 and 3 next to the printed figures"""
+
+class ExportOptions(TrainingOptions, MemoryOptions, total=False):
+    to: str
+    """snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); default: by the extension of `output`"""
+    at: str
+    """folded: live bytes at the peak (default), at the end, or after operation number N (as numbered in csv)"""
+    device: int
+    """only this device of a FILE"""
+    max_expansion: int | str
+    """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+
+class ReplayOptions(MemoryOptions, FileOptions, total=False):
+    decisions: bool
+    """also list every decision: OP ACTION ADDRESS SIZE STREAM"""
+    timeline: bool
+    """with `format` json: memory over time, with exact extremes"""
+    fail_on_oom: bool
+    """exit with 1 if an allocation fails"""
+    max_reserved: int | str
+    """exit with 1 if peak reserved exceeds SIZE"""
+
+class ExplainOptions(MemoryOptions, FileOptions, total=False):
+    top: int
+    """rows of each list; default 8"""
+
+class AdviseOptions(MemoryOptions, FileOptions, total=False):
+    top: int
+    """rows of each list; default 8"""
+
+class SweepOptions(MemoryOptions, FileOptions, total=False):
+    set: Mapping[str, object]
+    """values to try, applied on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, or an option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without `set`: all allocator options that can make a difference, auto"""
+    top: int
+    """table and markdown: best rows shown; default 20"""
+
+class InfoOptions(TypedDict, total=False):
+    top: int
+    """call sites to list per device; default 10"""
+    max_expansion: int | str
+    """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+
+class DiffOptions(TypedDict, total=False):
+    view: str
+    """peak: what changes the reserved peak; blocks: sizes and call sites alive at one peak of requested bytes and not at the other; requests: the aligned requests; all"""
+    alloc_conf_a: str
+    """replay A under these settings, as in PYTORCH_CUDA_ALLOC_CONF"""
+    capacity_a: int | str
+    """with this much memory for the allocator of A"""
+    memory_limit_a: int | str
+    """with this much memory for the process of A"""
+    torch_a: str
+    """replay A with the allocator of this PyTorch release"""
+    alloc_conf_b: str
+    """replay B (without a second file: A again) under these settings, as in PYTORCH_CUDA_ALLOC_CONF"""
+    capacity_b: int | str
+    """with this much memory for the allocator of B"""
+    memory_limit_b: int | str
+    """with this much memory for the process of B"""
+    torch_b: str
+    """replay B with the allocator of this PyTorch release"""
+    device: int
+    """only this device (peak)"""
+    top: int
+    """rows of each list (peak); default 10"""
+    step: int
+    """only this step (requests)"""
+    phase: str
+    """only this phase: init, zero_grad, data, forward (with loss), backward, clip, optimizer, empty_cache"""
+    context: int
+    """equal requests shown around a difference; default 3"""
+    max_hunks: int
+    """differences shown in full; default 5"""
+    max_lines: int
+    """lines shown of each difference; default 60"""
+    ignore_free_order: bool
+    """ignore the order of frees that have no allocation between them"""
+    fail_above: str
+    """exit with 1 if B's peak reserved exceeds A's by more than P, such as 5% or 64MiB"""
+    max_expansion: int | str
+    """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+
+class ReportOptions(MemoryOptions, FileOptions, total=False):
+    pass
