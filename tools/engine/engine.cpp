@@ -91,6 +91,10 @@ void require_torch(TrainingPlan& plan, std::vector<std::string>& problems) {
 }  // namespace
 
 void choose_engine(TrainingPlan& plan, std::vector<std::string>& problems) {
+  if (lists_parameters(plan.model.config)) {
+    problems.push_back(why_not_covered(plan.model));
+    return;
+  }
   if (plan.engine == EngineKind::automatic) {
     choose_between(plan, problems);
     return;

@@ -143,7 +143,7 @@ Table host_variant_table(const FormulaOutcome& outcome, const EstimateInputs& in
                   "the source prints them)",
                   outcome.formula->name, plural(inputs.nodes, "node"),
                   plural(inputs.gpus_per_node, "GPU"), inputs.parameters() / 1'000'000,
-                  largest_module_parameters(inputs.tensors) / 1'000'000),
+                  inputs.largest_layer / 1'000'000),
       pick(variant_columns(), shown), outcome.variants);
 }
 
@@ -230,7 +230,7 @@ void add_json(const EstimateReport& estimate, Report& report) {
   report.json("model", [&]() -> json::value {
     return {{"name", valid_utf8(inputs.plan.model.name)},
             {"parameters", inputs.parameters()},
-            {"largest_layer_parameters", largest_module_parameters(inputs.tensors)}};
+            {"largest_layer_parameters", inputs.largest_layer}};
   });
   report.json("job", [&]() -> json::value {
     return {

@@ -47,7 +47,7 @@ PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse us
   std::ranges::move(rule_problems(run.plan), std::back_inserter(problems));
   if (use == PlanUse::generate) {
     choose_engine(run.plan, problems);
-  } else if (is_other(run.plan.model.config)) {
+  } else if (is_other(run.plan.model.config) && !lists_parameters(run.plan.model.config)) {
     problems.push_back(why_not_covered(run.plan.model));
   }
   if (!problems.empty()) {

@@ -25,6 +25,14 @@ ParameterRole role_of(const nn::NamedTensor& parameter) {
   return ParameterRole::other;
 }
 
+std::vector<ParameterInfo> listed_parameters(const OtherConfig& config) {
+  std::vector<ParameterInfo> parameters;
+  for (const ListedParameter& listed : config.parameters) {
+    parameters.push_back({listed.name, listed.sizes, listed.elements()});
+  }
+  return parameters;
+}
+
 /// Visits the parameters of the plan's model, built on the host, where nothing is allocated. Those
 /// of a model without a family are not known.
 template <class Visitor>
@@ -46,6 +54,9 @@ void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
 }  // namespace
 
 std::vector<ParameterInfo> model_parameters(const ModelSpec& spec) {
+  if (lists_parameters(spec.config)) {
+    return listed_parameters(spec.config.as<OtherConfig>());
+  }
   TrainingPlan plan;
   plan.model = spec;
   std::vector<ParameterInfo> parameters;

@@ -15,11 +15,11 @@ PACKAGE = HERE / "highwater"
 PAGES = HERE.parents[1] / "docs" / "python"
 #: Source and what it offers, in the order of the index.
 SOURCES = ("recording.py", "plans.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
-           "_errors.py", "_results.py")
+           "_parameters.py", "_errors.py", "_results.py")
 KEYWORDS = ("Each function takes the options of the program's command as keywords: `--max-reserved 40GiB` is\n"
             "`max_reserved=\"40GiB\"`, `--from` is `from_`. Editors and type checkers know them, and a keyword that does not\n"
             "exist is an `InputError` that names the nearest. Where each default is from: `highwater COMMAND --help-all`.")
-HIDDEN = {"Record", "ModelStates", "Parameters", "framed", "plain", "items", "values"}
+HIDDEN = {"ModelStates", "Parameter", "Parameters", "from_json", "framed", "plain", "items", "values"}
 
 
 def is_shown(node):

@@ -35,6 +35,11 @@ py::object text_of(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+/// As the program prints it: what a file holds never reaches a terminal as it is.
+py::object message_of(std::string_view text) {
+  return text_of(printable(text));
+}
+
 /// Raises highwater._errors.NAME(*arguments).
 template <class... Arguments>
 [[noreturn]] void raise(const char* name, Arguments&&... arguments) {
@@ -47,7 +52,7 @@ template <class... Arguments>
 [[noreturn]] void raise_usage(const std::vector<std::string>& problems) {
   py::list list;
   for (const std::string& problem : problems) {
-    list.append(text_of(problem));
+    list.append(message_of(problem));
   }
   raise("UsageError", list);
 }
@@ -61,10 +66,10 @@ template <class... Arguments>
   } catch (const UsageError& error) {
     raise_usage({error.what()});
   } catch (const InputError& error) {
-    raise("InputError", text_of(error.what()), text_of(error.source()), text_of(error.where()),
-          text_of(error.problem()), text_of(error.remedy()));
+    raise("InputError", message_of(error.what()), text_of(error.source()),
+          message_of(error.where()), message_of(error.problem()), message_of(error.remedy()));
   } catch (const Error& error) {
-    raise("InputError", text_of(error.what()));
+    raise("InputError", message_of(error.what()));
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_MemoryError,
                     "not enough memory on this machine for the answer; ask for less at a time, or "

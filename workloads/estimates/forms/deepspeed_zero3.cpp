@@ -53,8 +53,8 @@ std::vector<std::string> broken_assumptions(const EstimateInputs& inputs) {
 
 DeepspeedEstimate of_plan(const EstimateInputs& inputs, DeepspeedOffload offload, bool zero_init) {
   return deepspeed_zero3(static_cast<double>(inputs.parameters()),
-                         static_cast<double>(largest_module_parameters(inputs.tensors)),
-                         deepspeed_job(inputs), offload, zero_init);
+                         static_cast<double>(inputs.largest_layer), deepspeed_job(inputs), offload,
+                         zero_init);
 }
 
 Estimate evaluate(const EstimateInputs& inputs) {

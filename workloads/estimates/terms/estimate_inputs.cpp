@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/model/other_model.hpp"
+
 namespace highwater {
 namespace {
 
@@ -46,6 +48,13 @@ std::int64_t model_ranks(const Parallelism& parallel) {
   return std::int64_t{parallel.tp} * parallel.pp * parallel.cp;
 }
 
+/// A list of parameters has tied ones once, and so may say what the largest module owns.
+std::int64_t largest_layer_of(const ModelSpec& model, const std::vector<ParameterInfo>& tensors) {
+  const bool is_list = lists_parameters(model.config);
+  const auto said = is_list ? model.config.as<OtherConfig>().largest_layer : std::nullopt;
+  return said ? *said : largest_module_parameters(tensors);
+}
+
 }  // namespace
 
 std::string job_problem(const Parallelism& parallel, const JobSize& job) {
@@ -68,6 +77,7 @@ EstimateInputs estimate_inputs(const TrainingPlan& plan, const JobSize& job) {
   inputs.shape = shape_of(plan.model);
   inputs.count = parameter_count(plan.model.config);
   inputs.tensors = model_parameters(plan.model);
+  inputs.largest_layer = largest_layer_of(plan.model, inputs.tensors);
   inputs.seq = *std::ranges::max_element(plan.seq);
   const Nodes nodes = nodes_of(plan.parallel.gpus(), job);
   inputs.gpus_per_node = static_cast<int>(nodes.gpus_per_node);

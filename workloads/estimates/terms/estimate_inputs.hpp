@@ -25,6 +25,7 @@ struct EstimateInputs {
   ModelShape shape;
   ParameterCount count;                ///< P is count.trainable()
   std::vector<ParameterInfo> tensors;  ///< in order of registration, tied tensors once
+  std::int64_t largest_layer = 0;      ///< parameters that the largest module owns directly
   std::int64_t seq = 0;                ///< tokens of the longest sequence: s
   int gpus_per_node = 1;
   int nodes = 1;

@@ -11,6 +11,7 @@
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/overloaded.hpp"
 #include "workloads/plan/catalog/flat_config.hpp"
+#include "workloads/plan/catalog/parameter_list.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/other_model.hpp"
@@ -263,6 +264,9 @@ ModelSpec any_model(const json::value& value, std::string_view source, Coverage 
     throw InputError(source, "", "not a JSON object",
                      "give a config.json or a flat model description");
   }
+  if (is_parameter_list(*object)) {
+    return read_parameter_list(*object, source);
+  }
   if (object->contains("family") && object->contains("config")) {
     return read_recorded(*object, source);
   }
@@ -282,6 +286,13 @@ ModelSpec model_from_json(const json::value& value, std::string_view source) {
 
 std::string why_not_covered(const ModelSpec& spec) {
   const auto& config = spec.config.as<OtherConfig>();
+  if (lists_parameters(spec.config)) {
+    return fmt::format(
+        "{} is a list of parameters, which says nothing of what a forward allocates; give the "
+        "model itself (a name, a config.json, or with --engine torch FILE.py:function). 'highwater "
+        "estimate' takes the list",
+        spec.name);
+  }
   if (!config.python.empty()) {
     return fmt::format(
         "{} is Python, which only --engine torch runs; without it, give a model of {}", spec.name,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
+#include <numeric>
 
 #include <boost/json.hpp>
 
@@ -43,8 +45,20 @@ void complete_other_shape(const OtherConfig& config, ModelShape& shape) {
   shape = config.shape;
 }
 
-/// A decoder of these sizes with gated MLPs and an untied head: to compare times with, no more.
+std::int64_t listed_elements(const std::vector<ListedParameter>& parameters) {
+  std::int64_t elements = 0;
+  for (const ListedParameter& parameter : parameters) {
+    elements += parameter.elements();
+  }
+  return elements;
+}
+
+/// Those of a list; else of a decoder of these sizes with gated MLPs and an untied head: to compare
+/// times with, no more.
 ParameterCount other_parameters(const OtherConfig& config) {
+  if (!config.parameters.empty()) {
+    return {.linear = listed_elements(config.parameters)};
+  }
   const ModelShape& shape = config.shape;
   ParameterCount count = vocabulary_parameters(shape.vocab, shape.hidden, false);
   const std::int64_t attention = 2 * shape.hidden * shape.head_dim * (shape.heads + shape.kv_heads);
@@ -80,8 +94,16 @@ constexpr auto kOther = family<OtherConfig>({.name = "other",
 
 }  // namespace
 
+std::int64_t ListedParameter::elements() const {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
 const Family& other_family() {
   return kOther;
+}
+
+bool lists_parameters(const ModelConfig& config) {
+  return is_other(config) && !config.as<OtherConfig>().parameters.empty();
 }
 
 bool names_file(const ModelConfig& config) {

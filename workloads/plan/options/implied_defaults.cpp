@@ -1,8 +1,10 @@
 #include "workloads/plan/options/implied_defaults.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "traces/release.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater {
@@ -43,7 +45,18 @@ bool takes_fused_adamw(const TrainingPlan& plan) {
          release_of(plan.versions.torch) >= kFusedByDefault;
 }
 
+/// Parameters of one type, as the list of them says.
+bool are_all(const TrainingPlan& plan, std::string_view dtype) {
+  return lists_parameters(plan.model.config) &&
+         std::ranges::all_of(plan.model.config.as<OtherConfig>().parameters,
+                             [&](const ListedParameter& listed) { return listed.dtype == dtype; });
+}
+
 constexpr std::array kImpliedDefaults{
+    ImpliedDefault{"precision", [](const TrainingPlan& plan) { return are_all(plan, "bfloat16"); },
+                   "bf16"},
+    ImpliedDefault{"precision", [](const TrainingPlan& plan) { return are_all(plan, "float16"); },
+                   "fp16"},
     ImpliedDefault{"keep-logits", lacks_logits, "false"},
     ImpliedDefault{"use-cache",
                    [](const TrainingPlan& plan) {

@@ -4,13 +4,11 @@ Every number of the module is the program's; errors are exceptions; nothing is p
 kept.
 """
 import copy
-import gc
 import io
 import json
 import os
 import pathlib
 import pickle
-import resource
 import signal
 import subprocess
 import sys
@@ -24,6 +22,7 @@ PACKAGE, HIGHWATER, SHARED = (pathlib.Path(each) for each in sys.argv[1:4])
 sys.path.insert(0, str(PACKAGE))
 
 import highwater as hw  # noqa: E402
+from highwater._parameters import Parameter, Parameters  # noqa: E402
 
 RECORDED = ROOT / "traces" / "recorded" / "fake"
 OUT_OF_MEMORY = str(RECORDED / "gpt2-fp32-varlen-capacity2700.hwt.xz")
@@ -216,22 +215,6 @@ class Errors(unittest.TestCase):
                     pass
 
 
-class Mutations(unittest.TestCase):
-    def test_no_change_of_a_snapshot_ends_the_interpreter(self):
-        import random
-
-        dice = random.Random(7)
-        whole = pickle.dumps(small_snapshot(), protocol=4)
-        for _ in range(3000):
-            data = bytearray(whole)
-            for _ in range(dice.randint(1, 4)):
-                data[dice.randrange(len(data))] = dice.randrange(256)
-            try:
-                hw.load(bytes(data[: dice.randint(1, len(data))])).replay()
-            except hw.InputError:
-                pass
-
-
 class Behaviour(unittest.TestCase):
     def test_nothing_is_printed(self):
         code = ("import highwater as hw; r = hw.load(%r); r.replay(); r.explain(); hw.simulate(model='gpt2')" % LONG)
@@ -244,22 +227,6 @@ class Behaviour(unittest.TestCase):
         times = [float(subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(PACKAGE)},
                                       stdout=subprocess.PIPE, text=True, check=True).stdout) for _ in range(5)]
         self.assertLess(min(times), 0.1)
-
-    def test_no_memory_is_kept(self):
-        snapshot = small_snapshot()
-
-        def ask(times):
-            for _ in range(times):
-                hw.load(snapshot).replay()
-                try:
-                    hw.load(b"nothing").replay()
-                except hw.InputError:
-                    pass
-            gc.collect()
-            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-        before = ask(1000)
-        self.assertLess(ask(5000) - before, 4 << 20)
 
     def test_other_threads_run(self):
         turns = 0
@@ -324,7 +291,51 @@ class DeepspeedEstimators(unittest.TestCase):
                     self.assertEqual(gpu, 4 * largest + int(18 * total / (gpus * nodes)))
 
 
+class ParameterLists(unittest.TestCase):
+    """What a torch.nn.Module has, without torch."""
+
+    def setUp(self):
+        shapes = {"0.weight": (1024, 1024), "0.bias": (1024,), "1.weight": (10, 1024)}
+        self.listed = Parameters("Net", tuple(Parameter(name, shape, "bfloat16") for name, shape in shapes.items()),
+                                 1024 * 1025)
+
+    def test_forms_about_model_states(self):
+        answer = hw.estimate(model=self.listed, dp=4, dp_kind="zero3", formula="all")
+        self.assertEqual(answer.model.parameters, self.listed.total_params)
+        self.assertEqual(answer.model.largest_layer_parameters, 1024 * 1025)
+        self.assertEqual(answer.to_dict()["plan"]["precision"], "bf16")  # as its tensors are
+        names = [each.name for each in answer.estimates]
+        self.assertEqual(names, ["4n", "zero-paper", "accelerate", "deepspeed-zero2", "deepspeed-zero2-current",
+                                 "deepspeed-zero3"])
+        self.assertIn("list of parameters", answer.not_applicable[0].reason)
+        zero3 = next(each for each in answer.estimates if each.name == "deepspeed-zero3")
+        total, largest = self.listed
+        self.assertEqual(zero3.bytes, hw.estimate_zero3_model_states_mem_needs(total, largest, 4, 1, False, False)[1])
+
+    def test_as_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.json"
+            path.write_text(json.dumps(self.listed.to_dict()))
+            self.assertEqual(program_json("estimate", "--model", str(path))["estimates"],
+                             hw.estimate(model=self.listed).to_dict()["estimates"])
+
+    def test_what_runs_needs_more(self):
+        for ask in (hw.simulate, hw.plan):
+            with self.subTest(ask=ask.__name__), self.assertRaises(hw.InputError) as caught:
+                ask(model=self.listed, gpu="h100-80")
+            self.assertIn("is a list of parameters", str(caught.exception))
+
+    def test_in_words_and_as_a_page(self):
+        self.assertEqual(str(self.listed), "Net: 1,059,840 bfloat16 parameters in 3 tensors, 1,049,600 in the largest layer")
+        self.assertIn("<td>1.weight</td><td>[10, 1024]</td>", self.listed._repr_html_())
+
+
 class Copies(unittest.TestCase):
+    def test_parts_have_their_json_too(self):
+        replay = hw.load(OUT_OF_MEMORY).replay()
+        self.assertEqual(replay.devices[0].peak.to_dict(), replay.to_dict()["devices"][0]["peak"])
+        self.assertIn("<td>reserved_bytes</td>", replay.devices[0].peak._repr_html_())
+
     def test_what_is_handed_out_is_a_copy(self):
         replay = hw.load(OUT_OF_MEMORY).replay()
         first = replay.to_dict()

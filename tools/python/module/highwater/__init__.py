@@ -21,8 +21,8 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs,
     estimate_zero3_model_states_mem_needs_all_cold,
     estimate_zero3_model_states_mem_needs_all_live,
-    parameters,
 )
+from highwater._parameters import parameters
 from highwater.plans import estimate, export, models, plan, simulate
 from highwater.recording import Recording, load
 from highwater._watch import watch

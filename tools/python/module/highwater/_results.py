@@ -41,18 +41,39 @@ class Record:
 
     _renamed: ClassVar[Mapping[str, str]] = {}
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    if TYPE_CHECKING:  # set by from_json, and no part of what is compared
+        _data: ClassVar[Mapping[str, Any]]
 
     @classmethod
     def from_json(cls: type[Self], data: Mapping[str, Any]) -> Self:
         """Keys that are missing are None, those that are not known are left to `to_dict`."""
         names = {cls._renamed.get(key, key): key for key in data}
-        return cls(**{field.name: cls._value(names[field.name], data[names[field.name]]) if field.name in names else None
+        made = cls(**{field.name: cls._value(names[field.name], data[names[field.name]]) if field.name in names else None
                       for field in dataclasses.fields(cls)})
+        object.__setattr__(made, "_data", data)
+        return made
 
     @classmethod
     def _value(cls, key: str, value: Any) -> Any:
         part = cls._parts.get(key)
         return part(value) if part is not None and value is not None else value
+
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of it; a copy."""
+        return copy.deepcopy(dict(self._data))
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{html.escape(key)}</td><td>{html.escape(_cell(value))}</td></tr>"
+                       for key, value in self._data.items())
+        return f"<table>{rows}</table>"
+
+
+def _cell(value: Any) -> str:
+    """A value of the JSON in a few words."""
+    if isinstance(value, (list, dict)) and value and not isinstance(next(iter(value)), (int, float)):
+        return f"{len(value)} ..."
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,20 +84,13 @@ class Result(Record):
     """
 
     if TYPE_CHECKING:  # set by `of`, and no part of what is compared
-        _data: ClassVar[Mapping[str, Any]]
         _question: ClassVar[Question]
 
     @classmethod
     def of(cls: type[Answer], question: Question) -> Answer:
-        data = question.data()
-        result = cls.from_json(data)
-        object.__setattr__(result, "_data", data)
+        result = cls.from_json(question.data())
         object.__setattr__(result, "_question", question)
         return result
-
-    def to_dict(self) -> dict[str, Any]:
-        """The program's JSON; a copy."""
-        return copy.deepcopy(dict(self._data))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows of the answer (devices, runs, candidates ...), or one row without such a list."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from highwater import _native
+from highwater._parameters import parameters
 
 if TYPE_CHECKING:
     import torch
@@ -111,26 +112,6 @@ def estimate_zero3_model_states_mem_needs_all_live(
     total, largest = parameters(model)
     return estimate_zero3_model_states_mem_needs_all_cold(
         total, largest, num_gpus_per_node, num_nodes, additional_buffer_factor)
-
-
-class Parameters(NamedTuple):
-    """How many there are, and how many the largest single module owns: what the cold estimators take."""
-
-    total_params: int
-    largest_layer_params: int
-
-
-def parameters(model: torch.nn.Module) -> Parameters:
-    """The parameters of a model, shared ones counted once, on any device, meta included."""
-    total = sum({_identity(each): each.numel() for each in model.parameters()}.values())
-    largest = max((sum(each.numel() for each in module.parameters(recurse=False)) for module in model.modules()),
-                  default=0)
-    return Parameters(total, largest)
-
-
-def _identity(parameter: torch.Tensor) -> tuple[str, int]:
-    """Where it lies; a meta tensor lies nowhere."""
-    return ("meta", id(parameter)) if parameter.is_meta else ("memory", parameter.data_ptr())
 
 
 def _device(offload: bool) -> str:

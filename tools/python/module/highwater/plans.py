@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from highwater._parameters import Parameters, parameters
 from highwater._question import Question
 
 if TYPE_CHECKING:
@@ -33,10 +35,16 @@ def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
 
 
 def estimate(model: Any = None, **options: Unpack[EstimateOptions]) -> Estimate:
-    """Evaluates the published closed forms for a plan, term by term, without simulating."""
+    """Evaluates the published closed forms for a plan, term by term, without simulating.
+
+    `model` may be hw.parameters(net), or the torch.nn.Module itself, of any architecture: the forms about model states
+    need no more. The others say that they do.
+
+    >>> hw.estimate(model=hw.parameters(net), precision="bf16", dp=8, dp_kind="zero3")
+    """
     from highwater.results import Estimate
 
-    return Estimate.of(_question("estimate", model, options))
+    return Estimate.of(_question("estimate", _counted(model), options))
 
 
 def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:
@@ -61,9 +69,16 @@ def export(output: str | os.PathLike[str], model: Any = None, **options: Unpack[
     return _question("export", model, {"output": output, **options}).text()
 
 
+def _counted(model: Any) -> Any:
+    """Of a module, the parameters are enough."""
+    return parameters(model) if hasattr(model, "named_parameters") else model
+
+
 def _question(command: str, model: Any, options: Mapping[str, Any]) -> Question:
     if model is None or isinstance(model, (str, os.PathLike)):
         return Question(command, (), {"model": model, **options})
+    if isinstance(model, Parameters):
+        return Question(command, (), {"model": json.dumps(model.to_dict()), **options})
     from highwater._python_models import python_model
 
     made = python_model(model)
