@@ -46,7 +46,7 @@ def start_browser():
 
 
 class ReportTest(unittest.TestCase):
-    reports = None
+    reports: Reports
 
     @classmethod
     def setUpClass(cls):
