@@ -6,8 +6,10 @@
     hw.load(torch.cuda.memory._snapshot()).replay(alloc_conf="expandable_segments:True")
     hw.simulate(model="llama-3-8b", seq=4096, precision="bf16", gpu="h100-80", find_batch=True)
 
-Every answer has the keys and numbers of the program's JSON; `str()` is the program's table. Options
-are keywords named as the program's: `highwater COMMAND --help` lists them.
+Every answer has the keys and numbers of the program's JSON as fields; `print()` shows the program's
+table, a notebook its pictures. Options are keywords named as the program's. Whatever is wrong with an
+input or a keyword is an `hw.InputError`. Ctrl-C ends a call, and `hw.show_progress(True)` shows on
+standard error how far a long one is.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def values(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """An object of the JSON: its keys are the fields."""
+    """An answer, or a part of one: the keys of the program's JSON are its fields."""
 
     _renamed: ClassVar[Mapping[str, str]] = {}
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
@@ -60,7 +60,7 @@ class Record:
 
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON of it; a copy."""
+        """The program's JSON, as a copy."""
         return copy.deepcopy(dict(self._data))
 
     def _repr_html_(self) -> str:

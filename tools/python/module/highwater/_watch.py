@@ -21,12 +21,14 @@ _is_attached = False
 
 
 class watch(contextlib.ContextDecorator):
-    """Within it, running out of memory leaves a snapshot and a verdict on standard error.
+    """When the GPU's memory runs out within it, writes a snapshot and says on standard error why it ran out.
 
     >>> with hw.watch("oom.pickle"):
     ...     train()
 
-    The memory history is switched on for the time being, unless it is on already. Further failures
+    It is a decorator as well. torch.OutOfMemoryError is raised as without it. The path is
+    highwater-oom.pickle unless given, with the rank in it where there are several; `max_entries` is
+    how long a history PyTorch keeps, `top` the rows of each list that is printed. The memory history is switched on for the time being, unless it is on already. Further failures
     go to files of their own (oom-2.pickle); `files` names them all.
     """
 
@@ -40,7 +42,7 @@ class watch(contextlib.ContextDecorator):
         self._switched_on = False
 
     def start(self) -> None:
-        """For callbacks, which have no block of their own."""
+        """Begins to watch, where there is no block: in callbacks."""
         import torch
 
         if self in _watches or not torch.cuda.is_available():
@@ -52,6 +54,7 @@ class watch(contextlib.ContextDecorator):
         _watches.append(self)
 
     def stop(self) -> None:
+        """Ends what `start` began."""
         import torch
 
         if self not in _watches:

@@ -96,7 +96,7 @@ def estimate_zero2_model_states_mem_needs_all_live(
     num_nodes: int = 1,
     additional_buffer_factor: float = 1.5,
 ) -> tuple[ModelStates, ...]:
-    """As the cold one, for a model that exists, on any device."""
+    """The same as the cold one prints, for a torch.nn.Module on any device, meta included."""
     total, _ = parameters(model)
     return estimate_zero2_model_states_mem_needs_all_cold(
         total, num_gpus_per_node, num_nodes, additional_buffer_factor)
@@ -108,7 +108,7 @@ def estimate_zero3_model_states_mem_needs_all_live(
     num_nodes: int = 1,
     additional_buffer_factor: float = 1.5,
 ) -> tuple[ModelStates, ...]:
-    """As the cold one, for a model that exists, on any device."""
+    """The same as the cold one prints, for a torch.nn.Module on any device, meta included."""
     total, largest = parameters(model)
     return estimate_zero3_model_states_mem_needs_all_cold(
         total, largest, num_gpus_per_node, num_nodes, additional_buffer_factor)

@@ -11,7 +11,12 @@ from highwater._watch import watch
 
 
 class WatchCallback(Callback):  # type: ignore[misc]  # where Lightning is missing, it has no types
-    """Explains an out of memory of fit, validate, test and predict. `watch` has the files."""
+    """Explains an out of memory of fit, validate, test and predict, as hw.watch does, which takes the same arguments.
+
+    >>> Trainer(callbacks=[WatchCallback("oom.pickle")])
+
+    The snapshots that it wrote are in `watch.files`.
+    """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any) -> None:
         self.watch = watch(path, **options)

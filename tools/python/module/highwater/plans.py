@@ -48,14 +48,20 @@ def estimate(model: Any = None, **options: Unpack[EstimateOptions]) -> Estimate:
 
 
 def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:
-    """Finds the best strategy and the largest batch on the GPUs given; `model` as for simulate()."""
+    """Finds the best strategy and the largest batch on the GPUs given; `model` as for simulate().
+
+    >>> hw.plan(model="llama-3-8b", seq=4096, precision="bf16", gpu="h100-80", gpus=8)
+    """
     from highwater.results import Plan
 
     return Plan.of(_question("plan", model, options))
 
 
 def models(name: str | None = None) -> Models:
-    """Lists the known models, or shows the details of one."""
+    """Lists the models that are known by name, or shows the sizes and parameters of one.
+
+    >>> hw.models("llama-3-8b")
+    """
     from highwater.results import Models
 
     return Models.of(Question("models", () if name is None else (name,), {}))

@@ -109,8 +109,11 @@ class Recording:
 def load(source: Source | Recording) -> Recording:
     """A recording from a path, from bytes, or from what torch.cuda.memory._snapshot() returned.
 
+    >>> hw.load("snapshot.pickle")
+    >>> hw.load(torch.cuda.memory._snapshot())
+
     Every format that the program reads is recognised by its content, compressed or not. What is in a
-    pickle is never executed.
+    pickle is never executed. The file is read when something is asked of it.
     """
     if isinstance(source, Recording):
         return source

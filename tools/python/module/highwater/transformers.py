@@ -11,7 +11,12 @@ from highwater._watch import watch
 
 
 class WatchCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Explains an out of memory of the training. `watch` has the files."""
+    """Explains an out of memory of the training, as hw.watch does, which takes the same arguments.
+
+    >>> Trainer(model, arguments, callbacks=[WatchCallback("oom.pickle")])
+
+    The snapshots that it wrote are in `watch.files`.
+    """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any) -> None:
         self.watch = watch(path, **options)
