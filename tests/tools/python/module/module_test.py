@@ -138,6 +138,9 @@ class Numbers(unittest.TestCase):
         text, _, _ = program("replay", OUT_OF_MEMORY, "--alloc-conf", "expandable_segments:True")
         self.assertEqual(str(replay), text)
         self.assertIn("<iframe", replay._repr_html_())
+        found = hw.simulate(model="gpt2", seq=256, gpu="4GiB", find_batch=True)
+        self.assertGreater(found.find_batch.largest, 1)
+        self.assertIn(f"batch {found.find_batch.largest}, ", found._repr_html_())
         page, _, _ = program("report", OUT_OF_MEMORY, "--output", "-")
         self.assertEqual(hw.load(OUT_OF_MEMORY).report().html, page)
 

@@ -115,6 +115,8 @@ class Result(Record):
             return ""
         options = {name: value for name, value in self._question.options.items()
                    if option_name(name)[2:] not in NOT_OF_REPORT}
+        if self._question.options.get("find_batch"):  # the answer is about the batch that was found
+            options["batch"] = self._data["plan"]["batch"]
         return Report(self._question.other("report", **options))._repr_html_()
 
 
