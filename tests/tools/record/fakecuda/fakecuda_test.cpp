@@ -257,7 +257,7 @@ TEST_CASE("fakecuda: an LSTM's weights have cuDNN's layout", "[fakecuda][librari
 TEST_CASE("fakecuda: cuDNN tells what a configuration needs before its plan is built",
           "[fakecuda][libraries]") {
   check("cudnn_graph", "FAKE_CUDNN_WORKSPACE=4K",
-        "1 workspace 4096\n1 shared memory 0, behind it -1\n");
+        "1 workspace 4096\n1 shared memory 0, behind it -1\nengine 17 is there\n");
 }
 
 TEST_CASE("fakecuda: a communicator knows its rank; gathers move what is known",

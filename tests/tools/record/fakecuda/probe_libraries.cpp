@@ -68,8 +68,9 @@ void cudnn() {
 // What cuDNN's frontend asks of an engine's configuration before it builds a plan.
 void cudnn_graph() {
   constexpr int kEngineConfig = 3, kWorkspaceSize = 303, kSharedMemory = 304;
+  constexpr int kOperationGraph = 15, kEngineGlobalCount = 802;
   constexpr int kInt64 = 3, kInt32 = 23;
-  void* config = nullptr;
+  void *config = nullptr, *graph = nullptr;
   std::int64_t count = 0, workspace = -1;
   std::int32_t shared[] = {-1, -1};
   cudnnBackendCreateDescriptor(kEngineConfig, &config);
@@ -78,6 +79,11 @@ void cudnn_graph() {
   cudnnBackendGetAttribute(config, kSharedMemory, kInt32, 1, &count, shared);
   say("%d shared memory %d, behind it %d", static_cast<int>(count), shared[0], shared[1]);
   cudnnBackendDestroyDescriptor(config);
+  std::int64_t engines = -1;  // asked without a count (cudnn-frontend, plan_helpers.h)
+  cudnnBackendCreateDescriptor(kOperationGraph, &graph);
+  cudnnBackendGetAttribute(graph, kEngineGlobalCount, kInt64, 1, nullptr, &engines);
+  say("engine 17 is %s", engines > 17 ? "there" : "missing");
+  cudnnBackendDestroyDescriptor(graph);
 }
 
 void nccl() {

@@ -1,6 +1,9 @@
-// cuDNN's graph API: descriptors are bags of attributes. Every problem has one engine and one plan
-// whose workspace is FAKE_CUDNN_WORKSPACE bytes: the real size depends on the engine that cuDNN's
-// heuristics choose.
+// cuDNN's graph API: descriptors are bags of attributes. The heuristics know one engine for every
+// problem, with one plan whose workspace is FAKE_CUDNN_WORKSPACE bytes: the real size depends on
+// the engine that cuDNN's heuristics choose. A caller that names an engine itself gets it:
+// cudnn-frontend does so for the backward pass of attention on Blackwell
+// (scaled_dot_product_flash_attention.h, override_heuristics_query), after a look at how many
+// engines there are (plan_helpers.h, create_engine).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +25,10 @@ constexpr int kConfigWorkspaceSize = 303;
 constexpr int kConfigSharedMemory = 304;
 constexpr int kPlanWorkspaceSize = 402;
 constexpr int kPlanJson = 405;
+constexpr int kEngineGlobalCount = 802;
 constexpr int kEngineGlobalIndex = 1301;
+
+constexpr std::int64_t kEngines = 1 << 16;  // more than anybody names
 
 // cudnnBackendAttributeType_t
 std::size_t element_size(int type) {
@@ -94,6 +100,8 @@ std::int64_t put_attribute(const BackendDescriptor& descriptor, int name, int ty
     case kConfigWorkspaceSize:  // callers drop a configuration whose needs they cannot determine
     case kPlanWorkspaceSize:
       return put_number(asked, out, static_cast<std::int64_t>(settings().cudnn_workspace));
+    case kEngineGlobalCount:
+      return put_number(asked, out, kEngines);
     case kPlanJson:
       return put_json(asked, out);
     default:
