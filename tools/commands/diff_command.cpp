@@ -1,7 +1,6 @@
 // highwater diff: what changes the peak between two runs, and their requests one by one; or a
 // recorded case against its simulation.
 #include <algorithm>
-#include <filesystem>
 #include <ostream>
 #include <utility>
 
@@ -47,9 +46,9 @@ struct DiffSide {
 };
 
 void require_no_lone_description(const std::string& path) {
-  if (is_description(path) && std::filesystem::exists(path)) {
-    throw InputError(path, "", "its recording (.pickle.xz in the same folder) is missing",
-                     "put X.json and X.pickle.xz in the same folder");
+  if (describes_case(path)) {
+    throw InputError(path, "", "describes a recorded case, but its recording is missing",
+                     "put X.pickle.xz or X.hwt.xz into the folder of X.json, or give a trace");
   }
 }
 

@@ -68,8 +68,22 @@ TEST_CASE("diff: wrong usage and missing files are explained", "[cli][diff]") {
   CHECK_THAT(run({"diff", file, file, "--context", "-1"}).err, Contains("--context -1"));
   CHECK_THAT(run({"diff", file, file, "--format", "csv"}).err,
              Contains("only --format table and json"));
-  const std::string alone = write(folder, "X.json", "{}");
-  CHECK_THAT(run({"diff", alone}).err, Contains("(.pickle.xz in the same folder) is missing"));
+  const std::string alone = write(folder, "X.json", R"({"case": {"id": "X"}})");
+  CHECK_THAT(run({"diff", alone}).err, Contains("but its recording is missing"));
+  CHECK_THAT(run({"diff", alone, file}).err, Contains("but its recording is missing"));
+}
+
+TEST_CASE("diff: a snapshot as JSON is a file, also beside a recording of its name",
+          "[cli][diff]") {
+  const test::TempDir folder;
+  const std::string snapshot = write(folder, "X.json", R"({"segments": [], "device_traces": [[
+    {"action": "alloc", "addr": 4096, "size": 1000, "stream": 0},
+    {"action": "free_completed", "addr": 4096, "size": 1000, "stream": 0}]]})");
+  const CommandRun alone = run({"diff", snapshot, snapshot, "--view", "requests"});
+  INFO(alone.err);
+  CHECK_THAT(alone.out, Contains("equal: all"));
+  write(folder, "X.pickle", "not looked at");
+  CHECK(run({"diff", snapshot, snapshot, "--view", "requests"}).out == alone.out);
 }
 
 TEST_CASE("diff: a report beside a recording does not describe it", "[cli][diff]") {

@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "sim/recordings/recorded_settings.hpp"
@@ -15,6 +14,7 @@
 #include "tools/files/input.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/json/json_stream.hpp"
 
 namespace highwater {
 namespace {
@@ -77,19 +77,30 @@ std::optional<AllocationId> last_failed(const DerivedTrace& derived) {
   return std::nullopt;
 }
 
-/// A report that somebody wrote beside a recording (--format json > X.json) does not. A damaged
-/// file is left to those who read it, and say so.
-bool describes_case(const std::string& path) {
-  namespace json = boost::json;
-  json::error_code broken;
-  const json::value value = json::parse(read_text_file(path), broken);
-  return broken || (value.is_object() && value.get_object().contains("case"));
-}
+/// Notices the key that every description has.
+struct CaseKey : detail::JsonEvents {
+  void begin_object() { ++depth; }
+
+  void end_object() { --depth; }
+
+  void key(std::string_view text) { is_there = is_there || (depth == 1 && text == "case"); }
+
+  int depth = 0;
+  bool is_there = false;
+};
 
 }  // namespace
 
-bool is_description(const std::string& path) {
-  return stem_of(path, kDescriptions).has_value();
+bool describes_case(const std::string& path) {
+  if (!stem_of(path, kDescriptions) || !fs::is_regular_file(path)) {
+    return false;
+  }
+  const auto source = open_source(path);
+  CaseKey key;
+  detail::JsonStream<CaseKey> stream(*source, key, "write the file again");
+  while (!key.is_there && stream.next()) {
+  }
+  return key.is_there;
 }
 
 std::optional<CaseFiles> case_files(const std::string& path) {
@@ -100,7 +111,7 @@ std::optional<CaseFiles> case_files(const std::string& path) {
   }
   const auto description = described ? std::optional(path) : existing(*stem, kDescriptions);
   const auto recording = described ? existing(*stem, kRecordings) : std::optional(path);
-  if (!description || !recording || (!described && !describes_case(*description))) {
+  if (!description || !recording || !describes_case(*description)) {
     return std::nullopt;
   }
   return CaseFiles{*description, *recording};
@@ -112,7 +123,7 @@ std::vector<CaseFiles> find_cases(const std::string& folder) {
   for (auto entry = fs::recursive_directory_iterator(folder, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const std::string path = entry->path().string();
-    if (is_description(path)) {
+    if (stem_of(path, kDescriptions)) {
       if (auto files = case_files(path)) {
         cases.push_back(std::move(*files));
       }

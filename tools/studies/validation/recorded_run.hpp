@@ -25,11 +25,12 @@ struct CaseFiles {
   std::string recording;    ///< X.pickle.xz
 };
 
-/// Whether `path` is named as a description is.
-bool is_description(const std::string& path);
+/// Whether the file describes a recorded case: other JSON (a snapshot, a report beside its
+/// recording) does not. @throws InputError for damaged JSON
+bool describes_case(const std::string& path);
 
-/// The files of the case that `path` is one of; absent when it is named like neither of the two or
-/// the other one does not exist.
+/// The files of the case that `path` is one of; absent when it is neither of the two or the other
+/// one does not exist.
 std::optional<CaseFiles> case_files(const std::string& path);
 
 /// All pairs below `folder`, by path. @throws InputError for what is not a folder.
