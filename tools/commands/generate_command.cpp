@@ -49,6 +49,16 @@ OptionParser generate_options() {
   return parser;
 }
 
+/// The graph is one of this program's model.
+void require_own_operators(TrainingPlan plan, std::vector<std::string>& problems) {
+  if (plan.engine == EngineKind::torch || plan.engine == EngineKind::both) {
+    problems.emplace_back(
+        "--graph shows the operators of this program's model; use --engine model");
+  }
+  plan.engine = EngineKind::model;
+  choose_engine(plan, problems);
+}
+
 GenerateCommand parse_generate(const Arguments& arguments) {
   const po::variables_map values = generate_options().parse(arguments);
   GenerateCommand result;
@@ -79,10 +89,15 @@ GenerateCommand parse_generate(const Arguments& arguments) {
   if (result.graph == result.output) {
     problems.emplace_back("--graph and --output name the same file; use two files");
   }
-  const auto rank = read_rank(text_option(values, "rank").value_or("0"), "", problems);
-  result.run = read_plan(values, std::move(problems));
-  require_rank(rank.value_or(0), result.run.plan.parallel);
-  result.run.plan.parallel.rank = rank.value_or(0);
+  const int rank = read_rank(text_option(values, "rank").value_or("0"), "", problems).value_or(0);
+  const auto check = [&](const TrainingPlan& plan, std::vector<std::string>& wrong) {
+    check_rank(rank, plan.parallel, wrong);
+    if (result.graph) {
+      require_own_operators(plan, wrong);
+    }
+  };
+  result.run = read_plan(values, std::move(problems), PlanUse::generate, check);
+  result.run.plan.parallel.rank = rank;
   return result;
 }
 
@@ -108,9 +123,6 @@ void write_graph(const GeneratedGraph& generated, const GenerateCommand& command
 RequestTrace generate_trace(const GenerateCommand& command, std::ostream& out) {
   if (!command.graph) {
     return make_run(command.run.plan).trace;
-  }
-  if (command.run.plan.engine == EngineKind::torch) {
-    throw UsageError("--graph shows the operators of this program's model; use --engine model");
   }
   GeneratedGraph generated = generate_with_graph(command.run.plan);
   write_graph(generated, command, out);

@@ -103,10 +103,12 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   }
   result.ranks = read_ranks(values, problems);
   result.plan = given_plan_options(values);
-  result.run = read_plan(values, std::move(problems));
-  if (result.ranks.kind == RankChoice::Kind::one) {
-    require_rank(result.ranks.rank, result.run.plan.parallel);
-  }
+  const auto check = [&](const TrainingPlan& plan, std::vector<std::string>& wrong) {
+    if (result.ranks.kind == RankChoice::Kind::one) {
+      check_rank(result.ranks.rank, plan.parallel, wrong);
+    }
+  };
+  result.run = read_plan(values, std::move(problems), PlanUse::generate, check);
   result.compares_engines = result.run.plan.engine == EngineKind::both;
   if (result.compares_engines) {
     result.run.plan.engine = EngineKind::torch;

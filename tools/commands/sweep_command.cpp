@@ -1,5 +1,6 @@
 // highwater sweep: one file or plan under the cross product of settings, limits and plan options.
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -60,11 +61,9 @@ SweepCommand parse_sweep(const Arguments& arguments) {
     problems.push_back(fmt::format("--top {}: not a number of rows; use 1 or more", top));
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
+  std::ranges::move(wrong_plan_values(result.axes), std::back_inserter(problems));
   result.workload = read_workload_options(values, std::move(problems));
   result.plan = given_plan_options(values);
-  if (std::vector<std::string> wrong = wrong_plan_values(result.axes); !wrong.empty()) {
-    throw UsageErrors(std::move(wrong));
-  }
   return result;
 }
 

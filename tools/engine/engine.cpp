@@ -55,8 +55,10 @@ void adopt_releases(TrainingPlan& plan, std::vector<std::string>& problems) {
 /// said.
 void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
   std::vector<std::string> gaps = gaps_of(plan);
-  const bool has_other_problems = !problems.empty();
-  if (!gaps.empty() && !has_other_problems && engine_problem(plan).empty()) {
+  if (gaps.empty()) {
+    return;
+  }
+  if (engine_problem(plan).empty()) {
     const std::string refusal = script_problem(plan);
     if (refusal.empty()) {
       plan.engine = EngineKind::torch;
@@ -68,9 +70,6 @@ void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
     return;
   }
   std::ranges::move(gaps, std::back_inserter(problems));
-  if (gaps.empty() || has_other_problems) {
-    return;
-  }
   problems.emplace_back(
       "your own PyTorch could run this plan (--engine torch), but " + plan.python +
       " has none; name a Python that has a CUDA build of it by --python (no GPU is needed)");
@@ -95,14 +94,17 @@ void choose_engine(TrainingPlan& plan, std::vector<std::string>& problems) {
     problems.push_back(why_not_covered(plan.model));
     return;
   }
+  const bool is_sound = problems.empty();  // Python is asked about nothing else
   if (plan.engine == EngineKind::automatic) {
-    choose_between(plan, problems);
+    if (is_sound) {
+      choose_between(plan, problems);
+    }
     return;
   }
   if (plan.engine != EngineKind::torch) {
     std::ranges::move(gaps_of(plan), std::back_inserter(problems));
   }
-  if (plan.engine != EngineKind::model) {
+  if (plan.engine != EngineKind::model && is_sound) {
     require_torch(plan, problems);
   }
 }

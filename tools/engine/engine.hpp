@@ -9,7 +9,8 @@
 namespace highwater {
 
 /// Chooses the engine of `plan` where it says auto, and gives a plan of PyTorch's the releases that
-/// run it. What keeps the engine from carrying it out is appended to `problems`.
+/// run it. What keeps the engine from carrying it out is appended to `problems`; while there are
+/// others, no Python is asked.
 void choose_engine(TrainingPlan& plan, std::vector<std::string>& problems);
 
 /// The plan's requests. @pre choose_engine() found no problem @throws InputError

@@ -62,11 +62,11 @@ const Gpu& gpu_called(const std::string& name) {
 }
 
 PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,
-                     PlanUse use) {
+                     PlanUse use, const PlanCheck& check) {
   if (!values.contains("model")) {  // the recording says why it has none
     std::ranges::move(source_notes(values), std::back_inserter(problems));
   }
-  PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use);
+  PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   return run;
 }

@@ -26,6 +26,7 @@ const Gpu& gpu_called(const std::string& name);
 /// The plan that the options describe, rules included. @throws UsageErrors with everything that is
 /// wrong, `problems` included; InputError when the model's file is unreadable and nothing else is.
 PlannedRun read_plan(const boost::program_options::variables_map& values,
-                     std::vector<std::string> problems = {}, PlanUse use = PlanUse::generate);
+                     std::vector<std::string> problems = {}, PlanUse use = PlanUse::generate,
+                     const PlanCheck& check = {});
 
 }  // namespace highwater

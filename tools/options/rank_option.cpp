@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "traces/error.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
@@ -17,10 +16,10 @@ std::optional<int> read_rank(const std::string& text, std::string_view others,
   return rank;
 }
 
-void require_rank(int rank, const Parallelism& parallel) {
+void check_rank(int rank, const Parallelism& parallel, std::vector<std::string>& problems) {
   if (rank >= parallel.gpus()) {
-    throw UsageError(fmt::format("--rank {}: the job's ranks are 0 to {}; use one of them", rank,
-                                 parallel.gpus() - 1));
+    problems.push_back(fmt::format("--rank {}: the job's ranks are 0 to {}; use one of them", rank,
+                                   parallel.gpus() - 1));
   }
 }
 

@@ -15,7 +15,7 @@ namespace highwater {
 std::optional<int> read_rank(const std::string& text, std::string_view others,
                              std::vector<std::string>& problems);
 
-/// @throws UsageError for a rank that the job does not have
-void require_rank(int rank, const Parallelism& parallel);
+/// A problem for a rank that the job does not have.
+void check_rank(int rank, const Parallelism& parallel, std::vector<std::string>& problems);
 
 }  // namespace highwater

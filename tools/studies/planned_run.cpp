@@ -43,8 +43,12 @@ PlannedRun read_words(const OptionWords& given, std::vector<std::string>& proble
   return run;
 }
 
-PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse use) {
+PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse use,
+                   const PlanCheck& check) {
   std::ranges::move(rule_problems(run.plan), std::back_inserter(problems));
+  if (check) {
+    check(run.plan, problems);
+  }
   if (use == PlanUse::generate) {
     choose_engine(run.plan, problems);
   } else if (is_other(run.plan.model.config) && !lists_parameters(run.plan.model.config)) {
@@ -70,15 +74,16 @@ PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems
   return read_words(given, problems, nullptr);
 }
 
-PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems, PlanUse use) {
+PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems, PlanUse use,
+                       const PlanCheck& check) {
   PlannedRun run = read_run(given, problems);
-  return checked(std::move(run), std::move(problems), use);
+  return checked(std::move(run), std::move(problems), use, check);
 }
 
 PlannedRun checked_run(const OptionWords& given, const ModelSpec& model) {
   std::vector<std::string> problems;
   PlannedRun run = read_words(given, problems, &model);
-  return checked(std::move(run), std::move(problems), PlanUse::generate);
+  return checked(std::move(run), std::move(problems), PlanUse::generate, {});
 }
 
 }  // namespace highwater

@@ -1,6 +1,7 @@
 // A plan as requested in words: on a command line, in a grid, by a sweep.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ OptionWords with_words(OptionWords given, const OptionWords& changed);
 /// appended to `problems`. @throws InputError as read_plan_words
 PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems);
 
-/// The same, rules included. @throws UsageErrors with everything that is wrong, `problems` included
+/// What a command asks of a plan besides its rules: appends to the problems.
+using PlanCheck = std::function<void(const TrainingPlan&, std::vector<std::string>&)>;
+
+/// The same, rules included, with an engine that can carry it out. @throws UsageErrors with
+/// everything that is wrong, `problems` included
 PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems = {},
-                       PlanUse use = PlanUse::generate);
+                       PlanUse use = PlanUse::generate, const PlanCheck& check = {});
 
 /// The same, to generate, with the model that `given` names and that has been read: a pipe
 /// (--model <(jq ...)) can be read only once.

@@ -88,6 +88,26 @@ TEST_CASE("engine: a model without a family is named, with the families", "[engi
   CHECK(run_line("models " + path).code == ExitCode::bad_input);
 }
 
+TEST_CASE("engine: mistakes in the command line are found before a Python is asked",
+          "[engine][cli]") {
+  const test::TempDir folder;
+  const std::string plan =
+      " --model " + write_config(folder, R"({"model_type": "phi3"})") + " --python " + kNoPython;
+  const auto [line, mistake] = GENERATE(table<std::string, std::string>(
+      {{"simulate --rank 9", "--rank 9"},
+       {"simulate --engine torch --max-reserved x", "x"},
+       {"generate --rank 9 --output x.hwt", "--rank 9"},
+       {"generate --engine torch --graph x.dot --output x.hwt", "--graph"},
+       {"sweep --set batch=1,none", "--set batch=none"},
+       {"explain --top 0", "--top 0"},
+       {"advise --memory-fraction 0.5", "--memory-fraction"},
+       {"plan --gpus 0 --gpu h100-80", "--gpus 0"}}));
+  CAPTURE(line);
+  const auto result = run_line(line + plan);
+  CHECK(result.code == ExitCode::usage);
+  CHECK_THAT(result.err, Contains(mistake) && !Contains(kNoPython));
+}
+
 TEST_CASE("engine: a script is told what its framework does not do by itself", "[engine]") {
   CHECK(changed({}) == std::vector<std::string>{});
   CHECK(changed({{"batch", "4"}, {"framework", "hf"}}) == std::vector<std::string>{"batch"});
