@@ -58,9 +58,18 @@ void read_class(const ObservedFacts& facts, SourceKeys& keys) {
   read_extras(facts, has_momentum, keys);
 }
 
+/// torch.optim's multi-tensor kernels take no mixture of DTensors and others, so that scripts put
+/// these into a group of their own, as plans do without being told.
+bool splits_tensors(const ObservedFacts& facts) {
+  const bool is_alone = facts.text("strategy.kind") == "none";
+  return facts.find(is_alone ? "strategy.mesh" : "strategy.mesh.tp") != nullptr;
+}
+
 void read_groups(const ObservedFacts& facts, SourceKeys& keys) {
   const std::int64_t groups = facts.whole("optimizers.0.groups").value_or(1);
-  if (groups == 1 || groups == 2) {
+  if (groups == 2 && splits_tensors(facts)) {
+    keys.add_no_effect("optimizers.0.groups", "2", "whole tensors beside those that are split");
+  } else if (groups == 1 || groups == 2) {
     keys.use("optimizers.0.groups", std::to_string(groups), "param-groups", std::to_string(groups));
   } else {
     keys.add_not_supported("optimizers.0.groups", std::to_string(groups),

@@ -80,6 +80,13 @@ TEST_CASE("observed plan: which of fully_shard's units are freed", "[plan][sourc
   CHECK(word(last, "reshard") == "but-last");
 }
 
+TEST_CASE("observed plan: whole tensors beside split ones are a group of their own",
+          "[plan][sources]") {
+  const PlanSource source = observed(R"("optimizers": [{"class": "torch.AdamW", "groups": 2}],
+    "strategy": {"kind": "none", "ranks": 2, "mesh": {"tp": 2}})");
+  CHECK(option_of(source, "optimizers.0.groups") == "no effect");
+}
+
 TEST_CASE("observed plan: FSDP1, DeepSpeed and meshes", "[plan][sources]") {
   const PlanSource fsdp1 = observed(R"("strategy": {"kind": "fsdp1", "ranks": 4,
       "strategy": "shard_grad_op", "param_dtype": "bfloat16", "reduce_dtype": null,
