@@ -75,14 +75,32 @@ std::vector<std::string> changed_options(const TrainingPlan& plan) {
 
 namespace {
 
-/// The text of a config.json, or Python that makes the model and what it may ask for.
-boost::json::object model_request(const TrainingPlan& plan) {
-  if (!is_other(plan.model.config) || plan.model.config.as<OtherConfig>().python.empty()) {
-    return {{"config", config_json(plan.model)}};
+/// The sizes that the plan gives.
+void add_input_sizes(const InputSizes& sizes, boost::json::object& request) {
+  if (sizes.image) {
+    request["image_size"] = boost::json::array{sizes.image->height, sizes.image->width};
   }
-  return {{"python", plan.model.config.as<OtherConfig>().python},
-          {"batch", plan.batch},
-          {"seq", plan.seq.front()}};
+  if (sizes.audio_seconds) {
+    request["audio_seconds"] = *sizes.audio_seconds;
+  }
+  if (sizes.video_frames) {
+    request["video_frames"] = *sizes.video_frames;
+  }
+}
+
+/// The text of a config.json, or Python that makes the model and what it may ask for; and what the
+/// model is fed.
+boost::json::object model_request(const TrainingPlan& plan) {
+  boost::json::object request;
+  if (!is_other(plan.model.config) || plan.model.config.as<OtherConfig>().python.empty()) {
+    request["config"] = config_json(plan.model);
+  } else {
+    request["python"] = plan.model.config.as<OtherConfig>().python;
+    request["batch"] = plan.batch;
+    request["seq"] = plan.seq.front();
+  }
+  add_input_sizes(plan.inputs, request);
+  return request;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace highwater {
 /// what a script has to say.
 std::vector<std::string> changed_options(const TrainingPlan& plan);
 
-/// {"options": ..., "changed": [...], "model": ..., "rank": ...}
+/// {"options": ..., "changed": [...], "model": what it is and what it is fed, "rank": ...}
 boost::json::object engine_request(const TrainingPlan& plan);
 
 }  // namespace highwater

@@ -13,6 +13,7 @@
 #include "traces/units.hpp"
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/gpu.hpp"
+#include "workloads/plan/input_sizes.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/moe_load.hpp"
 #include "workloads/plan/parallelism.hpp"
@@ -163,6 +164,7 @@ struct TrainingPlan {
   Framework framework = Framework::torch;
   std::int64_t batch = 1;               ///< sequences per micro-batch
   std::vector<std::int64_t> seq{1024};  ///< tokens per sequence, one per micro-batch, repeated
+  InputSizes inputs;                    ///< what else the model is fed
   int steps = 3;
   int grad_accum = 1;
   Precision precision = Precision::fp32;

@@ -9,8 +9,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "tools" / "python" / "engine")]
 
-from highwater_engine import asking, job, lengths, models, scripts, sources  # noqa: E402
+from highwater_engine import asking, given, job, lengths, models, scripts, sources  # noqa: E402
 from highwater_engine.architectures import inputs, sizes  # noqa: E402
+from highwater_engine.given import Given  # noqa: E402
 from measure.architectures import command, drawing, runs  # noqa: E402
 
 
@@ -73,6 +74,26 @@ class Sizes(unittest.TestCase):
             sizes.dimension("no_such_size", found, False)
 
 
+    def test_what_a_plan_gives_comes_first(self):
+        config = Config(vision_config=Config(image_size=32, num_channels=3))
+        lines = sizes.fitted(config, Given(image_size=(64, 64)))
+        self.assertEqual(lines, ["config.vision_config.image_size = 64"])
+        self.assertEqual(config.vision_config.image_size, 64)
+        found = sizes.Sizes(Config(sampling_rate=100), Given(image_size=(480, 640), audio_seconds=2.5))
+        self.assertEqual((found.height, found.samples, found.spectrogram, found.images), (480, 250, 250, None))
+        self.assertEqual(found.used, {"image_size", "audio_seconds", "video_frames"})
+
+    def test_a_size_keeps_the_form_that_the_configuration_has_it_in(self):
+        self.assertEqual(given.like(224, (64, 64)), 64)
+        self.assertEqual(given.like(224, (64, 96)), (64, 96))
+        self.assertEqual(given.like([1, 2], (64, 96)), [64, 96])
+        self.assertEqual(given.like({"height": 1, "width": 2}, (64, 96)), {"height": 64, "width": 96})
+
+    def test_a_size_that_nothing_follows_is_refused(self):
+        with self.assertRaisesRegex(job.Refused, "--image-size: GPT is not fed images"):
+            given.require_fed(job.Plan({}, ["image_size"]), models.Model("", "", "", name="GPT"))
+
+
 class Inputs(unittest.TestCase):
     def test_what_modalities_bring(self):
         made = inputs.batch_of(inputs.Inputs(Contrastive, sizes.Sizes(CLIP)), "pairs")
@@ -124,11 +145,25 @@ class Sources(unittest.TestCase):
 
     def test_libraries(self):
         self.facts = {"input": [3, 64, 64], "block": ["timm.models.resnet", "Bottleneck"], "label": sources.LABEL,
-                      "loss": "loss(outputs)"}
+                      "loss": "loss(outputs)", "arguments": {}}
         written = script(sources.models_of({"python": "timm:resnet50"})[0], weights="bf16")
         ast.parse(written)
         self.assertIn('timm.create_model("resnet50").to(torch.bfloat16)', written)
         self.assertIn("torch.randn(3, 64, 64, dtype=torch.bfloat16)", written)
+
+    def test_a_model_for_one_size_of_images_is_made_for_the_one_that_is_given(self):
+        self.facts = {"input": [3, 384, 512], "block": [], "label": sources.LABEL, "loss": "loss(outputs)",
+                      "arguments": {"img_size": [384, 512]}}
+        model, = sources.models_of({"python": "timm:vit_tiny_patch16_224", "image_size": [384, 512]})
+        self.assertIn('timm.create_model("vit_tiny_patch16_224", img_size=(384, 512))', script(model))
+        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32}
+        model, = sources.models_of({"python": "diffusers:UNet2DModel", "image_size": [32, 32]})
+        self.assertEqual(model.expression, "UNet2DModel(sample_size=32)")
+
+    def test_a_function_may_take_the_size(self):
+        self.facts = {"takes": ["batch", "image_size"], "returns": 2, "batch": "dict", "block": None}
+        named = {"python": "/home/me/net.py:make", "batch": 2, "seq": 128, "image_size": [64, 96]}
+        self.assertEqual(sources.models_of(named)[0].expression, "make(batch=2, image_size=(64, 96))[0]")
 
     def test_what_a_file_decides_is_no_choice_of_the_plan(self):
         model = models.Model("", "", "", name="net.py:make", fixes=("batch",))

@@ -16,6 +16,8 @@ struct Path {
 template <auto kMember>
 using OfOptimizer = Path<&TrainingPlan::optimizer, kMember>;
 template <auto kMember>
+using OfInputs = Path<&TrainingPlan::inputs, kMember>;
+template <auto kMember>
 using OfLora = Path<&TrainingPlan::lora, kMember>;
 template <auto kMember>
 using OfVersions = Path<&TrainingPlan::versions, kMember>;

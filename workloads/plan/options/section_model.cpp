@@ -76,6 +76,39 @@ constexpr OptionAxis kSeq{WholeRange{1, kMostTokens},
                           [](const TrainingPlan& plan) -> OptionValue { return plan.seq; },
                           set_lengths};
 
+constexpr std::int64_t kMostPixels = 65'536;  // of an edge
+constexpr std::int64_t kMostFrames = 100'000;
+constexpr double kLongestSound = 86'400;  // a day
+
+Reading<std::int64_t> read_edge(std::string_view text) {
+  return read_whole(text, WholeRange{1, kMostPixels});
+}
+
+/// "224", or height and width as "480x640".
+Complaint set_image_size(TrainingPlan& plan, std::string_view text, const AllowedValues&) {
+  if (text == option_text(nullptr)) {
+    plan.inputs.image.reset();
+    return std::nullopt;
+  }
+  const std::size_t mark = text.find('x');
+  const auto height = read_edge(text.substr(0, mark));
+  const auto width = mark == std::string_view::npos ? height : read_edge(text.substr(mark + 1));
+  if (!height.value || !width.value) {
+    return "not a size in pixels; give an edge as 224, or height and width as 480x640";
+  }
+  plan.inputs.image = ImageSize{*height.value, *width.value};
+  return std::nullopt;
+}
+
+constexpr OptionAxis kImageSize{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue {
+      const auto& image = plan.inputs.image;
+      return image ? OptionValue(fmt::format("{}x{}", image->height, image->width))
+                   : OptionValue(nullptr);
+    },
+    set_image_size};
+
 /// The number in "every-2" or "chunked-16".
 Reading<int> read_number_after(std::string_view stem, std::string_view text) {
   const auto number = parse_number<int>(text.substr(stem.size()));
@@ -177,6 +210,25 @@ constexpr std::array kModelRows{
            whole<Path<&TrainingPlan::batch>>(1, kMostSequences)},
     Option{"seq", "N[,N...]", model, common, "tokens per sequence, one length per micro-batch",
            "Highwater's choice: all positions of GPT-2", kSeq},
+    Option{
+        "image-size", "N|HxW", model, rare,
+        "height and width of images in pixels; with --engine torch",
+        "image_size in the model's config.json, timm's pretrained_cfg, torchvision's transforms, "
+        "diffusers' sample_size; 224 in none",
+        kImageSize}
+        .with_default("the model's own")
+        .and_more("a model whose configuration names the size is made for it; of diffusers' models "
+                  "it is that of the sample (latents)"),
+    Option{"audio-seconds", "S", model, rare, "length of sounds; with --engine torch",
+           "Highwater's choice: 5 s of waveform; of a spectrogram, as many frames as the encoder "
+           "has positions for",
+           optional_real<OfInputs<&InputSizes::audio_seconds>, Absent::null>(
+               1e-3, kLongestSound, "from 0.001 to 86400, or none for the model's own")}
+        .with_default("the model's own"),
+    Option{"video-frames", "N", model, rare, "frames of videos; with --engine torch",
+           "num_frames in the model's config.json",
+           optional_whole<OfInputs<&InputSizes::video_frames>, Absent::null>(1, kMostFrames)}
+        .with_default("the model's own"),
     Option{"precision", "P", model, common, "", "torch 2.6 torch.get_default_dtype()",
            word<Path<&TrainingPlan::precision>, kPrecisions>()}
         .and_more(

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "workloads/plan/model/megatron_config.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -96,6 +97,10 @@ constexpr std::array kRanges{
 };
 
 constexpr std::array kModelRules{
+    Rule{[](const PlanFacts& f) {
+           return is_given(f.plan->inputs) && !is_other(f.plan->model.config);
+         },
+         "image-size, audio-seconds, video-frames: {model} is fed tokens only; omit them"},
     Rule{[](const PlanFacts& f) {
            return f.plan->model.config.family().traits.position_table && f.shape.max_positions &&
                   f.longest > *f.shape.max_positions;

@@ -3,11 +3,11 @@
 Every option of the plan that differs from its framework's default must be read, or the job is refused: a run that
 ignored one would answer another question.
 """
-import contextlib
 import dataclasses
 import os
 
 from . import architectures, lengths, sources
+from .given import WORDS, given, require_fed
 from .plan import Job as Job
 from .plan import Plan, Refused
 from .readers import FRAMEWORKS
@@ -16,7 +16,7 @@ GPUS_PER_NODE = 8
 
 # Options that only describe the run that is simulated, or are meant for the simulated device.
 _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_load", "moe_imbalance", "model_code",
-                   "event_lag", "engine", "python", "deepspeed", "torchtitan")
+                   "event_lag", "engine", "python", "deepspeed", "torchtitan", *WORDS)
 
 
 def make(plan, model):
@@ -35,6 +35,7 @@ def make(plan, model):
         if plan.is_changed(name):
             raise Refused(f"--{name}: {model.name} makes its own batch; give the function a parameter '{name}', or omit "
                           "the option")
+    require_fed(plan, model)
     job = writer(plan, model)
     plan.require_all_read()
     return dataclasses.replace(job, note=lengths.note(plan, model))
@@ -53,7 +54,7 @@ def variables(job, rank):
 
 def models_of(named):
     """The ways to train a model, the likeliest first. @raises UnknownModel"""
-    return architectures.models_of(named["config"]) if "config" in named else sources.models_of(named)
+    return architectures.models_of(named["config"], given(named)) if "config" in named else sources.models_of(named)
 
 
 def from_request(request):
@@ -61,11 +62,14 @@ def from_request(request):
 
     request: {"options": ..., "changed": [...], "model": ...}. @raises Refused, UnknownModel
     """
-    likeliest, *others = models_of(request["model"])
-    jobs = [make(Plan(request["options"], request["changed"]), likeliest)]
-    for model in others:
-        with contextlib.suppress(Refused):
+    jobs, refusal = [], None
+    for model in models_of(request["model"]):
+        try:
             jobs.append(make(Plan(request["options"], request["changed"]), model))
+        except Refused as problem:
+            refusal = refusal or problem
+    if not jobs:
+        raise refusal
     return jobs
 
 

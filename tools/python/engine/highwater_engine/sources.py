@@ -13,6 +13,7 @@ import sys
 from . import architectures, models
 from .architectures import EXAMPLES
 from .asking import asked
+from .given import WORDS, given, like
 
 LABEL = '"label": torch.tensor(0)'
 CROSS_ENTROPY = 'torch.nn.functional.cross_entropy({outputs}, batch["label"])'
@@ -27,12 +28,14 @@ def loss_of(outputs, batch):
 def models_of(named):
     """The ways to train a model, the likeliest first.
 
-    named: {"python": "timm:NAME" or "/path/FILE.py:function", "batch": N, "seq": N}. @raises asking.UnknownModel
+    named: {"python": "timm:NAME" or "/path/FILE.py:function", "batch": N, "seq": N, and what given.py reads}.
+    @raises asking.UnknownModel
     """
     library, _, name = named["python"].partition(":")
+    sizes = given(named)
     if library in _LIBRARIES:
-        return [_LIBRARIES[library](name)]
-    return _of_file(*named["python"].rsplit(":", 1), {name: named[name] for name in ("batch", "seq")})
+        return [_LIBRARIES[library](name, sizes.image_size)]
+    return _of_file(*named["python"].rsplit(":", 1), {"batch": named["batch"], "seq": named["seq"], **sizes.named()})
 
 
 def block_in(model):
@@ -61,7 +64,7 @@ def _of_file(path, function, sizes):
     imports = f"import sys\nsys.path.insert(0, {folder!r})\nfrom {module} import {function}"
     call = f"{function}({', '.join(f'{name}={sizes[name]}' for name in found['takes'])})"
     if found["returns"] == 1:
-        return _of_architecture(imports, call, f"{file}:{function}", found)
+        return _of_architecture(imports, call, f"{file}:{function}", found, sizes)
     names = ["_", "batch", "loss_of"][:found["returns"]]
     brings_loss = found["returns"] == 3
     return [models.Model(
@@ -69,13 +72,14 @@ def _of_file(path, function, sizes):
         prepare=("" if brings_loss else OWN_LOSS) + f"\n{', '.join(names)} = {call}", expression=f"{call}[0]",
         block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS[found["batch"]],
         call=_CALLS[found["batch"]], batches="[batch] * {steps}", has_config=False, is_transformers=False,
-        fixes=tuple(name for name in ("batch", "seq") if name not in found["takes"]), name=f"{file}:{function}")]
+        fixes=tuple(name for name in sizes if name not in found["takes"]), sizes=frozenset(sizes), name=f"{file}:{function}")]
 
 
-def _of_architecture(imports, call, name, found):
+def _of_architecture(imports, call, name, found, sizes):
     """A model of transformers without a batch is fed as the architecture is."""
+    fixes = tuple(name for name in WORDS if name in sizes and name not in found["takes"])
     return [dataclasses.replace(model, imports=f"{model.imports}\n{imports}", expression=call, is_transformers=False, name=name,
-                                block=tuple(found["block"] or ()))
+                                block=tuple(found["block"] or ()), fixes=fixes, sizes=frozenset(sizes))
             for model in architectures.models_of(found["config"]) if model.name == found["class"]]
 
 
@@ -114,65 +118,85 @@ def _is_of_transformers(made):
 # ------------------------------------------------------------------------------------------ libraries
 
 def _classifier(imports, expression, name, facts, **more):
+    """expression: makes the model, with {arguments}."""
     channels, height, width = facts["input"]
+    arguments = "".join(f", {key}={tuple(value) if isinstance(value, list) else value}"
+                        for key, value in facts["arguments"].items())
     return models.Model(
-        imports=imports, prepare="", expression=expression, block=tuple(facts["block"] or ()), data=EXAMPLES,
+        imports=imports, prepare="", expression=expression.format(arguments=arguments), sizes=frozenset(["image_size"]), block=tuple(facts["block"] or ()), data=EXAMPLES,
         fields=f'"image": torch.randn({channels}, {height}, {width}{{floats}}), {facts["label"]}', dataset="Examples()",
         call='{called}(batch["image"])', loss=facts["loss"], has_config=False, is_transformers=False, name=name,
         fed=f"images of {channels} x {height} x {width}", **more)
 
 
-def _timm(name):
+def _timm(name, size):
     def facts():
         import timm
         model = timm.create_model(name)
-        return {"input": list(model.pretrained_cfg.get("input_size") or (3, 224, 224)), "block": block_in(model),
+        # of models that are made for one size: timm's models/_builder.py
+        arguments = {"img_size": size} if size and model.pretrained_cfg.get("fixed_input_size") else {}
+        model = timm.create_model(name, **arguments) if arguments else model
+        channels, *edges = model.pretrained_cfg.get("input_size") or (3, 224, 224)
+        return {"input": [channels, *(size or edges)], "arguments": arguments, "block": block_in(model),
                 "label": LABEL, "loss": CROSS_ENTROPY.format(outputs="outputs")}
-    return _classifier("import timm", f'timm.create_model("{name}")', f"timm:{name}", asked(facts),
+    return _classifier("import timm", f'timm.create_model("{name}"{{arguments}})', f"timm:{name}", asked(facts),
                        checkpointing="model.set_grad_checkpointing()")
 
 
+# Of models that are made for one size (VisionTransformer, MaxVit): the argument, and what it is of height and width.
+_MADE_FOR = {"image_size": max, "input_size": list}
 _OUTPUTS = {"classification": ("outputs", LABEL), "segmentation": ('outputs["out"]', '"label": torch.zeros({size}, dtype=torch.long)')}
 
 
-def _torchvision(name):
+def _torchvision(name, size):
     def facts():
         import torchvision
         weights = torchvision.models.get_model_weights(name)
-        size = torchvision.transforms._presets and getattr(next(iter(weights)).transforms(), "crop_size", [224])[0]
+        edge = torchvision.transforms._presets and getattr(next(iter(weights)).transforms(), "crop_size", [224])[0]
+        height, width = size or (edge, edge)
         model = torchvision.models.get_model(name, weights=None)
+        arguments = {key: make(size) for key, make in _MADE_FOR.items()
+                     if size and key in inspect.signature(type(model)).parameters}
         kind = type(model).__module__.split(".")[2] if "segmentation" in type(model).__module__ else "classification"
         if any(word in type(model).__module__ for word in ("detection", "video", "optical_flow", "quantization")):
             raise LookupError(f"torchvision:{name} is no classifier or segmenter of images; give a FILE.py:function that "
                               "makes the model and its batch")
         outputs, label = _OUTPUTS[kind]
-        return {"input": [3, size, size], "block": block_in(model), "label": label.format(size=f"{size}, {size}"),
-                "loss": CROSS_ENTROPY.format(outputs=outputs)}
-    return _classifier("import torchvision", f'torchvision.models.get_model("{name}", weights=None)',
+        return {"input": [3, height, width], "arguments": arguments, "block": block_in(model),
+                "label": label.format(size=f"{height}, {width}"), "loss": CROSS_ENTROPY.format(outputs=outputs)}
+    return _classifier("import torchvision", f'torchvision.models.get_model("{name}", weights=None{{arguments}})',
                        f"torchvision:{name}", asked(facts))
 
 
-def _diffusers(name):
+def _diffusers(name, size):
     is_folder = os.path.isdir(name)
-    facts = asked(lambda: _facts_of_diffusers(name, is_folder))
-    cls = facts["class"]
-    made = f'{cls}.from_config({cls}.load_config("{os.path.abspath(name)}"))' if is_folder else f"{cls}()"
+    facts = asked(lambda: _facts_of_diffusers(name, is_folder, size))
+    cls, more = facts["class"], f"sample_size={facts['sample_size']}" if size else ""
+    made = f'{cls}.from_config({cls}.load_config("{os.path.abspath(name)}"){", " * bool(more)}{more})' if is_folder \
+        else f"{cls}({more})"
     fields = ", ".join(f'"{key}": {value}' for key, value in facts["fields"].items())
     return models.Model(
         imports=f"from diffusers import {cls}", prepare="", expression=made, block=tuple(facts["block"] or ()),
         data=EXAMPLES, fields=fields, dataset="Examples()", call="{called}(**batch)",
         loss="outputs[0].float().pow(2).mean()", has_config=False, is_transformers=False, name=f"diffusers:{name}",
+        sizes=frozenset(["image_size"]),
         checkpointing="model.enable_gradient_checkpointing()", fed=", ".join(facts["fields"]))
 
 
-def _facts_of_diffusers(name, is_folder):
+def _facts_of_diffusers(name, is_folder, size):
     import diffusers
     kind = json.load(open(os.path.join(name, "config.json")))["_class_name"] if is_folder else name
     cls = getattr(diffusers, kind, None)
     if cls is None:
         raise LookupError(f"diffusers has no class '{kind}'")
     model = cls.from_config(cls.load_config(name)) if is_folder else cls()
-    return {"class": kind, "block": block_in(model), "fields": _noise(model)}
+    sample_size = None
+    if size:
+        if "sample_size" not in model.config:
+            raise LookupError(f"{kind} has no sample_size: --image-size says nothing to it; omit it")
+        sample_size = like(model.config["sample_size"], size)
+        model = cls.from_config(model.config, sample_size=sample_size)
+    return {"class": kind, "block": block_in(model), "fields": _noise(model), "sample_size": sample_size}
 
 
 def _noise(model):

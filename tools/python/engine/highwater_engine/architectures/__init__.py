@@ -9,9 +9,10 @@ import json
 
 from .. import models
 from ..asking import UnknownModel
+from ..given import Given
 from . import places, tasks
-from .inputs import Inputs, batch_of, forms_of, wanted
-from .sizes import Sizes, Unknown, first, text_part
+from .inputs import Inputs, batch_of, forms_of, label_parts, wanted
+from .sizes import Sizes, Unknown, first, fitted, text_part
 
 MOST_TASKS = 3  # that are tried
 
@@ -28,10 +29,11 @@ class Examples(torch.utils.data.Dataset):
 """
 
 
-def models_of(text):
+def models_of(text, given=Given()):
     """The ways to train the model of a config.json, the likeliest first. @raises UnknownModel"""
     settings = json.loads(text)
     config = _config(settings)
+    read = Read(config, text, given, fitted(config, given))
     found = tasks.of(config, settings.get("architectures") or ())
     if not found:
         raise UnknownModel(f"model_type '{config.model_type}' is unknown to the installed transformers, or has no model "
@@ -39,7 +41,7 @@ def models_of(text):
     made, problem = [], None
     for task, name in [*found[:MOST_TASKS], *(pair for pair in found[MOST_TASKS:] if pair[0].auto_class == "AutoModel")]:
         try:
-            made += _ways(task, name, config, text)
+            made += _ways(task, name, read)
         except Unknown as error:
             problem = problem or f"{name} needs {error}; give a FILE.py:function that makes the model and its batch"
     if not made:
@@ -61,14 +63,23 @@ def _config(settings):
         raise UnknownModel(f"transformers does not take this config.json: {error}") from None
 
 
-def _ways(task, name, config, text):
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """A config.json, with what a plan gives of its sizes."""
+    config: object
+    text: str
+    given: Given
+    lines: list  # of a script: the sizes that the configuration takes
+
+
+def _ways(task, name, read):
     """The class with its labels, then without, each with its inputs in the forms that they may have. @raises Unknown"""
     cls = class_called(name)
     ways, problem = [], None
-    for labels in dict.fromkeys((task.labels, "none")):
+    for labels in dict.fromkeys((task.labels, *(["parts"] if label_parts(cls) else []), "none")):
         for form in forms_of(cls):
             try:
-                ways.append(_model(task, cls, config, text, labels, form))
+                ways.append(_model(task, cls, read, labels, form))
             except Unknown as error:
                 problem = problem or error
     if not ways:
@@ -80,32 +91,35 @@ def _is_plain_text(cls, config, task):
     return task.labels == "tokens" and wanted(cls, True) == ["input_ids"] and hasattr(config, "vocab_size")
 
 
-def _model(task, cls, config, text, labels, form):
+def _model(task, cls, read, labels, form):
     """@raises Unknown"""
     import transformers
-    model = models.of_transformers(task.auto_class, block_of(cls), task.peft, prepare=_prepared(task, cls, config))
-    model = models.with_files(model, {"config.json": text})
+    config = read.config
+    model = models.of_transformers(task.auto_class, block_of(cls), task.peft, prepare=_prepared(task, cls, read))
+    model = models.with_files(model, {"config.json": read.text})
     model = dataclasses.replace(model, imports=f"{model.imports}, set_seed")
     if labels != "none" and _is_plain_text(cls, config, task):
         return dataclasses.replace(model, name=cls.__name__, longest=longest(cls, config))
-    inputs = Inputs(cls, Sizes(config), form)
+    inputs = Inputs(cls, Sizes(config, read.given), form)
     batch = batch_of(inputs, labels)
     found = places.find(getattr(transformers, task.auto_class), inputs, batch.fields)
-    if found is not None:
-        inputs = Inputs(cls, Sizes(config), form)
+    length = found[1] if form.one_length else None
+    if found is not None and length is None:
+        inputs = Inputs(cls, Sizes(config, read.given), form)
         inputs.place_token, inputs.places = found
         batch = batch_of(inputs, labels)
     fields = ", ".join(f'"{name}": {expression}' for name, expression in batch.fields.items())
     imports = model.imports + ("\nfrom torch.utils._pytree import tree_leaves" if batch.loss else "")
     return dataclasses.replace(model, imports=imports, data=EXAMPLES, fields=fields, dataset="Examples()",
                                loss=batch.loss or model.loss, constants=batch.constants, arranges=batch.arranges,
-                               name=cls.__name__, longest=longest(cls, config),
+                               name=cls.__name__, longest=longest(cls, config), sizes=frozenset(inputs.sizes.used), length=length,
                                fed=", ".join(batch.fields) + ("" if not batch.loss else ", and the mean of its first output"))
 
 
-def _prepared(task, cls, config):
+def _prepared(task, cls, read):
     """The lines before the model is made."""
-    lines = ["set_seed(0)", 'config = AutoConfig.from_pretrained(".")']
+    config = read.config
+    lines = ["set_seed(0)", 'config = AutoConfig.from_pretrained(".")', *read.lines]
     if tasks.has_several(task, config) and not config.architectures:  # the auto class asks which
         lines.append(f'config.architectures = ["{cls.__name__}"]')
     if getattr(config, "is_encoder_decoder", False):

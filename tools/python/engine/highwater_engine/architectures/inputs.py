@@ -31,6 +31,7 @@ class Form:
     leaves_out: tuple = ()      # modalities and parameters
     parts: int = 0              # images or channels of an example, for which its values have a dimension
     features: str = ""          # "frames": (frames, bins); "bins": (bins, frames); else as documented
+    one_length: bool = False    # as many tokens as a sound has features, and no token stands for it
 
 
 def forms_of(cls):
@@ -41,6 +42,7 @@ def forms_of(cls):
     has_parts = "pixel_values" in known or "input_values" in known
     forms = [Form(names, parts, features) for names in omitted for parts in ((0, 1) if has_parts else (0,))
              for features in (("", "frames", "bins") if "input_features" in known else ("",))]
+    forms += [Form(one_length=True)] if "input_ids" in known and hasattr(cls, "get_audio_features") else []
     return [*forms, *([Form(others)] if others and "text" in kinds else [])]
 
 
@@ -118,8 +120,8 @@ class Inputs:
     def length(self):
         return f"{self.places} + {{seq}}" if self.places else "{seq}"
 
-    def of_documentation(self, name):
-        """@raises Unknown"""
+    def of_documentation(self, name, whole="zeros"):
+        """whole: what whole numbers are. @raises Unknown"""
         if name not in self.shapes:
             raise Unknown(f"'{name}', whose shape its documentation does not tell")
         kind, words = self.shapes[name]
@@ -131,7 +133,7 @@ class Inputs:
         if "Bool" in kind + annotated or name.endswith("mask"):
             return f"torch.ones({shape}, dtype=torch.bool)"
         if "Long" in kind + annotated or "Int" in kind + annotated or name.endswith("_ids"):
-            return f"torch.zeros({shape}, dtype=torch.long)"
+            return f"torch.{whole}({shape}, dtype=torch.long)"
         return f"torch.randn({shape}{{floats}})"
 
     def image(self):
@@ -256,6 +258,15 @@ def _own_labels(inputs, labels):
     """The labels' expressions; None where the forward takes none."""
     if labels == "pairs":
         return {} if "return_loss" in inputs.parameters else None
+    if labels == "parts":
+        return {name: inputs.of_documentation(name, whole="ones") for name in label_parts(inputs.cls)}
     if labels == "none" or ("mask_labels" if labels == "masks" else "labels") not in inputs.parameters:
         return None
     return LABELS[labels](inputs)
+
+
+def label_parts(cls):
+    """Labels that a class takes one by one, where it takes none called so: durations, pitches, ..."""
+    known = parameters(cls)
+    parts = [name for name in documented(cls.forward) if name.endswith("_labels") and name in known]
+    return parts if len(parts) > 1 and "labels" not in known else []

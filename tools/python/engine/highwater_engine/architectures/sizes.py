@@ -1,9 +1,12 @@
 """Sizes of a model's inputs: the numbers of its configuration, and the shapes that the documentation of its forward names."""
 import re
 
+from ..given import Given, like
+
 PIXELS = ("vision", "image", "backbone", "visual")
 SOUND = ("audio", "encoder", "speech", "acoustic")
-MOST_FRAMES = 3000   # of a spectrogram: 30 s at the 10 ms of every feature extractor
+FRAMES = 100         # of a spectrogram, in a second: the 10 ms of every feature extractor
+MOST_FRAMES = 30 * FRAMES
 SAMPLING_RATE = 16000  # where the configuration has none: that of nearly all speech models
 EXAMPLES_OWN = 4       # things in an example, of which a user may have any number
 SECONDS = 5            # of a waveform
@@ -15,16 +18,21 @@ class Unknown(Exception):
 
 def parts(config, words=()):
     """The configurations inside this one whose field has one of these words, then itself, then all others inside."""
-    inner = list(_inner(config))
-    first = [part for name, part in inner if any(word in name for word in words)]
-    return [*first, config, *(part for _, part in inner if all(part is not other for other in first))]
+    return [part for _, part in named_parts(config, words)]
 
 
-def _inner(config):
+def named_parts(config, words=()):
+    """The same, each with what a script calls it: ("config.vision_config", part)."""
+    inner = list(_inner("config", config))
+    first = [pair for pair in inner if any(word in pair[0].rpartition(".")[2] for word in words)]
+    return [*first, ("config", config), *(pair for pair in inner if all(pair[1] is not other for _, other in first))]
+
+
+def _inner(path, config):
     for name, part in vars(config).items():
         if hasattr(part, "model_type") and hasattr(part, "to_dict"):
-            yield name, part
-            yield from _inner(part)
+            yield f"{path}.{name}", part
+            yield from _inner(f"{path}.{name}", part)
 
 
 def first(config, words, *names):
@@ -50,25 +58,61 @@ def text_part(config):
         return config.get_text_config(decoder=True)
 
 
-class Sizes:
-    """What inputs of a model have in common."""
+def fitted(config, given):
+    """Gives the configuration the sizes that it names and that are given; the lines that do so in a script."""
+    lines = []
+    for name, value in (("image_size", given.image_size), ("num_frames", given.video_frames)):
+        path, part = next(((path, part) for path, part in named_parts(config, PIXELS)
+                           if getattr(part, name, None) is not None), (None, None))
+        if value is not None and part is not None:
+            made = like(getattr(part, name), value) if name == "image_size" else value
+            setattr(part, name, made)
+            lines.append(f"{path}.{name} = {made}")
+    return lines
 
-    def __init__(self, config):
-        self.config = config
+
+class Sizes:
+    """What inputs of a model have in common; `used`: which of the sizes that a plan may give it was asked for."""
+
+    def __init__(self, config, given=Given()):
+        self.config, self.used = config, set()
         text = text_part(config)
         self.vocabulary = getattr(text, "vocab_size", None) or whole(config, ("text",), "vocab_size", default=None)
-        size = first(config, PIXELS, "image_size") or 224
-        if isinstance(size, dict):
-            size = (size.get("height", 224), size.get("width", 224))
-        self.height, self.width = size if isinstance(size, (list, tuple)) else (size, size)
+        self._image = given.image_size or _edges(first(config, PIXELS, "image_size") or 224)
         self.channels = whole(config, PIXELS, "num_channels", "in_channels", "num_image_channels", default=3)
-        self.images = whole(config, PIXELS, "num_frames", default=None)
-        self.samples = SECONDS * whole(config, SOUND, "sampling_rate", "sample_rate", default=SAMPLING_RATE)
+        self._images = given.video_frames or whole(config, PIXELS, "num_frames", default=None)
+        self._seconds = given.audio_seconds
+        self._rate = whole(config, SOUND, "sampling_rate", "sample_rate", default=SAMPLING_RATE)
         self.bins = whole(config, SOUND, "num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "input_dim",
                           "num_bins", default=80)
-        self.spectrogram = self._spectrogram()
 
-    def _spectrogram(self):
+    @property
+    def height(self):
+        return self._use("image_size", self._image[0])
+
+    @property
+    def width(self):
+        return self._use("image_size", self._image[1])
+
+    @property
+    def images(self):
+        """Frames of a video; None where the configuration has no number."""
+        return self._use("video_frames", self._images)
+
+    @property
+    def samples(self):
+        """Of a waveform."""
+        return self._use("audio_seconds", round((self._seconds or SECONDS) * self._rate))
+
+    @property
+    def spectrogram(self):
+        return self._use("audio_seconds", round(self._seconds * FRAMES) if self._seconds else self._positions())
+
+    def _use(self, name, value):
+        self.used.add(name)
+        return value
+
+    def _positions(self):
         """Frames: as many as the encoder has positions for, before its convolution of stride 2."""
         longest = whole(self.config, SOUND, "max_length", default=None)
         if longest:
@@ -88,6 +132,13 @@ class Sizes:
         return self.channels * whole(self.config, PIXELS, "temporal_patch_size", default=1) * edge * edge
 
 
+def _edges(size):
+    """(height, width) of what a configuration calls image_size."""
+    if isinstance(size, dict):
+        return size.get("height", 224), size.get("width", 224)
+    return tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+
+
 _DOCUMENTED = re.compile(r"^\s*(\w+) \(`?([^`\n]*?)`?,? *of shape `?\(([^`\n]*)\)`", re.MULTILINE)
 
 
@@ -100,20 +151,20 @@ def documented(forward):
 _NUMBERS = {
     "num_channels": "channels", "channels": "channels", "image_channels": "channels", "height": "height",
     "width": "width", "frame_size": "height", "image_height": "height", "image_width": "width", "num_mel_bins": "bins", "mel_bins": "bins", "feature_size": "bins", "feature_dim": "bins",
-    "num_banks": "bins", "feature_length": "bins", "n_mels": "bins", "max_length": "spectrogram",
+    "num_banks": "bins", "feature_length": "bins", "n_mels": "bins", "max_length": "spectrogram", "num_frames": "images",
 }
 
 
 def dimension(word, sizes, is_sound):
     """The number of a dimension that the documentation calls so; "{seq}" for the length of a sequence. @raises Unknown"""
-    word = word.removeprefix("config.").strip("`")
+    word = word.removeprefix("config.").strip("`").removesuffix(" + 1")  # a token of the end, which is among the ids
     if word.isdigit():
         return int(word)
     if is_sound and word in ("channels", "num_channels", "audio_channels"):
         return whole(sizes.config, SOUND, "audio_channels", default=1)
     if is_sound and word in ("sequence_length", "audio_length", "num_samples", "time_steps", "segment_length", "seq_len"):
         return sizes.samples
-    if word in _NUMBERS:
+    if word in _NUMBERS and getattr(sizes, _NUMBERS[word]) is not None:
         return getattr(sizes, _NUMBERS[word])
     named = whole(sizes.config, (), word, "num_" + word, default=None)
     if named is not None:

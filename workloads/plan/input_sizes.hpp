@@ -1,0 +1,29 @@
+// Sizes of what a model is fed besides tokens. What a plan leaves out, the model's configuration
+// decides (tools/python/engine/highwater_engine/architectures/sizes.py).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace highwater {
+
+/// In pixels.
+struct ImageSize {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+
+  bool operator==(const ImageSize&) const = default;
+};
+
+struct InputSizes {
+  std::optional<ImageSize> image;
+  std::optional<double> audio_seconds;
+  std::optional<std::int64_t> video_frames;
+};
+
+/// Whether a plan says anything about images, sounds or videos.
+constexpr bool is_given(const InputSizes& sizes) {
+  return sizes.image || sizes.audio_seconds || sizes.video_frames;
+}
+
+}  // namespace highwater
