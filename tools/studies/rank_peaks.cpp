@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/replay/parallel.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 
 namespace highwater {
 namespace {
@@ -124,19 +125,42 @@ BatchTrial trial_of(PlannedRun& run, const MemoryRequest& memory, RankChoice cho
   return {batch, worst.fits, worst.peak.reserved};
 }
 
+/// The same for the smallest batch that the plan's ranks can share, taken `units` times.
+BatchTrial trial_of_units(PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
+                          std::int64_t units) {
+  const std::int64_t unit = grid_batch_parts(run.plan.parallel);
+  BatchTrial trial = trial_of(run, memory, choice, units * unit);
+  trial.batch = units;
+  return trial;
+}
+
+BatchSearch in_sequences(BatchSearch search, const Parallelism& parallel) {
+  const std::int64_t unit = grid_batch_parts(parallel);
+  if (search.largest) {
+    *search.largest *= unit;
+  }
+  for (BatchTrial& trial : search.trials) {
+    trial.batch *= unit;
+  }
+  return search;
+}
+
 }  // namespace
 
 BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice) {
-  return find_batch([&](std::int64_t batch) { return trial_of(run, memory, choice, batch); });
+  return in_sequences(
+      find_batch([&](std::int64_t units) { return trial_of_units(run, memory, choice, units); }),
+      run.plan.parallel);
 }
 
 BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory) {
   const std::size_t kinds = representative_ranks(rank_classes(run.plan)).size();
   RankChoice watched{RankChoice::Kind::one, 0};
   for (std::size_t i = 0; i < kinds; ++i) {
-    BatchSearch search =
-        find_batch([&](std::int64_t batch) { return trial_of(run, memory, watched, batch); },
-                   kLargestBatchTried, memory.capacity);
+    BatchSearch search = in_sequences(
+        find_batch([&](std::int64_t units) { return trial_of_units(run, memory, watched, units); },
+                   kLargestBatchTried, memory.capacity),
+        run.plan.parallel);
     if (!search.largest || kinds == 1) {
       return search;
     }

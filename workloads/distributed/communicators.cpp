@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/plan/tensor_grid.hpp"
+
 namespace highwater::dist {
 namespace {
 
@@ -20,6 +22,27 @@ Bytes memory_of(int ranks, Pattern pattern) {
   return pattern == Pattern::all_to_all ? ring + kOfEachPeer * peers : ring;
 }
 
+struct GridGroup {
+  std::string_view axis;
+  int ranks;
+};
+
+// A grid's layers communicate along its sides, never all at once.
+std::vector<GridGroup> tensor_groups(const Parallelism& p) {
+  if (!splits_over_grid(p)) {
+    return {{"tensor parallel", p.tp}};
+  }
+  const int side = grid_side(p);
+  if (p.tp_kind != TensorParallel::colossalai_3d) {
+    return {{"rows of the grid", side}, {"columns of the grid", side}};
+  }
+  return {{"rows of the cube", side},
+          {"columns of the cube", side},
+          {"layers of the cube", side},
+          {"rows and columns of the cube", side * side},
+          {"layers and columns of the cube", side * side}};
+}
+
 }  // namespace
 
 std::vector<Communicator> communicators(const Parallelism& parallel) {
@@ -30,7 +53,9 @@ std::vector<Communicator> communicators(const Parallelism& parallel) {
     }
   };
   add("data parallel", parallel.dp * parallel.cp, Pattern::ring);
-  add("tensor parallel", parallel.tp, Pattern::ring);
+  for (const GridGroup& group : tensor_groups(parallel)) {
+    add(group.axis, group.ranks, Pattern::ring);
+  }
   add("pipeline parallel", parallel.pp, Pattern::ring);
   const bool exchanges_heads = parallel.megatron.cp_kind == ContextParallel::ulysses;
   add("context parallel", parallel.cp, exchanges_heads ? Pattern::all_to_all : Pattern::ring);

@@ -72,4 +72,21 @@ Tensor masked_fill_(const Tensor& self, const Tensor& mask) {
   });
 }
 
+// The slice is a view, so a CopySlices goes around IndexPutBackward0: the gradient of the whole is
+// copied, then that of the view, which index_put copies once more.
+Tensor fill_rows_(const Tensor& self, const Tensor& mask) {
+  const auto node = begin_node(self.runtime(), "CopySlices", {self});
+  if (node) {
+    node->save(mask);
+  }
+  return rebase(node, self, [](Node& own, TensorList& grads) {
+    const Tensor kept = own.unpack(0);
+    Tensor whole = empty_like(grads[0]);
+    Tensor part = clone(whole);
+    Tensor filled = pointwise("index_put", {part}, part.dtype());
+    end_of_frame(part, filled);
+    return TensorList{whole};
+  });
+}
+
 }  // namespace highwater::eager

@@ -95,6 +95,8 @@ Tensor mul(const Tensor& self, const Tensor& other);
 Tensor mul(const Tensor& self, double scalar);
 Tensor div(const Tensor& self, const Tensor& other);
 Tensor div(const Tensor& self, double scalar);
+/// self + first * second
+Tensor addcmul(const Tensor& self, const Tensor& first, const Tensor& second);
 Tensor neg(const Tensor& self);
 Tensor pow(const Tensor& self, double exponent);
 /// A number raised to the power of a tensor, without a gradient.
@@ -126,6 +128,8 @@ Tensor div_(const Tensor& self, const Tensor& other);
 Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& source);
 /// self.masked_fill_(mask, number); returns self.
 Tensor masked_fill_(const Tensor& self, const Tensor& mask);
+/// self[mask, :] = number; returns self.
+Tensor fill_rows_(const Tensor& self, const Tensor& mask);
 
 // --- reductions (reduce.cpp) ---------------------------------------------------------------------
 

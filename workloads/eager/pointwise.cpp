@@ -213,6 +213,28 @@ Tensor div(const Tensor& self, double /*scalar*/) {
   return result;
 }
 
+// grad * (the other factor * value), even of a value of 1
+Tensor addcmul(const Tensor& self, const Tensor& first, const Tensor& second) {
+  const auto node = begin_node(self.runtime(), "AddcmulBackward0", {self, first, second});
+  if (node) {
+    node->save(second.requires_grad() ? first : Tensor{});
+    node->save(first.requires_grad() ? second : Tensor{});
+  }
+  Tensor result = pointwise("addcmul", {self, first, second}, promote(first, second));
+  finish_node(node, result, [](Node& own, TensorList& grads) {
+    TensorList out(3);
+    out[0] = own.needs(0) ? grads[0] : Tensor{};
+    for (const std::size_t factor : {std::size_t{1}, std::size_t{2}}) {
+      if (own.needs(factor)) {
+        const Tensor other = unary("mul", own.unpack(factor == 1 ? 1 : 0));
+        out[factor] = pointwise("mul", {grads[0], other}, promote(grads[0], other));
+      }
+    }
+    return out;
+  });
+  return result;
+}
+
 Tensor neg(const Tensor& self) {
   const auto node = begin_node(self.runtime(), "NegBackward0", {self});
   Tensor result = unary("neg", self);

@@ -11,6 +11,7 @@
 #include "workloads/estimates/forms/korthikanti.hpp"
 #include "workloads/estimates/forms/megatron.hpp"
 #include "workloads/estimates/forms/nemo.hpp"
+#include "workloads/estimates/forms/tensor_grid.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
 #include "workloads/estimates/llmem/llmem.hpp"
 #include "workloads/estimates/llmem/llmem_code.hpp"
@@ -31,6 +32,7 @@ constexpr std::array kFormulas{
     &kNemoTable,
     &kKorthikanti,
     &kMegatron,
+    &kTensorGrid,
     &kLlmem,
     &kLlmemCorrected,
     &kLlmemCode,

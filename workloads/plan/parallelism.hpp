@@ -17,8 +17,16 @@ namespace highwater {
 /// How replicas of the model share their states.
 enum class DataParallel : std::uint8_t { ddp, zero1, zero2, zero3, fsdp1, fsdp2 };
 
-/// Whose tensor parallelism: where activations are split, gathered and kept.
-enum class TensorParallel : std::uint8_t { megatron, colossalai, dtensor };
+/// Whose tensor parallelism: where activations are split, gathered and kept. The last three are
+/// Colossal-AI's over a grid of ranks (tensor_grid.hpp).
+enum class TensorParallel : std::uint8_t {
+  megatron,
+  colossalai,
+  dtensor,
+  colossalai_2d,
+  colossalai_2p5d,
+  colossalai_3d
+};
 
 /// Order of forwards and backwards on a stage; naive: one micro-batch at a time.
 enum class PipelineSchedule : std::uint8_t { naive, gpipe, one_f_one_b, interleaved };
@@ -68,6 +76,7 @@ struct Parallelism {
   DataParallel dp_kind = DataParallel::ddp;
   int tp = 1;
   TensorParallel tp_kind = TensorParallel::megatron;
+  int tp_depth = 1;                ///< 2.5D: grids of ranks with the same weights
   bool sequence_parallel = false;  ///< norms and dropouts are split along the sequence
   bool loss_parallel = false;      ///< DTensor: logits stay split over the vocabulary
   int pp = 1;

@@ -1,9 +1,11 @@
 #include <utility>
 
+#include "workloads/colossalai/layers/gpt.hpp"
 #include "workloads/megatron/pipelined_gpt.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/torchtitan/decoder.hpp"
 #include "workloads/torchtune/decoder.hpp"
@@ -53,6 +55,9 @@ std::unique_ptr<LanguageModel> make_family(nn::ModelContext& context) {
 std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
   if (context.plan.model_code == ModelCode::megatron) {
     return megatron::make_stage(context);
+  }
+  if (splits_over_grid(context.plan.parallel)) {
+    return colossalai::make_gpt(context, context.plan.model.config.as<Gpt2Config>());
   }
   if (context.plan.parallel.pp > 1) {
     return pipelining::make_stage(context, make_family);

@@ -8,6 +8,7 @@
 #include "workloads/megatron/strategy.hpp"
 #include "workloads/pipelining/wrapped_stages.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/training/torch_strategy.hpp"
@@ -24,6 +25,9 @@ std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& 
                               bool is_first = true) {
   if (is_recent_torchtitan(plan) && applies_fully_shard(plan)) {  // whose tensors are plain ones
     return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
+  }
+  if (splits_over_grid(plan.parallel)) {
+    return std::make_unique<BareModel>(model);
   }
   if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
     return std::make_unique<dist::FsdpTensorParallel>(model, plan, is_first);

@@ -4,11 +4,13 @@
 #include <utility>
 #include <variant>
 
+#include "workloads/colossalai/layers/gpt.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/save_on_cpu.hpp"
 #include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/precision.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater {
@@ -138,7 +140,9 @@ void MicroBatchLoop::compute_loss() {
   if (saves_on_cpu(plan_.parallel)) {
     save_on_cpu.emplace(runtime_);
   }
-  if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
+  if (splits_over_grid(plan_.parallel)) {
+    loss_of_grid();
+  } else if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
     loss_inside_model(autocast);
   } else if (plan_.loss.kind == LossKind::chunked) {
     loss_of_chunks();
@@ -172,6 +176,16 @@ void MicroBatchLoop::loss_outside_model() {
   outputs_.logits = std::move(logits);
   runtime_.mark_phase("loss");
   loss_ = models::outside_loss(outputs_.logits, batch_.labels, plan_.loss.kind);
+  if (!plan_.keep_logits) {
+    outputs_.logits.reset();
+  }
+}
+
+void MicroBatchLoop::loss_of_grid() {
+  Tensor logits = strategy_.forward(batch_).logits;
+  outputs_.logits = std::move(logits);
+  runtime_.mark_phase("loss");
+  loss_ = colossalai::shifted_loss(outputs_.logits, batch_.labels);
   if (!plan_.keep_logits) {
     outputs_.logits.reset();
   }

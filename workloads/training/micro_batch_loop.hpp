@@ -33,6 +33,7 @@ class MicroBatchLoop : public StepRunner {
   void backward();
   void loss_inside_model(std::optional<eager::AutocastContext>& autocast);
   void loss_outside_model();
+  void loss_of_grid();
   void loss_of_chunks();
 
   eager::Runtime& runtime_;

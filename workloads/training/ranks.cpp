@@ -12,6 +12,7 @@
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
@@ -233,6 +234,19 @@ std::vector<AxisClass> shard_classes(const TrainingPlan& plan) {
   return classes;
 }
 
+// Colossal-AI's 2.5D: the first rank of each column keeps the sums of a layer's vectors, the others
+// make zeros (_Add_Bias_2p5D.backward). Otherwise all tensor-parallel ranks are alike.
+std::vector<AxisClass> tensor_classes(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  if (!splits_over_grid(p) || p.tp_kind != TensorParallel::colossalai_2p5d) {
+    return {{.count = p.tp}};
+  }
+  const int side = grid_side(p);
+  const int first_row = p.tp / side;
+  return {{.first = 0, .count = first_row, .what = "first row of its grid"},
+          {.first = side, .count = p.tp - first_row, .what = "another row of its grid"}};
+}
+
 std::string joined(const std::string& a, const std::string& b) {
   return a.empty() || b.empty() ? a + b : a + ", " + b;
 }
@@ -245,14 +259,16 @@ std::vector<RankClass> rank_classes(const TrainingPlan& plan) {
   std::vector<RankClass> classes;
   for (const AxisClass& stage : stage_classes(plan)) {
     for (const AxisClass& shard : shards) {
-      const int rank = (stage.first * p.dp * p.cp + shard.first) * p.tp;
-      const std::int64_t ranks = stage.count * shard.count * p.tp;
-      classes.push_back(
-          {.rank = rank,
-           .ranks = ranks,
-           .place = {.dp = shard.first / p.cp, .pp = stage.first, .cp = shard.first % p.cp},
-           .share = shard.share,
-           .what = joined(stage.what, shard.what)});
+      for (const AxisClass& part : tensor_classes(plan)) {
+        classes.push_back({.rank = (stage.first * p.dp * p.cp + shard.first) * p.tp + part.first,
+                           .ranks = stage.count * shard.count * part.count,
+                           .place = {.dp = shard.first / p.cp,
+                                     .tp = part.first,
+                                     .pp = stage.first,
+                                     .cp = shard.first % p.cp},
+                           .share = shard.share,
+                           .what = joined(joined(stage.what, shard.what), part.what)});
+      }
     }
   }
   std::ranges::sort(classes, {}, &RankClass::rank);

@@ -174,6 +174,34 @@ TEST_CASE("loops: torchtitan's tensor and context parallelism are near the recor
               {.allocated = 0.01, .reserved = 0.04});
 }
 
+// tools/python/frameworks/users/train_colossalai.py, whose GPT has Colossal-AI's layers.
+TEST_CASE("loops: Colossal-AI's 2D, 2.5D and 3D have the peaks of the recordings",
+          "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"grid-2d", "0", "grid.json --batch 4 --seq 256 --tp 4 --tp-kind 2d"},
+      {"grid-2d-fp16-rank3", "3",
+       "grid.json --batch 4 --seq 256 --tp 4 --tp-kind 2d --precision fp16"},
+      {"grid-2.5d", "0", "grid.json --batch 4 --seq 256 --tp 8 --tp-kind 2.5d --tp-depth 2"},
+      {"grid-2.5d-bf16-rank6", "6",
+       "grid.json --batch 4 --seq 256 --tp 8 --tp-kind 2.5d --tp-depth 2 --precision bf16"},
+      {"grid-3d", "0", "grid.json --batch 4 --seq 256 --tp 8 --tp-kind 3d"},
+      {"grid-3d-fp16-rank5", "5",
+       "grid.json --batch 4 --seq 256 --tp 8 --tp-kind 3d --precision fp16"},
+      {"grid-2d-of-9-bf16-rank4", "4",
+       "grid-other.json --batch 6 --seq 192 --tp 9 --tp-kind 2d --precision bf16"},
+      {"grid-2.5d-of-18-fp16-rank10", "10",
+       "grid-other.json --batch 3 --seq 200 --tp 18 --tp-kind 2.5d --tp-depth 2 --precision fp16"},
+  }));
+  check_peaks(recording, options + " --gpu a100-80 --steps 3", {.allocated = 1e-9},
+              {.rank = rank, .torch = "2.6", .transformers = "5.12"});
+}
+
+TEST_CASE("loops: a cube of 27 ranks has the peaks of its recording", "[cli][framework]") {
+  check_peaks("grid-3d-of-27-h100-rank13",
+              "grid-other.json --batch 9 --seq 128 --tp 27 --tp-kind 3d --gpu h100-80 --steps 3",
+              {.allocated = 1e-9}, {.rank = "13", .torch = "2.6", .transformers = "5.12"});
+}
+
 TEST_CASE("loops: cases drawn at random have the peaks of their recordings", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"drawn-script-mistral", "--batch 2 --seq 128 --gpu h100-80 --precision fp32"},

@@ -13,6 +13,7 @@
 
 #include "tools/engine/engine.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 
 namespace highwater {
 namespace {
@@ -97,6 +98,23 @@ void use_gemini(TrainingPlan& plan) {
   use_framework(Framework::colossalai_gemini, plan);
 }
 
+// A plain loop around Colossal-AI's GPT, whose layers are split over a grid of ranks.
+void use_grid(TensorParallel kind, TrainingPlan& plan) {
+  plan.parallel.tp_kind = kind;
+  plan.batch = grid_batch_parts(plan.parallel);
+  plan.init = ModelInit::device;
+  plan.attention = Attention::eager;
+  plan.use_cache = false;
+}
+
+// As many grids, one behind the other, as the largest square among the ranks leaves.
+void use_deep_grid(TrainingPlan& plan) {
+  use_grid(TensorParallel::colossalai_2d, plan);
+  const int side = grid_side(plan.parallel);
+  plan.parallel.tp_depth = std::max(2, plan.parallel.tp / (side * side));
+  use_grid(TensorParallel::colossalai_2p5d, plan);
+}
+
 // The axes are set before; a row sets everything else.
 constexpr std::array kStrategies{
     StrategyRow{"one GPU", false, false, false, [](TrainingPlan&) {}},
@@ -115,6 +133,11 @@ constexpr std::array kStrategies{
                   use_fsdp2(plan);
                   use_dtensors(plan);
                 }},
+    StrategyRow{"Colossal-AI 2D tensor parallel", false, true, false,
+                [](TrainingPlan& plan) { use_grid(TensorParallel::colossalai_2d, plan); }},
+    StrategyRow{"Colossal-AI 2.5D tensor parallel", false, true, false, use_deep_grid},
+    StrategyRow{"Colossal-AI 3D tensor parallel", false, true, false,
+                [](TrainingPlan& plan) { use_grid(TensorParallel::colossalai_3d, plan); }},
     StrategyRow{"DeepSpeed ZeRO-1", true, false, false,
                 [](TrainingPlan& plan) {
                   use_framework(Framework::deepspeed, plan);
@@ -155,6 +178,13 @@ std::vector<Factors> factorisations(int gpus) {
     }
   }
   return all;
+}
+
+/// Colossal-AI's GPT is a GPT-2, its ranks fill their grid, and nothing beside it is split.
+bool suits_grid(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  return !splits_over_grid(p) ||
+         (family_name(plan.model) == "gpt2" && fills_grid(p) && p.gpus() == p.tp);
 }
 
 // A row is tried where it uses each axis that has more than one rank, and is not another row under
@@ -231,8 +261,12 @@ Candidates strategy_candidates(const TrainingPlan& base, int gpus) {
       if (!takes(row, factors)) {
         continue;
       }
+      TrainingPlan first = applied(base, row, factors);
+      if (!suits_grid(first)) {
+        continue;
+      }
       std::vector<Candidate> runnable;
-      for (TrainingPlan& plan : with_checkpoints(applied(base, row, factors), base)) {
+      for (TrainingPlan& plan : with_checkpoints(std::move(first), base)) {
         const auto problems = obstacles(plan);
         if (problems.empty()) {
           runnable.push_back({row.name, std::move(plan)});

@@ -5,6 +5,7 @@
 
 #include "traces/release.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater {
@@ -26,6 +27,10 @@ bool shards_by_accelerate(const TrainingPlan& plan) {
       (plan.framework == Framework::accelerate_fsdp2 && plan.precision == Precision::fp32);
   const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
   return runs_accelerate(plan.framework) && is_sharded && is_mixed;
+}
+
+bool runs_over_grid(const TrainingPlan& plan) {
+  return splits_over_grid(plan.parallel);
 }
 
 bool has_unit_ends(const TrainingPlan& plan) {
@@ -107,6 +112,11 @@ constexpr std::array kImpliedDefaults{
                              plan.parallel.dp == 1 || plan.parallel.dp_kind != DataParallel::ddp);
                    },
                    "false"},
+    // train_colossalai.py: layers are made on the device and keep no keys and values; scores are
+    // materialised (titans/layer/attention/gpt_attention.py).
+    ImpliedDefault{"init", runs_over_grid, "device"},
+    ImpliedDefault{"use-cache", runs_over_grid, "false"},
+    ImpliedDefault{"attention", runs_over_grid, "eager"},
     // A framework's own implementation means nothing where nothing is checkpointed.
     ImpliedDefault{
         "checkpoint-impl",

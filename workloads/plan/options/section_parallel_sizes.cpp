@@ -23,7 +23,11 @@ constexpr std::array kParallelSizesRows{
            "megatron-core 0.16.1 model_parallel_config.py",
            whole<OfParallel<&Parallelism::tp>>(1, kMostRanks)},
     Option{"tp-kind", "K", model_parallel, common, "", "Highwater's choice: the paper's own code",
-           word<OfParallel<&Parallelism::tp_kind>, kTensorParallels>()},
+           word<OfParallel<&Parallelism::tp_kind>, kTensorParallels>()}
+        .and_more("2d, 2.5d, 3d: Colossal-AI's layers over a grid of ranks"),
+    Option{"tp-depth", "N", model_parallel, rare, "tp-kind 2.5d: grids that hold the same weights",
+           "colossalai 0.5 legacy/context/process_group_initializer/initializer_2p5d.py",
+           whole<OfParallel<&Parallelism::tp_depth>>(1, kMostRanks)},
     Option{"sp", "", model_parallel, common, "sequence parallelism along the tensor-parallel ranks",
            "megatron-core 0.16.1 model_parallel_config.py sequence_parallel",
            flag<OfParallel<&Parallelism::sequence_parallel>>()}

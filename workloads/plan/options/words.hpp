@@ -95,9 +95,10 @@ inline constexpr std::array kDataParallels{
     Word{"ddp", DataParallel::ddp},     Word{"zero1", DataParallel::zero1},
     Word{"zero2", DataParallel::zero2}, Word{"zero3", DataParallel::zero3},
     Word{"fsdp1", DataParallel::fsdp1}, Word{"fsdp2", DataParallel::fsdp2}};
-inline constexpr std::array kTensorParallels{Word{"megatron", TensorParallel::megatron},
-                                             Word{"colossalai", TensorParallel::colossalai},
-                                             Word{"dtensor", TensorParallel::dtensor}};
+inline constexpr std::array kTensorParallels{
+    Word{"megatron", TensorParallel::megatron},    Word{"colossalai", TensorParallel::colossalai},
+    Word{"dtensor", TensorParallel::dtensor},      Word{"2d", TensorParallel::colossalai_2d},
+    Word{"2.5d", TensorParallel::colossalai_2p5d}, Word{"3d", TensorParallel::colossalai_3d}};
 inline constexpr std::array kContextParallels{Word{"ring", ContextParallel::ring},
                                               Word{"ulysses", ContextParallel::ulysses}};
 inline constexpr std::array kSchedules{Word{"naive", PipelineSchedule::naive},

@@ -4,6 +4,7 @@
 
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater::plan_rules {
@@ -53,7 +54,8 @@ constexpr std::array kGeneratorGaps{
          "--framework megatron"},
     Rule{[](const PlanFacts& f) {
            return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f) &&
-                  !is_recent_torchtitan(*f.plan) && !is_dtensor_parallel(f.plan->parallel);
+                  !is_recent_torchtitan(*f.plan) && !is_dtensor_parallel(f.plan->parallel) &&
+                  !splits_over_grid(f.plan->parallel);
          },
          "tp: the simulation does not support this kind of tensor parallelism with this model "
          "code; use --tp-kind dtensor or --framework megatron, or try 'highwater estimate'"},

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 
 namespace highwater::plan_rules {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::array kParallelRules{
          "dp * tp * pp * cp: the job would have more than 1048576 GPUs; use smaller sizes"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return f.shape.heads > 0 && p.tp > 1 && f.shape.heads % p.tp != 0 && !is_gemini(f);
+           return f.shape.heads > 0 && p.tp > 1 && f.shape.heads % p.tp != 0 && !is_gemini(f) &&
+                  !splits_over_grid(p);
          },
          "tp {tp}: the {heads} attention heads of {model} cannot be split evenly; use a divisor "
          "of {heads}"},

@@ -104,6 +104,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(plan_rules::ddp_rules(), facts, problems);
   check(plan_rules::pipeline_rules(), facts, problems);
   check(plan_rules::dtensor_rules(), facts, problems);
+  check(plan_rules::tensor_grid_rules(), facts, problems);
   check(plan_rules::context_parallel_rules(), facts, problems);
   check(plan_rules::fsdp_rules(), facts, problems);
   check(plan_rules::fsdp1_rules(), facts, problems);
@@ -121,6 +122,7 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   check(plan_rules::gap_rules(), facts, gaps);
   check(plan_rules::pipeline_gaps(), facts, gaps);
   check(plan_rules::torchtune_gaps(), facts, gaps);
+  check(plan_rules::tensor_grid_gaps(), facts, gaps);
   check(plan_rules::context_parallel_gaps(), facts, gaps);
   return gaps;
 }

@@ -27,6 +27,8 @@ std::span<const Rule> ddp_rules();
 std::span<const Rule> pipeline_rules();
 /// Tensor parallelism by DTensors.
 std::span<const Rule> dtensor_rules();
+/// Colossal-AI's layers over a grid of ranks.
+std::span<const Rule> tensor_grid_rules();
 /// context_parallel() around transformers' code.
 std::span<const Rule> context_parallel_rules();
 /// Both FSDPs and fully_shard alone.
@@ -46,6 +48,8 @@ std::span<const Rule> gap_rules();
 std::span<const Rule> pipeline_gaps();
 /// The same for torchtune.
 std::span<const Rule> torchtune_gaps();
+/// The same for grids of ranks.
+std::span<const Rule> tensor_grid_gaps();
 /// The same for context_parallel().
 std::span<const Rule> context_parallel_gaps();
 
