@@ -284,9 +284,7 @@ TEST_CASE("plan options: all mistakes are reported together, with what was meant
       "--grad-clip x",
       "--lora-targets a,,b: an empty name",
       "did you mean a100-80?",
-      "--torch new: not a release",
-      "tp: the simulation does not support this kind of "
-      "tensor parallelism"};
+      "--torch new: not a release"};
   REQUIRE(problems.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK_THAT(problems[i], Contains(expected[i]));

@@ -67,6 +67,9 @@ class TextMaker {
     if (option == "moe-load") {
       return coin() ? "even" : "busiest:1.5";
     }
+    if (option == "image-size") {
+      return coin() ? "224" : "480x640";
+    }
     return option == "lora-targets" ? (coin() ? "q_proj" : "c_attn,c_proj")
                                     : fmt::format("{}.{}", 2, whole({0, 15}));
   }
