@@ -38,7 +38,7 @@ for _ in range(3):
     ids = torch.randint(0, config.vocab_size, (8, 256))
     tokens = ids.to(rank)
     labels = ids.to(rank)
-    losses = []
+    losses: list[torch.Tensor] = []
     if rank == 0:
         schedule.step(tokens)
     else:
