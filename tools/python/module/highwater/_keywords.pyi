@@ -13,6 +13,12 @@ class TrainingOptions(TypedDict, total=False):
     """sequences per micro-batch; default 1"""
     seq: int | Sequence[int]
     """tokens per sequence, one length per micro-batch; default 1024"""
+    image_size: str
+    """height and width of images in pixels; with `engine` torch; a model whose configuration names the size is made for it; of diffusers' models it is that of the sample (latents); default the model's own"""
+    audio_seconds: str
+    """length of sounds; with `engine` torch; default the model's own"""
+    video_frames: int | str
+    """frames of videos; with `engine` torch; default the model's own"""
     precision: str
     """fp32, bf16, fp16, amp-bf16, amp-fp16, bf16+amp; bf16+amp: a model in bf16 under autocast, as Trainer's bf16=True runs one that was loaded with dtype=torch.bfloat16; default fp32"""
     attention: str
@@ -160,7 +166,9 @@ class TrainingOptions(TypedDict, total=False):
     tp: int
     """tensor-parallel ranks; default 1"""
     tp_kind: str
-    """megatron, colossalai, dtensor; default megatron"""
+    """megatron, colossalai, dtensor, 2d, 2.5d, 3d; 2d, 2.5d, 3d: Colossal-AI's layers over a grid of ranks; default megatron"""
+    tp_depth: int
+    """tp-kind 2.5d: grids that hold the same weights; default 1"""
     sp: bool
     """sequence parallelism along the tensor-parallel ranks; each norm works on part of the sequence; default false"""
     loss_parallel: bool
@@ -254,7 +262,7 @@ class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
 
 class EstimateOptions(TrainingOptions, total=False):
     formula: str | Sequence[str]
-    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, llmem, llmem-corrected, llmem-code, dnnmem"""
+    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, tensor-grid, llmem, llmem-corrected, llmem-code, dnnmem"""
     gpus_per_node: int
     """GPUs per node; default: what the plan's ranks need, at most 8"""
     nodes: int

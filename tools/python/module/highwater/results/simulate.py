@@ -281,6 +281,32 @@ class SimulateHostMemory(Record):
 
 
 @dataclass(frozen=True)
+class SimulateOptimizerBucketsRight(Record):
+    """A part of Simulate."""
+
+    bucket_mb: float
+    buckets: int
+    elements: int
+    empty_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateOptimizerBuckets(Record):
+    """A part of Simulate."""
+
+    bucket_mb: float
+    buckets: int
+    elements: int
+    empty_bytes: int
+    filled_elements: int
+    right: SimulateOptimizerBucketsRight | None
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "right": SimulateOptimizerBucketsRight.from_json,
+    }
+
+
+@dataclass(frozen=True)
 class Simulate(Result):
     """What `highwater simulate --format json` prints."""
 
@@ -329,6 +355,7 @@ class Simulate(Result):
     trust: str
     find_batch: SimulateFindBatch | None = None
     host_memory: SimulateHostMemory | None = None
+    optimizer_buckets: SimulateOptimizerBuckets | None = None
     budget: Budget | None = None
     memory_limit_bytes: int | None = None
 
@@ -360,5 +387,6 @@ class Simulate(Result):
         "ranks": items(SimulateRank.from_json),
         "find_batch": SimulateFindBatch.from_json,
         "host_memory": SimulateHostMemory.from_json,
+        "optimizer_buckets": SimulateOptimizerBuckets.from_json,
         "budget": Budget.from_json,
     }
