@@ -9,8 +9,6 @@ def lengths(plan):
 def fitting(plan, model):
     """The lengths of the plan; one that nobody asked for is lowered to what the model has positions for. @raises Refused"""
     asked = lengths(plan)
-    if model.length is not None:
-        return [_only_length(plan, model)]
     if model.longest is None or max(asked) <= model.longest:
         return asked
     if plan.is_changed("seq"):
@@ -19,18 +17,9 @@ def fitting(plan, model):
     return [model.longest]
 
 
-def _only_length(plan, model):
-    if plan.is_changed("seq") and lengths(plan) != [model.length]:
-        raise Refused(f"--seq {max(lengths(plan))}: {model.name} takes as many tokens as a sound has features, "
-                      f"{model.length} here; omit it, or give --audio-seconds")
-    return model.length
-
-
 def note(plan, model):
     """What a reader should know that is no choice of the plan's: what the model is fed, and a lowered length."""
     parts = [f"{model.name} trained on {model.fed}"] if model.fed else []
-    if model.length is not None:
-        parts.append(f"sequences of {model.length} tokens, as many as a sound has features")
-    elif model.longest is not None and max(lengths(plan)) > model.longest:
+    if model.longest is not None and max(lengths(plan)) > model.longest:
         parts.append(f"sequences of {model.longest} tokens, for which {model.name} has positions")
     return "; ".join(parts)

@@ -28,7 +28,6 @@ class Model:
     is_transformers: bool = True  # its factory takes a type and an attention, and its blocks are known to Trainer
     name: str = ""
     longest: Optional[int] = None  # tokens of a sequence, at most
-    length: Optional[int] = None   # the only length that it takes: that of a sound's features
     fed: str = ""           # inputs, where they are not what goes without saying
     fixes: tuple = ()       # options of the plan that its own batch decides
     sizes: frozenset = frozenset()  # of given.WORDS, those that its batch follows

@@ -103,8 +103,7 @@ def _model(task, cls, read, labels, form):
     inputs = Inputs(cls, Sizes(config, read.given), form)
     batch = batch_of(inputs, labels)
     found = places.find(getattr(transformers, task.auto_class), inputs, batch.fields)
-    length = found[1] if form.one_length else None
-    if found is not None and length is None:
+    if found is not None:
         inputs = Inputs(cls, Sizes(config, read.given), form)
         inputs.place_token, inputs.places = found
         batch = batch_of(inputs, labels)
@@ -112,7 +111,7 @@ def _model(task, cls, read, labels, form):
     imports = model.imports + ("\nfrom torch.utils._pytree import tree_leaves" if batch.loss else "")
     return dataclasses.replace(model, imports=imports, data=EXAMPLES, fields=fields, dataset="Examples()",
                                loss=batch.loss or model.loss, constants=batch.constants, arranges=batch.arranges,
-                               name=cls.__name__, longest=longest(cls, config), sizes=frozenset(inputs.sizes.used), length=length,
+                               name=cls.__name__, longest=longest(cls, config), sizes=frozenset(inputs.sizes.used),
                                fed=", ".join(batch.fields) + ("" if not batch.loss else ", and the mean of its first output"))
 
 

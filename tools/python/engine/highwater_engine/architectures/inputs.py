@@ -31,7 +31,6 @@ class Form:
     leaves_out: tuple = ()      # modalities and parameters
     parts: int = 0              # images or channels of an example, for which its values have a dimension
     features: str = ""          # "frames": (frames, bins); "bins": (bins, frames); else as documented
-    one_length: bool = False    # as many tokens as a sound has features, and no token stands for it
 
 
 def forms_of(cls):
@@ -42,7 +41,6 @@ def forms_of(cls):
     has_parts = "pixel_values" in known or "input_values" in known
     forms = [Form(names, parts, features) for names in omitted for parts in ((0, 1) if has_parts else (0,))
              for features in (("", "frames", "bins") if "input_features" in known else ("",))]
-    forms += [Form(one_length=True)] if "input_ids" in known and hasattr(cls, "get_audio_features") else []
     return [*forms, *([Form(others)] if others and "text" in kinds else [])]
 
 

@@ -14,8 +14,7 @@ ENCODERS = (("image", "get_image_features", ("image_token_id", "image_token_inde
 
 
 def find(auto_class, inputs, fields):
-    """(token, how many) for the first encoder that has inputs; None where none has. Of a form of one length the encoder of
-    sounds, with no token.
+    """(token, how many) for the first encoder that has inputs; None where none has.
 
     fields: expressions of an example by parameter. @raises Unknown
     """
@@ -24,7 +23,7 @@ def find(auto_class, inputs, fields):
     for modality, name, tokens in ENCODERS:
         token = first(config, (), *tokens)
         encode = getattr(inputs.cls, name, None)
-        if encode is None or (token is None) != (inputs.form.one_length and modality == "audio"):
+        if encode is None or token is None:
             continue
         given = {key: fields[key] for key in inspect.signature(encode).parameters if key in fields}
         if not given:
@@ -36,8 +35,6 @@ def find(auto_class, inputs, fields):
             return token, _features(auto_class, config.to_json_string(), name, tuple(given.items()))
         except UnknownModel as error:  # its code reads values, or the configuration contradicts itself
             raise Unknown(f"tokens that stand for each {modality}, and does not tell how many ({error})") from None
-    if inputs.form.one_length:
-        raise Unknown("tokens that stand for each sound")
     return None
 
 
