@@ -144,9 +144,8 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
 
 /// Where what is empty is more than a hundredth of the peak.
 void note_empty_buckets(Simulation& simulation) {
-  if (simulation.buckets &&
-      simulation.buckets->empty(simulation.buckets->chosen).count() * 100 >
-          simulation.whole_peak().reserved.count()) {
+  if (simulation.buckets && simulation.buckets->empty(simulation.buckets->chosen).count() * 100 >
+                                simulation.whole_peak().reserved.count()) {
     simulation.replay.notes.push_back(describe_empty(*simulation.buckets));
   }
 }

@@ -46,8 +46,8 @@ struct Simulation {
   /// leaves it out.
   std::optional<Bytes> needed;
   OutsideMemory outside;
-  HostAccount host;                ///< what is offloaded
-  std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
+  HostAccount host;                  ///< what is offloaded
+  std::optional<Bytes> available;    ///< what the allocator could take; absent: unlimited
   std::optional<BucketUse> buckets;  ///< simulate_peaks() leaves them out
   bool is_gpu_named = false;
   std::int64_t trainable = 0;  ///< elements that the plan trains; simulate_peaks() leaves it out

@@ -11,9 +11,9 @@ namespace highwater {
 
 /// A size of the buckets and what it leaves empty.
 struct BucketSize {
-  double mb = 0;               ///< MiB of a bucket's fp32 gradients
-  std::int64_t buckets = 0;    ///< of one rank
-  std::int64_t elements = 0;   ///< in all buckets, filled or not
+  double mb = 0;              ///< MiB of a bucket's fp32 gradients
+  std::int64_t buckets = 0;   ///< of one rank
+  std::int64_t elements = 0;  ///< in all buckets, filled or not
 };
 
 struct BucketUse {

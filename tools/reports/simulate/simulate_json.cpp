@@ -189,8 +189,7 @@ boost::json::object bucket_size_json(const BucketUse& use, const BucketSize& siz
 boost::json::object buckets_json(const BucketUse& use) {
   boost::json::object object = bucket_size_json(use, use.chosen);
   object["filled_elements"] = use.filled;
-  object["right"] =
-      use.right ? boost::json::value(bucket_size_json(use, *use.right)) : nullptr;
+  object["right"] = use.right ? boost::json::value(bucket_size_json(use, *use.right)) : nullptr;
   return object;
 }
 

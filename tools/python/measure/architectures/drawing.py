@@ -2,14 +2,17 @@
 
 Drawn are whole architectures, each by its default configuration. Left out are names without a model class; parts of
 another architecture's configuration (sub_configs) that no auto class of a task knows; and those whose default
-configuration makes no model. Giants are reduced: while a model has more than a billion parameters, its numbers of layers
-are halved, to four at least (kinds of layers take turns), then its numbers of experts, to 32, then the widths of its
-feed-forward blocks, to 1024; what transformers refuses on the way is passed over.
+configuration makes no model, or none within PATIENCE seconds. Giants are reduced: while a model has more than a billion
+parameters, its numbers of layers are halved, to four at least (kinds of layers take turns), then its numbers of experts,
+to 32, then the widths of its feed-forward blocks, to 1024; what transformers refuses on the way is passed over.
 """
+import contextlib
 import json
 import random
+import signal
 import sys
 
+PATIENCE = 120
 GIANT = 10**9  # parameters
 LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers",
           "num_encoder_layers", "depth", "num_blocks")
@@ -57,6 +60,8 @@ def parameters_of(kind, changes):
         config.architectures = [name]
         try:
             return _made_on_meta(task, config)
+        except TimeoutError:
+            raise
         except Exception as error:
             problem = problem or error
     raise problem or LookupError("no class that is trained")
@@ -104,9 +109,25 @@ def reduced(kind):
         while size > GIANT and (smaller := halved(kind, smaller, names, least)) is not None:
             try:
                 size, changes = parameters_of(kind, smaller), smaller
+            except TimeoutError:
+                raise
             except Exception:  # lists of the configuration that go with its number of layers
                 continue
     return changes, size
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """@raises TimeoutError in what runs under it"""
+    def stop(number, frame):
+        raise TimeoutError(f"not made within {seconds} seconds")
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def why_left_out(kind, parts):
@@ -128,7 +149,8 @@ def draw(seed, count):
             break
         why = why_left_out(kind, parts)
         try:
-            changes, size = ({}, 0) if why else reduced(kind)
+            with time_limit(PATIENCE):
+                changes, size = ({}, 0) if why else reduced(kind)
         except Exception as error:  # of transformers' own code
             why = f"its default configuration makes no model: {type(error).__name__}: {error}".split("\n")[0][:160]
         print(kind, why or f"{size / 1e6:.0f} million parameters", file=sys.stderr, flush=True)
