@@ -12,9 +12,11 @@ using eager::Tensor;
 
 Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
     : model_(model), plan_(plan), group_(model.runtime(), plan.parallel.dp, plan.parallel.backend) {
+  model.runtime().counts_host_memory |=
+      plan.parallel.dp_kind == DataParallel::zero3 && plan.parallel.offload != Offload::none;
   PartitionedParameters made;
   if (plan.parallel.zero.init) {
-    made = partition_as_made(group_, model);
+    made = partition_as_made(group_, model, partition_place(plan));
   }
   const DType model_dtype = nn::trainable_parameters(model).front().dtype();
   if (is_low_precision(model_dtype) && !is_recent_deepspeed(plan)) {

@@ -35,12 +35,12 @@ Tensor buffered_norm(const Tensor& input) {
 PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank,
                                            DType dtype,
                                            const std::vector<PartitionedParameter*>& parameters,
-                                           bool offloads)
+                                           GradientPlace place)
     : group_(group),
       runtime_(group.runtime()),
       options_(options),
       rank_(rank),
-      offloads_(offloads) {
+      offloads_(place.offloads) {
   stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
   if (options.contiguous_gradients) {
     const eager::OpScope op(runtime_, "deepspeed::ipg_bucket");
@@ -53,9 +53,9 @@ PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero
     elements += parameter->partition_numel;
   }
   const eager::OpScope op(runtime_, "zeros");
-  partitions_ = eager::empty_on(runtime_, offloads ? eager::Place::host : eager::Place::cuda,
+  partitions_ = eager::empty_on(runtime_, offloads_ ? eager::Place::host : eager::Place::cuda,
                                 {elements}, dtype);
-  if (offloads && options.pin_memory) {
+  if (offloads_ && place.pins) {
     partitions_ = eager::pin_memory(partitions_);
   }
   runtime_.categorize(partitions_, Category::gradient);

@@ -18,11 +18,17 @@
 
 namespace highwater::deepspeed {
 
+/// Where partitions of gradients live.
+struct GradientPlace {
+  bool offloads = false;  ///< offload_optimizer
+  bool pins = false;      ///< its pin_memory
+};
+
 class PartitionedGradients {
  public:
   /// `parameters` are the trainable ones, sub-group by sub-group.
   PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank, DType dtype,
-                       const std::vector<PartitionedParameter*>& parameters, bool offloads = false);
+                       const std::vector<PartitionedParameter*>& parameters, GradientPlace place);
 
   /// A parameter's gradient is complete; reduces the bucket first if it would overflow.
   void add(PartitionedParameter& parameter);

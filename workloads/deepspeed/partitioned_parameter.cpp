@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/eager/host_copies.hpp"
 
 namespace highwater::deepspeed {
 
@@ -23,15 +24,22 @@ Tensor on_device(const PartitionedParameter& parameter) {
 
 }  // namespace
 
-void PartitionedParameter::split(int ranks) {
+void PartitionedParameter::split(int ranks, PartitionPlace where) {
   Runtime& runtime = tensor.runtime();
+  is_on_host = where != PartitionPlace::gpu;
   sizes = tensor.sizes();
   numel = tensor.numel();
   partition_numel = (numel + ranks - 1) / ranks;
   const eager::OpScope op(runtime, "deepspeed::partition");
   partition = eager::empty_on(runtime, is_on_host ? eager::Place::host : eager::Place::cuda,
                               {partition_numel}, tensor.dtype());
+  if (where == PartitionPlace::pinned) {
+    partition = eager::pin_memory(partition);
+  }
   runtime.categorize(partition, Category::parameter);
+  if (is_on_host) {
+    runtime.synchronize();  // the host waits for its copy
+  }
   release();
 }
 
@@ -111,6 +119,17 @@ void gather_now(dist::ProcessGroup& group, PartitionedParameter& parameter) {
   parameter.status = ParameterStatus::available;
 }
 
+void gather_sequentially(dist::ProcessGroup& group, PartitionedParameter& parameter) {
+  Runtime& runtime = group.runtime();
+  const Tensor flat = empty(runtime, "deepspeed::all_gather",
+                            {parameter.partition_numel * group.size()}, parameter.tensor.dtype());
+  runtime.categorize(flat, Category::parameter);
+  group.all_gather_into_tensor(flat, on_device(parameter));
+  set_data(parameter.tensor, narrow_as(flat, 0, parameter.sizes));
+  parameter.status = ParameterStatus::available;
+  runtime.synchronize();
+}
+
 void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const> parameters) {
   Runtime& runtime = group.runtime();
   std::vector<Tensor> inputs;
@@ -130,6 +149,8 @@ void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const
     parameters[i]->status = ParameterStatus::available;
   }
   runtime.synchronize();
+  const Tensor input_tensor = inputs.back();  // a variable of the loop that gathers
+  eager::release_list(inputs);
 }
 
 }  // namespace highwater::deepspeed

@@ -19,6 +19,9 @@ namespace highwater::deepspeed {
 
 enum class ParameterStatus : std::uint8_t { available, partitioned, in_flight };
 
+/// offload_param: on the GPU without it, otherwise in the host's memory.
+enum class PartitionPlace : std::uint8_t { gpu, pageable, pinned };
+
 struct PartitionedParameter {
   eager::Tensor tensor;    ///< the module's parameter; without data while it is partitioned
   eager::Dims sizes;       ///< ds_shape
@@ -31,8 +34,8 @@ struct PartitionedParameter {
   ParameterStatus status = ParameterStatus::available;
   std::set<const nn::Module*> active;  ///< modules that are using it
 
-  /// param.partition() the first time: this rank's part gets a block of its own.
-  void split(int ranks);
+  /// param.partition() the first time: this rank's part gets a block of its own, `where` it stays.
+  void split(int ranks, PartitionPlace where);
 
   /// free_param: the gathered data are freed once the current stream has finished with them.
   void release();
@@ -58,10 +61,14 @@ class Gather {
   bool is_complete_ = false;
 };
 
-/// param.all_gather() of one parameter, which blocks: a flat block first, then the parameter's.
+/// param.all_gather() of one parameter, which blocks (0.16.4, _allgather_params): a flat block
+/// first, then the parameter's.
 void gather_now(dist::ProcessGroup& group, PartitionedParameter& parameter);
 
-/// The same for several: one block each.
+/// The same in 0.19.8 (_allgather_params_sequential): into the block that it lives in.
+void gather_sequentially(dist::ProcessGroup& group, PartitionedParameter& parameter);
+
+/// Several (_allgather_params_coalesced): one block each.
 void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const> parameters);
 
 }  // namespace highwater::deepspeed

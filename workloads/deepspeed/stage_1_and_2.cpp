@@ -310,7 +310,7 @@ void Stage1And2::count_host_memory() {
   const HostOffload offload{.ranks = group_.size(),
                             .rank = rank_,
                             .dtype = dtype_,
-                            .pin_memory = plan_.parallel.zero.pin_memory,
+                            .pin_memory = pins_memory(plan_),
                             .grad_accum = plan_.grad_accum,
                             .states = states_of(plan_.optimizer.kind)};
   for (const HostBuffer& buffer : offloaded_optimizer(groups, offload)) {

@@ -6,6 +6,7 @@
 #include "workloads/deepspeed/gradient_scale.hpp"
 #include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
+#include "workloads/plan/offload.hpp"
 
 namespace highwater::deepspeed {
 
@@ -22,6 +23,19 @@ Tensor widened(const Tensor& tensor) {
   return tensor.dtype() == DType::fp32 ? tensor : optim::make_like("to", tensor, DType::fp32);
 }
 
+// Types are converted on the host (Copy.cu: blocking copies).
+Tensor moved(const Tensor& tensor, eager::Place place) {
+  if (tensor.place() == place) {
+    return tensor;
+  }
+  return place == eager::Place::host ? eager::to_host(tensor, false) : eager::to_cuda(tensor);
+}
+
+Tensor moved_as_fp32(const Tensor& tensor, eager::Place place) {
+  return place == eager::Place::host ? widened(moved(tensor, place))
+                                     : moved(widened(tensor), place);
+}
+
 }  // namespace
 
 Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
@@ -34,7 +48,8 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
       zero_(plan.parallel.zero),
       dtype_(groups.front().front().dtype()),
       parameters_(std::move(made)),
-      offloads_(plan.parallel.offload == Offload::optimizer),
+      offloads_(offloads_optimizer(plan.parallel)),
+      offloads_params_(offloads_params(plan.parallel)),
       coordinator_(group, zero_,
                    [this](const nn::Module& module) { return parameters_of(module); }) {
   if (parameters_.empty()) {
@@ -43,14 +58,13 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
   remember_parameters();
   mark_persistent();
   hang_hooks();
-  runtime_.counts_host_memory |= offloads_;
   {
     const eager::OpScope op(runtime_, "zeros");
     inf_or_nan_tracker_ = eager::empty_on(runtime_, device(), {1}, DType::boolean);
   }
   make_sub_groups(groups);
   world_.barrier();
-  defragment();
+  flatten_partitions();
   make_masters();
   world_.barrier();
   initialize_states();
@@ -59,7 +73,8 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
   for (const SubGroup& sub_group : sub_groups_) {
     trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
   }
-  gradients_.emplace(group_, zero_, rank_place(plan.parallel).dp, dtype_, trainable, offloads_);
+  gradients_.emplace(group_, zero_, rank_place(plan.parallel).dp, dtype_, trainable,
+                     GradientPlace{.offloads = offloads_, .pins = pins_memory(plan)});
   hook_into_backward();
 }
 
@@ -76,7 +91,7 @@ void Stage3::split_parameters() {
     parameter.tensor = named.tensor;
     parameter.id = parameters_.size() - 1;
     world_.broadcast(named.tensor).wait();
-    parameter.split(group_.size());
+    parameter.split(group_.size(), partition_place(plan_));
   }
 }
 
@@ -123,17 +138,60 @@ Stage3::Parameters Stage3::parameters_of(const nn::Module& module) const {
 
 // _create_fp16_sub_groups: a sub-group is full once it reaches sub_group_size.
 void Stage3::make_sub_groups(const std::vector<std::vector<Tensor>>& groups) {
-  for (const auto& group : groups) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     bool is_full = true;
-    for (const Tensor& tensor : group) {
+    for (const Tensor& tensor : groups[i]) {
       if (is_full) {
-        sub_groups_.emplace_back();
+        sub_groups_.emplace_back().group = i;
       }
       SubGroup& sub_group = sub_groups_.back();
       sub_group.parameters.push_back(by_tensor_.at(tensor.get()));
       sub_group.numel += sub_group.parameters.back()->partition_numel;
       is_full = sub_group.numel >= zero_.sub_group_size;
     }
+  }
+}
+
+void Stage3::flatten_partitions() {
+  if (offloads_params_) {
+    move_to_host_buffers();
+  } else {
+    defragment();
+  }
+}
+
+// The parameters' partitions and the sub-group's are parts of one buffer.
+void Stage3::use_flat(SubGroup& sub_group, const Tensor& buffer, std::int64_t offset) {
+  sub_group.flat = narrow_as(buffer, offset, {sub_group.numel});
+  for (PartitionedParameter* parameter : sub_group.parameters) {
+    set_data(parameter->partition, narrow_as(buffer, offset, {parameter->partition_numel}));
+    offset += parameter->partition_numel;
+  }
+}
+
+// _create_param_groups_fp16_flat_cpu_memory: pinned, whatever pin_memory says.
+std::vector<Tensor> Stage3::make_host_buffers() const {
+  std::vector<std::int64_t> elements;
+  for (const SubGroup& sub_group : sub_groups_) {
+    elements.resize(std::max(elements.size(), sub_group.group + 1));
+    elements[sub_group.group] += sub_group.numel;
+  }
+  std::vector<Tensor> buffers;
+  for (const std::int64_t numel : elements) {
+    const Tensor pageable = eager::empty_on(runtime_, eager::Place::host, {numel}, dtype_);
+    buffers.push_back(eager::pin_memory(pageable));
+    runtime_.categorize(buffers.back(), Category::parameter);
+  }
+  return buffers;
+}
+
+// _move_to_flat_buffer.
+void Stage3::move_to_host_buffers() {
+  const std::vector<Tensor> buffers = make_host_buffers();
+  std::vector<std::int64_t> offsets(buffers.size());
+  for (SubGroup& sub_group : sub_groups_) {
+    use_flat(sub_group, buffers[sub_group.group], offsets[sub_group.group]);
+    offsets[sub_group.group] += sub_group.numel;
   }
 }
 
@@ -151,25 +209,30 @@ void Stage3::defragment() {
   partitions_ = eager::empty(runtime_, {elements}, dtype_);
   runtime_.categorize(partitions_, Category::parameter);
   std::int64_t offset = 0;
-  for (const SubGroup& sub_group : sub_groups_) {
-    for (PartitionedParameter* parameter : sub_group.parameters) {
-      set_data(parameter->partition, narrow_as(partitions_, offset, {parameter->partition_numel}));
-      offset += parameter->partition_numel;
-    }
+  for (SubGroup& sub_group : sub_groups_) {
+    use_flat(sub_group, partitions_, offset);
+    offset += sub_group.numel;
   }
 }
 
 void Stage3::make_masters() {
   const eager::NoGrad no_grad(runtime_);
-  std::int64_t offset = 0;
   for (SubGroup& sub_group : sub_groups_) {
-    const Tensor part = narrow_as(partitions_, offset, {sub_group.numel});
-    const Tensor own = offloads_ ? eager::to_host(part, false) : part;
-    sub_group.master = is_recent_deepspeed(plan_) ? cloned(widened(own)) : widened(cloned(own));
+    sub_group.master = made_master(sub_group);
     sub_group.master->requires_grad = true;
     runtime_.categorize(sub_group.master, Category::optimizer_state);
-    offset += sub_group.numel;
   }
+}
+
+// 0.19.8: fp32 partitions on the GPU need no copy.
+Tensor Stage3::made_master(const SubGroup& sub_group) const {
+  if (!is_recent_deepspeed(plan_)) {
+    return widened(cloned(moved(sub_group.flat, device())));
+  }
+  if (!offloads_ && !offloads_params_ && dtype_ == DType::fp32) {
+    return eager::alias(sub_group.flat);
+  }
+  return cloned(moved_as_fp32(sub_group.flat, device()));
 }
 
 // One fp32 gradient of the largest sub-group for a moment; states are created in the first step.
@@ -195,9 +258,10 @@ void Stage3::initialize_states() {
 
 // Gradients on the host are allocated once and stay.
 void Stage3::offload_states() {
-  for (const SubGroup& sub_group : sub_groups_) {
-    Tensor gradient = optim::make_like("zeros", sub_group.master);
-    if (zero_.pin_memory) {
+  for (SubGroup& sub_group : sub_groups_) {
+    const eager::OpScope op(runtime_, "zeros");
+    Tensor gradient = eager::empty_on(runtime_, eager::Place::host, {sub_group.numel}, DType::fp32);
+    if (pins_memory(plan_)) {
       gradient = eager::pin_memory(gradient);
     }
     runtime_.categorize(gradient, Category::gradient);
@@ -221,8 +285,7 @@ void Stage3::hook_into_backward() {
 // Without a copy of the gathered block in 0.19.8 (_allgather_params_sequential).
 void Stage3::gather_one(PartitionedParameter& parameter) {
   if (is_recent_deepspeed(plan_)) {
-    PartitionedParameter* only = &parameter;
-    gather_now(group_, std::span(&only, 1));
+    gather_sequentially(group_, parameter);
   } else {
     gather_now(group_, parameter);
   }
@@ -375,7 +438,21 @@ void Stage3::update(std::size_t index, const Tensor& norm) {
   }
   unscale_and_clip(norm, clips_gradients(plan_));
   optimizer_->step();
+  write_back(sub_group);
   sub_group.master->grad.reset();
+}
+
+// _reassign_or_swap_out_partitioned_parameters: flat.copy_(master). Between GPU and host the copy
+// goes through the host's memory in the master's type.
+void Stage3::write_back(const SubGroup& sub_group) {
+  runtime_.launch(1);
+  if (sub_group.flat.place() == sub_group.master.place()) {
+    return;
+  }
+  if (sub_group.flat.dtype() != sub_group.master.dtype()) {
+    eager::empty_on(runtime_, eager::Place::host, {sub_group.numel}, sub_group.master.dtype());
+  }
+  runtime_.synchronize();
 }
 
 // persistent_parameters[0].all_gather(persistent_parameters)

@@ -3,7 +3,8 @@
 // Source: DeepSpeed 0.16.4, runtime/zero/stage3.py (DeepSpeedZeroOptimizer_Stage3) and
 // parameter_offload.py (DeepSpeedZeRoOffload). The partitions of all parameters lie in one buffer;
 // fp32 copies and optimizer states are made and updated in sub-groups of parameters, with
-// offload_optimizer on the host.
+// offload_optimizer on the host. With offload_param the partitions are on the host, in one pinned
+// buffer for each parameter group.
 #pragma once
 
 #include <map>
@@ -41,7 +42,9 @@ class Stage3 : public ZeroOptimizer {
   /// Parameters that are updated together (fp16_groups).
   struct SubGroup {
     Parameters parameters;
+    std::size_t group = 0;   ///< the optimizer's group of parameters
     std::int64_t numel = 0;  ///< of this rank's partitions
+    eager::Tensor flat;      ///< fp16_partitioned_groups_flat
     eager::Tensor master;    ///< fp32_partitioned_groups_flat
   };
 
@@ -55,7 +58,12 @@ class Stage3 : public ZeroOptimizer {
   void mark_persistent();
   void hang_hooks();
   void make_sub_groups(const std::vector<std::vector<eager::Tensor>>& groups);
+  void flatten_partitions();
   void defragment();
+  std::vector<eager::Tensor> make_host_buffers() const;
+  void move_to_host_buffers();
+  void use_flat(SubGroup& sub_group, const eager::Tensor& buffer, std::int64_t offset);
+  [[nodiscard]] eager::Tensor made_master(const SubGroup& sub_group) const;
   void make_masters();
   void initialize_states();
   void hook_into_backward();
@@ -67,6 +75,7 @@ class Stage3 : public ZeroOptimizer {
   void offloaded_step();
   eager::Tensor norm_of(const SubGroup& group);
   void update(std::size_t index, const eager::Tensor& norm);
+  void write_back(const SubGroup& sub_group);
   void gather_persistent();
   void gather_one(PartitionedParameter& parameter);
 
@@ -78,7 +87,8 @@ class Stage3 : public ZeroOptimizer {
   Zero zero_;
   DType dtype_;
   PartitionedParameters parameters_;
-  bool offloads_;  ///< offload_optimizer
+  bool offloads_;         ///< offload_optimizer
+  bool offloads_params_;  ///< offload_param
   int micro_step_ = 0;
   std::map<const eager::TensorImpl*, PartitionedParameter*> by_tensor_;
   std::map<const nn::Module*, Parameters> by_module_;

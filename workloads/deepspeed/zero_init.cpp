@@ -6,6 +6,8 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/plan/deepspeed_release.hpp"
+#include "workloads/plan/offload.hpp"
 
 namespace highwater::deepspeed {
 namespace {
@@ -14,7 +16,7 @@ using eager::Tensor;
 
 class ZeroInit {
  public:
-  explicit ZeroInit(dist::ProcessGroup& group) : group_(group) {}
+  ZeroInit(dist::ProcessGroup& group, PartitionPlace where) : group_(group), where_(where) {}
 
   PartitionedParameters partition(nn::Module& model) {
     visit(model);
@@ -30,7 +32,7 @@ class ZeroInit {
     }
     for (auto& parameter : own) {
       group_.broadcast(parameter->tensor).wait();
-      parameter->split(group_.size());
+      parameter->split(group_.size(), where_);
       keep(std::move(parameter));
     }
     for (nn::Module* child : module.children()) {
@@ -64,6 +66,7 @@ class ZeroInit {
   }
 
   dist::ProcessGroup& group_;
+  PartitionPlace where_;
   PartitionedParameters made_;
   PartitionedParameters dropped_;
   boost::unordered_flat_set<const eager::TensorImpl*> seen_;
@@ -71,8 +74,16 @@ class ZeroInit {
 
 }  // namespace
 
-PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model) {
-  return ZeroInit(group).partition(model);
+PartitionPlace partition_place(const TrainingPlan& plan) {
+  if (!offloads_params(plan.parallel)) {
+    return PartitionPlace::gpu;
+  }
+  return pins_memory(plan) ? PartitionPlace::pinned : PartitionPlace::pageable;
+}
+
+PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model,
+                                        PartitionPlace where) {
+  return ZeroInit(group, where).partition(model);
 }
 
 }  // namespace highwater::deepspeed

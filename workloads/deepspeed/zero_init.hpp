@@ -14,9 +14,13 @@
 
 namespace highwater::deepspeed {
 
+/// Where offload_param keeps partitions until they move to their flat buffer.
+PartitionPlace partition_place(const TrainingPlan& plan);
+
 using PartitionedParameters = std::vector<std::unique_ptr<PartitionedParameter>>;
 
 /// In the order in which they are made.
-PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model);
+PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model,
+                                        PartitionPlace where);
 
 }  // namespace highwater::deepspeed

@@ -22,4 +22,10 @@ inline bool is_recent_deepspeed(const TrainingPlan& plan) {
   return deepspeed_release(plan) == DeepspeedRelease::v0_19;
 }
 
+/// offload_optimizer's and offload_param's pin_memory (runtime/zero/offload_config.py): true in
+/// 0.19.8 and false in 0.16.4 unless it is given.
+inline bool pins_memory(const TrainingPlan& plan) {
+  return plan.parallel.zero.pin_memory.value_or(is_recent_deepspeed(plan));
+}
+
 }  // namespace highwater

@@ -14,6 +14,11 @@ constexpr bool offloads_params(const Parallelism& p) {
   return p.offload == Offload::params || p.offload == Offload::both;
 }
 
+/// DeepSpeed keeps optimizer states, fp32 copies and gradients on the host.
+constexpr bool offloads_optimizer(const Parallelism& p) {
+  return p.offload == Offload::optimizer || p.offload == Offload::both;
+}
+
 /// FSDP keeps shards, gradients and states on the host.
 constexpr bool fsdp_offloads(const Parallelism& p) {
   return (is_fsdp1(p) || is_fsdp2(p)) && offloads_params(p);

@@ -16,7 +16,7 @@ struct Zero {
   std::optional<bool> overlap_comm;  ///< absent: only stage 3 (overlap_comm_valid)
   bool contiguous_gradients = true;
   bool reduce_scatter = true;
-  bool pin_memory = false;  ///< of offload_optimizer and offload_param
+  std::optional<bool> pin_memory;  ///< of offload_optimizer and offload_param; absent: by release
 
   // Stages 1 and 2.
   bool round_robin_gradients = false;

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "workloads/recorded/recorded_options.hpp"
 
@@ -29,12 +32,34 @@ constexpr std::array kZeroFields{
     FieldOption{"round_robin_gradients", "round-robin-gradients"},
     FieldOption{"overlap_comm", "overlap-comm"}};
 
-void read_offload(const Field& zero, Parallelism& parallel) {
+// What a plan cannot say of "offload_optimizer" and "offload_param".
+void require_plain(const Field& offload) {
+  if (const auto device = offload.find("device"); device && device->text() != "cpu") {
+    throw Unsupported{fmt::format("{} '{}' is not supported", device->path(), device->text())};
+  }
+  if (const auto ratio = offload.find("ratio"); ratio && ratio->real() != 1) {
+    throw Unsupported{fmt::format("{} {} is not supported", ratio->path(), ratio->real())};
+  }
+}
+
+std::optional<bool> read_pin_memory(const Field& offload) {
+  require_plain(offload);
+  const auto pins = offload.find("pin_memory");
+  return pins ? std::optional(pins->boolean()) : std::nullopt;
+}
+
+void read_offload(const Field& zero, TrainingPlan& plan) {
   const auto optimizer = zero.find("offload_optimizer");
   const auto params = zero.find("offload_param");
-  if (optimizer || params) {
-    parallel.offload = !params ? Offload::optimizer : !optimizer ? Offload::params : Offload::both;
-    parallel.zero.pin_memory = flag(optimizer ? *optimizer : *params, "pin_memory");
+  if (!optimizer && !params) {
+    return;
+  }
+  const Field& either = optimizer ? *optimizer : *params;
+  set_option(plan, "offload", either, !params ? "optimizer" : !optimizer ? "params" : "both");
+  plan.parallel.zero.pin_memory = read_pin_memory(either);
+  if (params && read_pin_memory(*params) != plan.parallel.zero.pin_memory) {
+    throw Unsupported{fmt::format(
+        "{}: another pin_memory than that of the optimizer is not supported", params->path())};
   }
 }
 
@@ -49,7 +74,7 @@ void read_deepspeed(const Field& dist, TrainingPlan& plan) {
                                        : DataParallel::zero3;
   if (const auto zero = dist.find("zero")) {
     set_options(plan, kZeroFields, *zero);
-    read_offload(*zero, plan.parallel);
+    read_offload(*zero, plan);
   }
 }
 

@@ -151,6 +151,7 @@ TEST_CASE("offload: saved tensors wait on the host", "[workloads][offload]") {
 
 TEST_CASE("offload: DeepSpeed's host buffers are in the account", "[workloads][offload]") {
   TrainingPlan plan = offloaded(DataParallel::zero2, 8);
+  plan.versions.deepspeed = "0.16";
   plan.parallel.offload = Offload::optimizer;
   plan.precision = Precision::bf16;
   constexpr std::int64_t kPart = (2 * 147712 + 131200) / 8 * 4;
@@ -172,6 +173,35 @@ TEST_CASE("offload: ZeRO-3's optimizer leaves 16-bit parameters on the GPU",
   CHECK(buffers_of(plan, "gradient").requested == (4 + 2) * kPart);
   CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 0);
   check_steady(plan);
+}
+
+// The partitions lie in one pinned buffer, whatever pin_memory says.
+TEST_CASE("offload: ZeRO-3's parameters leave the GPU", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero3, 8);
+  plan.precision = Precision::bf16;
+  plan.parallel.zero.param_persistence_threshold = 0;
+  plan.parallel.zero.pin_memory = GENERATE(false, true);
+  plan.parallel.offload = Offload::both;
+  constexpr std::int64_t kPart = (2 * 147712 + 131200) / 8;
+  CHECK(buffers_of(plan, "parameter") ==
+        HostBuffers{"parameter", true, 2 * kPart, pinned_size(2 * kPart), 1});
+  CHECK(bytes_of(blocks_of(plan), Category::parameter) == 0);
+  CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 0);
+  check_steady(plan);
+  plan.parallel.offload = Offload::params;
+  CHECK(bytes_of(blocks_of(plan), Category::parameter) == 0);
+  CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 3 * 4 * kPart);
+  check_steady(plan);
+}
+
+TEST_CASE("offload: DeepSpeed pins by default since 0.19", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero3, 8);
+  plan.precision = Precision::bf16;
+  plan.parallel.offload = Offload::optimizer;
+  plan.versions.deepspeed = "0.16";
+  CHECK_FALSE(buffers_of(plan, "gradient").is_pinned);
+  plan.versions.deepspeed = "0.19";
+  CHECK(buffers_of(plan, "gradient").is_pinned);
 }
 
 TEST_CASE("offload: without it the host's account is empty", "[workloads][offload]") {

@@ -124,12 +124,6 @@ constexpr std::array kGeneratorGaps{
          "zero2 or zero3"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 && offloads_params(p);
-         },
-         "offload params, both with dp-kind zero3: not supported yet by the simulation; use "
-         "offload optimizer or dp-kind fsdp2, or try 'highwater estimate'"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
            return saves_on_cpu(p) && uses_deepspeed(*f.plan);
          },
          "offload activations with ZeRO: not supported yet by the simulation; use ddp or FSDP"},

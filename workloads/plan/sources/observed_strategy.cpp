@@ -193,12 +193,45 @@ void read_zero_key(const std::string& name, const boost::json::value& value, Sou
   const auto known = std::ranges::find(kZeroKeys, name, &ZeroKey::key);
   if (known != kZeroKeys.end() && (value.is_bool() || value.is_int64())) {
     keys.use(path, text, known->option, text);
-  } else if (name == "offload_optimizer" || name == "offload_param") {
-    const bool is_host = text.find("\"cpu\"") != std::string::npos;
-    is_host&& name == "offload_optimizer" ? keys.use(path, text, "offload", "optimizer")
-                                          : keys.add_not_supported(path, text, "simulated without");
-  } else if (name != "stage") {
+  } else if (name != "stage" && name != "offload_optimizer" && name != "offload_param") {
     keys.add_not_supported(path, text, "plans have no such option");
+  }
+}
+
+/// Whether "offload_optimizer" or "offload_param" keeps its part in the host's memory.
+bool is_on_host(const ObservedFacts& facts, const std::string& path, SourceKeys& keys) {
+  const std::string device = facts.text(path + ".device").value_or("none");
+  if (device != "cpu") {
+    if (device != "none") {
+      keys.add_not_supported(path + ".device", device, "simulated without");
+    }
+    return false;
+  }
+  if (facts.number(path + ".ratio").value_or(1) != 1) {
+    keys.add_not_supported(path + ".ratio", facts.shown(path + ".ratio"),
+                           "simulated with the whole optimizer on the host");
+  }
+  if (facts.flag(path + ".pin_memory")) {
+    keys.add_not_supported(path + ".pin_memory", facts.shown(path + ".pin_memory"),
+                           "simulated with DeepSpeed's default; only host memory depends on it");
+  }
+  return true;
+}
+
+void read_zero_offload(const ObservedFacts& facts, std::int64_t stage, SourceKeys& keys) {
+  const std::string zero = "strategy.config.zero_optimization.";
+  const bool optimizer = is_on_host(facts, zero + "offload_optimizer", keys);
+  const bool params = is_on_host(facts, zero + "offload_param", keys);
+  if (params && stage < 3) {
+    keys.add_not_supported(zero + "offload_param", facts.shown(zero + "offload_param"),
+                           "only stage 3 offloads parameters; simulated without");
+  } else if (params) {
+    keys.use(zero + "offload_param", facts.shown(zero + "offload_param"), "offload",
+             optimizer ? "both" : "params");
+  }
+  if (optimizer && (!params || stage < 3)) {
+    keys.use(zero + "offload_optimizer", facts.shown(zero + "offload_optimizer"), "offload",
+             "optimizer");
   }
 }
 
@@ -214,6 +247,7 @@ void read_deepspeed(const ObservedFacts& facts, std::int64_t ranks, SourceKeys& 
     for (const auto& [name, value] : zero->get_object()) {
       read_zero_key(name, value, keys);
     }
+    read_zero_offload(facts, stage, keys);
   }
 }
 

@@ -102,6 +102,20 @@ TEST_CASE("observed plan: FSDP1, DeepSpeed and meshes", "[plan][sources]") {
   CHECK(word(deepspeed, "reduce-bucket-size") == "1000");
   CHECK(word(deepspeed, "offload") == "optimizer");
   CHECK(option_of(deepspeed, "strategy.config.zero_optimization.zeropp") == "not supported");
+  const auto offloads = [](const std::string& stage, const std::string& members) {
+    return observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": )" + stage +
+                    R"(, "config": {"zero_optimization": {)" + members + "}}}");
+  };
+  const std::string params = R"("offload_param": {"device": "cpu"})";
+  CHECK(word(offloads("3", params), "offload") == "params");
+  CHECK(word(offloads("3", params + R"(, "offload_optimizer": {"device": "cpu"})"), "offload") ==
+        "both");
+  CHECK(word(offloads("2", params), "offload").empty());
+  CHECK(word(offloads("3", R"("offload_param": {"device": "none"})"), "offload").empty());
+  const PlanSource nvme = offloads("3", R"("offload_param": {"device": "nvme"})");
+  CHECK(word(nvme, "offload").empty());
+  CHECK(option_of(nvme, "strategy.config.zero_optimization.offload_param.device") ==
+        "not supported");
   const PlanSource tensor = observed(R"("strategy": {"kind": "fsdp2", "ranks": 8,
       "mesh": {"dp": 4, "tp": 2}})");
   CHECK(word(tensor, "tp") == "2");
