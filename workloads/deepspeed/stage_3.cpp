@@ -62,14 +62,14 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
     const eager::OpScope op(runtime_, "zeros");
     inf_or_nan_tracker_ = eager::empty_on(runtime_, device(), {1}, DType::boolean);
   }
-  make_sub_groups(groups);
+  sub_groups_ = make_sub_groups(partitioned(groups), zero_.sub_group_size);
   world_.barrier();
   flatten_partitions();
   make_masters();
   world_.barrier();
   initialize_states();
   world_.barrier();
-  Parameters trainable;
+  ParameterGroup trainable;
   for (const SubGroup& sub_group : sub_groups_) {
     trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
   }
@@ -115,7 +115,7 @@ void Stage3::mark_persistent() {
 
 void Stage3::hang_hooks() {
   const auto visit = [this](auto& self, nn::Module& module) -> void {
-    Parameters own;
+    ParameterGroup own;
     for (const nn::NamedTensor& named : module.own_parameters()) {
       const auto found = by_tensor_.find(named.tensor.get());
       if (found != by_tensor_.end() && std::ranges::find(own, found->second) == own.end()) {
@@ -132,86 +132,27 @@ void Stage3::hang_hooks() {
   visit(visit, model_);
 }
 
-Stage3::Parameters Stage3::parameters_of(const nn::Module& module) const {
+ParameterGroup Stage3::parameters_of(const nn::Module& module) const {
   return by_module_.at(&module);
 }
 
-// _create_fp16_sub_groups: a sub-group is full once it reaches sub_group_size.
-void Stage3::make_sub_groups(const std::vector<std::vector<Tensor>>& groups) {
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    bool is_full = true;
-    for (const Tensor& tensor : groups[i]) {
-      if (is_full) {
-        sub_groups_.emplace_back().group = i;
-      }
-      SubGroup& sub_group = sub_groups_.back();
-      sub_group.parameters.push_back(by_tensor_.at(tensor.get()));
-      sub_group.numel += sub_group.parameters.back()->partition_numel;
-      is_full = sub_group.numel >= zero_.sub_group_size;
+std::vector<ParameterGroup> Stage3::partitioned(
+    const std::vector<std::vector<Tensor>>& groups) const {
+  std::vector<ParameterGroup> result;
+  for (const std::vector<Tensor>& group : groups) {
+    ParameterGroup& parameters = result.emplace_back();
+    for (const Tensor& tensor : group) {
+      parameters.push_back(by_tensor_.at(tensor.get()));
     }
   }
+  return result;
 }
 
 void Stage3::flatten_partitions() {
   if (offloads_params_) {
-    move_to_host_buffers();
+    move_to_host_buffers(sub_groups_, runtime_, dtype_);
   } else {
-    defragment();
-  }
-}
-
-// The parameters' partitions and the sub-group's are parts of one buffer.
-void Stage3::use_flat(SubGroup& sub_group, const Tensor& buffer, std::int64_t offset) {
-  sub_group.flat = narrow_as(buffer, offset, {sub_group.numel});
-  for (PartitionedParameter* parameter : sub_group.parameters) {
-    set_data(parameter->partition, narrow_as(buffer, offset, {parameter->partition_numel}));
-    offset += parameter->partition_numel;
-  }
-}
-
-// _create_param_groups_fp16_flat_cpu_memory: pinned, whatever pin_memory says.
-std::vector<Tensor> Stage3::make_host_buffers() const {
-  std::vector<std::int64_t> elements;
-  for (const SubGroup& sub_group : sub_groups_) {
-    elements.resize(std::max(elements.size(), sub_group.group + 1));
-    elements[sub_group.group] += sub_group.numel;
-  }
-  std::vector<Tensor> buffers;
-  for (const std::int64_t numel : elements) {
-    const Tensor pageable = eager::empty_on(runtime_, eager::Place::host, {numel}, dtype_);
-    buffers.push_back(eager::pin_memory(pageable));
-    runtime_.categorize(buffers.back(), Category::parameter);
-  }
-  return buffers;
-}
-
-// _move_to_flat_buffer.
-void Stage3::move_to_host_buffers() {
-  const std::vector<Tensor> buffers = make_host_buffers();
-  std::vector<std::int64_t> offsets(buffers.size());
-  for (SubGroup& sub_group : sub_groups_) {
-    use_flat(sub_group, buffers[sub_group.group], offsets[sub_group.group]);
-    offsets[sub_group.group] += sub_group.numel;
-  }
-}
-
-// All partitions move to the host and return in one block.
-void Stage3::defragment() {
-  std::int64_t elements = 0;
-  for (const SubGroup& sub_group : sub_groups_) {
-    for (PartitionedParameter* parameter : sub_group.parameters) {
-      set_data(parameter->partition, eager::empty(runtime_, {0}, dtype_));
-      elements += parameter->partition_numel;
-    }
-  }
-  runtime_.empty_cache();
-  const eager::OpScope op(runtime_, "deepspeed::defragment");
-  partitions_ = eager::empty(runtime_, {elements}, dtype_);
-  runtime_.categorize(partitions_, Category::parameter);
-  std::int64_t offset = 0;
-  for (SubGroup& sub_group : sub_groups_) {
-    use_flat(sub_group, partitions_, offset);
-    offset += sub_group.numel;
+    partitions_ = defragment(sub_groups_, runtime_, dtype_);
   }
 }
 
@@ -457,7 +398,7 @@ void Stage3::write_back(const SubGroup& sub_group) {
 
 // persistent_parameters[0].all_gather(persistent_parameters)
 void Stage3::gather_persistent() {
-  Parameters gone;
+  ParameterGroup gone;
   std::ranges::copy_if(persistent_, std::back_inserter(gone), [](const auto* parameter) {
     return parameter->status == ParameterStatus::partitioned;
   });

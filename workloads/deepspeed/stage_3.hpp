@@ -14,6 +14,7 @@
 #include "workloads/deepspeed/module_hooks.hpp"
 #include "workloads/deepspeed/parameter_coordinator.hpp"
 #include "workloads/deepspeed/partitioned_gradients.hpp"
+#include "workloads/deepspeed/sub_groups.hpp"
 #include "workloads/deepspeed/zero_init.hpp"
 #include "workloads/deepspeed/zero_optimizer.hpp"
 #include "workloads/models/language_model.hpp"
@@ -37,17 +38,6 @@ class Stage3 : public ZeroOptimizer {
   [[nodiscard]] const eager::Tensor& global_norm() const override { return global_norm_; }
 
  private:
-  using Parameters = std::vector<PartitionedParameter*>;
-
-  /// Parameters that are updated together (fp16_groups).
-  struct SubGroup {
-    Parameters parameters;
-    std::size_t group = 0;   ///< the optimizer's group of parameters
-    std::int64_t numel = 0;  ///< of this rank's partitions
-    eager::Tensor flat;      ///< fp16_partitioned_groups_flat
-    eager::Tensor master;    ///< fp32_partitioned_groups_flat
-  };
-
   /// Where fp32 copies, gradients and states are (self.device).
   [[nodiscard]] eager::Place device() const {
     return offloads_ ? eager::Place::host : eager::Place::cuda;
@@ -57,17 +47,14 @@ class Stage3 : public ZeroOptimizer {
   void remember_parameters();
   void mark_persistent();
   void hang_hooks();
-  void make_sub_groups(const std::vector<std::vector<eager::Tensor>>& groups);
+  [[nodiscard]] std::vector<ParameterGroup> partitioned(
+      const std::vector<std::vector<eager::Tensor>>& groups) const;
   void flatten_partitions();
-  void defragment();
-  std::vector<eager::Tensor> make_host_buffers() const;
-  void move_to_host_buffers();
-  void use_flat(SubGroup& sub_group, const eager::Tensor& buffer, std::int64_t offset);
   [[nodiscard]] eager::Tensor made_master(const SubGroup& sub_group) const;
   void make_masters();
   void initialize_states();
   void hook_into_backward();
-  [[nodiscard]] Parameters parameters_of(const nn::Module& module) const;
+  [[nodiscard]] ParameterGroup parameters_of(const nn::Module& module) const;
   void offload_states();
   void check_overflow();
   void check_overflow_of_host();
@@ -91,8 +78,8 @@ class Stage3 : public ZeroOptimizer {
   bool offloads_params_;  ///< offload_param
   int micro_step_ = 0;
   std::map<const eager::TensorImpl*, PartitionedParameter*> by_tensor_;
-  std::map<const nn::Module*, Parameters> by_module_;
-  Parameters persistent_;
+  std::map<const nn::Module*, ParameterGroup> by_module_;
+  ParameterGroup persistent_;
   ParameterCoordinator coordinator_;
   ModuleHooks::Returned returned_;
   eager::Tensor inf_or_nan_tracker_;
