@@ -118,6 +118,12 @@ TEST_CASE("validate: a damaged description is listed with its reason", "[cli][va
   const CommandRun result = run({"validate", "--recorded", folder.path().string()});
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("case: the field 'id' is missing"));
+  std::ofstream(folder / "y.json") << "[1, 2";
+  std::filesystem::copy_file(folder / "x.hwt.xz", folder / "y.hwt.xz");
+  const CommandRun both = run({"validate", "--recorded", folder.path().string()});
+  CHECK(both.code == ExitCode::ok);
+  CHECK_THAT(both.out,
+             Contains("case: the field 'id' is missing") && Contains("not JSON: incomplete"));
   // A limit on errors is not kept by simulating nothing.
   const std::string path = folder.path().string();
   CHECK(run({"validate", "--recorded", path, "--max-error", "0"}).code == ExitCode::exceeded);

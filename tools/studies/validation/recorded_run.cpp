@@ -77,6 +77,29 @@ std::optional<AllocationId> last_failed(const DerivedTrace& derived) {
   return std::nullopt;
 }
 
+/// A damaged file is left to those who read it, and say so.
+bool may_describe_case(const std::string& path) {
+  try {
+    return describes_case(path);
+  } catch (const InputError&) {
+    return true;
+  }
+}
+
+std::optional<CaseFiles> pair_of(const std::string& path) {
+  const std::optional<std::string> described = stem_of(path, kDescriptions);
+  const std::optional<std::string> stem = described ? described : stem_of(path, kRecordings);
+  if (!stem || !fs::exists(path)) {
+    return std::nullopt;
+  }
+  const auto description = described ? std::optional(path) : existing(*stem, kDescriptions);
+  const auto recording = described ? existing(*stem, kRecordings) : std::optional(path);
+  if (!description || !recording) {
+    return std::nullopt;
+  }
+  return CaseFiles{*description, *recording};
+}
+
 /// Notices the key that every description has.
 struct CaseKey : detail::JsonEvents {
   void begin_object() { ++depth; }
@@ -104,17 +127,8 @@ bool describes_case(const std::string& path) {
 }
 
 std::optional<CaseFiles> case_files(const std::string& path) {
-  const std::optional<std::string> described = stem_of(path, kDescriptions);
-  const std::optional<std::string> stem = described ? described : stem_of(path, kRecordings);
-  if (!stem || !fs::exists(path)) {
-    return std::nullopt;
-  }
-  const auto description = described ? std::optional(path) : existing(*stem, kDescriptions);
-  const auto recording = described ? existing(*stem, kRecordings) : std::optional(path);
-  if (!description || !recording || !describes_case(*description)) {
-    return std::nullopt;
-  }
-  return CaseFiles{*description, *recording};
+  std::optional<CaseFiles> files = pair_of(path);
+  return files && describes_case(files->description) ? files : std::nullopt;
 }
 
 std::vector<CaseFiles> find_cases(const std::string& folder) {
@@ -124,7 +138,8 @@ std::vector<CaseFiles> find_cases(const std::string& folder) {
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const std::string path = entry->path().string();
     if (stem_of(path, kDescriptions)) {
-      if (auto files = case_files(path)) {
+      auto files = pair_of(path);
+      if (files && may_describe_case(files->description)) {
         cases.push_back(std::move(*files));
       }
     }
