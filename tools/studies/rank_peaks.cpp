@@ -139,6 +139,10 @@ BatchSearch in_sequences(BatchSearch search, const Parallelism& parallel) {
   if (search.largest) {
     *search.largest *= unit;
   }
+  if (search.smallest_failing) {
+    *search.smallest_failing *= unit;
+  }
+  search.limit *= unit;
   for (BatchTrial& trial : search.trials) {
     trial.batch *= unit;
   }

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
+#include "tests/support/temp_dir.hpp"
 #include "tests/tools/commands/simulated.hpp"
 
 using namespace highwater;
@@ -205,4 +206,21 @@ TEST_CASE("simulate: an older PyTorch names no GPU that is newer than it", "[cli
                        "--format json")
                        .out;
   CHECK_THAT(out, Contains("h100-80") && !Contains("b200"));
+}
+
+TEST_CASE("simulate: batches are searched in steps that a grid of ranks can share",
+          "[cli][simulate]") {
+  const test::TempDir folder;
+  test::write_file(folder / "gpt.json",
+                   R"({"model_type": "gpt2", "vocab_size": 50304, "n_layer": 2})");
+  const auto root = boost::json::parse(
+      run_line("simulate --model " + (folder / "gpt.json").string() +
+               " --seq 256 --tp 8 --tp-kind 3d --gpu a100-80 --capacity 2GiB --find-batch "
+               "--format json")
+          .out);
+  const auto& search = root.at("find_batch");
+  const std::int64_t largest = search.at("largest").as_int64();
+  CHECK(largest % 4 == 0);
+  CHECK(search.at("smallest_failing").as_int64() == largest + 4);
+  CHECK(root.at("plan").at("batch").as_int64() == largest);
 }

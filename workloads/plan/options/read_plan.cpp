@@ -12,6 +12,7 @@
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/implied_defaults.hpp"
 #include "workloads/plan/options/words.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 
 namespace highwater {
 namespace {
@@ -110,6 +111,9 @@ void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {
     if (find_word(given, row.option) == nullptr && row.applies(plan)) {
       static_cast<void>(option_called(row.option).set(plan, row.word));  // tested: none complains
     }
+  }
+  if (find_word(given, "batch") == nullptr && splits_over_grid(plan.parallel)) {
+    plan.batch = grid_batch_parts(plan.parallel);
   }
 }
 

@@ -206,7 +206,7 @@ constexpr std::array kModelRows{
     Option{"model-code", "C", model, common, "whose code runs; hf is transformers",
            "Highwater's choice", word<Path<&TrainingPlan::model_code>, kModelCodes>()},
     Option{"batch", "N", model, common, "sequences per micro-batch",
-           "Highwater's choice: the smallest",
+           "Highwater's choice: the smallest that the ranks can share",
            whole<Path<&TrainingPlan::batch>>(1, kMostSequences)},
     Option{"seq", "N[,N...]", model, common, "tokens per sequence, one length per micro-batch",
            "Highwater's choice: all positions of GPT-2", kSeq},
