@@ -9,6 +9,8 @@
 #include "sim/recordings/fidelity.hpp"
 #include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
+#include "sim/recordings/viewer_curve.hpp"
+#include "tools/files/viewer_words.hpp"
 #include "tools/text/site_label.hpp"
 #include "traces/error.hpp"
 
@@ -89,6 +91,25 @@ void add_final_state(MetricList& list, const RecordedDevice& device) {
   list.add("peak_reserved_bytes", "peak reserved", recorded_peak_reserved(device));
 }
 
+// The replay comes first: the requests are taken out of what it is given.
+void add_viewer(InfoSection& section, const Recording& recording, const RecordedDevice& device,
+                const DerivedTrace& derived, const Settings& settings) {
+  const ViewerCurve curve = viewer_curve(device);
+  const Usage peak =
+      replay_as_recorded(device, derived, settings, preset_of(recording)).result.peak;
+  section.viewer = viewer_words(curve, peak, recording.writer);
+  MetricList& list = section.metrics;
+  list.add("viewer.peak_bytes", "peak that memory_viz draws", curve.peak);
+  list.add("viewer.peak_entry", "", curve.entries_to_peak);
+  list.add("viewer.older_blocks", "", curve.older_blocks);
+  list.add("viewer.older_bytes", "", curve.older);
+  list.add("viewer.older_in_use_bytes", "", curve.older_in_use);
+  list.add("viewer.left_out_bytes", "", curve.left_out);
+  list.add("viewer.max_memory_allocated", "  max_memory_allocated of its replay", peak.allocated);
+  list.add("viewer.max_memory_reserved", "  max_memory_reserved of its replay", peak.reserved);
+  list.add("viewer.meaning", "", section.viewer);
+}
+
 void add_span(MetricList& list, const RecordedDevice& device) {
   if (!device.entries.empty() && device.entries[0].time_us >= 0) {
     const std::int64_t span = device.entries.back().time_us - device.entries[0].time_us;
@@ -113,6 +134,7 @@ InfoSection describe_device(const Recording& recording, const RecordedDevice& de
            derived.report.initial_blocks_doubtful);
   list.add("failed_requests", "requests that ran out of memory", derived.report.failed_requests);
   list.add("deferred_frees", "frees that waited for other streams", derived.report.deferred_frees);
+  add_viewer(section, recording, device, derived, settings);
   const LiveMemory live =
       live_at_peak(take_recorded_requests(derived, {}, FailedRequests::left_out));
   add_peak(list, live);

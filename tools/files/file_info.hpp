@@ -22,6 +22,7 @@ struct InfoSection {
   MetricList metrics;
   std::vector<SiteHolding> top_sites;
   std::vector<std::string> notes;
+  std::string viewer;  ///< what memory_viz draws of it, in words; empty: a request file
 };
 
 struct FileInfo {

@@ -56,6 +56,9 @@ void add_file(const FileInfo& file, Report& report) {
   for (const InfoSection& section : file.sections) {
     report.table(to_table(section.metrics));
     report.table(site_table(section));
+    if (!section.viewer.empty()) {
+      report.line(section.viewer);
+    }
     for (const std::string& note : section.notes) {
       report.line("note: " + note);
     }

@@ -10,6 +10,21 @@ from highwater._results import Record, Result, items, plain
 
 
 @dataclass(frozen=True)
+class InfoFileSectionViewer(Record):
+    """A part of Info."""
+
+    peak_bytes: int
+    peak_entry: int
+    older_blocks: int
+    older_bytes: int
+    older_in_use_bytes: int
+    max_memory_allocated: int
+    max_memory_reserved: int
+    meaning: str
+    left_out_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class InfoFileSectionFinal(Record):
     """A part of Info."""
 
@@ -50,6 +65,7 @@ class InfoFileSection(Record):
     initial_blocks_doubtful: int | None = None
     failed_requests: int | None = None
     deferred_frees: int | None = None
+    viewer: InfoFileSectionViewer | None = None
     final: InfoFileSectionFinal | None = None
     peak_reserved_bytes: int | None = None
     events: int | None = None
@@ -58,6 +74,7 @@ class InfoFileSection(Record):
     private_pools: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "viewer": InfoFileSectionViewer.from_json,
         "final": InfoFileSectionFinal.from_json,
         "top_sites": items(InfoFileSectionTopSite.from_json),
         "notes": items(plain),
