@@ -57,7 +57,7 @@ std::vector<Communicator> communicators(const Parallelism& parallel) {
     add(group.axis, group.ranks, Pattern::ring);
   }
   add("pipeline parallel", parallel.pp, Pattern::ring);
-  const bool exchanges_heads = parallel.megatron.cp_kind == ContextParallel::ulysses;
+  const bool exchanges_heads = parallel.cp_kind == ContextParallel::ulysses;
   add("context parallel", parallel.cp, exchanges_heads ? Pattern::all_to_all : Pattern::ring);
   add("expert parallel", parallel.ep, Pattern::all_to_all);
   return list;

@@ -43,6 +43,13 @@ Tensor div_(const Tensor& self, const Tensor& other) {
   return rebase(node, self, div_backward(self.dtype(), other.dtype()));
 }
 
+Tensor div_(const Tensor& self, double /*scalar*/) {
+  const auto node = begin_node(self.runtime(), "DivBackward0", {self});
+  return rebase(node, self, [](Node&, TensorList& grads) {
+    return TensorList{pointwise("div", {grads[0]}, grads[0].dtype())};
+  });
+}
+
 // CopySlices around CopyBackwards (torch/csrc/autograd/functions/tensor.cpp): the gradient of the
 // whole is copied, then that of the part, which what was there before gets as zeros.
 Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& source) {

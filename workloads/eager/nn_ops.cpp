@@ -174,9 +174,9 @@ Tensor nll_loss(const Tensor& self_in, const Tensor& target) {
 
 TensorList embedding_backward(Node& node, TensorList& grads, const Dims& weight) {
   Runtime& runtime = *node.runtime;
-  const Tensor indices = node.unpack(0);
   OpScope op(runtime, "embedding_dense_backward", 2);
   const Tensor grad = contiguous(grads[0]);
+  const Tensor indices = contiguous(node.unpack(0));
   const auto blocks =
       run_script(runtime, highwater::embedding_backward(runtime.gpu, indices.numel(), weight[0],
                                                         weight[1], grad.dtype(), runtime.torch));
@@ -266,7 +266,8 @@ Tensor dropout(const Tensor& input, double p, bool training) {
   finish_node(node, result, [](Node& own, TensorList& grads) {
     const Tensor kept = own.unpack(0);
     OpScope scope(*own.runtime, "native_dropout_backward");
-    return TensorList{empty_like(grads[0])};
+    // aten/src/ATen/native/cuda/Dropout.cu: empty_like(grad, grad.suggest_memory_format())
+    return TensorList{empty(*own.runtime, grads[0].sizes(), grads[0].dtype())};
   });
   if (node) {
     node->save_output(mask);
@@ -275,7 +276,9 @@ Tensor dropout(const Tensor& input, double p, bool training) {
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& indices, bool /*padding_idx*/) {
-  return embedding_of_rows(weight, indices, weight.sizes(), [](const Tensor& own) { return own; });
+  // aten/src/ATen/native/Embedding.cpp: weight.index_select(0, indices.reshape(-1))
+  return embedding_of_rows(weight, indices, weight.sizes(),
+                           [](const Tensor& own) { return contiguous(own); });
 }
 
 Tensor embedding_of_rows(const Tensor& weight, const Tensor& indices, const Dims& grad_sizes,

@@ -124,6 +124,8 @@ inline void in_place(const Tensor& /*self*/) {}
 Tensor add_(const Tensor& self, const Tensor& other);
 /// self /= other; returns self.
 Tensor div_(const Tensor& self, const Tensor& other);
+/// self /= number; returns self.
+Tensor div_(const Tensor& self, double scalar);
 /// self[..., start:end].copy_(source); returns self.
 Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& source);
 /// self.masked_fill_(mask, number); returns self.

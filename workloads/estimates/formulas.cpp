@@ -11,6 +11,7 @@
 #include "workloads/estimates/forms/korthikanti.hpp"
 #include "workloads/estimates/forms/megatron.hpp"
 #include "workloads/estimates/forms/nemo.hpp"
+#include "workloads/estimates/forms/sequence_parallel.hpp"
 #include "workloads/estimates/forms/tensor_grid.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
 #include "workloads/estimates/llmem/llmem.hpp"
@@ -33,6 +34,7 @@ constexpr std::array kFormulas{
     &kKorthikanti,
     &kMegatron,
     &kTensorGrid,
+    &kSequenceParallel,
     &kLlmem,
     &kLlmemCorrected,
     &kLlmemCode,

@@ -11,10 +11,6 @@
 
 namespace highwater {
 
-/// How attention sees the whole sequence under context parallelism (cp_comm_type): keys and values
-/// go around a ring (p2p), or heads are exchanged for tokens (a2a, DeepSpeed-Ulysses).
-enum class ContextParallel : std::uint8_t { ring, ulysses };
-
 /// Options of Megatron-Core's DistributedDataParallel and layers.
 struct Megatron {
   bool overlap_grad_reduce = false;   ///< --overlap-grad-reduce
@@ -28,8 +24,7 @@ struct Megatron {
   bool wgrad_fusion = true;
   /// --no-rope-fusion, and Megatron-Core alone, compose the rotary embedding of operators.
   bool rope_fusion = true;
-  std::int64_t vocab_divisor = 128;                 ///< --make-vocab-size-divisible-by
-  ContextParallel cp_kind = ContextParallel::ring;  ///< --cp-comm-type p2p
+  std::int64_t vocab_divisor = 128;  ///< --make-vocab-size-divisible-by
   /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.
   std::optional<double> moe_capacity_factor;
 

@@ -28,6 +28,11 @@ enum class TensorParallel : std::uint8_t {
   colossalai_3d
 };
 
+/// How attention sees the whole sequence under context parallelism (cp_comm_type): keys and values
+/// go around a ring (p2p), or heads are exchanged for tokens (a2a, DeepSpeed-Ulysses);
+/// or keys go around a ring, then values, and scores are kept (Li et al. 2021, Colossal-AI).
+enum class ContextParallel : std::uint8_t { ring, ulysses, ring_self_attention };
+
 /// Order of forwards and backwards on a stage; naive: one micro-batch at a time.
 enum class PipelineSchedule : std::uint8_t { naive, gpipe, one_f_one_b, interleaved };
 
@@ -83,7 +88,8 @@ struct Parallelism {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 2;  ///< of an interleaved schedule: model chunks per rank
   int cp = 1;      ///< context parallel: parts of each sequence
-  int ep = 1;      ///< ranks over which experts are spread, a part of dp * cp
+  ContextParallel cp_kind = ContextParallel::ring;
+  int ep = 1;  ///< ranks over which experts are spread, a part of dp * cp
   Offload offload = Offload::none;
 
   Ddp ddp;

@@ -44,6 +44,9 @@ class Strategy {
     backward_stage(output, gradient);
   }
 
+  /// What a script does to the gradients after the last backward of a step.
+  virtual void finish_gradients() {}
+
   virtual void clip_gradients() = 0;
   virtual void step() = 0;
   virtual void zero_grad() = 0;

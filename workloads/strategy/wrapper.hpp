@@ -27,6 +27,9 @@ class Wrapper {
   /// The optimizer's groups: one with all parameters, or two with norms and biases in the second.
   [[nodiscard]] virtual std::vector<std::vector<eager::Tensor>> parameter_groups(int groups) const;
 
+  /// What a script calls after the last backward of a step.
+  virtual void finish_gradients() {}
+
   /// clip_grad_norm_ as a script with this wrapper calls it.
   virtual void clip_gradients() { clip(parameters()); }
 

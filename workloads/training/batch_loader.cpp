@@ -25,15 +25,18 @@ void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& bat
 }
 
 void BatchLoader::fill(std::int64_t length, BatchParts parts, models::Inputs& batch) const {
+  // A script cuts its sequences on the host; everybody's mask is needed.
+  const bool is_cut = runs_ring_self_attention(plan_.parallel);
+  const std::int64_t own = is_cut ? length / plan_.parallel.cp : length;
   if (parts.tokens) {
-    batch.input_ids = tensor(length);
+    batch.input_ids = tensor(own);
   }
   if (parts.labels) {
-    batch.labels = tensor(length);
+    batch.labels = tensor(own);
   }
   if (runs_context_parallel(plan_)) {
     batch.positions = positions(length);
-  } else if (plan_.parallel.cp > 1) {
+  } else if (plan_.parallel.cp > 1 && !is_cut) {
     take_own_part(batch.input_ids);
     take_own_part(batch.labels);
   }

@@ -1,9 +1,11 @@
 #include <utility>
 
 #include "workloads/colossalai/layers/gpt.hpp"
+#include "workloads/colossalai/ring/bert.hpp"
 #include "workloads/megatron/pipelined_gpt.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -58,6 +60,9 @@ std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
   }
   if (splits_over_grid(context.plan.parallel)) {
     return colossalai::make_gpt(context, context.plan.model.config.as<Gpt2Config>());
+  }
+  if (runs_ring_self_attention(context.plan.parallel)) {
+    return colossalai::make_ring_bert(context, context.plan.model.config.as<Gpt2Config>());
   }
   if (context.plan.parallel.pp > 1) {
     return pipelining::make_stage(context, make_family);

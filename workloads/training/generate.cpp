@@ -125,6 +125,7 @@ class Training {
   }
 
   void update() {
+    strategy_->finish_gradients();
     if (plan_.grad_clip) {
       runtime_.mark_phase("clip");
       strategy_->clip_gradients();

@@ -1,4 +1,5 @@
 #include "workloads/colossalai/gemini_strategy.hpp"
+#include "workloads/colossalai/ring/summed_gradients.hpp"
 #include "workloads/deepspeed/engine.hpp"
 #include "workloads/distributed/ddp/ddp.hpp"
 #include "workloads/distributed/fsdp1/fully_sharded_data_parallel.hpp"
@@ -7,6 +8,7 @@
 #include "workloads/megatron/nemo_strategy.hpp"
 #include "workloads/megatron/strategy.hpp"
 #include "workloads/pipelining/wrapped_stages.hpp"
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -28,6 +30,9 @@ std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& 
   }
   if (splits_over_grid(plan.parallel)) {
     return std::make_unique<BareModel>(model);
+  }
+  if (runs_ring_self_attention(plan.parallel)) {
+    return std::make_unique<colossalai::SummedGradients>(model, plan.parallel);
   }
   if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
     return std::make_unique<dist::FsdpTensorParallel>(model, plan, is_first);

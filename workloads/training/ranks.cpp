@@ -136,7 +136,7 @@ class Shards {
   [[nodiscard]] ShardSignature of(int rank) const {
     ShardSignature signature = states(rank);
     const Parallelism& p = plan_.parallel;
-    const bool attends_in_a_ring = p.megatron.cp_kind == ContextParallel::ring;
+    const bool attends_in_a_ring = p.cp_kind == ContextParallel::ring;
     signature.push_back(attends_in_a_ring ? rank % p.cp : 0);
     std::ranges::copy(expert_loads(rank), std::back_inserter(signature));
     return signature;
@@ -197,7 +197,7 @@ std::string shard_words(const TrainingPlan& plan, int rank) {
   if (p.dp_kind != DataParallel::ddp) {
     words.push_back(fmt::format("shard {} of {}", rank, p.dp * p.cp));
   }
-  if (p.cp > 1 && p.megatron.cp_kind == ContextParallel::ring) {
+  if (p.cp > 1 && p.cp_kind == ContextParallel::ring) {
     words.push_back(fmt::format("part {} of {} of each sequence", rank % p.cp, p.cp));
   }
   if (p.ep > 1 && plan.moe_load.busiest) {

@@ -25,6 +25,9 @@ class TorchStrategy : public Strategy {
   void backward(const eager::Tensor& loss) override;
   void backward_chunk(int chunk, bool is_last, const eager::Tensor& output,
                       const eager::Tensor& gradient) override;
+
+  void finish_gradients() override { wrapper_->finish_gradients(); }
+
   void clip_gradients() override;
   void step() override;
   void zero_grad() override;

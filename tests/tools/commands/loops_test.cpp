@@ -202,6 +202,22 @@ TEST_CASE("loops: a cube of 27 ranks has the peaks of its recording", "[cli][fra
               {.allocated = 1e-9}, {.rank = "13", .torch = "2.6", .transformers = "5.12"});
 }
 
+// tools/python/frameworks/users/train_ring_attention.py: Colossal-AI's
+// TransformerSelfAttentionRing.
+TEST_CASE("loops: ring self-attention has the peaks of the recordings", "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"ring-of-2", "0", "ring.json --batch 4 --seq 128 --cp 2"},
+      {"ring-of-2-fp16-rank1", "1", "ring.json --batch 4 --seq 128 --cp 2 --precision fp16"},
+      {"ring-of-4-rank2", "2", "ring-other.json --batch 2 --seq 512 --cp 4"},
+      {"ring-of-4-bf16-rank3", "3",
+       "ring.json --batch 3 --seq 128 --cp 4 --precision bf16 --attention-mask full"},
+      {"ring-of-4-fp16", "0",
+       "ring-other.json --batch 2 --seq 512 --cp 4 --precision fp16 --attention-mask full"},
+  }));
+  check_peaks(recording, options + " --cp-kind ring-self-attention --gpu a100-80 --steps 3",
+              {.allocated = 1e-9}, {.rank = rank, .torch = "2.6", .transformers = "5.12"});
+}
+
 TEST_CASE("loops: cases drawn at random have the peaks of their recordings", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"drawn-script-mistral", "--batch 2 --seq 128 --gpu h100-80 --precision fp32"},

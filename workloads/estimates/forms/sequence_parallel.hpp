@@ -5,6 +5,8 @@
 // activations.
 #pragma once
 
+#include "workloads/estimates/terms/formula.hpp"
+
 namespace highwater {
 
 /// Their symbols: B, L, H, N, Z, A.
@@ -17,9 +19,20 @@ struct SequenceBlock {
   double head_size = 0;
 };
 
-double mlp_of_tensor_parallel(const SequenceBlock& block);
-double mlp_of_sequence_parallel(const SequenceBlock& block);
-double attention_of_tensor_parallel(const SequenceBlock& block);
-double attention_of_sequence_parallel(const SequenceBlock& block);
+/// What N ranks share: a block's weights (tensor parallelism) or its tokens.
+enum class BlockShare : std::uint8_t { weights, tokens };
+
+/// Elements of model states and of activations.
+struct BlockElements {
+  double states = 0;
+  double activations = 0;
+
+  [[nodiscard]] double sum() const { return states + activations; }
+};
+
+BlockElements mlp_elements(const SequenceBlock& block, BlockShare share);
+BlockElements attention_elements(const SequenceBlock& block, BlockShare share);
+
+extern const Formula kSequenceParallel;
 
 }  // namespace highwater

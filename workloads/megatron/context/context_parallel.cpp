@@ -10,7 +10,7 @@ using eager::Tensor;
 ContextParallelGroup::ContextParallelGroup(eager::Runtime& runtime, const Parallelism& plan)
     : group_(runtime, plan.cp, plan.cp > 1 ? plan.backend : CommBackend::fake),
       rank_(rank_place(plan).cp),
-      kind_(plan.megatron.cp_kind),
+      kind_(plan.cp_kind),
       main_stream_(runtime.stream) {
   side_stream_ = plan.cp > 1 ? runtime.make_stream() : main_stream_;
 }

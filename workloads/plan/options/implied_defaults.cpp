@@ -4,6 +4,7 @@
 #include <array>
 
 #include "traces/release.hpp"
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -16,7 +17,8 @@ constexpr Release kFusedByDefault{2, 8};
 /// Logits are dropped, or never made; stages of a pipeline pass on hidden states alone.
 bool lacks_logits(const TrainingPlan& plan) {
   return fuses_head(plan.loss.kind) || plan.loss.kind == LossKind::chunked ||
-         plan.parallel.pp > 1 || plan.model_code == ModelCode::megatron;
+         plan.parallel.pp > 1 || plan.model_code == ModelCode::megatron ||
+         runs_ring_self_attention(plan.parallel);
 }
 
 /// accelerate's plugin with mixed_precision bf16 keeps fp32 parameters and runs no autocast;
@@ -31,6 +33,10 @@ bool shards_by_accelerate(const TrainingPlan& plan) {
 
 bool runs_over_grid(const TrainingPlan& plan) {
   return splits_over_grid(plan.parallel);
+}
+
+bool materialises_scores(const TrainingPlan& plan) {
+  return runs_over_grid(plan) || runs_ring_self_attention(plan.parallel);
 }
 
 bool has_unit_ends(const TrainingPlan& plan) {
@@ -114,9 +120,10 @@ constexpr std::array kImpliedDefaults{
                    "false"},
     // train_colossalai.py: layers are made on the device and keep no keys and values; scores are
     // materialised (titans/layer/attention/gpt_attention.py).
+    // train_ring_attention.py has no cache either.
     ImpliedDefault{"init", runs_over_grid, "device"},
-    ImpliedDefault{"use-cache", runs_over_grid, "false"},
-    ImpliedDefault{"attention", runs_over_grid, "eager"},
+    ImpliedDefault{"use-cache", materialises_scores, "false"},
+    ImpliedDefault{"attention", materialises_scores, "eager"},
     // A framework's own implementation means nothing where nothing is checkpointed.
     ImpliedDefault{
         "checkpoint-impl",

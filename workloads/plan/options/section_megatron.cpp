@@ -42,9 +42,11 @@ constexpr std::array kMegatronRows{
            "Megatron pads the vocabulary to a multiple of this times tp",
            "Megatron-LM arguments.py --make-vocab-size-divisible-by",
            whole<OfMegatron<&Megatron::vocab_divisor>>(1, 1 << 20)},
-    Option{"cp-kind", "W", model_parallel, rare, "Megatron's cp_comm_type p2p and a2a",
+    Option{"cp-kind", "W", model_parallel, rare, "ring, ulysses: Megatron's cp_comm_type p2p, a2a",
            "Megatron-LM arguments.py --cp-comm-type p2p",
-           word<OfMegatron<&Megatron::cp_kind>, kContextParallels>()},
+           word<OfParallel<&Parallelism::cp_kind>, kContextParallels>()}
+        .and_more("with transformers' models ring is PyTorch's context_parallel(); "
+                  "ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop"),
     Option{"moe-capacity-factor", "X", model_parallel, rare,
            "every expert takes X times its even share of tokens, padded; none: dropless",
            "megatron-core 0.16.1 transformer/transformer_config.py",

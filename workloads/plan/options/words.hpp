@@ -99,8 +99,9 @@ inline constexpr std::array kTensorParallels{
     Word{"megatron", TensorParallel::megatron},    Word{"colossalai", TensorParallel::colossalai},
     Word{"dtensor", TensorParallel::dtensor},      Word{"2d", TensorParallel::colossalai_2d},
     Word{"2.5d", TensorParallel::colossalai_2p5d}, Word{"3d", TensorParallel::colossalai_3d}};
-inline constexpr std::array kContextParallels{Word{"ring", ContextParallel::ring},
-                                              Word{"ulysses", ContextParallel::ulysses}};
+inline constexpr std::array kContextParallels{
+    Word{"ring", ContextParallel::ring}, Word{"ulysses", ContextParallel::ulysses},
+    Word{"ring-self-attention", ContextParallel::ring_self_attention}};
 inline constexpr std::array kSchedules{Word{"naive", PipelineSchedule::naive},
                                        Word{"gpipe", PipelineSchedule::gpipe},
                                        Word{"1f1b", PipelineSchedule::one_f_one_b},

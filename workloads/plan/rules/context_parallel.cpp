@@ -1,4 +1,5 @@
-// Rules of PyTorch's context_parallel() around transformers' code, in a script or by accelerate.
+// Rules of PyTorch's context_parallel() around transformers' code, in a script or by accelerate,
+// and of ring self-attention by Colossal-AI's layer.
 //
 // Source: torch 2.15, distributed/tensor/experimental/_context_parallel/_attention.py; accelerate
 // 1.15, big_modeling.py _attach_context_parallel_hooks; transformers 5.23, masking_utils.py.
@@ -15,6 +16,14 @@ namespace {
 
 bool shares(const PlanFacts& f) {
   return runs_context_parallel(*f.plan);
+}
+
+bool keeps_scores(const PlanFacts& f) {
+  return runs_ring_self_attention(f.plan->parallel);
+}
+
+bool runs_plain_loop(const PlanFacts& f) {
+  return f.plan->framework == Framework::hf || f.plan->framework == Framework::torch;
 }
 
 bool checkpoints_blocks(const TrainingPlan& plan) {
@@ -65,6 +74,23 @@ constexpr std::array kContextParallelRules{
          "cp {cp} with checkpoint or use-cache false: without a cache transformers takes a rank's "
          "positions for packed sequences and makes a mask, which context_parallel() refuses; omit "
          "them, or use --framework accelerate-fsdp2, which drops the mask"},
+    Rule{[](const PlanFacts& f) {
+           return keeps_scores(f) && !(runs_plain_loop(f) && f.plan->model_code == ModelCode::hf);
+         },
+         "cp-kind ring-self-attention: Colossal-AI's layer is called by a plain loop; use "
+         "--framework hf or torch"},
+    Rule{[](const PlanFacts& f) {
+           return keeps_scores(f) && f.shape.heads > 0 && family_name(f.plan->model) != "gpt2";
+         },
+         "cp-kind ring-self-attention: the layers around Colossal-AI's attention have LayerNorm, "
+         "learned positions and gelu; use a GPT-2 model, whose sizes they take"},
+    Rule{[](const PlanFacts& f) {
+           const int parts = f.plan->parallel.cp;
+           return keeps_scores(f) &&
+                  std::ranges::any_of(f.plan->seq, [=](auto n) { return n % parts != 0; });
+         },
+         "cp {cp} with cp-kind ring-self-attention: every rank has an equal part of each sequence; "
+         "use a seq that is a multiple of {cp}"},
 };
 
 constexpr std::array kContextParallelGaps{
@@ -105,6 +131,22 @@ constexpr std::array kContextParallelGaps{
          },
          "cp with checkpoint selective-op or selective-attention: not supported yet by the "
          "simulation with transformers' models; use full"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return keeps_scores(f) && p.gpus() != p.cp;
+         },
+         "cp-kind ring-self-attention with dp, tp or pp: not supported yet by the simulation; omit "
+         "them"},
+    Rule{[](const PlanFacts& f) {
+           const TrainingPlan& plan = *f.plan;
+           const bool is_special = plan.checkpoint.kind != CheckpointKind::none ||
+                                   plan.lora.rank > 0 || is_autocast(plan.precision) ||
+                                   plan.loss.kind != LossKind::hf || plan.grad_clip.has_value() ||
+                                   plan.optimizer.in_backward || !plan.training;
+           return keeps_scores(f) && is_special;
+         },
+         "cp-kind ring-self-attention with eval, checkpoint, lora, autocast, another loss, "
+         "grad-clip or optimizer-in-backward: not supported yet by the simulation; omit them"},
 };
 
 }  // namespace

@@ -126,12 +126,12 @@ constexpr std::array kMegatronRules{
          "attention sdpa-flash"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.cp == 1 && p.megatron.cp_kind != ContextParallel::ring;
+           return p.cp == 1 && p.cp_kind != ContextParallel::ring;
          },
          "cp-kind: sequences are not split; add --cp"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.megatron.cp_kind == ContextParallel::ulysses && f.shape.kv_heads > 0 &&
+           return p.cp_kind == ContextParallel::ulysses && f.shape.kv_heads > 0 &&
                   f.shape.kv_heads % (p.tp * p.cp) != 0;
          },
          "cp-kind ulysses with cp {cp}: the key-value heads of {model} cannot be spread evenly "

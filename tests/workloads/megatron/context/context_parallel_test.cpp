@@ -55,7 +55,7 @@ TEST_CASE("ring and ulysses: a layer keeps 1 / cp of its activations", "[workloa
   for (const ContextParallel kind : {ContextParallel::ring, ContextParallel::ulysses}) {
     for (const int cp : {2, 4}) {
       TrainingPlan plan = plan_of({.cp = cp});
-      plan.parallel.megatron.cp_kind = kind;
+      plan.parallel.cp_kind = kind;
       const std::int64_t tokens = kSeq * kBatch / cp;
       const std::int64_t states = kind == ContextParallel::ring ? cp : 1;
       const std::int64_t expected =
@@ -104,7 +104,7 @@ TEST_CASE("ring: later ranks need more, and all of them are ranks apart", "[work
   const std::int64_t first = peak_of(plan);
   plan.parallel.rank = 3;
   CHECK(peak_of(plan) >= first);
-  plan.parallel.megatron.cp_kind = ContextParallel::ulysses;
+  plan.parallel.cp_kind = ContextParallel::ulysses;
   CHECK(rank_classes(plan).size() == 1);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("ring: the buffers of the forward, by hand", "[workloads][cp]") {
 TEST_CASE("context parallel: steps repeat", "[workloads][cp]") {
   for (const ContextParallel kind : {ContextParallel::ring, ContextParallel::ulysses}) {
     TrainingPlan plan = plan_of({.dp = 2, .tp = 2, .sequence_parallel = true, .cp = 2});
-    plan.parallel.megatron.cp_kind = kind;
+    plan.parallel.cp_kind = kind;
     plan.steps = 4;
     plan.grad_accum = 2;
     const Walk walk(generate(plan));
@@ -146,8 +146,8 @@ TEST_CASE("context parallel: what cannot be split is refused", "[workloads][cp]"
   };
   CHECK(problems({.cp = 2}) == 0);
   CHECK(problems({.cp = 3}) == 1);  // 256 tokens
-  CHECK(problems({.cp = 8, .megatron = {.cp_kind = ContextParallel::ulysses}}) == 1);
-  CHECK(problems({.megatron = {.cp_kind = ContextParallel::ulysses}}) == 1);
+  CHECK(problems({.cp = 8, .cp_kind = ContextParallel::ulysses}) == 1);
+  CHECK(problems({.cp_kind = ContextParallel::ulysses}) == 1);
   TrainingPlan plan = plan_of({.cp = 2});
   plan.attention = Attention::eager;
   CHECK(plan_problems(plan).size() == 1);

@@ -174,7 +174,7 @@ TEST_CASE("mixtures and long sequences: random jobs end with nothing but states"
     p.rank = std::uniform_int_distribution<int>(0, p.gpus() - 1)(random);
     p.megatron.overlap_grad_reduce = one_of({0, 1}) == 1;
     if (p.cp > 1 && kKvHeads % (p.tp * p.cp) == 0 && one_of({0, 1}) == 1) {
-      p.megatron.cp_kind = ContextParallel::ulysses;
+      p.cp_kind = ContextParallel::ulysses;
     }
     if (one_of({0, 1}) == 1) {
       p.megatron.moe_capacity_factor = one_of({1, 2});

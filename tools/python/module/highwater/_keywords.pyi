@@ -198,7 +198,7 @@ class TrainingOptions(TypedDict, total=False):
     vocab_divisor: int
     """Megatron pads the vocabulary to a multiple of this times tp; default 128"""
     cp_kind: str
-    """Megatron's cp_comm_type p2p and a2a: ring, ulysses; default ring"""
+    """ring, ulysses: Megatron's cp_comm_type p2p, a2a: ring, ulysses, ring-self-attention; with transformers' models ring is PyTorch's context_parallel(); ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop; default ring"""
     moe_capacity_factor: float | str
     """every expert takes X times its even share of tokens, padded; none: dropless; --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; default none"""
     apex_bucket_mb: float
@@ -262,7 +262,7 @@ class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
 
 class EstimateOptions(TrainingOptions, total=False):
     formula: str | Sequence[str]
-    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, tensor-grid, llmem, llmem-corrected, llmem-code, dnnmem"""
+    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, tensor-grid, sequence-parallel, llmem, llmem-corrected, llmem-code, dnnmem"""
     gpus_per_node: int
     """GPUs per node; default: what the plan's ranks need, at most 8"""
     nodes: int
