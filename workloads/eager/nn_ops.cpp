@@ -174,9 +174,10 @@ Tensor nll_loss(const Tensor& self_in, const Tensor& target) {
 
 TensorList embedding_backward(Node& node, TensorList& grads, const Dims& weight) {
   Runtime& runtime = *node.runtime;
+  const Tensor saved = node.unpack(0);  // released after what the op makes
   OpScope op(runtime, "embedding_dense_backward", 2);
   const Tensor grad = contiguous(grads[0]);
-  const Tensor indices = contiguous(node.unpack(0));
+  const Tensor indices = contiguous(saved);
   const auto blocks =
       run_script(runtime, highwater::embedding_backward(runtime.gpu, indices.numel(), weight[0],
                                                         weight[1], grad.dtype(), runtime.torch));
