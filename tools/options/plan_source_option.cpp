@@ -11,6 +11,7 @@
 #include "tools/text/shell_word.hpp"
 #include "tools/text/table.hpp"
 #include "workloads/plan/sources/observed_run.hpp"
+#include "workloads/plan/sources/published_run.hpp"
 
 namespace highwater {
 namespace {
@@ -70,22 +71,30 @@ void validate(boost::any& value, const std::vector<std::string>& texts, PlanSour
 }
 
 PlanSource read_plan_source(const std::string& path) {
+  if (const PublishedRun* run = find_published_run(path)) {
+    return plan_of_published(*run);
+  }
   const TraceFile file = read_trace_file(path, StackMode::skip);
   const auto* recording = std::get_if<Recording>(&file);
   if (recording == nullptr || recording->plan.empty()) {
     throw InputError(path, "", "carries no plan",
-                     "record the run with highwater record, which writes one, or give --model");
+                     fmt::format("record the run with highwater record, which writes one, name a "
+                                 "published run ({}), or give --model",
+                                 published_run_names()));
   }
   return plan_of_recording(recording->plan, path);
 }
 
 void add_plan_source(OptionParser& parser) {
-  parser.add(OptionGroup::model)("from", po::value<PlanSource>()->value_name("FILE"),
-                                 "take the plan from a recording of highwater record")(
+  parser.add(OptionGroup::model)("from", po::value<PlanSource>()->value_name("FILE|NAME"),
+                                 "take the plan from a recording, or that of a published run")(
       "print-options", "with --from: print the command line that it stands for, and stop");
   parser.describe("from", {OptionUse::common,
-                           {"take the plan from a recording of highwater record; options given "
-                            "beside it win, and what has no option is listed among the notes"}});
+                           {fmt::format("take the plan from a recording of highwater record, or "
+                                        "the one of a published run by its NAME ({}); options "
+                                        "given beside it win, and what has no option is listed "
+                                        "among the notes",
+                                        published_run_names())}});
   parser.describe("print-options",
                   {OptionUse::rare,
                    {"with --from: print the command line that it stands for, and what became of "

@@ -1,7 +1,8 @@
 // --from FILE: a plan that a file carries, instead of one that is typed; --print-options shows what
 // became of it.
 //
-// FILE is a recording of `highwater record`. Options that are given beside it win.
+// FILE is a recording of `highwater record`, or a NAME the run of a paper. Options that are given
+// beside it win.
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ class OptionParser;
 /// The value of --from is what the file says. @throws InputError
 void validate(boost::any& value, const std::vector<std::string>& texts, PlanSource*, int);
 
-/// @throws InputError unless `path` is a recording that carries a plan
+/// @throws InputError unless `path` names a published run, or a recording that carries a plan
 PlanSource read_plan_source(const std::string& path);
 
 void add_plan_source(OptionParser& parser);

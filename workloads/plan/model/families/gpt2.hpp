@@ -41,6 +41,17 @@ inline constexpr std::array kGpt2Fields = joined(
 
 const Family& family_of(const Gpt2Config& config);
 
+/// GPT-2 of Megatron-LM's scaling study (Shoeybi et al. 2019, arXiv:1909.08053, table 1): 96 units
+/// a head, 1,024 positions, the vocabulary padded to 51,200.
+inline void add_megatron_gpt2(PresetList& presets, std::string_view name, std::int64_t hidden,
+                              std::int64_t layers) {
+  constexpr std::int64_t kHeadSize = 96;
+  presets.add_unpublished(
+      name, "Megatron-LM, arXiv:1909.08053, table 1",
+      Gpt2Config{
+          .vocab_size = 51200, .n_embd = hidden, .n_layer = layers, .n_head = hidden / kHeadSize});
+}
+
 inline void add_gpt2_presets(PresetList& presets) {
   presets.add("gpt2", "openai-community/gpt2", Gpt2Config{});
   presets.add("gpt2-medium", "openai-community/gpt2-medium",
@@ -49,6 +60,10 @@ inline void add_gpt2_presets(PresetList& presets) {
               Gpt2Config{.n_embd = 1280, .n_layer = 36, .n_head = 20});
   presets.add("gpt2-xl", "openai-community/gpt2-xl",
               Gpt2Config{.n_embd = 1600, .n_layer = 48, .n_head = 25});
+  add_megatron_gpt2(presets, "megatron-gpt2-1.2b", 1536, 40);
+  add_megatron_gpt2(presets, "megatron-gpt2-2.5b", 1920, 54);
+  add_megatron_gpt2(presets, "megatron-gpt2-4.2b", 2304, 64);
+  add_megatron_gpt2(presets, "megatron-gpt2-8.3b", 3072, 72);
 }
 
 inline ParameterCount gpt2_parameters(const Gpt2Config& c) {
