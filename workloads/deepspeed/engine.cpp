@@ -4,7 +4,9 @@
 
 #include "workloads/deepspeed/stage_1_and_2.hpp"
 #include "workloads/deepspeed/stage_3.hpp"
+#include "workloads/deepspeed/whole_optimizer.hpp"
 #include "workloads/optim/parameter_groups.hpp"
+#include "workloads/plan/offload.hpp"
 
 namespace highwater::deepspeed {
 
@@ -25,12 +27,33 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
   if (made.empty()) {
     broadcast_model();
   }
-  const auto groups =
-      parameter_groups(nn::trainable_parameters(model), plan.optimizer.param_groups);
-  if (plan.parallel.dp_kind == DataParallel::zero3) {
-    optimizer_ = std::make_unique<Stage3>(group_, model, plan, groups, std::move(made));
-  } else {
-    optimizer_ = std::make_unique<Stage1And2>(group_, plan, groups);
+  make_overflow_buffer();
+  make_optimizer(std::move(made));
+}
+
+// FusedAdam._dummy_overflow_buf.
+void Engine::make_overflow_buffer() {
+  const bool is_fused_adam = plan_.optimizer.impl == OptimizerImpl::deepspeed;
+  if (is_fused_adam && !offloads_optimizer(plan_.parallel)) {
+    const eager::OpScope op(model_.runtime(), "tensor");
+    overflow_buffer_ = eager::empty(model_.runtime(), {1}, DType::fp32);
+    model_.runtime().categorize(overflow_buffer_, Category::optimizer_state);
+  }
+}
+
+// _configure_optimizer.
+void Engine::make_optimizer(PartitionedParameters made) {
+  const std::vector<Tensor> trainable = nn::trainable_parameters(model_);
+  const auto groups = parameter_groups(trainable, plan_.optimizer.param_groups);
+  switch (plan_.parallel.dp_kind) {
+    case DataParallel::zero0:
+      optimizer_ = make_whole_optimizer(group_, plan_, trainable, groups);
+      break;
+    case DataParallel::zero3:
+      optimizer_ = std::make_unique<Stage3>(group_, model_, plan_, groups, std::move(made));
+      break;
+    default:
+      optimizer_ = std::make_unique<Stage1And2>(group_, plan_, groups);
   }
 }
 

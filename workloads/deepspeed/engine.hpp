@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "workloads/deepspeed/zero_init.hpp"
 #include "workloads/deepspeed/zero_optimizer.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/strategy/strategy.hpp"
@@ -30,11 +31,14 @@ class Engine : public Strategy {
 
  private:
   void broadcast_model();
+  void make_overflow_buffer();
+  void make_optimizer(PartitionedParameters made);
   [[nodiscard]] eager::Tensor divided(const eager::Tensor& loss) const;
 
   models::LanguageModel& model_;
   const TrainingPlan& plan_;
   dist::ProcessGroup group_;
+  eager::Tensor overflow_buffer_;
   std::unique_ptr<ZeroOptimizer> optimizer_;
   eager::Tensor losses_;       ///< mean of this step's losses so far
   eager::Tensor global_norm_;  ///< of the last step: kept until the next one is through

@@ -27,6 +27,16 @@ inline eager::Tensor narrow_as(const eager::Tensor& flat, std::int64_t start,
   return view;
 }
 
+/// p.data = q.data for each p and q of unflatten(flat, tensors).
+template <class Tensors>
+void divide(const eager::Tensor& flat, const Tensors& tensors) {
+  std::int64_t start = 0;
+  for (const eager::Tensor& tensor : tensors) {
+    set_data(tensor, narrow_as(flat, start, tensor.sizes()));
+    start += tensor.numel();
+  }
+}
+
 /// _flatten_dense_tensors: a single tensor stays as it is, several are copied one after the other.
 template <class Tensors>
 eager::Tensor flatten_dense(const Tensors& tensors) {

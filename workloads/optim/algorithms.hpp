@@ -16,8 +16,8 @@
 
 namespace highwater::optim {
 
-/// Which of torch's implementations runs.
-enum class Path : std::uint8_t { foreach, fused, loop };
+/// Which of torch's implementations runs, or DeepSpeed's FusedAdam, which counts steps on the host.
+enum class Path : std::uint8_t { foreach, fused, loop, deepspeed };
 
 /// A parameter and what the optimizer keeps for it, in order of creation.
 struct Slot {

@@ -27,6 +27,8 @@ Path path_of(const Optimizer& choice, bool is_on_host) {
       return Path::fused;
     case OptimizerImpl::loop:
       return Path::loop;
+    case OptimizerImpl::deepspeed:
+      return Path::deepspeed;
     case OptimizerImpl::standard:
       return choice.kind == OptimizerKind::adafactor || is_on_host ? Path::loop : Path::foreach;
   }

@@ -72,6 +72,8 @@ void sgd(const Update& update, const Slots& slots) {
       return sgd_one_by_one(update, slots);
     case Path::fused:
       return update.momentum ? init_fused(slots) : void();
+    case Path::deepspeed:
+      return;  // FusedAdam only
   }
 }
 

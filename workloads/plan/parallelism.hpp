@@ -15,7 +15,7 @@
 namespace highwater {
 
 /// How replicas of the model share their states.
-enum class DataParallel : std::uint8_t { ddp, zero1, zero2, zero3, fsdp1, fsdp2 };
+enum class DataParallel : std::uint8_t { ddp, zero0, zero1, zero2, zero3, fsdp1, fsdp2 };
 
 /// Whose tensor parallelism: where activations are split, gathered and kept. The last three are
 /// Colossal-AI's over a grid of ranks (tensor_grid.hpp).

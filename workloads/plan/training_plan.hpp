@@ -87,7 +87,7 @@ enum class OptimizerKind : std::uint8_t {
 };
 
 /// torch's choices; `standard` is what torch picks when neither flag is given.
-enum class OptimizerImpl : std::uint8_t { standard, foreach, fused, loop };
+enum class OptimizerImpl : std::uint8_t { standard, foreach, fused, loop, deepspeed };
 
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::adamw;

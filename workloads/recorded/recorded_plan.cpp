@@ -19,12 +19,6 @@
 namespace highwater::recorded {
 namespace {
 
-// DeepSpeed's cases train with its FusedAdam.
-std::string impl_word(const Field& field) {
-  const std::string text = field.text();
-  return text == "deepspeed" ? "fused" : text;
-}
-
 /// Every field that a case may have. Those without an option are read below, or do not reach the
 /// allocator of one GPU.
 constexpr std::array kCaseFields{FieldOption{"id"},
@@ -38,7 +32,7 @@ constexpr std::array kCaseFields{FieldOption{"id"},
                                  FieldOption{"sdpa_backend"},
                                  FieldOption{"checkpoint"},
                                  FieldOption{"optimizer", "optimizer"},
-                                 FieldOption{"impl", "optimizer-impl", impl_word},
+                                 FieldOption{"impl", "optimizer-impl"},
                                  FieldOption{"param_groups", "param-groups"},
                                  FieldOption{"grad_clip"},
                                  FieldOption{"grad_accum", "grad-accum"},

@@ -32,6 +32,9 @@ constexpr std::array kZeroFields{
     FieldOption{"round_robin_gradients", "round-robin-gradients"},
     FieldOption{"overlap_comm", "overlap-comm"}};
 
+constexpr std::array kStages{DataParallel::zero0, DataParallel::zero1, DataParallel::zero2,
+                             DataParallel::zero3};
+
 // What a plan cannot say of "offload_optimizer" and "offload_param".
 void require_plain(const Field& offload) {
   if (const auto device = offload.find("device"); device && device->text() != "cpu") {
@@ -69,9 +72,7 @@ void read_deepspeed(const Field& dist, TrainingPlan& plan) {
   require_known(dist, kDeepspeedFields);
   set_options(plan, kDeepspeedFields, dist);
   const int stage = dist.at("stage").small_count();
-  plan.parallel.dp_kind = stage == 1   ? DataParallel::zero1
-                          : stage == 2 ? DataParallel::zero2
-                                       : DataParallel::zero3;
+  plan.parallel.dp_kind = kStages.at(static_cast<std::size_t>(stage));
   if (const auto zero = dist.find("zero")) {
     set_options(plan, kZeroFields, *zero);
     read_offload(*zero, plan);

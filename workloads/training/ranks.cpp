@@ -172,6 +172,7 @@ class Shards {
         return {rank == p.dp * p.cp - 1 ? 1
                                         : 0};  // partitions are padded, the last one at its tail
       case DataParallel::ddp:
+      case DataParallel::zero0:
       case DataParallel::fsdp1:
         return {};
     }

@@ -52,7 +52,9 @@ class Scripts(unittest.TestCase):
                         {"framework": "accelerate-fsdp2", "dp": 8, "dp_kind": "fsdp2", "init": "meta", "grad_accum": 2},
                         {"framework": "accelerate-fsdp2", "dp": 8, "dp_kind": "fsdp2", "lora": 8, "grad_clip": 1.0},
                         {"framework": "deepspeed", "dp": 8, "dp_kind": "zero3", "zero_init": True, "offload": "both"},
-                        {"framework": "deepspeed", "dp": 8, "precision": "bf16", "optimizer": "sgd"},
+                        {"framework": "deepspeed", "dp": 8, "dp_kind": "zero0", "precision": "bf16", "optimizer": "sgd"},
+                        {"framework": "deepspeed", "dp": 8, "dp_kind": "zero0", "precision": "bf16",
+                         "optimizer_impl": "deepspeed"},
                         {"dp": 8, "dp_kind": "zero2", "precision": "bf16"}, {"compile": True}, {"optimizer": "adamw-8bit"},
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):

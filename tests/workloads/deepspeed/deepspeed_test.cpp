@@ -65,6 +65,15 @@ TrainingPlan sharded(DataParallel kind, int ranks = 4) {
   return plan;
 }
 
+// The engine without ZeRO, as in 0.19.8.
+TrainingPlan whole(OptimizerImpl impl) {
+  TrainingPlan plan = sharded(DataParallel::zero0);
+  plan.parallel.zero = {};
+  plan.optimizer.impl = impl;
+  plan.versions.deepspeed = "0.19";
+  return plan;
+}
+
 struct Living {
   std::int64_t bytes = 0;
   Category category = Category::unknown;
@@ -172,6 +181,30 @@ TEST_CASE("zero: weights and optimizer states are the paper's", "[workloads][zer
   const double gradients = 2.0 * static_cast<double>(kElements) / 4;
   CHECK(static_cast<double>(bytes_of(blocks, Category::optimizer_state) +
                             bytes_of(blocks, Category::parameter)) == paper.bytes() - gradients);
+}
+
+// Without ZeRO every rank keeps 2 P of weights and 12 P of fp32 copies and moments, and FusedAdam's
+// flag of 4 bytes.
+TEST_CASE("zero: stage 0 keeps all states on every rank", "[workloads][zero]") {
+  TrainingPlan plan = whole(OptimizerImpl::standard);
+  CHECK(bytes_of(living_at(plan, "data"), Category::parameter) == 2 * kElements);
+  CHECK(bytes_of(living_at(plan, "data"), Category::optimizer_state) == 12 * kElements);
+  plan.optimizer.impl = OptimizerImpl::deepspeed;
+  CHECK(bytes_of(living_at(plan, "data"), Category::optimizer_state) == 12 * kElements + 4);
+  plan.precision = Precision::fp32;
+  CHECK(bytes_of(living_at(plan, "data"), Category::parameter) == 4 * kElements);
+  CHECK(bytes_of(living_at(plan, "data"), Category::optimizer_state) == 8 * kElements + 4);
+}
+
+// BF16_Optimizer: fp32 gradients of the whole model stay, and so do the last backward's in bf16;
+// the states are those of a part.
+TEST_CASE("zero: stage 0 in bf16 keeps gradients in fp32 before 0.19", "[workloads][zero]") {
+  TrainingPlan plan = whole(OptimizerImpl::standard);
+  plan.versions.deepspeed = "0.16";
+  const auto blocks = living_at(plan, "data");
+  CHECK(bytes_of(blocks, Category::parameter) == 2 * kElements);
+  CHECK(bytes_of(blocks, Category::gradient) == (4 + 2) * kElements);
+  CHECK(bytes_of(blocks, Category::optimizer_state) == 12 * kElements / 4);
 }
 
 // The paper's 2 P / N: stage 3 keeps exactly that; stage 2 keeps whole parameters that the

@@ -21,7 +21,8 @@ bool is_adam(const TrainingPlan& plan) {
 bool could_be_fused(const TrainingPlan& plan) {
   const bool is_sgd = plan.optimizer.kind == OptimizerKind::sgd_momentum;
   return (is_adam(plan) || is_sgd) && plan.optimizer.impl != OptimizerImpl::fused &&
-         plan.optimizer.impl != OptimizerImpl::loop;
+         plan.optimizer.impl != OptimizerImpl::loop &&
+         plan.optimizer.impl != OptimizerImpl::deepspeed;
 }
 
 OptionWords words_if(bool applies, const char* option, const char* value) {

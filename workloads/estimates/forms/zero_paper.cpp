@@ -10,6 +10,7 @@ namespace {
 ZeroStage stage_of(DataParallel kind) {
   switch (kind) {
     case DataParallel::ddp:
+    case DataParallel::zero0:
       return ZeroStage::replicated;
     case DataParallel::zero1:
       return ZeroStage::one;

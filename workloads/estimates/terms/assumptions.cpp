@@ -9,7 +9,7 @@ namespace highwater {
 namespace {
 
 std::string_view word(DataParallel kind) {
-  constexpr std::array<std::string_view, 6> kWords{"ddp",   "zero1", "zero2",
+  constexpr std::array<std::string_view, 7> kWords{"ddp",   "zero0", "zero1", "zero2",
                                                    "zero3", "fsdp1", "fsdp2"};
   return kWords[static_cast<std::size_t>(kind)];
 }

@@ -79,9 +79,11 @@ constexpr std::array kValueAliases{
     ValueAlias{"experts", "batched-mm", "batched_mm"},
     ValueAlias{"experts", "grouped-mm", "grouped_mm"},
     // DeepSpeed's "stage"
+    ValueAlias{"dp-kind", "0", "zero0"},
     ValueAlias{"dp-kind", "1", "zero1"},
     ValueAlias{"dp-kind", "2", "zero2"},
     ValueAlias{"dp-kind", "3", "zero3"},
+    ValueAlias{"dp-kind", "zero-0", "zero0"},
     ValueAlias{"dp-kind", "zero-1", "zero1"},
     ValueAlias{"dp-kind", "zero-2", "zero2"},
     ValueAlias{"dp-kind", "zero-3", "zero3"},
@@ -188,7 +190,9 @@ constexpr std::array kUnmodelledOptions{
     UnmodelledOption{"load-in-8bit", kRecordQuantised},
     // transformers training_args.py
     UnmodelledOption{"fsdp", "use --dp-kind fsdp1 or fsdp2, or --framework accelerate-fsdp2"},
-    UnmodelledOption{"deepspeed", "use --framework deepspeed with --dp-kind zero1, zero2 or zero3"},
+    UnmodelledOption{"deepspeed",
+                     "use --framework deepspeed with --dp-kind zero0, zero1, zero2 or "
+                     "zero3"},
     UnmodelledOption{"use-liger-kernel", "for its head and loss in one, use --loss fused"},
 };
 

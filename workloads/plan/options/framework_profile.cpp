@@ -99,6 +99,8 @@ constexpr std::array kOtherDefaults{
     FrameworkDefault{Framework::megatron, "grad-clip", "1", "Megatron-LM arguments.py --clip-grad"},
     FrameworkDefault{Framework::megatron, "zero-grad-at", "start",
                      "Megatron-LM training.py train_step"},
+    FrameworkDefault{Framework::deepspeed, "dp-kind", "zero0",
+                     "deepspeed 0.16.4 runtime/zero/config.py: stage"},
     FrameworkDefault{Framework::nemo, "model-code", "megatron", kMegatronCore},
     FrameworkDefault{Framework::nemo, "tp-kind", "megatron", kMegatronCore},
     FrameworkDefault{Framework::nemo, "precision", "bf16",

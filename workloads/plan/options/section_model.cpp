@@ -201,8 +201,7 @@ constexpr std::array kModelRows{
            kFramework}
         .and_more("options override them. nemo is megatron with Apex's DistributedFusedAdam, "
                   "colossalai-gemini stands "
-                  "for LLMem's scripts. With deepspeed, add --dp-kind zero1, zero2 or zero3: "
-                  "stage 0, the default of runtime/zero/config.py, is not modelled"),
+                  "for LLMem's scripts"),
     Option{"model-code", "C", model, common, "whose code runs; hf is transformers",
            "Highwater's choice", word<Path<&TrainingPlan::model_code>, kModelCodes>()},
     Option{"batch", "N", model, common, "sequences per micro-batch",

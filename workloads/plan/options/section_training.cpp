@@ -39,7 +39,9 @@ constexpr std::array kTrainingRows{
            word<OfOptimizer<&Optimizer::kind>, kOptimizers>()},
     Option{"optimizer-impl", "I", training, rare, "",
            "torch 2.6 optim/optimizer.py _default_to_fused_or_foreach: foreach on CUDA",
-           word<OfOptimizer<&Optimizer::impl>, kOptimizerImpls>()},
+           word<OfOptimizer<&Optimizer::impl>, kOptimizerImpls>()}
+        .and_more("deepspeed: the optimizer that its configuration names (FusedAdam, on the host "
+                  "CPUAdam)"),
     Option{"param-groups", "N", training, rare, "2: norms and biases in their own group",
            "torch 2.6 optim/optimizer.py: one group of model.parameters()",
            whole<OfOptimizer<&Optimizer::param_groups>>(1, 2)},

@@ -72,7 +72,8 @@ inline constexpr std::array kOptimizers{Word{"none", OptimizerKind::none},
                                         Word{"adam-8bit", OptimizerKind::adamw_8bit}};
 inline constexpr std::array kOptimizerImpls{
     Word{"default", OptimizerImpl::standard}, Word{"foreach", OptimizerImpl::foreach},
-    Word{"fused", OptimizerImpl::fused}, Word{"loop", OptimizerImpl::loop}};
+    Word{"fused", OptimizerImpl::fused}, Word{"loop", OptimizerImpl::loop},
+    Word{"deepspeed", OptimizerImpl::deepspeed}};
 inline constexpr std::array kLosses{
     Word{"hf", LossKind::hf},       Word{"shift", LossKind::shift},
     Word{"flat", LossKind::flat},   Word{"chunked-N", LossKind::chunked},
@@ -92,9 +93,10 @@ inline constexpr std::array kExperts{Word{"eager", Experts::eager}, Word{"even",
                                      Word{"batched_mm", Experts::batched_mm},
                                      Word{"grouped_mm", Experts::grouped_mm}};
 inline constexpr std::array kDataParallels{
-    Word{"ddp", DataParallel::ddp},     Word{"zero1", DataParallel::zero1},
-    Word{"zero2", DataParallel::zero2}, Word{"zero3", DataParallel::zero3},
-    Word{"fsdp1", DataParallel::fsdp1}, Word{"fsdp2", DataParallel::fsdp2}};
+    Word{"ddp", DataParallel::ddp},     Word{"zero0", DataParallel::zero0},
+    Word{"zero1", DataParallel::zero1}, Word{"zero2", DataParallel::zero2},
+    Word{"zero3", DataParallel::zero3}, Word{"fsdp1", DataParallel::fsdp1},
+    Word{"fsdp2", DataParallel::fsdp2}};
 inline constexpr std::array kTensorParallels{
     Word{"megatron", TensorParallel::megatron},    Word{"colossalai", TensorParallel::colossalai},
     Word{"dtensor", TensorParallel::dtensor},      Word{"2d", TensorParallel::colossalai_2d},

@@ -111,6 +111,11 @@ constexpr std::array kGeneratorGaps{
          "offload params, both: only FSDP and ZeRO-3 offload parameters; add --dp with dp-kind "
          "fsdp1, fsdp2 or zero3"},
     Rule{[](const PlanFacts& f) {
+           return f.plan->framework == Framework::deepspeed && f.plan->parallel.dp == 1;
+         },
+         "framework deepspeed on one GPU: not supported yet by the simulation; add --dp, or use "
+         "--framework hf"},
+    Rule{[](const PlanFacts& f) {
            const bool is_other = runs_megatron(f) || is_gemini(f);
            return is_other && f.plan->parallel.offload != Offload::none;
          },

@@ -16,6 +16,11 @@ constexpr std::array kOptimizerRules{
          "optimizer-impl fused: torch has fused CUDA kernels only for adam, adamw and sgd; use "
          "foreach or loop"},
     Rule{[](const PlanFacts& f) {
+           return f.plan->optimizer.impl == OptimizerImpl::deepspeed &&
+                  !is_any(f.plan->optimizer.kind, {OptimizerKind::adam, OptimizerKind::adamw});
+         },
+         "optimizer-impl deepspeed: FusedAdam is for adam and adamw; use another implementation"},
+    Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl != OptimizerImpl::standard &&
                   f.plan->optimizer.kind == OptimizerKind::adamw_8bit;
          },

@@ -82,11 +82,11 @@ constexpr std::array kParallelRules{
          "options apply only to DistributedDataParallel; add --dp with dp-kind ddp"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return f.plan->framework == Framework::deepspeed && p.dp_kind != DataParallel::zero1 &&
-                  p.dp_kind != DataParallel::zero2 && p.dp_kind != DataParallel::zero3;
+           return f.plan->framework == Framework::deepspeed &&
+                  (p.dp_kind == DataParallel::ddp || is_fsdp1(p) || is_fsdp2(p));
          },
-         "framework deepspeed: stage 0, its default, is not modelled; use dp-kind zero1, zero2 or "
-         "zero3"},
+         "framework deepspeed: its engine reduces gradients itself; use dp-kind zero0, zero1, "
+         "zero2 or zero3"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.no_sync && p.dp * p.cp == 1;
@@ -122,6 +122,18 @@ constexpr std::array kParallelRules{
          },
          "reduce-bucket-size and other ZeRO options: they apply only to DeepSpeed's ZeRO; add "
          "--dp with dp-kind zero1, zero2 or zero3"},
+    Rule{[](const PlanFacts& f) {
+           return !uses_deepspeed(*f.plan) && f.plan->optimizer.impl == OptimizerImpl::deepspeed;
+         },
+         "optimizer-impl deepspeed: DeepSpeed's engine makes it; add --dp with dp-kind zero0, "
+         "zero1, zero2 or zero3"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero0 &&
+                  (p.zero != Zero{} || p.offload != Offload::none);
+         },
+         "dp-kind zero0 with offload, reduce-bucket-size or other ZeRO options: the engine without "
+         "ZeRO has none of them; use dp-kind zero1, zero2 or zero3"},
 };
 
 }  // namespace

@@ -150,9 +150,9 @@ bool runs_autocast(const TrainingPlan& plan) {
 
 bool uses_deepspeed(const TrainingPlan& plan) {
   const DataParallel kind = plan.parallel.dp_kind;
-  const bool is_zero =
-      kind == DataParallel::zero1 || kind == DataParallel::zero2 || kind == DataParallel::zero3;
-  return is_zero && plan.parallel.dp > 1 && plan.model_code != ModelCode::megatron &&
+  const bool is_stage = kind == DataParallel::zero0 || kind == DataParallel::zero1 ||
+                        kind == DataParallel::zero2 || kind == DataParallel::zero3;
+  return is_stage && plan.parallel.dp > 1 && plan.model_code != ModelCode::megatron &&
          plan.framework != Framework::colossalai_gemini;
 }
 

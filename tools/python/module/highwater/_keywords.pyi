@@ -6,7 +6,7 @@ from typing import TypedDict
 
 class TrainingOptions(TypedDict, total=False):
     framework: str
-    """training loop that sets the defaults: hf, trainer, trl-sft, accelerate-fsdp2, torchtitan, torchtune, lightning, torch, deepspeed, megatron, nemo, colossalai-gemini; options override them. nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands for LLMem's scripts. With deepspeed, add `dp_kind` zero1, zero2 or zero3: stage 0, the default of runtime/zero/config.py, is not modelled; default hf"""
+    """training loop that sets the defaults: hf, trainer, trl-sft, accelerate-fsdp2, torchtitan, torchtune, lightning, torch, deepspeed, megatron, nemo, colossalai-gemini; options override them. nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands for LLMem's scripts; default hf"""
     model_code: str
     """whose code runs; hf is transformers: hf, torchtitan, torchtune, megatron; default hf"""
     batch: int
@@ -52,7 +52,7 @@ class TrainingOptions(TypedDict, total=False):
     optimizer: str
     """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, adamw-8bit, adam-8bit; default adamw"""
     optimizer_impl: str
-    """default, foreach, fused, loop; default default"""
+    """default, foreach, fused, loop, deepspeed; deepspeed: the optimizer that its configuration names (FusedAdam, on the host CPUAdam); default default"""
     param_groups: int
     """2: norms and biases in their own group; default 1"""
     master_weights: bool
@@ -84,7 +84,7 @@ class TrainingOptions(TypedDict, total=False):
     dp: int
     """data-parallel ranks; default 1"""
     dp_kind: str
-    """ddp, zero1, zero2, zero3, fsdp1, fsdp2; zero kinds are DeepSpeed's engine, or the framework's own; default ddp"""
+    """ddp, zero0, zero1, zero2, zero3, fsdp1, fsdp2; zero kinds are DeepSpeed's engine, or the framework's own; default ddp"""
     bucket_cap_mb: float
     """size of DDP's gradient buckets; default 25, and 1 for the first"""
     gemini_min_chunk: int

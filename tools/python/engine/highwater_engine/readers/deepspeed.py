@@ -3,7 +3,7 @@ from .. import scripts
 from ..plan import Job, Refused
 from .common import common, optional, require_one, with_cache
 
-STAGES = {"ddp": 0, "zero1": 1, "zero2": 2, "zero3": 3}
+STAGES = {"zero0": 0, "zero1": 1, "zero2": 2, "zero3": 3}
 
 # Members of "zero_optimization": the option that says them, which of them only stage 3 has.
 MEMBERS = {"overlap_comm": "overlap_comm", "reduce_bucket_size": "reduce_bucket_size",
@@ -26,7 +26,7 @@ def zero_optimization(plan, stage):
 
 
 def deepspeed(plan, model):
-    """Also the loops of others with --dp-kind zero1, zero2 or zero3."""
+    """Also the loops of others with --dp-kind zero0, zero1, zero2 or zero3."""
     job = common(plan, model)
     require_one(plan, "tp", "pp", "cp", "ep", "dp_replicate")
     plan.one_of("precision", "fp32", "bf16", "fp16")
@@ -37,6 +37,9 @@ def deepspeed(plan, model):
     stage = STAGES[plan.one_of("dp_kind", *STAGES)]
     if plan["zero_init"] and stage != 3:
         raise Refused("--zero-init: deepspeed.zero.Init() is for stage 3; use --dp-kind zero3")
+    if plan["optimizer_impl"] == "deepspeed" and plan["param_groups"] != 1:
+        raise Refused("--param-groups 2 with --optimizer-impl deepspeed: the optimizer of a ds_config.json gets "
+                      "model.parameters(); omit one of them")
     job.update(model=with_cache(plan, model), ranks=plan["dp"], examples=job["examples"], stage=stage,
                zero=zero_optimization(plan, stage), zero_init=plan["zero_init"],
                init=plan.one_of("init", "device", "cpu"), keeps_outputs=plan["keep_logits"],

@@ -13,7 +13,7 @@ INITS = {"none": ("cpu", "device"), "ddp": ("cpu", "device"), "tensor": ("cpu", 
 
 
 def plain(plan, model):
-    if plan["dp_kind"] in STAGES and plan["dp_kind"] != "ddp":
+    if plan["dp_kind"] in STAGES:
         return deepspeed(plan, model)
     if plan["pp"] > 1:
         return pipeline(plan, model)
