@@ -182,6 +182,24 @@ ReplayOptions replay_options(const RecordedCase& recorded, const std::string& so
   return options;
 }
 
+namespace {
+
+/// A block that another stream used is completed by the next request. Where its free is the last
+/// request of a phase, its completion is the first entry of the next one.
+std::uint64_t after_completion(const RecordedDevice& device, std::uint64_t begin) {
+  if (begin == 0 || begin >= device.entries.size()) {
+    return begin;
+  }
+  const RecordedEntry& last = device.entries[begin - 1];
+  const RecordedEntry& next = device.entries[begin];
+  const bool completes = last.action == RecordedAction::free_requested &&
+                         next.action == RecordedAction::free_completed &&
+                         last.address == next.address;
+  return completes ? begin + 1 : begin;
+}
+
+}  // namespace
+
 ComparedTrace compared_trace(const DerivedRecording& recorded, const RecordedCase* described) {
   if (described == nullptr) {
     return compared_trace(recorded.derived.requests);
@@ -190,7 +208,8 @@ ComparedTrace compared_trace(const DerivedRecording& recorded, const RecordedCas
   compared.requests = &recorded.derived.requests;
   const std::vector<std::uint32_t>& ends = recorded.derived.entry_ends;
   for (const RecordedPhase& phase : recorded_phases(*described)) {
-    const auto first = std::ranges::upper_bound(ends, phase.begin);
+    const auto first =
+        std::ranges::upper_bound(ends, after_completion(*recorded.device, phase.begin));
     compared.phases.push_back(
         {static_cast<std::size_t>(first - ends.begin()), phase.step, phase.phase});
   }
