@@ -4,7 +4,7 @@
   record_deepspeed.py record --cases cases.json --out DIR [options of measure record]
 
 Cases have the fields of measure; "dist" is
-  {"kind": "deepspeed", "world": N, "stage": 1|2|3,
+  {"kind": "deepspeed", "world": N, "stage": 0|1|2|3,
    "zero": {...}, further members of DeepSpeed's "zero_optimization" (numbers are elements),
    "engine": {...}, further members of the configuration}
 grad_clip and grad_accum become gradient_clipping and gradient_accumulation_steps, the precisions
@@ -30,8 +30,39 @@ from measure.recorder import block_labels  # noqa: E402
 from measure.training import causal_loss, model_dtype, note_tensors  # noqa: E402
 
 
+class StorageHandle:
+    """The handle of async_io, which moves bytes between a file and host memory: none are moved here.
+
+    Its locked tensors are plain host memory outside PyTorch's allocators (deepspeed 0.19.8
+    csrc/pin_memory/deepspeed_pin_tensor.cpp: page-aligned, mlock).
+    """
+    locked = set()
+
+    def __init__(self, *args, **kwargs):
+        self.pending = 0
+
+    def submit(self, *args):
+        self.pending += 1
+        return 0
+
+    async_pread = async_pwrite = submit
+
+    def wait(self):
+        done, self.pending = self.pending, 0
+        return done
+
+    def new_cpu_locked_tensor(self, elements, example):
+        import torch
+        tensor = torch.empty(int(elements), dtype=example.dtype, device="cpu")
+        self.locked.add(tensor.untyped_storage().data_ptr())
+        return tensor
+
+    def is_pinned(self, tensor):
+        return tensor.untyped_storage().data_ptr() in self.locked or tensor.is_pinned()
+
+
 def stub_compiled_operators():
-    """DeepSpeed asks nvcc for its version and compiles Adam; neither allocates device memory."""
+    """DeepSpeed asks nvcc for its version and compiles Adam and async_io; none allocates device memory."""
     from deepspeed.ops.op_builder import builder
     builder.installed_cuda_version = lambda name="": (12, 4)
     import deepspeed.ops.op_builder as builders
@@ -43,6 +74,24 @@ def stub_compiled_operators():
     host = types.SimpleNamespace(create_adam=nothing, destroy_adam=nothing, adam_update=nothing)
     builders.FusedAdamBuilder.load = lambda self, verbose=True: fused
     builders.CPUAdamBuilder.load = lambda self, verbose=True: host
+    storage = types.SimpleNamespace(aio_handle=StorageHandle)
+    builders.AsyncIOBuilder.load = lambda self, verbose=True: storage
+
+
+def answer_that_norms_are_positive(torch):
+    """BF16_Optimizer of 0.16.4 asserts it, and copies from a device that computes nothing are zeros."""
+    from deepspeed.runtime import bf16_optimizer
+    step = bf16_optimizer.BF16_Optimizer.step
+
+    def step_with_answers(self, *args, **kwargs):
+        ask = torch.Tensor.__bool__
+        torch.Tensor.__bool__ = lambda tensor: ask(tensor) is not None
+        try:
+            return step(self, *args, **kwargs)
+        finally:
+            torch.Tensor.__bool__ = ask
+
+    bf16_optimizer.BF16_Optimizer.step = step_with_answers
 
 
 def fake_nvcc():
@@ -79,6 +128,7 @@ def start(torch, world):
     fake_nvcc()
     import deepspeed
     stub_compiled_operators()
+    answer_that_norms_are_positive(torch)
     deepspeed.logger.setLevel("WARNING")
     return deepspeed
 
@@ -111,7 +161,8 @@ def train(run):
     rec.mark("wrap")
     note_tensors(run, model.named_parameters(), model.named_buffers())
     report["parameters"] = [[name, shape_of[name], *more] for name, _, *more in report["parameters"]]
-    rec.label(block_labels(model, optimizer.optimizer))
+    states = getattr(optimizer, "optimizer", optimizer)  # stage 0 in fp32 wraps nothing
+    rec.label(block_labels(model, states))
     lengths = sequence_lengths(case)
     report["sequence_lengths"] = lengths
     vocab = getattr(model, "vocab", None) or model.config.vocab_size
@@ -146,10 +197,10 @@ def train(run):
             rec.mark("forward", step, micro)
             runner.backward(loss)
             rec.mark("backward", step, micro)
-            rec.label(block_labels(model, optimizer.optimizer))
+            rec.label(block_labels(model, states))
             runner.step()  # does nothing but count before the last micro-batch
         rec.mark("optimizer_step", step)
-        rec.label(block_labels(model, optimizer.optimizer))
+        rec.label(block_labels(model, states))
         if case["empty_cache_every_step"] and rec.live:
             torch.cuda.empty_cache()
             rec.mark("empty_cache", step)
@@ -157,7 +208,7 @@ def train(run):
     report["_snapshot"] = rec.snapshot()
     report["loss"] = float(loss.detach().cpu())
     if case["teardown"]:
-        del tokens, labels, extra, loss, runner, optimizer, model
+        del tokens, labels, extra, loss, runner, optimizer, states, model
         outputs = None
         gc.collect()
         rec.mark("drop_model", after_snapshot=True)
