@@ -13,6 +13,7 @@
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/options/aliases.hpp"
+#include "workloads/plan/sources/combined_words.hpp"
 
 namespace highwater {
 namespace {
@@ -169,19 +170,30 @@ bool OptionParser::takes_from_source(const std::string& option,
          });
 }
 
+/// Options with one value each.
+OptionWords given_words(const po::parsed_options& given) {
+  OptionWords words;
+  for (const po::option& option : given.options) {
+    if (option.value.size() == 1) {
+      words.emplace_back(option.string_key, option.value.front());
+    }
+  }
+  return words;
+}
+
 void OptionParser::add_source(const po::parsed_options& given, po::variables_map& values) const {
-  const PlanSource* const source = plan_source(values);
-  if (source == nullptr) {
+  const std::vector<PlanSource> sources = plan_sources(values);
+  if (sources.empty()) {
     return;
   }
   po::parsed_options found(&options_);
-  for (const auto& [option, word] : source->words) {
+  for (const auto& [option, word] : combined_words(sources, given_words(given))) {
     if (takes_from_source(option, values)) {
       found.options.emplace_back(option, std::vector<std::string>{word});
     }
   }
   if (values.contains("print-options")) {
-    throw HelpRequested{source_text(*source, command_->name, found, given)};
+    throw HelpRequested{source_text(sources, command_->name, found, given)};
   }
   po::store(found, values);
 }

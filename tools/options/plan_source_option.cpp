@@ -1,16 +1,19 @@
 #include "tools/options/plan_source_option.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
-#include "tools/files/input.hpp"
 #include "tools/options/command_line.hpp"
+#include "tools/options/plan_source_file.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/shell_word.hpp"
 #include "tools/text/table.hpp"
-#include "workloads/plan/sources/observed_run.hpp"
+#include "traces/parse_text.hpp"
+#include "workloads/plan/sources/combined_words.hpp"
+#include "workloads/plan/sources/programs/program.hpp"
 #include "workloads/plan/sources/published_run.hpp"
 
 namespace highwater {
@@ -63,46 +66,56 @@ Table keys_table(const PlanSource& source) {
   return tabulate(fmt::format("Keys of the plan in {}", source.file), kColumns, source.keys);
 }
 
-}  // namespace
-
-void validate(boost::any& value, const std::vector<std::string>& texts, PlanSource*, int) {
-  po::validators::check_first_occurrence(value);
-  value = read_plan_source(po::validators::get_single_string(texts));
+/// A step of the plan and one of the source may differ where the degrees do.
+void note_global_batch(const PlanSource& source, const po::variables_map& values,
+                       std::vector<std::string>& notes) {
+  const std::string* const wanted = find_word(source.words, kGlobalBatch);
+  if (wanted == nullptr || !values.contains("model")) {
+    return;
+  }
+  std::int64_t sequences = 1;
+  for (const char* option : {"batch", "dp", "grad-accum"}) {
+    sequences *= parse_number<std::int64_t>(text_option(values, option).value_or("1")).value_or(1);
+  }
+  if (std::to_string(sequences) != *wanted) {
+    notes.push_back(printable(
+        fmt::format("{}: a step has {} sequences there, and {} here (batch * dp * grad-accum)",
+                    source.file, *wanted, sequences)));
+  }
 }
 
-PlanSource read_plan_source(const std::string& path) {
-  if (const PublishedRun* run = find_published_run(path)) {
-    return plan_of_published(*run);
-  }
-  const TraceFile file = read_trace_file(path, StackMode::skip);
-  const auto* recording = std::get_if<Recording>(&file);
-  if (recording == nullptr || recording->plan.empty()) {
-    throw InputError(path, "", "carries no plan",
-                     fmt::format("record the run with highwater record, which writes one, name a "
-                                 "published run ({}), or give --model",
-                                 published_run_names()));
-  }
-  return plan_of_recording(recording->plan, path);
+}  // namespace
+
+void validate(boost::any& value, const std::vector<std::string>& texts, NamedSources*, int) {
+  value = NamedSources{read_plan_sources(po::validators::get_single_string(texts))};
 }
 
 void add_plan_source(OptionParser& parser) {
-  parser.add(OptionGroup::model)("from", po::value<PlanSource>()->value_name("FILE|NAME"),
-                                 "take the plan from a recording, or that of a published run")(
+  parser.add(OptionGroup::model)(
+      "from", po::value<std::vector<NamedSources>>()->composing()->value_name("FILE|LINE|NAME"),
+      "take the plan from your own configuration file, launch script, launch line or recording")(
       "print-options", "with --from: print the command line that it stands for, and stop");
-  parser.describe("from", {OptionUse::common,
-                           {fmt::format("take the plan from a recording of highwater record, or "
-                                        "the one of a published run by its NAME ({}); options "
-                                        "given beside it win, and what has no option is listed "
-                                        "among the notes",
-                                        published_run_names())}});
+  parser.describe(
+      "from",
+      {OptionUse::common,
+       {"take the plan from your own configuration file, launch script or launch line (in quotes), "
+        "or from a recording of highwater record; can be given several times, options given "
+        "beside it win, and what has no option is listed among the notes",
+        "read are: " + names_of_programs()}});
   parser.describe("print-options",
                   {OptionUse::rare,
                    {"with --from: print the command line that it stands for, and what became of "
                     "each key of the plan, and stop"}});
 }
 
-const PlanSource* plan_source(const po::variables_map& values) {
-  return values.contains("from") ? &values["from"].as<PlanSource>() : nullptr;
+std::vector<PlanSource> plan_sources(const po::variables_map& values) {
+  std::vector<PlanSource> all;
+  if (values.contains("from")) {
+    for (const NamedSources& named : values["from"].as<std::vector<NamedSources>>()) {
+      all.insert(all.end(), named.sources.begin(), named.sources.end());
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> source_notes(const PlanSource& source) {
@@ -117,13 +130,21 @@ std::vector<std::string> source_notes(const PlanSource& source) {
 }
 
 std::vector<std::string> source_notes(const po::variables_map& values) {
-  const PlanSource* const source = plan_source(values);
-  return source == nullptr ? std::vector<std::string>{} : source_notes(*source);
+  std::vector<std::string> notes;
+  for (const PlanSource& source : plan_sources(values)) {
+    std::ranges::move(source_notes(source), std::back_inserter(notes));
+    note_global_batch(source, values, notes);
+  }
+  return notes;
 }
 
-std::string source_text(const PlanSource& source, std::string_view command,
+std::string source_text(const std::vector<PlanSource>& sources, std::string_view command,
                         const po::parsed_options& found, const po::parsed_options& given) {
-  return line_of(command, found, given) + "\n\n" + format_aligned(keys_table(source));
+  std::string text = line_of(command, found, given) + "\n";
+  for (const PlanSource& source : sources) {
+    text += "\n" + format_aligned(keys_table(source));
+  }
+  return text;
 }
 
 }  // namespace highwater

@@ -1,8 +1,7 @@
-// --from FILE: a plan that a file carries, instead of one that is typed; --print-options shows what
-// became of it.
+// --from FILE|LINE|NAME: a plan that files carry or a paper published, instead of one that is
+// typed; --print-options shows what became of it.
 //
-// FILE is a recording of `highwater record`, or a NAME the run of a paper. Options that are given
-// beside it win.
+// It can be given several times, later files win; options that are given beside it win over all.
 #pragma once
 
 #include <string>
@@ -19,16 +18,18 @@ namespace highwater {
 
 class OptionParser;
 
-/// The value of --from is what the file says. @throws InputError
-void validate(boost::any& value, const std::vector<std::string>& texts, PlanSource*, int);
+/// One --from: what it names, and the files that this names.
+struct NamedSources {
+  std::vector<PlanSource> sources;
+};
 
-/// @throws InputError unless `path` names a published run, or a recording that carries a plan
-PlanSource read_plan_source(const std::string& path);
+/// @throws InputError
+void validate(boost::any& value, const std::vector<std::string>& texts, NamedSources*, int);
 
 void add_plan_source(OptionParser& parser);
 
-/// What --from names, or nullptr.
-const PlanSource* plan_source(const boost::program_options::variables_map& values);
+/// All that --from names, in order.
+std::vector<PlanSource> plan_sources(const boost::program_options::variables_map& values);
 
 /// What the plan of --from lacks, one sentence each.
 std::vector<std::string> source_notes(const boost::program_options::variables_map& values);
@@ -36,8 +37,8 @@ std::vector<std::string> source_notes(const boost::program_options::variables_ma
 /// The sentences of a source by itself.
 std::vector<std::string> source_notes(const PlanSource& source);
 
-/// The command line that `found` and `given` make, and what became of each key of the file.
-std::string source_text(const PlanSource& source, std::string_view command,
+/// The command line that `found` and `given` make, and what became of each key of the files.
+std::string source_text(const std::vector<PlanSource>& sources, std::string_view command,
                         const boost::program_options::parsed_options& found,
                         const boost::program_options::parsed_options& given);
 

@@ -7,9 +7,10 @@
 namespace highwater {
 
 boost::json::value parse_json_document(std::string_view text, const std::string& source,
-                                       std::string_view remedy) {
+                                       std::string_view remedy,
+                                       const boost::json::parse_options& options) {
   boost::system::error_code error;
-  boost::json::stream_parser parser;
+  boost::json::stream_parser parser({}, options);
   const std::size_t read = parser.write_some(text.data(), text.size(), error);
   if (!error && read < text.size()) {
     error = boost::json::error::extra_data;

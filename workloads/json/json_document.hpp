@@ -12,6 +12,7 @@ namespace highwater {
 
 /// @throws InputError with the position in bytes and `remedy`
 boost::json::value parse_json_document(std::string_view text, const std::string& source,
-                                       std::string_view remedy);
+                                       std::string_view remedy,
+                                       const boost::json::parse_options& options = {});
 
 }  // namespace highwater

@@ -1,0 +1,97 @@
+// Launch lines and scripts taken apart.
+#include "workloads/plan/sources/settings/launch_line.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "traces/error.hpp"
+#include "workloads/plan/sources/settings/shell_script.hpp"
+
+using namespace highwater;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_of(const std::string& script) {
+  const auto commands = shell_commands(script, "x.sh");
+  return commands.empty() ? Words{} : commands.back().words;
+}
+
+LaunchLine line_of(const std::string& script) {
+  return read_launch_line(script, "x.sh");
+}
+
+}  // namespace
+
+TEST_CASE("shell: quotes, escapes, comments and continued lines", "[plan][settings]") {
+  CHECK(words_of("a 'b c' \"d e\" f\\ g # not this\n") == Words{"a", "b c", "d e", "f g"});
+  CHECK(words_of("a \\\n  --b 1 \\\r\n  --c\n") == Words{"a", "--b", "1", "--c"});
+  CHECK(words_of("a --b=\"c d\"e ''") == Words{"a", "--b=c de", ""});
+  CHECK_THROWS_WITH(words_of("a 'b"), Contains("byte 2") && Contains("never closed"));
+}
+
+TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][settings]") {
+  CHECK(words_of("N=8; M=2\nrun --n $N --all $(($N*$M)) --x $OTHER ${P:-16}") ==
+        Words{"run", "--n", "8", "--all", "16", "--x", "$OTHER", "16"});
+  CHECK(words_of("A=\"--a 1 --b\"\nrun $A \"$A\"") == Words{"run", "--a", "1", "--b", "--a 1 --b"});
+  CHECK(words_of("ARGS=(\n  --layers 96  # deep\n  --path \"a b\"\n)\nARGS+=(--c)\n"
+                 "run ${ARGS[@]} \"${ARGS[@]}\"") == Words{"run", "--layers", "96", "--path", "a b",
+                                                           "--c", "--layers", "96", "--path", "a b",
+                                                           "--c"});
+  CHECK(words_of("export N=4\nrun $N") == Words{"run", "4"});
+}
+
+TEST_CASE("shell: text between << and its mark is no command", "[plan][settings]") {
+  CHECK(words_of("cat > x.yaml <<EOF\npython wrong.py\nEOF\npython right.py\n") ==
+        Words{"python", "right.py"});
+}
+
+TEST_CASE("launch line: torchrun and a script", "[plan][settings]") {
+  const LaunchLine line = line_of(
+      "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 8 --nnodes=2 "
+      "/opt/m/pretrain_gpt.py --bf16 --seq-length 2048 --lr -1 --spec a b -k=v");
+  CHECK(line.launcher == "torchrun");
+  CHECK(line.program == "pretrain_gpt.py");
+  CHECK(line.launcher_options.whole("nproc-per-node") == 8);
+  CHECK(line.launcher_options.whole("nnodes") == 2);
+  CHECK(line.options.is_on("bf16"));
+  CHECK(line.options.whole("seq_length") == 2048);
+  CHECK(line.options.whole("lr") == -1);
+  CHECK(line.options.text("spec") == "a,b");
+  CHECK(line.options.text("k") == "v");
+  CHECK(line.environment.text("CUDA_VISIBLE_DEVICES") == "0,1");
+}
+
+TEST_CASE("launch line: other launchers and tools", "[plan][settings]") {
+  const LaunchLine accelerate =
+      line_of("accelerate launch --config_file a.yaml --multi_gpu train.py cfg.yaml --fp16");
+  CHECK(accelerate.launcher == "accelerate");
+  CHECK(accelerate.launcher_options.text("config_file") == "a.yaml");
+  CHECK(accelerate.launcher_options.is_on("multi_gpu"));
+  CHECK(accelerate.options.text("argument") == "cfg.yaml");
+  const LaunchLine module =
+      line_of("python -m torch.distributed.run --nproc-per-node 4 -m axolotl.cli.train x.yml");
+  CHECK(module.launcher == "torchrun");
+  CHECK(module.program == "axolotl.cli.train");
+  CHECK(line_of("srun --nodes 2 --ntasks-per-node 8 python train.py --a 1")
+            .launcher_options.whole("ntasks_per_node") == 8);
+  const LaunchLine tool = line_of("llamafactory-cli train a.yaml lora_rank=8 +model.x=2");
+  CHECK(tool.program == "llamafactory-cli train");
+  CHECK(tool.options.whole("lora_rank") == 8);
+  CHECK(tool.options.whole("model.x") == 2);
+  const LaunchLine tune =
+      line_of("tune run --nproc_per_node 2 lora_finetune_distributed --config l/8B batch_size=4");
+  CHECK(tune.program == "tune run lora_finetune_distributed");
+  CHECK(tune.launcher_options.whole("nproc_per_node") == 2);
+  CHECK(tune.options.text("config") == "l/8B");
+}
+
+TEST_CASE("launch line: the command that trains, of a whole script", "[plan][settings]") {
+  const LaunchLine line = line_of(
+      "#!/bin/bash\npip install x.whl\nG=8\npython prepare.py\n"
+      "if [ $G -gt 1 ]; then\n  torchrun --nproc_per_node $G train.py --model a --batch 2\nfi\n");
+  CHECK(line.program == "train.py");
+  CHECK(line.launcher_options.whole("nproc_per_node") == 8);
+  CHECK_THROWS_WITH(line_of("echo hello world"), Contains("no launch line"));
+}

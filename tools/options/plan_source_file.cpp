@@ -1,0 +1,171 @@
+#include "tools/options/plan_source_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/files/input.hpp"
+#include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
+#include "workloads/plan/sources/observed_run.hpp"
+#include "workloads/plan/sources/programs/program.hpp"
+#include "workloads/plan/sources/published_run.hpp"
+#include "workloads/plan/sources/settings/read_settings.hpp"
+
+namespace highwater {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Configuration files are far smaller; snapshots as JSON are larger.
+constexpr std::uintmax_t kLargestConfiguration = 4 << 20;
+
+using SettingsReader = SettingList (*)(std::string_view text, const std::string& file);
+
+struct FileKind {
+  std::string_view ending;
+  SettingsReader read;
+};
+
+constexpr std::array kFileKinds{
+    FileKind{".yaml", read_yaml_settings},
+    FileKind{".yml", read_yaml_settings},
+    FileKind{".toml", read_toml_settings},
+    FileKind{".json", read_json_settings},
+};
+
+constexpr std::array<std::string_view, 6> kScripts{".sh",     ".bash", ".slurm",
+                                                   ".sbatch", ".sub",  ".txt"};
+
+SettingsReader reader_of(const std::string& path) {
+  const auto* const kind = std::ranges::find_if(
+      kFileKinds, [&](const FileKind& row) { return path.ends_with(row.ending); });
+  return kind == kFileKinds.end() ? nullptr : kind->read;
+}
+
+bool is_script(const std::string& path) {
+  return std::ranges::any_of(kScripts,
+                             [&](std::string_view ending) { return path.ends_with(ending); });
+}
+
+/// Snapshots and profiles of PyTorch as JSON.
+bool is_recording(const SettingList& settings) {
+  constexpr std::array<std::string_view, 3> kMarks{"segments", "device_traces", "traceEvents"};
+  return std::ranges::any_of(settings.list(), [&](const Setting& setting) {
+    return std::ranges::any_of(
+        kMarks, [&](std::string_view mark) { return setting.key.starts_with(mark); });
+  });
+}
+
+PlanSource read_recording(const std::string& path) {
+  const TraceFile file = read_trace_file(path, StackMode::skip);
+  const auto* recording = std::get_if<Recording>(&file);
+  if (recording == nullptr || recording->plan.empty()) {
+    throw InputError(path, "", "carries no plan",
+                     fmt::format("record the run with highwater record, which writes one, name a "
+                                 "published run ({}), or give --model",
+                                 published_run_names()));
+  }
+  return plan_of_recording(recording->plan, path);
+}
+
+bool is_small(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return !error && size <= kLargestConfiguration;
+}
+
+/// Absent for files of another kind.
+std::optional<SettingList> read_settings(const std::string& path) {
+  const SettingsReader read = is_small(path) ? reader_of(path) : nullptr;
+  if (read == nullptr) {
+    return std::nullopt;
+  }
+  SettingList settings = read(read_text_file(path), path);
+  return is_recording(settings) ? std::nullopt : std::optional(std::move(settings));
+}
+
+/// Where a file that `from` names is looked for: as it is written, and beside `from`.
+std::optional<std::string> find_file(const std::string& path, const fs::path& from) {
+  for (const fs::path& place : {fs::path(path), from.parent_path() / path,
+                                from.parent_path() / fs::path(path).filename()}) {
+    std::error_code error;
+    if (fs::is_regular_file(place, error)) {
+      return place.string();
+    }
+  }
+  return std::nullopt;
+}
+
+bool names_settings(const Setting& setting) {
+  return setting.kind == SettingKind::text && reader_of(setting.value) != nullptr;
+}
+
+/// The files of one launch line: those of its program come first in that program's options, since
+/// what the line says wins; others are sources of their own.
+class LaunchReader {
+ public:
+  LaunchReader(LaunchLine line, const std::string& file) : line_(std::move(line)), file_(&file) {}
+
+  std::vector<PlanSource> read() {
+    const SettingList own = line_.options;  // follow() adds to them
+    const auto follow_one = [this](const Setting& setting) { follow(setting); };
+    std::ranges::for_each(line_.launcher_options.list(), follow_one);
+    std::ranges::for_each(own.list(), follow_one);
+    sources_.push_back(plan_of_launch(line_, *file_));
+    return std::move(sources_);
+  }
+
+ private:
+  void follow(const Setting& setting) {
+    const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
+    const auto settings = path ? read_settings(*path) : std::nullopt;
+    if (!settings) {
+      return;
+    }
+    if (is_of_program(*settings, *path)) {
+      SettingList all = *settings;
+      for (const Setting& own : line_.options.list()) {
+        all.add(own);
+      }
+      line_.options = std::move(all);
+    } else {
+      sources_.push_back(plan_of_settings(*settings, *path));
+    }
+  }
+
+  [[nodiscard]] bool is_of_program(const SettingList& settings, const std::string& path) const {
+    const Program* const own = find_program(line_);
+    return own == nullptr || own->name == program_of(settings, path).name;
+  }
+
+  LaunchLine line_;
+  const std::string* file_;
+  std::vector<PlanSource> sources_;
+};
+
+}  // namespace
+
+std::vector<PlanSource> read_plan_sources(const std::string& text) {
+  if (const PublishedRun* const run = find_published_run(text)) {
+    return {plan_of_published(*run)};
+  }
+  std::error_code error;
+  if (!fs::exists(text, error) && text.find(' ') != std::string::npos) {
+    const std::string name = "the launch line";
+    return LaunchReader(read_launch_line(text, name), name).read();
+  }
+  if (is_script(text) && is_small(text)) {
+    return LaunchReader(read_launch_line(read_text_file(text), text), text).read();
+  }
+  if (const auto settings = read_settings(text)) {
+    return {plan_of_settings(*settings, text)};
+  }
+  return {read_recording(text)};
+}
+
+}  // namespace highwater

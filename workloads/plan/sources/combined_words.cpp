@@ -1,0 +1,75 @@
+#include "workloads/plan/sources/combined_words.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "workloads/plan/sources/shortest_words.hpp"
+
+namespace highwater {
+namespace {
+
+std::int64_t number_in(const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// One where nobody says more.
+std::int64_t degree(std::string_view option, const OptionWords& given, const OptionWords& found) {
+  const std::string* text = find_word(given, option);
+  text = text == nullptr ? find_word(found, option) : text;
+  return text == nullptr ? 1 : number_in(*text);
+}
+
+/// What the other degrees leave of the GPUs, if they divide them.
+std::optional<std::int64_t> ranks_left(const OptionWords& given, const OptionWords& found) {
+  const std::string* const gpus = find_word(found, "gpus");
+  if (gpus == nullptr || find_word(given, "dp") != nullptr || find_word(found, "dp") != nullptr) {
+    return std::nullopt;
+  }
+  std::int64_t others = 1;
+  for (const std::string_view option : std::array<std::string_view, 3>{"tp", "pp", "cp"}) {
+    others *= degree(option, given, found);
+  }
+  const std::int64_t all = number_in(*gpus);
+  return others > 0 && all >= others && all % others == 0 ? std::optional(all / others)
+                                                          : std::nullopt;
+}
+
+/// Micro-batches of a step, if the sequences of all ranks say how many.
+std::optional<std::int64_t> micro_batches(const OptionWords& given, const OptionWords& found) {
+  const std::string* const global = find_word(found, kGlobalBatch);
+  if (global == nullptr || find_word(given, "grad-accum") != nullptr ||
+      find_word(found, "grad-accum") != nullptr) {
+    return std::nullopt;
+  }
+  const std::int64_t at_once = degree("batch", given, found) * degree("dp", given, found);
+  const std::int64_t all = number_in(*global);
+  return at_once > 0 && all >= at_once && all % at_once == 0 ? std::optional(all / at_once)
+                                                             : std::nullopt;
+}
+
+}  // namespace
+
+OptionWords combined_words(std::span<const PlanSource> sources, const OptionWords& given) {
+  OptionWords words;
+  for (const PlanSource& source : sources) {
+    for (const OptionWord& word : source.words) {
+      std::erase_if(words, [&](const OptionWord& before) { return before.first == word.first; });
+      words.push_back(word);
+    }
+  }
+  if (const auto ranks = ranks_left(given, words)) {
+    words.emplace_back("dp", std::to_string(*ranks));
+  }
+  if (const auto batches = micro_batches(given, words)) {
+    words.emplace_back("grad-accum", std::to_string(*batches));
+  }
+  return shortest_words(std::move(words));
+}
+
+}  // namespace highwater

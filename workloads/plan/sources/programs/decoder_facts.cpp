@@ -1,0 +1,139 @@
+#include "workloads/plan/sources/programs/decoder_facts.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+
+namespace highwater::program_table {
+namespace {
+
+namespace json = boost::json;
+
+bool is_classic_gpt(const DecoderFacts& facts) {
+  return !facts.is_gated && !facts.has_rms_norm && !facts.has_rotary && facts.has_biases &&
+         facts.experts == 0 && (facts.kv_heads == 0 || facts.kv_heads == facts.heads);
+}
+
+bool is_llama_like(const DecoderFacts& facts) {
+  return facts.is_gated && facts.has_rms_norm && facts.has_rotary && !facts.has_biases;
+}
+
+bool is_gpt_next(const DecoderFacts& facts) {
+  return facts.is_gated && !facts.has_rms_norm && facts.has_rotary && !facts.has_biases &&
+         !facts.has_qkv_biases && !facts.is_tied && facts.experts == 0 &&
+         (facts.kv_heads == 0 || facts.kv_heads == facts.heads);
+}
+
+json::object gpt2_config(const DecoderFacts& facts) {
+  json::object config{{"model_type", "gpt2"},
+                      {"n_embd", facts.hidden},
+                      {"n_layer", facts.layers},
+                      {"n_head", facts.heads},
+                      {"n_inner", facts.ffn},
+                      {"vocab_size", facts.vocab},
+                      {"tie_word_embeddings", facts.is_tied},
+                      {"embd_pdrop", facts.hidden_dropout},
+                      {"resid_pdrop", facts.hidden_dropout},
+                      {"attn_pdrop", facts.attention_dropout}};
+  if (facts.positions > 0) {
+    config["n_positions"] = facts.positions;
+  }
+  return config;
+}
+
+json::object gpt_next_config(const DecoderFacts& facts) {
+  return {{"model_type", "gpt_next"},
+          {"hidden_size", facts.hidden},
+          {"ffn_hidden_size", facts.ffn},
+          {"num_layers", facts.layers},
+          {"num_attention_heads", facts.heads},
+          {"vocab_size", facts.vocab},
+          {"hidden_dropout", facts.hidden_dropout},
+          {"attention_dropout", facts.attention_dropout}};
+}
+
+std::string_view decoder_family(const DecoderFacts& facts) {
+  if (facts.experts > 0) {
+    return "mixtral";
+  }
+  return facts.has_qkv_biases ? "qwen2" : "llama";
+}
+
+json::object llama_config(const DecoderFacts& facts) {
+  json::object config{{"model_type", decoder_family(facts)},
+                      {"hidden_size", facts.hidden},
+                      {"intermediate_size", facts.ffn},
+                      {"num_hidden_layers", facts.layers},
+                      {"num_attention_heads", facts.heads},
+                      {"num_key_value_heads", facts.kv_heads == 0 ? facts.heads : facts.kv_heads},
+                      {"vocab_size", facts.vocab},
+                      {"tie_word_embeddings", facts.is_tied}};
+  if (facts.positions > 0) {
+    config["max_position_embeddings"] = facts.positions;
+  }
+  if (facts.head_dim > 0 && facts.head_dim * facts.heads != facts.hidden) {
+    config["head_dim"] = facts.head_dim;
+  }
+  if (facts.experts > 0) {
+    config["num_local_experts"] = facts.experts;
+    config["num_experts_per_tok"] = facts.top_k;
+  }
+  if (facts.attention_dropout > 0) {
+    config["attention_dropout"] = facts.attention_dropout;
+  }
+  return config;
+}
+
+std::optional<json::object> config_of(const DecoderFacts& facts) {
+  if (is_classic_gpt(facts)) {
+    return gpt2_config(facts);
+  }
+  if (is_gpt_next(facts)) {
+    return gpt_next_config(facts);
+  }
+  if (is_llama_like(facts) && !(facts.has_qkv_biases && facts.experts > 0)) {
+    return llama_config(facts);
+  }
+  return std::nullopt;
+}
+
+/// A known name says the same in one word.
+std::string preset_or_text(const json::object& config) {
+  const std::string text = json::serialize(config);
+  const ModelSpec spec = model_from_text(text, "the sizes given");
+  const auto preset = std::ranges::find(model_presets(), spec.config, &ModelSpec::config);
+  return preset == model_presets().end() ? text : preset->name;
+}
+
+bool has_sizes(const ModelShape& shape, const DecoderFacts& facts) {
+  const std::int64_t kv_heads = facts.kv_heads == 0 ? facts.heads : facts.kv_heads;
+  return shape.layers == facts.layers && shape.hidden == facts.hidden &&
+         shape.heads == facts.heads && shape.kv_heads == kv_heads && shape.ffn == facts.ffn &&
+         shape.experts == facts.experts;
+}
+
+}  // namespace
+
+std::optional<std::string> decoder_word(const DecoderFacts& facts) {
+  const std::optional<json::object> config = config_of(facts);
+  return config ? std::optional(preset_or_text(*config)) : std::nullopt;
+}
+
+std::optional<std::int64_t> known_vocabulary(const DecoderFacts& facts) {
+  std::optional<std::int64_t> words;
+  for (const ModelSpec& preset : model_presets()) {
+    const ModelShape shape = shape_of(preset);
+    if (has_sizes(shape, facts)) {
+      if (words && *words != shape.vocab) {
+        return std::nullopt;
+      }
+      words = shape.vocab;
+    }
+  }
+  return words;
+}
+
+}  // namespace highwater::program_table

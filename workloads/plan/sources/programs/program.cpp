@@ -1,0 +1,167 @@
+#include "workloads/plan/sources/programs/program.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+const KeyRule* rule_for(const Program& program, std::string_view key) {
+  const auto found = std::ranges::find_if(
+      program.rules, [&](const KeyRule& rule) { return matches_key(rule.key, key); });
+  return found == program.rules.end() ? nullptr : &*found;
+}
+
+std::string_view without_section(const Program& program, std::string_view key) {
+  for (const std::string_view section : program.sections) {
+    if (key.starts_with(section)) {
+      return key.substr(section.size());
+    }
+  }
+  return key;
+}
+
+std::size_t known_keys(const Program& program, const SettingList& settings) {
+  return static_cast<std::size_t>(std::ranges::count_if(settings.list(), [&](const Setting& row) {
+    return rule_for(program, without_section(program, row.key)) != nullptr;
+  }));
+}
+
+/// The best of `candidates` with how many keys it knows.
+std::pair<const Program*, std::size_t> best_program(const SettingList& settings) {
+  std::pair<const Program*, std::size_t> best{nullptr, 0};
+  for (const Program& program : programs()) {
+    const std::size_t known = known_keys(program, settings);
+    if (known > best.second) {
+      best = {&program, known};
+    }
+  }
+  return best;
+}
+
+/// A key that stands twice: the last one counts.
+bool is_overridden(const SettingList& settings, const Setting& setting) {
+  return setting.key != "argument" && settings.find(setting.key) != &setting;
+}
+
+void read_setting(const Program& program, const Setting& setting, const SettingList& all,
+                  SourceKeys& keys) {
+  const KeyRule* const rule = rule_for(program, setting.key);
+  if (is_overridden(all, setting)) {
+    keys.add_no_effect(setting.key, setting.value, "given again further down");
+  } else if (rule == nullptr) {
+    keys.add_not_supported(setting.key, setting.value,
+                           fmt::format("no key of {} that this program knows", program.releases));
+  } else {
+    apply_rule(*rule, setting, all, keys);
+  }
+}
+
+SettingList with_defaults(const Program& program, SettingList settings) {
+  for (Setting& setting : settings.list()) {
+    setting.key = without_section(program, setting.key);
+  }
+  SettingList all;
+  for (const ProgramDefault& row : program.defaults) {
+    if (settings.find(row.key) == nullptr) {
+      all.add({std::string(row.key), std::string(row.value)});
+    }
+  }
+  for (Setting& setting : settings.list()) {
+    all.add(std::move(setting));
+  }
+  return all;
+}
+
+PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
+  const SettingList all = with_defaults(program, settings);
+  SourceKeys keys;
+  for (const Setting& setting : all.list()) {
+    read_setting(program, setting, all, keys);
+  }
+  if (program.finish != nullptr) {
+    program.finish(all, keys);
+  }
+  PlanSource source = keys.finish();
+  source.file = file;
+  return source;
+}
+
+const Program* launcher_called(std::string_view name) {
+  const auto found = std::ranges::find(launchers(), name, &Program::name);
+  return found == launchers().end() ? nullptr : &*found;
+}
+
+const Program* started_by(std::string_view script) {
+  const auto found = std::ranges::find_if(programs(), [&](const Program& program) {
+    return std::ranges::any_of(
+        program.scripts, [&](std::string_view pattern) { return matches_key(pattern, script); });
+  });
+  return found == programs().end() ? nullptr : &*found;
+}
+
+void append(PlanSource part, PlanSource& whole) {
+  std::ranges::move(part.words, std::back_inserter(whole.words));
+  std::ranges::move(part.keys, std::back_inserter(whole.keys));
+}
+
+/// Variables that no rule knows are the script's own.
+SettingList known_variables(const SettingList& environment, const Program& rules) {
+  SettingList known;
+  for (const Setting& variable : environment.list()) {
+    if (rule_for(rules, variable.key) != nullptr) {
+      known.add(variable);
+    }
+  }
+  return known;
+}
+
+}  // namespace
+
+std::string names_of_programs() {
+  std::vector<std::string_view> names;
+  std::ranges::transform(programs(), std::back_inserter(names), &Program::name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const Program& program_of(const SettingList& settings, const std::string& file) {
+  const Program* const best = best_program(settings).first;
+  if (best == nullptr) {
+    throw InputError(file, "", "none of its keys is one that a training program has",
+                     "give a configuration or launch line of " + names_of_programs());
+  }
+  return *best;
+}
+
+const Program* find_program(const LaunchLine& line) {
+  const Program* const started = started_by(line.program);
+  return started == nullptr ? best_program(line.options).first : started;
+}
+
+PlanSource plan_of_settings(const SettingList& settings, const std::string& file) {
+  return read_with(program_of(settings, file), settings, file);
+}
+
+PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
+  PlanSource whole;
+  whole.file = file;
+  if (const Program* const variables = launcher_called("environment")) {
+    append(read_with(*variables, known_variables(line.environment, *variables), file), whole);
+  }
+  if (const Program* const launcher = launcher_called(line.launcher)) {
+    append(read_with(*launcher, line.launcher_options, file), whole);
+  }
+  const Program* const program = find_program(line);
+  append(
+      read_with(program == nullptr ? program_of(line.options, file) : *program, line.options, file),
+      whole);
+  return whole;
+}
+
+}  // namespace highwater

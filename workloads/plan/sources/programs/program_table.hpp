@@ -1,0 +1,16 @@
+// The rows of programs.cpp, each made in a file of its own.
+#pragma once
+
+#include "workloads/plan/sources/programs/program.hpp"
+
+namespace highwater::program_table {
+
+// What starts processes (launchers.cpp) ...
+const Program& torchrun();
+const Program& srun();
+const Program& environment();
+
+// ... and what trains.
+const Program& torchtitan();
+
+}  // namespace highwater::program_table

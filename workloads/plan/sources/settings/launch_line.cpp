@@ -1,0 +1,262 @@
+#include "workloads/plan/sources/settings/launch_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "traces/error.hpp"
+#include "workloads/plan/sources/settings/scalar.hpp"
+#include "workloads/plan/sources/settings/settings_list.hpp"
+#include "workloads/plan/sources/settings/shell_script.hpp"
+
+namespace highwater {
+namespace {
+
+using Words = std::span<const std::string>;
+
+std::string without_folders(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// Tools that take a verb and then their program's own words.
+struct Tool {
+  std::string_view name;
+  std::string_view verb;
+};
+
+constexpr std::array kTools{
+    Tool{"llamafactory-cli", "train"},
+    Tool{"axolotl", "train"},
+    Tool{"trl", "sft"},
+    Tool{"trl", "dpo"},
+    Tool{"trl", "grpo"},
+    Tool{"trl", "kto"},
+    Tool{"trl", "rloo"},
+    Tool{"trl", "reward"},
+    Tool{"tune", "run"},
+    Tool{"lmf", "train"},
+};
+
+bool is_python(std::string_view word) {
+  return word == "python" || word == "python3" || word.starts_with("python3.");
+}
+
+bool is_launcher(std::string_view word) {
+  constexpr std::array<std::string_view, 5> kLaunchers{"torchrun", "accelerate", "deepspeed",
+                                                       "srun", "mpirun"};
+  return std::ranges::find(kLaunchers, word) != kLaunchers.end();
+}
+
+bool is_value(const std::string& word) {
+  return !word.starts_with('-') || typed_scalar(word).kind == SettingKind::number;
+}
+
+/// "a.b=1": the value of another key, whatever stands before it.
+bool is_assignment(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string::npos && equals > 0 && word.find_first_of("/ '\"{[") > equals;
+}
+
+/// Where the program's own name stands, and where its words begin.
+struct ProgramPlace {
+  std::size_t name = 0;
+  std::size_t words = 0;
+  std::string program;
+};
+
+std::optional<ProgramPlace> find_tool(Words words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string name = without_folders(words[i]);
+    for (const Tool& tool : kTools) {
+      if (name == tool.name && words[i + 1] == tool.verb) {
+        return ProgramPlace{i, i + 2, fmt::format("{} {}", tool.name, tool.verb)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ProgramPlace> find_script(Words words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_module = words[i] == "-m" || words[i] == "--module";
+    if (is_module && i + 1 < words.size() && words[i + 1] != "torch.distributed.launch" &&
+        words[i + 1] != "torch.distributed.run") {
+      return ProgramPlace{i, i + 2, words[i + 1]};
+    }
+    if (words[i].ends_with(".py") && is_value(words[i])) {
+      return ProgramPlace{i, i + 1, without_folders(words[i])};
+    }
+  }
+  return std::nullopt;
+}
+
+/// "tune run [options of torchrun] RECIPE --config ...": the recipe is the program.
+void step_to_recipe(Words words, ProgramPlace& place) {
+  if (place.program != "tune run") {
+    return;
+  }
+  std::size_t at = place.words;
+  while (at < words.size() && words[at].starts_with('-')) {
+    at += words[at].find('=') != std::string::npos ? std::size_t{1} : std::size_t{2};
+  }
+  if (at < words.size()) {
+    place.name = at;
+    place.program = "tune run " + without_folders(words[at]);
+    place.words = at + 1;
+  }
+}
+
+std::optional<ProgramPlace> find_program(Words words) {
+  const bool starts = !words.empty() && (is_python(without_folders(words[0])) ||
+                                         is_launcher(without_folders(words[0])) ||
+                                         words[0].ends_with(".py") || words.size() > 1);
+  std::optional<ProgramPlace> place = starts ? find_tool(words) : std::nullopt;
+  if (!place && starts) {
+    place = find_script(words);
+  }
+  if (place) {
+    step_to_recipe(words, *place);
+  }
+  return place;
+}
+
+/// "--a 1", "--a=1", "--a 1 2", "--flag", "a.b=1" (Hydra, OmegaConf; "+" and "++" in front as
+/// well), and words of their own.
+class OptionWordsReader {
+ public:
+  explicit OptionWordsReader(Words words) : words_(words) {}
+
+  SettingList read() {
+    while (at_ < words_.size()) {
+      const std::string& word = words_[at_];
+      if (!is_value(word)) {
+        read_option(word.substr(word.find_first_not_of('-')));
+      } else {
+        read_argument(word);
+      }
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  void read_option(const std::string& name) {
+    ++at_;
+    const std::size_t equals = name.find('=');
+    if (equals != std::string::npos) {
+      add(name.substr(0, equals), {name.substr(equals + 1)});
+      return;
+    }
+    std::vector<std::string> values;
+    while (at_ < words_.size() && is_value(words_[at_]) &&
+           (values.empty() || !is_assignment(words_[at_]))) {
+      values.push_back(words_[at_++]);
+    }
+    add(name, std::move(values));
+  }
+
+  void read_argument(const std::string& word) {
+    ++at_;
+    const std::size_t equals = word.find('=');
+    if (!is_assignment(word)) {
+      add("argument", {word});
+    } else {
+      const std::size_t begin = std::min(word.find_first_not_of('+'), equals);
+      add(word.substr(begin, equals - begin), {word.substr(equals + 1)});
+    }
+  }
+
+  void add(std::string key, std::vector<std::string> values) {
+    Setting setting{std::move(key), "true", SettingKind::boolean};
+    if (values.size() == 1) {
+      const Setting typed = typed_scalar(values.front());
+      setting.value = typed.value;
+      setting.kind = typed.kind;
+    } else if (values.size() > 1) {
+      setting.value = detail::listed(values);
+      setting.kind = SettingKind::list;
+      setting.items = std::move(values);
+    }
+    settings_.add(std::move(setting));
+  }
+
+  Words words_;
+  std::size_t at_ = 0;
+  SettingList settings_;
+};
+
+/// The launcher nearest to the program: of "srun torchrun x.py" torchrun's options count, and
+/// srun's before them.
+void read_launcher(Words words, LaunchLine& line) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = without_folders(words[i]);
+    if (is_launcher(name) || name == "torch.distributed.launch" ||
+        name == "torch.distributed.run") {
+      line.launcher = is_launcher(name) ? name : "torchrun";
+      begin = i + 1;
+    }
+  }
+  if (line.launcher == "accelerate" && begin < words.size() && words[begin] == "launch") {
+    ++begin;
+  }
+  if (line.launcher.empty()) {
+    return;
+  }
+  const bool ends_in_python = words.size() > begin && is_python(without_folders(words.back()));
+  line.launcher_options =
+      OptionWordsReader(words.subspan(begin, words.size() - begin - (ends_in_python ? 1 : 0)))
+          .read();
+}
+
+LaunchLine take_apart(Words words, const ProgramPlace& place) {
+  LaunchLine line;
+  line.program = place.program;
+  line.options = OptionWordsReader(words.subspan(place.words)).read();
+  read_launcher(words.first(place.name), line);
+  if (place.program.starts_with("tune run")) {
+    line.launcher = "torchrun";
+    const SettingList before = OptionWordsReader(words.first(place.name).subspan(2)).read();
+    line.launcher_options = before;
+  }
+  return line;
+}
+
+void add_environment(const std::vector<ShellCommand>& commands, SettingList& environment) {
+  for (const ShellCommand& command : commands) {
+    for (const auto& [name, value] : command.environment) {
+      Setting setting = typed_scalar(value);
+      setting.key = name;
+      environment.add(std::move(setting));
+    }
+  }
+}
+
+}  // namespace
+
+LaunchLine read_launch_line(std::string_view script, const std::string& file) {
+  const std::vector<ShellCommand> commands = shell_commands(script, file);
+  const ShellCommand* best = nullptr;
+  std::optional<ProgramPlace> place;
+  for (const ShellCommand& command : commands) {
+    const auto found = find_program(command.words);
+    if (found && (best == nullptr || command.words.size() > best->words.size())) {
+      best = &command;
+      place = found;
+    }
+  }
+  if (best == nullptr) {
+    throw InputError(file, "",
+                     "no launch line: no command runs a Python script or a trainer's tool",
+                     "give the line that starts the training, as in \"torchrun train.py ...\"");
+  }
+  LaunchLine line = take_apart(best->words, *place);
+  add_environment(commands, line.environment);
+  return line;
+}
+
+}  // namespace highwater
