@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "workloads/plan/sources/programs/program_table.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
 namespace {

@@ -1,12 +1,12 @@
 #include <array>
 
-#include "workloads/plan/sources/programs/program_table.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater {
 
 std::span<const Program> programs() {
   namespace table = program_table;
-  static const std::array kPrograms{table::torchtitan()};
+  static const std::array kPrograms{table::torchtitan(), table::megatron()};
   return kPrograms;
 }
 

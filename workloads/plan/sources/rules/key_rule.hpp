@@ -1,7 +1,7 @@
 // What one key of a program's configuration means for memory: a row of that program's table.
 //
-// Every key of a file ends as one of three things (../plan_source.hpp). A program (program.hpp) is
-// a table of such rows, in a file of its own; torchtitan.cpp shows the form.
+// Every key of a file ends as one of three things (../plan_source.hpp). A program (program_row.hpp)
+// is a table of such rows, in a file of its own; ../programs/pytorch/torchtitan.cpp shows the form.
 #pragma once
 
 #include <cstdint>

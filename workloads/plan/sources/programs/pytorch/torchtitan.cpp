@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "workloads/plan/sources/programs/decoder_facts.hpp"
-#include "workloads/plan/sources/programs/program_table.hpp"
-#include "workloads/plan/sources/programs/reasons.hpp"
+#include "workloads/plan/sources/rules/decoder_facts.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
+#include "workloads/plan/sources/rules/reasons.hpp"
 
 namespace highwater::program_table {
 namespace {

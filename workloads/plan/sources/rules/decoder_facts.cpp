@@ -1,4 +1,4 @@
-#include "workloads/plan/sources/programs/decoder_facts.hpp"
+#include "workloads/plan/sources/rules/decoder_facts.hpp"
 
 #include <algorithm>
 

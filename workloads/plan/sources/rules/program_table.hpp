@@ -1,7 +1,7 @@
 // The rows of programs.cpp, each made in a file of its own.
 #pragma once
 
-#include "workloads/plan/sources/programs/program.hpp"
+#include "workloads/plan/sources/rules/program_row.hpp"
 
 namespace highwater::program_table {
 
@@ -12,5 +12,6 @@ const Program& environment();
 
 // ... and what trains.
 const Program& torchtitan();
+const Program& megatron();
 
 }  // namespace highwater::program_table

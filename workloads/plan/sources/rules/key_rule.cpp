@@ -1,4 +1,4 @@
-#include "workloads/plan/sources/programs/key_rule.hpp"
+#include "workloads/plan/sources/rules/key_rule.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,48 @@
+// Megatron-LM: launch lines of pretrain_gpt.py, and files of --yaml-cfg.
+//
+// Source: Megatron-LM (August 2026), megatron/training/arguments.py parse_args, validate_args.
+#include <array>
+
+#include "workloads/plan/sources/programs/megatron/megatron_rules.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
+
+namespace highwater::program_table {
+namespace {
+
+void offer_megatron(std::string_view option, std::string word, SourceKeys& keys) {
+  offer({"(megatron)", "its default"}, option, std::move(word), keys);
+}
+
+/// Neither --bf16 nor --fp16 is fp32; only --bf16 reduces gradients in fp32 unless told otherwise.
+void finish_megatron(const SettingList& all, SourceKeys& keys) {
+  offer_megatron("framework", "megatron", keys);
+  if (!all.is_on("bf16") && !all.is_on("fp16")) {
+    offer_megatron("precision", "fp32", keys);
+  }
+  if (all.is_on("fp16") && !all.is_on("accumulate_allreduce_grads_in_fp32")) {
+    offer_megatron("fp32-grads", "false", keys);
+  }
+}
+
+}  // namespace
+
+const Program& megatron() {
+  static constexpr std::array<std::string_view, 9> kScripts{
+      "pretrain_gpt.py",   "pretrain_bert.py",  "pretrain_t5.py",
+      "pretrain_vlm.py",   "pretrain_mamba.py", "pretrain_hybrid.py",
+      "pretrain_retro.py", "pretrain_ict.py",   "pretrain_vision_*"};
+  static constexpr std::array kDefaults{ProgramDefault{"attention_dropout", "0.1"},
+                                        ProgramDefault{"hidden_dropout", "0.1"},
+                                        ProgramDefault{"group_query_attention", "false"}};
+  static constexpr std::array<std::string_view, 2> kSections{"language_model.", "model_parallel."};
+  static constexpr Program kProgram{.name = "megatron",
+                                    .releases = "Megatron-LM 2.5 to Megatron-Core 0.19",
+                                    .rules = megatron_keys::kMegatronRules,
+                                    .scripts = kScripts,
+                                    .defaults = kDefaults,
+                                    .sections = kSections,
+                                    .finish = finish_megatron};
+  return kProgram;
+}
+
+}  // namespace highwater::program_table

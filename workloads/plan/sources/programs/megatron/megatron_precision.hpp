@@ -1,0 +1,98 @@
+// Options of Megatron-LM about types, fused kernels, offloading and graphs.
+//
+// Sources: Megatron-LM (August 2026), megatron/training/arguments.py, megatron/training/config,
+// megatron/core/transformer/transformer_config.py; releases since 2.5 for options that are gone.
+#pragma once
+
+#include <array>
+
+#include "workloads/plan/sources/programs/megatron/megatron_readers.hpp"
+#include "workloads/plan/sources/rules/reasons.hpp"
+
+namespace highwater::program_table::megatron_keys {
+
+using namespace reasons;
+
+inline constexpr std::array kMegatronPrecision{
+    by_context("no_masked_softmax_fusion", read_softmax_fusion),
+    unsupported("no_bias_gelu_fusion", "unfused activations keep more tensors"),
+    unsupported("no_bias_swiglu_fusion", "unfused activations keep more tensors"),
+    unsupported("no_bias_dropout_fusion", "unfused activations keep more tensors"),
+    ignored("no_persist_layer_norm", kSpeed),
+    ignored("attention_softmax_in_fp32", kSpeed),
+    ignored("flash_attention_version", kSpeed),
+    ignored("disable_bf16_reduced_precision_matmul", kSpeed),
+    unsupported("cross_entropy_loss_fusion", "the loss keeps fewer copies of the logits"),
+    ignored("cross_entropy_fusion_impl", "read with cross-entropy-loss-fusion only"),
+    unsupported("fp16_lm_cross_entropy", "the loss in 16 bits keeps half"),
+    unsupported("output_logit_dtype", "logits in another type", "none|fp32"),
+    ignored("calculate_per_token_loss", kNumbers),
+    unsupported("fp8_format", "float8 products of Transformer Engine", "none"),
+    unsupported("fp8_param_gather", "weights in float8"),
+    ignored("fp8_output_proj", "read with fp8-format only"),
+    ignored("first_last_layers_bf16", "read with fp8-format only"),
+    ignored("no_fp8_wgrad", "read with fp8-format only"),
+    ignored("disable_fp8_wgrad", "read with fp8-format only"),
+    ignored("num_layers_at_start_in_bf16", "read with fp8-format only"),
+    ignored("num_layers_at_end_in_bf16", "read with fp8-format only"),
+    ignored("reuse_grad_buf_for_mxfp8_param_ag", "read with fp8-format only"),
+    unsupported("fp4_format", "products in four bits", "none"),
+    unsupported("fp4_param_gather", "products in four bits", "none"),
+    unsupported("use_kitchen_attention", "products in other formats", "none"),
+    unsupported("kitchen_config_file", "products in other formats", "none"),
+    unsupported("kitchen_recipe_number", "products in other formats", "none"),
+    unsupported("te_precision_config_file", "products in other formats", "none"),
+    ignored("kitchen_attention_backend", "read with use-kitchen-attention only"),
+    ignored("loss_scale", "single numbers of loss scaling"),
+    ignored("initial_loss_scale", "single numbers of loss scaling"),
+    ignored("min_loss_scale", "single numbers of loss scaling"),
+    ignored("loss_scale_window", "single numbers of loss scaling"),
+    ignored("hysteresis", "single numbers of loss scaling"),
+    unsupported("deterministic_mode", "other kernels of attention take workspaces"),
+    unsupported("batch_invariant_mode", "other kernels of attention take workspaces"),
+    ignored("batch_invariant_backend", "read with batch-invariant-mode only"),
+    ignored("no_initialization", "before the first step only"),
+    ignored("use_cpu_initialization", "before the first step only"),
+    ignored("init_model_with_meta_device", "before the first step only"),
+    ignored("no_clone_scatter_output_in_embedding", "before the first step only"),
+    ignored("disable_clone_scatter_output_in_embedding", "before the first step only"),
+    unsupported("distribute_saved_activations", "kept inputs of layers are split over tp"),
+    unsupported("distribute_checkpointed_activations", "kept inputs of layers are split over tp"),
+    unsupported("cpu_offloading_num_layers", "activations of these layers go to the host", "0"),
+    ignored("cpu_offloading_retain_pinned_cpu_buffers", kHost),
+    unsupported("fine_grained_activation_offloading", "some activations go to the host"),
+    ignored("offload_modules", "read with fine-grained-activation-offloading only"),
+    ignored("min_offloaded_tensor_size", "read with fine-grained-activation-offloading only"),
+    ignored("delay_offload_until_cuda_graph", "read with fine-grained-activation-offloading only"),
+    ignored("delta_offload_bytes_across_pp_ranks",
+            "read with fine-grained-activation-offloading only"),
+    ignored("activation_offload_fraction", "read with fine-grained-activation-offloading only"),
+    ignored("fine_grained_offloading_max_inflight_offloads",
+            "read with fine-grained-activation-offloading only"),
+    unsupported("optimizer_cpu_offload", "optimizer states on the host"),
+    ignored("optimizer_offload_fraction", "read with optimizer-cpu-offload only"),
+    ignored("use_torch_optimizer_for_cpu_offload", "read with optimizer-cpu-offload only"),
+    ignored("overlap_cpu_optimizer_d2h_h2d", "read with optimizer-cpu-offload only"),
+    ignored("no_pin_cpu_grads", "read with optimizer-cpu-offload only"),
+    ignored("no_pin_cpu_params", "read with optimizer-cpu-offload only"),
+    unsupported("use_precision_aware_optimizer", "optimizer states and gradients in other types"),
+    ignored("main_grads_dtype", "read with use-precision-aware-optimizer only"),
+    ignored("main_params_dtype", "read with use-precision-aware-optimizer only"),
+    ignored("exp_avg_dtype", "read with use-precision-aware-optimizer only"),
+    ignored("exp_avg_sq_dtype", "read with use-precision-aware-optimizer only"),
+    unsupported("optimizer_cuda_graph", "a CUDA graph keeps its memory in a pool of its own"),
+    unsupported("enable_cuda_graph", "a CUDA graph keeps its memory in a pool of its own"),
+    unsupported("external_cuda_graph", "a CUDA graph keeps its memory in a pool of its own"),
+    unsupported("cuda_graph_impl", "a CUDA graph keeps its memory in a pool of its own", "none"),
+    ignored("cuda_graph_scope", "read with cuda-graph-impl only"),
+    ignored("cuda_graph_modules", "read with cuda-graph-impl only"),
+    ignored("cuda_graph_warmup_steps", "read with cuda-graph-impl only"),
+    unsupported("mlp_chunks_for_training", "the MLP works on parts of the sequence", "1"),
+    ignored("config_logger_dir", kInference),
+    ignored("mlp_chunks_for_prefill", kInference),
+    ignored("flash_decode", kInference),
+    ignored("symmetric_ar_type", kInference),
+    ignored("nccl_all_reduce_for_prefill", kInference),
+};
+
+}  // namespace highwater::program_table::megatron_keys

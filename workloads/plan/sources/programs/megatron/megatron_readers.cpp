@@ -1,0 +1,435 @@
+#include "workloads/plan/sources/programs/megatron/megatron_readers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace highwater::program_table::megatron_keys {
+namespace {
+
+std::int64_t whole_or(const SettingList& all, std::string_view key, std::int64_t otherwise) {
+  return all.whole(key).value_or(otherwise);
+}
+
+double real_or(const SettingList& all, std::string_view key, double otherwise) {
+  const std::string digits = all.text(key).value_or("");
+  double value = otherwise;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+bool says(const SettingList& all, std::string_view key, std::string_view word) {
+  const auto text = all.text(key);
+  return text && is_same_key(*text, word);
+}
+
+bool is_gated(const SettingList& all) {
+  return all.is_on("swiglu") || all.is_on("gated_linear_unit") ||
+         says(all, "activation_func", "swiglu") || says(all, "activation", "fast-swiglu") ||
+         says(all, "activation", "swiglu");
+}
+
+bool has_rotary(const SettingList& all) {
+  return all.is_on("use_rotary_position_embeddings") ||
+         says(all, "position_embedding_type", "rope") ||
+         says(all, "position_embedding_type", "yarn");
+}
+
+bool has_biases(const SettingList& all) {
+  return !all.is_on("disable_bias_linear") && !says(all, "add_bias_linear", "false") &&
+         !says(all, "bias", "false");
+}
+
+/// On a launch line the groups count with --group-query-attention only.
+std::int64_t query_groups(const SettingList& all) {
+  return says(all, "group_query_attention", "false") ? 0 : whole_or(all, "num_query_groups", 0);
+}
+
+/// validate_args: 4 h, or 8/3 h to a multiple of 64 where the MLP is gated.
+std::int64_t default_ffn(std::int64_t hidden, bool is_gated_mlp) {
+  constexpr std::int64_t kMultiple = 64;
+  return is_gated_mlp ? hidden * 8 / 3 / kMultiple * kMultiple : 4 * hidden;
+}
+
+std::int64_t ffn_of(const SettingList& all, std::int64_t hidden) {
+  const std::int64_t ffn = whole_or(all, "ffn_hidden_size", default_ffn(hidden, is_gated(all)));
+  return all.whole("num_experts") || all.whole("num_moe_experts")
+             ? whole_or(all, "moe_ffn_hidden_size", ffn)
+             : ffn;
+}
+
+bool is_tied(const SettingList& all) {
+  return !all.is_on("untie_embeddings_and_output_weights") &&
+         !says(all, "share_embeddings_and_output_weights", "false");
+}
+
+struct KnownTokenizer {
+  std::string_view part;  ///< of its type or of its file's name, in lower case
+  std::int64_t words;
+};
+
+/// Sizes in the tokenizers' own files, as the models' config.json have them.
+constexpr std::array kTokenizers{
+    KnownTokenizer{"gpt2", 50257},          KnownTokenizer{"llama-3", 128256},
+    KnownTokenizer{"llama3", 128256},       KnownTokenizer{"llama2", 32000},
+    KnownTokenizer{"llama-2", 32000},       KnownTokenizer{"mixtral", 32000},
+    KnownTokenizer{"mistral-7b", 32000},    KnownTokenizer{"deepseek-v3", 129280},
+    KnownTokenizer{"deepseek-r1", 129280},  KnownTokenizer{"qwen2.5-0.5b", 151936},
+    KnownTokenizer{"qwen2.5-1.5b", 151936}, KnownTokenizer{"qwen2.5-3b", 151936},
+    KnownTokenizer{"qwen2.5", 152064},      KnownTokenizer{"qwen3", 151936},
+};
+
+std::string in_lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::optional<std::int64_t> words_of(const std::string& name) {
+  const auto* const known = std::ranges::find_if(kTokenizers, [&](const KnownTokenizer& row) {
+    return name.find(row.part) != std::string::npos;
+  });
+  return known == kTokenizers.end() ? std::nullopt : std::optional(known->words);
+}
+
+/// Files of words and merges without a type are GPT-2's.
+bool has_gpt2_files(const SettingList& all) {
+  return !all.text("tokenizer_type") && all.text("vocab_file") && all.text("merge_file");
+}
+
+struct ForeignPart {
+  std::string_view key;
+  std::string_view what;
+};
+
+constexpr std::array kForeignParts{
+    ForeignPart{"multi_latent_attention", "multi-latent attention"},
+    ForeignPart{"is_hybrid_model", "layers of Mamba"},
+    ForeignPart{"hybrid_layer_pattern", "layers of Mamba"},
+    ForeignPart{"hybrid_override_pattern", "layers of Mamba"},
+    ForeignPart{"hybrid_attention_ratio", "layers of Mamba"},
+    ForeignPart{"experimental_attention_variant", "an attention of its own"},
+    ForeignPart{"moe_shared_expert_intermediate_size", "a shared expert"},
+    ForeignPart{"moe_latent_size", "experts in a narrower space"},
+    ForeignPart{"heterogeneous_layers_config_path", "layers of different sizes"},
+    ForeignPart{"retro_add_retriever", "RETRO's retriever"},
+    ForeignPart{"squared_relu", "squared ReLU"},
+    ForeignPart{"quick_geglu", "a quick gated GELU"},
+    ForeignPart{"decoder_num_layers", "an encoder beside the decoder"},
+    ForeignPart{"decoder_seq_length", "an encoder beside the decoder"},
+    ForeignPart{"img_h", "images"},
+};
+
+bool is_set(const SettingList& all, std::string_view key) {
+  const auto text = all.text(key);
+  return text && *text != "false" && *text != "0" && *text != "none" && !text->empty();
+}
+
+std::int64_t stages_of(const SettingList& all) {
+  return whole_or(all, "pipeline_model_parallel_size", 1);
+}
+
+void offer_chunks(const Setting& setting, std::int64_t chunks, SourceKeys& keys) {
+  if (chunks > 1) {
+    offer(setting, "pp-schedule", "interleaved", keys);
+    offer(setting, "pp-chunks", std::to_string(chunks), keys);
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "one chunk of layers a stage");
+  }
+}
+
+}  // namespace
+
+DecoderFacts decoder_of(const SettingList& all) {
+  const std::int64_t hidden = whole_or(all, "hidden_size", 0);
+  return {.layers = whole_or(all, "num_layers", whole_or(all, "encoder_num_layers", 0)),
+          .hidden = hidden,
+          .heads = whole_or(all, "num_attention_heads", 0),
+          .kv_heads = query_groups(all),
+          .head_dim = whole_or(all, "kv_channels", 0),
+          .ffn = ffn_of(all, hidden),
+          .vocab = 0,
+          .positions = whole_or(all, "max_position_embeddings", 0),
+          .experts = whole_or(all, "num_experts", whole_or(all, "num_moe_experts", 0)),
+          .top_k = whole_or(all, "moe_router_topk", 2),
+          .is_gated = is_gated(all),
+          .has_rms_norm = says(all, "normalization", "RMSNorm"),
+          .has_rotary = has_rotary(all),
+          .has_biases = has_biases(all),
+          .has_qkv_biases = all.is_on("add_qkv_bias"),
+          .is_tied = is_tied(all),
+          .hidden_dropout = real_or(all, "hidden_dropout", 0),
+          .attention_dropout = real_or(all, "attention_dropout", 0)};
+}
+
+std::string foreign_part(const SettingList& all) {
+  for (const ForeignPart& row : kForeignParts) {
+    if (is_set(all, row.key)) {
+      return std::string(row.what);
+    }
+  }
+  return "";
+}
+
+std::optional<std::int64_t> vocabulary_of(const SettingList& all, const DecoderFacts& facts) {
+  for (const std::string_view key :
+       std::array<std::string_view, 2>{"padded_vocab_size", "vocab_size"}) {
+    if (const auto words = all.whole(key)) {
+      return words;
+    }
+  }
+  if (has_gpt2_files(all)) {
+    return words_of("gpt2");
+  }
+  for (const std::string_view key :
+       std::array<std::string_view, 3>{"tokenizer_model", "hf_model_path", "tokenizer_type"}) {
+    if (const auto words = words_of(in_lower_case(all.text(key).value_or("")))) {
+      return words;
+    }
+  }
+  return known_vocabulary(facts);
+}
+
+void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  DecoderFacts facts = decoder_of(all);
+  const std::string foreign = foreign_part(all);
+  if (facts.layers < 1 || facts.hidden < 1 || facts.heads < 1) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "sizes of the model that are not written here; give --model");
+    return;
+  }
+  const auto words = vocabulary_of(all, facts);
+  facts.vocab = words.value_or(1);
+  const auto word = foreign.empty() ? decoder_word(facts) : std::nullopt;
+  if (!word) {
+    keys.add_not_supported(
+        setting.key, setting.value,
+        fmt::format(
+            "of Megatron's models the simulation has GPT-3's, Llama's, Mixtral's and "
+            "NeMo's GPT, without {}; give --model",
+            foreign.empty() ? "this mixture of norm, activation, biases and positions" : foreign));
+  } else if (!words) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "how many words the tokenizer has; add --vocab-size to the line, or "
+                           "give --model");
+  } else {
+    offer(setting, "model", *word, keys);
+  }
+}
+
+void read_part_length(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (all.find("seq_length") == nullptr && setting.key.starts_with("encoder")) {
+    offer(setting, "seq", setting.value, keys);
+  } else if (all.text("seq_length") == setting.value) {
+    keys.add_no_effect(setting.key, setting.value, "the same as seq-length");
+  } else if (setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "left to the default");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "an encoder beside the decoder");
+  }
+}
+
+void read_dropout(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string attention = all.text("attention_dropout").value_or(setting.value);
+  offer(setting, "dropout", setting.value, keys);
+  if (real_or(all, "hidden_dropout", 0) != real_or(all, "attention_dropout", 0)) {
+    keys.add_no_effect("attention_dropout", attention, "flash attention keeps no mask of it");
+  }
+}
+
+void read_activation(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  const bool is_off = setting.value == "false" || setting.kind == SettingKind::null ||
+                      setting.value == "0.0" || setting.value == "0" || setting.value == "none";
+  if (is_off) {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "another activation keeps other tensors");
+  }
+}
+
+void read_clip(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  const bool is_off = setting.value == "0" || setting.value == "0.0";
+  offer(setting, "grad-clip", is_off ? "none" : setting.value, keys);
+}
+
+void read_sequence_parallel(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (whole_or(all, "tensor_model_parallel_size", 1) > 1) {
+    offer(setting, "sp", setting.value, keys);
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "one tensor-parallel rank");
+  }
+}
+
+void read_cp_type(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (whole_or(all, "context_parallel_size", 1) == 1 || setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "one context-parallel rank");
+  } else if (setting.value == "p2p" || setting.value == "a2a") {
+    offer(setting, "cp-kind", setting.value == "p2p" ? "ring" : "ulysses", keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "keys and values of all ranks at once");
+  }
+}
+
+void read_expert_tp(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::int64_t tp = whole_or(all, "tensor_model_parallel_size", 1);
+  const bool has_experts = is_set(all, "num_experts") || is_set(all, "num_moe_experts");
+  if (!has_experts || setting.kind == SettingKind::null || all.whole(setting.key) == tp) {
+    keys.add_no_effect(setting.key, setting.value,
+                       has_experts ? "as the other layers" : "no experts");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "experts are split over another number of ranks");
+  }
+}
+
+/// Shards of gradients and parameters are refused with Megatron's model, which says so.
+void read_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  constexpr std::array kShardings{ValueWord{"no_shard", "ddp"}, ValueWord{"optim", "zero1"},
+                                  ValueWord{"optim_grads", "zero2"},
+                                  ValueWord{"optim_grads_params", "zero3"}};
+  if (setting.value != "true") {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+    return;
+  }
+  const std::string kind =
+      all.text("data_parallel_sharding_strategy").value_or("optim_grads_params");
+  for (const ValueWord& row : kShardings) {
+    if (row.value == kind) {
+      offer(setting, "dp-kind", std::string(row.word), keys);
+    }
+  }
+}
+
+/// Without FSDP the strategy is not read; the distributed optimizer decides.
+void read_sharding(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_fsdp = is_set(all, "use_megatron_fsdp") || is_set(all, "use_custom_fsdp");
+  keys.add_no_effect(setting.key, setting.value,
+                     is_fsdp ? "read with use-megatron-fsdp" : "no FSDP");
+}
+
+void read_granularity(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.kind == SettingKind::null || setting.value == "none") {
+    keys.add_no_effect(setting.key, setting.value, "nothing is recomputed");
+  } else {
+    offer(setting, "checkpoint", setting.value == "selective" ? "selective-attention" : "full",
+          keys);
+  }
+}
+
+void read_recomputed_layers(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_full = says(all, "recompute_granularity", "full");
+  const std::int64_t layers =
+      whole_or(all, "num_layers", 0) / std::max<std::int64_t>(stages_of(all), 1);
+  const bool is_uniform = !says(all, "recompute_method", "block");
+  const std::int64_t count = all.whole(setting.key).value_or(0);
+  if (!is_full || setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "read with granularity full only");
+  } else if (is_uniform ? count == 1 : count >= layers) {
+    keys.add_no_effect(setting.key, setting.value, "each layer is recomputed, as it is here");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           is_uniform ? "groups of layers are recomputed together"
+                                      : "only the first layers of a stage are recomputed");
+  }
+}
+
+void read_recomputed_modules(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (!says(all, "recompute_granularity", "selective") || setting.value == "core_attn" ||
+      setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "core attention, as it is here");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "these parts of a layer are recomputed");
+  }
+}
+
+void read_global_batch(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "one micro-batch a rank");
+  } else {
+    offer(setting, "global-batch", setting.value, keys);
+  }
+}
+
+void read_rampup(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (setting.kind == SettingKind::null || setting.value == "false" ||
+      all.find("global_batch_size") != nullptr) {
+    keys.add_no_effect(setting.key, setting.value, "the batch grows to global-batch-size");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "the batch grows over the run; give --grad-accum");
+  }
+}
+
+void read_layers_per_chunk(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::int64_t size = all.whole(setting.key).value_or(0);
+  const std::int64_t layers = whole_or(all, "num_layers", 0);
+  const std::int64_t stages = stages_of(all);
+  const bool is_even = size > 0 && stages > 0 && layers % (stages * size) == 0;
+  if (setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "one chunk of layers a stage");
+  } else if (is_even) {
+    offer_chunks(setting, layers / stages / size, keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "chunks of layers of different sizes");
+  }
+}
+
+void read_chunks(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  offer_chunks(setting, all.whole(setting.key).value_or(1), keys);
+}
+
+void read_empty_level(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.value == "0" || setting.kind == SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+  } else if (setting.value == "2") {
+    offer(setting, "empty-cache-every-step", "true", keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "the cache is emptied between backward and optimizer");
+  }
+}
+
+void read_capacity(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (setting.kind == SettingKind::null || setting.value.starts_with('-')) {
+    keys.add_no_effect(setting.key, setting.value, "dropless, as it is here");
+  } else if (is_set(all, "moe_pad_expert_input_to_capacity")) {
+    offer(setting, "moe-capacity-factor", setting.value, keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "tokens above this share of an expert are dropped");
+  }
+}
+
+void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_eager = says(all, "attention_backend", "unfused") ||
+                        says(all, "attention_backend", "local") ||
+                        says(all, "transformer_impl", "local");
+  if (is_eager && !all.is_on("use_flash_attn")) {
+    keys.add_not_supported(setting.key, setting.value, "scores in fp32");
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "flash attention has no softmax of its own");
+  }
+}
+
+void read_fusion(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.value == "false") {
+    keys.add_not_supported(setting.key, setting.value, "unfused activations keep more tensors");
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "fused, as it is here");
+  }
+}
+
+/// --transformer-impl local: attention of Megatron's own unless flash attention is asked for.
+void read_modules_of_layers(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (setting.value == "local" && !all.is_on("use_flash_attn")) {
+    offer(setting, "attention", "eager", keys);
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "the same tensors of each layer");
+  }
+}
+
+}  // namespace highwater::program_table::megatron_keys
