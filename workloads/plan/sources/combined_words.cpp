@@ -1,5 +1,6 @@
 #include "workloads/plan/sources/combined_words.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -40,6 +41,12 @@ std::optional<std::int64_t> ranks_left(const OptionWords& given, const OptionWor
                                                           : std::nullopt;
 }
 
+/// As many micro-batches as fill a pipeline twice: where nobody says how many ranks share the
+/// sequences, more of them would all be alike.
+std::int64_t filling(const OptionWords& given, const OptionWords& found) {
+  return 2 * degree("pp", given, found);
+}
+
 /// Micro-batches of a step, if the sequences of all ranks say how many.
 std::optional<std::int64_t> micro_batches(const OptionWords& given, const OptionWords& found) {
   const std::string* const global = find_word(found, kGlobalBatch);
@@ -47,10 +54,26 @@ std::optional<std::int64_t> micro_batches(const OptionWords& given, const Option
       find_word(found, "grad-accum") != nullptr) {
     return std::nullopt;
   }
+  const bool knows_ranks = find_word(given, "dp") != nullptr || find_word(found, "dp") != nullptr;
   const std::int64_t at_once = degree("batch", given, found) * degree("dp", given, found);
   const std::int64_t all = number_in(*global);
-  return at_once > 0 && all >= at_once && all % at_once == 0 ? std::optional(all / at_once)
-                                                             : std::nullopt;
+  if (at_once < 1 || all < at_once || all % at_once != 0) {
+    return std::nullopt;
+  }
+  return knows_ranks ? all / at_once : std::min(all / at_once, filling(given, found));
+}
+
+/// One rank neither shards nor gathers, but for torchtitan 0.3, which wraps the model all the same.
+void drop_sharding(const OptionWords& given, OptionWords& words) {
+  constexpr std::array<std::string_view, 5> kOfShards{"fsdp-units", "reshard", "dp-replicate",
+                                                      "param-dtype", "reduce-dtype"};
+  const std::string* const titan = find_word(words, "torchtitan");
+  const std::int64_t ranks = degree("dp", given, words) * degree("cp", given, words);
+  if (ranks == 1 && (titan == nullptr || *titan == "0.0")) {
+    std::erase_if(words, [&](const OptionWord& word) {
+      return std::ranges::find(kOfShards, word.first) != kOfShards.end();
+    });
+  }
 }
 
 }  // namespace
@@ -69,6 +92,7 @@ OptionWords combined_words(std::span<const PlanSource> sources, const OptionWord
   if (const auto batches = micro_batches(given, words)) {
     words.emplace_back("grad-accum", std::to_string(*batches));
   }
+  drop_sharding(given, words);
   return shortest_words(std::move(words));
 }
 

@@ -6,7 +6,8 @@ namespace highwater {
 
 std::span<const Program> programs() {
   namespace table = program_table;
-  static const std::array kPrograms{table::torchtitan(), table::megatron()};
+  static const std::array kPrograms{table::torchtitan(), table::megatron(),
+                                    table::megatron_others(), table::torchtune()};
   return kPrograms;
 }
 

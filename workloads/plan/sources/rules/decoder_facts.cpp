@@ -28,16 +28,12 @@ bool is_gpt_next(const DecoderFacts& facts) {
 }
 
 json::object gpt2_config(const DecoderFacts& facts) {
-  json::object config{{"model_type", "gpt2"},
-                      {"n_embd", facts.hidden},
-                      {"n_layer", facts.layers},
-                      {"n_head", facts.heads},
-                      {"n_inner", facts.ffn},
-                      {"vocab_size", facts.vocab},
-                      {"tie_word_embeddings", facts.is_tied},
-                      {"embd_pdrop", facts.hidden_dropout},
-                      {"resid_pdrop", facts.hidden_dropout},
-                      {"attn_pdrop", facts.attention_dropout}};
+  json::object config{{"model_type", "gpt2"},      {"n_embd", facts.hidden},
+                      {"n_layer", facts.layers},   {"n_head", facts.heads},
+                      {"vocab_size", facts.vocab}, {"tie_word_embeddings", facts.is_tied}};
+  if (facts.ffn != 4 * facts.hidden) {
+    config["n_inner"] = facts.ffn;
+  }
   if (facts.positions > 0) {
     config["n_positions"] = facts.positions;
   }
@@ -45,14 +41,9 @@ json::object gpt2_config(const DecoderFacts& facts) {
 }
 
 json::object gpt_next_config(const DecoderFacts& facts) {
-  return {{"model_type", "gpt_next"},
-          {"hidden_size", facts.hidden},
-          {"ffn_hidden_size", facts.ffn},
-          {"num_layers", facts.layers},
-          {"num_attention_heads", facts.heads},
-          {"vocab_size", facts.vocab},
-          {"hidden_dropout", facts.hidden_dropout},
-          {"attention_dropout", facts.attention_dropout}};
+  return {{"model_type", "gpt_next"},           {"hidden_size", facts.hidden},
+          {"ffn_hidden_size", facts.ffn},       {"num_layers", facts.layers},
+          {"num_attention_heads", facts.heads}, {"vocab_size", facts.vocab}};
 }
 
 std::string_view decoder_family(const DecoderFacts& facts) {
@@ -80,9 +71,6 @@ json::object llama_config(const DecoderFacts& facts) {
   if (facts.experts > 0) {
     config["num_local_experts"] = facts.experts;
     config["num_experts_per_tok"] = facts.top_k;
-  }
-  if (facts.attention_dropout > 0) {
-    config["attention_dropout"] = facts.attention_dropout;
   }
   return config;
 }

@@ -8,6 +8,7 @@
 
 namespace highwater::program_table {
 
+/// Without its dropout, which is an option (--dropout).
 struct DecoderFacts {
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
@@ -25,8 +26,6 @@ struct DecoderFacts {
   bool has_biases = false;      ///< of all linear layers
   bool has_qkv_biases = false;  ///< of queries, keys and values alone
   bool is_tied = false;
-  double hidden_dropout = 0;
-  double attention_dropout = 0;
 };
 
 /// The text of its config.json, or the name of the preset that is the same. Absent where no family

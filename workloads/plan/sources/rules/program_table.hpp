@@ -13,5 +13,7 @@ const Program& environment();
 // ... and what trains.
 const Program& torchtitan();
 const Program& megatron();
+const Program& megatron_others();
+const Program& torchtune();
 
 }  // namespace highwater::program_table

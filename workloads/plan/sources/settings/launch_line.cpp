@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -236,10 +237,24 @@ void add_environment(const std::vector<ShellCommand>& commands, SettingList& env
   }
 }
 
+/// What "sh -c TEXT" runs is a script of its own.
+void add_inner_commands(const std::string& file, std::vector<ShellCommand>& commands) {
+  const std::vector<ShellCommand> outer = commands;
+  for (const ShellCommand& command : outer) {
+    for (std::size_t i = 1; i + 1 < command.words.size(); ++i) {
+      const std::string shell = without_folders(command.words[i - 1]);
+      if (command.words[i] == "-c" && (shell == "sh" || shell == "bash")) {
+        std::ranges::move(shell_commands(command.words[i + 1], file), std::back_inserter(commands));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 LaunchLine read_launch_line(std::string_view script, const std::string& file) {
-  const std::vector<ShellCommand> commands = shell_commands(script, file);
+  std::vector<ShellCommand> commands = shell_commands(script, file);
+  add_inner_commands(file, commands);
   const ShellCommand* best = nullptr;
   std::optional<ProgramPlace> place;
   for (const ShellCommand& command : commands) {

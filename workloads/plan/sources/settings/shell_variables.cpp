@@ -32,6 +32,23 @@ Items words_of(const std::string& text) {
   return words;
 }
 
+/// "${NAME:-"8"}" is 8.
+std::string without_quotes(const std::string& text) {
+  const bool is_quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') &&
+                         text.back() == text.front();
+  return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+/// An array without quotes around it: its items are split into words.
+Items words_of_all(const Items& items) {
+  Items all;
+  for (const std::string& item : items) {
+    const Items words = words_of(item);
+    all.insert(all.end(), words.begin(), words.end());
+  }
+  return all;
+}
+
 /// What stands behind the name in "${NAME:-8}", "${NAME-8}", "${NAME[@]}", "${NAME}".
 struct Parameter {
   std::string name;
@@ -150,7 +167,7 @@ std::optional<Items> ShellVariables::items_of(const std::string& reference) cons
   }
   const std::size_t fallback = parameter.rest.find('-');
   return !parameter.name.empty() && fallback != std::string::npos && fallback <= 1
-             ? std::optional(Items{parameter.rest.substr(fallback + 1)})
+             ? std::optional(Items{without_quotes(parameter.rest.substr(fallback + 1))})
              : std::nullopt;
 }
 
@@ -172,7 +189,10 @@ Items ShellVariables::split(const ShellWord& word) const {
                    pieces[1].text.find("[@]") != std::string::npos);
   if (is_quoted_array) {
     const auto items = items_of(pieces.back().text);
-    return items ? *items : Items{pieces.back().text};
+    if (!items) {
+      return {pieces.back().text};
+    }
+    return is_array && !word.is_quoted() ? words_of_all(*items) : *items;
   }
   const std::string text = joined(word);
   return word.is_quoted() || text == word.written() ? Items{text} : words_of(text);

@@ -24,23 +24,45 @@ void finish_megatron(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+constexpr std::array kMegatronDefaults{ProgramDefault{"attention_dropout", "0.1"},
+                                       ProgramDefault{"hidden_dropout", "0.1"},
+                                       ProgramDefault{"group_query_attention", "false"}};
+constexpr std::array<std::string_view, 2> kMegatronSections{"language_model.", "model_parallel."};
+constexpr std::string_view kMegatronReleases = "Megatron-LM 2.5 to Megatron-Core 0.19";
+
+constexpr std::string_view kGptAlone =
+    "of Megatron's programs the simulation has pretrain_gpt.py alone; give --model";
+
+constexpr std::array kOtherModels{unsupported("num_layers", kGptAlone),
+                                  unsupported("encoder_num_layers", kGptAlone),
+                                  unsupported("decoder_num_layers", kGptAlone)};
+constexpr auto kOtherRules = joined_rules(kOtherModels, megatron_keys::kMegatronRules);
+
 }  // namespace
 
 const Program& megatron() {
-  static constexpr std::array<std::string_view, 9> kScripts{
-      "pretrain_gpt.py",   "pretrain_bert.py",  "pretrain_t5.py",
-      "pretrain_vlm.py",   "pretrain_mamba.py", "pretrain_hybrid.py",
-      "pretrain_retro.py", "pretrain_ict.py",   "pretrain_vision_*"};
-  static constexpr std::array kDefaults{ProgramDefault{"attention_dropout", "0.1"},
-                                        ProgramDefault{"hidden_dropout", "0.1"},
-                                        ProgramDefault{"group_query_attention", "false"}};
-  static constexpr std::array<std::string_view, 2> kSections{"language_model.", "model_parallel."};
+  static constexpr std::array<std::string_view, 1> kScripts{"pretrain_gpt.py"};
   static constexpr Program kProgram{.name = "megatron",
-                                    .releases = "Megatron-LM 2.5 to Megatron-Core 0.19",
+                                    .releases = kMegatronReleases,
                                     .rules = megatron_keys::kMegatronRules,
                                     .scripts = kScripts,
-                                    .defaults = kDefaults,
-                                    .sections = kSections,
+                                    .defaults = kMegatronDefaults,
+                                    .sections = kMegatronSections,
+                                    .finish = finish_megatron};
+  return kProgram;
+}
+
+/// BERT, T5, Mamba and others have the same parser.
+const Program& megatron_others() {
+  static constexpr std::array<std::string_view, 8> kScripts{
+      "pretrain_bert.py",   "pretrain_t5.py",    "pretrain_ict.py",      "pretrain_mamba.py",
+      "pretrain_hybrid.py", "pretrain_retro.py", "pretrain_vision_*.py", "pretrain_vlm.py"};
+  static constexpr Program kProgram{.name = "megatron (not GPT)",
+                                    .releases = kMegatronReleases,
+                                    .rules = kOtherRules,
+                                    .scripts = kScripts,
+                                    .defaults = kMegatronDefaults,
+                                    .sections = kMegatronSections,
                                     .finish = finish_megatron};
   return kProgram;
 }

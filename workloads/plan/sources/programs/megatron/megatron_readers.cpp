@@ -161,9 +161,7 @@ DecoderFacts decoder_of(const SettingList& all) {
           .has_rotary = has_rotary(all),
           .has_biases = has_biases(all),
           .has_qkv_biases = all.is_on("add_qkv_bias"),
-          .is_tied = is_tied(all),
-          .hidden_dropout = real_or(all, "hidden_dropout", 0),
-          .attention_dropout = real_or(all, "attention_dropout", 0)};
+          .is_tied = is_tied(all)};
 }
 
 std::string foreign_part(const SettingList& all) {

@@ -1,0 +1,428 @@
+// torchtune's YAML files and launch lines: tune run RECIPE --config FILE key=value ...
+//
+// Sources: torchtune 0.3 to 0.6.1, recipes/*.py and recipes/configs; torchtune/models/*/
+// _model_builders.py; training/_distributed.py.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "workloads/plan/sources/rules/decoder_facts.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
+#include "workloads/plan/sources/rules/reasons.hpp"
+
+namespace highwater::program_table {
+namespace {
+
+using namespace reasons;
+
+constexpr std::string_view kOtherTraining =
+    "a recipe that is not supervised fine-tuning takes other memory; record it (highwater record)";
+constexpr std::string_view kWithMoreModels = "read with a second model only";
+
+/// A builder of torchtune and the preset of the same decoder.
+constexpr std::array kTuneModels{
+    ValueWord{"llama2_7b", "llama-2-7b"},
+    ValueWord{"llama2_13b", "llama-2-13b"},
+    ValueWord{"llama2_70b", "llama-2-70b"},
+    ValueWord{"code_llama2_7b", "llama-2-7b"},
+    ValueWord{"code_llama2_13b", "llama-2-13b"},
+    ValueWord{"code_llama2_70b", "llama-2-70b"},
+    ValueWord{"llama3_8b", "llama-3-8b"},
+    ValueWord{"llama3_70b", "llama-3-70b"},
+    ValueWord{"llama3_1_8b", "llama-3.1-8b"},
+    ValueWord{"llama3_1_70b", "llama-3.1-70b"},
+    ValueWord{"llama3_1_405b", "llama-3.1-405b"},
+    ValueWord{"llama3_2_1b", "llama-3.2-1b"},
+    ValueWord{"llama3_2_3b", "llama-3.2-3b"},
+    ValueWord{"llama3_3_70b", "llama-3.1-70b"},
+    ValueWord{"mistral_7b", "mistral-7b"},
+    ValueWord{"gemma_2b", "gemma-2b"},
+    ValueWord{"gemma_7b", "gemma-7b"},
+    ValueWord{"qwen2_0_5b", "qwen2-0.5b"},
+    ValueWord{"qwen2_1_5b", "qwen2-1.5b"},
+    ValueWord{"qwen2_7b", "qwen2.5-7b"},
+    ValueWord{"qwen2_5_0_5b", "qwen2.5-0.5b"},
+    ValueWord{"qwen2_5_1_5b", "qwen2.5-1.5b"},
+    ValueWord{"qwen2_5_3b", "qwen2.5-3b"},
+    ValueWord{"qwen2_5_7b", "qwen2.5-7b"},
+    ValueWord{"qwen2_5_14b", "qwen2.5-14b"},
+    ValueWord{"qwen2_5_32b", "qwen2.5-32b"},
+    ValueWord{"qwen2_5_72b", "qwen2.5-72b"},
+    ValueWord{"qwen3_0_6b", "qwen3-0.6b"},
+    ValueWord{"qwen3_8b", "qwen3-8b"},
+};
+
+/// What a builder's name begins and ends with beside the model's.
+struct BuilderName {
+  std::string model;
+  bool has_adapters = false;
+  bool is_quantised = false;
+};
+
+std::string without_end(std::string name, std::string_view end) {
+  return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : name;
+}
+
+BuilderName builder_name(const std::string& component) {
+  BuilderName name{.model = component.substr(component.rfind('.') + 1)};
+  for (const std::string_view prefix :
+       std::array<std::string_view, 4>{"qlora_", "lora_", "qdora_", "dora_"}) {
+    if (name.model.starts_with(prefix)) {
+      name.model = name.model.substr(prefix.size());
+      name.has_adapters = true;
+      name.is_quantised = prefix.starts_with('q');
+      break;
+    }
+  }
+  name.model = without_end(without_end(name.model, "_base"), "_instruct");
+  return name;
+}
+
+std::int64_t size_of(const SettingList& all, std::string_view key) {
+  return all.whole(key).value_or(0);
+}
+
+/// torchtune.models.llama2.llama2 and others take their sizes from the file.
+std::string model_of_sizes(const SettingList& all) {
+  const std::int64_t hidden = size_of(all, "model.embed_dim");
+  const std::int64_t ffn = size_of(all, "model.intermediate_dim");
+  constexpr std::int64_t kMultiple = 256;
+  const std::int64_t scaled = (8 * hidden / 3 + kMultiple - 1) / kMultiple * kMultiple;
+  return decoder_word({.layers = size_of(all, "model.num_layers"),
+                       .hidden = hidden,
+                       .heads = size_of(all, "model.num_heads"),
+                       .kv_heads = size_of(all, "model.num_kv_heads"),
+                       .ffn = ffn > 0 ? ffn : scaled,
+                       .vocab = size_of(all, "model.vocab_size"),
+                       .is_gated = true,
+                       .has_rms_norm = true,
+                       .has_rotary = true})
+      .value_or("");
+}
+
+std::string tune_model(const std::string& builder, const SettingList& all) {
+  if (size_of(all, "model.embed_dim") > 0 && size_of(all, "model.num_layers") > 0) {
+    return model_of_sizes(all);
+  }
+  const auto* const row = std::ranges::find(kTuneModels, builder, &ValueWord::value);
+  return row == kTuneModels.end() ? "" : std::string(row->word);
+}
+
+/// Losses of preferences and rewards, and a teacher, are trained otherwise.
+bool trains_otherwise(const SettingList& all) {
+  const std::string loss = all.text("loss._component_").value_or("");
+  const bool is_other_loss =
+      loss.find("rlhf") != std::string::npos || loss.find(".rl.") != std::string::npos;
+  constexpr std::array<std::string_view, 5> kSecondModels{
+      "teacher_model._component_", "policy_model._component_", "ref_checkpointer._component_",
+      "reward_and_value_model._component_", "orchestration.num_steps"};
+  return is_other_loss || std::ranges::any_of(kSecondModels, [&](std::string_view key) {
+           return all.find(key) != nullptr;
+         });
+}
+
+void read_builder(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const BuilderName name = builder_name(setting.value);
+  const std::string word = tune_model(name.model, all);
+  if (trains_otherwise(all)) {
+    keys.add_not_supported(setting.key, setting.value, std::string(kOtherTraining));
+    return;
+  }
+  if (word.empty()) {
+    keys.add_not_supported(setting.key, setting.value, "no known model of that name; give --model");
+    return;
+  }
+  offer(setting, "model", word, keys);
+  if (name.is_quantised) {
+    keys.add_not_supported(setting.key, setting.value, "frozen weights in NF4");
+  }
+  if (name.has_adapters && all.find("model.lora_rank") == nullptr) {
+    offer({"model.lora_rank", "8"}, "lora", "8", keys);
+  }
+}
+
+/// The names of torchtune's linear layers are PEFT's but for the last of attention.
+std::string lora_targets(const SettingList& all) {
+  const Setting* const modules = all.find("model.lora_attn_modules");
+  std::string targets;
+  if (modules != nullptr) {
+    for (const std::string& item : modules->items) {
+      targets += (targets.empty() ? "" : ",") + (item == "output_proj" ? "o_proj" : item);
+    }
+  }
+  targets += all.is_on("model.apply_lora_to_mlp") ? ",gate_proj,up_proj,down_proj" : "";
+  return targets + (all.is_on("model.apply_lora_to_output") ? ",lm_head" : "");
+}
+
+void read_lora_modules(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  offer(setting, "lora-targets", lora_targets(all), keys);
+}
+
+/// Batches are as long as their longest text, and packed ones as max_seq_len.
+void read_length(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.kind == SettingKind::null) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "batches are as long as their longest text; give --seq");
+  } else {
+    offer(setting, "seq", setting.value, keys);
+  }
+}
+
+void read_tune_loss(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string name = setting.value.substr(setting.value.rfind('.') + 1);
+  const std::string chunks = all.text("loss.num_output_chunks").value_or("8");
+  if (name == "CEWithChunkedOutputLoss" || name == "LinearCrossEntropyLoss") {
+    offer(setting, "loss", "chunked-" + chunks, keys);
+  } else if (name == "CrossEntropyLoss") {
+    offer(setting, "loss", "flat", keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value, std::string(kOtherTraining));
+  }
+}
+
+void read_tune_optimizer(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  constexpr std::array kNames{ValueWord{"AdamW", "adamw"},
+                              ValueWord{"Adam", "adam"},
+                              ValueWord{"SGD", "sgd"},
+                              ValueWord{"AdamW8bit", "adamw-8bit"},
+                              ValueWord{"Adam8bit", "adamw-8bit"},
+                              ValueWord{"PagedAdamW8bit", "adamw-8bit"},
+                              ValueWord{"PagedAdamW", "adamw"},
+                              ValueWord{"Adafactor", "adafactor"}};
+  const std::string name = setting.value.substr(setting.value.rfind('.') + 1);
+  const auto* const row = std::ranges::find(kNames, name, &ValueWord::value);
+  if (row == kNames.end()) {
+    keys.add_not_supported(setting.key, setting.value, "an optimizer with other states");
+    return;
+  }
+  offer(setting, "optimizer", std::string(row->word), keys);
+  if (setting.value.find("bitsandbytes") != std::string::npos && row->word != "adamw-8bit") {
+    keys.add_not_supported(setting.key, setting.value, "states in pages that may leave the GPU");
+  } else if (name.starts_with("Paged")) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "pages of states may leave the GPU; they are counted on it");
+  }
+  const bool is_torch = setting.value.starts_with("torch.");
+  if (row->word != "adamw-8bit" && all.find("optimizer.fused") == nullptr) {
+    offer({"optimizer.fused", "left out"}, "optimizer-impl",
+          is_torch && all.is_on("optimizer.foreach") ? "foreach" : "default", keys);
+  }
+}
+
+void read_fused(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string optimizer = all.text("optimizer._component_").value_or("");
+  if (!optimizer.starts_with("torch.") && !optimizer.empty()) {
+    keys.add_no_effect(setting.key, setting.value, "torch's optimizers alone");
+  } else {
+    offer(setting, "optimizer-impl", setting.value == "true" ? "fused" : "default", keys);
+  }
+}
+
+/// fused=True decides alone; the loop is one where both are off.
+void read_foreach(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (all.is_on("optimizer.fused")) {
+    keys.add_no_effect(setting.key, setting.value, "fused");
+  } else {
+    offer(setting, "optimizer-impl", setting.value == "true" ? "foreach" : "loop", keys);
+  }
+}
+
+void read_activation_checkpoints(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string mode = all.text("ac_mode").value_or("");
+  const std::string option = all.text("ac_option").value_or("");
+  if (setting.value != "true") {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+  } else if (mode == "selective" && !option.empty()) {
+    offer(setting, "checkpoint", option == "op" ? "selective-op" : "every-" + option, keys);
+  } else {
+    offer(setting, "checkpoint", "full", keys);
+  }
+}
+
+void read_offloading(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (setting.value != "true") {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+  } else {
+    offer(setting, "offload", all.is_on("fsdp_cpu_offload") ? "both" : "activations", keys);
+  }
+}
+
+void read_shard_degree(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.value == "-1") {
+    keys.add_no_effect(setting.key, setting.value, "all ranks that are left (--dp)");
+  } else {
+    offer(setting, "dp", setting.value, keys);
+  }
+}
+
+void read_tune_tp(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  offer(setting, "tp", setting.value, keys);
+  if (all.whole(setting.key).value_or(1) > 1) {
+    offer(setting, "tp-kind", "dtensor", keys);
+  }
+}
+
+/// --config names a file of the package: "llama3_1/8B_lora".
+void read_config_name(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (all.find("model._component_") != nullptr) {
+    keys.add_no_effect(setting.key, setting.value, "read beside this line");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "a file of torchtune's; copy it with 'tune cp' and name the copy");
+  }
+}
+
+constexpr std::array kTunePrecisions{ValueWord{"bf16", "bf16"}, ValueWord{"fp32", "fp32"},
+                                     ValueWord{"fp16", "fp16"}};
+constexpr std::array kTuneOffload{ValueWord{"true", "params"}, ValueWord{"false", ""}};
+constexpr std::array kTuneReshard{ValueWord{"true", "all"}, ValueWord{"false", "never"}};
+
+constexpr std::array kTuneRules{
+    by_context("config", read_config_name),
+    becomes("batch_size", "batch"),
+    becomes("gradient_accumulation_steps", "grad-accum"),
+    becomes("dtype", "precision", kTunePrecisions),
+    becomes("clip_grad_norm", "grad-clip"),
+    becomes("compile", "compile"),
+    by_context("model._component_", read_builder),
+    becomes("model.lora_rank", "lora"),
+    becomes("model.lora_dropout", "lora-dropout"),
+    by_context("model.lora_attn_modules", read_lora_modules),
+    ignored("model.apply_lora_to_*", "read with model.lora_attn_modules"),
+    ignored("model.lora_alpha", kNumbers),
+    unsupported("model.quantize_base", "frozen weights in NF4"),
+    unsupported("model.use_dora", "magnitudes of DoRA"),
+    becomes("model.attn_dropout", "dropout"),
+    ignored("model.norm_eps", kNumbers),
+    unsupported("model.*_trainable", "an image encoder and fusion layers beside the decoder"),
+    unsupported("model.image_size", "an image encoder beside the decoder"),
+    ignored("model.*", kInModel),
+    by_context("loss._component_", read_tune_loss),
+    ignored("loss.*", kNumbers),
+    by_context("optimizer._component_", read_tune_optimizer),
+    by_context("optimizer.fused", read_fused),
+    by_context("optimizer.foreach", read_foreach),
+    ignored("optimizer.*", kNumbers),
+    becomes("optimizer_in_bwd", "optimizer-in-backward"),
+    by_context("enable_activation_checkpointing", read_activation_checkpoints),
+    ignored("ac_mode", "read with enable_activation_checkpointing"),
+    ignored("ac_option", "read with enable_activation_checkpointing"),
+    by_context("enable_activation_offloading", read_offloading),
+    becomes("fsdp_cpu_offload", "offload", kTuneOffload),
+    becomes("fsdp.cpu_offload", "offload", kTuneOffload),
+    becomes("fsdp_reshard_after_forward", "reshard", kTuneReshard),
+    unsupported("custom_sharded_layers", "embedding and head as units of FSDP"),
+    unsupported("memory_efficient_fsdp_wrap", "embedding and head as units of FSDP1"),
+    becomes("data_parallel_replicate_dim", "dp-replicate"),
+    by_context("data_parallel_shard_dim", read_shard_degree),
+    by_context("tensor_parallel_dim", read_tune_tp),
+    ignored("tensor_parallel_plan.*", "the model's own plan"),
+    becomes("context_parallel_dim", "cp"),
+    becomes("enable_fp8_training", "float8"),
+    unsupported("fp8_recipe_name", "another recipe of float8", "tensorwise"),
+    by_context("tokenizer.max_seq_len", read_length),
+    ignored("tokenizer.*", kData),
+    unsupported("dataset.packed", "masks of packed texts ([batch, 1, seq, seq])"),
+    ignored("dataset*", kData),
+    unsupported("dataloader.packed", "masks of packed texts ([batch, 1, seq, seq])"),
+    ignored("dataloader.*", kData),
+    ignored("shuffle", kData),
+    ignored("collate_fn", kData),
+    unsupported("dataset_val.packed", "masks of packed texts"),
+    ignored("run_val_every_n_steps", kEvaluation),
+    ignored("batch_size_val", kEvaluation),
+    ignored("lr_scheduler.*", kRate),
+    ignored("checkpointer.*", kFiles),
+    ignored("*_checkpointer.*", kFiles),
+    ignored("resume_from_checkpoint", kFiles),
+    ignored("save_*", kFiles),
+    ignored("keep_last_n_checkpoints", kFiles),
+    ignored("enable_async_checkpointing", kFiles),
+    ignored("use_distributed_state_dict", kFiles),
+    ignored("output_dir", kNames),
+    ignored("base_model_path", kNames),
+    ignored("name", kNames),
+    ignored("metric_logger.*", kReports),
+    ignored("log_*", kReports),
+    ignored("profiler.*", kReports),
+    ignored("profile_memory", kReports),
+    ignored("debug_*", kReports),
+    ignored("include_path", kNames),
+    ignored("epochs", kDuration),
+    ignored("max_steps_per_epoch", kDuration),
+    ignored("num_steps", kDuration),
+    ignored("seed", kNumbers),
+    unsupported("cudnn_deterministic_mode", "deterministic kernels take workspaces"),
+    ignored("device", "always a GPU here"),
+    ignored("low_cpu_ram", kHost),
+    ignored("enable_expandable_segments", "see --alloc-conf"),
+    unsupported("resize_token_embeddings", "a vocabulary of another size"),
+    unsupported("use_flex", "attention through FlexAttention"),
+    // Other recipes: quantisation-aware training, early exit, distillation, preferences, rewards.
+    unsupported("quantizer*", "fake quantisation of weights and activations"),
+    ignored("fake_quant_after_n_steps", "read with a quantizer only"),
+    unsupported("early_exit_loss.*", "the loss of several layers"),
+    unsupported("layer_dropout.*", "layers are skipped at random"),
+    ignored("kd_ratio", kNumbers),
+    unsupported("kd_loss._component_", kOtherTraining),
+    unsupported("teacher_model._component_", "a second model without gradients"),
+    ignored("teacher_model.*", kWithMoreModels),
+    unsupported("policy_model._component_", "several models at once"),
+    ignored("policy_model.*", kWithMoreModels),
+    unsupported("reward_and_value_model._component_", "several models at once"),
+    ignored("reward_and_value_model.*", kWithMoreModels),
+    unsupported("reward_functions.*", kOtherTraining),
+    unsupported("orchestration.*", kOtherTraining),
+    unsupported("postprocessing.*", kOtherTraining),
+    unsupported("training.*", kOtherTraining),
+    unsupported("inference.*", kOtherTraining),
+    unsupported("grpo_samples", kOtherTraining),
+    unsupported("ppo_batch_size", kOtherTraining),
+    unsupported("forward_batch_size", kOtherTraining),
+    ignored("ppo_epochs", kDuration),
+    ignored("gamma", kNumbers),
+    ignored("lmbda", kNumbers),
+    ignored("kl_coeff", kNumbers),
+    ignored("reward_penalty", kNumbers),
+    ignored("whiten_rewards", kNumbers),
+    ignored("min_response_length", kNumbers),
+    ignored("penalise_no_eos", kNumbers),
+    ignored("stop_token_ids", kData),
+    // Programs that do not train.
+    unsupported("prompt*", "a recipe that generates text trains nothing"),
+    unsupported("tasks", "a recipe that evaluates trains nothing"),
+    ignored("max_generated_tokens", kInference),
+    ignored("max_new_tokens", kInference),
+    ignored("max_seq_length", kInference),
+    ignored("temperature", kInference),
+    ignored("top_k", kInference),
+    ignored("enable_kv_cache", kInference),
+    ignored("limit", kInference),
+    ignored("chat_format", kInference),
+    ignored("instruct_template", kInference),
+    ignored("apply_chat_template", kInference),
+    ignored("chat_template", kInference),
+};
+
+/// Without a norm to clip to nothing is clipped; without max_seq_len the data decides.
+void finish_torchtune(const SettingList& all, SourceKeys& keys) {
+  offer({"(torchtune)", "recipe"}, "framework", "torchtune", keys);
+  if (all.find("tokenizer.max_seq_len") == nullptr && all.find("model._component_") != nullptr) {
+    keys.add_not_supported("tokenizer.max_seq_len", "left out",
+                           "batches are as long as their longest text; give --seq");
+  }
+}
+
+}  // namespace
+
+const Program& torchtune() {
+  static constexpr std::array<std::string_view, 1> kScripts{"tune run *"};
+  static constexpr Program kProgram{.name = "torchtune",
+                                    .releases = "torchtune 0.3 to 0.6.1",
+                                    .rules = kTuneRules,
+                                    .scripts = kScripts,
+                                    .finish = finish_torchtune};
+  return kProgram;
+}
+
+}  // namespace highwater::program_table
