@@ -45,3 +45,11 @@ TEST_CASE("sources: micro-batches follow from the sequences of a step", "[plan][
   CHECK(word(combined_words(one, {{"batch", "3"}}), "grad-accum").empty());
   CHECK(word(combined_words(one, {{"grad-accum", "1"}}), "grad-accum").empty());
 }
+
+TEST_CASE("sources: without a number of ranks a pipeline is filled, and no more",
+          "[plan][sources]") {
+  const std::vector<PlanSource> one{
+      source({{"model", "gpt2"}, {"pp", "4"}, {"batch", "1"}, {"global-batch", "1536"}})};
+  CHECK(word(combined_words(one, {}), "grad-accum") == "8");
+  CHECK(word(combined_words(one, {{"dp", "2"}}), "grad-accum") == "768");
+}

@@ -36,9 +36,9 @@ TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][
         Words{"run", "--n", "8", "--all", "16", "--x", "$OTHER", "16"});
   CHECK(words_of("A=\"--a 1 --b\"\nrun $A \"$A\"") == Words{"run", "--a", "1", "--b", "--a 1 --b"});
   CHECK(words_of("ARGS=(\n  --layers 96  # deep\n  --path \"a b\"\n)\nARGS+=(--c)\n"
-                 "run ${ARGS[@]} \"${ARGS[@]}\"") == Words{"run", "--layers", "96", "--path", "a b",
-                                                           "--c", "--layers", "96", "--path", "a b",
-                                                           "--c"});
+                 "run ${ARGS[@]} \"${ARGS[@]}\"") == Words{"run", "--layers", "96", "--path", "a",
+                                                           "b", "--c", "--layers", "96", "--path",
+                                                           "a b", "--c"});
   CHECK(words_of("export N=4\nrun $N") == Words{"run", "4"});
 }
 
@@ -94,4 +94,22 @@ TEST_CASE("launch line: the command that trains, of a whole script", "[plan][set
   CHECK(line.program == "train.py");
   CHECK(line.launcher_options.whole("nproc_per_node") == 8);
   CHECK_THROWS_WITH(line_of("echo hello world"), Contains("no launch line"));
+}
+
+TEST_CASE("launch line: arrays without quotes are split, those with quotes are not",
+          "[plan][settings]") {
+  const std::string script = "A=(--split '1,2' \"--words 3\")\npython a.py ${A[@]}\n";
+  const LaunchLine line = read_launch_line(script, "a.sh");
+  CHECK(line.options.whole("words") == 3);
+  const LaunchLine quoted =
+      read_launch_line("A=(--name 'two words')\npython a.py \"${A[@]}\"\n", "a.sh");
+  CHECK(quoted.options.text("name") == "two words");
+}
+
+TEST_CASE("launch line: a default in quotes, and what a shell is given to run",
+          "[plan][settings]") {
+  const LaunchLine line = read_launch_line(
+      "N=${NODES:-\"2\"}\nRUN=\"python a.py --n ${N}\"\nsrun sh -c \"${RUN}\"\n", "a.sh");
+  CHECK(line.program == "a.py");
+  CHECK(line.options.whole("n") == 2);
 }

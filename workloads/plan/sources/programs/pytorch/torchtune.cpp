@@ -202,10 +202,11 @@ void read_tune_optimizer(const Setting& setting, const SettingList& all, SourceK
     keys.add_not_supported(setting.key, setting.value,
                            "pages of states may leave the GPU; they are counted on it");
   }
-  const bool is_torch = setting.value.starts_with("torch.");
-  if (row->word != "adamw-8bit" && all.find("optimizer.fused") == nullptr) {
+  if (row->word == "adamw-8bit") {
+    offer(setting, "optimizer-impl", "default", keys);
+  } else if (all.find("optimizer.fused") == nullptr) {
     offer({"optimizer.fused", "left out"}, "optimizer-impl",
-          is_torch && all.is_on("optimizer.foreach") ? "foreach" : "default", keys);
+          all.is_on("optimizer.foreach") ? "foreach" : "default", keys);
   }
 }
 

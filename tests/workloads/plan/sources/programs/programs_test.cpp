@@ -1,0 +1,156 @@
+// Configuration files and launch lines of programs as options: small texts with the keys that a
+// program is known by.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "workloads/plan/sources/combined_words.hpp"
+#include "workloads/plan/sources/programs/program.hpp"
+#include "workloads/plan/sources/settings/read_settings.hpp"
+
+using namespace highwater;
+
+namespace {
+
+OptionWords words_of(const PlanSource& source, const OptionWords& given = {}) {
+  const std::vector<PlanSource> sources{source};
+  return combined_words(sources, given);
+}
+
+std::string word(const OptionWords& words, std::string_view option) {
+  const std::string* const found = find_word(words, option);
+  return found == nullptr ? "" : *found;
+}
+
+PlanSource from_line(std::string_view line) {
+  return plan_of_launch(read_launch_line(line, "a line"), "a line");
+}
+
+PlanSource from_toml(std::string_view text) {
+  return plan_of_settings(read_toml_settings(text, "a.toml"), "a.toml");
+}
+
+PlanSource from_yaml(std::string_view text) {
+  return plan_of_settings(read_yaml_settings(text, "a.yaml"), "a.yaml");
+}
+
+KeyFate fate_of(const PlanSource& source, std::string_view key) {
+  const auto found = std::ranges::find(source.keys, key, &SourceKey::key);
+  REQUIRE(found != source.keys.end());
+  return found->fate;
+}
+
+constexpr std::string_view kLlama =
+    " --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32"
+    " --group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm"
+    " --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear"
+    " --vocab-size 128256 --seq-length 8192 --micro-batch-size 1 --attention-dropout 0"
+    " --hidden-dropout 0 --bf16";
+
+}  // namespace
+
+TEST_CASE("programs: torchtitan of December 2024", "[plan][sources][programs]") {
+  const PlanSource source = from_toml(
+      "[model]\nname = 'llama3'\nflavor = '8B'\n"
+      "[training]\nbatch_size = 1\nseq_len = 8192\ndata_parallel_shard_degree = -1\n"
+      "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n");
+  const OptionWords words = words_of(source, {{"dp", "8"}});
+  CHECK(word(words, "model") == "llama-3-8b");
+  CHECK(word(words, "framework") == "torchtitan");
+  CHECK(word(words, "torchtitan") == "0.0");
+  CHECK(word(words, "fsdp-units").empty());
+}
+
+TEST_CASE("programs: torchtitan since July 2025 shards the ends alone where ranks share the model",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_toml(
+      "[model]\nname = 'llama3'\nflavor = '8B'\nhf_assets_path = 'a'\n"
+      "[training]\nlocal_batch_size = 2\n[parallelism]\ntensor_parallel_degree = 2\n");
+  CHECK(word(words_of(source, {{"dp", "8"}}), "fsdp-units") == "ends");
+  CHECK(word(words_of(source), "fsdp-units").empty());
+  CHECK(word(words_of(source), "tp-kind") == "dtensor");
+}
+
+TEST_CASE("programs: torchtitan's pipelines count micro-batches", "[plan][sources][programs]") {
+  const PlanSource source = from_toml(
+      "[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nlocal_batch_size = 8\n"
+      "[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 2\n");
+  CHECK(word(words_of(source), "batch") == "2");
+  CHECK(word(words_of(source), "grad-accum") == "4");
+}
+
+TEST_CASE("programs: other models of torchtitan are named", "[plan][sources][programs]") {
+  const PlanSource source = from_toml("[model]\nname = 'flux'\nflavor = 'dev'\n");
+  CHECK(fate_of(source, "model.flavor") == KeyFate::not_supported);
+  CHECK(word(words_of(source), "model").empty());
+}
+
+TEST_CASE("programs: Megatron-LM's options become the same options here",
+          "[plan][sources][programs]") {
+  const PlanSource source =
+      from_line("torchrun --nproc_per_node 8 pretrain_gpt.py" + std::string(kLlama) +
+                " --tensor-model-parallel-size 2 --sequence-parallel --global-batch-size 32"
+                " --use-distributed-optimizer --recompute-activations --fp8-format hybrid");
+  const OptionWords words = words_of(source);
+  CHECK(word(words, "model").find("\"num_hidden_layers\":32") != std::string::npos);
+  CHECK(word(words, "dp") == "4");
+  CHECK(word(words, "grad-accum") == "8");
+  CHECK(word(words, "dp-kind") == "zero1");
+  CHECK(word(words, "sp") == "true");
+  CHECK(word(words, "checkpoint") == "selective-attention");
+  CHECK(fate_of(source, "fp8-format") == KeyFate::not_supported);
+}
+
+TEST_CASE("programs: Megatron-LM's model is GPT-2's where nothing else is said",
+          "[plan][sources][programs]") {
+  const std::string sizes =
+      " --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024"
+      " --max-position-embeddings 1024 --micro-batch-size 4 --fp16";
+  const OptionWords words = words_of(
+      from_line("python pretrain_gpt.py" + sizes + " --vocab-file a.json --merge-file b.txt"));
+  CHECK(word(words, "model") == "gpt2-medium");
+  CHECK(word(words, "dropout") == "0.1");
+  CHECK(word(words, "fp32-grads") == "false");
+  const PlanSource bert = from_line("python pretrain_bert.py" + sizes + " --vocab-size 30522");
+  CHECK(word(words_of(bert), "model").empty());
+}
+
+TEST_CASE("programs: Megatron-LM's decoders that are not here are refused",
+          "[plan][sources][programs]") {
+  for (const std::string_view other : {" --multi-latent-attention", " --squared-relu",
+                                       " --moe-shared-expert-intermediate-size 9"}) {
+    const PlanSource source =
+        from_line("python pretrain_gpt.py" + std::string(kLlama) + std::string(other));
+    CHECK(word(words_of(source), "model").empty());
+  }
+}
+
+TEST_CASE("programs: an interleaved schedule has as many chunks as layers say",
+          "[plan][sources][programs]") {
+  const OptionWords words = words_of(
+      from_line("python pretrain_gpt.py" + std::string(kLlama) +
+                " --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 2"));
+  CHECK(word(words, "pp-schedule") == "interleaved");
+  CHECK(word(words, "pp-chunks") == "4");
+}
+
+TEST_CASE("programs: torchtune's builders name models and adapters", "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "model:\n  _component_: torchtune.models.llama3_2.lora_llama3_2_1b\n  lora_rank: 64\n"
+      "  lora_attn_modules: ['q_proj', 'output_proj']\n  apply_lora_to_mlp: True\n"
+      "tokenizer:\n  max_seq_len: null\nbatch_size: 4\ndtype: bf16\n"
+      "optimizer:\n  _component_: torch.optim.AdamW\n  fused: True\n");
+  const OptionWords words = words_of(source);
+  CHECK(word(words, "model") == "llama-3.2-1b");
+  CHECK(word(words, "lora") == "64");
+  CHECK(word(words, "lora-targets") == "q_proj,o_proj,gate_proj,up_proj,down_proj");
+  CHECK(fate_of(source, "tokenizer.max_seq_len") == KeyFate::not_supported);
+}
+
+TEST_CASE("programs: torchtune's recipes with a second model are refused",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "model:\n  _component_: torchtune.models.llama3.llama3_8b\n"
+      "loss:\n  _component_: torchtune.rlhf.loss.DPOLoss\nbatch_size: 4\n");
+  CHECK(word(words_of(source), "model").empty());
+}
