@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -76,12 +77,44 @@ void drop_sharding(const OptionWords& given, OptionWords& words) {
   }
 }
 
+bool is_one_of(const std::string* word, std::initializer_list<std::string_view> words) {
+  return word != nullptr && std::ranges::find(words, *word) != words.end();
+}
+
+/// A file of accelerate or DeepSpeed says how a model is spread, not whose loop trains it.
+bool keeps_framework(const OptionWords& words, const OptionWord& next) {
+  return next.first == "framework" && is_one_of(&next.second, {"accelerate-fsdp2", "deepspeed"}) &&
+         is_one_of(find_word(words, "framework"), {"trainer", "trl-sft"});
+}
+
+/// Mixed precision that one file asks for becomes that of the strategy that another names:
+/// DeepSpeed has its own, and accelerate makes the parameters that it shards fp32 (accelerate 1.15
+/// utils/fsdp_utils.py fsdp2_prepare_model).
+void settle_precision(const OptionWords& given, OptionWords& words) {
+  const std::string* const kind = find_word(words, "dp-kind");
+  const auto precision = std::ranges::find(words, "precision", &OptionWord::first);
+  if (kind == nullptr || precision == words.end() || find_word(given, "precision") != nullptr) {
+    return;
+  }
+  std::string& word = precision->second;
+  const bool is_mixed = word.starts_with("amp-") || word == "bf16+amp";
+  if (kind->starts_with("zero") && is_mixed) {
+    word = word == "amp-fp16" ? "fp16" : "bf16";
+  } else if (kind->starts_with("fsdp") && word == "bf16+amp" &&
+             degree("dp", given, words) * degree("cp", given, words) > 1) {
+    word = "amp-bf16";
+  }
+}
+
 }  // namespace
 
 OptionWords combined_words(std::span<const PlanSource> sources, const OptionWords& given) {
   OptionWords words;
   for (const PlanSource& source : sources) {
     for (const OptionWord& word : source.words) {
+      if (keeps_framework(words, word)) {
+        continue;
+      }
       std::erase_if(words, [&](const OptionWord& before) { return before.first == word.first; });
       words.push_back(word);
     }
@@ -93,6 +126,7 @@ OptionWords combined_words(std::span<const PlanSource> sources, const OptionWord
     words.emplace_back("grad-accum", std::to_string(*batches));
   }
   drop_sharding(given, words);
+  settle_precision(given, words);
   return shortest_words(std::move(words));
 }
 

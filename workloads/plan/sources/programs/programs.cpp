@@ -6,14 +6,19 @@ namespace highwater {
 
 std::span<const Program> programs() {
   namespace table = program_table;
-  static const std::array kPrograms{table::torchtitan(), table::megatron(),
-                                    table::megatron_others(), table::torchtune()};
+  static const std::array kPrograms{
+      table::torchtitan(),     table::megatron(),       table::megatron_others(),
+      table::torchtune(),      table::trainer(),        table::plain_loop(),
+      table::trl_sft(),        table::trl_others(),     table::accelerate(),
+      table::deepspeed_file(), table::deepspeed_chat(), table::deepspeed_scripts(),
+      table::axolotl(),        table::llamafactory(),   table::llamafactory_second()};
   return kPrograms;
 }
 
 std::span<const Program> launchers() {
   namespace table = program_table;
-  static const std::array kLaunchers{table::torchrun(), table::srun(), table::environment()};
+  static const std::array kLaunchers{table::torchrun(), table::srun(), table::environment(),
+                                     table::accelerate_launch(), table::deepspeed_launcher()};
   return kLaunchers;
 }
 

@@ -9,11 +9,24 @@ namespace highwater::program_table {
 const Program& torchrun();
 const Program& srun();
 const Program& environment();
+const Program& accelerate_launch();
+const Program& deepspeed_launcher();
 
 // ... and what trains.
 const Program& torchtitan();
 const Program& megatron();
 const Program& megatron_others();
 const Program& torchtune();
+const Program& trainer();
+const Program& plain_loop();
+const Program& trl_sft();
+const Program& trl_others();
+const Program& accelerate();
+const Program& deepspeed_file();
+const Program& deepspeed_chat();
+const Program& deepspeed_scripts();
+const Program& axolotl();
+const Program& llamafactory();
+const Program& llamafactory_second();
 
 }  // namespace highwater::program_table

@@ -1,0 +1,160 @@
+// Configurations and launch lines around transformers' Trainer as plans.
+#include <catch2/catch.hpp>
+
+#include "traces/error.hpp"
+#include "workloads/plan/sources/combined_words.hpp"
+#include "workloads/plan/sources/programs/program.hpp"
+#include "workloads/plan/sources/settings/launch_line.hpp"
+#include "workloads/plan/sources/settings/read_settings.hpp"
+
+using namespace highwater;
+using Catch::Matchers::Contains;
+
+namespace {
+
+PlanSource of_yaml(const std::string& text) {
+  return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
+}
+
+PlanSource of_json(const std::string& text) {
+  return plan_of_settings(read_json_settings(text, "x.json"), "x.json");
+}
+
+PlanSource of_line(const std::string& text) {
+  return plan_of_launch(read_launch_line(text, "x.sh"), "x.sh");
+}
+
+/// "batch=2 seq=512" of the options named.
+std::string words(const PlanSource& source, std::initializer_list<std::string_view> options) {
+  std::string text;
+  for (const std::string_view option : options) {
+    const std::string* const found = find_word(source.words, option);
+    text += text.empty() ? "" : " ";
+    text += found == nullptr ? "-" : *found;
+  }
+  return text;
+}
+
+std::string fate_of(const PlanSource& source, std::string_view key) {
+  std::string fates;
+  for (const SourceKey& row : source.keys) {
+    if (row.key == key) {
+      fates += (fates.empty() ? "" : "; ") + std::string(to_string(row.fate));
+    }
+  }
+  return fates;
+}
+
+}  // namespace
+
+TEST_CASE("trainer: a launch line of run_clm.py", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "torchrun --nproc_per_node 4 run_clm.py --model_name_or_path gpt2 --bf16 --block_size 512 "
+      "--gradient_accumulation_steps 2 --optim adamw_torch --gradient_checkpointing "
+      "--gradient_checkpointing_kwargs '{\"use_reentrant\": true}' --learning_rate 1e-4");
+  CHECK(words(plan, {"framework", "model", "gpus", "precision", "batch", "seq", "grad-accum"}) ==
+        "trainer gpt2 4 amp-bf16 8 512 2");
+  CHECK(words(plan, {"checkpoint", "checkpoint-impl", "optimizer", "optimizer-impl"}) ==
+        "full reentrant adamw default");
+  CHECK(fate_of(plan, "learning_rate") == "no effect");
+}
+
+TEST_CASE("trainer: weights come in the checkpoint's type since transformers 5",
+          "[plan][sources]") {
+  const std::string line = "python run_clm.py --model_name_or_path meta-llama/Llama-3.2-1B --bf16";
+  CHECK(words(of_line(line), {"precision"}) == "bf16+amp");
+  CHECK(words(of_line(line + " --dtype float32"), {"precision"}) == "amp-bf16");
+  CHECK(words(of_line(line + " --evaluation_strategy no"), {"precision"}) == "amp-bf16");
+}
+
+TEST_CASE("trainer: FSDP is its second version unless the line is of transformers 4",
+          "[plan][sources]") {
+  const std::string line = "torchrun --nproc_per_node 8 train.py --model_name_or_path gpt2 --bf16 ";
+  CHECK(words(of_line(line + "--fsdp shard_grad_op"), {"dp-kind", "reshard", "precision"}) ==
+        "fsdp2 never amp-bf16");
+  CHECK(words(of_line(line + "--fsdp \"full_shard auto_wrap offload\" "
+                             "--fsdp_transformer_layer_cls_to_wrap GPT2Block"),
+              {"dp-kind", "strategy", "offload"}) == "fsdp1 full_shard both");
+}
+
+TEST_CASE("trl: supervised fine-tuning, with TRL's own defaults", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "accelerate launch --num_processes 2 sft.py --model_name_or_path Qwen/Qwen2-0.5B --use_peft "
+      "--lora_target_modules all-linear --dtype bfloat16 --bf16 --max_length 2048");
+  CHECK(words(plan, {"framework", "gpus", "lora", "lora-dropout", "lora-targets", "seq"}) ==
+        "trl-sft 2 16 0.05 q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj 2048");
+  CHECK(words(plan, {"precision", "checkpoint", "batch"}) == "bf16+amp full 8");
+}
+
+TEST_CASE("trl: other trainers are refused", "[plan][sources]") {
+  CHECK_THROWS_WITH(of_line("trl dpo --model_name_or_path gpt2"), Contains("another trainer"));
+  CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\nbeta: 0.1\nmax_prompt_length: 512\n"),
+                    Contains("beta") && Contains("another trainer"));
+}
+
+TEST_CASE("accelerate: strategies of its file", "[plan][sources]") {
+  const std::string head = "compute_environment: LOCAL_MACHINE\nnum_processes: 8\n";
+  CHECK(words(of_yaml(head + "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n"
+                             "  fsdp_version: 2\n  fsdp_reshard_after_forward: false\n"
+                             "  fsdp_cpu_ram_efficient_loading: true\n"),
+              {"framework", "gpus", "dp-kind", "precision", "reshard", "init"}) ==
+        "accelerate-fsdp2 8 fsdp2 amp-bf16 never meta");
+  CHECK(
+      words(of_yaml(head + "distributed_type: FSDP\nfsdp_config:\n"
+                           "  fsdp_sharding_strategy: 2\n  fsdp_backward_prefetch: BACKWARD_PRE\n"),
+            {"dp-kind", "strategy", "backward-prefetch"}) == "fsdp1 shard_grad_op pre");
+  CHECK(words(of_yaml(head + "distributed_type: DEEPSPEED\nmixed_precision: fp16\n"
+                             "deepspeed_config:\n  zero_stage: 3\n  offload_param_device: cpu\n"
+                             "  offload_optimizer_device: cpu\n  zero3_init_flag: true\n"),
+              {"framework", "dp-kind", "precision", "offload", "zero-init"}) ==
+        "deepspeed zero3 fp16 both true");
+}
+
+TEST_CASE("deepspeed: its file", "[plan][sources]") {
+  const PlanSource plan = of_json(
+      R"({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4,
+          "gradient_accumulation_steps": 2, "bf16": {"enabled": true},
+          "optimizer": {"type": "AdamW", "params": {"lr": 1e-5}},
+          "zero_optimization": {"stage": 3, "reduce_bucket_size": 5e7, "sub_group_size": 1e9,
+            "offload_optimizer": {"device": "nvme"}, "stage3_prefetch_bucket_size": "auto"}})");
+  CHECK(words(plan, {"framework", "dp-kind", "dp", "batch", "grad-accum", "precision"}) ==
+        "deepspeed zero3 8 4 2 bf16");
+  CHECK(words(plan, {"reduce-bucket-size", "sub-group-size", "offload", "optimizer-impl",
+                     "grad-clip"}) == "50000000 1000000000 optimizer fused 1.0");
+  CHECK(fate_of(plan, "zero_optimization.stage3_prefetch_bucket_size") == "not supported");
+}
+
+TEST_CASE("axolotl: a file of LoRA and one of FSDP", "[plan][sources]") {
+  const PlanSource lora = of_yaml(
+      "base_model: NousResearch/Llama-2-7b-hf\nadapter: lora\nlora_r: 32\nlora_target_linear: "
+      "true\n"
+      "sequence_len: 4096\nmicro_batch_size: 2\noptimizer: adamw_bnb_8bit\nflash_attention: true\n"
+      "gradient_checkpointing: true\nwandb_project:\n");
+  CHECK(words(lora, {"model", "lora", "seq", "batch", "optimizer", "precision", "attention"}) ==
+        "llama-2-7b 32 4096 2 adamw-8bit bf16+amp sdpa-flash");
+  CHECK(fate_of(lora, "flash_attention") == "used; not supported");
+  const PlanSource sharded = of_yaml(
+      "base_model: Qwen/Qwen2.5-0.5B\nsequence_len: 512\nmicro_batch_size: 1\nfsdp_version: 2\n"
+      "fsdp_config:\n  offload_params: true\n  reshard_after_forward: true\n");
+  CHECK(words(sharded, {"dp-kind", "offload", "reshard", "precision"}) ==
+        "fsdp2 both always amp-bf16");
+  CHECK_THROWS_WITH(of_yaml("base_model: gpt2\nsequence_len: 512\nrl: dpo\n"),
+                    Contains("rl dpo") && Contains("another trainer"));
+}
+
+TEST_CASE("llamafactory: both versions of its file", "[plan][sources]") {
+  const PlanSource plan = of_yaml(
+      "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\ndo_train: true\n"
+      "finetuning_type: lora\nlora_rank: 16\ntemplate: llama3\ncutoff_len: 1024\nbf16: true\n"
+      "per_device_train_batch_size: 1\n");
+  CHECK(words(plan, {"model", "framework", "lora", "seq", "batch", "precision", "checkpoint",
+                     "checkpoint-impl"}) ==
+        "meta-llama/Meta-Llama-3-8B-Instruct trainer 16 1024 1 bf16+amp full reentrant");
+  const PlanSource second = of_yaml(
+      "model: Qwen/Qwen3-0.6B\nmodel_class: llm\ndist_config:\n  name: fsdp2\n"
+      "train_dataset: x.yaml\nmicro_batch_size: 2\ncutoff_len: 256\n");
+  CHECK(words(second, {"framework", "dp-kind", "batch", "seq", "precision"}) ==
+        "hf fsdp2 2 256 bf16");
+  CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\nstage: dpo\ntemplate: x\ncutoff_len: 8\n"),
+                    Contains("stage dpo"));
+}
