@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
+#: Options that a list gives several times; lists of others are values with commas between.
+REPEATED = frozenset({"--from"})
+
 #: What a keyword may be given. None: as if it were not given.
 Option = Union[str, int, float, bool, "os.PathLike[str]", Iterable[Any], Mapping[str, Any], None]
 
@@ -27,6 +30,8 @@ def _words(keyword: str, value: Option) -> list[str]:
         return _switch(name, value)
     if isinstance(value, Mapping):  # sweep's axes: {"capacity": ["40GiB", "80GiB"]}
         return [f"{name}={key}={_text(values)}" for key, values in value.items()]
+    if name in REPEATED and not isinstance(value, (str, os.PathLike)):
+        return [f"{name}={_text(each)}" for each in value]
     text = _text(value)
     return [f"{name}={text}"] if text else [name, text]
 
