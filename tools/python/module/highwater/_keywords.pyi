@@ -47,8 +47,8 @@ class TrainingOptions(TypedDict, total=False):
     """how often a mixture's router chooses each expert; busiest:X: the busiest rank of `ep`, otherwise the busiest expert, gets X times the mean. FILE has the share of each expert, one number for each; default even"""
     mode: str
     """eval: forward only, without gradients: train, eval; default train"""
-    from_: str
-    """take the plan from a recording of highwater record, or the one of a published run by its NAME (bloom-176b, megatron-gpt2-1.2b, megatron-gpt2-2.5b, megatron-gpt2-4.2b, megatron-gpt2-8.3b); options given beside it win, and what has no option is listed among the notes"""
+    from_: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+    """take the plan from your own configuration file, launch script or launch line (in quotes), or from a recording of highwater record; can be given several times, options given beside it win, and what has no option is listed among the notes"""
     optimizer: str
     """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, adamw-8bit, adam-8bit; default adamw"""
     optimizer_impl: str
