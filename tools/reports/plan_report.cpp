@@ -236,6 +236,31 @@ std::string best_line(const PlanRequest& request, const StrategySearch& search) 
              : "the first row: " + command_of(request, results.front()) + "\n";
 }
 
+/// "FSDP1, FSDP2 and DeepSpeed ZeRO-3": those that fit, once each, in order.
+std::string fitting_strategies(const StrategySearch& search) {
+  std::vector<std::string_view> names;
+  for (const StrategyResult& result : search.results) {
+    if (result.fits() && std::ranges::find(names, result.candidate.strategy) == names.end()) {
+      names.push_back(result.candidate.strategy);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Why a smaller batch or a shorter sequence does not help, and what does.
+std::string states_note(const PlanResult& result) {
+  if (!result.whole_states) {
+    return "";
+  }
+  const std::string fitting = fitting_strategies(*result.simulated);
+  return fmt::format(
+      "a smaller batch or a shorter sequence does not make the whole model fit on one GPU: "
+      "parameters, gradients and optimizer states alone take {} of {}; {}",
+      to_iec(result.whole_states->states), to_iec(result.whole_states->capacity),
+      fitting.empty() ? "more GPUs (--gpus) divide them, and simulate names what else would help"
+                      : "divided among GPUs or moved to the host they fit: " + fitting);
+}
+
 std::string simulation_note(const TrainingPlan& base, const StrategySearch& search) {
   const bool is_pure = model_dtype(base.precision) != DType::fp32;
   std::string text = is_pure ? "states: 16-bit with DDP, FSDP and DTensors; DeepSpeed and Megatron "
@@ -258,8 +283,18 @@ std::string simulation_note(const TrainingPlan& base, const StrategySearch& sear
   return text;
 }
 
-json::object strategies_json(const PlanRequest& request, const StrategySearch& search) {
+json::value whole_states_json(const PlanResult& result) {
+  return result.whole_states
+             ? json::value{{"bytes", result.whole_states->states.count()},
+                           {"capacity_bytes", result.whole_states->capacity.count()},
+                           {"meaning", states_note(result)}}
+             : json::value(nullptr);
+}
+
+json::object strategies_json(const PlanRequest& request, const PlanResult& result) {
+  const StrategySearch& search = *result.simulated;
   return {{"results", rows_json(strategy_table(request, search))},
+          {"states_above_a_gpu", whole_states_json(result)},
           {"not_simulated", words_json(search.left_out)},
           {"passed_over", search.dominated}};
 }
@@ -292,10 +327,14 @@ Table csv_table(const PlanResult& result) {
   return table;
 }
 
-void add_simulated(const PlanRequest& request, const StrategySearch& search, OutputFormat format,
+void add_simulated(const PlanRequest& request, const PlanResult& result, OutputFormat format,
                    Report& report) {
+  const StrategySearch& search = *result.simulated;
   report.text(format_table(strategy_table(request, search), format));
   report.text(best_line(request, search));
+  if (const std::string note = states_note(result); !note.empty()) {
+    report.line(note);
+  }
   report.text(simulation_note(request.run.plan, search) + "\n");
 }
 
@@ -336,7 +375,7 @@ void add_json(const PlanRequest& request, const PlanResult& result, Report& repo
   report.json("llmem_broken_assumptions", [&] { return words_json(result.broken); });
   report.json("published", [&] { return published_json(request, result); });
   report.json("strategies", [&] {
-    return result.simulated ? json::value(strategies_json(request, *result.simulated)) : nullptr;
+    return result.simulated ? json::value(strategies_json(request, result)) : nullptr;
   });
 }
 
@@ -347,7 +386,7 @@ std::string plan_report(const PlanRequest& request, const PlanResult& result, Ou
   report.line(run_summary(request.run.plan));
   report.line("");
   if (result.simulated) {
-    add_simulated(request, *result.simulated, format, report);
+    add_simulated(request, result, format, report);
   }
   if (result.refusal.empty()) {
     add_llmem(request, result, report);

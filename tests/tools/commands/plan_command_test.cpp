@@ -50,6 +50,19 @@ TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
              Contains("the algorithm's last line selects CPU offloading"));
 }
 
+TEST_CASE("plan: states above a GPU are named, as no smaller batch helps", "[cli][plan]") {
+  // In bf16 throughout: 2 bytes each of parameter, gradient and two moments.
+  const std::string options = "plan --seq 64 --precision bf16 --gpus 1 --model ";
+  const auto states = [](const boost::json::value& plan) {
+    return plan.at("strategies").at("states_above_a_gpu");
+  };
+  const auto plan = json_of(options + "gpt2-xl --gpu rtx2080ti --attention sdpa-math");
+  CHECK(states(plan).at("bytes").to_number<double>() == Approx(8 * 1557611200.0).epsilon(0.001));
+  CHECK_THAT(std::string(states(plan).at("meaning").as_string()),
+             Contains("a smaller batch or a shorter sequence does not make the whole model fit"));
+  CHECK(states(json_of(options + "gpt2 --gpu rtx2080ti --attention sdpa-math")).is_null());
+}
+
 TEST_CASE("plan: on one GPU the simulation searches the batch", "[cli][plan]") {
   const std::string options = " --model gpt2 --seq 256 --precision bf16 ";
   const auto plan = json_of("plan" + options + "--gpu rtx2080ti --attention sdpa-math");

@@ -68,6 +68,7 @@ PlanResult search_plan(const PlanRequest& request) {
   choose_by_formulas(request, result);
   if (request.simulates) {
     result.simulated = search_strategies(request.run, request.memory, request.device, request.gpus);
+    result.whole_states = states_above_a_gpu(*result.simulated, request.memory);
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/studies/plan_search/strategy_search.hpp"
+#include "tools/studies/plan_search/whole_states.hpp"
 #include "workloads/estimates/llmem/llmem_selection.hpp"
 #include "workloads/estimates/terms/estimate_inputs.hpp"
 
@@ -36,6 +37,7 @@ struct PlanResult {
   LlmemCluster cluster;
   std::vector<PlanSelection> selections;
   std::optional<StrategySearch> simulated;
+  std::optional<WholeStates> whole_states;  ///< where a smaller batch does not help
 };
 
 /// @throws UsageError for wrong allocator settings

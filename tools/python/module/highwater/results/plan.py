@@ -69,15 +69,26 @@ class PlanStrategiesResult(Record):
 
 
 @dataclass(frozen=True)
+class PlanStrategiesStatesAboveAGpu(Record):
+    """A part of Plan."""
+
+    bytes: int
+    capacity_bytes: int
+    meaning: str
+
+
+@dataclass(frozen=True)
 class PlanStrategies(Record):
     """A part of Plan."""
 
     results: tuple[PlanStrategiesResult, ...]
     not_simulated: tuple[str, ...]
     passed_over: int
+    states_above_a_gpu: PlanStrategiesStatesAboveAGpu | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "results": items(PlanStrategiesResult.from_json),
+        "states_above_a_gpu": PlanStrategiesStatesAboveAGpu.from_json,
         "not_simulated": items(plain),
     }
 

@@ -1,0 +1,42 @@
+"""Runs the commands of tools/docs/stories.md and compares what they print with the page:
+stories_test.py HIGHWATER
+
+`...` alone stands for any lines, at the end of a line or within it for the rest of that part.
+"""
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = ROOT / "tools" / "docs" / "stories.md"
+BLOCK = re.compile(r"^```\n\$ (highwater [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FEWEST = 10
+
+
+def pattern(shown):
+    """What a block shows as an expression: `...` is whatever stands there."""
+    lines = [r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r"\n"
+             for line in shown.splitlines()]
+    return "".join(lines)
+
+
+class Stories(unittest.TestCase):
+    program = ""
+
+    def test_every_command(self):
+        blocks = BLOCK.findall(PAGE.read_text())
+        self.assertGreaterEqual(len(blocks), FEWEST)
+        for command, shown in blocks:
+            with self.subTest(command):
+                words = shlex.split(command)[1:]
+                done = subprocess.run([self.program, *words], cwd=ROOT, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r"\A" + pattern(shown))
+
+
+if __name__ == "__main__":
+    Stories.program = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
