@@ -92,16 +92,17 @@ void validate(boost::any& value, const std::vector<std::string>& texts, NamedSou
 
 void add_plan_source(OptionParser& parser) {
   parser.add(OptionGroup::model)(
-      "from", po::value<std::vector<NamedSources>>()->composing()->value_name("FILE|LINE|NAME"),
-      "take the plan from your own configuration file, launch script, launch line or recording")(
+      "from", po::value<std::vector<NamedSources>>()->composing()->value_name("SOURCE"),
+      "the plan of your configuration, launch line or recording")(
       "print-options", "with --from: print the command line that it stands for, and stop");
   parser.describe(
       "from",
       {OptionUse::common,
-       {"take the plan from your own configuration file, launch script or launch line (in quotes), "
-        "or from a recording of highwater record; can be given several times, options given "
-        "beside it win, and what has no option is listed among the notes",
-        "read are: " + names_of_programs()}});
+       {"the plan of your own configuration file, launch script or launch line (in quotes), of a "
+        "recording of highwater record, or of a published run, by its name; can be given several "
+        "times, options given beside it win, and what has no option is listed among the notes",
+        "files and lines of: " + names_of_programs(),
+        "published runs: " + published_run_names()}});
   parser.describe("print-options",
                   {OptionUse::rare,
                    {"with --from: print the command line that it stands for, and what became of "

@@ -1,4 +1,4 @@
-// --from FILE|LINE|NAME: a plan that files carry or a paper published, instead of one that is
+// --from SOURCE: a plan that files carry or a paper published, instead of one that is
 // typed; --print-options shows what became of it.
 //
 // It can be given several times, later files win; options that are given beside it win over all.

@@ -36,7 +36,7 @@ class StorageHandle:
     Its locked tensors are plain host memory outside PyTorch's allocators (deepspeed 0.19.8
     csrc/pin_memory/deepspeed_pin_tensor.cpp: page-aligned, mlock).
     """
-    locked = set()
+    locked: set[int] = set()
 
     def __init__(self, *args, **kwargs):
         self.pending = 0

@@ -33,7 +33,7 @@ TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R"
          "MIB": "float", "SIZE": "int | str", "NAME|SIZE": "int | str", "N[,N...]": "int | Sequence[int]",
          "A,B": "str | Sequence[str]", "NAME[,NAME]": "str | Sequence[str]", "R|all|representative": "int | str",
          "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]",
-         "FILE|LINE|NAME": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
+         "SOURCE": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
          "even|busiest:X|FILE": "str | os.PathLike[str]"}
 
 

@@ -54,13 +54,13 @@ TEST_CASE("sources: without a number of ranks a pipeline is filled, and no more"
   CHECK(word(combined_words(one, {{"dp", "2"}}), "grad-accum") == "768");
 }
 
-  TEST_CASE("sources: a file of accelerate or DeepSpeed leaves the loop to the script",
-            "[plan][sources]") {
-    const std::vector<PlanSource> both{
-        source({{"model", "gpt2"}, {"framework", "trainer"}, {"precision", "amp-bf16"}}),
-        source({{"framework", "deepspeed"}, {"dp-kind", "zero2"}, {"gpus", "4"}})};
-    const OptionWords words = combined_words(both, {});
-    CHECK(word(words, "framework") == "trainer");
-    CHECK(word(words, "precision") == "bf16");
-    CHECK(word(combined_words(both, {{"precision", "fp32"}}), "precision") == "amp-bf16");
-  }
+TEST_CASE("sources: a file of accelerate or DeepSpeed leaves the loop to the script",
+          "[plan][sources]") {
+  const std::vector<PlanSource> both{
+      source({{"model", "gpt2"}, {"framework", "trainer"}, {"precision", "amp-bf16"}}),
+      source({{"framework", "deepspeed"}, {"dp-kind", "zero2"}, {"gpus", "4"}})};
+  const OptionWords words = combined_words(both, {});
+  CHECK(word(words, "framework") == "trainer");
+  CHECK(word(words, "precision") == "bf16");
+  CHECK(word(combined_words(both, {{"precision", "fp32"}}), "precision") == "amp-bf16");
+}

@@ -30,7 +30,7 @@ def _words(keyword: str, value: Option) -> list[str]:
         return _switch(name, value)
     if isinstance(value, Mapping):  # sweep's axes: {"capacity": ["40GiB", "80GiB"]}
         return [f"{name}={key}={_text(values)}" for key, values in value.items()]
-    if name in REPEATED and not isinstance(value, (str, os.PathLike)):
+    if name in REPEATED and isinstance(value, Iterable) and not isinstance(value, str):
         return [f"{name}={_text(each)}" for each in value]
     text = _text(value)
     return [f"{name}={text}"] if text else [name, text]
