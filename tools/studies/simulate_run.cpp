@@ -95,7 +95,7 @@ Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation;
   simulation.plan = run.plan;
   simulation.is_gpu_named = run.gpu_named;
-  simulation.outside = outside_memory(run.plan.gpu, run.plan.versions.torch, run.plan.parallel);
+  simulation.outside = outside_memory(run.plan);
   DeviceReplay& replay = simulation.replay;
   replay.notes = run.notes;
   model_release(run.plan.versions.torch, replay);
@@ -153,7 +153,9 @@ void note_empty_buckets(Simulation& simulation) {
 }  // namespace
 
 Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
-  const Bytes outside = outside_memory(gpu, plan.versions.torch, plan.parallel).total();
+  TrainingPlan there = plan;
+  there.gpu = gpu;
+  const Bytes outside = outside_memory(there).total();
   return gpu.total_memory - std::min(gpu.total_memory, outside);
 }
 

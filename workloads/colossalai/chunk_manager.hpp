@@ -1,4 +1,4 @@
-// Gemini's chunks of a model: how large they are and which parameter lies where.
+// Gemini's chunks of a model: how large they are, which parameter lies where, and which are in use.
 //
 // Parameters are grouped by the number of data-parallel ranks that hold them (under tensor
 // parallelism split weights have fewer than the replicated norms and biases). A group smaller than
@@ -49,6 +49,44 @@ class ChunkManager {
     return *home_.at(parameter.get()).chunk;
   }
 
+  /// The fp32 chunk of the same parameter.
+  [[nodiscard]] Chunk& wide_chunk_of(const eager::Tensor& parameter) const {
+    return *home_.at(parameter.get()).wide;
+  }
+
+  /// The fp16 chunks of several parameters, each once (get_chunks).
+  [[nodiscard]] std::vector<Chunk*> chunks_of(std::span<const eager::Tensor> parameters) const;
+
+  /// trans_tensor_state.
+  void change_state(const eager::Tensor& parameter, TensorState state);
+
+  /// access_chunk: gathers the chunk unless an operator uses it already.
+  void access(Chunk& chunk);
+
+  /// release_chunk and move_chunk: sends a chunk that was accessed away.
+  void evict(Chunk& chunk);
+
+  /// The gradient of a parameter has come; a reduced chunk goes where the optimizer works.
+  void take_gradient(const eager::Tensor& parameter);
+
+  /// optim_update of all chunks.
+  void on_optimizer_step();
+
+  /// The optimizer works on this chunk on the GPU from now on (set_chunk_grad_device).
+  void keep_on_device(Chunk& chunk);
+
+  /// Chunks in use that can be released, in order of creation (get_cuda_movable_chunks).
+  [[nodiscard]] std::vector<Chunk*> movable_chunks() const;
+
+  /// Bytes of the chunks in use (accessed_mem).
+  [[nodiscard]] std::int64_t accessed_bytes() const;
+
+  /// Bytes of all chunks on the GPU, and of the optimizer's states (total_mem["cuda"]).
+  [[nodiscard]] std::int64_t device_bytes() const;
+
+  /// add_extern_static_tensor of a tensor on the GPU.
+  void add_static_bytes(std::int64_t bytes) { static_bytes_ += bytes; }
+
   /// Elements of the parameter that this rank's optimizer updates.
   [[nodiscard]] std::int64_t owned_elements(const eager::Tensor& parameter) const {
     const Home& home = home_.at(parameter.get());
@@ -70,13 +108,21 @@ class ChunkManager {
   struct Home {
     Chunk* chunk;
     std::size_t index;  ///< of the tensor in it
+    Chunk* wide = nullptr;
   };
 
   Group& group_of(const ChunkConfig& config, int ranks, DType dtype);
   Home place(Group& group, const GeminiParameter& parameter, const eager::Tensor& tensor);
+  Chunk& make_chunk(Group& group, const GeminiParameter& parameter, std::int64_t elements);
+
+  Gemini options_;
 
   std::vector<std::pair<std::pair<int, DType>, std::unique_ptr<Group>>> groups_;
   boost::unordered_flat_map<const eager::TensorImpl*, Home> home_;
+  std::vector<Chunk*> by_creation_;  ///< all chunks
+  std::vector<const Chunk*> accessed_;
+  std::vector<const Chunk*> on_device_;  ///< whose gradients stay on the GPU
+  std::int64_t static_bytes_ = 0;
 };
 
 }  // namespace highwater::dist

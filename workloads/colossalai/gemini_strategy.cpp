@@ -8,6 +8,7 @@
 
 namespace highwater::dist {
 
+using eager::Place;
 using eager::Tensor;
 using eager::TensorList;
 
@@ -31,6 +32,7 @@ GeminiStrategy::GeminiStrategy(models::LanguageModel& model, const TrainingPlan&
       options_(options),
       world_(runtime_, world_size(plan.parallel), plan.parallel.backend),
       everyone_(runtime_, world_size(plan.parallel), plan.parallel.backend) {
+  runtime_.counts_host_memory |= options.placement != GeminiPlacement::cuda || options.pins_memory;
   empty_cache();
   if (plan.parallel.tp > 1) {
     split(plan.parallel);
@@ -41,7 +43,12 @@ GeminiStrategy::GeminiStrategy(models::LanguageModel& model, const TrainingPlan&
     barrier();
   }
   manager_ = std::make_unique<ChunkManager>(runtime_, shared_parameters(plan.parallel), options_);
-  hook_parameters(model_, *manager_, place_);
+  if (plan.init == ModelInit::cpu) {  // _cast_buffers, of a model that was halved on the host
+    nn::convert(model_, model_dtype(plan.precision));
+    nn::move_to_cuda(model_);
+  }
+  gemini_ = std::make_unique<GeminiManager>(runtime_, *manager_, options_);
+  hook_parameters(model_, *gemini_, place_);
   hook_into_backward();
   make_scaler();
   empty_cache();
@@ -117,7 +124,7 @@ void GeminiStrategy::take_gradient(const Tensor& parameter, const Tensor& grad) 
     const eager::OpScope op(runtime_, "empty_like", 0);
     eager::empty_like(grad);
   }
-  manager_->chunk_of(parameter).take_gradient();
+  gemini_->take_gradient(parameter);
 }
 
 void GeminiStrategy::backward(const Tensor& loss) {
@@ -126,7 +133,9 @@ void GeminiStrategy::backward(const Tensor& loss) {
   scaled_loss_.reset();
   scaled_loss_ = eager::mul(loss, 1.0);
   last_loss_ = loss;
+  gemini_->begin_backward();
   eager::backward(scaled_loss_);
+  gemini_->end_iteration();
   if (!std::exchange(ran_backward_, true)) {
     empty_cache();
   }
@@ -134,17 +143,26 @@ void GeminiStrategy::backward(const Tensor& loss) {
 
 // ZeroOptimizer.step and HybridAdam.step: the first makes both moments of each parameter's part.
 void GeminiStrategy::step() {
+  gemini_->move_wide_chunks(nn::trainable_parameters(model_));
   world_.all_reduce(flags_.back()).wait();
   runtime_.synchronize();
-  if (!moments_.empty()) {
-    return;
+  if (moments_.empty()) {
+    make_moments();
   }
+  manager_->on_optimizer_step();
+}
+
+// Where the fp32 copy is.
+void GeminiStrategy::make_moments() {
   for (const Tensor& parameter : nn::trainable_parameters(model_)) {
     const std::int64_t elements = manager_->owned_elements(parameter);
     for (int moment = 0; elements > 0 && moment < 2; ++moment) {
       const eager::OpScope op(runtime_, "zeros_like");
-      moments_.push_back(eager::empty(runtime_, {elements}, DType::fp32));
+      const bool is_on_host = manager_->wide_chunk_of(parameter).is_on_host();
+      moments_.push_back(eager::empty_on(runtime_, is_on_host ? Place::host : Place::cuda,
+                                         {elements}, DType::fp32));
       runtime_.categorize(moments_.back(), Category::optimizer_state);
+      manager_->add_static_bytes(is_on_host ? 0 : moments_.back()->storage->bytes);
     }
   }
 }

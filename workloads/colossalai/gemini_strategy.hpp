@@ -1,16 +1,16 @@
 // Training with Colossal-AI's Gemini and HybridAdam, as LLMem's scripts do it.
 //
-// Forward gathers fp16 chunk after chunk and, under placement policy "cuda", keeps them; gradients
-// are copied over the parameters in the chunks and reduced chunk by chunk in backward; the step
-// updates this rank's part of the fp32 chunks with one fused kernel and copies it into the fp16
-// ones. Includes loss scaling. Sources: Colossal-AI 0.3.0,
-// colossalai/zero/gemini/{gemini_ddp,gemini_optimizer}.py, nn/optimizer/hybrid_adam.py; LLMem's
-// dp_real.py and tp_real.py.
+// Forward gathers fp16 chunk after chunk and, under placement policy "cuda", keeps them; the others
+// send chunks to the host, where the step then works. Gradients are copied over the parameters in
+// the chunks and reduced chunk by chunk in backward; the step updates this rank's part of the fp32
+// chunks with one fused kernel and copies it into the fp16 ones. Includes loss scaling. Sources:
+// Colossal-AI 0.3.0, colossalai/zero/gemini/{gemini_ddp,gemini_optimizer}.py,
+// nn/optimizer/hybrid_adam.py; LLMem's dp_real.py and tp_real.py.
 #pragma once
 
 #include <optional>
 
-#include "workloads/colossalai/chunk_manager.hpp"
+#include "workloads/colossalai/gemini_manager.hpp"
 #include "workloads/colossalai/parameter_hooks.hpp"
 #include "workloads/strategy/strategy.hpp"
 
@@ -23,6 +23,7 @@ class GeminiStrategy : public Strategy {
   ~GeminiStrategy() override;
 
   models::Outputs forward(models::Inputs inputs) override {
+    gemini_->begin_iteration();
     return model_.forward(std::move(inputs));
   }
 
@@ -46,6 +47,7 @@ class GeminiStrategy : public Strategy {
   [[nodiscard]] std::vector<GeminiParameter> shared_parameters(const Parallelism& parallel);
   void hook_into_backward();
   void take_gradient(const eager::Tensor& parameter, const eager::Tensor& grad);
+  void make_moments();
 
   models::LanguageModel& model_;
   eager::Runtime& runtime_;
@@ -59,6 +61,7 @@ class GeminiStrategy : public Strategy {
   std::vector<eager::Tensor> flags_;  ///< small values that live as long as the optimizer
   eager::Tensor barrier_flag_;
   std::unique_ptr<ChunkManager> manager_;
+  std::unique_ptr<GeminiManager> gemini_;
   std::vector<eager::Ref<eager::Node>> accumulators_;
   std::vector<eager::Tensor> moments_;
   eager::Tensor last_loss_;

@@ -16,7 +16,7 @@ namespace {
 /// The hooks of a layer that is one operator with parameters.
 class OperatorHooks : public nn::ForwardHooks {
  public:
-  OperatorHooks(nn::Module& module, const ChunkManager& manager)
+  OperatorHooks(nn::Module& module, GeminiManager& manager)
       : runtime_(module.runtime()), manager_(manager) {
     for (const nn::NamedTensor& own : module.own_parameters()) {
       if (own.tensor.defined()) {
@@ -29,19 +29,32 @@ class OperatorHooks : public nn::ForwardHooks {
 
   void before(std::span<Tensor> arguments) override {
     arguments_ = arguments;
-    for (const Tensor& parameter : parameters_) {
-      manager_.chunk_of(parameter).access();
+    if (takes_argument_) {
+      manager_.before_operator(parameters_);
+      hook_argument(&arguments.front());
     }
-    hook_argument(arguments.front());
+  }
+
+  void before_parameters() override {
+    if (!takes_argument_) {
+      manager_.before_operator(parameters_);
+      hook_argument(nullptr);
+    }
   }
 
   void after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) override {
     finish(results.front());
+    manager_.after_operator(parameters_);
     for (const Tensor& parameter : parameters_) {
       parameter->grad_fn = {};
       parameter->output_nr = 0;
     }
-    results.front() = python_identity("PostFwdPreBwdBackward", results.front());
+    const auto same = [](const Tensor& tensor) { return tensor; };
+    const auto gather = [this](const Tensor& grad) {
+      manager_.before_operator(parameters_);
+      return grad;
+    };
+    results.front() = python_function("PostFwdPreBwdBackward", results.front(), same, gather);
   }
 
  protected:
@@ -53,10 +66,10 @@ class OperatorHooks : public nn::ForwardHooks {
 
  private:
   // PreFwdPostBwd.apply(argument, *parameters): views of all of them.
-  void hook_argument(Tensor& argument) {
+  void hook_argument(Tensor* argument) {
     std::vector<Tensor> inputs;
-    if (takes_argument_) {
-      inputs.push_back(argument);
+    if (argument != nullptr) {
+      inputs.push_back(*argument);
     }
     inputs.insert(inputs.end(), parameters_.begin(), parameters_.end());
     const auto node = eager::begin_node(runtime_, "PreFwdPostBwdBackward", inputs);
@@ -64,16 +77,14 @@ class OperatorHooks : public nn::ForwardHooks {
       return;
     }
     give_python_context(node);
-    if (!takes_argument_) {
-      node->sequence_nr = eager::kRunAtOnce;  // it is made just before weight * x
-    }
-    node->backward = [](eager::Node& own, TensorList& grads) {
+    node->backward = [this](eager::Node& own, TensorList& grads) {
+      manager_.after_operator(parameters_);
       TensorList out = std::exchange(grads, {});
       materialize(own, out);
       return out;
     };
-    if (takes_argument_) {
-      enter_argument(node, argument);
+    if (argument != nullptr) {
+      enter_argument(node, *argument);
     }
     for (const Tensor& parameter : parameters_) {
       node->add_output(parameter);
@@ -101,7 +112,7 @@ class OperatorHooks : public nn::ForwardHooks {
   }
 
   eager::Runtime& runtime_;
-  const ChunkManager& manager_;
+  GeminiManager& manager_;
   std::vector<Tensor> parameters_;
   std::span<Tensor> arguments_;  ///< of the call under way
   bool takes_argument_ = true;
@@ -110,7 +121,7 @@ class OperatorHooks : public nn::ForwardHooks {
 /// colo_linear_1drow: cut the input, multiply, sum over the ranks, add the bias.
 class RowLinearHooks : public OperatorHooks {
  public:
-  RowLinearHooks(nn::Linear& layer, const ChunkManager& manager, const TensorParallelRank& place)
+  RowLinearHooks(nn::Linear& layer, GeminiManager& manager, const TensorParallelRank& place)
       : OperatorHooks(layer, manager), bias_(std::exchange(layer.bias, {})), place_(place) {}
 
   void before(std::span<Tensor> arguments) override {
@@ -137,7 +148,7 @@ class RowLinearHooks : public OperatorHooks {
 /// nothing.
 class ColumnEmbeddingHooks : public OperatorHooks {
  public:
-  ColumnEmbeddingHooks(nn::Embedding& layer, const ChunkManager& manager,
+  ColumnEmbeddingHooks(nn::Embedding& layer, GeminiManager& manager,
                        const TensorParallelRank& place)
       : OperatorHooks(layer, manager), place_(place) {}
 
@@ -151,7 +162,7 @@ class ColumnEmbeddingHooks : public OperatorHooks {
   TensorParallelRank place_;
 };
 
-std::shared_ptr<nn::ForwardHooks> hooks_for(nn::Module& module, const ChunkManager& manager,
+std::shared_ptr<nn::ForwardHooks> hooks_for(nn::Module& module, GeminiManager& manager,
                                             const std::optional<TensorParallelRank>& split) {
   if (auto* linear = dynamic_cast<nn::Linear*>(&module); linear != nullptr && split) {
     return std::make_shared<RowLinearHooks>(*linear, manager, *split);
@@ -164,7 +175,7 @@ std::shared_ptr<nn::ForwardHooks> hooks_for(nn::Module& module, const ChunkManag
 
 }  // namespace
 
-void hook_parameters(nn::Module& root, const ChunkManager& manager,
+void hook_parameters(nn::Module& root, GeminiManager& manager,
                      const std::optional<TensorParallelRank>& split) {
   if (!root.own_parameters().empty()) {
     if (root.layer_kind() == nn::LayerKind::other) {

@@ -33,9 +33,4 @@ Tensor python_function(const char* name, const Tensor& input,
   return result;
 }
 
-Tensor python_identity(const char* name, const Tensor& input) {
-  const auto same = [](const Tensor& tensor) { return tensor; };
-  return python_function(name, input, same, same);
-}
-
 }  // namespace highwater::dist

@@ -18,7 +18,4 @@ eager::Tensor python_function(const char* name, const eager::Tensor& input,
                               const std::function<eager::Tensor(const eager::Tensor&)>& forward,
                               PythonBackward backward);
 
-/// A Function that returns its argument.
-eager::Tensor python_identity(const char* name, const eager::Tensor& input);
-
 }  // namespace highwater::dist

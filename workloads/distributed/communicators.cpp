@@ -43,14 +43,19 @@ std::vector<GridGroup> tensor_groups(const Parallelism& p) {
           {"layers and columns of the cube", side * side}};
 }
 
+void add_group(std::vector<Communicator>& list, const Parallelism& parallel, std::string_view axis,
+               int ranks, Pattern pattern) {
+  if (ranks > 1 && parallel.backend == CommBackend::nccl) {
+    list.push_back({axis, ranks, memory_of(ranks, pattern)});
+  }
+}
+
 }  // namespace
 
 std::vector<Communicator> communicators(const Parallelism& parallel) {
   std::vector<Communicator> list;
   const auto add = [&](std::string_view axis, int ranks, Pattern pattern) {
-    if (ranks > 1 && parallel.backend == CommBackend::nccl) {
-      list.push_back({axis, ranks, memory_of(ranks, pattern)});
-    }
+    add_group(list, parallel, axis, ranks, pattern);
   };
   add("data parallel", parallel.dp * parallel.cp, Pattern::ring);
   for (const GridGroup& group : tensor_groups(parallel)) {
@@ -60,6 +65,20 @@ std::vector<Communicator> communicators(const Parallelism& parallel) {
   const bool exchanges_heads = parallel.cp_kind == ContextParallel::ulysses;
   add("context parallel", parallel.cp, exchanges_heads ? Pattern::all_to_all : Pattern::ring);
   add("expert parallel", parallel.ep, Pattern::all_to_all);
+  return list;
+}
+
+std::vector<Communicator> gemini_communicators(const Parallelism& parallel) {
+  std::vector<Communicator> list;
+  const auto add = [&](std::string_view axis, int ranks) {
+    add_group(list, parallel, axis, ranks, Pattern::ring);
+  };
+  add("default group", parallel.dp * parallel.tp);
+  add("all ranks, chunks of what every rank has", parallel.dp * parallel.tp);
+  if (parallel.dp > 1 && parallel.tp > 1) {  // else one of them is the list of all ranks
+    add("data parallel", parallel.dp);
+    add("tensor parallel", parallel.tp);
+  }
   return list;
 }
 

@@ -181,6 +181,9 @@ class Runtime {
 
   [[nodiscard]] const std::vector<std::string>& module_paths() const { return module_paths_; }
 
+  /// The trace's events so far.
+  [[nodiscard]] const ChunkedVector<Event>& events() const { return trace_.events; }
+
   /// The number of events in the trace so far.
   [[nodiscard]] std::uint64_t event_count() const { return event_count_; }
 

@@ -62,6 +62,7 @@ Tensor RmsNorm::llama(Tensor x) const {
   Tensor result;
   {
     Tensor narrow = eager::to_dtype(states, input);
+    before_parameters();
     result = eager::mul(weight_, narrow);
   }
   eager::end_of_frame(states, variance);

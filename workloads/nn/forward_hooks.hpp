@@ -27,6 +27,9 @@ class ForwardHooks {
   /// Before forward; may replace the positional arguments.
   virtual void before(std::span<eager::Tensor> /*arguments*/) {}
 
+  /// In a module of several operators, right before the one that reads the module's parameters.
+  virtual void before_parameters() {}
+
   /// After forward; may replace the results.
   virtual void after(std::span<const eager::Tensor> /*arguments*/,
                      std::span<eager::Tensor> /*results*/) {}

@@ -128,6 +128,13 @@ class Module {
     }
   }
 
+  /// The operator that reads this module's parameters comes next, after others.
+  void before_parameters() const {
+    for (const auto& hooks : forward_hooks_) {
+      hooks->before_parameters();
+    }
+  }
+
   /// Runs `forward`, a function of a list of arguments that returns a list, between the hooks.
   template <class List, class Forward>
   TensorList call_with(const List& arguments, const Forward& forward) const {

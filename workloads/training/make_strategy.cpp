@@ -57,6 +57,12 @@ bool shards_meta(const TrainingPlan& plan) {
   return wraps_meta && plan.init == ModelInit::meta;
 }
 
+// Gemini fills its chunks from wherever the model is; LLMem's scripts move it before.
+bool fills_chunks_from_host(const TrainingPlan& plan) {
+  return plan.framework == Framework::colossalai_gemini && plan.parallel.tp == 1 &&
+         plan.init == ModelInit::cpu;
+}
+
 // Both FSDPs move what they are given, unit by unit. The bare loop of the recordings moves its
 // model before.
 bool shards_host(const TrainingPlan& plan) {
@@ -82,7 +88,8 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
 
 bool brings_model_to_device(const TrainingPlan& plan) {
   const bool is_megatron = plan.model_code == ModelCode::megatron;
-  return shards_meta(plan) || shards_host(plan) || (!is_megatron && wraps_stages(plan.parallel));
+  return shards_meta(plan) || shards_host(plan) || fills_chunks_from_host(plan) ||
+         (!is_megatron && wraps_stages(plan.parallel));
 }
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {

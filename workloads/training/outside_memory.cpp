@@ -51,4 +51,12 @@ OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version,
   return {context.bytes, context.source, dist::communicators(parallel)};
 }
 
+OutsideMemory outside_memory(const TrainingPlan& plan) {
+  OutsideMemory outside = outside_memory(plan.gpu, plan.versions.torch, plan.parallel);
+  if (plan.framework == Framework::colossalai_gemini) {
+    outside.communicators = dist::gemini_communicators(plan.parallel);
+  }
+  return outside;
+}
+
 }  // namespace highwater

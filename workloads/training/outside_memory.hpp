@@ -10,6 +10,7 @@
 #include "traces/units.hpp"
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/plan/gpu.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 
@@ -24,5 +25,8 @@ struct OutsideMemory {
 /// `torch_version` as in the plan: "2.6", "2.6.0+cu124", "1.12". Unknown text counts as current.
 OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version,
                              const Parallelism& parallel = {});
+
+/// Of a plan, with the process groups that its framework makes.
+OutsideMemory outside_memory(const TrainingPlan& plan);
 
 }  // namespace highwater

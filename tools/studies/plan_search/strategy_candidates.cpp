@@ -98,6 +98,13 @@ void use_gemini(TrainingPlan& plan) {
   use_framework(Framework::colossalai_gemini, plan);
 }
 
+// LLMem's fallback; the chunks are filled from the host, since the model may be larger than a GPU.
+void use_gemini_on_host(TrainingPlan& plan) {
+  use_gemini(plan);
+  plan.parallel.gemini.placement = GeminiPlacement::cpu;
+  plan.init = ModelInit::cpu;
+}
+
 // A plain loop around Colossal-AI's GPT, whose layers are split over a grid of ranks.
 void use_grid(TensorParallel kind, TrainingPlan& plan) {
   plan.parallel.tp_kind = kind;
@@ -165,6 +172,7 @@ constexpr std::array kStrategies{
     StrategyRow{"Megatron, context parallel", true, true, true, use_context_parallel},
     StrategyRow{"NeMo, Apex's distributed Adam", true, true, true, use_nemo},
     StrategyRow{"Colossal-AI Gemini", true, false, false, use_gemini},
+    StrategyRow{"Colossal-AI Gemini, chunks on the host", true, false, false, use_gemini_on_host},
     StrategyRow{"Colossal-AI Gemini + tensor parallel", false, true, false, use_gemini},
 };
 

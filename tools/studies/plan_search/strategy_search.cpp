@@ -18,7 +18,7 @@ namespace {
 
 /// How much of a device the allocator gets in a job of the plan's size.
 Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
-  const Bytes outside = outside_memory(plan.gpu, plan.versions.torch, plan.parallel).total();
+  const Bytes outside = outside_memory(plan).total();
   return device - std::min(device, outside);
 }
 

@@ -39,17 +39,10 @@ void compare_steps(const RecordedCase& recorded, const PhasePeaks& simulated,
   }
 }
 
-/// The process group that does nothing has no communicators, which outside_memory() would count.
-Bytes simulated_outside(const TrainingPlan& plan) {
-  const bool has_network = plan.parallel.backend == CommBackend::nccl;
-  return outside_memory(plan.gpu, plan.versions.torch, has_network ? plan.parallel : Parallelism{})
-      .total();
-}
-
 void compare_outside(const RecordedCase& recorded, CaseValidation& result) {
   for (std::size_t i = 0; i < recorded.steps.size(); ++i) {
     if (const auto outside = recorded.steps[i].outside) {
-      result.steps[i].outside = OutsideValidation{*outside, simulated_outside(*recorded.plan)};
+      result.steps[i].outside = OutsideValidation{*outside, outside_memory(*recorded.plan).total()};
     }
   }
 }

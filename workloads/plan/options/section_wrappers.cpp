@@ -16,6 +16,7 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 constexpr std::string_view kMixedPrecision =
     "torch 2.6 fsdp/_fully_shard/_fsdp_api.py MixedPrecisionPolicy";
 constexpr std::string_view kGeminiPlugin = "colossalai 0.3.0 booster/plugin/gemini_plugin.py";
+constexpr std::string_view kGeminiPlacement = "colossalai 0.3.0 zero/gemini/placement_policy.py";
 
 constexpr std::array kWrappersRows{
     Option{"bucket-cap-mb", "MIB", data_parallel, rare, "size of DDP's gradient buckets",
@@ -39,6 +40,24 @@ constexpr std::array kWrappersRows{
     Option{"gemini-empty-cache", "", data_parallel, rare,
            "the cache is emptied after wrapping and the first backward",
            "LLMem's dp_real.py and tp_real.py", flag<OfGemini<&Gemini::empties_cache>>()},
+    Option{"gemini-placement", "W", data_parallel, common,
+           "where Gemini's chunks live that no operator uses", kGeminiPlacement,
+           word<OfGemini<&Gemini::placement>, kGeminiPlacements>()},
+    Option{"gemini-pin", "", data_parallel, rare, "Gemini's chunks have pinned memory on the host",
+           kGeminiPlugin, flag<OfGemini<&Gemini::pins_memory>>()},
+    Option{"gemini-const-mb", "MIB", data_parallel, rare,
+           "--gemini-placement const: the most that gathered chunks take", kGeminiPlacement,
+           whole<OfGemini<&Gemini::gathered_limit_mib>>(1, kMostElements)},
+    Option{"gemini-warmup-ratio", "F", data_parallel, rare,
+           "--gemini-placement auto: share of the GPU that the first step leaves to all but chunks",
+           kGeminiPlacement, real<OfGemini<&Gemini::warmup_other_share>>(0, 1, "from 0 to 1")},
+    Option{"gemini-steady-ratio", "F", data_parallel, rare,
+           "--gemini-placement auto: share of the GPU that later steps may use", kGeminiPlacement,
+           real<OfGemini<&Gemini::steady_share>>(0, 1, "from 0 to 1")},
+    Option{"gemini-margin-ratio", "F", data_parallel, rare,
+           "--gemini-placement auto: share of the GPU's unused memory for fp32 copies and moments",
+           "colossalai 0.3.0 zero/gemini/gemini_optimizer.py gpu_margin_mem_ratio",
+           real<OfGemini<&Gemini::margin_share>>(0, 1, "from 0 to 1")},
     Option{"bucket-view", "", data_parallel, rare,
            "gradients are views into DDP's buckets (gradient_as_bucket_view)",
            "torch 2.6 nn/parallel/distributed.py gradient_as_bucket_view",

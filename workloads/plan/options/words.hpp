@@ -118,6 +118,9 @@ inline constexpr std::array kMixedDTypes{
 inline constexpr std::array kReshards{
     Word{"always", Reshard::always}, Word{"never", Reshard::never},
     Word{"but-last", Reshard::but_last}, Word{"all", Reshard::all}};
+inline constexpr std::array kGeminiPlacements{
+    Word{"cuda", GeminiPlacement::cuda}, Word{"cpu", GeminiPlacement::cpu},
+    Word{"const", GeminiPlacement::constant}, Word{"auto", GeminiPlacement::automatic}};
 inline constexpr std::array kBackwardPrefetches{Word{"none", BackwardPrefetch::none},
                                                 Word{"pre", BackwardPrefetch::pre},
                                                 Word{"post", BackwardPrefetch::post}};

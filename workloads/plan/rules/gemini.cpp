@@ -44,9 +44,16 @@ constexpr std::array kGeminiRules{
          },
          "gemini-min-chunk, gemini-search-range, gemini-search-step: the value is out of range; "
          "use at least 1 for the chunk and the step, and at least 0 for the range"},
+    Rule{[](const PlanFacts& f) {
+           const Gemini& gemini = f.plan->parallel.gemini;
+           return gemini.margin_share > 0 && gemini.placement != GeminiPlacement::automatic;
+         },
+         "gemini-margin-ratio: Colossal-AI ignores it without placement auto; add "
+         "--gemini-placement auto"},
     Rule{[](const PlanFacts& f) { return !is_gemini(f) && f.plan->parallel.gemini != Gemini{}; },
          "gemini-min-chunk, gemini-search-range, gemini-search-step, gemini-gather-lone, "
-         "gemini-empty-cache: these options apply only to Gemini; add --framework "
+         "gemini-empty-cache, gemini-placement and its options: these options apply only to "
+         "Gemini; add --framework "
          "colossalai-gemini"},
 };
 

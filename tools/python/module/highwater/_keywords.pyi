@@ -97,6 +97,18 @@ class TrainingOptions(TypedDict, total=False):
     """chunks that only one rank has stay gathered; default true"""
     gemini_empty_cache: bool
     """the cache is emptied after wrapping and the first backward; default true"""
+    gemini_placement: str
+    """where Gemini's chunks live that no operator uses: cuda, cpu, const, auto; default cuda"""
+    gemini_pin: bool
+    """Gemini's chunks have pinned memory on the host; default false"""
+    gemini_const_mb: float
+    """`gemini_placement` const: the most that gathered chunks take; default 512"""
+    gemini_warmup_ratio: str
+    """`gemini_placement` auto: share of the GPU that the first step leaves to all but chunks; default 0.8"""
+    gemini_steady_ratio: str
+    """`gemini_placement` auto: share of the GPU that later steps may use; default 0.9"""
+    gemini_margin_ratio: str
+    """`gemini_placement` auto: share of the GPU's unused memory for fp32 copies and moments; default 0"""
     bucket_view: bool
     """gradients are views into DDP's buckets (gradient_as_bucket_view); default false"""
     static_graph: bool
