@@ -26,10 +26,11 @@ struct Communicator {
 /// PyTorch's fake backend has none.
 std::vector<Communicator> communicators(const Parallelism& parallel);
 
-/// Those of a rank under Colossal-AI's Gemini. Barriers and the overflow flag use the default group,
-/// and each other list of ranks has a group of its own, even one of all ranks (Colossal-AI 0.3.0,
-/// tensor/process_group.py: PyTorchProcessGroupDict, ProcessGroup; context/parallel_context.py:
-/// init_global_dist; zero/gemini/gemini_optimizer.py: _check_overflow).
+/// Those of a rank under Colossal-AI's Gemini. Barriers and the overflow flag use the default
+/// group, and each other list of ranks has a group of its own, even one of all ranks (Colossal-AI
+/// 0.3.0, tensor/process_group.py: PyTorchProcessGroupDict, ProcessGroup;
+/// context/parallel_context.py: init_global_dist; zero/gemini/gemini_optimizer.py:
+/// _check_overflow).
 std::vector<Communicator> gemini_communicators(const Parallelism& parallel);
 
 }  // namespace highwater::dist

@@ -40,7 +40,7 @@ constexpr std::array kWrappersRows{
     Option{"gemini-empty-cache", "", data_parallel, rare,
            "the cache is emptied after wrapping and the first backward",
            "LLMem's dp_real.py and tp_real.py", flag<OfGemini<&Gemini::empties_cache>>()},
-    Option{"gemini-placement", "W", data_parallel, common,
+    Option{"gemini-placement", "W", data_parallel, rare,
            "where Gemini's chunks live that no operator uses", kGeminiPlacement,
            word<OfGemini<&Gemini::placement>, kGeminiPlacements>()},
     Option{"gemini-pin", "", data_parallel, rare, "Gemini's chunks have pinned memory on the host",
