@@ -48,7 +48,7 @@ class TrainingOptions(TypedDict, total=False):
     mode: str
     """eval: forward only, without gradients: train, eval; default train"""
     from_: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-    """take the plan from your own configuration file, launch script or launch line (in quotes), or from a recording of highwater record; can be given several times, options given beside it win, and what has no option is listed among the notes"""
+    """the plan of your own configuration file, launch script or launch line (in quotes), of a recording of highwater record, or of a published run, by its name; can be given several times, options given beside it win, and what has no option is listed among the notes"""
     optimizer: str
     """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, adamw-8bit, adam-8bit; default adamw"""
     optimizer_impl: str
