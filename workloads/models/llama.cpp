@@ -329,13 +329,27 @@ class LlamaModel : public Module {
   // to the device again, and the first block's hook the hidden states.
   Tensor run_apart(std::size_t position, const Tensor& states) const {
     Tensor own = is_elsewhere(states) ? pipelining::from_elsewhere(states) : states;
+    const bool ids_come_first = tables_at() == 2;
+    Tensor position_ids;
+    const auto copy_ids = [&] {
+      position_ids = eager::empty(runtime(), {1, states.size(1)}, DType::int64);
+    };
+    if (ids_come_first) {
+      copy_ids();
+    }
     const Dims table{1, states.size(1), head_dim_of(config_)};
     CosSin positions;
     positions.cos = eager::empty(runtime(), table, states.dtype());
     positions.sin = eager::empty(runtime(), table, states.dtype());
-    Tensor position_ids = eager::empty(runtime(), {1, states.size(1)}, DType::int64);
+    if (!ids_come_first) {
+      copy_ids();
+    }
     Tensor result = (*blocks_[position])(own, {.positions = positions});
-    eager::end_of_frame(own, positions.sin, positions.cos, position_ids);
+    eager::end_of_frame(own);
+    if (ids_come_first) {
+      eager::end_of_frame(position_ids);
+    }
+    eager::end_of_frame(positions.sin, positions.cos, position_ids);
     return result;
   }
 

@@ -218,6 +218,21 @@ TEST_CASE("loops: ring self-attention has the peaks of the recordings", "[cli][f
               {.allocated = 1e-9}, {.rank = rank, .torch = "2.6", .transformers = "5.12"});
 }
 
+TEST_CASE("loops: a model spread over three GPUs of one process has the peaks of the recordings",
+          "[cli][framework]") {
+  const auto [recording, device, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"naive-mistral-device1", "1", "naive-mistral.json --precision fp32"},
+      {"naive-qwen2-device0", "0", "naive-qwen2.json --precision fp32"},
+      {"naive-qwen3-device2", "2", "naive-qwen3.json --precision bf16"},
+      {"naive-gemma-device0", "0", "naive-gemma.json --precision fp32"},
+  }));
+  check_peaks(recording,
+              options +
+                  " --framework torch --init cpu --pp 3 --pp-schedule naive --batch 2 --seq 128 "
+                  "--gpu a100-80 --steps 3",
+              {.allocated = 1e-9}, {.rank = device});
+}
+
 TEST_CASE("loops: cases drawn at random have the peaks of their recordings", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"drawn-script-mistral", "--batch 2 --seq 128 --gpu h100-80 --precision fp32"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
@@ -25,10 +26,24 @@ bool is_naive(const PlanFacts& f) {
   return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
 }
 
+/// Whether a layer sees less than the sequence, so that a mask is made.
+bool slides(const TrainingPlan& plan) {
+  if (!plan.model.config.is<LlamaConfig>()) {
+    return false;
+  }
+  const auto& config = plan.model.config.as<LlamaConfig>();
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    if (window_of(config, layer).value_or(sequence_length(plan, 0)) < sequence_length(plan, 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Whose blocks get no mask.
 bool can_be_spread(const PlanFacts& f) {
   return f.plan->model.config.family().traits.device_map && f.plan->model_code == ModelCode::hf &&
-         f.plan->attention != Attention::eager;
+         f.plan->attention != Attention::eager && !slides(*f.plan);
 }
 
 constexpr std::array kPipelineRules{
@@ -89,8 +104,9 @@ constexpr std::array kPipelineGaps{
          "others only with --model-code megatron; use one of these, omit pp, or try 'highwater "
          "estimate'"},
     Rule{[](const PlanFacts& f) { return is_naive(f) && !can_be_spread(f); },
-         "pp-schedule naive: the simulation supports it only for LLaMA models of transformers "
-         "with SDPA; use one of them, or gpipe, 1f1b or interleaved"},
+         "pp-schedule naive: the simulation supports it only for LLaMA, Mistral, Qwen2, Qwen3 and "
+         "Gemma of transformers with SDPA and no window below the sequence; use one of them, or "
+         "gpipe, 1f1b or interleaved"},
     Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            return is_naive(f) && (plan.grad_clip || plan.loss.kind != LossKind::hf ||

@@ -259,8 +259,11 @@ inline std::vector<std::string> torchtune_problems(const LlamaConfig& config) {
   return std::move(problems).take();
 }
 
-inline constexpr FamilyTraits kLlamaTraits{
-    .gated_mlp = true, .rms_norm = true, .tensor_parallel = true, .pipeline_stages = true};
+inline constexpr FamilyTraits kLlamaTraits{.gated_mlp = true,
+                                           .rms_norm = true,
+                                           .tensor_parallel = true,
+                                           .pipeline_stages = true,
+                                           .device_map = true};
 
 /// What LLaMA's relatives share; each names itself, its fields, its defaults and presets.
 inline constexpr Family kLlamaRelative{.traits = kLlamaTraits,
@@ -279,7 +282,6 @@ constexpr Family llama_record() {
   record.name = "llama";
   record.class_prefix = "LlamaFor";
   record.fields = kLlamaFields;
-  record.traits.device_map = true;
   record.add_presets = add_llama_presets;
   record.check = untyped<check_llama>;
   return record;
