@@ -276,10 +276,10 @@ Tensor dropout(const Tensor& input, double p, bool training) {
   return result;
 }
 
+// ATen/native/Embedding.cpp: indices.reshape(-1), a copy if they are expanded.
 Tensor embedding(const Tensor& weight, const Tensor& indices, bool /*padding_idx*/) {
-  // aten/src/ATen/native/Embedding.cpp: weight.index_select(0, indices.reshape(-1))
   return embedding_of_rows(weight, indices, weight.sizes(),
-                           [](const Tensor& own) { return contiguous(own); });
+                           [](const Tensor& own) { return reshape(own, {-1}); });
 }
 
 Tensor embedding_of_rows(const Tensor& weight, const Tensor& indices, const Dims& grad_sizes,

@@ -262,7 +262,9 @@ class T5Stack : public Module {
     const Tensor ids = eager::view(input_ids, {-1, input_ids.size(-1)});
     Tensor inputs_embeds = embed_tokens_(ids);
     Tensor mask = is_decoder_ ? causal_mask(inputs_embeds) : Tensor{};
-    look_for_padding(attention_mask);
+    if (attention_mask.defined()) {
+      nn::look_for_padding(attention_mask);
+    }
     Tensor states = dropout_(inputs_embeds);
     eager::TensorList outputs(3);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -299,15 +301,6 @@ class T5Stack : public Module {
     const Tensor none;
     return nn::create_causal_mask(
         context(), {.inputs_embeds = inputs_embeds, .attention_mask = none, .position_ids = none});
-  }
-
-  // create_bidirectional_mask: none is made if nothing is padded.
-  static void look_for_padding(const Tensor& attention_mask) {
-    if (attention_mask.defined()) {
-      const Tensor padding = eager::to_dtype(attention_mask, DType::boolean);
-      eager::reduce_plain("all", padding, {}, false, DType::boolean);
-      padding.runtime().synchronize();  // the host reads it
-    }
   }
 
   bool is_decoder_;

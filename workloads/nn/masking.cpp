@@ -204,4 +204,10 @@ Tensor create_causal_mask(const ModelContext& context, const MaskRequest& reques
                             : mask;
 }
 
+void look_for_padding(const Tensor& attention_mask) {
+  const Tensor padding = eager::to_dtype(attention_mask, DType::boolean);
+  eager::reduce_plain("all", padding, {}, false, DType::boolean);
+  padding.runtime().synchronize();  // the host reads it
+}
+
 }  // namespace highwater::nn

@@ -20,4 +20,8 @@ struct MaskRequest {
 /// in the embeddings' dtype for eager attention.
 Tensor create_causal_mask(const ModelContext& context, const MaskRequest& request);
 
+/// create_bidirectional_mask, the mask of encoders: none is made if nothing is padded, but the
+/// question costs blocks.
+void look_for_padding(const Tensor& attention_mask);
+
 }  // namespace highwater::nn

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "workloads/plan/model/families/bert.hpp"
 #include "workloads/plan/model/families/biogpt.hpp"
 #include "workloads/plan/model/families/bloom.hpp"
 #include "workloads/plan/model/families/codegen.hpp"
@@ -48,6 +49,7 @@ using Families = FamilyList<kGpt2,        //
                             kMixtral,     //
                             kDeepseekV3,  //
                             kT5,          //
+                            kBert,        //
                             kGptNext,     //
                             kRecordedDecoder>;
 
