@@ -13,7 +13,8 @@ ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const Zero
     : group_(group),
       runtime_(group.runtime()),
       options_(options),
-      parameters_of_(std::move(parameters_of)) {
+      parameters_of_(std::move(parameters_of)),
+      buffers_(options.param_buffer_count) {
   stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
 }
 
@@ -124,8 +125,9 @@ void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters)
   if (parameters.empty()) {
     return;
   }
-  for (const PartitionedParameter* parameter : parameters) {
+  for (PartitionedParameter* parameter : parameters) {
     available_ += parameter->numel;
+    buffers_.swap_in(*parameter);
   }
   const Scoped<StreamId> on_stream(runtime_.stream, stream_);
   const auto gathering = std::make_shared<Gather>(group_, parameters);
@@ -170,6 +172,9 @@ void ParameterCoordinator::prefetch() {
   std::int64_t numel = 0;
   while (!queue_.empty() && numel < limit) {
     const InTrace next = queue_.front();
+    if (next.parameter->is_swapped_out) {
+      break;  // read_ahead() brings it to the host first
+    }
     queue_.pop_front();
     fetched_for_[next.parameter] = std::max(last_fetched_for(*next.parameter), next.step);
     const bool is_new = std::ranges::find(chosen, next.parameter) == chosen.end();
@@ -179,6 +184,24 @@ void ParameterCoordinator::prefetch() {
     }
   }
   gather(std::move(chosen));
+  read_ahead();
+}
+
+// __prefetch_nvme_param_partitions: what comes after the parameters that are being gathered, up to
+// twice their size.
+void ParameterCoordinator::read_ahead() {
+  std::int64_t in_flight = 0;
+  for (const auto& [parameter, gathering] : flying_) {
+    in_flight += parameter->numel;
+  }
+  std::int64_t considered = 0;
+  for (const InTrace& next : queue_) {
+    if (considered > 2 * in_flight || buffers_.free() == 0) {
+      break;
+    }
+    buffers_.swap_in(*next.parameter);
+    considered += next.parameter->numel;
+  }
 }
 
 void ParameterCoordinator::release(const nn::Module& module) {
@@ -196,6 +219,7 @@ void ParameterCoordinator::release(const nn::Module& module) {
 void ParameterCoordinator::release(PartitionedParameter& parameter) {
   if (parameter.status == ParameterStatus::available && parameter.active.empty()) {
     parameter.release();
+    buffers_.give_back(parameter);
     available_ -= parameter.numel;
   }
 }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "workloads/deepspeed/nvme.hpp"
 #include "workloads/deepspeed/partitioned_parameter.hpp"
 #include "workloads/plan/zero_options.hpp"
 
@@ -62,6 +63,7 @@ class ParameterCoordinator {
   void wait_for(PartitionedParameter& parameter);
   void pop_from_queue(const std::vector<PartitionedParameter*>& needed);
   void prefetch();
+  void read_ahead();
   void release(PartitionedParameter& parameter);
   [[nodiscard]] std::int64_t last_fetched_for(const PartitionedParameter& parameter) const;
   std::set<std::size_t> to_release(const nn::Module& module);
@@ -82,6 +84,7 @@ class ParameterCoordinator {
   std::vector<const nn::Module*> in_backward_;  ///< fetched in backward and not yet released
   std::int64_t step_ = 0;
   std::int64_t available_ = 0;  ///< elements
+  SwapBuffers buffers_;         ///< of parameters on NVMe
 };
 
 }  // namespace highwater::deepspeed

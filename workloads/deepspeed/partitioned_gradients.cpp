@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/nvme.hpp"
 #include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
 
@@ -156,6 +157,7 @@ void PartitionedGradients::release_gradients(bool is_padded) {
     runtime_.record_stream(parameter->tensor->grad, stream_);
     parameter->tensor->grad.reset();
   }
+  swap_out_gradients();
   grad_buffer_.reset();
 }
 
@@ -172,8 +174,45 @@ void PartitionedGradients::offload(const PartitionedParameter& parameter, std::i
   if (is_boundary_) {
     norms_.emplace_back(&parameter, buffered_norm(grad_buffer_));
     const Tensor fp32 = eager::to_dtype(grad_buffer_, DType::fp32);
+    if (parameter.nvme_sub_group) {
+      leaving(*parameter.nvme_sub_group).push_back(fp32);
+    } else {
+      runtime_.synchronize();
+    }
+  }
+}
+
+std::vector<Tensor>& PartitionedGradients::leaving(std::size_t sub_group) {
+  const auto found =
+      std::ranges::find(leaving_, sub_group, &std::pair<std::size_t, std::vector<Tensor>>::first);
+  return found == leaving_.end() ? leaving_.emplace_back(sub_group, std::vector<Tensor>{}).second
+                                 : found->second;
+}
+
+// The lists are locals of partition_grads.
+void PartitionedGradients::swap_out_gradients() {
+  for (auto& [sub_group, gradients] : leaving_) {
+    for (const Tensor& gradient : gradients) {
+      if (leaves_rest(gradient.numel())) {
+        staying_[sub_group].push_back(gradient);
+      }
+    }
+  }
+  if (!leaving_.empty()) {
     runtime_.synchronize();
   }
+  for (auto& [sub_group, gradients] : leaving_) {
+    eager::release_list(gradients);
+  }
+  leaving_.clear();
+}
+
+// A dict, which releases its values from first to last.
+void PartitionedGradients::take_rest_of(std::size_t sub_group) {
+  for (Tensor& gradient : staying_[sub_group]) {
+    gradient.reset();
+  }
+  staying_.erase(sub_group);
 }
 
 Tensor PartitionedGradients::norm_of(const PartitionedParameter& parameter) const {

@@ -51,6 +51,9 @@ class PartitionedGradients {
   /// reset_cpu_buffers.
   void reset_norms();
 
+  /// Gradients that could not leave for NVMe move to the host, where the sub-group is updated.
+  void take_rest_of(std::size_t sub_group);
+
   /// This rank's part of the gradient.
   [[nodiscard]] eager::Tensor partition_of(const PartitionedParameter& parameter) const;
 
@@ -63,6 +66,8 @@ class PartitionedGradients {
   eager::Tensor reduce_scatter();
   void release_gradients(bool is_padded);
   void offload(const PartitionedParameter& parameter, std::int64_t numel);
+  std::vector<eager::Tensor>& leaving(std::size_t sub_group);
+  void swap_out_gradients();
   [[nodiscard]] std::int64_t padding(const PartitionedParameter& parameter, int rank) const;
 
   dist::ProcessGroup& group_;
@@ -80,6 +85,10 @@ class PartitionedGradients {
   bool is_boundary_ = true;
   eager::Tensor grad_buffer_;  ///< the variable of partition_grads: a partition on the GPU
   std::vector<std::pair<const PartitionedParameter*, eager::Tensor>> norms_;
+  /// offload_fp32_gradients: on their way to NVMe, by sub-group in the order of the first one.
+  std::vector<std::pair<std::size_t, std::vector<eager::Tensor>>> leaving_;
+  /// unswapped_gradients: what stays on the GPU until the step.
+  std::map<std::size_t, std::vector<eager::Tensor>> staying_;
 };
 
 }  // namespace highwater::deepspeed

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workloads/deepspeed/nvme.hpp"
 #include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
 
@@ -19,6 +20,10 @@ Tensor empty(Runtime& runtime, const char* op, const eager::Dims& sizes, DType d
 
 /// ds_tensor.to(device): a copy if the partition lives on the host.
 Tensor on_device(const PartitionedParameter& parameter) {
+  if (parameter.is_on_nvme) {  // by way of a buffer
+    return empty(parameter.tensor.runtime(), "_to_copy", {parameter.partition_numel},
+                 parameter.tensor.dtype());
+  }
   return parameter.is_on_host ? eager::to_cuda(parameter.partition) : parameter.partition;
 }
 
@@ -30,10 +35,13 @@ void PartitionedParameter::split(int ranks, PartitionPlace where) {
   sizes = tensor.sizes();
   numel = tensor.numel();
   partition_numel = (numel + ranks - 1) / ranks;
+  const bool uses_nvme = where == PartitionPlace::nvme || where == PartitionPlace::nvme_and_pinned;
+  is_on_nvme = uses_nvme && is_swappable(partition_numel * item_size(tensor.dtype()));
+  is_swapped_out = is_on_nvme;
   const eager::OpScope op(runtime, "deepspeed::partition");
   partition = eager::empty_on(runtime, is_on_host ? eager::Place::host : eager::Place::cuda,
-                              {partition_numel}, tensor.dtype());
-  if (where == PartitionPlace::pinned) {
+                              {is_on_nvme ? 0 : partition_numel}, tensor.dtype());
+  if (where == PartitionPlace::pinned || where == PartitionPlace::nvme_and_pinned) {
     partition = eager::pin_memory(partition);
   }
   runtime.categorize(partition, Category::parameter);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -19,8 +20,9 @@ namespace highwater::deepspeed {
 
 enum class ParameterStatus : std::uint8_t { available, partitioned, in_flight };
 
-/// offload_param: on the GPU without it, otherwise in the host's memory.
-enum class PartitionPlace : std::uint8_t { gpu, pageable, pinned };
+/// offload_param: on the GPU without it, otherwise in the host's memory or on NVMe. What is too
+/// small for NVMe stays on the host.
+enum class PartitionPlace : std::uint8_t { gpu, pageable, pinned, nvme, nvme_and_pinned };
 
 struct PartitionedParameter {
   eager::Tensor tensor;    ///< the module's parameter; without data while it is partitioned
@@ -31,6 +33,9 @@ struct PartitionedParameter {
   std::size_t id = 0;                ///< ds_id: its place among model.parameters()
   bool persists = false;             ///< too small to be partitioned again before the step
   bool is_on_host = false;           ///< offload_param
+  bool is_on_nvme = false;           ///< ds_tensor.final_location
+  bool is_swapped_out = false;       ///< ds_tensor.status: it has to be read before it is gathered
+  std::optional<std::size_t> nvme_sub_group;  ///< its sub-group, if the optimizer's part is on NVMe
   ParameterStatus status = ParameterStatus::available;
   std::set<const nn::Module*> active;  ///< modules that are using it
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/nvme.hpp"
 #include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
 #include "workloads/plan/offload.hpp"
@@ -29,6 +30,14 @@ Tensor moved(const Tensor& tensor, eager::Place place) {
     return tensor;
   }
   return place == eager::Place::host ? eager::to_host(tensor, false) : eager::to_cuda(tensor);
+}
+
+// torch.optim.AdamW with its defaults, whatever the host's optimizer is.
+Optimizer backup_choice(const Optimizer& choice) {
+  Optimizer backup = choice;
+  backup.kind = OptimizerKind::adamw;
+  backup.impl = OptimizerImpl::standard;
+  return backup;
 }
 
 Tensor moved_as_fp32(const Tensor& tensor, eager::Place place) {
@@ -58,13 +67,16 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
   remember_parameters();
   mark_persistent();
   hang_hooks();
+  make_backup_optimizer();
   {
     const eager::OpScope op(runtime_, "zeros");
     inf_or_nan_tracker_ = eager::empty_on(runtime_, device(), {1}, DType::boolean);
   }
   sub_groups_ = make_sub_groups(partitioned(groups), zero_.sub_group_size);
+  place_sub_groups();
   world_.barrier();
   flatten_partitions();
+  count_nvme_buffers();
   make_masters();
   world_.barrier();
   initialize_states();
@@ -150,9 +162,44 @@ std::vector<ParameterGroup> Stage3::partitioned(
 
 void Stage3::flatten_partitions() {
   if (offloads_params_) {
-    move_to_host_buffers(sub_groups_, runtime_, dtype_);
+    const bool uses_nvme = zero_.param_device == OffloadDevice::nvme;
+    move_to_host_buffers(sub_groups_, runtime_, dtype_,
+                         uses_nvme ? std::optional(zero_.max_in_cpu) : std::nullopt);
   } else {
     partitions_ = defragment(sub_groups_, runtime_, dtype_);
+  }
+}
+
+// backup_gpu_param, made where only a part of the sub-groups is on the host.
+void Stage3::make_backup_optimizer() {
+  if (offloads_ && zero_.offload_ratio != 1) {
+    const eager::OpScope op(runtime_, "randn");
+    const Tensor number = eager::empty(runtime_, {1}, DType::fp32);
+    backup_param_ = number.dtype() == dtype_ ? number : optim::make_like("to", number, dtype_);
+  }
+}
+
+void Stage3::place_sub_groups() {
+  if (!offloads_) {
+    return;
+  }
+  offload_part(sub_groups_, zero_.offload_ratio, deepspeed_release(plan_));
+  for (std::size_t i = 0; i < sub_groups_.size(); ++i) {
+    SubGroup& sub_group = sub_groups_[i];
+    sub_group.is_on_nvme = zero_.optimizer_device == OffloadDevice::nvme &&
+                           is_swappable(sub_group.numel * item_size(DType::fp32));
+    for (PartitionedParameter* parameter : sub_group.parameters) {
+      parameter->nvme_sub_group = sub_group.is_on_nvme ? std::optional(i) : std::nullopt;
+    }
+  }
+}
+
+void Stage3::count_nvme_buffers() {
+  if (offloads_params_ && zero_.param_device == OffloadDevice::nvme) {
+    count_parameter_buffers(runtime_, plan_, dtype_, sub_groups_);
+  }
+  if (offloads_ && zero_.optimizer_device == OffloadDevice::nvme) {
+    count_optimizer_buffers(runtime_, plan_, sub_groups_);
   }
 }
 
@@ -167,13 +214,20 @@ void Stage3::make_masters() {
 
 // 0.19.8: fp32 partitions on the GPU need no copy.
 Tensor Stage3::made_master(const SubGroup& sub_group) const {
+  if (sub_group.is_on_nvme) {  // between steps it takes no memory
+    return eager::empty_on(runtime_, sub_group.place, {0}, DType::fp32);
+  }
+  if (!sub_group.flat.defined()) {  // read from NVMe
+    const eager::OpScope op(runtime_, "empty");
+    return eager::empty_on(runtime_, sub_group.place, {sub_group.numel}, DType::fp32);
+  }
   if (!is_recent_deepspeed(plan_)) {
-    return widened(cloned(moved(sub_group.flat, device())));
+    return widened(cloned(moved(sub_group.flat, sub_group.place)));
   }
   if (!offloads_ && !offloads_params_ && dtype_ == DType::fp32) {
     return eager::alias(sub_group.flat);
   }
-  return cloned(moved_as_fp32(sub_group.flat, device()));
+  return cloned(moved_as_fp32(sub_group.flat, sub_group.place));
 }
 
 // One fp32 gradient of the largest sub-group for a moment; states are created in the first step.
@@ -186,8 +240,14 @@ void Stage3::initialize_states() {
     eager::empty(runtime_, {largest->numel}, DType::fp32);
   }
   std::vector<std::vector<Tensor>> masters;
-  for (const SubGroup& sub_group : sub_groups_) {
-    masters.push_back({sub_group.master});
+  for (std::size_t i = 0; i < sub_groups_.size(); ++i) {
+    if (sub_groups_[i].place == device()) {
+      masters.push_back({sub_groups_[i].master});
+    } else {
+      backup_[i] =
+          std::make_unique<OptimizerRun>(runtime_, backup_choice(plan_.optimizer),
+                                         std::vector<std::vector<Tensor>>{{sub_groups_[i].master}});
+    }
   }
   Optimizer choice = plan_.optimizer;
   const bool is_adam = choice.kind == OptimizerKind::adam || choice.kind == OptimizerKind::adamw;
@@ -201,10 +261,12 @@ void Stage3::initialize_states() {
 void Stage3::offload_states() {
   for (SubGroup& sub_group : sub_groups_) {
     const eager::OpScope op(runtime_, "zeros");
-    Tensor gradient = eager::empty_on(runtime_, eager::Place::host, {sub_group.numel}, DType::fp32);
-    if (pins_memory(plan_)) {
+    const std::int64_t numel = sub_group.is_on_nvme ? 0 : sub_group.numel;
+    Tensor gradient = eager::empty_on(runtime_, eager::Place::host, {numel}, DType::fp32);
+    if (pins_memory(plan_) && !sub_group.is_on_nvme) {
       gradient = eager::pin_memory(gradient);
     }
+    gradient = moved(gradient, sub_group.place);
     runtime_.categorize(gradient, Category::gradient);
     sub_group.master->grad = gradient;
   }
@@ -341,10 +403,24 @@ void Stage3::offloaded_step() {
   for (const SubGroup& sub_group : sub_groups_) {
     reduce_norm_of_host(sub_group);
   }
-  optimizer_->step();
-  runtime_.synchronize();
+  update_offloaded();
   gradients_->reset_norms();
   gather_persistent();
+}
+
+// _optimizer_step: sub-groups on the GPU are updated there, one by one.
+void Stage3::update_offloaded() {
+  for (std::size_t i = 0; i < sub_groups_.size(); ++i) {
+    if (sub_groups_[i].is_on_nvme) {
+      gradients_->take_rest_of(i);
+    } else if (const auto backup = backup_.find(i); backup != backup_.end()) {
+      backup_param_.reset();
+      backup->second->step();
+      write_back(sub_groups_[i]);
+    }
+  }
+  optimizer_->step();
+  runtime_.synchronize();
 }
 
 // get_grad_norm_direct: everything up to the end is fp64 here.
@@ -387,6 +463,10 @@ void Stage3::update(std::size_t index, const Tensor& norm) {
 // goes through the host's memory in the master's type.
 void Stage3::write_back(const SubGroup& sub_group) {
   runtime_.launch(1);
+  if (!sub_group.flat.defined()) {
+    runtime_.synchronize();  // by way of the buffer of updated parameters
+    return;
+  }
   if (sub_group.flat.place() == sub_group.master.place()) {
     return;
   }

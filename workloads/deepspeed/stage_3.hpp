@@ -52,6 +52,9 @@ class Stage3 : public ZeroOptimizer {
   void flatten_partitions();
   [[nodiscard]] eager::Tensor made_master(const SubGroup& sub_group) const;
   void make_masters();
+  void make_backup_optimizer();
+  void place_sub_groups();
+  void count_nvme_buffers();
   void initialize_states();
   void hook_into_backward();
   [[nodiscard]] ParameterGroup parameters_of(const nn::Module& module) const;
@@ -60,6 +63,7 @@ class Stage3 : public ZeroOptimizer {
   void check_overflow_of_host();
   void reduce_norm_of_host(const SubGroup& group);
   void offloaded_step();
+  void update_offloaded();
   eager::Tensor norm_of(const SubGroup& group);
   void update(std::size_t index, const eager::Tensor& norm);
   void write_back(const SubGroup& sub_group);
@@ -87,6 +91,9 @@ class Stage3 : public ZeroOptimizer {
   eager::Tensor partitions_;  ///< lp_param_buffer
   std::optional<PartitionedGradients> gradients_;
   std::optional<OptimizerRun> optimizer_;
+  eager::Tensor backup_param_;  ///< that backup_optimizer is made with
+  /// backup_optimizer: it updates the sub-groups that "ratio" leaves on the GPU, one by one.
+  std::map<std::size_t, std::unique_ptr<OptimizerRun>> backup_;
   eager::Tensor scaled_loss_;  ///< of the engine's frame
   eager::Tensor global_norm_;
   std::vector<eager::Ref<eager::Node>> hooked_;

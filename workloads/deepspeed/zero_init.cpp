@@ -78,7 +78,11 @@ PartitionPlace partition_place(const TrainingPlan& plan) {
   if (!offloads_params(plan.parallel)) {
     return PartitionPlace::gpu;
   }
-  return pins_memory(plan) ? PartitionPlace::pinned : PartitionPlace::pageable;
+  const bool pins = pins_memory(plan);
+  if (plan.parallel.zero.param_device == OffloadDevice::nvme) {
+    return pins ? PartitionPlace::nvme_and_pinned : PartitionPlace::nvme;
+  }
+  return pins ? PartitionPlace::pinned : PartitionPlace::pageable;
 }
 
 PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model,

@@ -61,6 +61,14 @@ HostBlock HostMemory::allocate(std::int64_t bytes, bool is_pinned, std::string_v
   return blocks_.size() - 1;
 }
 
+void HostMemory::lock(std::int64_t bytes, std::string_view what) {
+  constexpr std::int64_t kPage = 4096;
+  HostBuffers& kind = now_.buffers[kind_of(what, true)];
+  kind.requested += bytes;
+  kind.taken += (bytes + kPage - 1) / kPage * kPage;
+  ++kind.blocks;
+}
+
 // Memory only grows between two frees, so the highest moment is right before one of them.
 void HostMemory::free(HostBlock number) {
   if (is_above_highest()) {

@@ -54,6 +54,9 @@ class HostMemory {
   /// A block for `what`. @pre bytes >= 0
   HostBlock allocate(std::int64_t bytes, bool is_pinned, std::string_view what);
 
+  /// Pages that a program locks itself, for good: pinned, outside PyTorch's allocator.
+  void lock(std::int64_t bytes, std::string_view what);
+
   void free(HostBlock block);
 
   /// Changes what a live block is for.

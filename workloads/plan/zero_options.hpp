@@ -10,6 +10,9 @@
 
 namespace highwater {
 
+/// "device" of offload_optimizer and offload_param.
+enum class OffloadDevice : std::uint8_t { cpu, nvme };
+
 struct Zero {
   // Stages 1 to 3.
   std::int64_t reduce_bucket_size = 500'000'000;
@@ -28,6 +31,13 @@ struct Zero {
   std::int64_t model_persistence_threshold = std::numeric_limits<std::int64_t>::max();
   std::int64_t max_live_parameters = 1'000'000'000;
   std::int64_t max_reuse_distance = 1'000'000'000;
+  double offload_ratio = 1;  ///< of offload_optimizer: the part of the sub-groups on the host
+  OffloadDevice optimizer_device = OffloadDevice::cpu;
+  OffloadDevice param_device = OffloadDevice::cpu;
+  std::int64_t optimizer_buffer_count = 4;       ///< NVMe: buffer_count of offload_optimizer
+  std::int64_t param_buffer_count = 5;           ///< NVMe: buffer_count of offload_param
+  std::int64_t param_buffer_size = 100'000'000;  ///< NVMe: its buffer_size
+  std::int64_t max_in_cpu = 1'000'000'000;       ///< NVMe: parameters that stay in host memory
   bool init = false;  ///< the model is built inside deepspeed.zero.Init()
 
   /// The setting of a stage, 1 to 3.

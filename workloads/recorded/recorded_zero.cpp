@@ -13,9 +13,10 @@
 namespace highwater::recorded {
 namespace {
 
-constexpr std::array kDeepspeedFields{FieldOption{"kind"},   FieldOption{"world", "dp"},
-                                      FieldOption{"stage"},  FieldOption{"zero"},
-                                      FieldOption{"engine"}, FieldOption{"zero_init", "zero-init"}};
+constexpr std::array kDeepspeedFields{
+    FieldOption{"kind"},        FieldOption{"world", "dp"}, FieldOption{"stage"},
+    FieldOption{"zero"},        FieldOption{"engine"},      FieldOption{"zero_init", "zero-init"},
+    FieldOption{"lora", "lora"}};
 
 // Members of "zero_optimization". Others say nothing about memory here (allgather_bucket_size: NCCL
 // gathers in one piece).
@@ -35,18 +36,18 @@ constexpr std::array kZeroFields{
 constexpr std::array kStages{DataParallel::zero0, DataParallel::zero1, DataParallel::zero2,
                              DataParallel::zero3};
 
-// What a plan cannot say of "offload_optimizer" and "offload_param".
-void require_plain(const Field& offload) {
-  if (const auto device = offload.find("device"); device && device->text() != "cpu") {
-    throw Unsupported{fmt::format("{} '{}' is not supported", device->path(), device->text())};
-  }
-  if (const auto ratio = offload.find("ratio"); ratio && ratio->real() != 1) {
-    throw Unsupported{fmt::format("{} {} is not supported", ratio->path(), ratio->real())};
-  }
-}
+constexpr std::array kOptimizerFields{FieldOption{"device", "offload-optimizer-device"},
+                                      FieldOption{"ratio", "offload-ratio"},
+                                      FieldOption{"buffer_count", "offload-optimizer-buffer-count"},
+                                      FieldOption{"pin_memory"}, FieldOption{"nvme_path"}};
+constexpr std::array kParamFields{FieldOption{"device", "offload-param-device"},
+                                  FieldOption{"buffer_count", "offload-param-buffer-count"},
+                                  FieldOption{"buffer_size", "offload-param-buffer-size"},
+                                  FieldOption{"max_in_cpu", "max-in-cpu"},
+                                  FieldOption{"pin_memory"},
+                                  FieldOption{"nvme_path"}};
 
 std::optional<bool> read_pin_memory(const Field& offload) {
-  require_plain(offload);
   const auto pins = offload.find("pin_memory");
   return pins ? std::optional(pins->boolean()) : std::nullopt;
 }
@@ -56,6 +57,14 @@ void read_offload(const Field& zero, TrainingPlan& plan) {
   const auto params = zero.find("offload_param");
   if (!optimizer && !params) {
     return;
+  }
+  if (optimizer) {
+    require_known(*optimizer, kOptimizerFields);
+    set_options(plan, kOptimizerFields, *optimizer);
+  }
+  if (params) {
+    require_known(*params, kParamFields);
+    set_options(plan, kParamFields, *params);
   }
   const Field& either = optimizer ? *optimizer : *params;
   set_option(plan, "offload", either, !params ? "optimizer" : !optimizer ? "params" : "both");

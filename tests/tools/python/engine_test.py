@@ -24,7 +24,8 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
         "reshard": "always", "strategy": "full_shard", "limit_all_gathers": True, "forward_prefetch": False,
         "no_sync": False, "fsdp_units": "blocks", "sp": False, "loss_parallel": False,
-        "tp_kind": "megatron", "compile": False, "float8": False, "offload": "none", "use_orig_params": True,
+        "tp_kind": "megatron", "compile": False, "float8": False, "offload": "none",
+        "offload_optimizer_device": "cpu", "offload_param_device": "cpu", "pin_memory": None, "offload_ratio": 1.0, "use_orig_params": True,
         "backward_prefetch": "pre", "zero_init": False, "pp_schedule": "1f1b", "pp_chunks": 2, "experts": "eager"}
 MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt2.modeling_gpt2", "GPT2Block"))
 
@@ -53,8 +54,6 @@ class Scripts(unittest.TestCase):
                         {"framework": "accelerate-fsdp2", "dp": 8, "dp_kind": "fsdp2", "lora": 8, "grad_clip": 1.0},
                         {"framework": "deepspeed", "dp": 8, "dp_kind": "zero3", "zero_init": True, "offload": "both"},
                         {"framework": "deepspeed", "dp": 8, "dp_kind": "zero0", "precision": "bf16", "optimizer": "sgd"},
-                        {"framework": "deepspeed", "dp": 8, "dp_kind": "zero0", "precision": "bf16",
-                         "optimizer_impl": "deepspeed"},
                         {"dp": 8, "dp_kind": "zero2", "precision": "bf16"}, {"compile": True}, {"optimizer": "adamw-8bit"},
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):

@@ -12,6 +12,7 @@
 
 #include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
+#include "workloads/deepspeed/nvme.hpp"
 #include "workloads/eager/host_memory.hpp"
 
 using namespace highwater;
@@ -202,6 +203,68 @@ TEST_CASE("offload: DeepSpeed pins by default since 0.19", "[workloads][offload]
   CHECK_FALSE(buffers_of(plan, "gradient").is_pinned);
   plan.versions.deepspeed = "0.19";
   CHECK(buffers_of(plan, "gradient").is_pinned);
+}
+
+// 21 parameters, each a sub-group: 10 on one side, 11 on the other. The first ten are the
+// embedding's table and a block.
+TEST_CASE("offload: a part of ZeRO-3's optimizer stays on the GPU", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero3, 8);
+  plan.precision = Precision::bf16;
+  plan.optimizer.impl = OptimizerImpl::deepspeed;
+  plan.parallel.offload = Offload::optimizer;
+  plan.parallel.zero.sub_group_size = 1;
+  plan.parallel.zero.offload_ratio = 0.5;
+  plan.versions.deepspeed = "0.19";  // the first ones
+  CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 12 * (65536 + 147712) / 8);
+  check_steady(plan);
+  plan.versions.deepspeed = "0.16";  // the last ones
+  CHECK(bytes_of(blocks_of(plan), Category::optimizer_state) == 12 * (147712 + 65536 + 128) / 8);
+  check_steady(plan);
+  plan.optimizer.impl = OptimizerImpl::standard;
+  CHECK(has_problem(plan, "CPUAdam"));
+}
+
+// Four buffers of a whole sub-group in fp32, aligned to 1024 bytes; five of 1e8 16-bit elements.
+TEST_CASE("offload: NVMe takes buffers in host memory", "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::zero3, 8);
+  plan.precision = Precision::bf16;
+  plan.parallel.offload = Offload::both;
+  plan.parallel.zero.optimizer_device = OffloadDevice::nvme;
+  plan.parallel.zero.param_device = OffloadDevice::nvme;
+  const std::string states = "buffers of optimizer states on NVMe";
+  const std::string parameters = "buffers of parameters on NVMe";
+  plan.versions.deepspeed = "0.16";  // PyTorch's pinned memory
+  CHECK(buffers_of(plan, states) == HostBuffers{states, true, 4 * 214'016, 4 * 262'144, 4});
+  CHECK(buffers_of(plan, parameters) ==
+        HostBuffers{parameters, true, 1'000'002'560, std::int64_t{1} << 30, 1});
+  plan.versions.deepspeed = "0.19";  // locked pages of 4096 bytes
+  CHECK(buffers_of(plan, states) == HostBuffers{states, true, 4 * 214'016, 4 * 217'088, 4});
+  CHECK(buffers_of(plan, parameters).taken == 1'000'005'632);
+  check_steady(plan);
+  plan.parallel.offload = Offload::optimizer;
+  CHECK(has_problem(plan, "offload-param-device"));
+}
+
+TEST_CASE("offload: what is too small or not aligned stays", "[workloads][offload]") {
+  CHECK(deepspeed::is_swappable(1 << 20));
+  CHECK_FALSE(deepspeed::is_swappable((1 << 20) - 1));
+  CHECK_FALSE(deepspeed::leaves_rest(1 << 18));
+  CHECK(deepspeed::leaves_rest((1 << 18) - 256));
+  CHECK(deepspeed::leaves_rest((1 << 18) + 1));
+  CHECK_FALSE(deepspeed::leaves_rest((1 << 18) + 256));
+}
+
+TEST_CASE("offload: each parameter that is read from NVMe takes a buffer", "[workloads][offload]") {
+  deepspeed::SwapBuffers buffers(1);
+  deepspeed::PartitionedParameter first;
+  deepspeed::PartitionedParameter second;
+  first.is_on_nvme = first.is_swapped_out = second.is_on_nvme = second.is_swapped_out = true;
+  buffers.swap_in(first);
+  CHECK(buffers.free() == 0);
+  CHECK_THROWS_WITH(buffers.swap_in(second), Catch::Contains("offload-param-buffer-count"));
+  buffers.give_back(first);
+  buffers.swap_in(second);
+  CHECK_FALSE(second.is_swapped_out);
 }
 
 TEST_CASE("offload: without it the host's account is empty", "[workloads][offload]") {

@@ -12,6 +12,8 @@ using namespace axes;
 using enum OptionGroup;
 using enum OptionUse;
 
+constexpr std::int64_t kMostBuffers = 1'000'000;
+constexpr std::int64_t kMostOffloaded = 1'000'000'000'000;
 constexpr std::string_view kConfig = "deepspeed 0.16.4 runtime/zero/config.py";
 
 template <auto kMember>
@@ -58,6 +60,35 @@ constexpr std::array kDeepspeedRows{
     yes_no<&Zero::reduce_scatter>("reduce-scatter", "DeepSpeed reduces to each partition's owner"),
     yes_no<&Zero::round_robin_gradients>("round-robin-gradients",
                                          "zero1, zero2: assign parameters to the ranks in turn"),
+    Option{"pin-memory", "", memory, rare, "what DeepSpeed offloads is in pinned host memory",
+           "deepspeed 0.19.8 runtime/zero/offload_config.py; 0.16.4: False",
+           optional_flag<OfZero<&Zero::pin_memory>, Absent::standard>()}
+        .with_default("true, with --deepspeed 0.16 false"),
+    Option{"offload-ratio", "X", memory, rare,
+           "zero3: the part of the optimizer's sub-groups that is on the host",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py ratio",
+           real<OfZero<&Zero::offload_ratio>>(0, 1, "from 0 to 1")},
+    Option{"offload-optimizer-device", "D", memory, rare,
+           "zero3: where --offload keeps the optimizer",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py device",
+           word<OfZero<&Zero::optimizer_device>, kOffloadDevices>()},
+    Option{"offload-optimizer-buffer-count", "N", memory, rare,
+           "nvme: buffers in host memory, each for the largest sub-group",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py buffer_count",
+           whole<OfZero<&Zero::optimizer_buffer_count>>(0, kMostBuffers)},
+    Option{"offload-param-device", "D", memory, rare, "zero3: where --offload keeps parameters",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py device",
+           word<OfZero<&Zero::param_device>, kOffloadDevices>()},
+    Option{"offload-param-buffer-count", "N", memory, rare, "nvme: buffers in host memory",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py buffer_count",
+           whole<OfZero<&Zero::param_buffer_count>>(0, kMostBuffers)},
+    Option{"offload-param-buffer-size", "N", memory, rare, "nvme: elements of one of them",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py buffer_size",
+           whole<OfZero<&Zero::param_buffer_size>>(0, kMostOffloaded)},
+    Option{"max-in-cpu", "N", memory, rare,
+           "nvme: elements of a rank's parameters that stay in host memory",
+           "deepspeed 0.16.4 runtime/zero/offload_config.py max_in_cpu",
+           whole<OfZero<&Zero::max_in_cpu>>(0, kMostOffloaded)},
     Option{"zero-init", "", data_parallel, rare,
            "zero3: the model is built inside deepspeed.zero.Init()",
            "Highwater's choice: deepspeed.zero.Init() is called by scripts",

@@ -97,6 +97,8 @@ inline constexpr std::array kDataParallels{
     Word{"zero1", DataParallel::zero1}, Word{"zero2", DataParallel::zero2},
     Word{"zero3", DataParallel::zero3}, Word{"fsdp1", DataParallel::fsdp1},
     Word{"fsdp2", DataParallel::fsdp2}};
+inline constexpr std::array kOffloadDevices{Word{"cpu", OffloadDevice::cpu},
+                                            Word{"nvme", OffloadDevice::nvme}};
 inline constexpr std::array kTensorParallels{
     Word{"megatron", TensorParallel::megatron},    Word{"colossalai", TensorParallel::colossalai},
     Word{"dtensor", TensorParallel::dtensor},      Word{"2d", TensorParallel::colossalai_2d},

@@ -2,6 +2,7 @@
 // DeepSpeed's options: what cannot be divided, and options given without the kind they belong to.
 #include <array>
 
+#include "workloads/plan/offload.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 
@@ -112,6 +113,32 @@ constexpr std::array kParallelRules{
            return uses_deepspeed(*f.plan) && p.zero.init && p.dp_kind != DataParallel::zero3;
          },
          "zero-init: only stage 3 partitions parameters; use dp-kind zero3"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 &&
+                  p.zero.offload_ratio != 1 &&
+                  (!offloads_optimizer(p) || p.zero.optimizer_device != OffloadDevice::cpu ||
+                   f.plan->optimizer.impl != OptimizerImpl::deepspeed);
+         },
+         "offload-ratio: DeepSpeed updates a part of the sub-groups on the GPU only beside its "
+         "CPUAdam; add --offload optimizer or both, and --optimizer-impl deepspeed"},
+    Rule{[](const PlanFacts& f) {
+           const Zero& zero = f.plan->parallel.zero;
+           const bool asks = zero.offload_ratio != 1 || zero.param_device == OffloadDevice::nvme ||
+                             zero.optimizer_device == OffloadDevice::nvme;
+           return uses_deepspeed(*f.plan) && f.plan->parallel.dp_kind != DataParallel::zero3 &&
+                  asks;
+         },
+         "offload-ratio, NVMe: only stage 3 has them (runtime/zero/config.py); use dp-kind zero3"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool asks_params = p.zero.param_device == OffloadDevice::nvme;
+           const bool asks_optimizer = p.zero.optimizer_device == OffloadDevice::nvme;
+           return uses_deepspeed(*f.plan) && ((asks_params && !offloads_params(p)) ||
+                                              (asks_optimizer && !offloads_optimizer(p)));
+         },
+         "offload-param-device, offload-optimizer-device: they say where --offload keeps its part; "
+         "add --offload params, optimizer or both"},
     Rule{[](const PlanFacts& f) {
            return f.plan->parallel.zero.init && f.plan->init != ModelInit::device;
          },

@@ -20,7 +20,9 @@ constexpr std::array kOptimizerClasses{OptimizerWord{"torch.AdamW", "adamw"},
                                        OptimizerWord{"torch.Adagrad", "adagrad"},
                                        OptimizerWord{"torch.Adafactor", "adafactor"},
                                        OptimizerWord{"bitsandbytes.AdamW8bit", "adamw-8bit"},
-                                       OptimizerWord{"bitsandbytes.Adam8bit", "adamw-8bit"}};
+                                       OptimizerWord{"bitsandbytes.Adam8bit", "adamw-8bit"},
+                                       OptimizerWord{"deepspeed.FusedAdam", "adamw"},
+                                       OptimizerWord{"deepspeed.DeepSpeedCPUAdam", "adamw"}};
 
 /// Options of an optimizer that leave its memory as it is.
 bool is_harmless(std::string_view option) {
@@ -53,7 +55,10 @@ void read_class(const ObservedFacts& facts, SourceKeys& keys) {
       known->word == "sgd" && facts.number("optimizers.0.options.momentum").value_or(0) > 0;
   keys.use("optimizers.0.class", name, "optimizer",
            has_momentum ? "sgd-momentum" : std::string(known->word));
-  const std::string implementation = facts.text("optimizers.0.implementation").value_or("default");
+  const std::string implementation =
+      name.starts_with("deepspeed.")
+          ? "deepspeed"
+          : facts.text("optimizers.0.implementation").value_or("default");
   keys.use("optimizers.0.implementation", implementation, "optimizer-impl", implementation);
   read_extras(facts, has_momentum, keys);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -198,30 +199,49 @@ void read_zero_key(const std::string& name, const boost::json::value& value, Sou
   }
 }
 
-/// Whether "offload_optimizer" or "offload_param" keeps its part in the host's memory.
-bool is_on_host(const ObservedFacts& facts, const std::string& path, SourceKeys& keys) {
+constexpr std::array kOptimizerKeys{ZeroKey{"pin_memory", "pin-memory"},
+                                    ZeroKey{"ratio", "offload-ratio"},
+                                    ZeroKey{"buffer_count", "offload-optimizer-buffer-count"}};
+constexpr std::array kParamKeys{
+    ZeroKey{"pin_memory", "pin-memory"}, ZeroKey{"buffer_count", "offload-param-buffer-count"},
+    ZeroKey{"buffer_size", "offload-param-buffer-size"}, ZeroKey{"max_in_cpu", "max-in-cpu"}};
+
+/// Whether "offload_optimizer" or "offload_param" moves its part off the GPU; NVMe is for stage 3.
+bool is_offloaded(const ObservedFacts& facts, const std::string& path, std::int64_t stage,
+                  SourceKeys& keys) {
   const std::string device = facts.text(path + ".device").value_or("none");
-  if (device != "cpu") {
-    if (device != "none") {
-      keys.add_not_supported(path + ".device", device, "simulated without");
+  const bool is_known = device == "cpu" || (device == "nvme" && stage == 3);
+  if (!is_known && device != "none") {
+    keys.add_not_supported(path + ".device", device, "simulated without");
+  }
+  return is_known;
+}
+
+void read_offload_keys(const ObservedFacts& facts, const std::string& path,
+                       std::string_view device_option, std::span<const ZeroKey> known,
+                       SourceKeys& keys) {
+  if (facts.text(path + ".device") == "nvme") {
+    keys.use(path + ".device", "nvme", device_option, "nvme");
+  }
+  for (const ZeroKey& key : known) {
+    const std::string name = path + "." + std::string(key.key);
+    if (facts.find(name) != nullptr) {
+      keys.use(name, facts.shown(name), key.option, facts.shown(name));
     }
-    return false;
   }
-  if (facts.number(path + ".ratio").value_or(1) != 1) {
-    keys.add_not_supported(path + ".ratio", facts.shown(path + ".ratio"),
-                           "simulated with the whole optimizer on the host");
-  }
-  if (facts.flag(path + ".pin_memory")) {
-    keys.add_not_supported(path + ".pin_memory", facts.shown(path + ".pin_memory"),
-                           "simulated with DeepSpeed's default; only host memory depends on it");
-  }
-  return true;
 }
 
 void read_zero_offload(const ObservedFacts& facts, std::int64_t stage, SourceKeys& keys) {
   const std::string zero = "strategy.config.zero_optimization.";
-  const bool optimizer = is_on_host(facts, zero + "offload_optimizer", keys);
-  const bool params = is_on_host(facts, zero + "offload_param", keys);
+  const bool optimizer = is_offloaded(facts, zero + "offload_optimizer", stage, keys);
+  const bool params = is_offloaded(facts, zero + "offload_param", stage, keys);
+  if (optimizer) {
+    read_offload_keys(facts, zero + "offload_optimizer", "offload-optimizer-device", kOptimizerKeys,
+                      keys);
+  }
+  if (params && stage == 3) {
+    read_offload_keys(facts, zero + "offload_param", "offload-param-device", kParamKeys, keys);
+  }
   if (params && stage < 3) {
     keys.add_not_supported(zero + "offload_param", facts.shown(zero + "offload_param"),
                            "only stage 3 offloads parameters; simulated without");
@@ -237,11 +257,10 @@ void read_zero_offload(const ObservedFacts& facts, std::int64_t stage, SourceKey
 
 void read_deepspeed(const ObservedFacts& facts, std::int64_t ranks, SourceKeys& keys) {
   const std::int64_t stage = facts.whole("strategy.stage").value_or(0);
-  if (stage == 0) {
-    keys.add_not_supported("strategy.stage", "0", "simulated as DDP");
-    return use_ranks(facts, ranks, "ddp", keys);
-  }
   use_ranks(facts, ranks, fmt::format("zero{}", stage), keys);
+  if (stage == 0) {
+    return;
+  }
   const boost::json::value* const zero = facts.find("strategy.config.zero_optimization");
   if (zero != nullptr && zero->is_object()) {
     for (const auto& [name, value] : zero->get_object()) {

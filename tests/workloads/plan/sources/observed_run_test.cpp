@@ -112,10 +112,20 @@ TEST_CASE("observed plan: FSDP1, DeepSpeed and meshes", "[plan][sources]") {
         "both");
   CHECK(word(offloads("2", params), "offload").empty());
   CHECK(word(offloads("3", R"("offload_param": {"device": "none"})"), "offload").empty());
-  const PlanSource nvme = offloads("3", R"("offload_param": {"device": "nvme"})");
-  CHECK(word(nvme, "offload").empty());
-  CHECK(option_of(nvme, "strategy.config.zero_optimization.offload_param.device") ==
+  CHECK(word(offloads("0", params), "dp-kind") == "zero0");
+  CHECK(word(offloads("0", params), "offload").empty());
+  const std::string nvme = R"({"device": "nvme", "buffer_count": 9, "pin_memory": true})";
+  const PlanSource swapped = offloads("3", R"("offload_param": )" + nvme);
+  CHECK(word(swapped, "offload") == "params");
+  CHECK(word(swapped, "offload-param-device") == "nvme");
+  CHECK(word(swapped, "offload-param-buffer-count") == "9");
+  CHECK(word(swapped, "pin-memory") == "true");
+  const PlanSource early = offloads("2", R"("offload_optimizer": )" + nvme);
+  CHECK(word(early, "offload").empty());
+  CHECK(option_of(early, "strategy.config.zero_optimization.offload_optimizer.device") ==
         "not supported");
+  const PlanSource part = offloads("3", R"("offload_optimizer": {"device": "cpu", "ratio": 0.5})");
+  CHECK(std::stod(word(part, "offload-ratio")) == 0.5);
   const PlanSource tensor = observed(R"("strategy": {"kind": "fsdp2", "ranks": 8,
       "mesh": {"dp": 4, "tp": 2}})");
   CHECK(word(tensor, "tp") == "2");

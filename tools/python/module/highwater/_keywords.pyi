@@ -239,6 +239,22 @@ class TrainingOptions(TypedDict, total=False):
     """DeepSpeed release: 0.16 or before, or newer; default 0.19"""
     torchtitan: str
     """torchtitan release: 0.0, the code of January 2025, or newer, which is 0.3; default 0.0"""
+    pin_memory: bool
+    """what DeepSpeed offloads is in pinned host memory; default true, with `deepspeed` 0.16 false"""
+    offload_ratio: float
+    """zero3: the part of the optimizer's sub-groups that is on the host; default 1"""
+    offload_optimizer_device: str
+    """zero3: where `offload` keeps the optimizer: cpu, nvme; default cpu"""
+    offload_optimizer_buffer_count: int
+    """nvme: buffers in host memory, each for the largest sub-group; default 4"""
+    offload_param_device: str
+    """zero3: where `offload` keeps parameters: cpu, nvme; default cpu"""
+    offload_param_buffer_count: int
+    """nvme: buffers in host memory; default 5"""
+    offload_param_buffer_size: int
+    """nvme: elements of one of them; default 100000000"""
+    max_in_cpu: int
+    """nvme: elements of a rank's parameters that stay in host memory; default 1000000000"""
 
 class MemoryOptions(TypedDict, total=False):
     alloc_conf: str

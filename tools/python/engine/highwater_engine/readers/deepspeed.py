@@ -21,8 +21,13 @@ def zero_optimization(plan, stage):
     offloaded = OFFLOADS[plan.one_of("offload", *OFFLOADS)]
     if "offload_param" in offloaded and stage != 3:
         raise Refused(f"--offload {plan['offload']}: DeepSpeed offloads parameters in stage 3 only; use --dp-kind zero3")
+    for option in ("offload_optimizer_device", "offload_param_device"):
+        if plan[option] == "nvme":
+            raise Refused(f"--{option.replace('_', '-')} nvme: DeepSpeed compiles async_io for it; use --engine model")
+    plan.refuse_changed("offload_ratio")  # which needs DeepSpeed's own optimizer
     said = {member: plan[option] for member, option in MEMBERS.items() if plan.is_changed(option)}
-    return {**said, **{name: {"device": "cpu"} for name in offloaded}}
+    pinned = {"pin_memory": plan["pin_memory"]} if plan.is_changed("pin_memory") else {}
+    return {**said, **{name: {"device": "cpu", **pinned} for name in offloaded}}
 
 
 def deepspeed(plan, model):
@@ -37,9 +42,9 @@ def deepspeed(plan, model):
     stage = STAGES[plan.one_of("dp_kind", *STAGES)]
     if plan["zero_init"] and stage != 3:
         raise Refused("--zero-init: deepspeed.zero.Init() is for stage 3; use --dp-kind zero3")
-    if plan["optimizer_impl"] == "deepspeed" and plan["param_groups"] != 1:
-        raise Refused("--param-groups 2 with --optimizer-impl deepspeed: the optimizer of a ds_config.json gets "
-                      "model.parameters(); omit one of them")
+    if plan["optimizer_impl"] == "deepspeed":
+        raise Refused("--optimizer-impl deepspeed: DeepSpeed compiles its optimizers when they are made, which needs nvcc; "
+                      "use fused, or --engine model")
     job.update(model=with_cache(plan, model), ranks=plan["dp"], examples=job["examples"], stage=stage,
                zero=zero_optimization(plan, stage), zero_init=plan["zero_init"],
                init=plan.one_of("init", "device", "cpu"), keeps_outputs=plan["keep_logits"],

@@ -7,7 +7,6 @@ from .model_lines import adapted, built, checkpointed, data, imports_of_model
 from .optimizers import optimizer
 
 CONFIGURATION = "ds_config.json"
-CONFIGURED_OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam"}
 # Of torch's: deepspeed 0.19 runtime/zero/utils.py ZERO_SUPPORTED_OPTIMIZERS. Others have to be allowed.
 TESTED_OPTIMIZERS = ("adam", "adamw", "adagrad")
 
@@ -27,17 +26,11 @@ def deepspeed_step(job):
                 "engine.step()")
 
 
-def names_optimizer(job):
-    """Whether the configuration names the optimizer, which DeepSpeed then makes (FusedAdam, CPUAdam)."""
-    return job["implementation"] == "deepspeed"
-
-
 def deepspeed_script(job):
-    given = "model_parameters=model.parameters()" if names_optimizer(job) else "optimizer=optimizer"
     return text("import os", "import deepspeed", "import torch", imports_of_model(job), "", job["model"].prepare,
                 data(job), "deepspeed.init_distributed()", 'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))',
-                made(job), adapted(job), checkpointed(job), "model.train()", "" if names_optimizer(job) else optimizer(job),
-                f"engine, optimizer, _, _ = deepspeed.initialize(model=model, {given}, "
+                made(job), adapted(job), checkpointed(job), "model.train()", optimizer(job),
+                "engine, optimizer, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, "
                 f'config="{CONFIGURATION}")', "engine.compile()" if job["compile"] else "",
                 loader(job), "for batch in loader:", indented(deepspeed_step(job))) + "\n"
 
@@ -50,10 +43,8 @@ def deepspeed_file(job):
         settings[job["weights"]] = {"enabled": True}
     if job["clip"]:
         settings["gradient_clipping"] = job["clip"]
-    if names_optimizer(job):
-        settings["optimizer"] = {"type": CONFIGURED_OPTIMIZERS[job["optimizer"]], "params": {"lr": 1e-4}}
     if job["optimizer"] not in TESTED_OPTIMIZERS:
         settings["zero_allow_untested_optimizer"] = True
-    if "offload_optimizer" in job["zero"] and not names_optimizer(job):
+    if "offload_optimizer" in job["zero"]:
         settings["zero_force_ds_cpu_optimizer"] = False  # torch's own, as it is handed over
     return {CONFIGURATION: json.dumps(settings, indent=2) + "\n"}
