@@ -4,6 +4,7 @@
 
 #include "workloads/deepspeed/stage_1_and_2.hpp"
 #include "workloads/deepspeed/stage_3.hpp"
+#include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/deepspeed/whole_optimizer.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/offload.hpp"
@@ -20,15 +21,32 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
   if (plan.parallel.zero.init) {
     made = partition_as_made(group_, model, partition_place(plan));
   }
-  const DType model_dtype = nn::trainable_parameters(model).front().dtype();
-  if (is_low_precision(model_dtype) && !is_recent_deepspeed(plan)) {
-    nn::convert(model, model_dtype);  // buffers, which 0.19.8 leaves (_configure_distributed_model)
-  }
+  convert_model();
   if (made.empty()) {
     broadcast_model();
   }
   make_overflow_buffer();
   make_optimizer(std::move(made));
+}
+
+// _configure_distributed_model: module.bfloat16() or half(); 0.19.8 leaves buffers as they are.
+// What may have another type are adapters.
+void Engine::convert_model() {
+  const DType dtype = nn::named_parameters(model_).front().tensor.dtype();
+  if (!is_low_precision(dtype)) {
+    return;
+  }
+  if (!is_recent_deepspeed(plan_)) {
+    nn::convert(model_, dtype);
+    return;
+  }
+  for (const auto& parameter : nn::named_parameters(model_)) {
+    if (parameter.tensor.dtype() != dtype) {
+      const Tensor narrow = optim::make_like("to", parameter.tensor, dtype);
+      model_.runtime().categorize(narrow, Category::parameter);
+      set_data(parameter.tensor, narrow);
+    }
+  }
 }
 
 // FusedAdam._dummy_overflow_buf.

@@ -30,6 +30,7 @@ class Engine : public Strategy {
   [[nodiscard]] bool divides_loss() const override { return true; }
 
  private:
+  void convert_model();
   void broadcast_model();
   void make_overflow_buffer();
   void make_optimizer(PartitionedParameters made);

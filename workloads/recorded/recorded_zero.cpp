@@ -13,10 +13,9 @@
 namespace highwater::recorded {
 namespace {
 
-constexpr std::array kDeepspeedFields{
-    FieldOption{"kind"},        FieldOption{"world", "dp"}, FieldOption{"stage"},
-    FieldOption{"zero"},        FieldOption{"engine"},      FieldOption{"zero_init", "zero-init"},
-    FieldOption{"lora", "lora"}};
+constexpr std::array kDeepspeedFields{FieldOption{"kind"},   FieldOption{"world", "dp"},
+                                      FieldOption{"stage"},  FieldOption{"zero"},
+                                      FieldOption{"engine"}, FieldOption{"zero_init", "zero-init"}};
 
 // Members of "zero_optimization". Others say nothing about memory here (allgather_bucket_size: NCCL
 // gathers in one piece).

@@ -183,6 +183,19 @@ TEST_CASE("zero: weights and optimizer states are the paper's", "[workloads][zer
                             bytes_of(blocks, Category::parameter)) == paper.bytes() - gradients);
 }
 
+// PEFT makes adapters in fp32; the engine gives them the model's type. Rank 8 beside q_proj (128 x
+// 128) and v_proj (64 x 128) of two blocks: 7,168 elements.
+TEST_CASE("zero: adapters have the model's type", "[workloads][zero]") {
+  TrainingPlan plan = sharded(DataParallel::zero2);
+  plan.versions.deepspeed = GENERATE("0.16", "0.19");
+  plan.model = small_llama();
+  const std::int64_t whole_model = bytes_of(living_at(plan, "data"), Category::parameter);
+  plan.lora.rank = 8;
+  const auto blocks = living_at(plan, "data");
+  CHECK(bytes_of(blocks, Category::parameter) == whole_model + 2 * 7'168);
+  CHECK(bytes_of(blocks, Category::optimizer_state) == 12 * 7'168 / 4);
+}
+
 // Without ZeRO every rank keeps 2 P of weights and 12 P of fp32 copies and moments, and FusedAdam's
 // flag of 4 bytes.
 TEST_CASE("zero: stage 0 keeps all states on every rank", "[workloads][zero]") {

@@ -6,8 +6,8 @@
 Cases have the fields of measure; "dist" is
   {"kind": "deepspeed", "world": N, "stage": 0|1|2|3,
    "zero": {...}, further members of DeepSpeed's "zero_optimization" (numbers are elements),
-   "engine": {...}, further members of the configuration,
-   "lora": R, the rank of PEFT's adapters for the layers that it chooses by itself}
+   "engine": {...}, further members of the configuration}
+"lora": {"r": R} is the rank of PEFT's adapters, for the layers that it chooses by itself.
 grad_clip and grad_accum become gradient_clipping and gradient_accumulation_steps, the precisions
 bf16 and fp16 DeepSpeed's own. Optimizer "adamw" with impl "deepspeed" is DeepSpeed's FusedAdam (or
 CPUAdam), whose kernels compute nothing here; other implementations are torch.optim's.
@@ -135,10 +135,10 @@ def start(torch, world):
 
 
 def adapted(case, model):
-    if not case["dist"].get("lora"):
+    if not case["lora"]:
         return model
     from peft import LoraConfig, get_peft_model
-    return get_peft_model(model, LoraConfig(r=case["dist"]["lora"], task_type="CAUSAL_LM"))
+    return get_peft_model(model, LoraConfig(r=case["lora"]["r"], task_type="CAUSAL_LM"))
 
 
 def make_model(case, deepspeed, config, dtype, tiny, device):

@@ -6,7 +6,7 @@ import gc
 import sys
 
 from . import models, optimizers, process_group, wrappers
-from .case_fields import sequence_lengths
+from .case_fields import CaseError, sequence_lengths
 from .plain_decoder import PlainDecoder
 from .recorder import block_labels
 
@@ -271,4 +271,6 @@ class Training:
 
 
 def train(run):
+    if run.case["lora"]:
+        raise CaseError("lora: only tools/python/frameworks/record_deepspeed.py adds adapters")
     Training(run)()
