@@ -42,10 +42,10 @@ OptionParser record_options() {
       "answers", text("NAME=VALUE,..."),
       "values that the script reads from the device instead of zeros: nonzero=COUNT, or below 1 "
       "the share that nonzero and masks select; item=VALUE for item() and similar calls")(
-      "moe-load", text("even|busiest:X|FILE"),
+      "moe-load", text("even|busiest:X|zipf:S|FILE"),
       "which experts a router chooses: all equally often (default), one X times as often as the "
-      "mean, or by the "
-      "shares in FILE, one number for each expert")(
+      "mean, expert i in proportion to 1 / i^S, or by the shares in FILE, one number for each "
+      "expert")(
       "event-lag", text("N"),
       "how many kernel launches the device lags behind the host, which delays the reuse of blocks "
       "used on several streams; default: 0");

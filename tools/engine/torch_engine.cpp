@@ -37,10 +37,13 @@ constexpr Bytes kRoomForCache{std::uint64_t{2} << 30U};
 // More than any plan takes: the run never ends early, and its requests are replayed on any GPU.
 constexpr Bytes kRoom{std::uint64_t{1} << 43U};
 
-/// As the recorder reads it: "even", "busiest:2" or the shares.
+/// As the recorder reads it: "even", "busiest:2", "zipf:1" or the shares.
 std::string moe_load_text(const MoeLoad& load) {
   if (!load.shares.empty()) {
     return fmt::format("{}", fmt::join(load.shares, ","));
+  }
+  if (load.zipf) {
+    return fmt::format("zipf:{}", *load.zipf);
   }
   return load.busiest ? fmt::format("busiest:{}", *load.busiest) : "even";
 }

@@ -23,7 +23,7 @@ struct RecordRequest {
   std::string output = "record.pickle";
   std::string stacks = "python";     ///< none, python, all
   std::string answers;               ///< "nonzero=0.25,item=1"
-  std::string moe_load = "even";     ///< even, busiest:X, or shares: "0.5,0.3,0.2"
+  std::string moe_load = "even";     ///< even, busiest:X, zipf:S, or shares: "0.5,0.3,0.2"
   std::vector<std::string> command;  ///< program and arguments
   OutputFormat format = OutputFormat::table;
 };

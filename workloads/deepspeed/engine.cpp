@@ -5,6 +5,7 @@
 #include "workloads/deepspeed/stage_1_and_2.hpp"
 #include "workloads/deepspeed/stage_3.hpp"
 #include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/deepspeed/ulysses.hpp"
 #include "workloads/deepspeed/whole_optimizer.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/offload.hpp"
@@ -14,7 +15,16 @@ namespace highwater::deepspeed {
 using eager::Tensor;
 
 Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
-    : model_(model), plan_(plan), group_(model.runtime(), plan.parallel.dp, plan.parallel.backend) {
+    : model_(model),
+      plan_(plan),
+      group_(model.runtime(), data_group(plan.parallel).ranks, plan.parallel.backend) {
+  if (plan.parallel.cp > 1) {
+    const auto ulysses = std::make_shared<Ulysses>(model.runtime(), plan.parallel);
+    model.runtime().exchanged_attention = [ulysses](eager::AttentionOperands in,
+                                                    const eager::AttendHeads& attend) {
+      return (*ulysses)(std::move(in), attend);
+    };
+  }
   model.runtime().counts_host_memory |=
       plan.parallel.dp_kind == DataParallel::zero3 && plan.parallel.offload != Offload::none;
   PartitionedParameters made;

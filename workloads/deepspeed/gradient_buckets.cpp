@@ -134,11 +134,13 @@ void GradientBuckets::all_reduce_slices(const Tensor& tensor) {
 
 // allreduce_bucket, then what this rank needs is copied back. A single slice needs no copy.
 void GradientBuckets::all_reduce_copy(const TensorVector& slices) {
-  const Tensor flat = flatten_dense(slices);
+  Tensor flat = flatten_dense(slices);
   if (slices.size() > 1) {
     runtime_.categorize(flat, Category::communication);
   }
-  group_.all_reduce(flat).wait();
+  Tensor sent = options_.reduces_in_fp32 ? eager::to_dtype(flat, DType::fp32) : flat;
+  group_.all_reduce(sent).wait();
+  eager::end_of_frame(flat, sent);
 }
 
 // buffered_reduce_fallback: gradients that lie where autograd made them go through one copy.

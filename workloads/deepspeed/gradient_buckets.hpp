@@ -33,6 +33,7 @@ struct BucketOptions {
   bool overlaps = false;
   bool partitions_gradients = true;  ///< stage 2
   int rank = 0;
+  bool reduces_in_fp32 = false;  ///< where ranks share sequences (allreduce_bucket of 0.19.8)
 };
 
 class GradientBuckets {

@@ -22,7 +22,8 @@ BucketOptions bucket_options(const Parallelism& parallel) {
   return {.zero = zero,
           .overlaps = zero.overlaps(is_stage_2 ? 2 : 1),
           .partitions_gradients = is_stage_2,
-          .rank = rank_place(parallel).dp};
+          .rank = data_group(parallel).rank,
+          .reduces_in_fp32 = parallel.cp > 1};
 }
 
 // fp32 numbers per parameter.
@@ -47,7 +48,7 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
     : group_(group),
       runtime_(group.runtime()),
       plan_(plan),
-      rank_(rank_place(plan.parallel).dp),
+      rank_(data_group(plan.parallel).rank),
       dtype_(groups.front().front().dtype()),
       release_(deepspeed_release(plan)),
       partitions_gradients_(plan.parallel.dp_kind == DataParallel::zero2),

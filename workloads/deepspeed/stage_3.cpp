@@ -85,7 +85,7 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
   for (const SubGroup& sub_group : sub_groups_) {
     trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
   }
-  gradients_.emplace(group_, zero_, rank_place(plan.parallel).dp, dtype_, trainable,
+  gradients_.emplace(group_, zero_, data_group(plan.parallel).rank, dtype_, trainable,
                      GradientPlace{.offloads = offloads_, .pins = pins_memory(plan)});
   hook_into_backward();
 }

@@ -30,6 +30,15 @@ namespace sdpa {
 class SharedAttention;
 }
 
+/// Query, key and value, and a function of them.
+struct AttentionOperands {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+};
+
+using AttendHeads = std::function<Tensor(AttentionOperands in)>;
+
 /// torch.autocast: its target type and the cache of cast weights.
 struct Autocast {
   bool enabled = false;
@@ -158,6 +167,8 @@ class Runtime {
   bool lacks_fake_context = false;
   /// Replaces F.cross_entropy where logits are DTensors: loss_parallel().
   std::function<Tensor(const Tensor& logits, const Tensor& target)> parallel_cross_entropy;
+  /// Surrounds transformers' attention functions: DeepSpeed's Ulysses.
+  std::function<Tensor(AttentionOperands in, const AttendHeads& attend)> exchanged_attention;
   GraphRecorder* recorder = nullptr;        ///< set: operators are recorded for the compute graph
   std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
   sdpa::SharedAttention* shared_attention = nullptr;  ///< set within context_parallel()

@@ -69,6 +69,24 @@ AttentionResult sdpa(AttentionCall call) {
   return {output, {}};
 }
 
+AttentionResult exchanged_sdpa(AttentionCall call) {
+  const auto& exchange = call.query.runtime().exchanged_attention;
+  if (!exchange) {
+    return sdpa(std::move(call));
+  }
+  AttentionCall own = call;
+  eager::end_of_frame(own.query, own.key, own.value, own.mask);  // which it discards
+  Tensor output = exchange({call.query, call.key, call.value}, [&own](eager::AttentionOperands in) {
+    AttentionCall inner = own;
+    inner.query = std::move(in.query);
+    inner.key = std::move(in.key);
+    inner.value = std::move(in.value);
+    return sdpa(std::move(inner)).output;
+  });
+  eager::end_of_frame(call.query, call.key, call.value, call.mask);
+  return {output, {}};
+}
+
 AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) {
   Tensor keys = repeat_kv(call.key, call.groups);
   Tensor values = repeat_kv(call.value, call.groups);
@@ -127,7 +145,7 @@ Tensor causal_sdpa(const nn::ModelContext& context, AttentionCall call) {
 }
 
 AttentionResult sdpa_attention(const nn::ModelContext& context, AttentionCall call) {
-  return core_attention(context, std::move(call), sdpa);
+  return core_attention(context, std::move(call), exchanged_sdpa);
 }
 
 AttentionResult eager_attention_fp32(const nn::ModelContext& context, AttentionCall call) {

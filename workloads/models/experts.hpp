@@ -4,6 +4,8 @@
 
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/activation.hpp"
+#include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/mixtral.hpp"
 
 namespace highwater::models {
 
@@ -16,6 +18,9 @@ struct ExpertsShape {
   std::int64_t width = 0;
   Activation activation = Activation::silu;
 };
+
+/// Mixtral without its mixtures: a LLaMA whose feed-forward part is one expert's.
+LlamaConfig decoder_of(const MixtralConfig& config);
 
 /// MixtralExperts, DeepseekV3NaiveMoe. Which tokens an expert gets depends on data; how many is the
 /// plan's MoeLoad.

@@ -93,7 +93,9 @@ class MixtralBlock : public FeedForward {
   MixtureOfExperts experts_;
 };
 
-LlamaConfig attention_part(const MixtralConfig& config) {
+}  // namespace
+
+LlamaConfig decoder_of(const MixtralConfig& config) {
   LlamaConfig result = mistral_defaults();
   result.vocab_size = config.vocab_size;
   result.hidden_size = config.hidden_size;
@@ -111,10 +113,8 @@ LlamaConfig attention_part(const MixtralConfig& config) {
   return result;
 }
 
-}  // namespace
-
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const MixtralConfig& config) {
-  return make_llama_with(context, attention_part(config), [&](Module* parent) {
+  return make_llama_with(context, decoder_of(config), [&](Module* parent) {
     return std::make_unique<MixtralBlock>(parent, config);
   });
 }

@@ -14,6 +14,12 @@ inline bool runs_context_parallel(const TrainingPlan& plan) {
          plan.parallel.cp_kind == ContextParallel::ring;
 }
 
+/// Whether a plan runs DeepSpeed's Ulysses around transformers' code (UlyssesSPAttentionHF).
+inline bool runs_ulysses(const TrainingPlan& plan) {
+  return plan.parallel.cp > 1 && plan.model_code == ModelCode::hf &&
+         plan.parallel.cp_kind == ContextParallel::ulysses;
+}
+
 /// Whether a plan runs ring self-attention as published (Li et al. 2021; Colossal-AI 0.5,
 /// legacy/nn/layer/parallel_sequence): each rank has one part of every sequence.
 inline bool runs_ring_self_attention(const Parallelism& p) {

@@ -46,9 +46,21 @@ Counts by_share(const Routing& routing, const std::vector<double>& shares) {
   return counts;
 }
 
+// Zipf's law, as text has it for words.
+std::vector<double> zipf_shares(double exponent, std::int64_t experts) {
+  std::vector<double> shares;
+  for (std::int64_t i = 1; i <= experts; ++i) {
+    shares.push_back(std::pow(static_cast<double>(i), -exponent));
+  }
+  return shares;
+}
+
 }  // namespace
 
 std::vector<double> expert_shares(const MoeLoad& load, std::int64_t experts, int ranks) {
+  if (load.zipf) {
+    return zipf_shares(*load.zipf, experts);
+  }
   if (!load.busiest) {
     return load.shares;
   }

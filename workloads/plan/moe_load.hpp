@@ -16,14 +16,15 @@ struct MoeLoad {
   /// The busiest rank, or where experts are not spread over ranks the busiest expert, gets this
   /// many times the mean.
   std::optional<double> busiest;
-  std::vector<double> shares;  ///< of each expert; empty: even, or as `busiest` says
+  std::optional<double> zipf;  ///< expert i, from 1, gets a share in proportion to 1 / i^zipf
+  std::vector<double> shares;  ///< of each expert; empty: even, or as the others say
   std::string file;            ///< where the shares are from
 
   bool operator==(const MoeLoad&) const = default;
 };
 
 constexpr bool is_even(const MoeLoad& load) {
-  return !load.busiest && load.shares.empty();
+  return !load.busiest && !load.zipf && load.shares.empty();
 }
 
 /// What routing depends on.

@@ -141,7 +141,17 @@ enum class Experts : std::uint8_t {
   eager,       ///< transformers' loop over experts
   even,        ///< the recordings' loop with equal shares
   batched_mm,  ///< weights gathered per token
-  grouped_mm   ///< one grouped product over tokens sorted by expert: transformers' own choice
+  grouped_mm,  ///< one grouped product over tokens sorted by expert: transformers' own choice
+  deepspeed    ///< deepspeed.moe.layer.MoE in the place of transformers' block
+};
+
+/// MoE(noisy_gate_policy=...) of DeepSpeed: Gumbel noise on the logits, or a factor on the inputs.
+enum class GateNoise : std::uint8_t { none, rsample, jitter };
+
+/// Further arguments of deepspeed.moe.layer.MoE.
+struct DeepspeedMoe {
+  GateNoise noise = GateNoise::none;
+  bool use_residual = false;  ///< an MLP for every token beside the experts
 };
 
 struct Lora {
@@ -184,6 +194,7 @@ struct TrainingPlan {
   ModelInit init = ModelInit::device;
   Experts experts = Experts::eager;
   MoeLoad moe_load;
+  DeepspeedMoe deepspeed_moe;
   Lora lora;
   bool compile = false;  ///< torch.compile; the generator has eager runs only
   bool float8 = false;   ///< torchao's float8 products; the generator has none

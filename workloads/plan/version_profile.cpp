@@ -12,7 +12,7 @@ VersionProfile version_profile(const TrainingPlan& plan) {
       profile = row.profile;
     }
   }
-  if (runs_context_parallel(plan) && profile.has_loss_function) {
+  if ((runs_context_parallel(plan) || runs_ulysses(plan)) && profile.has_loss_function) {
     profile.shift = LossShift::none;
   }
   return profile;

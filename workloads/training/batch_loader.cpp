@@ -26,13 +26,16 @@ void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& bat
 
 void BatchLoader::fill(std::int64_t length, BatchParts parts, models::Inputs& batch) const {
   // A script cuts its sequences on the host; everybody's mask is needed.
-  const bool is_cut = runs_ring_self_attention(plan_.parallel);
+  const bool is_cut = runs_ring_self_attention(plan_.parallel) || runs_ulysses(plan_);
   const std::int64_t own = is_cut ? length / plan_.parallel.cp : length;
   if (parts.tokens) {
     batch.input_ids = tensor(own);
   }
   if (parts.labels) {
     batch.labels = tensor(own);
+  }
+  if (runs_ulysses(plan_)) {
+    batch.positions = tensor(own);
   }
   if (runs_context_parallel(plan_)) {
     batch.positions = positions(length);

@@ -2,6 +2,7 @@
 
 #include "workloads/colossalai/layers/gpt.hpp"
 #include "workloads/colossalai/ring/bert.hpp"
+#include "workloads/deepspeed/moe/mixture.hpp"
 #include "workloads/megatron/pipelined_gpt.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
@@ -63,6 +64,9 @@ std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
   }
   if (runs_ring_self_attention(context.plan.parallel)) {
     return colossalai::make_ring_bert(context, context.plan.model.config.as<Gpt2Config>());
+  }
+  if (context.plan.experts == Experts::deepspeed) {
+    return deepspeed::make_mixtral(context, context.plan.model.config.as<MixtralConfig>());
   }
   if (context.plan.parallel.pp > 1) {
     return pipelining::make_stage(context, make_family);

@@ -28,7 +28,7 @@ std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& 
   if (is_recent_torchtitan(plan) && applies_fully_shard(plan)) {  // whose tensors are plain ones
     return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
   }
-  if (splits_over_grid(plan.parallel)) {
+  if (splits_over_grid(plan.parallel) || plan.experts == Experts::deepspeed) {
     return std::make_unique<BareModel>(model);
   }
   if (runs_ring_self_attention(plan.parallel)) {

@@ -204,7 +204,7 @@ std::string shard_words(const TrainingPlan& plan, int rank) {
   if (p.ep > 1 && plan.moe_load.busiest) {
     words.emplace_back(rank % p.ep == 0 ? "with the busiest experts" : "with other experts");
   }
-  if (p.ep > 1 && !plan.moe_load.shares.empty()) {
+  if (p.ep > 1 && (plan.moe_load.zipf || !plan.moe_load.shares.empty())) {
     words.push_back(fmt::format("with part {} of {} of the experts", rank % p.ep, p.ep));
   }
   return fmt::format("{}", fmt::join(words, ", "));

@@ -233,6 +233,37 @@ TEST_CASE("loops: a model spread over three GPUs of one process has the peaks of
               {.allocated = 1e-9}, {.rank = device});
 }
 
+// tools/python/frameworks/users/train_ulysses.py: DeepSpeed 0.19.8's UlyssesSPAttentionHF.
+TEST_CASE("loops: DeepSpeed's Ulysses has the peaks of the recordings", "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"ulysses-zero1-rank1", "1", "--batch 2 --seq 512 --dp-kind zero1 --cp 2"},
+      {"ulysses-zero2-of-4", "0", "--batch 1 --seq 512 --dp-kind zero2 --dp 2 --cp 2"},
+      {"ulysses-of-8-rank5", "5", "--batch 2 --seq 1024 --dp-kind zero2 --cp 8"},
+  }));
+  check_peaks(recording,
+              "llama.json --precision bf16 --cp-kind ulysses --gpu h100-80 --steps 3 " + options,
+              {.allocated = 1e-9}, {.rank = rank});
+}
+
+// tools/python/frameworks/users/train_deepspeed_moe.py: DeepSpeed 0.19.8's MoE layer in a Mixtral.
+TEST_CASE("loops: DeepSpeed's mixtures have the peaks of the recordings", "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"moe-top2", "0", "mixtral.json --batch 2 --seq 256 --moe-capacity-factor 1.25"},
+      {"moe-top2-ep2-rank1", "1",
+       "mixtral.json --batch 2 --seq 256 --moe-capacity-factor 1 --dp 4 --ep 2"},
+      {"moe-top1-rsample", "0",
+       "mixtral-top1.json --batch 2 --seq 256 --moe-capacity-factor 1.25 --moe-noise rsample"},
+      {"moe-top1-residual", "0",
+       "mixtral-top1.json --batch 1 --seq 512 --moe-capacity-factor 1.5 --moe-residual"},
+      {"moe-top1-jitter-ep4-rank2", "2",
+       "mixtral-top1.json --batch 2 --seq 200 --moe-capacity-factor 2 --moe-noise jitter --dp 4 "
+       "--ep 4"},
+  }));
+  check_peaks(recording,
+              options + " --experts deepspeed --precision bf16 --gpu h100-80 --steps 3",
+              {.allocated = 1e-9}, {.rank = rank});
+}
+
 TEST_CASE("loops: cases drawn at random have the peaks of their recordings", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"drawn-script-mistral", "--batch 2 --seq 128 --gpu h100-80 --precision fp32"},

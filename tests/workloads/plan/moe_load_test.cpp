@@ -26,6 +26,15 @@ TEST_CASE("moe load: the busiest expert gets so many times the mean", "[plan][mo
   CHECK(expert_shares({.busiest = 1.5}, 4, 2) == std::vector{0.375, 0.375, 0.125, 0.125});
 }
 
+TEST_CASE("moe load: zipf's law, by hand", "[plan][moe]") {
+  CHECK(expert_shares({.zipf = 1}, 4) == std::vector{1.0, 1 / 2.0, 1 / 3.0, 1 / 4.0});
+  // 36 choices in shares of 12, 6, 4, 3 of 25: 17.3; 8.8 of the 19 left; 5.7 of 10; the rest.
+  CHECK(expert_counts({.zipf = 1}, {.tokens = 36, .experts = 4, .top_k = 1}) ==
+        Counts{17, 9, 6, 4});
+  CHECK(expert_counts({.zipf = 0}, {.tokens = 8, .experts = 4, .top_k = 2}) == Counts{4, 4, 4, 4});
+  CHECK(expert_counts({.zipf = 2}, {.tokens = 8, .experts = 4, .top_k = 2}) == Counts{8, 5, 2, 1});
+}
+
 TEST_CASE("moe load: shares are of all choices, and no expert gets a token twice", "[plan][moe]") {
   const Routing routing{.tokens = 10, .experts = 4, .top_k = 2};
   CHECK(expert_counts({.shares = {0.5, 0.25, 0.25, 0}}, routing) == Counts{10, 5, 5, 0});

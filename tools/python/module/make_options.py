@@ -34,7 +34,7 @@ TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R"
          "A,B": "str | Sequence[str]", "NAME[,NAME]": "str | Sequence[str]", "R|all|representative": "int | str",
          "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]",
          "SOURCE": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
-         "even|busiest:X|FILE": "str | os.PathLike[str]"}
+         "even|busiest:X|zipf:S|FILE": "str | os.PathLike[str]"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,7 @@ namespace highwater::axes {
 namespace {
 
 constexpr std::string_view kBusiest = "busiest:";
+constexpr std::string_view kZipf = "zipf:";
 
 double share_of(std::string_view word, const std::string& path) {
   const auto share = parse_number<double>(word);
@@ -55,10 +56,20 @@ Complaint set_moe_load(TrainingPlan& plan, std::string_view text, const AllowedV
     }
     return times.complaint;
   }
+  if (text.starts_with(kZipf)) {
+    constexpr RealRange kExponents{0, 100,
+                                   "from 0 to 100, as in zipf:1, shares of 1, 1/2, 1/3, ..."};
+    const Reading<double> exponent = read_real(text.substr(kZipf.size()), kExponents);
+    if (exponent.value) {
+      plan.moe_load = {.zipf = exponent.value};
+    }
+    return exponent.complaint;
+  }
   std::string file(text);
   std::vector<double> shares = shares_in(file);
   if (shares.empty()) {
-    return "no file with shares; use even, busiest:X or a file with a number for each expert";
+    return "no file with shares; use even, busiest:X, zipf:S or a file with a number for each "
+           "expert";
   }
   plan.moe_load = {.shares = std::move(shares), .file = std::move(file)};
   return std::nullopt;
@@ -68,6 +79,9 @@ OptionValue get_moe_load(const TrainingPlan& plan) {
   const MoeLoad& load = plan.moe_load;
   if (load.busiest) {
     return fmt::format("{}{}", kBusiest, *load.busiest);
+  }
+  if (load.zipf) {
+    return fmt::format("{}{}", kZipf, *load.zipf);
   }
   return load.shares.empty() ? std::string("even") : load.file;
 }

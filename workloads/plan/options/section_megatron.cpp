@@ -45,8 +45,9 @@ constexpr std::array kMegatronRows{
     Option{"cp-kind", "W", model_parallel, rare, "ring, ulysses: Megatron's cp_comm_type p2p, a2a",
            "Megatron-LM arguments.py --cp-comm-type p2p",
            word<OfParallel<&Parallelism::cp_kind>, kContextParallels>()}
-        .and_more("with transformers' models ring is PyTorch's context_parallel(); "
-                  "ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop"),
+        .and_more(
+            "with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's; "
+            "ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop"),
     Option{"moe-capacity-factor", "X", model_parallel, rare,
            "every expert takes X times its even share of tokens, padded; none: dropless",
            "megatron-core 0.16.1 transformer/transformer_config.py",

@@ -272,11 +272,19 @@ constexpr std::array kModelRows{
            "Highwater's choice: the loop over experts; grouped_mm where transformers 5.12 "
            "modeling_utils.py get_correct_experts_implementation picks it",
            word<Path<&TrainingPlan::experts>, kExperts>()},
-    Option{"moe-load", "even|busiest:X|FILE", model, rare,
+    Option{"moe-load", "even|busiest:X|zipf:S|FILE", model, rare,
            "how often a mixture's router chooses each expert",
            "Highwater's choice: all equally often", kMoeLoad}
         .and_more("busiest:X: the busiest rank of --ep, otherwise the busiest expert, gets X times "
-                  "the mean. FILE has the share of each expert, one number for each"),
+                  "the mean. zipf:S: expert i gets a share in proportion to 1 / i^S. FILE has the "
+                  "share of each expert, one number for each"),
+    Option{"moe-noise", "W", model, rare, "experts deepspeed: MoE's noisy_gate_policy",
+           "deepspeed 0.19.8 moe/layer.py",
+           word<Path<&TrainingPlan::deepspeed_moe, &DeepspeedMoe::noise>, kGateNoises>()},
+    Option{"moe-residual", "", model, rare,
+           "experts deepspeed: MoE's use_residual, an MLP beside the experts",
+           "deepspeed 0.19.8 moe/layer.py",
+           flag<Path<&TrainingPlan::deepspeed_moe, &DeepspeedMoe::use_residual>>()},
     Option{"mode", "M", model, rare, "eval: forward only, without gradients",
            "torch 2.6 nn/modules/module.py: training = True",
            word<Path<&TrainingPlan::training>, kModes>()},

@@ -91,7 +91,11 @@ inline constexpr std::array kAttentionMasks{Word{"none", AttentionMask::none},
                                             Word{"padded", AttentionMask::padded}};
 inline constexpr std::array kExperts{Word{"eager", Experts::eager}, Word{"even", Experts::even},
                                      Word{"batched_mm", Experts::batched_mm},
-                                     Word{"grouped_mm", Experts::grouped_mm}};
+                                     Word{"grouped_mm", Experts::grouped_mm},
+                                     Word{"deepspeed", Experts::deepspeed}};
+inline constexpr std::array kGateNoises{Word{"none", GateNoise::none},
+                                        Word{"rsample", GateNoise::rsample},
+                                        Word{"jitter", GateNoise::jitter}};
 inline constexpr std::array kDataParallels{
     Word{"ddp", DataParallel::ddp},     Word{"zero0", DataParallel::zero0},
     Word{"zero1", DataParallel::zero1}, Word{"zero2", DataParallel::zero2},

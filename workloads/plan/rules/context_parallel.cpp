@@ -1,5 +1,6 @@
 // Rules of PyTorch's context_parallel() around transformers' code, in a script or by accelerate,
-// and of ring self-attention by Colossal-AI's layer.
+// and of
+// ring self-attention by Colossal-AI's layer and Ulysses by DeepSpeed.
 //
 // Source: torch 2.15, distributed/tensor/experimental/_context_parallel/_attention.py; accelerate
 // 1.15, big_modeling.py _attach_context_parallel_hooks; transformers 5.23, masking_utils.py.
@@ -20,6 +21,10 @@ bool shares(const PlanFacts& f) {
 
 bool keeps_scores(const PlanFacts& f) {
   return runs_ring_self_attention(f.plan->parallel);
+}
+
+bool exchanges(const PlanFacts& f) {
+  return runs_ulysses(*f.plan);
 }
 
 bool runs_plain_loop(const PlanFacts& f) {
@@ -91,6 +96,27 @@ constexpr std::array kContextParallelRules{
          },
          "cp {cp} with cp-kind ring-self-attention: every rank has an equal part of each sequence; "
          "use a seq that is a multiple of {cp}"},
+    Rule{[](const PlanFacts& f) { return exchanges(f) && !uses_deepspeed(*f.plan); },
+         "cp-kind ulysses: Ulysses is a part of DeepSpeed; add --dp-kind zero1, zero2 or zero3, or "
+         "use --framework megatron"},
+    Rule{[](const PlanFacts& f) {
+           const int ranks = f.plan->parallel.cp;
+           const std::int64_t kv_heads = f.shape.kv_heads;
+           return exchanges(f) && f.shape.heads > 0 &&
+                  (f.shape.heads % ranks != 0 || (kv_heads % ranks != 0 && ranks % kv_heads != 0));
+         },
+         "cp {cp} with cp-kind ulysses: the heads of {model}, or its key-value heads, cannot be "
+         "spread evenly over {cp} ranks; use fewer ranks"},
+    Rule{[](const PlanFacts& f) { return exchanges(f) && is_attention(f, Attention::eager); },
+         "cp-kind ulysses with attention eager: DeepSpeed refuses attention that needs a mask; use "
+         "attention sdpa"},
+    Rule{[](const PlanFacts& f) {
+           const int parts = f.plan->parallel.cp;
+           return exchanges(f) &&
+                  std::ranges::any_of(f.plan->seq, [=](auto n) { return n % parts != 0; });
+         },
+         "cp {cp} with cp-kind ulysses: every rank has an equal part of each sequence; use a seq "
+         "that is a multiple of {cp}"},
 };
 
 constexpr std::array kContextParallelGaps{
@@ -131,6 +157,18 @@ constexpr std::array kContextParallelGaps{
          },
          "cp with checkpoint selective-op or selective-attention: not supported yet by the "
          "simulation with transformers' models; use full"},
+    Rule{[](const PlanFacts& f) {
+           const TrainingPlan& plan = *f.plan;
+           const bool is_plain = plan.framework == Framework::hf || !plan.training;
+           return exchanges(f) &&
+                  (!is_plain || plan.parallel.dp_kind == DataParallel::zero3 ||
+                   plan.parallel.tp > 1 || plan.parallel.pp > 1 || plan.loss.kind != LossKind::hf ||
+                   plan.attention_mask != AttentionMask::none || !plan.use_cache ||
+                   checkpoints_blocks(plan));
+         },
+         "cp-kind ulysses with another framework than hf, zero3, tp, pp, another loss, a mask, "
+         "checkpoint "
+         "or use-cache false: not supported yet by the simulation; omit them"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return keeps_scores(f) && p.gpus() != p.cp;

@@ -41,7 +41,8 @@ constexpr std::array kGeneratorGaps{
            const bool shares_sequences = is_recent_torchtitan(*f.plan) ||
                                          f.plan->framework == Framework::hf ||
                                          f.plan->framework == Framework::accelerate_fsdp2;
-           const bool is_known = runs_megatron(f) || (shares_sequences && p.ep == 1);
+           const bool is_mixture = f.plan->experts == Experts::deepspeed && p.cp == 1;
+           const bool is_known = runs_megatron(f) || (shares_sequences && p.ep == 1) || is_mixture;
            return (p.cp > 1 || p.ep > 1) && !is_known;
          },
          "cp, ep: the simulation supports these only for Megatron-Core's model, and cp for "

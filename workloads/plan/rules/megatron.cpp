@@ -27,7 +27,11 @@ constexpr std::array kMegatronRules{
          "framework megatron, nemo: these train Megatron-Core's model; omit model-code"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return !runs_megatron(f) && (p.megatron != Megatron{} || p.apex != Apex{});
+           Megatron options = p.megatron;
+           if (f.plan->experts == Experts::deepspeed) {
+             options.moe_capacity_factor.reset();  // which DeepSpeed's layer has as well
+           }
+           return !runs_megatron(f) && (options != Megatron{} || p.apex != Apex{});
          },
          "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, rope-fusion, "
          "ddp-bucket-size, "
@@ -131,8 +135,8 @@ constexpr std::array kMegatronRules{
          "cp-kind: sequences are not split; add --cp"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.cp_kind == ContextParallel::ulysses && f.shape.kv_heads > 0 &&
-                  f.shape.kv_heads % (p.tp * p.cp) != 0;
+           return runs_megatron(f) && p.cp_kind == ContextParallel::ulysses &&
+                  f.shape.kv_heads > 0 && f.shape.kv_heads % (p.tp * p.cp) != 0;
          },
          "cp-kind ulysses with cp {cp}: the key-value heads of {model} cannot be spread evenly "
          "over tp * cp ranks; use fewer ranks, or cp-kind ring"},

@@ -7,6 +7,10 @@
 namespace highwater::plan_rules {
 namespace {
 
+bool runs_deepspeed(const PlanFacts& f) {
+  return f.plan->experts == Experts::deepspeed;
+}
+
 bool is_megatron_mixture(const PlanFacts& f) {
   return runs_megatron(f) && f.shape.experts > 0;
 }
@@ -53,6 +57,23 @@ constexpr std::array kMixtureRules{
          "moe-load: no expert can receive more than all tokens, which is {experts} times the mean; "
          "use at most busiest:{experts}"},
     Rule{[](const PlanFacts& f) {
+           const DeepspeedMoe& moe = f.plan->deepspeed_moe;
+           return !runs_deepspeed(f) && (moe.use_residual || moe.noise != GateNoise::none);
+         },
+         "moe-noise, moe-residual: these are arguments of DeepSpeed's layer; add --experts "
+         "deepspeed"},
+    Rule{[](const PlanFacts& f) {
+           return runs_deepspeed(f) && f.shape.experts > 0 &&
+                  family_name(f.plan->model) != "mixtral";
+         },
+         "experts deepspeed: only Mixtral's mixtures are replaced by DeepSpeed's; use a Mixtral"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return runs_deepspeed(f) && p.dp % p.ep != 0;
+         },
+         "ep {ep} with experts deepspeed: experts are spread over ranks that process different "
+         "data; use a divisor of dp"},
+    Rule{[](const PlanFacts& f) {
            const auto shares = static_cast<std::int64_t>(f.plan->moe_load.shares.size());
            return shares > 0 && f.shape.experts > 0 && shares != f.shape.experts;
          },
@@ -60,7 +81,37 @@ constexpr std::array kMixtureRules{
          "one number for each expert"},
 };
 
+constexpr std::array kMixtureGaps{
+    Rule{[](const PlanFacts& f) {
+           return runs_deepspeed(f) && !f.plan->parallel.megatron.moe_capacity_factor;
+         },
+         "experts deepspeed without moe-capacity-factor: a layer that drops no tokens is not "
+         "supported yet by the simulation; add --moe-capacity-factor"},
+    Rule{[](const PlanFacts& f) {
+           const auto chosen = size_of(f.plan->model.config, FieldRole::experts_per_token);
+           return runs_deepspeed(f) && chosen.value_or(1) > 2;
+         },
+         "experts deepspeed with more than two experts a token: not supported yet by the "
+         "simulation"},
+    Rule{[](const PlanFacts& f) {
+           const TrainingPlan& plan = *f.plan;
+           const Parallelism& p = plan.parallel;
+           const bool is_other = plan.framework != Framework::hf || p.cp > 1 || p.tp > 1 ||
+                                 p.pp > 1 || p.dp_kind != DataParallel::ddp;
+           const bool is_special = plan.checkpoint.kind != CheckpointKind::none ||
+                                   plan.lora.rank > 0 || is_autocast(plan.precision) ||
+                                   plan.loss.kind != LossKind::hf || !plan.training;
+           return runs_deepspeed(f) && (is_other || is_special);
+         },
+         "experts deepspeed with another framework than hf, cp, tp, pp, dp-kind, checkpoint, lora, "
+         "autocast, eval or another loss: not supported yet by the simulation; omit them"},
+};
+
 }  // namespace
+
+std::span<const Rule> mixture_gaps() {
+  return kMixtureGaps;
+}
 
 std::span<const Rule> mixture_rules() {
   return kMixtureRules;

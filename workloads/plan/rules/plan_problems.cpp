@@ -9,6 +9,7 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -124,6 +125,7 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   check(plan_rules::torchtune_gaps(), facts, gaps);
   check(plan_rules::tensor_grid_gaps(), facts, gaps);
   check(plan_rules::context_parallel_gaps(), facts, gaps);
+  check(plan_rules::mixture_gaps(), facts, gaps);
   return gaps;
 }
 
@@ -152,8 +154,8 @@ bool uses_deepspeed(const TrainingPlan& plan) {
   const DataParallel kind = plan.parallel.dp_kind;
   const bool is_stage = kind == DataParallel::zero0 || kind == DataParallel::zero1 ||
                         kind == DataParallel::zero2 || kind == DataParallel::zero3;
-  return is_stage && plan.parallel.dp > 1 && plan.model_code != ModelCode::megatron &&
-         plan.framework != Framework::colossalai_gemini;
+  return is_stage && (plan.parallel.dp > 1 || runs_ulysses(plan)) &&
+         plan.model_code != ModelCode::megatron && plan.framework != Framework::colossalai_gemini;
 }
 
 bool has_torchtitan_names(const TrainingPlan& plan) {

@@ -50,6 +50,8 @@ std::span<const Rule> pipeline_gaps();
 std::span<const Rule> torchtune_gaps();
 /// The same for grids of ranks.
 std::span<const Rule> tensor_grid_gaps();
+/// The same for DeepSpeed's mixtures.
+std::span<const Rule> mixture_gaps();
 /// The same for context_parallel().
 std::span<const Rule> context_parallel_gaps();
 

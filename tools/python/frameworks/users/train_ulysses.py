@@ -57,8 +57,10 @@ def main():
     for batch in [batch] * int(args.get("steps", 3)):
         batch = {name: value.to("cuda") for name, value in batch.items()}
         outputs = engine(**batch, shift_labels=batch["labels"])
-        engine.backward(outputs.loss)
+        loss = outputs.loss
+        engine.backward(loss)
         engine.step()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,8 @@
-"""Which experts a router chooses whose scores nobody knows: --moe-load even|busiest:X|SHARE,SHARE,..."""
+"""Which experts a router chooses whose scores nobody knows: --moe-load even|busiest:X|zipf:S|SHARE,SHARE,..."""
 
 
 class Router:
-    """even: all experts in turns; busiest:X: the first gets X times the mean; else the share of each."""
+    """even: all experts in turns; busiest:X: the first gets X times the mean; zipf:S: expert i gets 1 / i^S; else the share of each."""
 
     def __init__(self, torch, load):
         self._torch = torch
@@ -22,6 +22,9 @@ class Router:
         if self._load.startswith("busiest:"):
             busiest = min(float(self._load.partition(":")[2]) / experts, 1.0)
             return [busiest] + [(1 - busiest) / max(experts - 1, 1)] * (experts - 1)
+        if self._load.startswith("zipf:"):
+            exponent = float(self._load.partition(":")[2])
+            return [expert ** -exponent for expert in range(1, experts + 1)]
         shares = [float(part) for part in self._load.split(",")]
         return shares if len(shares) == experts else None
 
