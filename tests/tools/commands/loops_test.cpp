@@ -259,8 +259,7 @@ TEST_CASE("loops: DeepSpeed's mixtures have the peaks of the recordings", "[cli]
        "mixtral-top1.json --batch 2 --seq 200 --moe-capacity-factor 2 --moe-noise jitter --dp 4 "
        "--ep 4"},
   }));
-  check_peaks(recording,
-              options + " --experts deepspeed --precision bf16 --gpu h100-80 --steps 3",
+  check_peaks(recording, options + " --experts deepspeed --precision bf16 --gpu h100-80 --steps 3",
               {.allocated = 1e-9}, {.rank = rank});
 }
 

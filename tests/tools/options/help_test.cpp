@@ -78,7 +78,7 @@ TEST_CASE("help: --help-all tells the names and words of other programs", "[cli]
     return line.find("adamw-torch (adamw)") != std::string::npos;
   }));
   CHECK(full_help(option_called("experts")).front() ==
-        "how a mixture routes: eager, even, batched_mm, grouped_mm");
+        "how a mixture routes: eager, even, batched_mm, grouped_mm, deepspeed");
   CHECK_THAT(full_help(option_called("experts"))[1], !Contains("also"));
 }
 

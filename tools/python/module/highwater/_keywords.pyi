@@ -42,9 +42,13 @@ class TrainingOptions(TypedDict, total=False):
     init: str
     """where the model is built: device, cpu, meta, pretrained-half; pretrained-half: in fp32 on the host, moved, then converted; default cpu"""
     experts: str
-    """how a mixture routes: eager, even, batched_mm, grouped_mm; default eager"""
+    """how a mixture routes: eager, even, batched_mm, grouped_mm, deepspeed; default eager"""
     moe_load: str | os.PathLike[str]
-    """how often a mixture's router chooses each expert; busiest:X: the busiest rank of `ep`, otherwise the busiest expert, gets X times the mean. FILE has the share of each expert, one number for each; default even"""
+    """how often a mixture's router chooses each expert; busiest:X: the busiest rank of `ep`, otherwise the busiest expert, gets X times the mean. zipf:S: expert i gets a share in proportion to 1 / i^S. FILE has the share of each expert, one number for each; default even"""
+    moe_noise: str
+    """experts deepspeed: MoE's noisy_gate_policy: none, rsample, jitter; default none"""
+    moe_residual: bool
+    """experts deepspeed: MoE's use_residual, an MLP beside the experts; default false"""
     mode: str
     """eval: forward only, without gradients: train, eval; default train"""
     from_: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -210,7 +214,7 @@ class TrainingOptions(TypedDict, total=False):
     vocab_divisor: int
     """Megatron pads the vocabulary to a multiple of this times tp; default 128"""
     cp_kind: str
-    """ring, ulysses: Megatron's cp_comm_type p2p, a2a: ring, ulysses, ring-self-attention; with transformers' models ring is PyTorch's context_parallel(); ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop; default ring"""
+    """ring, ulysses: Megatron's cp_comm_type p2p, a2a: ring, ulysses, ring-self-attention; with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's; ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop; default ring"""
     moe_capacity_factor: float | str
     """every expert takes X times its even share of tokens, padded; none: dropless; --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; default none"""
     apex_bucket_mb: float
