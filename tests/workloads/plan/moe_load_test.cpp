@@ -67,6 +67,7 @@ TEST_CASE("moe load: the words of the option", "[plan][moe]") {
   CHECK_FALSE(option.set(plan, "busiest:1.5").has_value());
   CHECK(option.text(plan) == "busiest:1.5");
   CHECK_THAT(option.set(plan, "busiest:0.5").value_or(""), Contains("of 1 or more"));
-  CHECK_THAT(option.set(plan, "uneven").value_or(""), Contains("even, busiest:X or a file"));
+  CHECK_THAT(option.set(plan, "uneven").value_or(""),
+             Contains("even, busiest:X, zipf:S or a file"));
   CHECK_THROWS_WITH(option.set(plan, wrong), Contains("'-1' is not a share"));
 }
