@@ -31,8 +31,8 @@ std::string_view precision_word(Precision precision) {
 }
 
 std::string_view attention_word(Attention attention) {
-  constexpr std::array<std::string_view, 6> kWords{"eager",          "sdpa",      "sdpa-flash",
-                                                   "sdpa-efficient", "sdpa-math", "sdpa-cudnn"};
+  constexpr std::array<std::string_view, 7> kWords{
+      "eager", "sdpa", "sdpa-flash", "sdpa-efficient", "sdpa-math", "sdpa-cudnn", "flex"};
   return kWords[static_cast<std::size_t>(attention)];
 }
 

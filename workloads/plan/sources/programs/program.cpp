@@ -55,6 +55,8 @@ void read_setting(const Program& program, const Setting& setting, const SettingL
   const KeyRule* const rule = rule_for(program, setting.key);
   if (is_overridden(all, setting)) {
     keys.add_no_effect(setting.key, setting.value, "given again further down");
+  } else if (rule == nullptr && setting.key == "argument" && setting.value.starts_with('$')) {
+    keys.add_no_effect(setting.key, setting.value, "what the script is called with");
   } else if (rule == nullptr) {
     keys.add_not_supported(setting.key, setting.value,
                            fmt::format("no key of {} that this program knows", program.releases));

@@ -88,11 +88,22 @@ std::optional<json::object> config_of(const DecoderFacts& facts) {
   return std::nullopt;
 }
 
+/// The rotary embedding has no table of positions: more of them make no other model.
+bool is_same_model(const ModelSpec& a, const ModelSpec& b) {
+  ModelShape first = shape_of(a);
+  ModelShape second = shape_of(b);
+  if (family_name(a) != "gpt2" && first.max_positions <= second.max_positions) {
+    first.max_positions = second.max_positions;
+  }
+  return family_name(a) == family_name(b) && first == second;
+}
+
 /// A known name says the same in one word.
 std::string preset_or_text(const json::object& config) {
   const std::string text = json::serialize(config);
   const ModelSpec spec = model_from_text(text, "the sizes given");
-  const auto preset = std::ranges::find(model_presets(), spec.config, &ModelSpec::config);
+  const auto preset = std::ranges::find_if(
+      model_presets(), [&](const ModelSpec& known) { return is_same_model(spec, known); });
   return preset == model_presets().end() ? text : preset->name;
 }
 

@@ -28,5 +28,8 @@ const Program& deepspeed_scripts();
 const Program& axolotl();
 const Program& llamafactory();
 const Program& llamafactory_second();
+const Program& nemo();
+const Program& megatron_bridge();
+const Program& torchtitan_python();
 
 }  // namespace highwater::program_table

@@ -92,7 +92,7 @@ TEST_CASE("programs: Megatron-LM's options become the same options here",
                 " --tensor-model-parallel-size 2 --sequence-parallel --global-batch-size 32"
                 " --use-distributed-optimizer --recompute-activations --fp8-format hybrid");
   const OptionWords words = words_of(source);
-  CHECK(word(words, "model").find("\"num_hidden_layers\":32") != std::string::npos);
+  CHECK(word(words, "model") == "llama-3-8b");
   CHECK(word(words, "dp") == "4");
   CHECK(word(words, "grad-accum") == "8");
   CHECK(word(words, "dp-kind") == "zero1");
@@ -153,4 +153,76 @@ TEST_CASE("programs: torchtune's recipes with a second model are refused",
       "model:\n  _component_: torchtune.models.llama3.llama3_8b\n"
       "loss:\n  _component_: torchtune.rlhf.loss.DPOLoss\nbatch_size: 4\n");
   CHECK(word(words_of(source), "model").empty());
+}
+
+TEST_CASE("programs: Megatron's FSDP decides beside its distributed optimizer",
+          "[plan][sources][programs]") {
+  const OptionWords words = words_of(from_line("python pretrain_gpt.py" + std::string(kLlama) +
+                                               " --use-megatron-fsdp --use-distributed-optimizer"));
+  CHECK(word(words, "dp-kind") == "zero3");
+}
+
+TEST_CASE("programs: Megatron-LM's files have sections that say nothing",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "language_model:\n  num_layers: 24\n  hidden_size: 1024\n  num_attention_heads: 16\n"
+      "model_parallel:\n  tensor_model_parallel_size: 2\n  bf16: True\n"
+      "micro_batch_size: 2\nseq_length: 1024\ntokenizer_type: GPT2BPETokenizer\n");
+  CHECK(word(words_of(source), "tp") == "2");
+  CHECK(word(words_of(source), "model") == "gpt2-medium");
+}
+
+TEST_CASE("programs: NeMo's optimizer tells the framework, and O2 the types",
+          "[plan][sources][programs]") {
+  const std::string sizes =
+      "model:\n  micro_batch_size: 4\n  encoder_seq_length: 2048\n  num_layers: 24\n"
+      "  hidden_size: 2048\n  ffn_hidden_size: 5440\n  num_attention_heads: 16\n"
+      "  normalization: layernorm1p\n  bias: False\n  activation: fast-swiglu\n"
+      "  position_embedding_type: rope\n  share_embeddings_and_output_weights: False\n"
+      "  tokenizer:\n    type: GPT2BPETokenizer\n  hidden_dropout: 0.0\n"
+      "  attention_dropout: 0.0\n  megatron_amp_O2: True\n";
+  const std::string trainer = "trainer:\n  devices: 8\n  num_nodes: 2\n  precision: bf16\n";
+  const OptionWords apex = words_of(from_yaml(
+      trainer + sizes + "  optim:\n    name: distributed_fused_adam\n    bucket_cap_mb: 128\n"));
+  CHECK(word(apex, "model").find("gpt_next") != std::string::npos);
+  CHECK(word(apex, "framework") == "nemo");
+  CHECK(word(apex, "apex-bucket-mb") == "128");
+  CHECK(word(apex, "dp") == "16");
+  const OptionWords core =
+      words_of(from_yaml(trainer + sizes + "  optim:\n    name: mcore_distributed_optim\n"));
+  CHECK(word(core, "framework") == "megatron");
+  CHECK(word(core, "dp-kind") == "zero1");
+}
+
+TEST_CASE("programs: a recipe of Megatron Bridge is changed by what stands beside it",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_line(
+      "torchrun --nproc_per_node 8 scripts/training/run_recipe.py"
+      " --recipe llama3_8b_pretrain_2gpu_h100_bf16_config --mode pretrain"
+      " model.tensor_model_parallel_size=2 train.micro_batch_size=2");
+  const OptionWords words = words_of(source);
+  CHECK(word(words, "model") == "llama-3-8b");
+  CHECK(word(words, "tp") == "2");
+  CHECK(word(words, "cp") == "2");
+  CHECK(word(words, "dp") == "2");
+  CHECK(word(words, "batch") == "2");
+  CHECK(word(words, "grad-accum") == "128");
+}
+
+TEST_CASE("programs: torchtitan's Python configurations, as the reader prints them",
+          "[plan][sources][programs]") {
+  const std::string text = R"({"program": "torchtitan", "release": "0.3.0",
+    "model": {"class": "Llama3Model.Config", "config": {"model_type": "llama",
+      "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+      "tie_word_embeddings": false}, "converters": ["Linear.Config"]},
+    "job": {"training": {"local_batch_size": 1, "seq_len": 8192, "disable_cuda_graphs": false},
+      "activation_checkpoint": {"class": "FullAC.Config"},
+      "loss": {"class": "ChunkedLossWrapper.Config", "num_chunks": 4}}})";
+  const PlanSource source = plan_of_settings(read_json_settings(text, "a.json"), "a.json");
+  const OptionWords words = words_of(source);
+  CHECK(word(words, "model") == "llama-3-8b");
+  CHECK(word(words, "checkpoint") == "full");
+  CHECK(word(words, "loss") == "chunked-4");
+  CHECK(fate_of(source, "job.training.disable_cuda_graphs") == KeyFate::not_supported);
 }

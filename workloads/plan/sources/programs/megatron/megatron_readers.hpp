@@ -4,22 +4,9 @@
 // megatron/training/argument_utils.py core_transformer_config_from_args.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
-#include "workloads/plan/sources/rules/decoder_facts.hpp"
 #include "workloads/plan/sources/rules/key_rule.hpp"
 
 namespace highwater::program_table::megatron_keys {
-
-/// The decoder that the keys describe; its vocabulary may be unknown (0).
-DecoderFacts decoder_of(const SettingList& all);
-
-/// Why the simulation has no such decoder: "multi-latent attention"; empty if it has.
-std::string foreign_part(const SettingList& all);
-
-/// Words of the tokenizer, by its name or by the sizes of a model that is known.
-std::optional<std::int64_t> vocabulary_of(const SettingList& all, const DecoderFacts& facts);
 
 // One for each key of its name (megatron_rules.hpp).
 void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys);
@@ -30,6 +17,7 @@ void read_clip(const Setting& setting, const SettingList& all, SourceKeys& keys)
 void read_sequence_parallel(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_cp_type(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_expert_tp(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_distributed(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_sharding(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_granularity(const Setting& setting, const SettingList& all, SourceKeys& keys);

@@ -23,7 +23,6 @@ inline constexpr std::array kAttentionBackends{
     ValueWord{"auto", "sdpa-flash"}, ValueWord{"flash", "sdpa-flash"},
     ValueWord{"fused", "sdpa-flash"}, ValueWord{"unfused", "eager"}, ValueWord{"local", "eager"}};
 inline constexpr std::array kFlash{ValueWord{"true", "sdpa-flash"}, ValueWord{"false", ""}};
-inline constexpr std::array kDistributed{ValueWord{"true", "zero1"}, ValueWord{"false", ""}};
 inline constexpr std::array kSharded{ValueWord{"true", "zero3"}, ValueWord{"false", ""}};
 inline constexpr std::array kCoreAttention{ValueWord{"true", "selective-attention"},
                                            ValueWord{"false", ""}};
@@ -62,7 +61,7 @@ inline constexpr std::array kMegatronSizes{
     by_context("cp_comm_type", read_cp_type),
     becomes("attention_backend", "attention", kAttentionBackends),
     becomes("use_flash_attn", "attention", kFlash),
-    becomes("use_distributed_optimizer", "dp-kind", kDistributed),
+    by_context("use_distributed_optimizer", read_distributed),
     becomes("use_torch_fsdp2", "dp-kind", kSharded),
     by_context("use_megatron_fsdp", read_fsdp),
     by_context("use_custom_fsdp", read_fsdp),

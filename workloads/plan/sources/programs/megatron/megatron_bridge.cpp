@@ -1,0 +1,242 @@
+// Megatron Bridge: its YAML of overrides, and launch lines of its recipes:
+// torchrun run_recipe.py --recipe llama3_8b_pretrain_2gpu_h100_bf16_config train.micro_batch_size=1
+//
+// Sources: Megatron Bridge (August 2026), scripts/training/run_recipe.py, recipe_runner.py;
+// src/megatron/bridge/training/config.py ConfigContainer; recipes/common.py _pretrain_common;
+// recipes/llama/h100/llama3.py.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "workloads/plan/sources/programs/megatron/megatron_rules.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
+
+namespace highwater::program_table {
+namespace {
+
+using namespace megatron_keys;
+
+/// What a recipe sets, as overrides may change it.
+struct BridgeRecipe {
+  std::string_view name;
+  std::string_view model;
+  std::string_view tp;
+  std::string_view pp;
+  std::string_view chunks;
+  std::string_view cp;
+  std::string_view sp;
+  std::string_view seq;
+};
+
+constexpr std::array kBridgeRecipes{
+    BridgeRecipe{"llama2_7b_pretrain_2gpu_h100_bf16_config", "llama-2-7b", "2", "1", "", "1",
+                 "false", "4096"},
+    BridgeRecipe{"llama32_1b_pretrain_1gpu_h100_bf16_config", "llama-3.2-1b", "1", "1", "", "1",
+                 "false", "8192"},
+    BridgeRecipe{"llama32_1b_pretrain_config", "llama-3.2-1b", "1", "1", "", "1", "false", "8192"},
+    BridgeRecipe{"llama32_3b_pretrain_1gpu_h100_bf16_config", "llama-3.2-3b", "1", "1", "", "1",
+                 "false", "8192"},
+    BridgeRecipe{"llama32_3b_pretrain_config", "llama-3.2-3b", "1", "1", "", "1", "false", "8192"},
+    BridgeRecipe{"llama3_8b_pretrain_2gpu_h100_bf16_config", "llama-3-8b", "1", "1", "", "2",
+                 "false", "8192"},
+    BridgeRecipe{"llama3_8b_pretrain_config", "llama-3-8b", "1", "1", "", "2", "false", "8192"},
+    BridgeRecipe{"llama3_8b_pretrain_16gpu_h100_bf16_16k_config", "llama-3-8b", "4", "2", "", "2",
+                 "true", "16384"},
+    BridgeRecipe{"llama3_8b_pretrain_32gpu_h100_bf16_64k_config", "llama-3-8b", "4", "2", "", "4",
+                 "true", "65536"},
+    BridgeRecipe{"llama3_8b_pretrain_64gpu_h100_bf16_128k_config", "llama-3-8b", "4", "2", "", "8",
+                 "true", "131072"},
+    BridgeRecipe{"llama3_70b_pretrain_32gpu_h100_bf16_config", "llama-3-70b", "4", "4", "5", "2",
+                 "true", "8192"},
+    BridgeRecipe{"llama3_70b_pretrain_config", "llama-3-70b", "4", "4", "5", "2", "true", "8192"},
+    BridgeRecipe{"llama3_70b_pretrain_32gpu_h100_bf16_16k_config", "llama-3-70b", "8", "2", "", "2",
+                 "true", "16384"},
+    BridgeRecipe{"llama3_70b_pretrain_256gpu_h100_bf16_64k_config", "llama-3-70b", "8", "4", "",
+                 "8", "true", "65536"},
+    BridgeRecipe{"llama31_8b_pretrain_2gpu_h100_bf16_config", "llama-3.1-8b", "1", "1", "", "2",
+                 "false", "8192"},
+    BridgeRecipe{"llama31_8b_pretrain_config", "llama-3.1-8b", "1", "1", "", "2", "false", "8192"},
+    BridgeRecipe{"llama31_70b_pretrain_32gpu_h100_bf16_config", "llama-3.1-70b", "4", "4", "5", "2",
+                 "true", "131072"},
+    BridgeRecipe{"llama31_405b_pretrain_256gpu_h100_bf16_config", "llama-3.1-405b", "8", "8", "2",
+                 "4", "true", "131072"},
+};
+
+bool is_given(const SettingList& all, std::string_view key, std::string_view flag = {}) {
+  return all.find(key) != nullptr || (!flag.empty() && all.find(flag) != nullptr);
+}
+
+/// The recipe's own values where the line does not change them.
+void offer_recipe(const BridgeRecipe& recipe, const Setting& setting, const SettingList& all,
+                  SourceKeys& keys) {
+  const bool has_tp = is_given(all, "tensor_model_parallel_size", "tp");
+  offer(setting, "model", std::string(recipe.model), keys);
+  if (!has_tp) {
+    offer(setting, "tp", std::string(recipe.tp), keys);
+  }
+  if (!is_given(all, "pipeline_model_parallel_size", "pp")) {
+    offer(setting, "pp", std::string(recipe.pp), keys);
+    if (!recipe.chunks.empty() && !is_given(all, "virtual_pipeline_model_parallel_size", "vp")) {
+      offer(setting, "pp-schedule", "interleaved", keys);
+      offer(setting, "pp-chunks", std::string(recipe.chunks), keys);
+    }
+  }
+  if (!is_given(all, "context_parallel_size", "cp")) {
+    offer(setting, "cp", std::string(recipe.cp), keys);
+  }
+  if (!is_given(all, "sequence_parallel") && !has_tp && recipe.tp != "1") {
+    offer(setting, "sp", std::string(recipe.sp), keys);
+  }
+  if (!is_given(all, "seq_length", "sl")) {
+    offer(setting, "seq", std::string(recipe.seq), keys);
+  }
+  if (!is_given(all, "global_batch_size", "gb")) {
+    offer(setting, "global-batch", "512", keys);
+  }
+}
+
+void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const auto* const known = std::ranges::find(kBridgeRecipes, setting.value, &BridgeRecipe::name);
+  if (known == kBridgeRecipes.end()) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "a recipe in Python that is not known here; give --model and what it "
+                           "sets");
+  } else {
+    offer_recipe(*known, setting, all, keys);
+  }
+}
+
+void read_bridge_mode(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.value == "pretrain" || setting.value == "sft") {
+    keys.add_no_effect(setting.key, setting.value, "the whole model is trained");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "adapters beside a frozen model");
+  }
+}
+
+void read_bridge_precision(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.value == "bf16_mixed") {
+    offer(setting, "precision", "bf16", keys);
+  } else if (setting.value == "16_mixed") {
+    offer(setting, "precision", "fp16", keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "float8 or four-bit products");
+  }
+}
+
+/// Launch lines write the tokens of a batch with short flags.
+constexpr std::array kBridgeOwn{
+    by_context("recipe", read_recipe_name),
+    unsupported("model", "the recipe that it picks; give --model and what it sets"),
+    by_context("mode", read_bridge_mode),
+    by_context("mixed_precision", read_bridge_precision),
+    ignored("dataset", kData),
+    becomes("mb", "batch"),
+    by_context("gb", read_global_batch),
+    becomes("sl", "seq"),
+    becomes("tp", "tp"),
+    becomes("pp", "pp"),
+    becomes("cp", "cp"),
+    becomes("ep", "ep"),
+    by_context("vp", read_chunks),
+    by_context("etp", read_expert_tp),
+    ignored("ms", kDuration),
+    ignored("max_steps", kDuration),
+    ignored("warmup_iters", kRate),
+    ignored("save_dir", kFiles),
+    ignored("load_dir", kFiles),
+    ignored("config_file", kNames),
+    ignored("dry_run", kReports),
+    unsupported("peft*", "adapters beside a frozen model"),
+    ignored("num_gpus", "counted by the launcher"),
+    ignored("packed_sequence", kData),
+    ignored("name_or_path", kNames),
+    ignored("hf_path", kNames),
+    unsupported("teacher.*", "a second model without gradients"),
+    ignored("kd_config.*", kNumbers),
+    ignored("source.*", kData),
+    ignored("path_to_cache", kData),
+    unsupported("enable_in_batch_packing", "packed sequences with attention by sequence"),
+    unsupported("enable_offline_packing", "packed sequences with attention by sequence"),
+    ignored("offline_packing_specs.*", "read with enable_offline_packing only"),
+    ignored("packed_sequence_specs.*", kData),
+    unsupported("freeze_*", "frozen parts have no gradients"),
+    ignored("finetune_lr", kRate),
+    ignored("step", kNames),
+    ignored("step_func", kNames),
+    ignored("container*", kNames),
+    becomes("grad_reduce_in_fp32", "fp32-grads"),
+    becomes("clip_grad", "grad-clip"),
+    ignored("*_ratio", kRate),
+    ignored("random_seed", kNumbers),
+    ignored("sequence_length", "the same as seq_length"),
+    ignored("data_sharding", kData),
+    ignored("dataset_*", kData),
+    ignored("memory_keys", kReports),
+    ignored("blend*", kData),
+    ignored("persistent_workers", kData),
+    ignored("pin_memory", kData),
+    ignored("drop_last", kData),
+    ignored("average_in_collective", "when gradients are reduced"),
+    ignored("check_for_nan_in_grad", kReports),
+    unsupported("data_parallel_sharding_strategy", "shards of parameters and gradients",
+                "no_shard|optim"),
+    unsupported("tp_comm_overlap_cfg", "Transformer Engine's buffers of overlapped collectives"),
+    ignored("bootstrap_pg_from_iter", kCollectives),
+    unsupported("modelopt_*", "quantised or pruned weights"),
+    ignored("restore_modelopt_state", kFiles),
+};
+
+constexpr auto kBridgeRules = joined_rules(kBridgeOwn, kMegatronRules);
+
+/// _pretrain_common: bf16 with gradients in fp32, the distributed optimizer, both overlaps.
+void finish_bridge(const SettingList& all, SourceKeys& keys) {
+  const Setting own{"(Megatron Bridge)", "recipes/common.py"};
+  offer(own, "framework", "megatron", keys);
+  if (!is_given(all, "mixed_precision") && !is_given(all, "bf16") && !is_given(all, "fp16")) {
+    offer(own, "precision", "bf16", keys);
+  }
+  if (!is_given(all, "use_distributed_optimizer")) {
+    offer(own, "dp-kind", "zero1", keys);
+  }
+  if (!is_given(all, "overlap_grad_reduce")) {
+    offer(own, "overlap-grad-reduce", "true", keys);
+  }
+  if (!is_given(all, "overlap_param_gather")) {
+    offer(own, "overlap-param-gather", "true", keys);
+  }
+}
+
+}  // namespace
+
+const Program& megatron_bridge() {
+  static constexpr std::array<std::string_view, 4> kScripts{"run_recipe.py", "setup_experiment.py",
+                                                            "train.sh", "launch_with_nemo_run.py"};
+  static constexpr std::array<std::string_view, 18> kSections{"model.",
+                                                              "train.",
+                                                              "validation.",
+                                                              "optimizer.",
+                                                              "scheduler.",
+                                                              "dataset.",
+                                                              "checkpoint.",
+                                                              "logger.",
+                                                              "tokenizer.",
+                                                              "ddp.",
+                                                              "dist.",
+                                                              "rng.",
+                                                              "profiling.",
+                                                              "comm_overlap.",
+                                                              "ft.",
+                                                              "straggler.",
+                                                              "mixed_precision.",
+                                                              "rerun_state_machine."};
+  static constexpr Program kProgram{.name = "megatron-bridge",
+                                    .releases = "Megatron Bridge 0.2 to 0.6",
+                                    .rules = kBridgeRules,
+                                    .scripts = kScripts,
+                                    .sections = kSections,
+                                    .finish = finish_bridge};
+  return kProgram;
+}
+
+}  // namespace highwater::program_table

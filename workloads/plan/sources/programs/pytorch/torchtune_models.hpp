@@ -1,0 +1,24 @@
+// torchtune's model builders: which decoder, and whether it has adapters.
+//
+// Source: torchtune 0.3 to 0.6.1, torchtune/models/*/_model_builders.py.
+#pragma once
+
+#include <string>
+
+#include "workloads/plan/sources/settings/setting.hpp"
+
+namespace highwater::program_table {
+
+/// What a builder's name says: "torchtune.models.llama3.qlora_llama3_8b".
+struct BuilderName {
+  std::string model;
+  bool has_adapters = false;
+  bool is_quantised = false;
+};
+
+BuilderName builder_name(const std::string& component);
+
+/// The preset of a builder, or a config.json of the sizes in the file; empty if there is neither.
+std::string tune_model(const std::string& builder, const SettingList& all);
+
+}  // namespace highwater::program_table
