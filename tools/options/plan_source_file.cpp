@@ -115,12 +115,35 @@ class LaunchReader {
     const SettingList own = line_.options;  // follow() adds to them
     const auto follow_one = [this](const Setting& setting) { follow(setting); };
     std::ranges::for_each(line_.launcher_options.list(), follow_one);
-    std::ranges::for_each(own.list(), follow_one);
+    for (const Setting& setting : own.list()) {
+      if (!leave_to_program(setting)) {
+        follow(setting);
+      }
+    }
     sources_.push_back(plan_of_launch(line_, *file_));
     return std::move(sources_);
   }
 
  private:
+  /// A program that reads a file itself, with its own values for what that leaves open, is told
+  /// where it is.
+  bool leave_to_program(const Setting& setting) {
+    const Program* const program = find_program(line_);
+    const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
+    if (program == nullptr || !path) {
+      return false;
+    }
+    const auto rule = std::ranges::find_if(
+        program->rules, [&](const KeyRule& row) { return matches_key(row.key, setting.key); });
+    if (rule == program->rules.end() || rule->use != KeyRule::Use::context) {
+      return false;
+    }
+    for (Setting& own : line_.options.list()) {
+      own.value = own.key == setting.key ? *path : own.value;
+    }
+    return true;
+  }
+
   void follow(const Setting& setting) {
     const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
     const auto settings = path ? read_settings(*path) : std::nullopt;

@@ -31,6 +31,11 @@ TEST_CASE("shell: quotes, escapes, comments and continued lines", "[plan][settin
   CHECK_THROWS_WITH(words_of("a 'b"), Contains("byte 2") && Contains("never closed"));
 }
 
+TEST_CASE("shell: what a command prints is one word that is not known", "[plan][settings]") {
+  CHECK(words_of("N=$(python -c 'print(1)')\nA=\"--n $N --m 2\"\nrun $A") ==
+        Words{"run", "--n", "$(python -c 'print(1)')", "--m", "2"});
+}
+
 TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][settings]") {
   CHECK(words_of("N=8; M=2\nrun --n $N --all $(($N*$M)) --x $OTHER ${P:-16}") ==
         Words{"run", "--n", "8", "--all", "16", "--x", "$OTHER", "16"});

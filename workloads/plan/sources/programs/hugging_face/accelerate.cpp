@@ -91,6 +91,7 @@ void read_zero3_init(const Setting& setting, const SettingList& all, SourceKeys&
     keys.add_no_effect(setting.key, setting.value, "read with stage 3 only");
   } else {
     offer(setting, "zero-init", "true", keys);
+    offer(setting, "init", "device", keys);
   }
 }
 

@@ -54,6 +54,8 @@ void offer_precision(const Setting& setting, const SettingList& all, SourceKeys&
         setting.key, setting.value,
         fmt::format("weights in {} trained in {} have no word here; give --precision", *weights,
                     half_of(all)));
+  } else if (family_of(model_of(all)).empty()) {
+    keys.add_no_effect(setting.key, setting.value, "the type of a checkpoint that is not known");
   } else {
     keys.add_not_supported(setting.key, setting.value,
                            "the type of the checkpoint is not known; give --precision");
@@ -104,10 +106,10 @@ std::string model_of(const SettingList& all) {
 
 std::string_view half_of(const SettingList& all) {
   const std::string mixed = text_of(all, {"mixed_precision"}).value_or("");
-  if (is_any_on(all, {"bf16", "pure_bf16"}) || mixed == "bf16") {
-    return "bf16";
+  if (is_any_on(all, {"fp16"}) || mixed == "fp16") {
+    return "fp16";
   }
-  return is_any_on(all, {"fp16"}) || mixed == "fp16" ? "fp16" : "";
+  return is_any_on(all, {"bf16", "pure_bf16"}) || mixed == "bf16" ? "bf16" : "";
 }
 
 std::optional<std::string> precision_word(std::string_view weights, std::string_view half,

@@ -362,7 +362,13 @@ void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& 
     return;
   }
   keys.add_no_effect(setting.key, setting.value, "its keys follow");
-  read_deepspeed_settings(filled_in(read_json_settings(text, setting.value), all), keys);
+  const SettingList file = filled_in(read_json_settings(text, setting.value), all);
+  read_deepspeed_settings(file, keys);
+  // transformers 5.23 integrations/deepspeed.py: from_pretrained() runs inside of zero.Init().
+  if (text_of(file, {"zero_optimization.stage"}).value_or("0") == "3") {
+    offer({"(zero.Init)", "true"}, "zero-init", "true", keys);
+    offer({"(zero.Init)", "true"}, "init", "device", keys);
+  }
 }
 
 void read_replicas(const Setting& setting, const SettingList& all, SourceKeys& keys) {

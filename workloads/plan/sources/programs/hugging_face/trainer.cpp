@@ -80,9 +80,8 @@ void finish_plain_loop(const SettingList& all, SourceKeys& keys) {
 }  // namespace
 
 const Program& trainer() {
-  static constexpr std::array<std::string_view, 9> kScripts{
-      "run_clm.py",   "run_mlm.py",       "run_plm.py",        "run_fim.py", "train.py",
-      "train_mem.py", "fastchat.train.*", "train_xformers.py", "finetune.py"};
+  static constexpr std::array<std::string_view, 6> kScripts{
+      "run_clm.py", "run_mlm.py", "run_plm.py", "run_fim.py", "train_mem.py", "fastchat.train.*"};
   // training_args.py; from_pretrained() takes the checkpoint's type (modeling_utils.py).
   static constexpr std::array kDefaults{ProgramDefault{"per_device_train_batch_size", "8"},
                                         ProgramDefault{"dtype", "auto"}};

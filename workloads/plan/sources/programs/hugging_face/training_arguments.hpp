@@ -182,6 +182,7 @@ inline constexpr std::array kTrainingArguments{
     ignored("group_by_length", reasons::kData),
     ignored("do_train", reasons::kData),
     ignored("tpu_num_cores", reasons::kOtherDevice),
+    ignored("argument", reasons::kWithOther),
     ignored("no_deprecation_warnings", reasons::kReports),
     ignored("predict_with_generate", reasons::kInference),
     ignored("sortish_sampler", reasons::kInference),

@@ -4,12 +4,15 @@
 // Source: TRL 1.16 trainer/sft_config.py, base_config.py, model_config.py, sft_trainer.py,
 // scripts/utils.py.
 #include <array>
+#include <fstream>
+#include <iterator>
 
 #include "traces/error.hpp"
 #include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/plan/sources/programs/hugging_face/training_arguments.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
+#include "workloads/plan/sources/settings/read_settings.hpp"
 
 namespace highwater::program_table {
 namespace {
@@ -74,6 +77,26 @@ void read_init_kwargs(const Setting& setting, const SettingList& all, SourceKeys
                            "arguments as text; give --precision and --attention");
   }
 }
+
+/// trl 1.16, accelerate_configs/NAME.yaml: eight processes each.
+void read_trl_strategy(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string& name = setting.value;
+  const std::string kind = name == "multi_gpu" ? "ddp" : name;
+  if (name == "single_gpu") {
+    return keys.add_no_effect(setting.key, name, "one process");
+  }
+  offer(setting, "dp-kind", kind, keys);
+  if (first_like(all, "num_processes") == nullptr) {
+    offer(setting, "gpus", "8", keys);
+  }
+}
+
+void read_trl_processes(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  offer_whole(setting, "gpus", keys);
+}
+
+void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
 constexpr std::array kTrlArguments{
     by_context("max_length", read_length),
@@ -292,12 +315,35 @@ constexpr std::array kTrlArguments{
     by_context("use_reentrant", read_reentrant),
     unsupported("use_unsloth", "Unsloth replaces layers and keeps less"),
     unsupported("use_loftq", "adapters start from the weights' error"),
-    ignored("config", reasons::kWithOther),
-    ignored("accelerate_config", reasons::kWithOther),
+    by_context("config", read_trl_file),
+    by_context("accelerate_config", read_trl_strategy),
+    by_context("num_processes", read_trl_processes),
+    ignored("num_machines", reasons::kStart),
+    ignored("machine_rank", reasons::kStart),
+    ignored("main_process_ip", reasons::kStart),
+    ignored("main_process_port", reasons::kStart),
+    ignored("config_file", reasons::kStart),
 };
 
 constexpr auto kTrlRules =
     joined_rules(kTrlArguments, kModelArguments, kFsdpRules, kTrainingArguments);
+
+void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  std::ifstream file(setting.value);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (text.empty()) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "the file is not there; give it as well, with another --from");
+    return;
+  }
+  keys.add_no_effect(setting.key, setting.value, "its keys follow");
+  const SettingList part = read_yaml_settings(text, setting.value);
+  SettingList with_file = all;
+  for (const Setting& row : part.list()) {
+    with_file.add(row);
+  }
+  apply_rules(kTrlRules, part, with_file, keys);
+}
 
 void finish_trl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "TRL's SFTTrainer"}, "framework", "trl-sft", keys);
@@ -320,10 +366,10 @@ const Program& trl_sft() {
   static constexpr std::array<std::string_view, 4> kScripts{"trl sft", "sft.py", "sft_*.py",
                                                             "run_sft.py"};
   // trainer/base_config.py, trainer/model_config.py: dtype float32.
-  static constexpr std::array kDefaults{ProgramDefault{"per_device_train_batch_size", "8"},
-                                        ProgramDefault{"gradient_checkpointing", "true"},
-                                        ProgramDefault{"dtype", "float32"},
-                                        ProgramDefault{"max_length", "1024"}};
+  static constexpr std::array kDefaults{
+      ProgramDefault{"per_device_train_batch_size", "8"},
+      ProgramDefault{"gradient_checkpointing", "true"}, ProgramDefault{"dtype", "float32"},
+      ProgramDefault{"bf16", "true"}, ProgramDefault{"max_length", "1024"}};
   static constexpr Program kProgram{.name = "trl",
                                     .releases = "TRL 0.7 to 1.16",
                                     .rules = kTrlRules,

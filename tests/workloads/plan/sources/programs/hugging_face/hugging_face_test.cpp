@@ -24,13 +24,15 @@ PlanSource of_line(const std::string& text) {
   return plan_of_launch(read_launch_line(text, "x.sh"), "x.sh");
 }
 
-/// "batch=2 seq=512" of the options named.
+/// "2 512 -": the last word of each option.
 std::string words(const PlanSource& source, std::initializer_list<std::string_view> options) {
   std::string text;
   for (const std::string_view option : options) {
-    const std::string* const found = find_word(source.words, option);
-    text += text.empty() ? "" : " ";
-    text += found == nullptr ? "-" : *found;
+    std::string found = "-";
+    for (const OptionWord& word : source.words) {
+      found = word.first == option ? word.second : found;
+    }
+    text += (text.empty() ? "" : " ") + found;
   }
   return text;
 }
@@ -86,6 +88,14 @@ TEST_CASE("trl: supervised fine-tuning, with TRL's own defaults", "[plan][source
   CHECK(words(plan, {"precision", "checkpoint", "batch"}) == "bf16+amp full 8");
 }
 
+TEST_CASE("trl: bf16 unless fp16, and strategies by name", "[plan][sources]") {
+  const std::string line = "trl sft --model_name_or_path gpt2 ";
+  CHECK(words(of_line(line), {"precision", "gpus"}) == "amp-bf16 -");
+  CHECK(words(of_line(line + "--fp16 --accelerate_config fsdp2 --num_processes 4"),
+              {"precision", "dp-kind", "gpus"}) == "amp-fp16 fsdp2 4");
+  CHECK(words(of_line(line + "--no_gradient_checkpointing"), {"checkpoint"}) == "none");
+}
+
 TEST_CASE("trl: other trainers are refused", "[plan][sources]") {
   CHECK_THROWS_WITH(of_line("trl dpo --model_name_or_path gpt2"), Contains("another trainer"));
   CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\nbeta: 0.1\nmax_prompt_length: 512\n"),
@@ -122,6 +132,18 @@ TEST_CASE("deepspeed: its file", "[plan][sources]") {
   CHECK(words(plan, {"reduce-bucket-size", "sub-group-size", "offload", "optimizer-impl",
                      "grad-clip"}) == "50000000 1000000000 optimizer fused 1.0");
   CHECK(fate_of(plan, "zero_optimization.stage3_prefetch_bucket_size") == "not supported");
+}
+
+TEST_CASE("deepspeed: a program fills in what its file leaves open", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "deepspeed --num_gpus 4 --num_nodes 2 run_clm.py --model_name_or_path gpt2 --fp16 "
+      "--deepspeed '{\"fp16\": {\"enabled\": \"auto\"}, \"zero_optimization\": {\"stage\": 3, "
+      "\"reduce_bucket_size\": \"auto\", \"stage3_prefetch_bucket_size\": \"auto\", "
+      "\"stage3_param_persistence_threshold\": \"auto\"}}'");
+  CHECK(words(plan, {"framework", "gpus", "dp-kind", "precision", "zero-init"}) ==
+        "trainer 8 zero3 fp16 true");
+  CHECK(words(plan, {"reduce-bucket-size", "prefetch-bucket-size",
+                     "param-persistence-threshold"}) == "589824 530841 7680");
 }
 
 TEST_CASE("axolotl: a file of LoRA and one of FSDP", "[plan][sources]") {
