@@ -141,9 +141,14 @@ const Program& program_of(const SettingList& settings, const std::string& file) 
   return *best;
 }
 
+/// Many programs are called train.py: the options tell, where one knows far more of them than the
+/// program of that name.
 const Program* find_program(const LaunchLine& line) {
   const Program* const started = started_by(line.program);
-  return started == nullptr ? best_program(line.options).first : started;
+  const auto [best, known] = best_program(line.options);
+  constexpr std::size_t kFarMore = 10;
+  const bool is_other = started != nullptr && known > kFarMore + known_keys(*started, line.options);
+  return started == nullptr || is_other ? best : started;
 }
 
 PlanSource plan_of_settings(const SettingList& settings, const std::string& file) {

@@ -106,6 +106,19 @@ Items factors_of(std::string text) {
   return words_of(text);
 }
 
+/// Behind what closes the bracket at `open`.
+std::size_t after_closing(const std::string& text, std::size_t open) {
+  const char closing = text[open] == '{' ? '}' : ')';
+  int depth = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    depth += text[i] == text[open] ? 1 : text[i] == closing ? -1 : 0;
+    if (depth == 0) {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
 }  // namespace
 
 void ShellWord::append_text(const std::string& text) {
@@ -125,11 +138,7 @@ void ShellWord::add_in_double_quotes(const std::string& text) {
     } else if (text[at] == '$' && at + 1 < text.size()) {
       std::size_t end = at + 1;
       if (text[end] == '{' || text[end] == '(') {
-        const bool is_braced = text[end] == '{';
-        end = std::min(text.find(is_braced ? '}' : ')', end), text.size() - 1) + 1;
-        if (!is_braced && end < text.size() && text[end] == ')') {
-          ++end;  // of $((...))
-        }
+        end = after_closing(text, end);
       } else {
         while (end < text.size() && is_name(text.substr(end, 1))) {
           ++end;

@@ -118,3 +118,8 @@ TEST_CASE("launch line: a default in quotes, and what a shell is given to run",
   CHECK(line.program == "a.py");
   CHECK(line.options.whole("n") == 2);
 }
+
+TEST_CASE("shell: a command within double quotes is one piece", "[plan][settings]") {
+  CHECK(words_of("run \"--a=$((2*(3)))\" \"--b $(echo $(date)) c\"") ==
+        Words{"run", "--a=6", "--b $(echo $(date)) c"});
+}
