@@ -101,8 +101,7 @@ void add_plan_source(OptionParser& parser) {
        {"the plan of your own configuration file, launch script or launch line (in quotes), of a "
         "recording of highwater record, or of a published run, by its name; can be given several "
         "times, options given beside it win, and what has no option is listed among the notes",
-        "files and lines of: " + names_of_programs(),
-        "published runs: " + published_run_names()}});
+        "files and lines of: " + names_of_programs(), "published runs: " + published_run_names()}});
   parser.describe("print-options",
                   {OptionUse::rare,
                    {"with --from: print the command line that it stands for, and what became of "

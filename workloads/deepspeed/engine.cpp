@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/stage_1_and_2.hpp"
 #include "workloads/deepspeed/stage_3.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/deepspeed/ulysses.hpp"
-#include "workloads/deepspeed/whole_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/offload.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <memory>
 
+#include "workloads/deepspeed/common/zero_optimizer.hpp"
 #include "workloads/deepspeed/zero_init.hpp"
-#include "workloads/deepspeed/zero_optimizer.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/strategy/strategy.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 
 namespace highwater::deepspeed {
 

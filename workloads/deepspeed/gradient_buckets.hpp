@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "workloads/deepspeed/flat_partition.hpp"
+#include "workloads/deepspeed/common/flat_partition.hpp"
 #include "workloads/deepspeed/gradient_offload.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/optim/tensor_vector.hpp"

@@ -7,7 +7,7 @@
 // searched for overflow in fp32, and this rank's part goes to the host as fp32.
 #pragma once
 
-#include "workloads/deepspeed/flat_partition.hpp"
+#include "workloads/deepspeed/common/flat_partition.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workloads/deepspeed/flat_partition.hpp"
+#include "workloads/deepspeed/common/flat_partition.hpp"
 #include "workloads/eager/host_memory.hpp"
 
 namespace highwater::deepspeed {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/common/gradient_scale.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/nvme.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
 
 namespace highwater::deepspeed {

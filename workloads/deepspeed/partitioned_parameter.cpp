@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/nvme.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
 
 namespace highwater::deepspeed {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/common/gradient_scale.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/host_memory.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
 
 namespace highwater::deepspeed {
 

@@ -11,9 +11,9 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/deepspeed/common/zero_optimizer.hpp"
 #include "workloads/deepspeed/gradient_buckets.hpp"
 #include "workloads/deepspeed/gradient_offload.hpp"
-#include "workloads/deepspeed/zero_optimizer.hpp"
 #include "workloads/optim/optimizer.hpp"
 
 namespace highwater::deepspeed {

@@ -11,12 +11,12 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/deepspeed/common/zero_optimizer.hpp"
 #include "workloads/deepspeed/module_hooks.hpp"
 #include "workloads/deepspeed/parameter_coordinator.hpp"
 #include "workloads/deepspeed/partitioned_gradients.hpp"
 #include "workloads/deepspeed/sub_groups.hpp"
 #include "workloads/deepspeed/zero_init.hpp"
-#include "workloads/deepspeed/zero_optimizer.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/optim/optimizer.hpp"
 

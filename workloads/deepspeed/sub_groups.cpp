@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/eager/host_copies.hpp"
 
 namespace highwater::deepspeed {

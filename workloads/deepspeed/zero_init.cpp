@@ -5,7 +5,7 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
-#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
 #include "workloads/plan/offload.hpp"
 

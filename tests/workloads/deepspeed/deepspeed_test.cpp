@@ -10,7 +10,7 @@
 
 #include "tests/support/recorded_releases.hpp"
 #include "tests/support/step_requests.hpp"
-#include "workloads/deepspeed/flat_partition.hpp"
+#include "workloads/deepspeed/common/flat_partition.hpp"
 #include "workloads/deepspeed/host_memory.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
 #include "workloads/plan/model/families/families.hpp"

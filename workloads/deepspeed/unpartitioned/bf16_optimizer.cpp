@@ -1,8 +1,8 @@
-#include "workloads/deepspeed/bf16_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/bf16_optimizer.hpp"
 
-#include "workloads/deepspeed/flat_partition.hpp"
-#include "workloads/deepspeed/gradient_scale.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/deepspeed/common/flat_partition.hpp"
+#include "workloads/deepspeed/common/gradient_scale.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 
 namespace highwater::deepspeed {
 

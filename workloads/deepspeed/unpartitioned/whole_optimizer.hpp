@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/deepspeed/zero_optimizer.hpp"
+#include "workloads/deepspeed/common/zero_optimizer.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/optim/optimizer.hpp"
 #include "workloads/optim/tensor_vector.hpp"

@@ -1,4 +1,4 @@
-#include "workloads/deepspeed/gradient_scale.hpp"
+#include "workloads/deepspeed/common/gradient_scale.hpp"
 
 #include "workloads/eager/ops.hpp"
 

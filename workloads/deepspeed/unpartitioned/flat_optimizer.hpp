@@ -6,7 +6,7 @@
 // to fp32 and then all of them to one buffer, 8 bytes for each parameter at that moment.
 #pragma once
 
-#include "workloads/deepspeed/whole_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 
 namespace highwater::deepspeed {
 

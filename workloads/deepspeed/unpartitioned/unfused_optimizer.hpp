@@ -6,7 +6,7 @@
 // the step is through.
 #pragma once
 
-#include "workloads/deepspeed/whole_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 
 namespace highwater::deepspeed {
 

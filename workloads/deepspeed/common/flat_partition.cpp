@@ -1,4 +1,4 @@
-#include "workloads/deepspeed/flat_partition.hpp"
+#include "workloads/deepspeed/common/flat_partition.hpp"
 
 #include <algorithm>
 

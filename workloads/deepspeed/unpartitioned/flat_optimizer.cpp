@@ -1,7 +1,7 @@
-#include "workloads/deepspeed/flat_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/flat_optimizer.hpp"
 
-#include "workloads/deepspeed/gradient_scale.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
+#include "workloads/deepspeed/common/gradient_scale.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
 
 namespace highwater::deepspeed {
 

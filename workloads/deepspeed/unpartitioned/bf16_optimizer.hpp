@@ -6,7 +6,7 @@
 // until the next one begins.
 #pragma once
 
-#include "workloads/deepspeed/whole_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 
 namespace highwater::deepspeed {
 

@@ -1,12 +1,12 @@
-#include "workloads/deepspeed/whole_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 
 #include <utility>
 
-#include "workloads/deepspeed/bf16_optimizer.hpp"
-#include "workloads/deepspeed/flat_optimizer.hpp"
-#include "workloads/deepspeed/gradient_scale.hpp"
-#include "workloads/deepspeed/tensor_data.hpp"
-#include "workloads/deepspeed/unfused_optimizer.hpp"
+#include "workloads/deepspeed/common/gradient_scale.hpp"
+#include "workloads/deepspeed/common/tensor_data.hpp"
+#include "workloads/deepspeed/unpartitioned/bf16_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/flat_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/unfused_optimizer.hpp"
 
 namespace highwater::deepspeed {
 

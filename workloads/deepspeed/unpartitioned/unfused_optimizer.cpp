@@ -1,4 +1,4 @@
-#include "workloads/deepspeed/unfused_optimizer.hpp"
+#include "workloads/deepspeed/unpartitioned/unfused_optimizer.hpp"
 
 #include <utility>
 
