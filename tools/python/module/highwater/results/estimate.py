@@ -56,7 +56,7 @@ class Estimate(Result):
     """What `highwater estimate --format json` prints."""
 
     schema: str
-    plan: dict[str, str | int | tuple[int, ...] | bool | None]
+    plan: dict[str, str | float | tuple[int, ...] | bool | None]
     model: EstimateModel
     job: EstimateJob
     notes: tuple[str, ...]

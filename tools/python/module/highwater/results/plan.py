@@ -54,7 +54,7 @@ class PlanStrategiesResult(Record):
     """A part of Plan."""
 
     strategy: str
-    plan: dict[str, str | int | tuple[int, ...] | bool | None]
+    plan: dict[str, str | float | tuple[int, ...] | bool | None]
     command: str
     fits: bool
     find_batch: PlanStrategiesResultFindBatch
@@ -98,7 +98,7 @@ class Plan(Result):
     """What `highwater plan --format json` prints."""
 
     schema: str
-    plan: dict[str, str | int | tuple[int, ...] | bool | None]
+    plan: dict[str, str | float | tuple[int, ...] | bool | None]
     notes: tuple[str, ...]
     gpus: int
     tensor_parallel_group: int

@@ -312,7 +312,7 @@ class Simulate(Result):
 
     schema: str
     model: SimulateModel
-    plan: dict[str, str | int | tuple[int, ...] | bool | None]
+    plan: dict[str, str | float | tuple[int, ...] | bool | None]
     fits: bool | None
     verdict: str
     device: int
