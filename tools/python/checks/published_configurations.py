@@ -4,7 +4,7 @@
 
 FOLDER holds the repositories of published_configurations.tsv, as FOLDER/OWNER/NAME, which are not
 part of this project; a row whose file is not there is left out. "README.md#2" is the second launch
-line in a document.
+line in a document. One step is simulated.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ LIST = Path(__file__).with_suffix(".tsv")
 LAUNCH = re.compile(r"^\s*(?:[A-Z_]+=\S+ +)*(?:accelerate launch|torchrun|deepspeed|python3?|trl|CUDA_VISIBLE)\b")
 # Files that say how a model is spread, not which: they are tried with a small one.
 WITHOUT_MODEL = {"accelerate", "deepspeed"}
+# Files that spread a model over GPUs without saying how many.
+RANKS = 8
 SECONDS = 120
 
 
@@ -115,6 +117,9 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
         command += ["--model", "llama-3.2-1b"]
     code, table, error = run([*command, "--print-options"], folder)
     result = Result(row, fates(table))
+    line = table.partition("\n")[0]
+    if "--dp-kind" in line and "--dp " not in line:
+        command += ["--dp", str(RANKS)]
     if code == 0 and not options.only_keys:
         code, _, error = run([*command, "--steps", "1", "--format", "json"], folder)
     said = error.strip().splitlines()

@@ -27,9 +27,10 @@ std::string_view without_section(const Program& program, std::string_view key) {
   return key;
 }
 
+/// Words of a launch line without a name ("argument") say nothing about whose they are.
 std::size_t known_keys(const Program& program, const SettingList& settings) {
   return static_cast<std::size_t>(std::ranges::count_if(settings.list(), [&](const Setting& row) {
-    return rule_for(program, without_section(program, row.key)) != nullptr;
+    return row.key != "argument" && rule_for(program, without_section(program, row.key)) != nullptr;
   }));
 }
 

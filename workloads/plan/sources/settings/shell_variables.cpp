@@ -55,6 +55,12 @@ std::string without_quotes(const std::string& text) {
   return is_quoted ? text.substr(1, text.size() - 2) : text;
 }
 
+/// "$1": what a script is started with.
+bool is_argument(std::string_view value) {
+  return value.size() == 2 && value[0] == '$' &&
+         std::isdigit(static_cast<unsigned char>(value[1])) != 0;
+}
+
 /// An array without quotes around it: its items are split into words.
 Items words_of_all(const Items& items) {
   Items all;
@@ -161,6 +167,9 @@ std::string ShellWord::written() const {
 }
 
 void ShellVariables::set(const std::string& name, const std::string& value, bool appends) {
+  if (is_argument(value) && values_.contains(name)) {
+    return;  // the script is read as it runs without arguments
+  }
   Items& items = values_[name];
   const std::string before = appends ? fmt::format("{}", fmt::join(items, " ")) : "";
   items = {before + value};

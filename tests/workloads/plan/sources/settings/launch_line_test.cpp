@@ -31,6 +31,11 @@ TEST_CASE("shell: quotes, escapes, comments and continued lines", "[plan][settin
   CHECK_THROWS_WITH(words_of("a 'b"), Contains("byte 2") && Contains("never closed"));
 }
 
+TEST_CASE("shell: arguments that a script is not given leave variables alone", "[plan][settings]") {
+  CHECK(words_of("M=gpt2\ncase $1 in -m) M=$1 ;; esac\nB=$2\nrun --m $M --b $B") ==
+        Words{"run", "--m", "gpt2", "--b", "$2"});
+}
+
 TEST_CASE("shell: what a command prints is one word that is not known", "[plan][settings]") {
   CHECK(words_of("N=$(python -c 'print(1)')\nA=\"--n $N --m 2\"\nrun $A") ==
         Words{"run", "--n", "$(python -c 'print(1)')", "--m", "2"});

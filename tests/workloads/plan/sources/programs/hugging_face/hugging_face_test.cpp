@@ -79,6 +79,10 @@ TEST_CASE("trainer: FSDP is its second version unless the line is of transformer
               {"dp-kind", "strategy", "offload"}) == "fsdp1 full_shard both");
 }
 
+TEST_CASE("trainer: words without a name do not tell whose they are", "[plan][sources]") {
+  CHECK(find_program(read_launch_line("accelerate launch src/train.py x.yaml", "x.sh")) == nullptr);
+}
+
 TEST_CASE("trl: supervised fine-tuning, with TRL's own defaults", "[plan][sources]") {
   const PlanSource plan = of_line(
       "accelerate launch --num_processes 2 sft.py --model_name_or_path Qwen/Qwen2-0.5B --use_peft "
