@@ -51,6 +51,11 @@ bool runs_published_torchtitan(const TrainingPlan& plan) {
   return plan.framework == Framework::torchtitan && !is_recent_torchtitan(plan);
 }
 
+bool runs_zero(const TrainingPlan& plan) {
+  return plan.parallel.dp_kind != DataParallel::ddp && !is_fsdp1(plan.parallel) &&
+         !is_fsdp2(plan.parallel);
+}
+
 bool takes_fused_adamw(const TrainingPlan& plan) {
   return plan.optimizer.kind == OptimizerKind::adamw &&
          release_of(plan.versions.torch) >= kFusedByDefault;
@@ -183,11 +188,11 @@ constexpr std::array kImpliedDefaults{
                    },
                    "meta"},
     // transformers 5.23, trainer.py _run_epoch, and accelerate 1.15, accelerator.py accumulate: the
-    // micro-batches before the last run under no_sync().
+    // micro-batches before the last run under no_sync(); DeepSpeed's engine counts them itself.
     ImpliedDefault{"no-sync",
                    [](const TrainingPlan& plan) {
                      return runs_accelerate(plan.framework) && plan.grad_accum > 1 &&
-                            plan.parallel.dp * plan.parallel.cp > 1;
+                            plan.parallel.dp * plan.parallel.cp > 1 && !runs_zero(plan);
                    },
                    "true"},
 };
