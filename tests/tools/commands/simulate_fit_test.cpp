@@ -224,3 +224,18 @@ TEST_CASE("simulate: batches are searched in steps that a grid of ranks can shar
   CHECK(search.at("smallest_failing").as_int64() == largest + 4);
   CHECK(root.at("plan").at("batch").as_int64() == largest);
 }
+
+TEST_CASE("simulate: TRL's loss reads the head's weight in backward whatever shards it",
+          "[cli][simulate]") {
+  const std::string kind = GENERATE("fsdp1", "fsdp2");
+  const std::string model = GENERATE("gpt2", "llama-160m");  // a tied head, one of its own
+  const std::string line =
+      "simulate --framework trl-sft --dp 4 --batch 8 --steps 1 --format json --model " + model +
+      " --dp-kind " + kind;
+  const auto reads_all = boost::json::parse(run_line(line).out);
+  const auto whole = boost::json::parse(run_line(line + " --loss hf").out);
+  CAPTURE(model, kind);
+  // Tiles of the logits take the place of all of them.
+  CHECK(reads_all.at("peak").at("allocated_bytes").as_int64() <
+        whole.at("peak").at("allocated_bytes").as_int64());
+}

@@ -32,7 +32,8 @@ eager::Ref<eager::Node> gradient_node(eager::Runtime& runtime, const Tensor& ten
 }
 
 std::vector<Tensor> tensors_of(const models::Outputs& outputs) {
-  std::vector<Tensor> tensors{outputs.loss, outputs.logits, outputs.encoder_states};
+  std::vector<Tensor> tensors{outputs.loss, outputs.logits, outputs.encoder_states,
+                              outputs.scores.log_probs, outputs.scores.entropy};
   tensors.insert(tensors.end(), outputs.logit_chunks.begin(), outputs.logit_chunks.end());
   return tensors;
 }

@@ -171,7 +171,8 @@ models::Outputs FullyShard::forward(models::Inputs inputs) {
   models::Outputs outputs = model_.forward(std::move(inputs));
   std::vector<Tensor> results{outputs.loss, outputs.logits, outputs.hidden_states};
   results.insert(results.end(), outputs.logit_chunks.begin(), outputs.logit_chunks.end());
-  results.push_back(outputs.encoder_states);
+  results.insert(results.end(),
+                 {outputs.encoder_states, outputs.scores.log_probs, outputs.scores.entropy});
   root.post_forward(results);
   results.clear();
   cast_outputs(outputs);

@@ -107,11 +107,11 @@ class TrainingOptions(TypedDict, total=False):
     """Gemini's chunks have pinned memory on the host; default false"""
     gemini_const_mb: float
     """`gemini_placement` const: the most that gathered chunks take; default 512"""
-    gemini_warmup_ratio: str
+    gemini_warmup_ratio: float
     """`gemini_placement` auto: share of the GPU that the first step leaves to all but chunks; default 0.8"""
-    gemini_steady_ratio: str
+    gemini_steady_ratio: float
     """`gemini_placement` auto: share of the GPU that later steps may use; default 0.9"""
-    gemini_margin_ratio: str
+    gemini_margin_ratio: float
     """`gemini_placement` auto: share of the GPU's unused memory for fp32 copies and moments; default 0"""
     bucket_view: bool
     """gradients are views into DDP's buckets (gradient_as_bucket_view); default false"""
