@@ -171,6 +171,18 @@ class LaunchReader {
   std::vector<PlanSource> sources_;
 };
 
+/// A quoted line may go on in the next one, with options first.
+std::string in_one_line(std::string text) {
+  for (std::size_t end = text.find('\n'); end != std::string::npos;
+       end = text.find('\n', end + 1)) {
+    const std::size_t next = text.find_first_not_of(" \t\r\n", end);
+    if (next != std::string::npos && text[next] == '-') {
+      text[end] = ' ';
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<PlanSource> read_plan_sources(const std::string& text) {
@@ -180,7 +192,7 @@ std::vector<PlanSource> read_plan_sources(const std::string& text) {
   std::error_code error;
   if (!fs::exists(text, error) && text.find(' ') != std::string::npos) {
     const std::string name = "the launch line";
-    return LaunchReader(read_launch_line(text, name), name).read();
+    return LaunchReader(read_launch_line(in_one_line(text), name), name).read();
   }
   if (is_script(text) && is_small(text)) {
     return LaunchReader(read_launch_line(read_text_file(text), text), text).read();

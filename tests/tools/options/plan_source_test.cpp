@@ -1,5 +1,7 @@
 // --from: recordings that carry their plan (tests/data/plans).
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
@@ -143,4 +145,78 @@ TEST_CASE("from: a model as the text of its configuration", "[cli][from]") {
   CAPTURE(done.err);
   CHECK(done.code == ExitCode::ok);
   CHECK_THAT(run({"simulate", "--model", "{"}).err, Contains("not JSON"));
+}
+
+namespace {
+
+/// The options of a plan that `from` makes, with `more` beside it.
+boost::json::object plan_of(const std::vector<std::string>& from, const std::string& more = "") {
+  std::vector<std::string> words{"simulate", "--format", "json", "--steps", "1"};
+  for (const std::string& source : from) {
+    words.insert(words.end(), {"--from", source});
+  }
+  std::istringstream others(more);
+  words.insert(words.end(), std::istream_iterator<std::string>(others), {});
+  const CommandRun result = run(words);
+  CAPTURE(result.err);
+  REQUIRE(result.code == ExitCode::ok);
+  return boost::json::parse(result.out).at("plan").as_object();
+}
+
+const std::string kLine =
+    "torchrun --nproc_per_node 2 run_clm.py --model_name_or_path openai-community/gpt2 --bf16\n"
+    "  --fsdp full_shard --per_device_train_batch_size 2 --block_size 128";
+
+}  // namespace
+
+TEST_CASE("from: a launch line as it is typed, over two lines", "[cli][from]") {
+  const auto plan = plan_of({kLine});
+  CHECK(plan.at("model") == "gpt2");
+  CHECK(plan.at("framework") == "trainer");
+  CHECK(plan.at("dp") == 2);
+  CHECK(plan.at("dp_kind") == "fsdp2");
+  CHECK(plan.at("batch") == 2);
+  CHECK(plan.at("seq").as_array() == boost::json::array{128});
+  CHECK(plan_of({kLine}, "--batch 1 --dp 4").at("dp") == 4);
+}
+
+TEST_CASE("from: a script with the file that it names, and another file", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "zero2.json",
+             R"({"zero_optimization": {"stage": 2}, "bf16": {"enabled": true},
+      "train_micro_batch_size_per_gpu": "auto"})");
+  write_file(folder / "train.sh",
+             "#!/bin/bash\nGPUS=4\nMODEL=openai-community/gpt2\n"
+             "deepspeed --num_gpus $GPUS run_clm.py --deepspeed zero2.json --bf16 \\\n"
+             "  --model_name_or_path $MODEL --block_size 128 --per_device_train_batch_size 4\n");
+  write_file(folder / "more.yaml", "gradient_accumulation_steps: 3\nseed: 7\n");
+  const auto plan = plan_of({(folder / "train.sh").string(), (folder / "more.yaml").string()});
+  CHECK(plan.at("dp") == 4);
+  CHECK(plan.at("dp_kind") == "zero2");
+  CHECK(plan.at("batch") == 4);
+  CHECK(plan.at("grad_accum") == 3);
+}
+
+TEST_CASE("from: what cannot be read says where and what to give", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "broken.yaml", "a: [1, 2\nb: 3\n");
+  write_file(folder / "other.yaml", "kitchen: {oven: hot}\n");
+  const auto error = [&](const std::string& source) {
+    const CommandRun result = run({"simulate", "--from", source});
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(error((folder / "broken.yaml").string()), Contains("broken.yaml: line 2"));
+  CHECK_THAT(error((folder / "other.yaml").string()),
+             Contains("none of its keys") && Contains("torchtitan") && Contains("axolotl"));
+  CHECK_THAT(error("echo hello world"), Contains("no launch line"));
+  CHECK_THAT(error((folder / "absent.yaml").string()), Contains("absent.yaml"));
+}
+
+TEST_CASE("from: keys without an option are named in the report", "[cli][from]") {
+  const CommandRun result =
+      run({"simulate", "--steps", "1", "--from", kLine + " --neftune_noise_alpha 5"});
+  CHECK(result.code == ExitCode::ok);
+  CHECK_THAT(result.out + result.err, Contains("neftune_noise_alpha") && Contains("not supported"));
 }

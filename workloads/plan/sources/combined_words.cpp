@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -106,10 +107,21 @@ void settle_precision(const OptionWords& given, OptionWords& words) {
   }
 }
 
+/// Those of the first source that has one: the program that is started, usually.
+OptionWords defaults_of(std::span<const PlanSource> sources) {
+  OptionWords words;
+  for (const PlanSource& source : sources) {
+    std::ranges::copy_if(source.defaults, std::back_inserter(words), [&](const OptionWord& word) {
+      return find_word(words, word.first) == nullptr;
+    });
+  }
+  return words;
+}
+
 }  // namespace
 
 OptionWords combined_words(std::span<const PlanSource> sources, const OptionWords& given) {
-  OptionWords words;
+  OptionWords words = defaults_of(sources);
   for (const PlanSource& source : sources) {
     for (const OptionWord& word : source.words) {
       if (keeps_framework(words, word)) {

@@ -12,7 +12,8 @@ namespace highwater {
 /// is a word of sources only.
 inline constexpr std::string_view kGlobalBatch = "global-batch";
 
-/// The words of all `sources`, later ones win. Where they say how many GPUs a run has, its
+/// The words of all `sources`, later ones win; defaults of their programs count where no source
+/// says more. Where they say how many GPUs a run has, its
 /// data-parallel ranks are those that the other degrees, of `given` or of a source, leave;
 /// where they say how many sequences a step has, its micro-batches follow.
 OptionWords combined_words(std::span<const PlanSource> sources, const OptionWords& given);

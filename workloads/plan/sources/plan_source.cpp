@@ -16,7 +16,8 @@ void SourceKeys::use(std::string_view key, std::string value, std::string_view o
                      std::string word) {
   source_.keys.push_back(
       {std::string(key), std::move(value), KeyFate::used, fmt::format("--{} {}", option, word)});
-  source_.words.emplace_back(option, std::move(word));
+  OptionWords& words = are_defaults_ ? source_.defaults : source_.words;
+  words.emplace_back(option, std::move(word));
 }
 
 void SourceKeys::add_no_effect(std::string_view key, std::string value, std::string why) {

@@ -32,6 +32,7 @@ struct SourceKey {
 struct PlanSource {
   std::string file;
   OptionWords words;
+  OptionWords defaults;  ///< what the program takes where neither this nor another file says more
   std::vector<SourceKey> keys;
 };
 
@@ -44,10 +45,14 @@ class SourceKeys {
 
   void add_not_supported(std::string_view key, std::string value, std::string why);
 
+  /// Whether the keys that follow are the program's defaults, which no file has.
+  void are_defaults(bool value) { are_defaults_ = value; }
+
   [[nodiscard]] PlanSource finish() { return std::move(source_); }
 
  private:
   PlanSource source_;
+  bool are_defaults_ = false;
 };
 
 }  // namespace highwater

@@ -64,3 +64,14 @@ TEST_CASE("sources: a file of accelerate or DeepSpeed leaves the loop to the scr
   CHECK(word(words, "precision") == "bf16");
   CHECK(word(combined_words(both, {{"precision", "fp32"}}), "precision") == "amp-bf16");
 }
+
+TEST_CASE("sources: a program's default gives way to what another file says", "[plan][sources]") {
+  PlanSource line = source({{"model", "gpt2"}, {"batch", "2"}});
+  line.defaults = {{"optimizer", "adamw"}};
+  PlanSource file = source({{"optimizer", "sgd"}});
+  file.defaults = {{"batch", "8"}, {"seq", "64"}};
+  const OptionWords words = combined_words(std::vector<PlanSource>{line, file}, {});
+  CHECK(word(words, "batch") == "2");
+  CHECK(word(words, "optimizer") == "sgd");
+  CHECK(word(words, "seq") == "64");
+}

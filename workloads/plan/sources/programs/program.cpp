@@ -73,7 +73,7 @@ SettingList with_defaults(const Program& program, SettingList settings) {
   SettingList all;
   for (const ProgramDefault& row : program.defaults) {
     if (settings.find(row.key) == nullptr) {
-      all.add({std::string(row.key), std::string(row.value)});
+      all.add({.key = std::string(row.key), .value = std::string(row.value), .is_default = true});
     }
   }
   for (Setting& setting : settings.list()) {
@@ -86,8 +86,10 @@ PlanSource read_with(const Program& program, const SettingList& settings, const 
   const SettingList all = with_defaults(program, settings);
   SourceKeys keys;
   for (const Setting& setting : all.list()) {
+    keys.are_defaults(setting.is_default);
     read_setting(program, setting, all, keys);
   }
+  keys.are_defaults(false);
   if (program.finish != nullptr) {
     program.finish(all, keys);
   }
@@ -111,6 +113,7 @@ const Program* started_by(std::string_view script) {
 
 void append(PlanSource part, PlanSource& whole) {
   std::ranges::move(part.words, std::back_inserter(whole.words));
+  std::ranges::move(part.defaults, std::back_inserter(whole.defaults));
   std::ranges::move(part.keys, std::back_inserter(whole.keys));
 }
 

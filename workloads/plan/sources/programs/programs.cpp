@@ -6,13 +6,14 @@ namespace highwater {
 
 std::span<const Program> programs() {
   namespace table = program_table;
+  // Keys that many programs share are those of TrainingArguments.
   static const std::array kPrograms{
-      table::torchtitan(),     table::torchtitan_python(), table::torchtune(),
-      table::megatron(),       table::megatron_others(),   table::megatron_bridge(),
-      table::nemo(),           table::trainer(),           table::plain_loop(),
-      table::trl_sft(),        table::trl_others(),        table::accelerate(),
-      table::deepspeed_file(), table::deepspeed_chat(),    table::deepspeed_scripts(),
-      table::axolotl(),        table::llamafactory(),      table::llamafactory_second()};
+      table::trainer(),         table::torchtitan(),     table::torchtitan_python(),
+      table::torchtune(),       table::megatron(),       table::megatron_others(),
+      table::megatron_bridge(), table::nemo(),           table::plain_loop(),
+      table::trl_sft(),         table::trl_others(),     table::accelerate(),
+      table::deepspeed_file(),  table::deepspeed_chat(), table::deepspeed_scripts(),
+      table::axolotl(),         table::llamafactory(),   table::llamafactory_second()};
   return kPrograms;
 }
 

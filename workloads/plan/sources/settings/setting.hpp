@@ -23,6 +23,7 @@ struct Setting {
   SettingKind kind = SettingKind::text;
   std::vector<std::string> items = {};  ///< of a list
   std::size_t line = 0;                 ///< from 1; 0: unknown
+  bool is_default = false;              ///< the program's own, in no file
 };
 
 /// Whether two keys are the same but for upper case and for '-' instead of '_'.

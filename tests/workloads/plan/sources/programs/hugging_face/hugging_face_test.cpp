@@ -24,15 +24,22 @@ PlanSource of_line(const std::string& text) {
   return plan_of_launch(read_launch_line(text, "x.sh"), "x.sh");
 }
 
-/// "2 512 -": the last word of each option.
+/// The last word of `option`, which a default gives where no key does.
+std::string word(const PlanSource& source, std::string_view option) {
+  std::string found = "-";
+  for (const OptionWords* words : {&source.defaults, &source.words}) {
+    for (const OptionWord& each : *words) {
+      found = each.first == option ? each.second : found;
+    }
+  }
+  return found;
+}
+
+/// "2 512 -": the word of each option.
 std::string words(const PlanSource& source, std::initializer_list<std::string_view> options) {
   std::string text;
   for (const std::string_view option : options) {
-    std::string found = "-";
-    for (const OptionWord& word : source.words) {
-      found = word.first == option ? word.second : found;
-    }
-    text += (text.empty() ? "" : " ") + found;
+    text += (text.empty() ? "" : " ") + word(source, option);
   }
   return text;
 }
