@@ -57,6 +57,11 @@ bool is_value(const std::string& word) {
   return !word.starts_with('-') || typed_scalar(word).kind == SettingKind::number;
 }
 
+/// "--" ends the values of an option, and names nothing.
+bool is_dashes(const std::string& word) {
+  return !word.empty() && word.find_first_not_of('-') == std::string::npos;
+}
+
 /// "a.b=1": the value of another key, whatever stands before it.
 bool is_assignment(const std::string& word) {
   const std::size_t equals = word.find('=');
@@ -135,7 +140,9 @@ class OptionWordsReader {
   SettingList read() {
     while (at_ < words_.size()) {
       const std::string& word = words_[at_];
-      if (!is_value(word)) {
+      if (is_dashes(word)) {
+        ++at_;
+      } else if (!is_value(word)) {
         read_option(word.substr(word.find_first_not_of('-')));
       } else {
         read_argument(word);

@@ -54,7 +54,7 @@ class ShellReader {
       end_command();
       ++at_;
       skip_here_documents(c);
-    } else if (c == ' ' || c == '\t' || c == '\r') {
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
       ++at_;
     } else if (script_.substr(at_).starts_with("\\\n")) {
       at_ += 2;

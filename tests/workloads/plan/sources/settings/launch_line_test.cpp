@@ -28,6 +28,7 @@ TEST_CASE("shell: quotes, escapes, comments and continued lines", "[plan][settin
   CHECK(words_of("a 'b c' \"d e\" f\\ g # not this\n") == Words{"a", "b c", "d e", "f g"});
   CHECK(words_of("a \\\n  --b 1 \\\r\n  --c\n") == Words{"a", "--b", "1", "--c"});
   CHECK(words_of("a --b=\"c d\"e ''") == Words{"a", "--b=c de", ""});
+  CHECK(words_of("a\f\v b") == Words{"a", "b"});
   CHECK_THROWS_WITH(words_of("a 'b"), Contains("byte 2") && Contains("never closed"));
 }
 
@@ -71,6 +72,12 @@ TEST_CASE("launch line: torchrun and a script", "[plan][settings]") {
   CHECK(line.options.text("spec") == "a,b");
   CHECK(line.options.text("k") == "v");
   CHECK(line.environment.text("CUDA_VISIBLE_DEVICES") == "0,1");
+}
+
+TEST_CASE("launch line: dashes alone name no option", "[plan][settings]") {
+  const LaunchLine line = line_of("python train.py --a 1 -- --- - --b 2");
+  CHECK(line.options.text("a") == "1");
+  CHECK(line.options.whole("b") == 2);
 }
 
 TEST_CASE("launch line: other launchers and tools", "[plan][settings]") {
