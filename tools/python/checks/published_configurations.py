@@ -4,7 +4,7 @@
 
 FOLDER holds the repositories of published_configurations.tsv, as FOLDER/OWNER/NAME, which are not
 part of this project; a row whose file is not there is left out. "README.md#2" is the second launch
-line in a document. One step is simulated.
+line in a document. One step is simulated; --only-keys stops at the plan.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
         code, _, error = run([*command, "--steps", "1", "--format", "json"], folder)
     said = error.strip().splitlines()
     refusal = said[0].replace(str(path), row.path) if said else f"ends with {code}"
-    result.outcome = "simulated" if code == 0 else refusal
+    done = "a plan" if options.only_keys else "simulated"
+    result.outcome = done if code == 0 else refusal
     return result
 
 
@@ -135,9 +136,9 @@ def show(results: list[Result]) -> None:
         numbers = "\t".join(str(count) for count in counts)
         print(f"{result.row.program}\t{numbers}\t{result.row.repository}/{result.row.path}", end="")
         print(f"\t{result.outcome}")
-    simulated = sum(result.outcome == "simulated" for result in results)
+    refused = sum(result.outcome not in ("simulated", "a plan") for result in results)
     unknown = sum(result.fates["unknown"] > 0 for result in results)
-    print(f"{len(results)} configurations: {simulated} simulated, {len(results) - simulated} refused,")
+    print(f"{len(results)} configurations: {len(results) - refused} read, {refused} refused,")
     print(f"{unknown} with a key that no rule knows")
 
 
