@@ -107,6 +107,10 @@ def run(command: list[str], folder: Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def good_outcome(options: argparse.Namespace) -> str:
+    return "a plan" if options.only_keys else "simulated"
+
+
 def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None:
     path = configuration(row, options.folder, scratch)
     if path is None:
@@ -124,21 +128,20 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
         code, _, error = run([*command, "--steps", "1", "--format", "json"], folder)
     said = error.strip().splitlines()
     refusal = said[0].replace(str(path), row.path) if said else f"ends with {code}"
-    done = "a plan" if options.only_keys else "simulated"
-    result.outcome = done if code == 0 else refusal
+    result.outcome = good_outcome(options) if code == 0 else refusal
     return result
 
 
-def show(results: list[Result]) -> None:
+def show(results: list[Result], good: str) -> None:
     print("program\tused\tno effect\tnot supported\tunknown\tconfiguration\toutcome")
     for result in results:
         counts = [result.fates[name] for name in ("used", "no effect", "not supported", "unknown")]
         numbers = "\t".join(str(count) for count in counts)
         print(f"{result.row.program}\t{numbers}\t{result.row.repository}/{result.row.path}", end="")
         print(f"\t{result.outcome}")
-    refused = sum(result.outcome not in ("simulated", "a plan") for result in results)
+    refused = sum(result.outcome != good for result in results)
     unknown = sum(result.fates["unknown"] > 0 for result in results)
-    print(f"{len(results)} configurations: {len(results) - refused} read, {refused} refused,")
+    print(f"{len(results)} configurations: {len(results) - refused} {good}, {refused} refused,")
     print(f"{unknown} with a key that no rule knows")
 
 
@@ -155,7 +158,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
         found = pool.map(lambda row: tried(row, options, Path(scratch)), rows(options.program))
         results = [result for result in found if result is not None]
-    show(results)
+    show(results, good_outcome(options))
     return 0 if results else 1
 
 
