@@ -8,8 +8,8 @@
 
 namespace highwater {
 
-/// The plan that `text` names, and those of the files that a launch line or script names. A launch
-/// line is text with spaces that is no file. @throws InputError
+/// The plan that `text` names, and those of the files that a launch line or script names. Text with
+/// spaces is a launch line unless a file has that name. @throws InputError
 std::vector<PlanSource> read_plan_sources(const std::string& text);
 
 }  // namespace highwater

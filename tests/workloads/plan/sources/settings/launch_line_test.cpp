@@ -53,7 +53,7 @@ TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][
   CHECK(words_of("export N=4\nrun $N") == Words{"run", "4"});
 }
 
-TEST_CASE("shell: text between << and its mark is no command", "[plan][settings]") {
+TEST_CASE("shell: here-documents are skipped", "[plan][settings]") {
   CHECK(words_of("cat > x.yaml <<EOF\npython wrong.py\nEOF\npython right.py\n") ==
         Words{"python", "right.py"});
 }

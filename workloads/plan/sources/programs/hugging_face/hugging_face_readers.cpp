@@ -159,7 +159,7 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
   static_cast<void>(all);
   if (setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "no model is named");
-  } else if (is_placeholder(setting.value)) {
+  } else if (is_left_to_reader(setting.value)) {
     keys.add_not_supported(setting.key, setting.value, "a place to be filled in; give --model");
   } else {
     offer(setting, "model", preset_of(setting.value), keys);

@@ -48,7 +48,7 @@ std::optional<long long> whole_number(std::string_view text) {
   return is_whole ? std::optional(static_cast<long long>(value)) : std::nullopt;
 }
 
-bool is_placeholder(std::string_view text) {
+bool is_left_to_reader(std::string_view text) {
   return text.find('$') != std::string_view::npos || text.starts_with('<') || text == "..." ||
          text.find("path_to") != std::string_view::npos;
 }

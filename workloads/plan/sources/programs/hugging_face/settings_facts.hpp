@@ -41,7 +41,7 @@ std::optional<std::string> text_of(const SettingList& all,
 std::optional<long long> whole_number(std::string_view text);
 
 /// "$MODEL", "<path_to_model>", "...": a place that the reader has to fill in.
-bool is_placeholder(std::string_view text);
+bool is_left_to_reader(std::string_view text);
 
 /// "off, as it is here"
 void note_off(const Setting& setting, SourceKeys& keys);
