@@ -16,8 +16,12 @@ using eager::Tensor;
 
 Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
     : model_(model),
+      peft_model_(model.context()),
+      lora_model_(model.context()),
       plan_(plan),
       group_(model.runtime(), data_group(plan.parallel).ranks, plan.parallel.backend) {
+  peft_model_.adopt(lora_model_);
+  lora_model_.adopt(model_);
   if (plan.parallel.cp > 1) {
     const auto ulysses = std::make_shared<Ulysses>(model.runtime(), plan.parallel);
     model.runtime().exchanged_attention = [ulysses](eager::AttentionOperands in,
@@ -78,7 +82,8 @@ void Engine::make_optimizer(PartitionedParameters made) {
       optimizer_ = make_whole_optimizer(group_, plan_, trainable, groups);
       break;
     case DataParallel::zero3:
-      optimizer_ = std::make_unique<Stage3>(group_, model_, plan_, groups, std::move(made));
+      optimizer_ = std::make_unique<Stage3>(group_, plan_.lora.rank > 0 ? peft_model_ : model_,
+                                            plan_, groups, std::move(made));
       break;
     default:
       optimizer_ = std::make_unique<Stage1And2>(group_, plan_, groups);
@@ -94,6 +99,15 @@ void Engine::broadcast_model() {
 
 models::Outputs Engine::forward(models::Inputs inputs) {
   optimizer_->begin_forward();
+  if (plan_.lora.rank == 0) {
+    return call_model(std::move(inputs));
+  }
+  const nn::InModule outer(peft_model_);
+  const nn::InModule inner(lora_model_);
+  return call_model(std::move(inputs));
+}
+
+models::Outputs Engine::call_model(models::Inputs inputs) {
   const nn::InModule scope(model_);
   return model_.forward(std::move(inputs));
 }

@@ -30,6 +30,7 @@ class Engine : public Strategy {
   [[nodiscard]] bool divides_loss() const override { return true; }
 
  private:
+  [[nodiscard]] models::Outputs call_model(models::Inputs inputs);
   void convert_model();
   void broadcast_model();
   void make_overflow_buffer();
@@ -37,6 +38,8 @@ class Engine : public Strategy {
   [[nodiscard]] eager::Tensor divided(const eager::Tensor& loss) const;
 
   models::LanguageModel& model_;
+  nn::Module peft_model_;  ///< with LoRA, PEFT's PeftModel, which calls the next
+  nn::Module lora_model_;  ///< PEFT's LoraModel, which calls the model
   const TrainingPlan& plan_;
   dist::ProcessGroup group_;
   eager::Tensor overflow_buffer_;

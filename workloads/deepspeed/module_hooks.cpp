@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/plan/deepspeed_release.hpp"
+
 namespace highwater::deepspeed {
 
 using eager::Tensor;
@@ -24,7 +26,10 @@ void pass_through(Tensor& tensor, const char* name, OnGradient on_gradient) {
 
 }  // namespace
 
+// 0.19 counts each call anew (_post_backward_module_hook). In 0.16 the arguments of a recomputation
+// add to those of the forward, so that a checkpointed module is not released in backward.
 void ModuleHooks::before(std::span<Tensor> arguments) {
+  gradients_remaining_ = is_recent_deepspeed(module_.context().plan) ? 0 : gradients_remaining_;
   for (Tensor& argument : arguments) {
     if (argument.defined()) {
       gradients_remaining_ += argument.requires_grad() ? 1 : 0;
@@ -35,8 +40,10 @@ void ModuleHooks::before(std::span<Tensor> arguments) {
 }
 
 void ModuleHooks::after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) {
+  is_differentiated_ = false;
   for (Tensor& result : results) {
     if (result.defined()) {
+      is_differentiated_ |= result.requires_grad();
       ++backwards_to_come_;
       pass_through(result, "PreBackwardFunctionForModuleBackward",
                    [this] { on_gradient_of_result(); });
@@ -44,11 +51,12 @@ void ModuleHooks::after(std::span<const Tensor> /*arguments*/, std::span<Tensor>
   }
 }
 
-// A recomputation returns as well, but backward does not run through its results.
+// A recomputation returns as well, but backward does not run through its results, nor through those
+// that need no gradient.
 void ModuleHooks::leave() {
   coordinator_.release(module_);
   const eager::Runtime& runtime = module_.runtime();
-  if (runtime.grad_enabled && runtime.thread == eager::Thread::main) {
+  if (is_differentiated_ && runtime.grad_enabled && runtime.thread == eager::Thread::main) {
     returned_.push_back(&module_);
   }
 }
@@ -71,7 +79,7 @@ void ModuleHooks::on_gradient_of_result() {
 
 void ModuleHooks::on_gradient_of_argument() {
   if (--gradients_remaining_ == 0) {
-    coordinator_.release(module_);
+    coordinator_.release_in_backward(module_);
   }
 }
 

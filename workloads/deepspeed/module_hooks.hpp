@@ -12,6 +12,8 @@
 // follow once the next earlier module is reached, in the reverse order of their returns.
 #pragma once
 
+#include <functional>
+
 #include "workloads/deepspeed/parameter_coordinator.hpp"
 
 namespace highwater::deepspeed {
@@ -21,12 +23,18 @@ class ModuleHooks : public nn::ForwardHooks {
   /// Modules not yet reached in backward, in the order in which they returned in forward.
   using Returned = std::vector<const nn::Module*>;
 
-  ModuleHooks(ParameterCoordinator& coordinator, Returned& returned, const nn::Module& module)
-      : coordinator_(coordinator), returned_(returned), module_(module) {}
+  /// What to do when a module's forward reads a parameter of another one.
+  using Reads = std::function<void(const nn::Module&, const eager::Tensor& parameter)>;
+
+  ModuleHooks(ParameterCoordinator& coordinator, Returned& returned, const nn::Module& module,
+              Reads reads)
+      : coordinator_(coordinator), returned_(returned), module_(module), reads_(std::move(reads)) {}
 
   void enter() override { coordinator_.fetch(module_); }
 
   void leave() override;
+
+  void reads(const eager::Tensor& parameter) override { reads_(module_, parameter); }
 
   void before(std::span<eager::Tensor> arguments) override;
   void after(std::span<const eager::Tensor> arguments, std::span<eager::Tensor> results) override;
@@ -38,6 +46,9 @@ class ModuleHooks : public nn::ForwardHooks {
   ParameterCoordinator& coordinator_;
   Returned& returned_;
   const nn::Module& module_;
+  Reads reads_;
+  bool is_differentiated_ =
+      true;                      ///< a result of the last call needs a gradient, as far as is known
   int backwards_to_come_ = 0;    ///< applied_pre_backward_ref_cnt
   int gradients_remaining_ = 0;  ///< ds_grads_remaining
 };

@@ -8,14 +8,15 @@ namespace highwater::deepspeed {
 using eager::Scoped;
 using eager::Tensor;
 
-ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const Zero& options,
+ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const TrainingPlan& plan,
                                            Owned parameters_of)
     : group_(group),
       runtime_(group.runtime()),
-      options_(options),
+      options_(plan.parallel.zero),
       parameters_of_(std::move(parameters_of)),
-      buffers_(options.param_buffer_count) {
-  stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
+      holds_recomputed_(is_recent_deepspeed(plan)),
+      buffers_(options_.param_buffer_count) {
+  stream_ = options_.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
 }
 
 // _clean_inflight_param_registry.
@@ -87,6 +88,7 @@ void ParameterCoordinator::fetch(const nn::Module& module) {
   for (PartitionedParameter* parameter : needed) {
     const Scoped<StreamId> on_stream(runtime_.stream, stream_);
     parameter->active.insert(&module);
+    hold_in_recomputation(*parameter);
     wait_for(*parameter);
   }
   if (mode_ == Mode::complete) {
@@ -96,10 +98,26 @@ void ParameterCoordinator::fetch(const nn::Module& module) {
   ++step_;
 }
 
+// update_recompute_parameters. What is trained is released by its own backward.
+void ParameterCoordinator::hold_in_recomputation(PartitionedParameter& parameter) {
+  const bool is_recomputation = runtime_.thread != eager::Thread::main && !is_in_backward_;
+  if (holds_recomputed_ && is_recomputation && !in_backward_.empty() &&
+      !parameter.tensor->requires_grad) {
+    recomputed_[in_backward_.back()].push_back(&parameter);
+    parameter.active.insert(in_backward_.back());
+  }
+}
+
+std::vector<PartitionedParameter*> ParameterCoordinator::take_recomputed(const nn::Module& module) {
+  auto node = recomputed_.extract(&module);
+  return node.empty() ? std::vector<PartitionedParameter*>{} : std::move(node.mapped());
+}
+
 void ParameterCoordinator::fetch_in_backward(const nn::Module& module) {
   if (std::ranges::find(in_backward_, &module) == in_backward_.end()) {
     in_backward_.push_back(&module);
   }
+  const Scoped<bool> in_backward(is_in_backward_, true);
   fetch(module);
 }
 
@@ -108,11 +126,17 @@ void ParameterCoordinator::release_leftovers() {
   while (!in_backward_.empty()) {
     const nn::Module& module = *in_backward_.back();
     in_backward_.pop_back();
-    for (PartitionedParameter* parameter : parameters_of_(module)) {
-      parameter->active.erase(&module);
-      if (!parameter->persists) {
-        release(*parameter);
-      }
+    release_for(module, parameters_of_(module));
+    release_for(module, take_recomputed(module));
+  }
+}
+
+void ParameterCoordinator::release_for(const nn::Module& module,
+                                       const std::vector<PartitionedParameter*>& parameters) {
+  for (PartitionedParameter* parameter : parameters) {
+    parameter->active.erase(&module);
+    if (!parameter->persists) {
+      release(*parameter);
     }
   }
 }
@@ -204,8 +228,13 @@ void ParameterCoordinator::read_ahead() {
   }
 }
 
-void ParameterCoordinator::release(const nn::Module& module) {
+void ParameterCoordinator::release_in_backward(const nn::Module& module) {
+  release(module);
+  release_for(module, take_recomputed(module));
   std::erase(in_backward_, &module);
+}
+
+void ParameterCoordinator::release(const nn::Module& module) {
   const bool is_complete = mode_ == Mode::complete;
   const std::set<std::size_t> released = is_complete ? to_release(module) : std::set<std::size_t>{};
   for (PartitionedParameter* parameter : parameters_of_(module)) {

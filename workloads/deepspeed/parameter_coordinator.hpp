@@ -1,7 +1,7 @@
 // ZeRO-3's coordinator: which parameters are gathered when, how far ahead, and when they are
 // released.
 //
-// Source: DeepSpeed 0.16.4, and release_leftovers() 0.19.8,
+// Source: DeepSpeed 0.16.4, and release_leftovers() and recomputed parameters 0.19.8,
 // runtime/zero/partitioned_param_coordinator.py (PartitionedParameterCoordinator). The first
 // forward and backward record the order of modules. From the next forward on each call of a module
 // also gathers the parameters that come next, up to prefetch_bucket_size elements and never more
@@ -17,6 +17,7 @@
 
 #include "workloads/deepspeed/nvme.hpp"
 #include "workloads/deepspeed/partitioned_parameter.hpp"
+#include "workloads/plan/deepspeed_release.hpp"
 #include "workloads/plan/zero_options.hpp"
 
 namespace highwater::deepspeed {
@@ -26,7 +27,7 @@ class ParameterCoordinator {
   /// `parameters_of` names the parameters that a module itself owns.
   using Owned = std::function<std::vector<PartitionedParameter*>(const nn::Module&)>;
 
-  ParameterCoordinator(dist::ProcessGroup& group, const Zero& options, Owned parameters_of);
+  ParameterCoordinator(dist::ProcessGroup& group, const TrainingPlan& plan, Owned parameters_of);
 
   /// reset_step: a forward of the whole model begins.
   void begin_forward();
@@ -39,6 +40,9 @@ class ParameterCoordinator {
 
   /// release_sub_module.
   void release(const nn::Module& module);
+
+  /// The same in backward.
+  void release_in_backward(const nn::Module& module);
 
   /// release_backward_leftovers: modules whose arguments needed no gradient, so that nothing told
   /// that their backward was over.
@@ -65,6 +69,9 @@ class ParameterCoordinator {
   void prefetch();
   void read_ahead();
   void release(PartitionedParameter& parameter);
+  void hold_in_recomputation(PartitionedParameter& parameter);
+  [[nodiscard]] std::vector<PartitionedParameter*> take_recomputed(const nn::Module& module);
+  void release_for(const nn::Module& module, const std::vector<PartitionedParameter*>& parameters);
   [[nodiscard]] std::int64_t last_fetched_for(const PartitionedParameter& parameter) const;
   std::set<std::size_t> to_release(const nn::Module& module);
   std::set<std::size_t> find_to_release(const nn::Module& module) const;
@@ -82,6 +89,11 @@ class ParameterCoordinator {
   std::vector<std::pair<PartitionedParameter*, std::shared_ptr<Gather>>> flying_;
   std::map<std::pair<const nn::Module*, std::int64_t>, std::set<std::size_t>> known_releases_;
   std::vector<const nn::Module*> in_backward_;  ///< fetched in backward and not yet released
+  /// ds_recompute_parameters: frozen parameters that a recomputation fetched during the backward of
+  /// a module, which holds them until that is over.
+  std::map<const nn::Module*, std::vector<PartitionedParameter*>> recomputed_;
+  bool holds_recomputed_;        ///< since 0.19
+  bool is_in_backward_ = false;  ///< rather than in a forward or a recomputation
   std::int64_t step_ = 0;
   std::int64_t available_ = 0;  ///< elements
   SwapBuffers buffers_;         ///< of parameters on NVMe

@@ -45,7 +45,7 @@ Tensor moved_as_fp32(const Tensor& tensor, eager::Place place) {
 
 }  // namespace
 
-Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
+Stage3::Stage3(dist::ProcessGroup& group, nn::Module& model, const TrainingPlan& plan,
                const std::vector<std::vector<Tensor>>& groups, PartitionedParameters made)
     : group_(group),
       world_(group.runtime(), group.size(), plan.parallel.backend),
@@ -57,7 +57,7 @@ Stage3::Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const Tr
       parameters_(std::move(made)),
       offloads_(offloads_optimizer(plan.parallel)),
       offloads_params_(offloads_params(plan.parallel)),
-      coordinator_(group, zero_,
+      coordinator_(group, plan,
                    [this](const nn::Module& module) { return parameters_of(module); }) {
   if (parameters_.empty()) {
     split_parameters();
@@ -134,12 +134,29 @@ void Stage3::hang_hooks() {
     }
     std::ranges::sort(own, {}, &PartitionedParameter::id);
     by_module_[&module] = std::move(own);
-    module.add_forward_hooks(std::make_shared<ModuleHooks>(coordinator_, returned_, module));
+    module.add_forward_hooks(std::make_shared<ModuleHooks>(
+        coordinator_, returned_, module,
+        [this](const nn::Module& reader, const Tensor& read) { gather_external(reader, read); }));
     for (nn::Module* child : module.children()) {
       self(self, *child);
     }
   };
   visit(visit, model_);
+}
+
+// ZeROOrderedDict and register_external_parameter: what a module reads of another one while it is
+// partitioned is gathered at once, and belongs to the reader as well from then on.
+void Stage3::gather_external(const nn::Module& reader, const Tensor& read) {
+  const auto found = by_tensor_.find(read.get());
+  if (found == by_tensor_.end() || found->second->status != ParameterStatus::partitioned) {
+    return;
+  }
+  ParameterGroup& own = by_module_.at(&reader);
+  if (std::ranges::find(own, found->second) == own.end()) {
+    own.push_back(found->second);
+    std::ranges::sort(own, {}, &PartitionedParameter::id);
+  }
+  gather_one(*found->second);
 }
 
 ParameterGroup Stage3::parameters_of(const nn::Module& module) const {

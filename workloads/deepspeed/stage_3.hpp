@@ -25,7 +25,7 @@ namespace highwater::deepspeed {
 class Stage3 : public ZeroOptimizer {
  public:
   /// `made` are those that deepspeed.zero.Init() has already partitioned, or none.
-  Stage3(dist::ProcessGroup& group, models::LanguageModel& model, const TrainingPlan& plan,
+  Stage3(dist::ProcessGroup& group, nn::Module& model, const TrainingPlan& plan,
          const std::vector<std::vector<eager::Tensor>>& groups, PartitionedParameters made);
   ~Stage3() override;
 
@@ -69,11 +69,12 @@ class Stage3 : public ZeroOptimizer {
   void write_back(const SubGroup& sub_group);
   void gather_persistent();
   void gather_one(PartitionedParameter& parameter);
+  void gather_external(const nn::Module& reader, const eager::Tensor& read);
 
   dist::ProcessGroup& group_;
   dist::ProcessGroup world_;  ///< of collectives that name no group
   eager::Runtime& runtime_;
-  models::LanguageModel& model_;
+  nn::Module& model_;
   const TrainingPlan& plan_;
   Zero zero_;
   DType dtype_;

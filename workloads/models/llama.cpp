@@ -191,10 +191,11 @@ class TokenEmbedding : public nn::Embedding {
   }
 
   Tensor embed(const Tensor& input_ids) const {
+    if (!scale_.defined()) {
+      return (*this)(input_ids);
+    }
     const eager::Scoped<std::uint32_t> naming(runtime().module, site());  // look_up is the call
-    const Tensor plain = look_up(input_ids);
-    return hooked(scale_.defined() ? eager::mul(plain, eager::to_dtype(scale_, weight.dtype()))
-                                   : plain);
+    return hooked(eager::mul(look_up(input_ids), eager::to_dtype(scale_, weight.dtype())));
   }
 
  private:

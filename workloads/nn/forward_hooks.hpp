@@ -30,6 +30,9 @@ class ForwardHooks {
   /// In a module of several operators, right before the one that reads the module's parameters.
   virtual void before_parameters() {}
 
+  /// Forward reads a parameter of another module.
+  virtual void reads(const eager::Tensor& /*parameter*/) {}
+
   /// After forward; may replace the results.
   virtual void after(std::span<const eager::Tensor> /*arguments*/,
                      std::span<eager::Tensor> /*results*/) {}

@@ -32,6 +32,14 @@ Tensor saved_from_change(const ModelContext& context, const Tensor& x) {
   return context.plan.framework == Framework::colossalai_gemini ? eager::clone(x) : x;
 }
 
+// An adapted layer is the adapter's, which calls the layer as a module of its own.
+Tensor call_adapted(const Module& layer, const Adapter* adapter, Tensor x,
+                    const Adapter::Forward& forward) {
+  return layer.call(std::move(x), [&](const Tensor& in) {
+    return adapter != nullptr ? adapter->run(in, forward) : forward(in);
+  });
+}
+
 }  // namespace
 
 Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t out, Bias with_bias)
@@ -45,10 +53,9 @@ Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t o
 
 Tensor Linear::operator()(Tensor x) const {
   const InModule scope(*this);
-  return call(std::move(x), [this](const Tensor& in) {
+  return call_adapted(*this, adapter_.get(), std::move(x), [this](const Tensor& in) {
     const bool is_replaced = replaces_linear(context().plan);
-    Tensor result = is_replaced ? zero3_linear(in, weight, bias) : eager::linear(in, weight, bias);
-    return adapter_ ? adapter_->add_to(std::move(result), in) : result;
+    return is_replaced ? zero3_linear(in, weight, bias) : eager::linear(in, weight, bias);
   });
 }
 
@@ -68,13 +75,11 @@ Conv1D::Conv1D(Module* parent, std::string name, std::int64_t in, std::int64_t o
 
 Tensor Conv1D::operator()(Tensor x) const {
   const InModule scope(*this);
-  return call(std::move(x), [this](const Tensor& in) {
+  return call_adapted(*this, adapter_.get(), std::move(x), [this](const Tensor& in) {
     Dims sizes = in.sizes();
     sizes.back() = bias.sizes()[0];
-    Tensor flat = eager::addmm(bias, eager::view(in, {-1, in.size(-1)}), weight);
-    Tensor result = eager::view(flat, sizes);
-    flat.reset();
-    return adapter_ ? adapter_->add_to(std::move(result), in) : result;
+    const Tensor flat = eager::addmm(bias, eager::view(in, {-1, in.size(-1)}), weight);
+    return eager::view(flat, sizes);
   });
 }
 
@@ -85,14 +90,17 @@ Embedding::Embedding(Module* parent, std::string name, std::int64_t rows, std::i
 }
 
 Tensor Embedding::operator()(Tensor indices) const {
-  return hooked(look_up(indices));
+  const InModule scope(*this);
+  return call(std::move(indices), [this](const Tensor& in) { return hooked(rows_of(in)); });
 }
 
 Tensor Embedding::look_up(const Tensor& indices) const {
   const InModule scope(*this);
-  return call(indices, [this](const Tensor& in) {
-    return lookup_ ? lookup_(weight, in) : eager::embedding(weight, in);
-  });
+  return call(indices, [this](const Tensor& in) { return rows_of(in); });
+}
+
+Tensor Embedding::rows_of(const Tensor& indices) const {
+  return lookup_ ? lookup_(weight, indices) : eager::embedding(weight, indices);
 }
 
 Tensor Embedding::hooked(Tensor output) const {

@@ -16,15 +16,18 @@ constexpr Bias bias_if(bool present) {
   return present ? Bias::present : Bias::none;
 }
 
-/// What PEFT adds to a linear layer: changes its result, given the layer's input.
+/// What PEFT puts around a linear layer.
 class Adapter {
  public:
+  /// The layer's own forward.
+  using Forward = std::function<Tensor(const Tensor&)>;
+
   Adapter() = default;
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
   virtual ~Adapter() = default;
 
-  [[nodiscard]] virtual Tensor add_to(Tensor result, Tensor x) const = 0;
+  [[nodiscard]] virtual Tensor run(Tensor x, const Forward& base_layer) const = 0;
 };
 
 /// nn.Linear.
@@ -94,6 +97,8 @@ class Embedding : public Module {
   [[nodiscard]] Tensor hooked(Tensor output) const;
 
  private:
+  [[nodiscard]] Tensor rows_of(const Tensor& indices) const;
+
   std::function<Tensor(const Tensor&, const Tensor&)> lookup_;
   bool output_requires_grad_ = false;
 };

@@ -23,8 +23,11 @@ constexpr std::string_view kAllLinear = "all-linear";
 class LoraAdapter : public Adapter {
  public:
   LoraAdapter(Module& layer, std::int64_t in, std::int64_t out, const Lora& lora)
-      : base_layer_(&layer, "base_layer"),
-        dropout_(lora.dropout),
+      : layer_(layer),
+        base_layer_(&layer, "base_layer"),
+        lora_dropout_(&layer, "lora_dropout"),
+        dropout_(&lora_dropout_, "default"),
+        probability_(lora.dropout),
         lora_a_(&layer, "lora_A"),
         a_(&lora_a_, "default", in, lora.rank, Bias::none),
         lora_b_(&layer, "lora_B"),
@@ -32,12 +35,14 @@ class LoraAdapter : public Adapter {
     std::swap(base_layer_.own_parameters(), layer.own_parameters());
   }
 
-  Tensor add_to(Tensor result, Tensor x) const override {
+  Tensor run(Tensor x, const Forward& base_layer) const override {
+    Tensor result = call_base_layer(x, base_layer);
     const DType type = result.dtype();
+    layer_.reads(a_.weight);  // its type
     x = eager::to_dtype(x, a_.weight.dtype());
     Tensor scaled;
     {
-      Tensor low = a_(eager::dropout(x, dropout_, a_.context().training));
+      Tensor low = a_(dropped(x));
       Tensor high = b_(low);
       low.reset();
       scaled = eager::mul(high, 1.0);
@@ -64,8 +69,24 @@ class LoraAdapter : public Adapter {
   }
 
  private:
+  [[nodiscard]] Tensor call_base_layer(const Tensor& x, const Forward& forward) const {
+    const InModule scope(base_layer_);
+    return base_layer_.call(x, forward);
+  }
+
+  // nn.Dropout, or nn.Identity without a probability.
+  [[nodiscard]] Tensor dropped(const Tensor& x) const {
+    const InModule scope(dropout_);
+    return dropout_.call(x, [this](const Tensor& in) {
+      return eager::dropout(in, probability_, dropout_.context().training);
+    });
+  }
+
+  const Module& layer_;
   Container base_layer_;
-  double dropout_;
+  Container lora_dropout_;
+  Container dropout_;
+  double probability_;
   Container lora_a_;
   Linear a_;
   Container lora_b_;

@@ -135,6 +135,13 @@ class Module {
     }
   }
 
+  /// The module's forward reads a parameter that another module owns.
+  void reads(const Tensor& parameter) const {
+    for (const auto& hooks : forward_hooks_) {
+      hooks->reads(parameter);
+    }
+  }
+
   /// Runs `forward`, a function of a list of arguments that returns a list, between the hooks.
   template <class List, class Forward>
   TensorList call_with(const List& arguments, const Forward& forward) const {

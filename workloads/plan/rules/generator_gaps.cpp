@@ -183,11 +183,6 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
          "lora with deepspeed.zero.Init(): not supported yet by the simulation; omit one of them"},
     Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return p.dp > 1 && p.dp_kind == DataParallel::zero3 && f.plan->lora.rank > 0;
-         },
-         "lora with dp-kind zero3: not supported yet by the simulation; use zero2"},
-    Rule{[](const PlanFacts& f) {
            const ModelConfig& config = f.plan->model.config;
            return is_gemini(f) && (has_field(config, FieldRole::experts) ||
                                    has_field(config, FieldRole::decoder_layers));
