@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/studies/simulate_run.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 
 namespace highwater {
 namespace {
@@ -42,7 +47,49 @@ Table buffer_table(std::string title, const std::vector<HostBuffers>& buffers) {
   return tabulate(std::move(title), kColumns, buffers);
 }
 
+struct HostRow {
+  std::string_view part;
+  std::int64_t pinned = 0;
+  std::int64_t pageable = 0;
+  std::int64_t rank = 0;
+  std::int64_t node = 0;
+};
+
+std::vector<HostRow> parts_of(const NodeHostMemory& memory) {
+  const auto part = [&memory](std::string_view what, const HostAccount& host) {
+    return HostRow{.part = what,
+                   .pinned = host.pinned(),
+                   .pageable = host.pageable(),
+                   .rank = host.taken(),
+                   .node = host.taken() * memory.ranks};
+  };
+  return {part("the model is made", memory.rank.making),
+          part("it is initialised", memory.rank.initialising),
+          part("it is trained", memory.rank.training)};
+}
+
+auto size_of(std::int64_t HostRow::*member) {
+  return [member](const HostRow& each) {
+    return Cell(each.*member).shown_as(size_text(each.*member));
+  };
+}
+
+Table part_table(std::string title, const std::vector<HostRow>& parts) {
+  using enum Align;
+  static const Columns<HostRow> kColumns{
+      {"while", "while", left, &HostRow::part},
+      {"pinned_bytes", "pinned", right, size_of(&HostRow::pinned)},
+      {"pageable_bytes", "pageable", right, size_of(&HostRow::pageable)},
+      {"rank_bytes", "this rank", right, size_of(&HostRow::rank)},
+      {"node_bytes", "node", right, size_of(&HostRow::node)}};
+  return tabulate(std::move(title), kColumns, parts);
+}
+
 }  // namespace
+
+NodeHostMemory node_host_memory(const Simulation& simulation) {
+  return {.rank = simulation.host, .ranks = usual_gpus_per_node(simulation.plan.parallel.gpus())};
+}
 
 Table host_table(const HostAccount& host) {
   auto buffers = host.buffers;
@@ -58,13 +105,24 @@ Table host_table(const HostAccount& host) {
   return table;
 }
 
-boost::json::object host_json(const HostAccount& host) {
+Table node_host_table(const NodeHostMemory& node) {
+  const std::string ranks = node.ranks == 1 ? "1 rank" : fmt::format("{} ranks", node.ranks);
+  return node.rank.highest() == 0
+             ? Table{}
+             : part_table(fmt::format("Host memory of a node of {}, at the peaks", ranks),
+                          parts_of(node));
+}
+
+boost::json::object host_json(const NodeHostMemory& node) {
+  const HostAccount& host = node.rank.training;
   return {{"requested_bytes", host.requested()},
           {"taken_bytes", host.taken()},
           {"pinned_bytes", host.pinned()},
           {"pageable_bytes", host.pageable()},
           {"cached_bytes", host.cached},
-          {"buffers", rows_json(buffer_table("", host.buffers))}};
+          {"buffers", rows_json(buffer_table("", host.buffers))},
+          {"node", boost::json::object{{"ranks", node.ranks},
+                                       {"peaks", rows_json(part_table("", parts_of(node)))}}}};
 }
 
 }  // namespace highwater

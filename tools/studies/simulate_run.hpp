@@ -46,7 +46,7 @@ struct Simulation {
   /// leaves it out.
   std::optional<Bytes> needed;
   OutsideMemory outside;
-  HostAccount host;                  ///< what is offloaded
+  HostPeaks host;                    ///< of the model as it is made, and of what is offloaded
   std::optional<Bytes> available;    ///< what the allocator could take; absent: unlimited
   std::optional<BucketUse> buckets;  ///< simulate_peaks() leaves them out
   bool is_gpu_named = false;

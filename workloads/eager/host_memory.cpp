@@ -97,6 +97,12 @@ HostAccount HostMemory::account() const {
   return result;
 }
 
+HostAccount HostMemory::next_account() {
+  HostAccount result = account();
+  highest_ = now_;
+  return result;
+}
+
 std::size_t HostMemory::kind_of(std::string_view what, bool is_pinned) {
   const auto found = std::ranges::find_if(now_.buffers, [&](const HostBuffers& kind) {
     return kind.what == what && kind.is_pinned == is_pinned;

@@ -8,6 +8,7 @@
 // of copies that still read them are not modelled. Pageable memory is counted as requested.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ struct HostBuffers {
   bool operator==(const HostBuffers&) const = default;
 };
 
-/// Host memory at the moment of a run when its use peaks.
+/// Host memory at the moment when its use peaks.
 struct HostAccount {
   std::vector<HostBuffers> buffers;  ///< in the order in which each kind first came up
   std::int64_t cached = 0;           ///< bytes of unused pinned blocks
@@ -44,6 +45,19 @@ struct HostAccount {
   [[nodiscard]] std::int64_t taken() const { return pinned() + pageable(); }
 
   bool operator==(const HostAccount&) const = default;
+};
+
+/// The peaks of one rank's host memory in the parts of a run.
+struct HostPeaks {
+  HostAccount making;        ///< the model
+  HostAccount initialising;  ///< from there to the first step
+  HostAccount training;      ///< all steps
+
+  [[nodiscard]] std::int64_t highest() const {
+    return std::max({making.taken(), initialising.taken(), training.taken()});
+  }
+
+  bool operator==(const HostPeaks&) const = default;
 };
 
 /// The number of a live block.
@@ -64,6 +78,9 @@ class HostMemory {
 
   /// The moment when most was taken; among several, the one when most was in use.
   [[nodiscard]] HostAccount account() const;
+
+  /// The account of what was, and another begins with what is taken now.
+  HostAccount next_account();
 
   /// Sizes of the pinned blocks requested from the driver, in order.
   [[nodiscard]] const std::vector<std::int64_t>& pinned_blocks() const { return pinned_blocks_; }

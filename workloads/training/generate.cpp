@@ -68,10 +68,10 @@ class Training {
 
   GeneratedRun run_with_host() {
     RequestTrace trace = run();
-    const HostMemory& host = runtime_.host_memory;
+    host_.training = runtime_.host_memory.account();
     return {.trace = std::move(trace),
-            .host = host.account(),
-            .pinned_blocks = host.pinned_blocks(),
+            .host = std::move(host_),
+            .pinned_blocks = runtime_.host_memory.pinned_blocks(),
             .trainable = std::nullopt,
             .buckets = strategy_->bucket_use()};
   }
@@ -89,10 +89,8 @@ class Training {
  private:
   void set_up() {
     runtime_.mark_phase("init");
-    model_ = models::build_model(context_);
-    if (plan_.lora.rank > 0) {
-      nn::apply_lora(*model_);
-    }
+    make_model();
+    host_.making = runtime_.host_memory.next_account();
     if (plan_.init != ModelInit::device && !brings_model_to_device(plan_)) {
       nn::move_to_cuda(*model_);
     }
@@ -108,6 +106,15 @@ class Training {
       model_->init_states();
     }
     runner_ = make_runner();
+    host_.initialising = runtime_.host_memory.next_account();
+  }
+
+  void make_model() {
+    const eager::Scoped<bool> counts(runtime_.counts_host_memory, true);
+    model_ = models::build_model(context_);
+    if (plan_.lora.rank > 0) {
+      nn::apply_lora(*model_);
+    }
   }
 
   void train_step(int step) {
@@ -180,6 +187,7 @@ class Training {
   std::unique_ptr<models::LanguageModel> model_;
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<StepRunner> runner_;
+  HostPeaks host_;
 };
 
 void require_valid(const TrainingPlan& plan) {

@@ -21,10 +21,11 @@ namespace highwater {
 /// message).
 RequestTrace generate(const TrainingPlan& plan);
 
-/// A plan's requests, the host memory that it offloads to, and what else its run tells.
+/// A plan's requests, the host memory that its model and what it offloads take, and what else its
+/// run tells.
 struct GeneratedRun {
   RequestTrace trace;
-  HostAccount host;
+  HostPeaks host;
   std::vector<std::int64_t> pinned_blocks;  ///< sizes asked of the driver, in order
   std::optional<std::int64_t> trainable;    ///< elements that are trained, where the run tells
   std::optional<BucketUse> buckets;         ///< of fixed size, where the optimizer has them

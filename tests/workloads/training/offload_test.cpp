@@ -33,7 +33,7 @@ TrainingPlan offloaded(DataParallel kind, int ranks) {
 }
 
 HostBuffers buffers_of(const TrainingPlan& plan, const std::string& what) {
-  for (const HostBuffers& each : generate_run(plan).host.buffers) {
+  for (const HostBuffers& each : generate_run(plan).host.training.buffers) {
     if (each.what == what) {
       return each;
     }
@@ -271,8 +271,31 @@ TEST_CASE("offload: without it the host's account is empty", "[workloads][offloa
   TrainingPlan plan = offloaded(DataParallel::fsdp2, 8);
   plan.parallel.offload = Offload::none;
   const GeneratedRun run = generate_run(plan);
-  CHECK(run.host == HostAccount{});
+  CHECK(run.host == HostPeaks{});
   CHECK(run.pinned_blocks.empty());
+}
+
+TEST_CASE("host memory: an account ends where the next begins", "[workloads][offload]") {
+  HostMemory host;
+  host.allocate(100, false, "stays");
+  const HostBlock passing = host.allocate(50, false, "goes");
+  host.free(passing);
+  CHECK(host.next_account().taken() == 150);
+  CHECK(host.account().taken() == 100);
+}
+
+TEST_CASE("host memory: a model made on the host is there until it is initialised",
+          "[workloads][offload]") {
+  TrainingPlan plan = offloaded(DataParallel::ddp, 1);
+  plan.parallel.offload = Offload::none;
+  plan.init = ModelInit::cpu;
+  const HostPeaks host = generate_run(plan).host;
+  REQUIRE_FALSE(host.making.buffers.empty());
+  CHECK(host.making.buffers[0].what == "parameter");
+  CHECK(host.making.buffers[0].taken == 4 * parameter_count(plan.model.config).trainable());
+  CHECK(host.making.pinned() == 0);
+  CHECK(host.initialising.taken() == host.making.taken());
+  CHECK(host.training == HostAccount{});
 }
 
 TEST_CASE("offload: what no framework offers is refused", "[workloads][offload]") {

@@ -212,8 +212,8 @@ boost::json::object simulation_json(const SimulationReport& report) {
   }
   root["available_bytes"] = bytes_or_null(simulation.available);
   root["outside_allocator"] = outside_json(simulation.outside);
-  if (!simulation.host.buffers.empty()) {
-    root["host_memory"] = host_json(simulation.host);
+  if (simulation.host.highest() > 0) {
+    root["host_memory"] = host_json(node_host_memory(simulation));
   }
   if (simulation.buckets) {
     root["optimizer_buckets"] = buckets_json(*simulation.buckets);

@@ -22,15 +22,6 @@ struct Nodes {
   [[nodiscard]] std::int64_t gpus() const { return gpus_per_node * nodes; }
 };
 
-/// The most GPUs per node, up to 8, such that whole nodes add up to `gpus`.
-std::int64_t usual_per_node(std::int64_t gpus) {
-  std::int64_t per_node = std::min(gpus, kMostPerNode);
-  while (gpus % per_node != 0) {
-    --per_node;
-  }
-  return per_node;
-}
-
 /// What `job` specifies, and what `gpus` ranks need otherwise.
 Nodes nodes_of(std::int64_t gpus, const JobSize& job) {
   if (job.gpus_per_node) {
@@ -40,7 +31,7 @@ Nodes nodes_of(std::int64_t gpus, const JobSize& job) {
   if (job.nodes) {
     return {(gpus + *job.nodes - 1) / *job.nodes, *job.nodes};
   }
-  const std::int64_t per_node = usual_per_node(gpus);
+  const std::int64_t per_node = usual_gpus_per_node(gpus);
   return {per_node, gpus / per_node};
 }
 
@@ -56,6 +47,14 @@ std::int64_t largest_layer_of(const ModelSpec& model, const std::vector<Paramete
 }
 
 }  // namespace
+
+std::int64_t usual_gpus_per_node(std::int64_t gpus) {
+  std::int64_t per_node = std::min(gpus, kMostPerNode);
+  while (gpus % per_node != 0) {
+    --per_node;
+  }
+  return per_node;
+}
 
 std::string job_problem(const Parallelism& parallel, const JobSize& job) {
   const std::int64_t gpus = nodes_of(parallel.gpus(), job).gpus();

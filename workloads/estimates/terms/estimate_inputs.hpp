@@ -43,6 +43,9 @@ struct JobSize {
   std::optional<int> nodes;
 };
 
+/// The most GPUs per node, up to 8, such that whole nodes add up to `gpus`. @pre gpus > 0
+std::int64_t usual_gpus_per_node(std::int64_t gpus);
+
 /// Why the plan's ranks cannot fill such a job, one sentence with a remedy; empty if they can.
 std::string job_problem(const Parallelism& parallel, const JobSize& job);
 
