@@ -134,7 +134,8 @@ Tensor addmm_product(const Tensor& own_bias, const Tensor& mat1, const Tensor& m
                        .dtype = mat1.dtype(),
                        .bias_dims = static_cast<int>(bias.dim()),
                        .bias_size = bias.numel(),
-                       .bias_contiguous = bias.is_contiguous()};
+                       .bias_contiguous = bias.is_contiguous(),
+                       .torch = runtime.torch};
   const auto workspace = addmm_uses_cublaslt(call) ? use_cublaslt(runtime) : use_cublas(runtime);
   return result;
 }

@@ -106,6 +106,7 @@ struct TensorImpl : RefCounted {
   Tensor base;                        ///< of a view: its base tensor (DifferentiableViewMeta)
   Tensor grad;                        ///< .grad of a leaf
   const DTensorSpec* spec = nullptr;  ///< of a parameter that is a DTensor; its owner keeps it
+  bool is_target = false;             ///< of a parameter: an optimizer of matrices takes it
 
   static void destroy(TensorImpl* impl);
 };

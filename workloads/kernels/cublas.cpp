@@ -6,6 +6,7 @@ namespace {
 constexpr std::int64_t kKib = 1024;
 constexpr Release kPerCallRelease{2, 15};  ///< no workspace is kept from here on
 constexpr Release kBlackwellRelease{2, 12};
+constexpr Release kMatrixBiasRelease{2, 15};
 
 /// use32mb of CublasHandlePool.cpp: Hopper, and Blackwell since pull request 175344.
 bool has_large_workspace(const Gpu& gpu, Release torch) {
@@ -33,6 +34,9 @@ CublasWorkspace cublaslt_workspace(Release torch) {
 }
 
 bool addmm_uses_cublaslt(const AddmmCall& call) {
+  if (call.bias_dims == 2 && call.torch >= kMatrixBiasRelease) {
+    return call.bias_contiguous && is_floating_point(call.dtype) && call.k > 1 && call.n > 1;
+  }
   return call.beta_is_one && call.bias_dims == 1 && call.bias_contiguous &&
          call.bias_size == call.n && is_floating_point(call.dtype) && call.k > 1 && call.n > 1;
 }

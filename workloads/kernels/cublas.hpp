@@ -49,10 +49,12 @@ struct AddmmCall {
   std::int64_t bias_size = 1;  ///< number of elements of the bias
   bool bias_contiguous = true;
   bool beta_is_one = true;
+  Release torch{2, 6};
 };
 
 /// True if the product runs in cuBLASLt with the bias in its epilogue (2.6). Otherwise the bias is
-/// first copied into the output, which takes no block.
+/// first copied into the output, which takes no block. In 2.15 (recorded) cuBLASLt takes a
+/// contiguous matrix to be added as well, whatever beta.
 bool addmm_uses_cublaslt(const AddmmCall& call);
 
 }  // namespace highwater

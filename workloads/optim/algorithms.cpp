@@ -1,13 +1,56 @@
 // What the update rules share.
 #include "workloads/optim/algorithms.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "workloads/eager/ops.hpp"
 #include "workloads/kernels/foreach.hpp"
 
 namespace highwater::optim {
 
+namespace {
+
+struct Rule {
+  OptimizerKind kind;
+  Algorithm algorithm;
+};
+
+constexpr std::array kRules{
+    Rule{OptimizerKind::sgd, optim::sgd},
+    Rule{OptimizerKind::sgd_momentum, optim::sgd},
+    Rule{OptimizerKind::adam, optim::adam},
+    Rule{OptimizerKind::adamw, optim::adamw},
+    Rule{OptimizerKind::rmsprop, optim::rmsprop},
+    Rule{OptimizerKind::adagrad, optim::adagrad},
+    Rule{OptimizerKind::adafactor, optim::adafactor},
+    Rule{OptimizerKind::muon, optim::muon},
+    Rule{OptimizerKind::adafactor_hf, optim::adafactor_hf},
+    Rule{OptimizerKind::lion, optim::lion},
+    Rule{OptimizerKind::stable_adamw, optim::stable_adamw},
+    Rule{OptimizerKind::schedule_free_adamw, optim::schedule_free_adamw},
+    Rule{OptimizerKind::schedule_free_radam, optim::schedule_free_radam},
+    Rule{OptimizerKind::schedule_free_sgd, optim::schedule_free_sgd},
+    Rule{OptimizerKind::galore_adamw, optim::galore_adamw},
+    Rule{OptimizerKind::apollo_adamw, optim::apollo_adamw},
+    Rule{OptimizerKind::came, optim::came},
+    Rule{OptimizerKind::grokadamw, optim::grokadamw},
+};
+
+}  // namespace
+
+Algorithm algorithm_of(OptimizerKind kind) {
+  if (library_of(kind) == OptimizerLibrary::bitsandbytes) {
+    return bitsandbytes;
+  }
+  const auto* const found = std::ranges::find(kRules, kind, &Rule::kind);
+  return found == kRules.end() ? nullptr : found->algorithm;
+}
+
 void add_state(Slot& slot, Tensor tensor) {
-  tensor.runtime().categorize(tensor, Category::optimizer_state);
+  if (tensor.defined()) {
+    tensor.runtime().categorize(tensor, Category::optimizer_state);
+  }
   slot.state.push_back(std::move(tensor));
 }
 

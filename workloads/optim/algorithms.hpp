@@ -11,8 +11,10 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "workloads/optim/expressions.hpp"
 #include "workloads/optim/resharding.hpp"
 #include "workloads/optim/tensor_vector.hpp"
+#include "workloads/plan/optimizer.hpp"
 
 namespace highwater::optim {
 
@@ -24,18 +26,31 @@ struct Slot {
   Tensor param;  ///< what is updated: the master copy if there is one
   Tensor model;  ///< the model's low-precision parameter behind a master copy, otherwise undefined
   boost::container::small_vector<Tensor, 4> state;
+  bool is_initialized = false;  ///< of those that may keep nothing on the GPU
 };
 
 using Slots = std::vector<Slot*>;
 
 /// One call of an update rule.
 struct Update {
+  OptimizerKind kind =
+      OptimizerKind::none;  ///< that of the object, which may have another beside it
   Runtime* runtime = nullptr;
   Path path = Path::foreach;
+  const Optimizer* choice = nullptr;
   bool decays = false;                     ///< the group's weight_decay is not zero
-  bool momentum = false;                   ///< of SGD
+  int step = 1;                            ///< the first is 1
   const Resharding* resharding = nullptr;  ///< of DTensors
+  std::vector<Tensor>* maps = nullptr;     ///< the optimizer object's quantization tables
+  Frame* frame = nullptr;                  ///< variables of step(), which go from group to group
+  TensorVector* kept_list = nullptr;       ///< one that is a list
 };
+
+/// One call of an update rule for one parameter group.
+using Algorithm = void (*)(const Update&, const Slots&);
+
+/// The one of `kind`; null for none.
+Algorithm algorithm_of(OptimizerKind kind);
 
 /// zeros_like and its kin as a new state tensor of `slot`.
 void add_state(Slot& slot, Tensor tensor);
@@ -75,7 +90,18 @@ void adagrad_init(Slot& slot);  ///< Adagrad makes its state when it is construc
 void adagrad(const Update& update, const Slots& slots);
 void adafactor(const Update& update, const Slots& slots);
 
-/// bitsandbytes.optim.AdamW8bit; `maps` holds the quantization tables of this optimizer object.
-void adamw_8bit(Runtime& runtime, std::vector<Tensor>& maps, const Slots& slots);
+void muon(const Update& update, const Slots& slots);
+void bitsandbytes(const Update& update, const Slots& slots);
+
+void lion(const Update& update, const Slots& slots);                 // elementwise.cpp
+void stable_adamw(const Update& update, const Slots& slots);         // elementwise.cpp
+void schedule_free_adamw(const Update& update, const Slots& slots);  // elementwise.cpp
+void schedule_free_radam(const Update& update, const Slots& slots);  // elementwise.cpp
+void schedule_free_sgd(const Update& update, const Slots& slots);    // elementwise.cpp
+void adafactor_hf(const Update& update, const Slots& slots);         // factored.cpp
+void came(const Update& update, const Slots& slots);                 // factored.cpp
+void galore_adamw(const Update& update, const Slots& slots);         // low_rank.cpp
+void apollo_adamw(const Update& update, const Slots& slots);         // low_rank.cpp
+void grokadamw(const Update& update, const Slots& slots);
 
 }  // namespace highwater::optim

@@ -35,8 +35,19 @@ Path path_of(const Optimizer& choice, bool is_on_host) {
   return Path::foreach;
 }
 
-bool group_decays(const Optimizer& choice, std::size_t index, bool by_group) {
-  return by_group ? index == 0 : choice.kind == OptimizerKind::adamw;
+bool group_decays(OptimizerKind kind, std::size_t index, bool by_group) {
+  return by_group ? index == 0 : kind == OptimizerKind::adamw;
+}
+
+std::pair<std::vector<Tensor>, std::vector<Tensor>> split_by_target(
+    const std::vector<std::vector<Tensor>>& groups) {
+  std::pair<std::vector<Tensor>, std::vector<Tensor>> split;
+  for (const auto& group : groups) {
+    for (const Tensor& param : group) {
+      (param->is_target ? split.first : split.second).push_back(param);
+    }
+  }
+  return split;
 }
 
 template <class Groups, class Function>
@@ -92,20 +103,49 @@ OptimizerRun::~OptimizerRun() {
   }
 }
 
-// One object with all groups, or one object for each parameter.
-void OptimizerRun::make_instances(const std::vector<std::vector<Tensor>>& groups) {
-  instances_.resize(choice_.in_backward ? 0 : 1);
+OptimizerRun::Instance OptimizerRun::make_instance(
+    OptimizerKind kind, const std::vector<std::vector<Tensor>>& groups) const {
+  Instance instance{.kind = kind, .groups = {}, .steps = 0, .maps = {}};
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const Group without_slots{.slots = {},
-                              .decays = group_decays(choice_, i, choice_.param_groups == 2)};
-    if (!choice_.in_backward) {
-      instances_.front().groups.push_back(without_slots);
+    Group& group = instance.groups.emplace_back();
+    group.decays = group_decays(kind, i, choice_.param_groups == 2);
+    for (const Tensor& param : groups[i]) {
+      group.slots.push_back({.param = param, .model = {}, .state = {}, .is_initialized = false});
     }
-    for (const auto& param : groups[i]) {
-      if (choice_.in_backward) {
-        instances_.emplace_back().groups.push_back(without_slots);
+  }
+  return instance;
+}
+
+// One object with all groups, or one object for each parameter.
+void OptimizerRun::make_instances(const std::vector<std::vector<Tensor>>& given) {
+  if (has_targets(choice_.kind)) {
+    return make_instances_of_targets(given);
+  }
+  if (!choice_.in_backward) {
+    instances_.push_back(make_instance(choice_.kind, given));
+    return;
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    for (const Tensor& param : given[i]) {
+      instances_.push_back(make_instance(choice_.kind, {{param}}));
+      instances_.back().groups.front().decays =
+          group_decays(choice_.kind, i, choice_.param_groups == 2);
+    }
+  }
+}
+
+void OptimizerRun::make_instances_of_targets(const std::vector<std::vector<Tensor>>& given) {
+  const auto [targets, others] = split_by_target(given);
+  if (choice_.kind == OptimizerKind::muon) {
+    instances_.push_back(make_instance(OptimizerKind::muon, {targets}));
+    instances_.push_back(make_instance(OptimizerKind::adamw, {others}));
+  } else if (!choice_.in_backward) {
+    instances_.push_back(make_instance(choice_.kind, {others, targets}));
+  } else {
+    for (const auto* params : {&others, &targets}) {
+      for (const Tensor& param : *params) {
+        instances_.push_back(make_instance(choice_.kind, {{param}}));
       }
-      instances_.back().groups.back().slots.push_back({.param = param, .model = {}, .state = {}});
     }
   }
 }
@@ -123,7 +163,7 @@ void OptimizerRun::make_masters(Instance& instance) {
 }
 
 void OptimizerRun::make_early_state(Instance& instance) {
-  if (choice_.kind == OptimizerKind::adagrad) {
+  if (instance.kind == OptimizerKind::adagrad) {
     for_each_slot(instance.groups, optim::adagrad_init);
   }
 }
@@ -150,44 +190,36 @@ void OptimizerRun::step() {
   }
 }
 
+// Frame and list are variables of the Python method.
 void OptimizerRun::step(Instance& instance) {
   const eager::NoGrad no_grad(runtime_);
   for_each_slot(instance.groups, cast_gradient);
+  optim::Frame frame;
+  optim::TensorVector kept_list;
+  const optim::Update shared{.kind = instance.kind,
+                             .runtime = &runtime_,
+                             .path = path_,
+                             .choice = &choice_,
+                             .step = ++instance.steps,
+                             .resharding = resharding_,
+                             .maps = &instance.maps,
+                             .frame = &frame,
+                             .kept_list = &kept_list};
   for (auto& group : instance.groups) {
-    update(instance, group);
+    update(shared, group);
   }
 }
 
-void OptimizerRun::update(Instance& instance, Group& group) {
+void OptimizerRun::update(optim::Update update, Group& group) {
   Slots slots;
   for (Slot& slot : group.slots) {
     if (slot.param->grad.defined()) {
       slots.push_back(&slot);
     }
   }
-  const optim::Update update{.runtime = &runtime_,
-                             .path = path_,
-                             .decays = group.decays,
-                             .momentum = choice_.kind == OptimizerKind::sgd_momentum,
-                             .resharding = resharding_};
-  switch (choice_.kind) {
-    case OptimizerKind::none:
-      return;
-    case OptimizerKind::sgd:
-    case OptimizerKind::sgd_momentum:
-      return optim::sgd(update, slots);
-    case OptimizerKind::adam:
-      return optim::adam(update, slots);
-    case OptimizerKind::adamw:
-      return optim::adamw(update, slots);
-    case OptimizerKind::rmsprop:
-      return optim::rmsprop(update, slots);
-    case OptimizerKind::adagrad:
-      return optim::adagrad(update, slots);
-    case OptimizerKind::adafactor:
-      return optim::adafactor(update, slots);
-    case OptimizerKind::adamw_8bit:
-      return optim::adamw_8bit(runtime_, instance.maps, slots);
+  update.decays = group.decays;
+  if (const optim::Algorithm algorithm = optim::algorithm_of(update.kind)) {
+    algorithm(update, slots);
   }
 }
 

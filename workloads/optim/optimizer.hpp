@@ -1,7 +1,11 @@
 // The optimizer of a training run: what its construction, step and zero_grad allocate and free.
 //
-// Mirrors torch.optim of PyTorch 2.6 (one object for all parameters), bitsandbytes' AdamW8bit and
-// two wrappers around them: fp32 master copies and the update during backward.
+// Mirrors torch.optim (one object for all parameters), the optimizers of other packages and two
+// wrappers around them: fp32 master copies and the update during backward.
+//
+// Parameters that are an optimizer's targets form its last group (transformers'
+// trainer_optimizer.py: _setup_low_rank_optimizer). Muon takes nothing else, so that AdamW is a
+// second object, which steps after it (the example in torch.optim.Muon's documentation).
 //
 // Weight decay follows the usual recipe: with two groups the first decays and the second (norms and
 // biases) does not; with one group the class default applies, which is nonzero only for AdamW.
@@ -52,16 +56,21 @@ class OptimizerRun {
 
   /// One Python optimizer object.
   struct Instance {
+    OptimizerKind kind = OptimizerKind::none;
     std::vector<Group> groups;
-    std::vector<eager::Tensor> maps;  ///< AdamW8bit's quantization tables
+    int steps = 0;
+    std::vector<eager::Tensor> maps;  ///< quantization tables of bitsandbytes
   };
 
-  void make_instances(const std::vector<std::vector<eager::Tensor>>& groups);
+  [[nodiscard]] Instance make_instance(OptimizerKind kind,
+                                       const std::vector<std::vector<eager::Tensor>>& groups) const;
+  void make_instances(const std::vector<std::vector<eager::Tensor>>& given);
+  void make_instances_of_targets(const std::vector<std::vector<eager::Tensor>>& given);
   void make_masters(Instance& instance);
   void make_early_state(Instance& instance);
   void hook_into_backward();
   void step(Instance& instance);
-  void update(Instance& instance, Group& group);
+  void update(optim::Update update, Group& group);
   void zero_grad(Instance& instance, bool set_to_none);
 
   eager::Runtime& runtime_;

@@ -8,6 +8,10 @@ namespace highwater::optim {
 
 namespace {
 
+bool has_momentum(const Update& update) {
+  return update.kind == OptimizerKind::sgd_momentum;
+}
+
 // _multi_tensor_sgd. With momentum the gradients' variable is rebound to the buffers, which
 // releases the copies that weight decay made.
 void sgd_lists(const Update& update, const Slots& slots) {
@@ -17,7 +21,7 @@ void sgd_lists(const Update& update, const Slots& slots) {
     if (update.decays) {
       device_grads = decayed_grads(group);
     }
-    if (update.momentum) {
+    if (has_momentum(update)) {
       if (!group.front()->state.empty()) {
         summed_grads(group);  // _foreach_mul_ of the buffers, which are laid out as gradients
       }
@@ -40,7 +44,7 @@ void sgd_one_by_one(const Update& update, const Slots& slots) {
     if (update.decays) {
       grad = make_like("add", slot->param->grad);
     }
-    if (update.momentum) {
+    if (has_momentum(update)) {
       if (slot->state.empty()) {
         add_state(*slot, make_like("clone", slot->param->grad));
       } else {
@@ -71,7 +75,7 @@ void sgd(const Update& update, const Slots& slots) {
     case Path::loop:
       return sgd_one_by_one(update, slots);
     case Path::fused:
-      return update.momentum ? init_fused(slots) : void();
+      return has_momentum(update) ? init_fused(slots) : void();
     case Path::deepspeed:
       return;  // FusedAdam only
   }

@@ -16,6 +16,7 @@
 #include "workloads/plan/input_sizes.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/moe_load.hpp"
+#include "workloads/plan/optimizer.hpp"
 #include "workloads/plan/parallelism.hpp"
 #include "workloads/plan/precision.hpp"
 
@@ -72,29 +73,6 @@ struct Checkpoint {
   CheckpointKind kind = CheckpointKind::none;
   int n = 1;               ///< of every_n
   bool reentrant = false;  ///< use_reentrant=True
-};
-
-enum class OptimizerKind : std::uint8_t {
-  none,
-  sgd,
-  sgd_momentum,
-  adam,
-  adamw,
-  rmsprop,
-  adagrad,
-  adafactor,
-  adamw_8bit
-};
-
-/// torch's choices; `standard` is what torch picks when neither flag is given.
-enum class OptimizerImpl : std::uint8_t { standard, foreach, fused, loop, deepspeed };
-
-struct Optimizer {
-  OptimizerKind kind = OptimizerKind::adamw;
-  OptimizerImpl impl = OptimizerImpl::standard;
-  int param_groups = 1;         ///< 2: norms and biases in a group of their own
-  bool master_weights = false;  ///< fp32 copies of low-precision parameters
-  bool in_backward = false;     ///< each parameter is updated when its gradient is ready
 };
 
 enum class LossKind : std::uint8_t {

@@ -12,6 +12,7 @@
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/strategy/optimizer_targets.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/training/torch_strategy.hpp"
 
@@ -93,6 +94,7 @@ bool brings_model_to_device(const TrainingPlan& plan) {
 }
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
+  mark_optimizer_targets(model, plan.optimizer.kind);
   if (plan.framework == Framework::colossalai_gemini) {
     return std::make_unique<dist::GeminiStrategy>(model, plan, plan.parallel.gemini);
   }

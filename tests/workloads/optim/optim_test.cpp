@@ -1,82 +1,23 @@
 // The optimizer's part of a training step: sequences seen in recordings of PyTorch 2.6 (and of
 // bitsandbytes 0.45.5) for the same small parameters, and properties that hold for all choices.
-//
-// A sequence is written as words: "+64" allocates 64 bytes, "-2" frees the block that the third
-// allocation since the start of the trace made.
 #include <map>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include "workloads/eager/ops.hpp"
-#include "workloads/eager/runtime.hpp"
+#include "tests/workloads/optim/request_words.hpp"
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/grad_scaler.hpp"
 #include "workloads/optim/optimizer.hpp"
 
 using namespace highwater;
 using namespace highwater::eager;
+using namespace highwater::optim_tests;
 
 namespace {
 
 using Groups = std::vector<std::vector<Tensor>>;
-
-struct Model {
-  Runtime runtime;
-  std::vector<Tensor> params;
-
-  explicit Model(const std::vector<std::pair<Dims, DType>>& shapes, Release torch = {2, 6})
-      : runtime(default_gpu(), torch, {5, 12}) {
-    runtime.has_cublas_workspace() = true;  // made by the forward pass
-    for (const auto& [sizes, dtype] : shapes) {
-      params.push_back(empty(runtime, sizes, dtype));
-      params.back()->requires_grad = true;
-    }
-  }
-
-  void make_grads() {
-    for (auto& param : params) {
-      if (!param->grad.defined()) {
-        param->grad = empty_like(param);
-      }
-    }
-  }
-
-  // Makes what `work` asks for one of the recorded parts.
-  template <class Work>
-  void record(Work work) {
-    runtime.mark_phase("recorded");
-    work();
-    runtime.mark_phase("rest");
-  }
-};
-
-bool is_phase(const RequestTrace& trace, const Event& event, std::string_view name) {
-  return event.kind == EventKind::phase &&
-         trace.tables.strings[StringId(static_cast<std::uint32_t>(event.value))] == name;
-}
-
-// The recorded parts, one string for each; ends the model's trace.
-std::vector<std::string> recorded(Model& model) {
-  const RequestTrace trace = model.runtime.take_trace();
-  std::vector<std::string> parts;
-  bool is_inside = false;
-  for (const auto& event : trace.events) {
-    if (event.kind == EventKind::phase) {
-      is_inside = is_phase(trace, event, "recorded");
-      if (is_inside) {
-        parts.emplace_back();
-      }
-    } else if (is_inside) {
-      const bool is_alloc = event.kind == EventKind::alloc;
-      parts.back() += parts.back().empty() ? "" : " ";
-      parts.back() += is_alloc ? "+" + std::to_string(event.value)
-                               : "-" + std::to_string(event.allocation.value());
-    }
-  }
-  return parts;
-}
 
 struct Tally {
   std::string allocated;  ///< the words of the allocations

@@ -17,6 +17,7 @@ using enum OptionGroup;
 using enum OptionUse;
 
 constexpr std::int64_t kMostSteps = 10'000;
+constexpr std::int64_t kMostRank = 1 << 20;
 
 constexpr OptionAxis kLoraTargets{
     {},
@@ -52,6 +53,9 @@ constexpr std::array kTrainingRows{
            "each parameter is updated when its gradient is ready",
            "Highwater's choice: optimizer.step() after the backward",
            flag<OfOptimizer<&Optimizer::in_backward>>()},
+    Option{"optimizer-rank", "N", training, rare, "of the projections of GaLore and APOLLO",
+           "transformers 5.23 trainer_optimizer.py _get_galore_optimizer: 128",
+           whole<OfOptimizer<&Optimizer::rank>>(1, kMostRank)},
     Option{"grad-clip", "NORM", training, common, "clip the gradient norm",
            "Highwater's choice: a plain loop; transformers' Trainer clips at 1",
            optional_real<Path<&TrainingPlan::grad_clip>, Absent::null>(1e-12, 1e12,

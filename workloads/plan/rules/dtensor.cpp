@@ -64,14 +64,15 @@ constexpr std::array kDTensorRules{
          "tp with dp-kind fsdp2: tp already splits the rows of {model}'s embedding table, and "
          "fully_shard can split them further only evenly; use sizes whose product divides the "
          "vocabulary"},
-    Rule{[](const PlanFacts& f) {
-           const Optimizer& o = f.plan->optimizer;
-           const bool has_no_strategy =
-               o.kind == OptimizerKind::adafactor || o.kind == OptimizerKind::adamw_8bit;
-           return is_dtensor_parallel(f.plan->parallel) && has_no_strategy;
-         },
-         "optimizer adafactor, adamw-8bit with tp-kind dtensor: these optimizers do not support "
-         "DTensors; use another"},
+    Rule{
+        [](const PlanFacts& f) {
+          const OptimizerKind kind = f.plan->optimizer.kind;
+          const bool has_no_strategy = kind == OptimizerKind::adafactor ||
+                                       library_of(kind) == OptimizerLibrary::bitsandbytes;
+          return is_dtensor_parallel(f.plan->parallel) && has_no_strategy;
+        },
+        "optimizer adafactor, and those of bitsandbytes, with tp-kind dtensor: these optimizers do "
+        "not support DTensors; use another"},
 };
 
 }  // namespace

@@ -20,6 +20,11 @@ bool knows_data_parallel(const PlanFacts& f) {
          uses_deepspeed(*f.plan) || is_gemini(f);
 }
 
+// Those whose steps on parts of parameters were not looked at.
+bool is_of_one_gpu(OptimizerKind kind) {
+  return library_of(kind) == OptimizerLibrary::package || kind == OptimizerKind::muon;
+}
+
 constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) { return f.plan->compile; },
          "compile: the simulation runs models eagerly, and a compiled one takes other memory; use "
@@ -171,11 +176,18 @@ constexpr std::array kGeneratorGaps{
            return uses_deepspeed(*f.plan) &&
                   (o.in_backward || o.master_weights || o.kind == OptimizerKind::none ||
                    o.kind == OptimizerKind::adafactor || o.kind == OptimizerKind::adagrad ||
-                   o.kind == OptimizerKind::adamw_8bit);
+                   library_of(o.kind) == OptimizerLibrary::bitsandbytes || is_of_one_gpu(o.kind));
          },
          "optimizer with DeepSpeed's ZeRO: DeepSpeed keeps its own fp32 copies and updates flat "
          "partitions of them; use adamw, adam, sgd, sgd-momentum or rmsprop without "
          "optimizer-in-backward and master-weights"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_sharded = is_fsdp1(p) || is_fsdp2(p) || is_dtensor_parallel(p);
+           return is_sharded && is_of_one_gpu(f.plan->optimizer.kind);
+         },
+         "optimizer of a package of its own, or muon, with shards of the parameters: not supported "
+         "yet by the simulation; record the script instead (highwater record), or use ddp"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },

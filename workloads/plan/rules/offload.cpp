@@ -21,10 +21,10 @@ constexpr std::array kOffloadRules{
          "offload optimizer with FSDP: FSDP offloads parameters, gradients and optimizer states "
          "together; use offload params"},
     Rule{[](const PlanFacts& f) {
-           const Optimizer& optimizer = f.plan->optimizer;
-           return fsdp_offloads(f.plan->parallel) && optimizer.kind == OptimizerKind::adamw_8bit;
+           return fsdp_offloads(f.plan->parallel) &&
+                  library_of(f.plan->optimizer.kind) == OptimizerLibrary::bitsandbytes;
          },
-         "optimizer adamw-8bit with offload params: its kernels run on the GPU, but the "
+         "optimizer of bitsandbytes with offload params: its kernels run on the GPU, but the "
          "parameters are in host memory; use adamw"},
     Rule{[](const PlanFacts& f) {
            return saves_on_cpu(f.plan->parallel) && is_dtensor_parallel(f.plan->parallel);

@@ -7,6 +7,11 @@
 namespace highwater::plan_rules {
 namespace {
 
+// The optimizers of torch but Muon, and no optimizer.
+bool has_implementations(OptimizerKind kind) {
+  return library_of(kind) <= OptimizerLibrary::torch && kind != OptimizerKind::muon;
+}
+
 constexpr std::array kOptimizerRules{
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl == OptimizerImpl::fused &&
@@ -22,9 +27,25 @@ constexpr std::array kOptimizerRules{
          "optimizer-impl deepspeed: FusedAdam is for adam and adamw; use another implementation"},
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl != OptimizerImpl::standard &&
-                  f.plan->optimizer.kind == OptimizerKind::adamw_8bit;
+                  !has_implementations(f.plan->optimizer.kind);
          },
-         "optimizer-impl: adamw-8bit (bitsandbytes) has only one implementation; omit the option"},
+         "optimizer-impl: only torch's own optimizers have several implementations, and Muon has "
+         "one; "
+         "omit the option"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->precision == Precision::bf16 &&
+                  is_any(f.plan->optimizer.kind,
+                         {OptimizerKind::sgd_8bit, OptimizerKind::sgd_32bit,
+                          OptimizerKind::rmsprop_8bit, OptimizerKind::rmsprop_32bit,
+                          OptimizerKind::adagrad_8bit, OptimizerKind::adagrad_32bit,
+                          OptimizerKind::lars_32bit});
+         },
+         "optimizer of bitsandbytes with precision bf16: SGD, RMSprop, Adagrad and LARS have no "
+         "kernels for bf16 gradients; use amp-bf16 or another optimizer"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->optimizer.kind == OptimizerKind::muon && torch_is_before(f, {2, 9});
+         },
+         "optimizer muon: PyTorch has it since 2.9; use a newer --torch"},
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl == OptimizerImpl::fused && torch_is_before(f, {2, 3}) &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});

@@ -33,7 +33,7 @@ def common(plan, model):
            "experts": experts(plan),
            "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
            "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"],
-           "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer,
+           "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer, "optimizer_rank": plan["optimizer_rank"],
            "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:
         raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")

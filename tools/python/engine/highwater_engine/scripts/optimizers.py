@@ -1,15 +1,54 @@
 """The lines of a script about its optimizer: construction, clipping, zeroing."""
+import dataclasses
+
 from .lines import text
 
-OPTIMIZERS = {"adamw": ("torch.optim.AdamW", "lr=1e-4"), "adam": ("torch.optim.Adam", "lr=1e-4"),
-              "sgd": ("torch.optim.SGD", "lr=1e-2"), "sgd-momentum": ("torch.optim.SGD", "lr=1e-2, momentum=0.9"),
-              "adafactor": ("torch.optim.Adafactor", "lr=1e-3"), "rmsprop": ("torch.optim.RMSprop", "lr=1e-4"),
-              "adagrad": ("torch.optim.Adagrad", "lr=1e-3"), "adamw-8bit": ("bitsandbytes.optim.AdamW8bit", "lr=1e-4")}
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    """How a script makes an optimizer: its class, its keywords, what they are for the projected parameters, and whether
+    it wants to be told that training begins."""
+    name: str
+    keywords: str
+    targeted: str = ""
+    trains: bool = False
+
+
+def _bitsandbytes(word, name, keywords="lr=1e-4"):
+    return {f"{word}-{bits}bit": Made(f"bitsandbytes.optim.{name}{bits}bit", keywords) for bits in (8, 32)}
+
+
+_LOW_RANK = '"rank": {rank}, "update_proj_gap": 200, "proj_type": "std"'
+OPTIMIZERS = {
+    "adamw": Made("torch.optim.AdamW", "lr=1e-4"), "adam": Made("torch.optim.Adam", "lr=1e-4"),
+    "sgd": Made("torch.optim.SGD", "lr=1e-2"), "sgd-momentum": Made("torch.optim.SGD", "lr=1e-2, momentum=0.9"),
+    "adafactor": Made("torch.optim.Adafactor", "lr=1e-3"), "rmsprop": Made("torch.optim.RMSprop", "lr=1e-4"),
+    "adagrad": Made("torch.optim.Adagrad", "lr=1e-3"), "muon": Made("torch.optim.Muon", "lr=1e-3"),
+    **_bitsandbytes("adamw", "AdamW"), **_bitsandbytes("paged-adamw", "PagedAdamW"),
+    **_bitsandbytes("lion", "Lion"), **_bitsandbytes("paged-lion", "PagedLion"),
+    "ademamix-8bit": Made("bitsandbytes.optim.AdEMAMix8bit", "lr=1e-4"),
+    "ademamix-32bit": Made("bitsandbytes.optim.AdEMAMix", "lr=1e-4"),  # AdEMAMix32bit has half of its states
+    "paged-ademamix-8bit": Made("bitsandbytes.optim.PagedAdEMAMix8bit", "lr=1e-4"),
+    "paged-ademamix-32bit": Made("bitsandbytes.optim.PagedAdEMAMix", "lr=1e-4"),
+    **_bitsandbytes("rmsprop", "RMSprop"), **_bitsandbytes("sgd", "SGD", "lr=1e-4, momentum=0.9"),
+    **_bitsandbytes("adagrad", "Adagrad"), "lamb-32bit": Made("bitsandbytes.optim.LAMB32bit", "lr=1e-4"),
+    "lars-32bit": Made("bitsandbytes.optim.LARS32bit", "lr=1e-4, momentum=0.9"),
+    "adafactor-hf": Made("transformers.Adafactor", "lr=1e-3, scale_parameter=False, relative_step=False"),
+    "lion": Made("lion_pytorch.Lion", "lr=1e-4"), "stable-adamw": Made("optimi.StableAdamW", "lr=1e-4"),
+    "schedule-free-adamw": Made("schedulefree.AdamWScheduleFree", "lr=1e-4", trains=True),
+    "schedule-free-radam": Made("schedulefree.RAdamScheduleFree", "lr=1e-4", trains=True),
+    "schedule-free-sgd": Made("schedulefree.SGDScheduleFree", "lr=1e-2", trains=True),
+    "galore-adamw": Made("galore_torch.GaLoreAdamW", "lr=1e-4", _LOW_RANK + ', "scale": 0.25'),
+    "apollo-adamw": Made("apollo_torch.APOLLOAdamW", "lr=1e-4",
+                         _LOW_RANK + ', "proj": "random", "scale_type": "channel", "scale": 1.0'),
+    "came": Made("came_pytorch.CAME", "lr=1e-4"), "grokadamw": Made("grokadamw.GrokAdamW", "lr=1e-4"),
+}
 IMPLEMENTATIONS = {None: "", "default": "", "fused": ", fused=True", "foreach": ", foreach=True", "loop": ", foreach=False"}
 
 
 def import_of_optimizer(job):
-    return "import bitsandbytes" if job["optimizer"] == "adamw-8bit" else ""
+    package = OPTIMIZERS[job["optimizer"]].name.partition(".")[0]
+    return "" if package == "torch" else f"import {package}"
 
 
 def grouping(job):
@@ -19,15 +58,42 @@ def grouping(job):
     return "p.dim() > 1" if job["param_groups"] == 2 else ""
 
 
+def split_by_matrix():
+    """The lines that tell the matrices of the layers from other parameters."""
+    return text("tables = [m.weight for m in model.modules() if isinstance(m, torch.nn.Embedding)]",
+                "tables = {id(p) for p in (*tables, model.get_output_embeddings().weight)}",
+                "matrices = [p for p in model.parameters() if p.dim() == 2 and id(p) not in tables]",
+                "others = [p for p in model.parameters() if p.dim() != 2 or id(p) in tables]")
+
+
+def split_by_linear():
+    """The same of the weights of linear layers (transformers' trainer_optimizer.py: all-linear)."""
+    return text('names = {f"{n}.weight" for n, m in model.named_modules() if isinstance(m, torch.nn.Linear)}',
+                "targets = [p for n, p in model.named_parameters() if n in names]",
+                "others = [p for n, p in model.named_parameters() if n not in names]")
+
+
 def optimizer(job):
-    name, options = OPTIMIZERS[job["optimizer"]]
-    options += IMPLEMENTATIONS[job["implementation"]]
+    made = OPTIMIZERS[job["optimizer"]]
+    if job["optimizer"] == "muon":
+        return text(split_by_matrix(), f"optimizer = {made.name}(matrices, {made.keywords})",
+                    "second_optimizer = torch.optim.AdamW(others, lr=1e-4)")
+    if made.targeted:
+        group = made.targeted.format(rank=job["optimizer_rank"])
+        return text(split_by_linear(),
+                    f'optimizer = {made.name}([{{"params": others}}, {{"params": targets, {group}}}], {made.keywords})')
+    options = made.keywords + IMPLEMENTATIONS[job["implementation"]]
     first = grouping(job)
+    train = "optimizer.train()" if made.trains else ""
     if not first:
-        return f"optimizer = {name}(model.parameters(), {options})"
+        return text(f"optimizer = {made.name}(model.parameters(), {options})", train)
     second = {"p.dim() > 1": "p.dim() <= 1"}.get(first, f"not {first}")
     return text(f"groups = [[p for p in model.parameters() if {first}], [p for p in model.parameters() if {second}]]",
-                f'optimizer = {name}([{{"params": group}} for group in groups], {options})')
+                f'optimizer = {made.name}([{{"params": group}} for group in groups], {options})', train)
+
+
+def stepped(job):
+    return text("optimizer.step()", "second_optimizer.step()" if job["optimizer"] == "muon" else "")
 
 
 def clipped(job):
@@ -38,4 +104,6 @@ def clipped(job):
 
 
 def zeroed(job):
-    return "optimizer.zero_grad()" if job["set_to_none"] else "optimizer.zero_grad(set_to_none=False)"
+    to_none = "" if job["set_to_none"] else "set_to_none=False"
+    return text(f"optimizer.zero_grad({to_none})",
+                f"second_optimizer.zero_grad({to_none})" if job["optimizer"] == "muon" else "")

@@ -2,7 +2,7 @@
 from .lines import TORCH_TYPES, indented, text
 from .loop import forward_and_loss, loader, loading
 from .model_lines import data, imports_of_model
-from .optimizers import clipped, import_of_optimizer, optimizer, zeroed
+from .optimizers import clipped, import_of_optimizer, optimizer, stepped, zeroed
 from .wrapping import imports_of_wrapping, wrapping
 
 
@@ -10,7 +10,7 @@ def plain_update(job):
     if job["optimizer"] == "none":
         return text(clipped(job), "model.zero_grad()")
     step = (("scaler.unscale_(optimizer)" if job["clip"] else "", clipped(job), "scaler.step(optimizer)",
-             "scaler.update()") if job["autocast"] == "fp16" else (clipped(job), "optimizer.step()"))
+             "scaler.update()") if job["autocast"] == "fp16" else (clipped(job), stepped(job)))
     return text(*step, zeroed(job) if job["zeroes_at"] == "end" else "",
                 "torch.cuda.empty_cache()" if job["empties_cache"] else "")
 

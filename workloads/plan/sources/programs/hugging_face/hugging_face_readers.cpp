@@ -61,7 +61,7 @@ constexpr std::array kOptimizerWords{
     OptimizerWord{"adamw_torch", "adamw", "default"},
     OptimizerWord{"adamw_torch_fused", "adamw", "fused"},
     OptimizerWord{"adamw_hf", "adamw", "loop"},
-    OptimizerWord{"adafactor", "adafactor", ""},
+    OptimizerWord{"adafactor", "adafactor-hf", ""},
     OptimizerWord{"sgd", "sgd", "default"},
     OptimizerWord{"adagrad", "adagrad", "default"},
     OptimizerWord{"rmsprop", "rmsprop", "default"},

@@ -97,8 +97,8 @@ void read_tune_optimizer(const Setting& setting, const SettingList& all, SourceK
                               ValueWord{"SGD", "sgd"},
                               ValueWord{"AdamW8bit", "adamw-8bit"},
                               ValueWord{"Adam8bit", "adamw-8bit"},
-                              ValueWord{"PagedAdamW8bit", "adamw-8bit"},
-                              ValueWord{"PagedAdamW", "adamw"},
+                              ValueWord{"PagedAdamW8bit", "paged-adamw-8bit"},
+                              ValueWord{"PagedAdamW", "paged-adamw-32bit"},
                               ValueWord{"Adafactor", "adafactor"}};
   const std::string name = setting.value.substr(setting.value.rfind('.') + 1);
   const auto* const row = std::ranges::find(kNames, name, &ValueWord::value);
@@ -107,13 +107,7 @@ void read_tune_optimizer(const Setting& setting, const SettingList& all, SourceK
     return;
   }
   offer(setting, "optimizer", std::string(row->word), keys);
-  if (setting.value.find("bitsandbytes") != std::string::npos && row->word != "adamw-8bit") {
-    keys.add_not_supported(setting.key, setting.value, "states in pages that may leave the GPU");
-  } else if (name.starts_with("Paged")) {
-    keys.add_not_supported(setting.key, setting.value,
-                           "pages of states may leave the GPU; they are counted on it");
-  }
-  if (row->word == "adamw-8bit") {
+  if (row->word.ends_with("bit")) {
     offer(setting, "optimizer-impl", "default", keys);
   } else if (all.find("optimizer.fused") == nullptr) {
     offer({"optimizer.fused", "left out"}, "optimizer-impl",

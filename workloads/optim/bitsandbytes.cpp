@@ -1,0 +1,148 @@
+// bitsandbytes.optim: bitsandbytes/optim/optimizer.py (Optimizer1State, Optimizer2State) and
+// ademamix.py of release 0.50.2. Quantized states are in blocks of 256 values since 0.45.
+//
+// Everything is made at a parameter's first step; the update is one kernel in place, after which
+// the host waits. Paged states of 100,000 values and more are in CUDA's managed memory
+// (functional.py: get_paged), outside the caching allocator.
+#include <algorithm>
+#include <array>
+
+#include "traces/error.hpp"
+#include "workloads/eager/ops.hpp"
+#include "workloads/optim/algorithms.hpp"
+#include "workloads/optim/expressions.hpp"
+
+namespace highwater::optim {
+
+namespace {
+
+constexpr std::int64_t kMin8bitSize = 4096;  // smaller tensors keep fp32 states
+constexpr std::int64_t kBlockSize = 256;
+constexpr std::int64_t kMapSize = 256;  // one value per code
+constexpr std::int64_t kMinPagedSize = 100'000;
+
+enum class Pages : std::uint8_t { device, managed };
+
+/// What a class of bitsandbytes keeps.
+struct StateLayout {
+  OptimizerKind kind;
+  int states;  ///< Optimizer1State or Optimizer2State
+  int bits;
+  Pages pages = Pages::device;
+  bool is_first_doubled = false;  ///< AdEMAMix has both of its averages in the first
+  bool limits_norm = false;       ///< max_unorm is above 0: a number for the norm of the update
+};
+
+using Kind = OptimizerKind;
+
+constexpr std::array kLayouts{
+    StateLayout{Kind::adamw_8bit, 2, 8},
+    StateLayout{Kind::adamw_32bit, 2, 32},
+    StateLayout{Kind::paged_adamw_8bit, 2, 8, Pages::managed},
+    StateLayout{Kind::paged_adamw_32bit, 2, 32, Pages::managed},
+    StateLayout{Kind::lion_8bit, 1, 8},
+    StateLayout{Kind::lion_32bit, 1, 32},
+    StateLayout{Kind::paged_lion_8bit, 1, 8, Pages::managed},
+    StateLayout{Kind::paged_lion_32bit, 1, 32, Pages::managed},
+    StateLayout{.kind = Kind::ademamix_8bit, .states = 2, .bits = 8, .is_first_doubled = true},
+    StateLayout{.kind = Kind::ademamix_32bit, .states = 2, .bits = 32, .is_first_doubled = true},
+    StateLayout{Kind::paged_ademamix_8bit, 2, 8, Pages::managed, true},
+    StateLayout{Kind::paged_ademamix_32bit, 2, 32, Pages::managed, true},
+    StateLayout{Kind::rmsprop_8bit, 1, 8},
+    StateLayout{Kind::rmsprop_32bit, 1, 32},
+    StateLayout{Kind::sgd_8bit, 1, 8},
+    StateLayout{Kind::sgd_32bit, 1, 32},
+    StateLayout{Kind::adagrad_8bit, 1, 8},
+    StateLayout{Kind::adagrad_32bit, 1, 32},
+    StateLayout{.kind = Kind::lamb_32bit, .states = 2, .bits = 32, .limits_norm = true},
+    StateLayout{.kind = Kind::lars_32bit, .states = 1, .bits = 32, .limits_norm = true},
+};
+
+const StateLayout& layout_of(OptimizerKind kind) {
+  const auto* const found = std::ranges::find(kLayouts, kind, &StateLayout::kind);
+  if (found == kLayouts.end()) {
+    throw Error("this optimizer is not one of bitsandbytes'");
+  }
+  return *found;
+}
+
+// The tables are copied to the GPU when the first quantized parameter is met.
+void make_maps(std::vector<Tensor>& maps, const Slot& slot, int count) {
+  Runtime& runtime = slot.param.runtime();
+  eager::OpScope scope(runtime, "to");
+  while (maps.size() < static_cast<std::size_t>(count)) {
+    maps.push_back(eager::empty(runtime, {kMapSize}, DType::fp32));
+    runtime.categorize(maps.back(), Category::optimizer_state);
+  }
+}
+
+Dims doubled(const Dims& sizes) {
+  Dims result{2};
+  result.insert(result.end(), sizes.begin(), sizes.end());
+  return result;
+}
+
+// get_state_buffer, _get_state_double_buffer. A paged buffer is a host tensor for PyTorch.
+void add_buffer(Slot& slot, const StateLayout& layout, DType dtype, bool is_doubled) {
+  const bool is_paged = layout.pages == Pages::managed && slot.param.numel() >= kMinPagedSize;
+  if (is_paged) {
+    const std::int64_t bytes = slot.param.numel() * item_size(dtype) * (is_doubled ? 2 : 1);
+    slot.param.runtime().host_memory.allocate(bytes, false, "optimizer states in pages");
+    slot.param.runtime().synchronize();  // F.fill
+  } else if (is_doubled) {
+    add_state(slot, zeros(slot.param, doubled(slot.param.sizes()), dtype));
+  } else {
+    add_state(slot, make_like("zeros_like", slot.param, dtype));
+  }
+}
+
+void add_buffers(Slot& slot, const StateLayout& layout, DType dtype) {
+  for (int i = 0; i < layout.states; ++i) {
+    add_buffer(slot, layout, dtype, i == 0 && layout.is_first_doubled);
+  }
+}
+
+// The largest value of each block.
+void add_maxima(Slot& slot, const StateLayout& layout) {
+  const std::int64_t blocks = (slot.param.numel() + kBlockSize - 1) / kBlockSize;
+  for (int i = 0; i < layout.states; ++i) {
+    const bool is_doubled = i == 0 && layout.is_first_doubled;
+    add_state(slot, zeros(slot.param, is_doubled ? Dims{2, blocks} : Dims{blocks}, DType::fp32));
+  }
+}
+
+void init_state(Slot& slot, const StateLayout& layout, std::vector<Tensor>& maps) {
+  const bool is_quantized = layout.bits == 8 && slot.param.numel() >= kMin8bitSize;
+  if (is_quantized) {
+    make_maps(maps, slot, layout.states);
+    if (layout.is_first_doubled) {
+      add_maxima(slot, layout);
+    }
+  }
+  add_buffers(slot, layout, is_quantized ? DType::uint8 : DType::fp32);
+  if (is_quantized && !layout.is_first_doubled) {
+    add_maxima(slot, layout);
+  }
+  if (layout.limits_norm) {
+    add_state(slot, zeros(slot.param, {1}, DType::fp32));
+  }
+  slot.is_initialized = true;
+}
+
+}  // namespace
+
+void bitsandbytes(const Update& update, const Slots& slots) {
+  const StateLayout& layout = layout_of(update.kind);
+  for (Slot* slot : slots) {
+    if (!slot->is_initialized) {
+      init_state(*slot, layout, *update.maps);
+    }
+    if (layout.limits_norm) {
+      norm(cast(slot->param, DType::fp32));
+    }
+    update.runtime->launch(1);
+    update.runtime->synchronize();
+  }
+}
+
+}  // namespace highwater::optim

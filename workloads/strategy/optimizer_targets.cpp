@@ -1,0 +1,27 @@
+#include "workloads/strategy/optimizer_targets.hpp"
+
+#include <algorithm>
+
+namespace highwater {
+namespace {
+
+// A head is a child of the model itself.
+bool is_matrix_of_layer(const nn::NamedTensor& parameter) {
+  const bool is_in_layer = std::ranges::count(parameter.name, '.') > 1;
+  return parameter.tensor.dim() == 2 && parameter.layer != nn::LayerKind::embedding && is_in_layer;
+}
+
+}  // namespace
+
+void mark_optimizer_targets(nn::Module& model, OptimizerKind kind) {
+  if (!has_targets(kind)) {
+    return;
+  }
+  for (const nn::NamedTensor& parameter : nn::named_parameters(model)) {
+    parameter.tensor->is_target = kind == OptimizerKind::muon
+                                      ? is_matrix_of_layer(parameter)
+                                      : parameter.layer == nn::LayerKind::linear;
+  }
+}
+
+}  // namespace highwater

@@ -1,0 +1,15 @@
+// Which parameters an optimizer of matrices takes: those of GaLore and APOLLO are the weights of
+// nn.Linear (transformers' trainer_optimizer.py: _setup_low_rank_optimizer with all-linear), those
+// of Muon all matrices of the layers, embeddings and the head left out (the advice of
+// torch/optim/_muon.py).
+#pragma once
+
+#include "workloads/nn/module.hpp"
+#include "workloads/plan/optimizer.hpp"
+
+namespace highwater {
+
+/// Marks them (TensorImpl::is_target), before the model is wrapped.
+void mark_optimizer_targets(nn::Module& model, OptimizerKind kind);
+
+}  // namespace highwater
