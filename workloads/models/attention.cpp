@@ -92,6 +92,11 @@ AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) 
   Tensor values = repeat_kv(call.value, call.groups);
   Tensor weights = eager::matmul(call.query, eager::transpose(keys, 2, 3));
   weights = eager::mul(weights, 1.0);
+  if (call.caps_scores) {
+    weights = eager::div(weights, 1.0);
+    weights = eager::tanh(weights);
+    weights = eager::mul(weights, 1.0);
+  }
   if (call.mask.defined()) {
     weights = eager::add(weights, call.mask);
   }

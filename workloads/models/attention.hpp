@@ -17,9 +17,10 @@ struct AttentionCall {
   Tensor mask;  ///< undefined: causal
   Tensor bias;  ///< of positions, [1, heads, s, k], if the family has one
   double dropout = 0.0;
-  std::int64_t groups = 1;  ///< query heads per key head
-  bool is_grouped = false;  ///< the module has num_key_value_groups, even if it is 1
-  bool is_causal = true;    ///< without a mask
+  std::int64_t groups = 1;   ///< query heads per key head
+  bool is_grouped = false;   ///< the module has num_key_value_groups, even if it is 1
+  bool is_causal = true;     ///< without a mask
+  bool caps_scores = false;  ///< eager attention passes the scores through tanh: Gemma 2
 };
 
 /// What attention functions and modules return. Callers unpack the tuple, so the weights live until

@@ -5,6 +5,7 @@
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/model/families/decoder_code.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
@@ -16,6 +17,26 @@ struct HeadConfig {
       false;  ///< the head is built first, then its weight is dropped for the embedding's
   nn::Bias bias = nn::Bias::none;
   const char* name = "lm_head";
+  LogitsCode logits = LogitsCode::plain;
+};
+
+/// A head whose logits the model changes at once, each step bound to the same name.
+class LogitsHead : public nn::Linear {
+ public:
+  LogitsHead(Module* parent, const HeadConfig& head)
+      : Linear(parent, head.name, head.width, head.vocab_size, head.bias), code_(head.logits) {}
+
+  Tensor operator()(Tensor x) const override {
+    Tensor logits = Linear::operator()(std::move(x));
+    if (code_ == LogitsCode::soft_capped) {
+      logits = eager::div(logits, 1.0);
+      logits = eager::tanh(logits);
+    }
+    return code_ == LogitsCode::plain ? logits : eager::mul(logits, 1.0);
+  }
+
+ private:
+  LogitsCode code_;
 };
 
 /// `Backbone` takes (Inputs, cache) to hidden states and knows its embedding_weight().
@@ -27,8 +48,7 @@ class CausalLm : public LanguageModel {
       : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
     if (part.has_head) {
-      lm_head_ =
-          std::make_unique<nn::Linear>(this, head.name, head.width, head.vocab_size, head.bias);
+      lm_head_ = std::make_unique<LogitsHead>(this, head);
     }
     if (head.is_tied && part.has_head && part.has_embedding) {
       lm_head_->tie_weight(backbone_.embedding_weight());

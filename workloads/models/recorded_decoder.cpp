@@ -6,7 +6,7 @@
 
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
-#include "workloads/models/rms_norm.hpp"
+#include "workloads/models/norm.hpp"
 #include "workloads/models/torchtitan_style.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
@@ -171,9 +171,9 @@ class RecordedBlock : public Module {
   }
 
  private:
-  RmsNorm attention_norm_;
+  Norm attention_norm_;
   RecordedAttention attention_;
-  RmsNorm ffn_norm_;
+  Norm ffn_norm_;
   RecordedMlp feed_forward_;
 };
 
@@ -231,10 +231,9 @@ class RecordedDecoder : public LanguageModel {
     return out;
   }
 
-  std::unique_ptr<RmsNorm> last_norm(const TorchtitanConfig& config) {
-    return part_.has_head
-               ? std::make_unique<RmsNorm>(this, "norm", config.dim, NormKind::torchtitan)
-               : nullptr;
+  std::unique_ptr<Norm> last_norm(const TorchtitanConfig& config) {
+    return part_.has_head ? std::make_unique<Norm>(this, "norm", config.dim, NormKind::torchtitan)
+                          : nullptr;
   }
 
   Tensor steps() const {
@@ -262,7 +261,7 @@ class RecordedDecoder : public LanguageModel {
   std::unique_ptr<nn::Embedding> tok_embeddings_;  ///< null behind a pipeline's first stage
   nn::Container layers_;
   nn::BlockList<RecordedBlock> blocks_;
-  std::unique_ptr<RmsNorm> norm_;  ///< this and the head: null before a pipeline's last stage
+  std::unique_ptr<Norm> norm_;  ///< this and the head: null before a pipeline's last stage
   std::unique_ptr<nn::Linear> output_;
 };
 

@@ -43,18 +43,26 @@ Tensor angles_by_element(const Tensor& inv_freq, const Tensor& position_ids) {
 
 }  // namespace
 
-RotaryEmbedding::RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type)
-    : Module(parent, "rotary_emb"), rotary_dim_(rotary_dim), type_(type) {
+RotaryEmbedding::RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type,
+                                 RotaryTables tables)
+    : Module(parent, "rotary_emb"), rotary_dim_(rotary_dim), type_(type), tables_(tables) {
   const nn::InModule scope(*this);
   inv_freq_ = inverse_frequencies();
   register_buffer("inv_freq", inv_freq_);
   original_inv_freq_ = eager::clone(inv_freq_);
   register_buffer("original_inv_freq", original_inv_freq_);
+  if (has_tables_per_kind(tables)) {
+    register_buffer("sliding_attention_inv_freq", inverse_frequencies());
+    register_buffer("sliding_attention_original_inv_freq", eager::clone(inv_freq_));
+  }
 }
 
 void RotaryEmbedding::initialize_again() const {
   const nn::InModule scope(*this);
   static_cast<void>(inverse_frequencies());
+  if (has_tables_per_kind(tables_)) {
+    static_cast<void>(inverse_frequencies());
+  }
 }
 
 // 1 / base ** (arange(0, dim, 2).float() / dim); a power with a scalar base makes the base a
@@ -138,10 +146,13 @@ CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) 
   Tensor angles = runtime().transformers < kElementwise
                       ? angles_by_product(frame, inv_freq_, position_ids)
                       : angles_by_element(inv_freq_, position_ids);
-  Tensor both = eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);
+  Tensor both = tables_ == RotaryTables::interleaved
+                    ? eager::repeat_interleave(angles, 2, -1)
+                    : eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);
   Tensor cos = scaled(eager::cos(both));
   Tensor sin = scaled(eager::sin(both));
-  CosSin result{eager::to_dtype(cos, x.dtype()), eager::to_dtype(sin, x.dtype())};
+  const DType type = are_wide(tables_) ? DType::fp32 : x.dtype();
+  CosSin result{eager::to_dtype(cos, type), eager::to_dtype(sin, type)};
   eager::end_of_frame(frame.frequencies, frame.positions, angles, both, cos, sin);
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/nn/module.hpp"
+#include "workloads/plan/model/families/decoder_code.hpp"
 #include "workloads/plan/model/rope.hpp"
 
 namespace highwater::models {
@@ -17,7 +18,8 @@ struct CosSin {
 /// The buffers inv_freq and original_inv_freq, and the tables of one forward.
 class RotaryEmbedding : public Module {
  public:
-  RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type = RopeType::standard);
+  RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type = RopeType::standard,
+                  RotaryTables tables = RotaryTables::cast);
 
   CosSin operator()(const Tensor& x, const Tensor& position_ids) const;
 
@@ -33,6 +35,7 @@ class RotaryEmbedding : public Module {
 
   std::int64_t rotary_dim_;
   RopeType type_;
+  RotaryTables tables_;
   Tensor inv_freq_;
   Tensor original_inv_freq_;
 };

@@ -152,6 +152,10 @@ Tensor activate(const ModelContext& context, Activation activation, const Tensor
       return gelu_new(x);
     case Activation::silu:
       return eager::silu(saved_from_change(context, x));
+    case Activation::relu2: {  // ReLUSquaredActivation: torch.square is pow(2)
+      const Tensor positive = eager::relu(saved_from_change(context, x));
+      return eager::pow(positive, 2.0);
+    }
   }
   return x;
 }

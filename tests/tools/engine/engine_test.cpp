@@ -80,10 +80,11 @@ TEST_CASE("engine: torch without its Python is one sentence", "[engine]") {
 
 TEST_CASE("engine: a model without a family is named, with the families", "[engine][cli]") {
   const test::TempDir folder;
-  const std::string path = write_config(folder, R"({"model_type": "phi3", "hidden_size": 64})");
+  const std::string path =
+      write_config(folder, R"({"model_type": "persimmon", "hidden_size": 64})");
   const auto result = run_line("simulate --model " + path + " --python " + kNoPython);
   CHECK(result.code == ExitCode::usage);
-  CHECK_THAT(result.err, Contains("'phi3'") && Contains("gpt2, opt") && Contains("--python"));
+  CHECK_THAT(result.err, Contains("'persimmon'") && Contains("gpt2, opt") && Contains("--python"));
   CHECK(run_line("estimate --model " + path).code == ExitCode::usage);
   CHECK(run_line("models " + path).code == ExitCode::bad_input);
 }
@@ -91,8 +92,8 @@ TEST_CASE("engine: a model without a family is named, with the families", "[engi
 TEST_CASE("engine: mistakes in the command line are found before a Python is asked",
           "[engine][cli]") {
   const test::TempDir folder;
-  const std::string plan =
-      " --model " + write_config(folder, R"({"model_type": "phi3"})") + " --python " + kNoPython;
+  const std::string plan = " --model " + write_config(folder, R"({"model_type": "persimmon"})") +
+                           " --python " + kNoPython;
   const auto [line, mistake] = GENERATE(table<std::string, std::string>(
       {{"simulate --rank 9", "--rank 9"},
        {"simulate --engine torch --max-reserved x", "x"},

@@ -18,7 +18,7 @@ CONFIGS = {
               "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 8192},
     "qwen2": {"model_type": "qwen2", "num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
               "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 8192},
-    "phi3": {"model_type": "phi3", "num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
+    "persimmon": {"model_type": "persimmon", "num_hidden_layers": 2, "hidden_size": 256, "intermediate_size": 512,
              "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 8192, "pad_token_id": 0},
 }
 
@@ -129,7 +129,7 @@ class Engine(unittest.TestCase):
                     self.assertAlmostEqual(model_peak[figure] / torch_peak[figure], 1, delta=0.001)
 
     def test_a_model_without_a_family_is_carried_out(self):
-        report = self.simulate("phi3", "--precision bf16")
+        report = self.simulate("persimmon", "--precision bf16")
         self.assertEqual(report["plan"]["engine"], "torch")
         held = report["breakdown_at_peak"]
         for category in ("parameter", "optimizer_state", "activation"):
@@ -152,7 +152,7 @@ class Engine(unittest.TestCase):
                 self.assertIn("requests made by PyTorch", self.report(f"net.py:{function}", *more))
 
     def test_a_script_that_fails_leaves_its_message(self):
-        (self.folder / "config.json").write_text(json.dumps({**CONFIGS["phi3"], "hidden_act": "no such function"}))
+        (self.folder / "config.json").write_text(json.dumps({**CONFIGS["persimmon"], "hidden_act": "no such function"}))
         done = subprocess.run([self.program, "simulate", "--model", "config.json", "--engine", "torch", "--python",
                                self.python], capture_output=True, text=True, cwd=self.folder)
         self.assertEqual(done.returncode, 3)

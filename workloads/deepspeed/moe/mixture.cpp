@@ -7,8 +7,8 @@
 #include "workloads/deepspeed/moe/gates.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/node.hpp"
-#include "workloads/models/decoder.hpp"
-#include "workloads/models/experts.hpp"
+#include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/experts.hpp"
 
 namespace highwater::deepspeed {
 namespace {

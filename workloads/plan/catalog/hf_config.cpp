@@ -14,6 +14,7 @@
 #include "workloads/plan/catalog/parameter_list.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/json_fields.hpp"
+#include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
@@ -118,8 +119,8 @@ void refuse_other_heads(JsonFields& fields) {
   for (const std::string_view task :
        {"SequenceClassification", "TokenClassification", "QuestionAnswering", "DoubleHeads"}) {
     if (name.find(task) != std::string_view::npos) {
-      fields.add_problem("architectures",
-                         "names a model without a language-model head, which is not supported");
+      fields.add_gap("architectures",
+                     "names a model without a language-model head, which is not supported");
     }
   }
 }
@@ -163,17 +164,31 @@ std::vector<std::string> left_to_family(const Family& family, const JsonFields& 
   const ModelConfig defaults(family);
   for (const ConfigField& field : family.fields) {
     const std::string standard = value_text(field.value(defaults.value()));
-    if (!is_given(field, fields) && !standard.empty()) {
-      left.push_back(fmt::format("{} {}", field.name, standard));
+    const std::string line = fmt::format("{} {}", field.name, standard);
+    const bool is_new = std::ranges::find(left, line) == left.end();  // a key may set two fields
+    if (!is_given(field, fields) && !standard.empty() && is_new) {
+      left.push_back(line);
     }
   }
   return left;
 }
 
-/// A model that only real PyTorch can run.
-ModelSpec read_without_family(const json::object& object, std::string_view source) {
+/// A model that only real PyTorch can run; `gaps`: why, where its family has a generator.
+ModelSpec read_without_family(const json::object& object, std::string_view source,
+                              const std::vector<std::string>& gaps = {}) {
   OtherConfig config = read_other(object);
+  config.gap = fmt::format("{}", fmt::join(gaps, "; "));
   return {config.model_type, std::string(source), std::move(config), {}, json::serialize(object)};
+}
+
+/// What the family's generator lacks of this configuration.
+void add_family_gaps(const ModelConfig& config, std::vector<std::string>& gaps) {
+  if (config.family().gaps == nullptr) {
+    return;
+  }
+  ModelProblems found;
+  config.family().gaps(config.value(), found);
+  std::ranges::copy(std::move(found).take(), std::back_inserter(gaps));
 }
 
 /// Whether a model without a family of this program is one.
@@ -182,7 +197,8 @@ enum class Coverage { families, any };
 ModelSpec read_hf(const json::object& object, const std::string& path, std::string_view source,
                   Coverage coverage = Coverage::families) {
   std::vector<std::string> problems;
-  JsonFields fields(object, path, problems);
+  std::vector<std::string> gaps;
+  JsonFields fields(object, path, problems, gaps);
   std::string named;
   const Family* const family = find_family(fields, named);
   if (family == nullptr) {
@@ -196,6 +212,12 @@ ModelSpec read_hf(const json::object& object, const std::string& path, std::stri
   refuse_other_heads(fields);
   ModelSpec spec{fields.text("_name_or_path"), std::string(source), read_config(*family, fields),
                  left_to_family(*family, fields)};
+  add_family_gaps(spec.config, gaps);
+  if (coverage == Coverage::any && problems.empty() && !gaps.empty() &&
+      object.contains("model_type")) {
+    return read_without_family(object, source, gaps);
+  }
+  std::ranges::copy(gaps, std::back_inserter(problems));
   throw_problems(source, problems);
   if (spec.name.empty()) {
     spec.name = family->name;
@@ -297,6 +319,10 @@ std::string why_not_covered(const ModelSpec& spec) {
     return fmt::format(
         "{} is Python, which only --engine torch runs; without it, give a model of {}", spec.name,
         covered_families());
+  }
+  if (!config.gap.empty()) {
+    return fmt::format("model_type '{}' is covered, but not this configuration: {}",
+                       config.model_type, config.gap);
   }
   return fmt::format("model_type '{}' is not a covered family; give one of {}", config.model_type,
                      covered_families());

@@ -15,6 +15,7 @@ constexpr std::array kActivations{
     ActivationName{"gelu_new", Activation::gelu_new},
     ActivationName{"gelu_pytorch_tanh", Activation::gelu_pytorch_tanh},
     ActivationName{"silu", Activation::silu},
+    ActivationName{"relu2", Activation::relu2},
     ActivationName{"swish", Activation::silu},
 };
 

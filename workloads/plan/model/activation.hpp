@@ -12,7 +12,8 @@ enum class Activation : std::uint8_t {
   gelu,               ///< one kernel, erf form
   gelu_new,           ///< the tanh formula in Python, eight operators
   gelu_pytorch_tanh,  ///< one kernel, tanh form
-  silu                ///< also called swish
+  silu,               ///< also called swish
+  relu2               ///< relu(x) squared
 };
 
 std::string_view to_string(Activation activation);

@@ -77,6 +77,8 @@ struct Family {
   // Null where the fields say all there is.
   void (*complete_shape)(const std::any& config, ModelShape& shape);
   void (*check)(const std::any& config, ModelProblems& problems);
+  /// What the generator lacks of a configuration that is fine for transformers.
+  void (*gaps)(const std::any& config, ModelProblems& problems);
   void (*read_more)(std::any& config, JsonFields& fields);       ///< of a config.json
   void (*read_more_flat)(std::any& config, JsonFields& fields);  ///< of a flat config
   /// The inverse of read_more, for configurations that are from no file.

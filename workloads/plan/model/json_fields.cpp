@@ -41,7 +41,7 @@ std::optional<JsonFields> JsonFields::child(std::string_view key) {
     add_problem(key, "is " + shown(*value) + ", not an object");
     return std::nullopt;
   }
-  return JsonFields(value->get_object(), path_ + std::string(key) + ".", *problems_);
+  return JsonFields(value->get_object(), path_ + std::string(key) + ".", *problems_, *gaps_);
 }
 
 const json::array* JsonFields::array(std::string_view key) {
@@ -67,6 +67,10 @@ std::string JsonFields::text(std::string_view key) {
 
 void JsonFields::add_problem(std::string_view key, std::string_view problem) {
   problems_->push_back(fmt::format("{}{} {}", path_, key, problem));
+}
+
+void JsonFields::add_gap(std::string_view key, std::string_view gap) {
+  gaps_->push_back(fmt::format("{}{} {}", path_, key, gap));
 }
 
 void JsonFields::assign(std::int64_t& out, std::string_view key, const json::value& value) {
@@ -103,8 +107,9 @@ void JsonFields::assign(Activation& out, std::string_view key, const json::value
           ? parse_activation(std::string_view(value.get_string().data(), value.get_string().size()))
           : std::nullopt;
   if (!activation) {
-    add_problem(
-        key, "is " + shown(value) + ", not one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu");
+    const std::string text =
+        "is " + shown(value) + ", not one of relu, relu2, gelu, gelu_new, gelu_pytorch_tanh, silu";
+    value.is_string() ? add_gap(key, text) : add_problem(key, text);
     return;
   }
   out = *activation;

@@ -21,7 +21,12 @@ class JsonFields {
  public:
   JsonFields(const boost::json::object& object, std::string path,
              std::vector<std::string>& problems)
-      : object_(&object), path_(std::move(path)), problems_(&problems) {}
+      : JsonFields(object, std::move(path), problems, problems) {}
+
+  /// `gaps` gets what is sound, but is not simulated.
+  JsonFields(const boost::json::object& object, std::string path,
+             std::vector<std::string>& problems, std::vector<std::string>& gaps)
+      : object_(&object), path_(std::move(path)), problems_(&problems), gaps_(&gaps) {}
 
   /// Sets `out` from `key`, or else from `alias`, whichever is there and not null; else leaves it.
   template <class T>
@@ -60,6 +65,9 @@ class JsonFields {
 
   void add_problem(std::string_view key, std::string_view problem);
 
+  /// The value is sound, but the generator lacks what it asks for.
+  void add_gap(std::string_view key, std::string_view gap);
+
  private:
   void assign(std::int64_t& out, std::string_view key, const boost::json::value& value);
   void assign(double& out, std::string_view key, const boost::json::value& value);
@@ -74,6 +82,7 @@ class JsonFields {
   const boost::json::object* object_;
   std::string path_;
   std::vector<std::string>* problems_;
+  std::vector<std::string>* gaps_;
 };
 
 }  // namespace highwater

@@ -30,6 +30,7 @@ struct OtherConfig {
   std::string python = {};
   /// All there is, if the model is such a list: nothing that could run.
   std::vector<ListedParameter> parameters = {};
+  std::string gap = {};  ///< why the generator does not run it although it has the family
   std::optional<std::int64_t> largest_layer = {};  ///< what its largest module owns, if it is said
 
   bool operator==(const OtherConfig&) const = default;

@@ -11,15 +11,21 @@
 #include "workloads/plan/model/families/codegen.hpp"
 #include "workloads/plan/model/families/deepseek_v3.hpp"
 #include "workloads/plan/model/families/gemma.hpp"
+#include "workloads/plan/model/families/gemma2.hpp"
+#include "workloads/plan/model/families/glm.hpp"
 #include "workloads/plan/model/families/gpt2.hpp"
 #include "workloads/plan/model/families/gpt_bigcode.hpp"
 #include "workloads/plan/model/families/gpt_neo.hpp"
 #include "workloads/plan/model/families/gpt_next.hpp"
 #include "workloads/plan/model/families/gptj.hpp"
 #include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/llama_kin.hpp"
 #include "workloads/plan/model/families/mistral.hpp"
 #include "workloads/plan/model/families/mixtral.hpp"
+#include "workloads/plan/model/families/mixtures.hpp"
+#include "workloads/plan/model/families/olmo.hpp"
 #include "workloads/plan/model/families/opt.hpp"
+#include "workloads/plan/model/families/phi.hpp"
 #include "workloads/plan/model/families/qwen2.hpp"
 #include "workloads/plan/model/families/qwen3.hpp"
 #include "workloads/plan/model/families/recorded_decoder.hpp"
@@ -33,24 +39,38 @@ struct FamilyList {
 };
 
 /// In the order in which `highwater models` lists them.
-using Families = FamilyList<kGpt2,        //
-                            kOpt,         //
-                            kBloom,       //
-                            kGptNeo,      //
-                            kCodegen,     //
-                            kGptJ,        //
-                            kBioGpt,      //
-                            kGptBigCode,  //
-                            kLlama,       //
-                            kMistral,     //
-                            kGemma,       //
-                            kQwen2,       //
-                            kQwen3,       //
-                            kMixtral,     //
-                            kDeepseekV3,  //
-                            kT5,          //
-                            kBert,        //
-                            kGptNext,     //
+using Families = FamilyList<kGpt2,         //
+                            kOpt,          //
+                            kBloom,        //
+                            kGptNeo,       //
+                            kCodegen,      //
+                            kGptJ,         //
+                            kBioGpt,       //
+                            kGptBigCode,   //
+                            kLlama,        //
+                            kMistral,      //
+                            kGemma,        //
+                            kQwen2,        //
+                            kQwen3,        //
+                            kOlmo2,        //
+                            kGranite,      //
+                            kHyperclovax,  //
+                            kSmollm3,      //
+                            kGptNeox,      //
+                            kArcee,        //
+                            kCwm,          //
+                            kErnie45,      //
+                            kHelium,       //
+                            kHunyuan,      //
+                            kInternlm3,    //
+                            kIquestcoder,  //
+                            kMinistral,    //
+                            kSeedOss,      //
+                            kMixtral,      //
+                            kDeepseekV3,   //
+                            kT5,           //
+                            kBert,         //
+                            kGptNext,      //
                             kRecordedDecoder>;
 
 }  // namespace highwater

@@ -7,8 +7,10 @@ namespace highwater {
 
 const Family& gemma_family();
 
-inline constexpr LlamaCode kGemmaCode{
-    .family = gemma_family, .names_positions_last = false, .is_gemma = true};
+inline constexpr LlamaCode kGemmaCode{.family = gemma_family,
+                                      .names_positions_last = false,
+                                      .has_scaled_embedding = true,
+                                      .norm = NormKind::gemma};
 
 inline constexpr std::array kGemmaFields =
     joined(kRopeDecoderFields<LlamaConfig>, std::array{kAttentionBiasField});

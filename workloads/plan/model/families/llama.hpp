@@ -3,8 +3,10 @@
 // in the few points of LlamaCode, share the struct.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
+#include "workloads/plan/model/families/decoder_code.hpp"
 #include "workloads/plan/model/families/rope_decoder.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
@@ -13,20 +15,6 @@
 #include "workloads/plan/model/torchtitan_config.hpp"
 
 namespace highwater {
-
-/// Which layers have the window that a configuration gives.
-enum class WindowedLayers : std::uint8_t { none, all, listed };
-
-/// Where a family's Python code differs from LLaMA's, whatever a configuration says.
-struct LlamaCode {
-  const Family& (*family)();
-  WindowedLayers windows = WindowedLayers::none;
-  bool has_qkv_bias = false;         ///< q, k and v always have biases, o never
-  bool has_qk_norm = false;          ///< queries and keys pass an RMSNorm of head_dim
-  bool has_mask_per_kind = false;    ///< a mask for each kind of layer, kept in a dictionary
-  bool names_positions_last = true;  ///< blocks are called with the rotary tables before the ids
-  bool is_gemma = false;             ///< norms add 1 to their weight, the embedding is scaled
-};
 
 const Family& llama_family();
 
@@ -46,13 +34,36 @@ struct LlamaConfig {
   std::optional<std::int64_t> pad_token_id;
   bool tie_word_embeddings = false;
   RopeParameters rope_parameters;
-  bool attention_bias = false;  ///< q, k, v and o (llama, gemma, qwen3)
-  bool mlp_bias = false;        ///< llama only
+  bool attention_bias = false;      ///< q, k, v and o
+  bool attention_out_bias = false;  ///< o where attention_bias is that of q, k and v: Seed-OSS
+  bool mlp_bias = false;
   double attention_dropout = 0.0;
+  double residual_dropout = 0.0;  ///< behind attention, feed-forward part or both
+  double embedding_dropout = 0.0;
   std::optional<std::int64_t> sliding_window;  ///< mistral: all layers; qwen: see window_of()
   bool use_sliding_window = false;             ///< qwen2, qwen3
   std::int64_t max_window_layers = 28;         ///< qwen2, qwen3: first layer with the window
-  std::vector<bool> sliding_layers;  ///< qwen2, qwen3: `layer_types`; empty: by max_window_layers
+  std::vector<bool> sliding_layers;            ///< `layer_types`; empty: by the code's rule
+  std::vector<bool> rotated_layers;         ///< smollm3: `no_rope_layers`; empty: by the interval
+  std::int64_t no_rope_layer_interval = 4;  ///< smollm3
+  bool use_parallel_residual = false;       ///< gpt_neox, stablelm
+  bool use_post_norm = true;                ///< hyperclovax
+  bool use_qk_norm = false;                 ///< cohere, phi, stablelm, persimmon
+  std::optional<double> clip_qkv;           ///< olmo
+  std::int64_t num_experts = 0;             ///< of a mixture, as the members that follow
+  std::int64_t num_experts_per_tok = 0;
+  std::optional<std::int64_t> moe_intermediate_size;  ///< absent: intermediate_size
+  bool norm_topk_prob = false;
+  std::int64_t shared_expert_intermediate_size = 0;  ///< qwen2_moe
+  std::int64_t n_shared_experts = 0;                 ///< glm4_moe and others
+  std::int64_t n_group = 1;
+  std::int64_t topk_group = 1;
+  std::int64_t first_k_dense_replace = 0;
+  std::int64_t decoder_sparse_step = 1;
+  std::vector<std::int64_t> mlp_only_layers;
+  bool output_router_logits = false;
+  std::optional<double> final_logit_softcapping;  ///< gemma2
+  std::optional<double> attn_logit_softcapping;   ///< gemma2
 
   bool operator==(const LlamaConfig&) const = default;
 };
@@ -61,15 +72,103 @@ inline const Family& family_of(const LlamaConfig& config) {
   return config.code->family();
 }
 
+/// `no_rope_layers`, or what its interval says.
+inline bool is_listed_as_rotated(const LlamaConfig& config, std::int64_t layer) {
+  return config.rotated_layers.empty() ? (layer + 1) % config.no_rope_layer_interval != 0
+                                       : config.rotated_layers[static_cast<std::size_t>(layer)];
+}
+
+/// Whether a window needs use_sliding_window as well.
+constexpr bool has_switch(WindowedLayers windows) {
+  return windows == WindowedLayers::listed || windows == WindowedLayers::unrotated ||
+         windows == WindowedLayers::switched || windows == WindowedLayers::early_alternate;
+}
+
+/// Whether `layer` is one of those that get the window.
+inline bool has_window(const LlamaConfig& config, std::int64_t layer) {
+  const LlamaCode& code = *config.code;
+  if (!config.sliding_layers.empty()) {
+    return config.sliding_layers[static_cast<std::size_t>(layer)];
+  }
+  switch (code.windows) {
+    case WindowedLayers::none:
+      return false;
+    case WindowedLayers::all:
+    case WindowedLayers::switched:
+      return true;
+    case WindowedLayers::early_alternate:
+      return layer < config.max_window_layers && (layer + 1) % 2 != 0;
+    case WindowedLayers::listed:
+    case WindowedLayers::late:
+      return layer >= config.max_window_layers;
+    case WindowedLayers::all_but_nth:
+      return (layer + 1) % code.window_pattern != 0;
+    case WindowedLayers::all_but_first_of:
+      return layer % code.window_pattern != 0;
+    case WindowedLayers::unrotated:
+      return !is_listed_as_rotated(config, layer);
+  }
+  return false;
+}
+
 /// The window of `layer`, absent if it attends to everything before it.
 inline std::optional<std::int64_t> window_of(const LlamaConfig& config, std::int64_t layer) {
-  if (config.code->windows != WindowedLayers::listed) {
-    return config.code->windows == WindowedLayers::all ? config.sliding_window : std::nullopt;
+  const bool is_off = has_switch(config.code->windows) && !config.use_sliding_window;
+  return !is_off && has_window(config, layer) ? config.sliding_window : std::nullopt;
+}
+
+/// Whether `layer` turns queries and keys by their positions.
+inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
+  switch (config.code->rotated) {
+    case RotatedLayers::all:
+      return true;
+    case RotatedLayers::listed:
+      return is_listed_as_rotated(config, layer);
+    case RotatedLayers::windowed:
+      return window_of(config, layer).has_value();
+    case RotatedLayers::windowed_if_any:
+      return !config.sliding_window || window_of(config, layer).has_value();
   }
-  const bool slides = config.sliding_layers.empty()
-                          ? layer >= config.max_window_layers
-                          : config.sliding_layers[static_cast<std::size_t>(layer)];
-  return config.use_sliding_window && slides ? config.sliding_window : std::nullopt;
+  return true;
+}
+
+/// The columns of a head that are turned.
+inline std::int64_t rotary_dim_of(const LlamaConfig& config) {
+  return static_cast<std::int64_t>(static_cast<double>(head_dim_of(config)) *
+                                   config.rope_parameters.partial_rotary_factor);
+}
+
+/// Whether the feed-forward part of `layer` is a mixture.
+inline bool is_mixture(const LlamaConfig& config, std::int64_t layer) {
+  const bool is_listed_dense =
+      std::ranges::find(config.mlp_only_layers, layer) != config.mlp_only_layers.end();
+  return config.code->gate != ExpertGateCode::none && config.num_experts > 0 &&
+         layer >= config.first_k_dense_replace && !is_listed_dense &&
+         (layer + 1) % config.decoder_sparse_step == 0;
+}
+
+inline std::int64_t expert_width(const LlamaConfig& config) {
+  return config.moe_intermediate_size.value_or(config.intermediate_size);
+}
+
+/// The norms of a block. A parallel block has one, StableLM's and GPT-NeoX's by their
+/// configuration; HyperCLOVA X has two more if its configuration says so.
+inline BlockNorms norms_of(const LlamaConfig& config) {
+  BlockNorms norms = config.code->norms;
+  if (config.code->residual == Residual::kept_attention && config.use_parallel_residual) {
+    norms.before_mlp = nullptr;
+  }
+  if (config.code->has_optional_post_norms && !config.use_post_norm) {
+    norms.after_attention = nullptr;
+    norms.after_mlp = nullptr;
+  }
+  return norms;
+}
+
+/// When queries and keys pass a norm; some configurations switch it on.
+inline QkNorm qk_norm_of(const LlamaConfig& config) {
+  const bool is_off = config.code->has_optional_qk_norm && !config.use_qk_norm;
+  return is_off ? QkNorm::none : config.code->qk_norm;
 }
 
 inline constexpr ConfigField kAttentionBiasField =
@@ -156,29 +255,90 @@ inline void add_llama_presets(PresetList& presets) {
               "llama-3b");
 }
 
+/// The elements of one norm of `width`.
+inline std::int64_t norm_elements(NormKind kind, std::int64_t width) {
+  switch (kind) {
+    case NormKind::layer:
+    case NormKind::layer_1p:
+      return 2 * width;
+    case NormKind::layer_plain:
+      return 0;
+    default:
+      return width;
+  }
+}
+
+/// The elements of the norms of queries and keys of one layer.
+inline std::int64_t qk_norm_elements(const LlamaConfig& c) {
+  const bool covers_heads = qk_norm_of(c) == QkNorm::whole || qk_norm_of(c) == QkNorm::per_head;
+  const std::int64_t heads = covers_heads ? c.num_attention_heads : 1;
+  const std::int64_t kv_heads = covers_heads ? kv_heads_of(c) : 1;
+  return qk_norm_of(c) == QkNorm::none
+             ? 0
+             : norm_elements(c.code->qk_norm_kind, heads * head_dim_of(c)) +
+                   norm_elements(c.code->qk_norm_kind, kv_heads * head_dim_of(c));
+}
+
+inline bool has_output_bias(const LlamaConfig& c) {
+  return c.attention_out_bias ||
+         (c.attention_bias && c.code->has_output_bias && !c.code->has_qkv_bias);
+}
+
+inline bool has_qkv_bias(const LlamaConfig& c) {
+  return c.attention_bias || c.code->has_qkv_bias;
+}
+
 inline std::int64_t llama_biases_per_layer(const LlamaConfig& c) {
   const std::int64_t qkv = head_dim_of(c) * (c.num_attention_heads + 2 * kv_heads_of(c));
-  const std::int64_t mlp = c.mlp_bias ? 2 * c.intermediate_size + c.hidden_size : 0;
-  if (c.code->has_qkv_bias) {
-    return qkv + mlp;
+  const std::int64_t widened = (c.code->mlp == MlpCode::plain ? 1 : 2) * c.intermediate_size;
+  return (has_qkv_bias(c) ? qkv : 0) + (has_output_bias(c) ? c.hidden_size : 0) +
+         (c.mlp_bias ? widened + c.hidden_size : 0);
+}
+
+/// Norms of a block: each of the four places that has a name.
+inline std::int64_t norms_per_layer(const LlamaConfig& c) {
+  const BlockNorms norms = norms_of(c);
+  const auto has = [](const char* name) { return std::int64_t{name != nullptr}; };
+  return has(norms.before_attention) + has(norms.after_attention) + has(norms.before_mlp) +
+         has(norms.after_mlp);
+}
+
+/// Weights of one mixture: gate, experts, shared experts and what opens them.
+inline std::int64_t mixture_weights(const LlamaConfig& c) {
+  const std::int64_t shared =
+      c.shared_expert_intermediate_size + c.n_shared_experts * expert_width(c);
+  return c.num_experts * (c.hidden_size + gated_mlp_weights(c.hidden_size, expert_width(c))) +
+         gated_mlp_weights(c.hidden_size, shared) +
+         (c.shared_expert_intermediate_size > 0 ? c.hidden_size : 0);
+}
+
+/// Weights of the feed-forward parts of all layers.
+inline std::int64_t feed_forward_weights(const LlamaConfig& c) {
+  const std::int64_t matrices = c.code->mlp == MlpCode::plain ? 2 : 3;
+  std::int64_t weights = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    weights +=
+        is_mixture(c, layer) ? mixture_weights(c) : matrices * c.hidden_size * c.intermediate_size;
   }
-  return mlp + (c.attention_bias ? qkv + c.hidden_size : 0);
+  return weights;
 }
 
 inline ParameterCount llama_parameters(const LlamaConfig& c) {
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
-  count.linear += c.num_hidden_layers * (attention_weights(c.hidden_size, c.num_attention_heads,
-                                                           kv_heads_of(c), head_dim_of(c)) +
-                                         gated_mlp_weights(c.hidden_size, c.intermediate_size));
+  count.linear += c.num_hidden_layers * attention_weights(c.hidden_size, c.num_attention_heads,
+                                                          kv_heads_of(c), head_dim_of(c));
+  count.linear += feed_forward_weights(c);
   count.bias = c.num_hidden_layers * llama_biases_per_layer(c);
-  count.norm = (2 * c.num_hidden_layers + 1) * c.hidden_size;
-  count.norm += c.code->has_qk_norm ? c.num_hidden_layers * 2 * head_dim_of(c) : 0;
+  count.bias += c.code->has_head_bias ? c.vocab_size : 0;
+  count.norm =
+      (norms_per_layer(c) * c.num_hidden_layers + 1) * norm_elements(c.code->norm, c.hidden_size);
+  count.norm += c.num_hidden_layers * qk_norm_elements(c);
   return count;
 }
 
 /// What Megatron Bridge makes of the family: rope, RMSNorm, swiglu, no biases.
 inline std::optional<megatron::Config> llama_in_megatron(const LlamaConfig& c) {
-  if (c.hidden_act != Activation::silu || c.code->has_qk_norm || c.mlp_bias) {
+  if (c.hidden_act != Activation::silu || c.code->qk_norm != QkNorm::none || c.mlp_bias) {
     return std::nullopt;
   }
   return megatron::Config{.layers = c.num_hidden_layers,
@@ -236,7 +396,7 @@ inline TorchtitanConfig to_torchtitan(const LlamaConfig& config) {
 /// What of `config` torchtune's decoder cannot do, one sentence each.
 inline std::vector<std::string> torchtune_problems(const LlamaConfig& config) {
   ModelProblems problems;
-  if (config.code->is_gemma || config.code->has_qk_norm) {
+  if (config.code->norm != NormKind::llama || config.code->qk_norm != QkNorm::none) {
     problems.add(
         "torchtune's decoder is simulated for LLaMA, Mistral and Qwen2, this model is of "
         "family {}; use --model-code hf",

@@ -1,7 +1,7 @@
 // Qwen2: defaults and code of transformers 5.12 (models/qwen2); the rest is LLaMA's.
 #pragma once
 
-#include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/decoder_family.hpp"
 
 namespace highwater {
 
@@ -25,34 +25,6 @@ inline LlamaConfig qwen2_defaults() {
           .num_key_value_heads = 32,
           .max_position_embeddings = 32768,
           .sliding_window = 4096};
-}
-
-inline void read_layer_types(LlamaConfig& config, JsonFields& fields) {
-  const boost::json::array* const types = fields.array("layer_types");
-  if (types == nullptr) {
-    return;
-  }
-  for (const boost::json::value& type : *types) {
-    if (type != "sliding_attention" && type != "full_attention") {
-      fields.add_problem("layer_types", "must list 'full_attention' and 'sliding_attention'");
-      return;
-    }
-    config.sliding_layers.push_back(type == "sliding_attention");
-  }
-}
-
-inline void read_qwen(LlamaConfig& config, JsonFields& fields) {
-  read_rope_parameters(config, fields);
-  read_layer_types(config, fields);
-}
-
-inline void check_qwen(const LlamaConfig& config, ModelProblems& problems) {
-  check_rope_decoder(config, problems);
-  const auto types = static_cast<std::int64_t>(config.sliding_layers.size());
-  if (types != 0 && types != config.num_hidden_layers) {
-    problems.add("layer_types describe {} layers, but num_hidden_layers is {}; make them equal",
-                 types, config.num_hidden_layers);
-  }
 }
 
 inline LlamaConfig qwen2(std::int64_t vocab, std::int64_t positions, bool tied,
@@ -91,8 +63,8 @@ constexpr Family qwen2_record() {
   record.class_prefix = "Qwen2For";
   record.fields = kQwen2Fields;
   record.add_presets = add_qwen2_presets;
-  record.check = untyped<check_qwen>;
-  record.read_more = untyped<read_qwen>;
+  record.check = untyped<check_decoder>;
+  record.read_more = untyped<read_decoder>;
   return record;
 }
 

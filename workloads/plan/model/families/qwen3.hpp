@@ -9,8 +9,8 @@ const Family& qwen3_family();
 
 inline constexpr LlamaCode kQwen3Code{.family = qwen3_family,
                                       .windows = WindowedLayers::listed,
-                                      .has_qk_norm = true,
-                                      .has_mask_per_kind = true};
+                                      .has_mask_per_kind = true,
+                                      .qk_norm = QkNorm::in_projection};
 
 inline constexpr std::array kQwen3Fields = joined(kQwen2Fields, std::array{kAttentionBiasField});
 

@@ -43,6 +43,14 @@ std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
                                             const LlamaConfig& config,
                                             std::int64_t intermediate_size);
 
+/// The feed-forward part that the family's code says.
+std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config);
+
+/// A block of the family, with this feed-forward part.
+std::unique_ptr<DecoderLayer> make_decoder_layer(Module* parent, std::int64_t index,
+                                                 const LlamaConfig& config,
+                                                 const FeedForwardMaker& make_mlp);
+
 /// A LLaMA whose blocks `make_layer` builds. Its head_dim is the rotary tables' width.
 std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const LlamaConfig& config,
                                             const LayerMaker& make_layer);

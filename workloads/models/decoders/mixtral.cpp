@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "workloads/models/decoder.hpp"
-#include "workloads/models/experts.hpp"
+#include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/experts.hpp"
 #include "workloads/plan/model/families/mistral.hpp"
 
 namespace highwater::models {

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "workloads/models/decoder.hpp"
-#include "workloads/models/experts.hpp"
-#include "workloads/models/rms_norm.hpp"
+#include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/grouped_mixture.hpp"
+#include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/mistral.hpp"
 
@@ -77,7 +77,7 @@ class LatentAttention : public Module {
     if (config.q_lora_rank) {
       const auto rank = *config.q_lora_rank;
       q_a_proj_ = linear("q_a_proj", config.hidden_size, rank, bias);
-      q_a_layernorm_ = std::make_unique<RmsNorm>(this, "q_a_layernorm", rank, NormKind::llama);
+      q_a_layernorm_ = std::make_unique<Norm>(this, "q_a_layernorm", rank, NormKind::llama);
       q_proj_ = linear("q_b_proj", rank, heads * qk_head_dim(config), nn::Bias::none);
     } else {
       q_proj_ = linear("q_proj", config.hidden_size, heads * qk_head_dim(config), nn::Bias::none);
@@ -85,7 +85,7 @@ class LatentAttention : public Module {
     kv_a_proj_ = linear("kv_a_proj_with_mqa", config.hidden_size,
                         config.kv_lora_rank + config.qk_rope_head_dim, bias);
     kv_a_layernorm_ =
-        std::make_unique<RmsNorm>(this, "kv_a_layernorm", config.kv_lora_rank, NormKind::llama);
+        std::make_unique<Norm>(this, "kv_a_layernorm", config.kv_lora_rank, NormKind::llama);
     kv_b_proj_ = linear("kv_b_proj", config.kv_lora_rank,
                         heads * (config.qk_nope_head_dim + config.v_head_dim), nn::Bias::none);
     o_proj_ = linear("o_proj", heads * config.v_head_dim, config.hidden_size, bias);
@@ -224,147 +224,25 @@ class LatentAttention : public Module {
 
   DeepseekV3Config config_;
   std::unique_ptr<nn::Linear> q_a_proj_;
-  std::unique_ptr<RmsNorm> q_a_layernorm_;
+  std::unique_ptr<Norm> q_a_layernorm_;
   std::unique_ptr<nn::Linear> q_proj_;  ///< of the rank's or the hidden width
   std::unique_ptr<nn::Linear> kv_a_proj_;
-  std::unique_ptr<RmsNorm> kv_a_layernorm_;
+  std::unique_ptr<Norm> kv_a_layernorm_;
   std::unique_ptr<nn::Linear> kv_b_proj_;
   std::unique_ptr<nn::Linear> o_proj_;
 };
 
-class DeepseekRouter : public Module {
- public:
-  DeepseekRouter(Module* parent, const DeepseekV3Config& config) : Module(parent, "gate") {
-    const nn::InModule scope(*this);
-    weight_ = make_parameter("weight", {config.n_routed_experts, config.hidden_size});
-    correction_ =
-        eager::empty_on(runtime(), context().place, {config.n_routed_experts}, context().dtype);
-    register_buffer("e_score_correction_bias", correction_);
-  }
-
-  Tensor operator()(const Tensor& hidden_states) const {
-    const nn::InModule scope(*this);
-    const Tensor states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
-    Tensor wide = eager::to_dtype(states, DType::fp32);
-    Tensor wide_weight = eager::to_dtype(weight_, DType::fp32);
-    Tensor result = eager::linear(wide, wide_weight, {});
-    eager::end_of_frame(wide, wide_weight);
-    return result;
-  }
-
-  /// The buffer as the module's `_apply` left it.
-  Tensor correction() const { return correction_; }
-
- private:
-  Tensor weight_;
-  Tensor correction_;
-};
-
-struct Routing {
-  Tensor indices;
-  Tensor weights;
-};
-
-class DeepseekMoe : public FeedForward {
- public:
-  DeepseekMoe(Module* parent, const DeepseekV3Config& config, const LlamaConfig& shape)
-      : FeedForward(parent, "mlp"),
-        config_(config),
-        experts_(this, {.count = config.n_routed_experts,
-                        .hidden = config.hidden_size,
-                        .width = config.moe_intermediate_size,
-                        .activation = config.hidden_act}),
-        gate_(this, config),
-        shared_experts_(make_gated_mlp(this, "shared_experts", shape,
-                                       config.moe_intermediate_size * config.n_shared_experts)) {}
-
-  Tensor operator()(Tensor hidden_states) const override {
-    const nn::InModule scope(*this);
-    Tensor residuals = hidden_states;
-    Tensor router_logits = gate_(hidden_states);
-    Routing routing = route(router_logits);
-    hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
-    hidden_states =
-        eager::view(experts_(hidden_states, routing.indices, routing.weights), residuals.sizes());
-    hidden_states = with_shared(hidden_states, residuals);
-    if (gate_routes()) {
-      eager::end_of_frame(residuals, router_logits, routing.weights, routing.indices);
-    }
-    eager::end_of_frame(residuals, router_logits, routing.indices, routing.weights);
-    return hidden_states;
-  }
-
- private:
-  Tensor with_shared(const Tensor& routed, const Tensor& residuals) const {
-    const Tensor shared = (*shared_experts_)(residuals);
-    return eager::add(routed, shared);
-  }
-
-  [[nodiscard]] bool gate_routes() const { return runtime().transformers >= Release{5, 13}; }
-
-  // route_tokens_to_experts; in the gate itself one variable holds the scores before and after
-  // groups are hidden.
-  Routing route(Tensor router_logits) const {
-    router_logits = eager::sigmoid(router_logits);
-    Tensor for_choice = eager::add(router_logits, gate_.correction());
-    Tensor group_scores = best_two(for_choice);
-    Tensor group_idx = eager::topk(group_scores, config_.topk_group).indices;
-    Tensor group_mask = eager::empty_like(group_scores);
-    eager::scatter_(group_mask, 1, group_idx);
-    Tensor score_mask = spread(group_mask);
-    Tensor scores = hidden_groups(for_choice, score_mask);
-    if (gate_routes()) {
-      for_choice = std::move(scores);
-      scores = for_choice;
-    }
-    Routing routing;
-    routing.indices = eager::topk(scores, config_.num_experts_per_tok).indices;
-    if (gate_routes()) {
-      scores.reset();
-    }
-    routing.weights = eager::gather(router_logits, 1, routing.indices);
-    Tensor denominator;
-    if (config_.norm_topk_prob) {
-      {
-        const Tensor total = eager::sum(routing.weights, {-1}, true);
-        denominator = eager::add(total, 1e-20);
-      }
-      eager::div_(routing.weights, denominator);
-    }
-    routing.weights = eager::mul(routing.weights, 1.0);
-    eager::end_of_frame(router_logits, for_choice, group_scores, group_idx, group_mask);
-    eager::end_of_frame(score_mask, scores, denominator);
-    return routing;
-  }
-
-  [[nodiscard]] std::int64_t group_size() const {
-    return config_.n_routed_experts / config_.n_group;
-  }
-
-  Tensor best_two(const Tensor& for_choice) const {
-    const Tensor groups = eager::view(for_choice, {-1, config_.n_group, group_size()});
-    const Tensor best = eager::topk(groups, 2).values;
-    return eager::sum(best, {-1}, false);
-  }
-
-  Tensor spread(const Tensor& group_mask) const {
-    const Tensor groups =
-        eager::expand(eager::unsqueeze(group_mask, -1), {-1, config_.n_group, group_size()});
-    return eager::reshape(groups, {-1, config_.n_routed_experts});
-  }
-
-  static Tensor hidden_groups(const Tensor& for_choice, const Tensor& score_mask) {
-    Tensor chosen = eager::to_dtype(score_mask, DType::boolean);
-    const Tensor others = eager::compare("bitwise_not", {chosen});
-    chosen.reset();
-    return eager::masked_fill(for_choice, others);
-  }
-
-  DeepseekV3Config config_;
-  MixtureOfExperts experts_;
-  DeepseekRouter gate_;
-  std::unique_ptr<FeedForward> shared_experts_;
-};
+GroupedMixture mixture_of(const DeepseekV3Config& config) {
+  return {.hidden = config.hidden_size,
+          .experts = config.n_routed_experts,
+          .width = config.moe_intermediate_size,
+          .shared_experts = config.n_shared_experts,
+          .experts_per_token = config.num_experts_per_tok,
+          .groups = config.n_group,
+          .chosen_groups = config.topk_group,
+          .normalizes = config.norm_topk_prob,
+          .activation = config.hidden_act};
+}
 
 class DeepseekLayer : public DecoderLayer {
  public:
@@ -398,13 +276,13 @@ class DeepseekLayer : public DecoderLayer {
     if (index < config.first_k_dense_replace) {
       return make_gated_mlp(this, "mlp", shape, config.intermediate_size);
     }
-    return std::make_unique<DeepseekMoe>(this, config, shape);
+    return make_grouped_mixture(this, mixture_of(config), shape);
   }
 
   LatentAttention self_attn_;
   std::unique_ptr<FeedForward> mlp_;
-  RmsNorm input_layernorm_;
-  RmsNorm post_attention_layernorm_;
+  Norm input_layernorm_;
+  Norm post_attention_layernorm_;
 };
 
 // What the model around the blocks needs; its code is Mistral's, without a window.

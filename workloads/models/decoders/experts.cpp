@@ -1,4 +1,4 @@
-#include "workloads/models/experts.hpp"
+#include "workloads/models/decoders/experts.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,0 +1,125 @@
+// The feed-forward parts of LLaMA and its relatives.
+#include <utility>
+
+#include "workloads/models/decoders/decoder.hpp"
+#include "workloads/nn/layers.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+/// LlamaMLP.
+class GatedMlp : public FeedForward {
+ public:
+  GatedMlp(Module* parent, std::string name, const LlamaConfig& config, std::int64_t width)
+      : FeedForward(parent, std::move(name)),
+        dropout_(config.code->drops_output ? config.residual_dropout : 0.0),
+        gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
+        up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
+        down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)),
+        act_fn_(this, "act_fn", config.hidden_act) {}
+
+  Tensor operator()(Tensor x) const override {
+    const nn::InModule scope(*this);
+    return nn::functional_dropout(context(), down_proj_(product(x)), dropout_);
+  }
+
+ private:
+  Tensor product(const Tensor& x) const {
+    Tensor gate = gate_proj_(x);
+    Tensor active = act_fn_(gate);
+    gate.reset();
+    Tensor up = up_proj_(x);
+    Tensor result = eager::mul(active, up);
+    eager::end_of_frame(active, up);
+    return result;
+  }
+
+  double dropout_;
+  nn::Linear gate_proj_;
+  nn::Linear up_proj_;
+  nn::Linear down_proj_;
+  nn::ActivationFunction act_fn_;
+};
+
+/// Phi3MLP, GlmMLP: up_states and gate are halves of one product.
+class FusedGatedMlp : public FeedForward {
+ public:
+  FusedGatedMlp(Module* parent, std::string name, const LlamaConfig& config)
+      : FeedForward(parent, std::move(name)),
+        gate_up_proj_(this, "gate_up_proj", config.hidden_size, 2 * config.intermediate_size,
+                      nn::Bias::none),
+        down_proj_(this, "down_proj", config.intermediate_size, config.hidden_size, nn::Bias::none),
+        activation_fn_(this, "activation_fn", config.hidden_act) {}
+
+  Tensor operator()(Tensor hidden_states) const override {
+    const nn::InModule scope(*this);
+    Tensor up_states = gate_up_proj_(hidden_states);
+    auto halves = eager::chunk(up_states, 2, -1);
+    Tensor gate = std::move(halves[0]);
+    up_states = std::move(halves[1]);
+    {
+      Tensor active = activation_fn_(gate);
+      Tensor product = eager::mul(up_states, active);
+      active.reset();
+      up_states = std::move(product);
+    }
+    Tensor result = down_proj_(up_states);
+    eager::end_of_frame(hidden_states, up_states, gate);
+    return result;
+  }
+
+ private:
+  nn::Linear gate_up_proj_;
+  nn::Linear down_proj_;
+  nn::ActivationFunction activation_fn_;
+};
+
+/// ArceeMLP, PhiMLP, GPTNeoXMLP, Starcoder2MLP: widen, activate, narrow.
+class PlainMlp : public FeedForward {
+ public:
+  PlainMlp(Module* parent, std::string name, const LlamaConfig& config)
+      : FeedForward(parent, std::move(name)),
+        dropout_(config.code->drops_output ? config.residual_dropout : 0.0),
+        widen_(this, config.code->widen_name, config.hidden_size, config.intermediate_size,
+               nn::bias_if(config.mlp_bias)),
+        narrow_(this, config.code->narrow_name, config.intermediate_size, config.hidden_size,
+                nn::bias_if(config.mlp_bias)),
+        act_(this, "act_fn", config.hidden_act) {}
+
+  Tensor operator()(Tensor hidden_states) const override {
+    const nn::InModule scope(*this);
+    Tensor states = widen_(hidden_states);
+    states = act_(states);
+    states = narrow_(states);
+    return nn::functional_dropout(context(), states, dropout_);
+  }
+
+ private:
+  double dropout_;
+  nn::Linear widen_;
+  nn::Linear narrow_;
+  nn::ActivationFunction act_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
+                                            const LlamaConfig& config,
+                                            std::int64_t intermediate_size) {
+  return std::make_unique<GatedMlp>(parent, std::move(name), config, intermediate_size);
+}
+
+std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config) {
+  switch (config.code->mlp) {
+    case MlpCode::fused_gated:
+      return std::make_unique<FusedGatedMlp>(parent, "mlp", config);
+    case MlpCode::plain:
+      return std::make_unique<PlainMlp>(parent, "mlp", config);
+    case MlpCode::gated:
+      break;
+  }
+  return make_gated_mlp(parent, "mlp", config, config.intermediate_size);
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,290 @@
+// The model around the blocks of LLaMA and of the families that share its decoder
+// (transformers 5.12 to 5.23, models/<family>/modeling_<family>.py): embedding, masks, rotary
+// tables, last norm.
+#include "workloads/plan/model/families/llama.hpp"
+
+#include <utility>
+
+#include "workloads/models/causal_lm.hpp"
+#include "workloads/models/causal_loss.hpp"
+#include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/mixture.hpp"
+#include "workloads/models/norm.hpp"
+#include "workloads/models/positions.hpp"
+#include "workloads/nn/device_copies.hpp"
+#include "workloads/nn/layers.hpp"
+#include "workloads/nn/masking.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
+
+namespace highwater::models {
+
+namespace {
+
+// Gemma's embedding is scaled by a buffer.
+class TokenEmbedding : public nn::Embedding {
+ public:
+  TokenEmbedding(Module* parent, const LlamaConfig& config)
+      : Embedding(parent, config.code->embedding_name, config.vocab_size, config.hidden_size) {
+    if (config.code->has_scaled_embedding) {
+      const nn::InModule scope(*this);
+      scale_ = eager::empty_on(runtime(), context().place, {}, context().dtype);
+      register_buffer("embed_scale", scale_);
+    }
+  }
+
+  Tensor embed(const Tensor& input_ids) const {
+    if (!scale_.defined()) {
+      return (*this)(input_ids);
+    }
+    const eager::Scoped<std::uint32_t> naming(runtime().module, site());  // look_up is the call
+    return hooked(eager::mul(look_up(input_ids), eager::to_dtype(scale_, weight.dtype())));
+  }
+
+ private:
+  Tensor scale_;
+};
+
+LogitsCode logits_code_of(const LlamaConfig& config) {
+  const bool is_off =
+      config.code->logits == LogitsCode::soft_capped && !config.final_logit_softcapping;
+  return is_off ? LogitsCode::plain : config.code->logits;
+}
+
+/// The variables of the model's frame.
+struct ModelFrame {
+  Tensor inputs_embeds;
+  Tensor position_ids;
+  Tensor mask;
+  Tensor sliding_mask;
+  CosSin tables;
+  CosSin sliding_tables;  ///< of layers with a window, where kinds have tables of their own
+  nn::CachePtr cache;
+};
+
+class LlamaModel : public Module {
+ public:
+  LlamaModel(Module* parent, const LlamaConfig& config, const LayerMaker& make_layer)
+      : Module(parent, config.code->model_name),
+        config_(config),
+        part_(context().part_of(config.num_hidden_layers)),
+        embed_tokens_(make_embedding(config)),
+        layers_(this, "layers"),
+        blocks_(make_blocks(layers_, part_, make_layer)),
+        norm_(make_norm(config)) {
+    // Of a model that is spread over devices the first one makes the tables.
+    if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
+      rotary_emb_ = std::make_unique<RotaryEmbedding>(
+          this, rotary_dim_of(config), config.rope_parameters.rope_type, config.code->tables);
+      rotary_emb_->initialize_again();
+    }
+  }
+
+  Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
+    const nn::InModule scope(*this);
+    ModelFrame frame;
+    frame.cache = cache;
+    frame.inputs_embeds =
+        embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
+    if (config_.code->multiplies_embedding) {
+      frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
+    }
+    Tensor states = frame.inputs_embeds;
+    if (!is_elsewhere(states)) {
+      frame.position_ids = position_ids_of(inputs, runtime(), states.size(1));
+      make_masks(frame, inputs.attention_mask);
+      states = dropped(frame);
+      make_tables(frame, states);
+    }
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      states = frame.position_ids.defined() ? run(i, states, frame) : run_apart(i, states);
+    }
+    if (!norm_ && pipelining::is_naive(context().plan.parallel)) {
+      states = pipelining::to_elsewhere(states);  // the next device's hook
+    }
+    if (norm_) {
+      states = (*norm_)(states);
+    }
+    end(frame);
+    return states;
+  }
+
+  /// @pre the part has the embedding
+  [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_->weight; }
+
+ private:
+  std::unique_ptr<TokenEmbedding> make_embedding(const LlamaConfig& config) {
+    return part_.has_embedding ? std::make_unique<TokenEmbedding>(this, config) : nullptr;
+  }
+
+  std::unique_ptr<Norm> make_norm(const LlamaConfig& config) {
+    const bool ends_the_model = part_.first_layer + part_.layers == config.num_hidden_layers;
+    return ends_the_model ? std::make_unique<Norm>(this, config.code->last_norm_name,
+                                                   config.hidden_size, config.code->norm)
+                          : nullptr;
+  }
+
+  // The embedding behind its dropout, which has the embedding's name or one of its own.
+  Tensor dropped(ModelFrame& frame) const {
+    Tensor states =
+        nn::functional_dropout(context(), frame.inputs_embeds, config_.embedding_dropout);
+    if (!config_.code->names_hidden_dropout) {
+      frame.inputs_embeds = states;
+    }
+    return states;
+  }
+
+  void make_tables(ModelFrame& frame, const Tensor& states) const {
+    frame.tables = (*rotary_emb_)(states, frame.position_ids);
+    if (has_tables_per_kind(config_.code->tables) && any_window()) {
+      frame.sliding_tables = (*rotary_emb_)(states, frame.position_ids);
+    }
+  }
+
+  static std::vector<std::unique_ptr<DecoderLayer>> make_blocks(Module& parent,
+                                                                const nn::ModelPart& part,
+                                                                const LayerMaker& make_layer) {
+    std::vector<std::unique_ptr<DecoderLayer>> blocks;
+    for (std::int64_t i = 0; i < part.layers; ++i) {
+      blocks.push_back(make_layer(&parent, part.first_layer + i));
+    }
+    return blocks;
+  }
+
+  void make_masks(ModelFrame& frame, const Tensor& attention_mask) const {
+    nn::MaskRequest request{.inputs_embeds = frame.inputs_embeds,
+                            .attention_mask = attention_mask,
+                            .position_ids = frame.position_ids,
+                            .has_cache = frame.cache != nullptr};
+    if (!config_.code->has_mask_per_kind) {
+      request.sliding_window = window_of(config_, 0);
+      frame.mask = nn::create_causal_mask(context(), request);
+      return;
+    }
+    frame.mask = nn::create_causal_mask(context(), request);
+    request.sliding_window =
+        config_.code->makes_unused_masks ? config_.sliding_window : any_window();
+    if (request.sliding_window) {
+      frame.sliding_mask = nn::create_causal_mask(context(), request);
+    }
+  }
+
+  std::optional<std::int64_t> any_window() const {
+    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+      if (const auto window = window_of(config_, i)) {
+        return window;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Tensor run(std::size_t position, const Tensor& states, const ModelFrame& frame) const {
+    const auto& block = *blocks_[position];
+    const std::size_t index = position + static_cast<std::size_t>(part_.first_layer);
+    const bool slides = window_of(config_, static_cast<std::int64_t>(index)).has_value();
+    const Tensor mask = config_.code->has_mask_per_kind && slides ? frame.sliding_mask : frame.mask;
+    return run_block(
+        block, index,
+        [&block, slides, cache = frame.cache, first = tables_at(),
+         keywords = in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame)](
+            const std::vector<Tensor>& in) {
+          return block(in[0], {.positions = {.cos = keywords[first + 1], .sin = keywords[first]},
+                               .mask = keywords[0],
+                               .cache = cache,
+                               .slides = slides});
+        },
+        {states});
+  }
+
+  // Of a model that is spread over devices: positions and tables are made on another one.
+  static bool is_elsewhere(const Tensor& states) { return states.place() != eager::Place::cuda; }
+
+  // A block on another device than the first: the hook on each block copies its keyword arguments
+  // to the device again, and the first block's hook the hidden states.
+  Tensor run_apart(std::size_t position, const Tensor& states) const {
+    Tensor own = is_elsewhere(states) ? pipelining::from_elsewhere(states) : states;
+    const bool ids_come_first = tables_at() == 2;
+    Tensor position_ids;
+    const auto copy_ids = [&] {
+      position_ids = eager::empty(runtime(), {1, states.size(1)}, DType::int64);
+    };
+    if (ids_come_first) {
+      copy_ids();
+    }
+    const Dims table{1, states.size(1), rotary_dim_of(config_)};
+    CosSin positions;
+    positions.cos = eager::empty(runtime(), table, states.dtype());
+    positions.sin = eager::empty(runtime(), table, states.dtype());
+    if (!ids_come_first) {
+      copy_ids();
+    }
+    Tensor result = (*blocks_[position])(own, {.positions = positions});
+    eager::end_of_frame(own);
+    if (ids_come_first) {
+      eager::end_of_frame(position_ids);
+    }
+    eager::end_of_frame(positions.sin, positions.cos, position_ids);
+    return result;
+  }
+
+  // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
+  [[nodiscard]] std::size_t tables_at() const { return config_.code->names_positions_last ? 1 : 2; }
+
+  // A checkpoint keeps the keyword arguments; they die in the order in which the call names them,
+  // a tuple from its end.
+  [[nodiscard]] std::vector<Tensor> in_source_order(const Tensor& mask, const CosSin& sliding,
+                                                    const ModelFrame& frame) const {
+    const CosSin& tables = sliding.cos.defined() ? sliding : frame.tables;
+    std::vector<Tensor> keywords{mask, tables.sin, tables.cos};
+    keywords.insert(tables_at() == 1 ? keywords.end() : keywords.begin() + 1, frame.position_ids);
+    return keywords;
+  }
+
+  void end(ModelFrame& frame) const {
+    if (config_.code->has_mask_per_kind) {
+      eager::end_of_frame(frame.mask, frame.sliding_mask, frame.inputs_embeds, frame.position_ids);
+    } else {
+      eager::end_of_frame(frame.position_ids, frame.inputs_embeds, frame.mask);
+    }
+    eager::end_of_frame(frame.tables.sin, frame.tables.cos);
+    eager::end_of_frame(frame.sliding_tables.sin, frame.sliding_tables.cos);
+  }
+
+  LlamaConfig config_;
+  nn::ModelPart part_;
+  std::unique_ptr<TokenEmbedding> embed_tokens_;  ///< null behind a pipeline's first stage
+  nn::Container layers_;
+  std::vector<std::unique_ptr<DecoderLayer>> blocks_;
+  std::unique_ptr<Norm> norm_;  ///< null before a pipeline's last stage
+  std::unique_ptr<RotaryEmbedding> rotary_emb_;
+};
+
+}  // namespace
+
+std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const LlamaConfig& config,
+                                            const LayerMaker& make_layer) {
+  return std::make_unique<CausalLm<LlamaModel>>(
+      context,
+      HeadConfig{.width = config.hidden_size,
+                 .vocab_size = config.vocab_size,
+                 .is_tied = config.tie_word_embeddings,
+                 .bias = nn::bias_if(config.code->has_head_bias),
+                 .logits = logits_code_of(config)},
+      config, make_layer);
+}
+
+std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const LlamaConfig& config,
+                                               const FeedForwardMaker& make_mlp) {
+  return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
+    return make_decoder_layer(parent, index, config, make_mlp);
+  });
+}
+
+std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const LlamaConfig& config) {
+  return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
+    return make_decoder_layer(parent, index, config, [&](Module* block) {
+      return make_feed_forward(block, index, config);
+    });
+  });
+}
+
+}  // namespace highwater::models

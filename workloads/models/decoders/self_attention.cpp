@@ -1,0 +1,189 @@
+// LlamaAttention and its relatives (transformers 5.23): projections, norms of queries and keys,
+// rotary positions, cache, attention, output.
+#include "workloads/models/decoders/self_attention.hpp"
+
+#include <utility>
+
+namespace highwater::models {
+
+namespace {
+
+std::unique_ptr<nn::Linear> make_linear(Module* parent, std::string name, std::int64_t in,
+                                        std::int64_t out, bool with_bias) {
+  return std::make_unique<nn::Linear>(parent, std::move(name), in, out, nn::bias_if(with_bias));
+}
+
+void update_cache(HeadStates& states, const BlockInputs& inputs) {
+  if (inputs.cache && inputs.slides) {
+    inputs.cache->update_sliding(states.key, states.value);
+  } else if (inputs.cache) {
+    inputs.cache->update(states.key, states.value);
+  }
+}
+
+}  // namespace
+
+SelfAttention::SelfAttention(Module* parent, std::int64_t layer, const LlamaConfig& config)
+    : Module(parent, config.code->attention_name),
+      config_(config),
+      code_(*config.code),
+      qk_norm_(qk_norm_of(config)),
+      is_rotated_(is_rotated(config, layer)),
+      head_dim_(head_dim_of(config)) {
+  make_projections();
+  make_norms();
+}
+
+void SelfAttention::make_projections() {
+  const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t queries = config_.num_attention_heads * head_dim_;
+  const std::int64_t keys = kv_heads_of(config_) * head_dim_;
+  const bool with_bias = has_qkv_bias(config_);
+  if (code_.projection == QkvProjection::separate) {
+    q_proj_ = make_linear(this, "q_proj", hidden, queries, with_bias);
+    k_proj_ = make_linear(this, "k_proj", hidden, keys, with_bias);
+    v_proj_ = make_linear(this, "v_proj", hidden, keys, with_bias);
+  } else {
+    q_proj_ = make_linear(this, code_.fused_name, hidden, queries + 2 * keys, with_bias);
+  }
+  o_proj_ = make_linear(this, code_.output_name, queries, hidden, has_output_bias(config_));
+}
+
+void SelfAttention::make_norms() {
+  if (qk_norm_ == QkNorm::none) {
+    return;
+  }
+  const auto make = [this](const char* name, std::int64_t heads) {
+    const Dims sizes = qk_norm_ == QkNorm::per_head ? Dims{heads, head_dim_}
+                       : qk_norm_ == QkNorm::whole  ? Dims{heads * head_dim_}
+                                                    : Dims{head_dim_};
+    return std::make_unique<Norm>(this, name, sizes, code_.qk_norm_kind);
+  };
+  q_norm_ = make(code_.q_norm_name, config_.num_attention_heads);
+  k_norm_ = make(code_.k_norm_name, kv_heads_of(config_));
+}
+
+AttentionResult SelfAttention::operator()(Tensor hidden_states, const BlockInputs& inputs) const {
+  const nn::InModule scope(*this);
+  HeadStates states = project(hidden_states);
+  if (qk_norm_ == QkNorm::before_rotation) {
+    normalize(states);
+  }
+  if (is_rotated_) {
+    rotate(states, inputs.positions, code_.rotation);
+  }
+  if (qk_norm_ == QkNorm::after_rotation) {
+    normalize(states);
+  }
+  update_cache(states, inputs);
+  AttentionResult result = attend(states, inputs.mask);
+  auto& output = result.output;
+  output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
+  output = (*o_proj_)(output);
+  if (code_.drops_output) {
+    output = nn::functional_dropout(context(), output, config_.residual_dropout);
+  }
+  eager::end_of_frame(hidden_states, states.fused, states.query, states.key, states.value,
+                      states.turned_query, states.turned_key);
+  return result;
+}
+
+HeadStates SelfAttention::project(const Tensor& hidden_states) const {
+  switch (code_.projection) {
+    case QkvProjection::columns:
+      return project_columns(hidden_states);
+    case QkvProjection::head_parts:
+      return project_head_parts(hidden_states);
+    case QkvProjection::separate:
+      break;
+  }
+  return project_apart(hidden_states);
+}
+
+// [batch, heads, seq, head_dim]
+Tensor SelfAttention::heads_of(const Tensor& projected) const {
+  return eager::transpose(
+      eager::view(projected, {projected.size(0), projected.size(1), -1, head_dim_}), 1, 2);
+}
+
+// One projection, with what follows before the next one.
+Tensor SelfAttention::project_one(const nn::Linear& projection, const Norm* norm,
+                                  const Tensor& hidden_states) const {
+  Tensor states = projection(hidden_states);
+  if (norm != nullptr && qk_norm_ == QkNorm::in_projection) {
+    states = eager::view(states, {states.size(0), states.size(1), -1, head_dim_});
+    return eager::transpose((*norm)(states), 1, 2);
+  }
+  if (norm != nullptr && qk_norm_ == QkNorm::whole) {
+    states = (*norm)(states);
+  }
+  return code_.views_heads_late ? states : heads_of(states);
+}
+
+HeadStates SelfAttention::project_apart(const Tensor& hidden_states) const {
+  HeadStates states;
+  states.query = project_one(*q_proj_, q_norm_.get(), hidden_states);
+  states.key = project_one(*k_proj_, k_norm_.get(), hidden_states);
+  states.value = project_one(*v_proj_, nullptr, hidden_states);
+  if (code_.views_heads_late) {
+    states = with_heads(std::move(states));
+  }
+  if (qk_norm_ == QkNorm::per_head || qk_norm_ == QkNorm::before_transpose) {
+    states.query = eager::transpose((*q_norm_)(eager::transpose(states.query, 1, 2)), 1, 2);
+    states.key = eager::transpose((*k_norm_)(eager::transpose(states.key, 1, 2)), 1, 2);
+  }
+  return states;
+}
+
+HeadStates SelfAttention::with_heads(HeadStates states) const {
+  states.query = heads_of(states.query);
+  states.key = heads_of(states.key);
+  states.value = heads_of(states.value);
+  return states;
+}
+
+// qkv[..., :query_pos] and so on
+HeadStates SelfAttention::project_columns(const Tensor& hidden_states) const {
+  const std::int64_t queries = config_.num_attention_heads * head_dim_;
+  const std::int64_t keys = kv_heads_of(config_) * head_dim_;
+  HeadStates states{.fused = (*q_proj_)(hidden_states)};
+  states.query = eager::slice(states.fused, -1, 0, queries);
+  states.key = eager::slice(states.fused, -1, queries, queries + keys);
+  states.value = eager::slice(states.fused, -1, queries + keys, eager::kEnd);
+  return with_heads(std::move(states));
+}
+
+// view(..., -1, 3 * head_size).transpose(1, 2).chunk(3, dim=-1)
+HeadStates SelfAttention::project_head_parts(const Tensor& hidden_states) const {
+  HeadStates states;
+  const Tensor projected = (*q_proj_)(hidden_states);
+  states.fused = eager::transpose(
+      eager::view(projected, {projected.size(0), projected.size(1), -1, 3 * head_dim_}), 1, 2);
+  const auto parts = eager::chunk(states.fused, 3, -1);
+  states.query = parts[0];
+  states.key = parts[1];
+  states.value = parts[2];
+  return states;
+}
+
+void SelfAttention::normalize(HeadStates& states) const {
+  states.query = (*q_norm_)(states.query);
+  states.key = (*k_norm_)(states.key);
+}
+
+AttentionResult SelfAttention::attend(const HeadStates& states, const Tensor& mask) const {
+  const std::int64_t groups = config_.num_attention_heads / kv_heads_of(config_);
+  AttentionCall call{
+      .query = states.query,
+      .key = states.key,
+      .value = states.value,
+      .mask = mask,
+      .dropout = context().training ? context().dropout(config_.attention_dropout) : 0.0,
+      .groups = groups,
+      .is_grouped = code_.projection != QkvProjection::head_parts,
+      .caps_scores = config_.attn_logit_softcapping.has_value()};
+  return context().is_eager() ? eager_attention_fp32(context(), std::move(call))
+                              : sdpa_attention(context(), std::move(call));
+}
+
+}  // namespace highwater::models

@@ -1,0 +1,378 @@
+// Decoders of LLaMA's kind with mixtures of experts (transformers 5.23, models/<name>): Qwen2-MoE,
+// Qwen3-MoE, OLMoE, FlexOLMo, MiniMax-M2, Granite MoE, dots.1, GLM-4 MoE, Solar Open.
+#pragma once
+
+#include "workloads/plan/model/families/decoder_family.hpp"
+#include "workloads/plan/model/families/olmo.hpp"
+
+namespace highwater {
+
+constexpr ConfigField experts_field(std::string_view name, std::string_view alias = {}) {
+  return field<&LlamaConfig::num_experts>(name, FieldRole::experts,
+                                          {.alias = alias, .own_key = "moe.num_experts"});
+}
+
+constexpr ConfigField chosen_field(std::string_view name = "num_experts_per_tok") {
+  return field<&LlamaConfig::num_experts_per_tok>(name, FieldRole::experts_per_token,
+                                                  {.own_key = "moe.experts_per_token"});
+}
+
+inline constexpr ConfigField kExpertWidthField = field<&LlamaConfig::moe_intermediate_size>(
+    "moe_intermediate_size", FieldRole::other_size, {.own_key = "moe.expert_ffn_hidden"});
+inline constexpr ConfigField kNormalizesField =
+    field<&LlamaConfig::norm_topk_prob>("norm_topk_prob");
+inline constexpr ConfigField kRouterLogitsField =
+    field<&LlamaConfig::output_router_logits>("output_router_logits");
+
+inline void read_mixture(LlamaConfig& config, JsonFields& fields) {
+  read_decoder(config, fields);
+  if (const boost::json::array* const dense = fields.array("mlp_only_layers")) {
+    for (const boost::json::value& layer : *dense) {
+      config.mlp_only_layers.push_back(layer.is_int64() ? layer.get_int64() : -1);
+    }
+  }
+}
+
+inline void mixture_gaps(const LlamaConfig& config, ModelProblems& problems) {
+  decoder_gaps(config, problems);
+  if (config.output_router_logits) {
+    problems.add("output_router_logits is true; the balancing loss is not simulated");
+  }
+}
+
+constexpr Family mixture_record() {
+  Family record = kDecoderRelative;
+  record.read_more = untyped<read_mixture>;
+  record.gaps = untyped<mixture_gaps>;
+  return record;
+}
+
+// --- Qwen2-MoE and Qwen3-MoE ---------------------------------------------------------------------
+
+const Family& qwen2_moe_family();
+
+inline constexpr LlamaCode kQwen2MoeCode{.family = qwen2_moe_family,
+                                         .windows = WindowedLayers::early_alternate,
+                                         .has_output_bias = false,
+                                         .has_mask_per_kind = true,
+                                         .makes_unused_masks = true,
+                                         .names_positions_last = false,
+                                         .gate = ExpertGateCode::softmax};
+
+inline LlamaConfig qwen2_moe_defaults() {
+  return {.code = &kQwen2MoeCode,
+          .vocab_size = 151936,
+          .hidden_size = 2048,
+          .intermediate_size = 5632,
+          .num_hidden_layers = 24,
+          .num_attention_heads = 16,
+          .num_key_value_heads = 16,
+          .max_position_embeddings = 32768,
+          .attention_bias = true,
+          .sliding_window = 4096,
+          .num_experts = 60,
+          .num_experts_per_tok = 4,
+          .moe_intermediate_size = 1408,
+          .shared_expert_intermediate_size = 5632};
+}
+
+inline constexpr auto kQwen2MoeFields = decoder_fields(
+    field<&LlamaConfig::attention_bias>("qkv_bias"), kWindowField,
+    field<&LlamaConfig::use_sliding_window>("use_sliding_window"),
+    field<&LlamaConfig::max_window_layers>("max_window_layers"), experts_field("num_experts"),
+    chosen_field(), kExpertWidthField, kNormalizesField, kRouterLogitsField,
+    field<&LlamaConfig::shared_expert_intermediate_size>("shared_expert_intermediate_size"),
+    field<&LlamaConfig::decoder_sparse_step>("decoder_sparse_step"));
+
+inline constexpr auto kQwen2Moe = decoder_family<qwen2_moe_defaults>(
+    mixture_record(), "qwen2_moe", "Qwen2MoeFor", kQwen2MoeFields);
+
+inline const Family& qwen2_moe_family() {
+  return kQwen2Moe;
+}
+
+const Family& qwen3_moe_family();
+
+inline constexpr LlamaCode kQwen3MoeCode{.family = qwen3_moe_family,
+                                         .windows = WindowedLayers::switched,
+                                         .names_positions_last = false,
+                                         .qk_norm = QkNorm::in_projection,
+                                         .gate = ExpertGateCode::softmax,
+                                         .makes_experts_first = true};
+
+inline LlamaConfig qwen3_moe_defaults() {
+  return {.code = &kQwen3MoeCode,
+          .vocab_size = 151936,
+          .hidden_size = 2048,
+          .intermediate_size = 6144,
+          .num_hidden_layers = 24,
+          .num_key_value_heads = 4,
+          .max_position_embeddings = 32768,
+          .sliding_window = 4096,
+          .num_experts = 128,
+          .num_experts_per_tok = 8,
+          .moe_intermediate_size = 768};
+}
+
+inline constexpr auto kQwen3MoeFields =
+    decoder_fields(kAttentionBiasField, kWindowField,
+                   field<&LlamaConfig::use_sliding_window>("use_sliding_window"),
+                   experts_field("num_experts", "num_local_experts"), chosen_field(),
+                   kExpertWidthField, kNormalizesField, kRouterLogitsField,
+                   field<&LlamaConfig::decoder_sparse_step>("decoder_sparse_step"));
+
+inline constexpr auto kQwen3Moe = decoder_family<qwen3_moe_defaults>(
+    mixture_record(), "qwen3_moe", "Qwen3MoeFor", kQwen3MoeFields);
+
+inline const Family& qwen3_moe_family() {
+  return kQwen3Moe;
+}
+
+// --- OLMoE and FlexOLMo --------------------------------------------------------------------------
+
+const Family& olmoe_family();
+
+inline constexpr LlamaCode kOlmoeCode{.family = olmoe_family,
+                                      .qk_norm = QkNorm::whole,
+                                      .views_heads_late = true,
+                                      .gate = ExpertGateCode::softmax};
+
+inline LlamaConfig olmoe_defaults() {
+  return {.code = &kOlmoeCode,
+          .vocab_size = 50304,
+          .hidden_size = 2048,
+          .intermediate_size = 2048,
+          .num_hidden_layers = 16,
+          .num_attention_heads = 16,
+          .max_position_embeddings = 4096,
+          .pad_token_id = 1,
+          .num_experts = 64,
+          .num_experts_per_tok = 8};
+}
+
+inline constexpr auto kOlmoeFields =
+    decoder_fields(kAttentionBiasField, experts_field("num_experts", "num_local_experts"),
+                   chosen_field(), kNormalizesField, kRouterLogitsField);
+
+inline void read_olmoe(LlamaConfig& config, JsonFields& fields) {
+  read_mixture(config, fields);
+  fields.read(config.clip_qkv, "clip_qkv");
+}
+
+constexpr Family olmoe_record() {
+  Family record = mixture_record();
+  record.read_more = untyped<read_olmoe>;
+  return record;
+}
+
+inline constexpr auto kOlmoe =
+    decoder_family<olmoe_defaults>(olmoe_record(), "olmoe", "OlmoeFor", kOlmoeFields);
+
+inline const Family& olmoe_family() {
+  return kOlmoe;
+}
+
+const Family& flex_olmo_family();
+
+constexpr LlamaCode flex_olmo_code() {
+  LlamaCode code = kOlmo2Code;
+  code.family = flex_olmo_family;
+  code.gate = ExpertGateCode::softmax;
+  return code;
+}
+
+inline constexpr LlamaCode kFlexOlmoCode = flex_olmo_code();
+
+inline LlamaConfig flex_olmo_defaults() {
+  return {.code = &kFlexOlmoCode,
+          .vocab_size = 100352,
+          .max_position_embeddings = 4096,
+          .pad_token_id = 100277,
+          .num_experts = 7,
+          .num_experts_per_tok = 5};
+}
+
+inline constexpr auto kFlexOlmo =
+    decoder_family<flex_olmo_defaults>(mixture_record(), "flex_olmo", "FlexOlmoFor", kOlmoeFields);
+
+inline const Family& flex_olmo_family() {
+  return kFlexOlmo;
+}
+
+// --- MiniMax-M2 ----------------------------------------------------------------------------------
+
+const Family& minimax_m2_family();
+
+inline constexpr LlamaCode kMinimaxM2Code{.family = minimax_m2_family,
+                                          .names_positions_last = false,
+                                          .qk_norm = QkNorm::whole,
+                                          .views_heads_late = true,
+                                          .rotation = Rotation::partial_inside,
+                                          .gate = ExpertGateCode::sigmoid};
+
+inline LlamaConfig minimax_m2_defaults() {
+  return {.code = &kMinimaxM2Code,
+          .vocab_size = 200064,
+          .hidden_size = 3072,
+          .intermediate_size = 1536,
+          .num_hidden_layers = 62,
+          .num_attention_heads = 48,
+          .num_key_value_heads = 8,
+          .head_dim = 128,
+          .max_position_embeddings = 196608,
+          .num_experts = 256,
+          .num_experts_per_tok = 8};
+}
+
+inline constexpr auto kMinimaxM2Fields = decoder_fields(
+    experts_field("num_local_experts", "num_experts"), chosen_field(), kRouterLogitsField);
+
+inline constexpr auto kMinimaxM2 = decoder_family<minimax_m2_defaults>(
+    mixture_record(), "minimax_m2", "MiniMaxM2For", kMinimaxM2Fields);
+
+inline const Family& minimax_m2_family() {
+  return kMinimaxM2;
+}
+
+// --- Granite MoE ---------------------------------------------------------------------------------
+
+const Family& granitemoe_family();
+
+inline constexpr LlamaCode kGranitemoeCode{.family = granitemoe_family,
+                                           .multiplies_embedding = true,
+                                           .multiplies_residual = true,
+                                           .logits = LogitsCode::scaled,
+                                           .gate = ExpertGateCode::topk_first,
+                                           .gate_name = "router",
+                                           .mixture_name = "block_sparse_moe"};
+
+inline LlamaConfig granitemoe_defaults() {
+  return {.code = &kGranitemoeCode, .num_experts = 8, .num_experts_per_tok = 2};
+}
+
+inline constexpr auto kGranitemoeFields = decoder_fields(
+    kAttentionBiasField, experts_field("num_local_experts"), chosen_field(), kRouterLogitsField);
+
+inline constexpr auto kGranitemoe = decoder_family<granitemoe_defaults>(
+    mixture_record(), "granitemoe", "GraniteMoeFor", kGranitemoeFields);
+
+inline const Family& granitemoe_family() {
+  return kGranitemoe;
+}
+
+// --- dots.1, GLM-4 MoE and Solar Open: DeepSeek-V3's mixture
+// ---------------------------------------
+
+inline constexpr ConfigField kSharedExpertsField = field<&LlamaConfig::n_shared_experts>(
+    "n_shared_experts", FieldRole::none, {.own_key = "moe.shared_experts"});
+inline constexpr ConfigField kDenseLayersField = field<&LlamaConfig::first_k_dense_replace>(
+    "first_k_dense_replace", FieldRole::none, {.own_key = "moe.first_dense_layers"});
+inline constexpr ConfigField kGroupsField = field<&LlamaConfig::n_group>("n_group");
+inline constexpr ConfigField kChosenGroupsField = field<&LlamaConfig::topk_group>("topk_group");
+
+const Family& dots1_family();
+
+inline constexpr LlamaCode kDots1Code{.family = dots1_family,
+                                      .windows = WindowedLayers::late,
+                                      .has_mask_per_kind = true,
+                                      .qk_norm = QkNorm::in_projection,
+                                      .gate = ExpertGateCode::grouped};
+
+inline LlamaConfig dots1_defaults() {
+  return {.code = &kDots1Code,
+          .vocab_size = 152064,
+          .hidden_size = 4608,
+          .intermediate_size = 10944,
+          .num_hidden_layers = 62,
+          .num_key_value_heads = 32,
+          .sliding_window = 4096,
+          .max_window_layers = 62,
+          .moe_intermediate_size = 1408};
+}
+
+inline constexpr auto kDots1Fields = decoder_fields(
+    kAttentionBiasField, kWindowField, field<&LlamaConfig::max_window_layers>("max_window_layers"),
+    experts_field("n_routed_experts", "num_local_experts"), chosen_field(), kExpertWidthField,
+    kNormalizesField, kRouterLogitsField, kSharedExpertsField, kDenseLayersField, kGroupsField,
+    kChosenGroupsField);
+
+inline constexpr auto kDots1 =
+    decoder_family<dots1_defaults>(mixture_record(), "dots1", "Dots1For", kDots1Fields);
+
+inline const Family& dots1_family() {
+  return kDots1;
+}
+
+const Family& glm4_moe_family();
+
+inline constexpr LlamaCode kGlm4MoeCode{.family = glm4_moe_family,
+                                        .has_output_bias = false,
+                                        .qk_norm = QkNorm::before_transpose,
+                                        .has_optional_qk_norm = true,
+                                        .rotation = Rotation::partial_inside,
+                                        .gate = ExpertGateCode::grouped};
+
+inline LlamaConfig glm4_moe_defaults() {
+  return {.code = &kGlm4MoeCode,
+          .vocab_size = 151552,
+          .intermediate_size = 10944,
+          .num_hidden_layers = 46,
+          .num_attention_heads = 96,
+          .num_key_value_heads = 8,
+          .max_position_embeddings = 131072,
+          .rope_parameters = {.partial_rotary_factor = 0.5},
+          .num_experts = 128,
+          .num_experts_per_tok = 8,
+          .moe_intermediate_size = 1408,
+          .norm_topk_prob = true,
+          .n_shared_experts = 1,
+          .first_k_dense_replace = 1};
+}
+
+inline constexpr auto kGlm4MoeFields =
+    decoder_fields(kAttentionBiasField, field<&LlamaConfig::use_qk_norm>("use_qk_norm"),
+                   experts_field("n_routed_experts", "num_local_experts"), chosen_field(),
+                   kExpertWidthField, kNormalizesField, kRouterLogitsField, kSharedExpertsField,
+                   kDenseLayersField, kGroupsField, kChosenGroupsField);
+
+inline constexpr auto kGlm4Moe =
+    decoder_family<glm4_moe_defaults>(mixture_record(), "glm4_moe", "Glm4MoeFor", kGlm4MoeFields);
+
+inline const Family& glm4_moe_family() {
+  return kGlm4Moe;
+}
+
+const Family& solar_open_family();
+
+inline constexpr LlamaCode kSolarOpenCode{
+    .family = solar_open_family, .has_output_bias = false, .gate = ExpertGateCode::grouped};
+
+inline LlamaConfig solar_open_defaults() {
+  return {.code = &kSolarOpenCode,
+          .vocab_size = 196608,
+          .intermediate_size = 1280,
+          .num_hidden_layers = 48,
+          .num_attention_heads = 64,
+          .num_key_value_heads = 8,
+          .head_dim = 128,
+          .max_position_embeddings = 131072,
+          .num_experts = 128,
+          .num_experts_per_tok = 8,
+          .moe_intermediate_size = 1280,
+          .norm_topk_prob = true,
+          .n_shared_experts = 1};
+}
+
+inline constexpr auto kSolarOpenFields =
+    decoder_fields(kAttentionBiasField, experts_field("n_routed_experts", "num_local_experts"),
+                   chosen_field(), kExpertWidthField, kNormalizesField, kRouterLogitsField,
+                   kSharedExpertsField, kGroupsField, kChosenGroupsField);
+
+inline constexpr auto kSolarOpen = decoder_family<solar_open_defaults>(
+    mixture_record(), "solar_open", "SolarOpenFor", kSolarOpenFields);
+
+inline const Family& solar_open_family() {
+  return kSolarOpen;
+}
+
+}  // namespace highwater

@@ -1,0 +1,332 @@
+// Phi, Phi-3 and 4, Persimmon, StableLM, Nemotron, Jais 2, StarCoder 2 and GPT-NeoX (transformers
+// 5.23, models/<name>): plain feed-forward parts, LayerNorms, rotations of a head's first columns,
+// parallel blocks, fused projections.
+#pragma once
+
+#include "workloads/plan/model/families/decoder_family.hpp"
+
+namespace highwater {
+
+constexpr Family layer_norm_record() {
+  Family record = kDecoderRelative;
+  record.traits.rms_norm = false;
+  return record;
+}
+
+constexpr Family plain_mlp_record() {
+  Family record = layer_norm_record();
+  record.traits.gated_mlp = false;
+  return record;
+}
+
+/// One key that is the dropout of the embedding and of both parts of a block.
+inline constexpr ConfigField kHiddenDropoutOfEmbedding =
+    field<&LlamaConfig::embedding_dropout>("hidden_dropout", FieldRole::embedding_dropout);
+inline constexpr ConfigField kHiddenDropout =
+    field<&LlamaConfig::residual_dropout>("hidden_dropout", FieldRole::residual_dropout);
+
+// --- Phi -----------------------------------------------------------------------------------------
+
+const Family& phi_family();
+
+inline constexpr LlamaCode kPhiCode{.family = phi_family,
+                                    .names_positions_last = false,
+                                    .has_head_bias = true,
+                                    .norm = NormKind::layer,
+                                    .norms = {.before_mlp = nullptr},
+                                    .residual = Residual::parallel_last,
+                                    .qk_norm = QkNorm::before_rotation,
+                                    .has_optional_qk_norm = true,
+                                    .qk_norm_kind = NormKind::layer,
+                                    .q_norm_name = "q_layernorm",
+                                    .k_norm_name = "k_layernorm",
+                                    .rotation = Rotation::partial_outside,
+                                    .mlp = MlpCode::plain,
+                                    .widen_name = "fc1",
+                                    .narrow_name = "fc2",
+                                    .output_name = "dense",
+                                    .last_norm_name = "final_layernorm"};
+
+inline LlamaConfig phi_defaults() {
+  return {.code = &kPhiCode,
+          .vocab_size = 51200,
+          .hidden_size = 2048,
+          .intermediate_size = 8192,
+          .num_hidden_layers = 24,
+          .hidden_act = Activation::gelu_new,
+          .rope_parameters = {.partial_rotary_factor = 0.5},
+          .attention_bias = true,
+          .mlp_bias = true};
+}
+
+inline constexpr auto kPhiFields = decoder_fields(
+    field<&LlamaConfig::use_qk_norm>("qk_layernorm"),
+    field<&LlamaConfig::residual_dropout>("resid_pdrop", FieldRole::residual_dropout),
+    field<&LlamaConfig::embedding_dropout>("embd_pdrop", FieldRole::embedding_dropout));
+
+inline constexpr std::array<std::string_view, 4> kPhiLoraTargets{"q_proj", "v_proj", "fc1", "fc2"};
+
+constexpr Family phi_record() {
+  Family record = plain_mlp_record();
+  record.lora_targets = kPhiLoraTargets;
+  return record;
+}
+
+inline constexpr auto kPhi =
+    decoder_family<phi_defaults>(phi_record(), "phi", "PhiFor", kPhiFields);
+
+inline const Family& phi_family() {
+  return kPhi;
+}
+
+// --- Phi-3 and Phi-4 -----------------------------------------------------------------------------
+
+const Family& phi3_family();
+
+inline constexpr LlamaCode kPhi3Code{.family = phi3_family,
+                                     .windows = WindowedLayers::all,
+                                     .names_positions_last = false,
+                                     .projection = QkvProjection::columns,
+                                     .rotation = Rotation::partial_joined,
+                                     .mlp = MlpCode::fused_gated};
+
+inline LlamaConfig phi3_defaults() {
+  return {.code = &kPhi3Code,
+          .vocab_size = 32064,
+          .hidden_size = 3072,
+          .intermediate_size = 8192,
+          .max_position_embeddings = 4096,
+          .pad_token_id = 32000};
+}
+
+inline constexpr auto kPhi3Fields = decoder_fields(
+    kWindowField,
+    field<&LlamaConfig::residual_dropout>("resid_pdrop", FieldRole::residual_dropout));
+
+inline constexpr auto kPhi3 =
+    decoder_family<phi3_defaults>(kDecoderRelative, "phi3", "Phi3For", kPhi3Fields);
+
+inline const Family& phi3_family() {
+  return kPhi3;
+}
+
+// --- StableLM ------------------------------------------------------------------------------------
+
+const Family& stablelm_family();
+
+inline constexpr LlamaCode kStablelmCode{.family = stablelm_family,
+                                         .has_output_bias = false,
+                                         .names_positions_last = false,
+                                         .norm = NormKind::layer,
+                                         .residual = Residual::kept_attention,
+                                         .views_heads_late = true,
+                                         .rotation = Rotation::partial_outside};
+
+inline LlamaConfig stablelm_defaults() {
+  return {.code = &kStablelmCode,
+          .vocab_size = 50304,
+          .hidden_size = 2560,
+          .intermediate_size = 6912,
+          .num_key_value_heads = 32,
+          .max_position_embeddings = 4096,
+          .rope_parameters = {.partial_rotary_factor = 0.25}};
+}
+
+inline constexpr auto kStablelmFields = decoder_fields(
+    field<&LlamaConfig::attention_bias>("use_qkv_bias"),
+    field<&LlamaConfig::use_qk_norm>("qk_layernorm"),
+    field<&LlamaConfig::use_parallel_residual>("use_parallel_residual"), kHiddenDropout);
+
+inline void stablelm_gaps(const LlamaConfig& config, ModelProblems& problems) {
+  if (config.use_qk_norm) {
+    problems.add("qk_layernorm is true; StableLM's norms of single heads are not simulated");
+  }
+}
+
+constexpr Family stablelm_record() {
+  Family record = layer_norm_record();
+  record.lora_targets = kRopeDecoderLoraTargets;
+  record.gaps = untyped<stablelm_gaps>;
+  return record;
+}
+
+inline constexpr auto kStablelm = decoder_family<stablelm_defaults>(stablelm_record(), "stablelm",
+                                                                    "StableLmFor", kStablelmFields);
+
+inline const Family& stablelm_family() {
+  return kStablelm;
+}
+
+// --- Nemotron and Jais 2 -------------------------------------------------------------------------
+
+const Family& nemotron_family();
+
+inline constexpr LlamaCode kNemotronCode{.family = nemotron_family,
+                                         .names_positions_last = false,
+                                         .norm = NormKind::layer_1p,
+                                         .rotation = Rotation::partial_return,
+                                         .mlp = MlpCode::plain};
+
+inline LlamaConfig nemotron_defaults() {
+  return {.code = &kNemotronCode,
+          .vocab_size = 256000,
+          .hidden_size = 6144,
+          .intermediate_size = 24576,
+          .num_attention_heads = 48,
+          .num_key_value_heads = 48,
+          .hidden_act = Activation::relu2,
+          .max_position_embeddings = 4096,
+          .rope_parameters = {.partial_rotary_factor = 0.5}};
+}
+
+inline constexpr auto kPlainBiasedFields = decoder_fields(kAttentionBiasField, kMlpBiasField);
+
+inline constexpr auto kNemotron = decoder_family<nemotron_defaults>(
+    plain_mlp_record(), "nemotron", "NemotronFor", kPlainBiasedFields);
+
+inline const Family& nemotron_family() {
+  return kNemotron;
+}
+
+const Family& jais2_family();
+
+inline constexpr LlamaCode kJais2Code{
+    .family = jais2_family, .norm = NormKind::layer, .mlp = MlpCode::plain};
+
+inline LlamaConfig jais2_defaults() {
+  return {.code = &kJais2Code,
+          .vocab_size = 150272,
+          .hidden_size = 3328,
+          .intermediate_size = 26624,
+          .num_attention_heads = 26,
+          .hidden_act = Activation::relu2,
+          .max_position_embeddings = 8192,
+          .attention_bias = true,
+          .mlp_bias = true};
+}
+
+inline constexpr auto kJais2 =
+    decoder_family<jais2_defaults>(plain_mlp_record(), "jais2", "Jais2For", kPlainBiasedFields);
+
+inline const Family& jais2_family() {
+  return kJais2;
+}
+
+// --- StarCoder 2 ---------------------------------------------------------------------------------
+
+const Family& starcoder2_family();
+
+inline constexpr LlamaCode kStarcoder2Code{.family = starcoder2_family,
+                                           .windows = WindowedLayers::all,
+                                           .names_positions_last = false,
+                                           .names_hidden_dropout = true,
+                                           .drops_output = true,
+                                           .norm = NormKind::layer,
+                                           .mlp = MlpCode::plain,
+                                           .widen_name = "c_fc",
+                                           .narrow_name = "c_proj"};
+
+inline LlamaConfig starcoder2_defaults() {
+  return {.code = &kStarcoder2Code,
+          .vocab_size = 49152,
+          .hidden_size = 3072,
+          .intermediate_size = 12288,
+          .num_hidden_layers = 30,
+          .num_attention_heads = 24,
+          .num_key_value_heads = 2,
+          .hidden_act = Activation::gelu_pytorch_tanh,
+          .max_position_embeddings = 4096,
+          .tie_word_embeddings = true,
+          .attention_bias = true,
+          .mlp_bias = true};
+}
+
+inline constexpr auto kStarcoder2Fields = decoder_fields(
+    kWindowField, field<&LlamaConfig::attention_bias>("use_bias"),
+    field<&LlamaConfig::mlp_bias>("use_bias"),
+    field<&LlamaConfig::residual_dropout>("residual_dropout", FieldRole::residual_dropout),
+    field<&LlamaConfig::embedding_dropout>("embedding_dropout", FieldRole::embedding_dropout));
+
+inline constexpr auto kStarcoder2 = decoder_family<starcoder2_defaults>(
+    plain_mlp_record(), "starcoder2", "Starcoder2For", kStarcoder2Fields);
+
+inline const Family& starcoder2_family() {
+  return kStarcoder2;
+}
+
+// --- GPT-NeoX (Pythia) and Persimmon -------------------------------------------------------------
+
+const Family& gpt_neox_family();
+
+inline constexpr LlamaCode kGptNeoxCode{.family = gpt_neox_family,
+                                        .names_positions_last = false,
+                                        .names_hidden_dropout = true,
+                                        .norm = NormKind::layer,
+                                        .makes_norms_first = true,
+                                        .residual = Residual::two_norms,
+                                        .projection = QkvProjection::head_parts,
+                                        .rotation = Rotation::partial_inside,
+                                        .mlp = MlpCode::plain,
+                                        .widen_name = "dense_h_to_4h",
+                                        .narrow_name = "dense_4h_to_h",
+                                        .attention_name = "attention",
+                                        .fused_name = "query_key_value",
+                                        .output_name = "dense",
+                                        .model_name = "gpt_neox",
+                                        .embedding_name = "embed_in",
+                                        .last_norm_name = "final_layer_norm"};
+
+inline LlamaConfig gpt_neox_defaults() {
+  return {.code = &kGptNeoxCode,
+          .vocab_size = 50432,
+          .hidden_size = 6144,
+          .intermediate_size = 24576,
+          .num_hidden_layers = 44,
+          .num_attention_heads = 64,
+          .hidden_act = Activation::gelu,
+          .rope_parameters = {.partial_rotary_factor = 0.25},
+          .attention_bias = true,
+          .mlp_bias = true,
+          .use_parallel_residual = true};
+}
+
+inline constexpr std::array kGptNeoxFields{
+    field<&LlamaConfig::vocab_size>("vocab_size", FieldRole::vocab),
+    field<&LlamaConfig::hidden_size>("hidden_size", FieldRole::hidden),
+    field<&LlamaConfig::intermediate_size>("intermediate_size", FieldRole::ffn),
+    field<&LlamaConfig::num_hidden_layers>("num_hidden_layers", FieldRole::layers),
+    field<&LlamaConfig::max_position_embeddings>("max_position_embeddings",
+                                                 FieldRole::max_positions),
+    field<&LlamaConfig::num_attention_heads>("num_attention_heads", FieldRole::heads),
+    field<&LlamaConfig::hidden_act>("hidden_act"),
+    field<&LlamaConfig::tie_word_embeddings>("tie_word_embeddings", FieldRole::tied),
+    field<&LlamaConfig::attention_bias>("attention_bias"),
+    field<&LlamaConfig::use_parallel_residual>("use_parallel_residual"),
+    field<&LlamaConfig::attention_dropout>("attention_dropout", FieldRole::attention_dropout),
+    kHiddenDropoutOfEmbedding,
+    kHiddenDropout};
+
+/// Files before transformers 5 name the part of a head that is turned, and its base, otherwise.
+inline void read_gpt_neox(LlamaConfig& config, JsonFields& fields) {
+  fields.read(config.rope_parameters.partial_rotary_factor, "rotary_pct");
+  fields.read(config.rope_parameters.rope_theta, "rotary_emb_base");
+  read_decoder(config, fields);
+}
+
+inline constexpr std::array<std::string_view, 1> kFusedLoraTargets{"query_key_value"};
+
+constexpr Family gpt_neox_record() {
+  Family record = plain_mlp_record();
+  record.lora_targets = kFusedLoraTargets;
+  record.read_more = untyped<read_gpt_neox>;
+  return record;
+}
+
+inline constexpr auto kGptNeox =
+    decoder_family<gpt_neox_defaults>(gpt_neox_record(), "gpt_neox", "GPTNeoXFor", kGptNeoxFields);
+
+inline const Family& gpt_neox_family() {
+  return kGptNeox;
+}
+
+}  // namespace highwater
