@@ -11,13 +11,20 @@ _DROPOUT_FIELDS = ("resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout", "attent
                    "resid_dropout", "embed_dropout")
 
 
-def _hf_config(case, tiny):
+def classes_of(family):
+    """Configuration and model: those of HF_CLASSES, else what transformers has for causal language models."""
     import transformers
 
-    family = family_of(case)
+    if family in HF_CLASSES:
+        return [getattr(transformers, name) for name in HF_CLASSES[family]]
+    config = transformers.CONFIG_MAPPING[family]
+    return config, transformers.MODEL_FOR_CAUSAL_LM_MAPPING[config]
+
+
+def _hf_config(case, tiny):
     settings = settings_of(case, tiny)
-    config_name, model_name = HF_CLASSES[family]
-    config = getattr(transformers, config_name)(**settings)
+    config_class, model_class = classes_of(family_of(case))
+    config = config_class(**settings)
     if case.get("dropout") is not None:
         for field in _DROPOUT_FIELDS:
             if hasattr(config, field):
@@ -26,7 +33,7 @@ def _hf_config(case, tiny):
     for token in ("bos_token_id", "eos_token_id", "pad_token_id"):
         if (getattr(config, token, None) or 0) >= config.vocab_size:
             setattr(config, token, None)
-    return config, getattr(transformers, model_name)
+    return config, model_class
 
 
 def evenly_routed(experts, hidden, chosen, weights):

@@ -97,13 +97,18 @@ HF_CLASSES = {
 }
 
 
+def preset_of(case):
+    """(family, config keywords): a name of PRESETS, or the model_type of any text decoder of transformers."""
+    return PRESETS.get(case["model"], (case["model"], {}))
+
+
 def family_of(case):
-    return PRESETS[case["model"]][0]
+    return preset_of(case)[0]
 
 
 def settings_of(case, tiny=False):
     """Config keywords of a case: the preset, the case's overrides, then the tiny sizes if asked for."""
-    family, settings = PRESETS[case["model"]]
+    family, settings = preset_of(case)
     settings = {**settings, **case.get("overrides", {})}
     if tiny:
         settings = {**settings, **TINY[family]}

@@ -91,10 +91,10 @@ def preload(cases):
     environment.import_torch()
     families = {presets.family_of(case) for case in cases if case.get("model")} - {"plain"}
     if families:
-        transformers = environment.import_transformers()
+        environment.import_transformers()
+        from . import models  # which loads torch
         for family in sorted(families):
-            for name in presets.HF_CLASSES[family]:
-                getattr(transformers, name)
+            models.classes_of(family)
 
 
 def describe_device(script):

@@ -1,10 +1,13 @@
-"""Draws architectures of transformers: drawing.py SEED COUNT OUTPUT, under a Python with torch and transformers.
+"""Draws architectures of transformers: drawing.py SEED COUNT OUTPUT [decoders], under a Python with torch and transformers.
 
 Drawn are whole architectures, each by its default configuration. Left out are names without a model class; parts of
 another architecture's configuration (sub_configs) that no auto class of a task knows; and those whose default
 configuration makes no model, or none within PATIENCE seconds. Giants are reduced: while a model has more than a billion
 parameters, its numbers of layers are halved, to four at least (kinds of layers take turns), then its numbers of experts,
 to 32, then the widths of its feed-forward blocks, to 1024; what transformers refuses on the way is passed over.
+
+With `decoders`, only text decoders are drawn: architectures with a class for causal language models and none for
+another generative or masked task (OTHER_TASKS).
 """
 import contextlib
 import json
@@ -18,6 +21,8 @@ LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_lay
           "num_encoder_layers", "depth", "num_blocks")
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 WIDTHS = ("intermediate_size", "moe_intermediate_size", "dense_intermediate_size", "ffn_dim", "d_ff", "ffn_hidden_size")
+OTHER_TASKS = ("MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "IMAGE_TEXT_TO_TEXT", "MULTIMODAL_LM", "SPEECH_SEQ_2_SEQ",
+               "VISION_2_SEQ", "TEXT_TO_WAVEFORM", "TEXT_TO_SPECTROGRAM")
 STEPS = ((LAYERS, 4), (EXPERTS, 32), (WIDTHS, 1024))
 
 
@@ -36,6 +41,12 @@ def has_task(kind):
     bare = ("MODEL_MAPPING_NAMES", "MODEL_FOR_IMAGE_MAPPING_NAMES", "MODEL_FOR_BACKBONE_MAPPING_NAMES",
             "MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES")
     return any(kind in mapping for name, mapping in mappings().items() if name not in bare)
+
+
+def is_text_decoder(kind):
+    of_task = mappings()
+    others = (of_task.get(f"MODEL_FOR_{task}_MAPPING_NAMES", {}) for task in OTHER_TASKS)
+    return kind in of_task["MODEL_FOR_CAUSAL_LM_MAPPING_NAMES"] and not any(kind in other for other in others)
 
 
 def parts_of_others():
@@ -130,7 +141,9 @@ def time_limit(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def why_left_out(kind, parts):
+def why_left_out(kind, parts, only_decoders):
+    if only_decoders:
+        return None if is_text_decoder(kind) else "no text decoder"
     if not has_class(kind):
         return "no model class"
     if kind in parts and not has_task(kind):
@@ -138,7 +151,7 @@ def why_left_out(kind, parts):
     return None
 
 
-def draw(seed, count):
+def draw(seed, count, only_decoders=False):
     from transformers import __version__
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
     names, parts = sorted(CONFIG_MAPPING_NAMES), parts_of_others()
@@ -147,7 +160,7 @@ def draw(seed, count):
     for kind in names:
         if len(drawn) == count:
             break
-        why = why_left_out(kind, parts)
+        why = why_left_out(kind, parts, only_decoders)
         try:
             with time_limit(PATIENCE):
                 changes, size = ({}, 0) if why else reduced(kind)
@@ -162,8 +175,8 @@ def draw(seed, count):
 
 
 if __name__ == "__main__":
-    seed, count, output = sys.argv[1:]
-    result = draw(seed, int(count))
+    seed, count, output, *kinds = sys.argv[1:]
+    result = draw(seed, int(count), kinds == ["decoders"])
     with open(output, "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
         file.write("\n")

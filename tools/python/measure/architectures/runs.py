@@ -15,11 +15,11 @@ BATCH = "2"  # norms over a batch refuse a single example
 STEPS = "2"  # the second is the steady state of a loop on one GPU
 
 
-def draw(runner, python, seed, count, path):
+def draw(runner, python, seed, count, path, kinds=()):
     """The list of a seed, drawn if it is not there. The drawing loads torch, which needs the libraries of `record`."""
     if not path.exists():
         words = ["record", "--gpu", GPU, "--output", str(path.with_suffix(".pickle")), "--", python,
-                 str(Path(__file__).with_name("drawing.py")), seed, str(count), str(path)]
+                 str(Path(__file__).with_name("drawing.py")), seed, str(count), str(path), *kinds]
         runner.environment["PYTHONPATH"] = str(ENGINE)
         subprocess.run([runner.highwater, *words], env=runner.environment, stdout=subprocess.DEVNULL)
         del runner.environment["PYTHONPATH"]
@@ -30,8 +30,9 @@ def name_of(case):
     return case["config"]["model_type"]
 
 
-def simulate_line(python):
-    return ["simulate", "--model", "config.json", "--gpu", GPU, "--batch", BATCH, "--steps", STEPS, "--engine", "auto", "--python", python]
+def simulate_line(python, engine="auto", options=()):
+    return ["simulate", "--model", "config.json", "--gpu", GPU, "--batch", BATCH, "--steps", STEPS, "--engine", engine, "--python", python,
+            *options]
 
 
 def timed(runner, words, folder):
@@ -66,6 +67,36 @@ def recorded(folder, runner, python):
         return {"unrecorded": last_words(done) if done else f"not recorded within {LONGEST} s"}
     device = max(json.loads(done.stdout)["devices"], key=lambda each: each["peak"]["reserved_bytes"])
     return {"recorded": peaks_of(device["peak"]), "record_seconds": seconds}
+
+
+def answered_by(engine, folder, runner, python, options):
+    """({peaks} or None, what it said)"""
+    done, _ = timed(runner, [*simulate_line(python, engine, options), "--format", "json"], folder)
+    if done is None or done.returncode != 0:
+        return None, last_words(done) if done else f"not answered within {LONGEST} s"
+    return peaks_of(json.loads(done.stdout)["peak"]), ""
+
+
+def by_both_engines(case, out, runner, python, options):
+    """The model's peaks beside PyTorch's, and whether all requests are equal; "gap": why the model does not answer."""
+    folder = Path(out) / name_of(case)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(case["config"], indent=1) + "\n")
+    result = {"case": case, "options": list(options)}
+    began = time.monotonic()
+    result["model"], gap = answered_by("model", folder, runner, python, options)
+    result["torch"], refusal = answered_by("torch", folder, runner, python, options)
+    if result["torch"] is None:
+        result["refused"] = refusal
+    elif result["model"] is None:
+        result["gap"] = gap
+    else:
+        done, _ = timed(runner, simulate_line(python, "both", options), folder)
+        lines = done.stdout.splitlines() if done else []
+        result["requests"] = next((line for line in lines if line.startswith("equal: all")), "requests differ")
+    result["seconds"] = round(time.monotonic() - began, 1)
+    _keep(result, folder)
+    return result
 
 
 def kept_result(case, out):
