@@ -43,7 +43,7 @@ Tensor call_adapted(const Module& layer, const Adapter* adapter, Tensor x,
 }  // namespace
 
 Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t out, Bias with_bias)
-    : Module(parent, std::move(name)) {
+    : Module(parent, std::move(name)), in_(in), out_(out) {
   const InModule scope(*this);
   weight = make_parameter("weight", {out, in});
   if (with_bias == Bias::present) {
@@ -53,10 +53,23 @@ Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t o
 
 Tensor Linear::operator()(Tensor x) const {
   const InModule scope(*this);
-  return call_adapted(*this, adapter_.get(), std::move(x), [this](const Tensor& in) {
-    const bool is_replaced = replaces_linear(context().plan);
-    return is_replaced ? zero3_linear(in, weight, bias) : eager::linear(in, weight, bias);
-  });
+  return call_adapted(*this, adapter_.get(), std::move(x),
+                      [this](const Tensor& in) { return product(in); });
+}
+
+Tensor Linear::product(const Tensor& x) const {
+  if (quantized_) {
+    return quantized_->apply(x, bias);
+  }
+  return replaces_linear(context().plan) ? zero3_linear(x, weight, bias)
+                                         : eager::linear(x, weight, bias);
+}
+
+void Linear::quantize(const Tensor& packed, std::unique_ptr<QuantizedWeight> quantized) {
+  runtime().categorize(packed, Category::parameter);
+  tie_parameter("weight", packed);
+  weight = packed;
+  quantized_ = std::move(quantized);
 }
 
 void Linear::tie_weight(const Tensor& embedding) {

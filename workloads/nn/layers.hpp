@@ -30,6 +30,31 @@ class Adapter {
   [[nodiscard]] virtual Tensor run(Tensor x, const Forward& base_layer) const = 0;
 };
 
+/// How PEFT's layer adds an adapter's result to that of its base layer.
+enum class AdapterForm : std::uint8_t {
+  plain,     ///< tuners/lora/layer.py
+  separate,  ///< tuners/lora/bnb.py Linear8bitLt: the adapter's result has a variable of its own
+  cloned     ///< tuners/lora/bnb.py Linear4bit: the base layer's result is copied before
+};
+
+/// What takes the place of a linear layer's weight and its product: a weight in fewer bits.
+class QuantizedWeight {
+ public:
+  QuantizedWeight() = default;
+  QuantizedWeight(const QuantizedWeight&) = delete;
+  QuantizedWeight& operator=(const QuantizedWeight&) = delete;
+  virtual ~QuantizedWeight() = default;
+
+  /// The layer's forward. `bias` may be undefined.
+  [[nodiscard]] virtual Tensor apply(const Tensor& x, const Tensor& bias) const = 0;
+  /// The weight as it was before (PEFT's dequantize_module_weight).
+  [[nodiscard]] virtual Tensor dequantized() const = 0;
+  [[nodiscard]] virtual AdapterForm adapter_form() const = 0;
+  /// The type that adapters are moved to the device in (peft 0.21, tuners/tuners_utils.py
+  /// _get_base_layer_device_and_dtype); empty: their own.
+  [[nodiscard]] virtual std::optional<DType> adapter_dtype() const = 0;
+};
+
 /// nn.Linear.
 class Linear : public Module {
  public:
@@ -42,6 +67,17 @@ class Linear : public Module {
 
   void set_adapter(std::unique_ptr<Adapter> adapter) { adapter_ = std::move(adapter); }
 
+  /// Replaces the weight by `packed`, the parameter in which `quantized` keeps its bits.
+  void quantize(const Tensor& packed, std::unique_ptr<QuantizedWeight> quantized);
+
+  /// Null unless the weight is quantised.
+  [[nodiscard]] const QuantizedWeight* quantized() const { return quantized_.get(); }
+
+  /// Of the weight as it is multiplied; a quantised one is stored in another shape.
+  [[nodiscard]] std::int64_t in_features() const { return in_; }
+
+  [[nodiscard]] std::int64_t out_features() const { return out_; }
+
   /// Shares the weight with an embedding. A model on meta gets two parameters nevertheless:
   /// to_empty() replaces every parameter by a new one, unless it is a DTensor (fully_shard).
   void tie_weight(const Tensor& embedding);
@@ -50,6 +86,11 @@ class Linear : public Module {
   Tensor bias;
 
  private:
+  [[nodiscard]] Tensor product(const Tensor& x) const;
+
+  std::int64_t in_;
+  std::int64_t out_;
+  std::unique_ptr<QuantizedWeight> quantized_;
   std::unique_ptr<Adapter> adapter_;
 };
 

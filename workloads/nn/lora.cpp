@@ -22,8 +22,9 @@ constexpr std::string_view kAllLinear = "all-linear";
 /// The part of lora.Linear that is not the layer itself.
 class LoraAdapter : public Adapter {
  public:
-  LoraAdapter(Module& layer, std::int64_t in, std::int64_t out, const Lora& lora)
-      : layer_(layer),
+  LoraAdapter(Module& layer, std::int64_t in, std::int64_t out, const Lora& lora, AdapterForm form)
+      : form_(form),
+        layer_(layer),
         base_layer_(&layer, "base_layer"),
         lora_dropout_(&layer, "lora_dropout"),
         dropout_(&lora_dropout_, "default"),
@@ -37,30 +38,21 @@ class LoraAdapter : public Adapter {
 
   Tensor run(Tensor x, const Forward& base_layer) const override {
     Tensor result = call_base_layer(x, base_layer);
-    const DType type = result.dtype();
     layer_.reads(a_.weight);  // its type
-    x = eager::to_dtype(x, a_.weight.dtype());
-    Tensor scaled;
-    {
-      Tensor low = a_(dropped(x));
-      Tensor high = b_(low);
-      low.reset();
-      scaled = eager::mul(high, 1.0);
-    }
-    Tensor sum = eager::add(result, scaled);
-    scaled.reset();
-    result = std::move(sum);
-    result = eager::to_dtype(result, type);
-    x.reset();
-    return result;
+    return form_ == AdapterForm::plain ? add_plainly(std::move(result), std::move(x))
+                                       : add_separately(std::move(result), std::move(x));
   }
 
   /// cast_adapter_dtype: adapters of low-precision layers are trained in fp32.
-  void widen() {
+  void widen() { convert_to(DType::fp32); }
+
+  /// Both weights are made anew in `dtype` where they are, A's first.
+  void convert_to(DType dtype) {
     for (Linear* linear : {&a_, &b_}) {
-      if (linear->weight.dtype() != DType::fp32) {
+      if (linear->weight.dtype() != dtype) {
         const InModule scope(*linear);
-        Scoped<DType> dtype(linear->context().dtype, DType::fp32);
+        Scoped<DType> type(linear->context().dtype, dtype);
+        Scoped<eager::Place> place(linear->context().place, linear->weight.place());
         const Dims sizes = linear->weight.sizes();
         linear->own_parameters().clear();
         linear->weight = linear->make_parameter("weight", sizes);
@@ -82,6 +74,42 @@ class LoraAdapter : public Adapter {
     });
   }
 
+  // lora_B(lora_A(dropout(x))) * scaling
+  [[nodiscard]] Tensor scaled_product(const Tensor& x) const {
+    Tensor low = a_(dropped(x));
+    Tensor high = b_(low);
+    low.reset();
+    return eager::mul(high, 1.0);
+  }
+
+  [[nodiscard]] Tensor add_plainly(Tensor result, Tensor x) const {
+    const DType type = result.dtype();
+    x = eager::to_dtype(x, a_.weight.dtype());
+    Tensor scaled = scaled_product(x);
+    Tensor sum = eager::add(result, scaled);
+    scaled.reset();
+    result = std::move(sum);
+    result = eager::to_dtype(result, type);
+    x.reset();
+    return result;
+  }
+
+  // Types are left to autocast where it is on.
+  [[nodiscard]] Tensor add_separately(Tensor result, Tensor x) const {
+    if (form_ == AdapterForm::cloned) {
+      result = eager::clone(result);
+    }
+    const bool converts = !a_.runtime().autocast.enabled;
+    x = converts ? eager::to_dtype(x, a_.weight.dtype()) : x;
+    Tensor output = scaled_product(x);
+    output = converts ? eager::to_dtype(output, result.dtype()) : output;
+    Tensor sum = eager::add(result, output);
+    result = std::move(sum);
+    eager::end_of_frame(x, output);
+    return result;
+  }
+
+  AdapterForm form_;
   const Module& layer_;
   Container base_layer_;
   Container lora_dropout_;
@@ -97,12 +125,31 @@ bool ends_with_name(std::string_view path, std::string_view name) {
   return path == name || (path.ends_with(name) && path[path.size() - name.size() - 1] == '.');
 }
 
-// Adapters are made on the host and moved to the layer's place in its type.
+const QuantizedWeight* quantized_weight(const Linear& layer) {
+  return layer.quantized();
+}
+
+const QuantizedWeight* quantized_weight(const Conv1D& /*layer*/) {
+  return nullptr;
+}
+
+// Adapters are made on the host in fp32.
+template <class Layer>
+DType adapter_dtype(const Layer& layer) {
+  const QuantizedWeight* quantized = quantized_weight(layer);
+  return quantized == nullptr ? layer.weight.dtype()
+                              : quantized->adapter_dtype().value_or(DType::fp32);
+}
+
+// They are moved to the layer's place in its type.
 template <class Layer>
 void adapt(Layer& layer, std::int64_t in, std::int64_t out, const Lora& lora,
            std::vector<LoraAdapter*>& adapters) {
-  Scoped<DType> dtype(layer.context().dtype, layer.weight.dtype());
-  auto adapter = std::make_unique<LoraAdapter>(layer, in, out, lora);
+  Scoped<DType> dtype(layer.context().dtype, adapter_dtype(layer));
+  Scoped<eager::Place> place(layer.context().place, layer.weight.place());
+  const QuantizedWeight* quantized = quantized_weight(layer);
+  const AdapterForm form = quantized == nullptr ? AdapterForm::plain : quantized->adapter_form();
+  auto adapter = std::make_unique<LoraAdapter>(layer, in, out, lora, form);
   adapters.push_back(adapter.get());
   layer.set_adapter(std::move(adapter));
 }
@@ -143,7 +190,7 @@ class Injection {
       return false;
     }
     if (auto* linear = dynamic_cast<Linear*>(&module)) {
-      adapt(*linear, linear->weight.size(1), linear->weight.size(0), lora_, adapters_);
+      adapt(*linear, linear->in_features(), linear->out_features(), lora_, adapters_);
     } else if (auto* conv = dynamic_cast<Conv1D*>(&module)) {
       adapt(*conv, conv->weight.size(0), conv->weight.size(1), lora_, adapters_);
     } else if (is_all) {
@@ -178,6 +225,11 @@ Embedding* first_embedding(Module& module) {
   return nullptr;
 }
 
+// trl 1.16, trainer/sft_trainer.py __init__: of quantised models, in bf16 as in QLoRA's paper.
+bool narrows_adapters(const TrainingPlan& plan) {
+  return plan.framework == Framework::trl_sft && is_quantized(plan.quantization);
+}
+
 }  // namespace
 
 void apply_lora(Module& root) {
@@ -192,6 +244,11 @@ void apply_lora(Module& root) {
   }
   for (LoraAdapter* adapter : adapters) {
     adapter->widen();
+  }
+  if (narrows_adapters(plan)) {
+    for (LoraAdapter* adapter : adapters) {
+      adapter->convert_to(DType::bf16);
+    }
   }
   if (gradient_checkpointing_is_on(plan)) {
     if (Embedding* embedding = first_embedding(root)) {

@@ -30,7 +30,9 @@ std::vector<NamedTensor> collect(Module& root, bool parameters) {
   return out;
 }
 
-void convert_tensor(Tensor& tensor, DType dtype, Category category) {
+}  // namespace
+
+void convert_tensor(const Tensor& tensor, DType dtype, Category category) {
   if (is_floating_point(tensor.dtype()) && tensor.dtype() != dtype) {
     const Tensor converted = eager::to_dtype(eager::detach(tensor), dtype);
     tensor->storage = converted->storage;
@@ -38,8 +40,6 @@ void convert_tensor(Tensor& tensor, DType dtype, Category category) {
     tensor.runtime().categorize(tensor, category);
   }
 }
-
-}  // namespace
 
 Module::Module(Module* parent, std::string name)
     : context_(parent->context()),

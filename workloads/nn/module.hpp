@@ -258,6 +258,9 @@ void move_own_parameters_to_cuda(Module& module);
 /// The part of move_to_cuda that concerns the module's own buffers.
 void move_buffers_to_cuda(Module& module);
 
+/// `tensor.data = tensor.data.to(dtype)` of floating-point numbers; the handles stay.
+void convert_tensor(const Tensor& tensor, DType dtype, Category category);
+
 /// Module.half() or .bfloat16(): children first; each new block exists before the old one is freed.
 void convert(Module& root, DType dtype);
 

@@ -19,6 +19,7 @@
 #include "workloads/plan/optimizer.hpp"
 #include "workloads/plan/parallelism.hpp"
 #include "workloads/plan/precision.hpp"
+#include "workloads/plan/quantization.hpp"
 
 namespace highwater {
 
@@ -136,6 +137,7 @@ struct Lora {
   int rank = 0;  ///< 0: no LoRA
   double dropout = 0.0;
   std::vector<std::string> targets;  ///< module name endings; empty: PEFT's default of the family
+  bool dora = false;                 ///< with a magnitude for each output (use_dora)
 };
 
 /// Versions whose behaviour the generator imitates. A later one is taken as the newest known.
@@ -174,6 +176,7 @@ struct TrainingPlan {
   MoeLoad moe_load;
   DeepspeedMoe deepspeed_moe;
   Lora lora;
+  Quantization quantization;
   bool compile = false;  ///< torch.compile; the generator has eager runs only
   bool float8 = false;   ///< torchao's float8 products; the generator has none
   bool empty_cache_every_step = false;

@@ -11,6 +11,7 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/megatron/pipeline_stage.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/nn/quantized/load_quantized.hpp"
 #include "workloads/pipelining/naive_run.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
 #include "workloads/plan/offload.hpp"
@@ -29,8 +30,12 @@ namespace {
 using eager::Place;
 using eager::Runtime;
 
-Place first_place(ModelInit init) {
-  switch (init) {
+// A quantised model comes to the device weight by weight, from where none has a block.
+Place first_place(const TrainingPlan& plan) {
+  if (is_quantized(plan.quantization)) {
+    return Place::host;
+  }
+  switch (plan.init) {
     case ModelInit::device:
       return Place::cuda;
     case ModelInit::cpu:
@@ -55,7 +60,7 @@ class Training {
                  {.launches = plan.parallel.event_lag, .queries = plan.parallel.event_queries}),
         context_{.runtime = runtime_,
                  .plan = plan,
-                 .place = first_place(plan.init),
+                 .place = first_place(plan),
                  .dtype = first_dtype(plan),
                  .training = plan.training} {}
 
@@ -112,8 +117,20 @@ class Training {
   void make_model() {
     const eager::Scoped<bool> counts(runtime_.counts_host_memory, true);
     model_ = models::build_model(context_);
+    if (is_quantized(plan_.quantization)) {
+      load_quantized();
+    }
     if (plan_.lora.rank > 0) {
       nn::apply_lora(*model_);
+    }
+  }
+
+  /// What a script does before it adds adapters.
+  void load_quantized() {
+    nn::load_quantized(*model_);
+    context_.place = Place::cuda;
+    if (plan_.quantization.prepares_training) {
+      nn::prepare_for_kbit_training(*model_);
     }
   }
 

@@ -30,6 +30,15 @@ constexpr std::array kOptionAliases{
     OptionAlias{"max-seq-length", "seq"},
     OptionAlias{"lora-r", "lora"},
     OptionAlias{"lora-target-modules", "lora-targets"},
+    OptionAlias{"use-dora", "dora", "true"},
+    OptionAlias{"load-in-4bit", "quantize", "nf4"},
+    OptionAlias{"load-in-8bit", "quantize", "int8"},
+    OptionAlias{"use-bnb-nested-quant", "double-quant", "true"},
+    // transformers 5.23 utils/quantization_config.py BitsAndBytesConfig
+    OptionAlias{"bnb-4bit-quant-type", "quantize"},
+    OptionAlias{"bnb-4bit-use-double-quant", "double-quant"},
+    OptionAlias{"bnb-4bit-quant-storage", "quant-storage"},
+    OptionAlias{"bnb-4bit-compute-dtype", "quant-compute-dtype"},
     // Megatron-LM training/arguments.py
     OptionAlias{"micro-batch-size", "batch"},
     OptionAlias{"seq-length", "seq"},
@@ -115,6 +124,12 @@ constexpr std::array kValueAliases{
     ValueAlias{"precision", "16-true", "fp16"},
     ValueAlias{"precision", "bf16-mixed", "amp-bf16"},
     ValueAlias{"precision", "16-mixed", "amp-fp16"},
+    ValueAlias{"quant-storage", "bfloat16", "bf16"},
+    ValueAlias{"quant-storage", "float16", "fp16"},
+    ValueAlias{"quant-storage", "float32", "fp32"},
+    ValueAlias{"quant-compute-dtype", "bfloat16", "bf16"},
+    ValueAlias{"quant-compute-dtype", "float16", "fp16"},
+    ValueAlias{"quant-compute-dtype", "float32", "fp32"},
     // the words of transformers with dashes
     ValueAlias{"experts", "batched-mm", "batched_mm"},
     ValueAlias{"experts", "grouped-mm", "grouped_mm"},
@@ -175,7 +190,6 @@ constexpr std::array kUnmodelledValues{
     UnmodelledValue{"attention", "flash-attention-3", "sdpa-flash"},
     UnmodelledValue{"attention", "flex-attention"},
     UnmodelledValue{"attention", "xformers", "sdpa-efficient"},
-    UnmodelledValue{"lora-targets", "all-linear"},
 };
 
 /// An option of other programs that a plan has no words for.
@@ -188,8 +202,6 @@ constexpr std::string_view kRecordCompiled =
     "--compile takes torch.compile's own default; record the script for another (highwater record)";
 constexpr std::string_view kRecordFloat8 =
     "--float8 is torchao's; record the script for another (highwater record)";
-constexpr std::string_view kRecordQuantised =
-    "quantised weights are not modelled yet; record the script instead (highwater record)";
 
 constexpr std::array kUnmodelledOptions{
     // torch.compile as torch, transformers, accelerate and torchtitan name it
@@ -198,9 +210,6 @@ constexpr std::array kUnmodelledOptions{
     UnmodelledOption{"dynamo-backend", kRecordCompiled},
     // Megatron-LM training/arguments.py, torchtitan
     UnmodelledOption{"fp8-format", kRecordFloat8},
-    // transformers, trl ModelConfig
-    UnmodelledOption{"load-in-4bit", kRecordQuantised},
-    UnmodelledOption{"load-in-8bit", kRecordQuantised},
     // transformers training_args.py
     UnmodelledOption{"fsdp", "use --dp-kind fsdp1 or fsdp2, or --framework accelerate-fsdp2"},
     UnmodelledOption{"deepspeed",

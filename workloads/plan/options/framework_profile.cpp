@@ -55,6 +55,8 @@ constexpr std::array kOtherDefaults{
                      "trl 1.16 trainer/base_config.py gradient_checkpointing"},
     FrameworkDefault{Framework::trl_sft, "loss", "trl",
                      "trl 1.16 trainer/sft_trainer.py compute_loss: no logits are made"},
+    FrameworkDefault{Framework::trl_sft, "prepare-kbit", "false",
+                     "trl 1.16 trainer/sft_trainer.py __init__: get_peft_model alone"},
     FrameworkDefault{Framework::accelerate_fsdp2, "dp-kind", "fsdp2",
                      "accelerate 1.15 utils/dataclasses.py FullyShardedDataParallelPlugin"},
     FrameworkDefault{Framework::accelerate_fsdp2, "keep-logits", "true", kBoundOutputs},

@@ -134,11 +134,24 @@ constexpr std::array kImpliedDefaults{
         "checkpoint-impl",
         [](const TrainingPlan& plan) { return plan.checkpoint.kind == CheckpointKind::none; },
         "nonreentrant"},
+    // peft 0.21, utils/other.py prepare_model_for_kbit_training: torch's own default, since it
+    // names none; Trainer sets its own afterwards.
+    ImpliedDefault{"checkpoint-impl",
+                   [](const TrainingPlan& plan) {
+                     return is_quantized(plan.quantization) &&
+                            plan.quantization.prepares_training && !runs_trainer(plan.framework) &&
+                            plan.checkpoint.kind == CheckpointKind::full;
+                   },
+                   "reentrant"},
     // torchtitan 01/2025, parallelize_llama.py: stages would gather for every micro-batch.
     ImpliedDefault{
         "reshard",
         [](const TrainingPlan& plan) { return plan.parallel.pp > 1 && is_fsdp2(plan.parallel); },
         "never"},
+    // transformers 5.23, quantizers/quantizer_bnb_4bit.py update_device_map: weights go to the
+    // device as they are read.
+    ImpliedDefault{"init", [](const TrainingPlan& plan) { return is_quantized(plan.quantization); },
+                   "cpu"},
     // torchtune 0.6, training/_distributed.py shard_model: the same for the model as for its
     // blocks.
     ImpliedDefault{"reshard",

@@ -20,6 +20,8 @@ using OfInputs = Path<&TrainingPlan::inputs, kMember>;
 template <auto kMember>
 using OfLora = Path<&TrainingPlan::lora, kMember>;
 template <auto kMember>
+using OfQuantization = Path<&TrainingPlan::quantization, kMember>;
+template <auto kMember>
 using OfVersions = Path<&TrainingPlan::versions, kMember>;
 
 template <auto... kMembers>

@@ -85,6 +85,29 @@ constexpr std::array kTrainingRows{
            "peft utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING",
            kLoraTargets}
         .with_default("those of the model's family"),
+    Option{"dora", "", training, rare, "adapters with a magnitude for each output (DoRA)",
+           "peft 0.21 tuners/lora/config.py use_dora", flag<OfLora<&Lora::dora>>()},
+    Option{"quantize", "F", training, common,
+           "frozen linear layers in 4 or 8 bits (bitsandbytes), the head left out",
+           "Highwater's choice: weights as the precision says",
+           word<OfQuantization<&Quantization::weights>, kWeightFormats>()}
+        .and_more("nf4, fp4: QLoRA; int8: LLM.int8(). Weights are quantised one by one while "
+                  "from_pretrained() loads them"),
+    Option{"double-quant", "", training, rare, "scales of 4-bit blocks in 8 bits",
+           "transformers 5.23 utils/quantization_config.py bnb_4bit_use_double_quant",
+           flag<OfQuantization<&Quantization::double_quant>>()},
+    Option{"quant-compute-dtype", "T", training, rare, "what 4-bit layers compute in",
+           "Highwater's choice: that of the precision, as recipes say it; bnb_4bit_compute_dtype "
+           "is float32 unless it is given",
+           word<OfQuantization<&Quantization::compute_dtype>, kQuantComputeDTypes>()},
+    Option{"quant-storage", "T", training, rare, "type of the blocks that hold 4-bit weights",
+           "transformers 5.23 utils/quantization_config.py bnb_4bit_quant_storage",
+           word<OfQuantization<&Quantization::storage>, kQuantStorages>()}
+        .and_more("FSDP shards them together with weights of the same type"),
+    Option{"prepare-kbit", "", training, rare,
+           "prepare_model_for_kbit_training(): other weights in fp32",
+           "peft 0.21 utils/other.py, as in PEFT's and transformers' guides",
+           flag<OfQuantization<&Quantization::prepares_training>>()},
     Option{"compile", "", training, rare, "torch.compile; with --engine torch",
            "Highwater's choice: torch runs eagerly unless it is told",
            flag<Path<&TrainingPlan::compile>>()}

@@ -152,6 +152,14 @@ inline constexpr std::array kOffloads{Word{"none", Offload::none},
 inline constexpr std::array kMixedDTypes{
     Word{"none", std::optional<DType>{}}, Word{"bf16", std::optional{DType::bf16}},
     Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
+inline constexpr std::array kWeightFormats{
+    Word{"none", WeightFormat::unquantized}, Word{"nf4", WeightFormat::nf4},
+    Word{"fp4", WeightFormat::fp4}, Word{"int8", WeightFormat::int8}};
+inline constexpr std::array kQuantStorages{Word{"uint8", DType::uint8}, Word{"bf16", DType::bf16},
+                                           Word{"fp16", DType::fp16}, Word{"fp32", DType::fp32}};
+inline constexpr std::array kQuantComputeDTypes{
+    Word{"default", std::optional<DType>{}}, Word{"bf16", std::optional{DType::bf16}},
+    Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
 inline constexpr std::array kReshards{
     Word{"always", Reshard::always}, Word{"never", Reshard::never},
     Word{"but-last", Reshard::but_last}, Word{"all", Reshard::all}};

@@ -17,6 +17,8 @@ std::span<const Rule> checkpoint_rules();
 std::span<const Rule> optimizer_rules();
 /// Loss, LoRA and how the model gets onto the device.
 std::span<const Rule> loss_and_lora_rules();
+/// Weights in 4 or 8 bits.
+std::span<const Rule> quantization_rules();
 /// Megatron-Core and NeMo.
 std::span<const Rule> megatron_rules();
 /// Sizes of all axes, DistributedDataParallel, DeepSpeed's options.
@@ -44,6 +46,8 @@ std::span<const Rule> mixture_rules();
 
 /// What the generator cannot do yet; checked without the model's shape.
 std::span<const Rule> gap_rules();
+/// The same for weights in 4 or 8 bits.
+std::span<const Rule> quantization_gaps();
 /// The same for pipelines outside of Megatron-Core.
 std::span<const Rule> pipeline_gaps();
 /// The same for torchtune.

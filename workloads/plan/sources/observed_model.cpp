@@ -139,8 +139,50 @@ std::string precision_word(const std::string& weights, const std::string& autoca
   return weights == "bf16" && autocast == "bf16" ? "bf16+amp" : "";
 }
 
+constexpr const char* kQuantization = "model.quantization";
+
+/// Whether weights that are in 16 bits in the checkpoint are in fp32, as
+/// prepare_model_for_kbit_training() leaves them.
+bool are_others_widened(const ObservedFacts& facts) {
+  const std::string others = facts.most(std::string(kQuantization) + ".others");
+  const std::string weights =
+      facts.text(std::string(kQuantization) + ".weights").value_or("bfloat16");
+  return others == "float32" && weights != "float32";
+}
+
+void read_quantization(const ObservedFacts& facts, SourceKeys& keys) {
+  const auto use = [&](const char* fact, const char* option, const std::string& word) {
+    const std::string path = fmt::format("{}.{}", kQuantization, fact);
+    keys.use(path, facts.shown(path), option, word);
+  };
+  const auto text = [&](const char* fact) {
+    return facts.text(fmt::format("{}.{}", kQuantization, fact)).value_or("");
+  };
+  use("format", "quantize", text("format"));
+  use("others", "prepare-kbit", flag_word(are_others_widened(facts)));
+  if (text("format") == "int8") {
+    return;
+  }
+  use("double_quant", "double-quant",
+      flag_word(facts.flag(std::string(kQuantization) + ".double_quant").value_or(false)));
+  if (const std::string type = plan_type(text("compute_dtype")); !type.empty()) {
+    use("compute_dtype", "quant-compute-dtype", type);
+  }
+  if (const std::string type = plan_type(text("storage")); !type.empty()) {
+    use("storage", "quant-storage", type);
+  }
+}
+
+/// What most weights are in, or were before they were quantised.
+std::string type_of_weights(const ObservedFacts& facts) {
+  if (facts.find(kQuantization) == nullptr) {
+    return facts.most("model.parameters");
+  }
+  return facts.text(std::string(kQuantization) + ".weights").value_or("bfloat16");
+}
+
 void read_precision(const ObservedFacts& facts, SourceKeys& keys) {
-  const std::string type = facts.most("model.parameters");
+  const std::string type = type_of_weights(facts);
   const std::string autocast = facts.text("precision.autocast").value_or("");
   const std::string word = precision_word(plan_type(type), plan_type(autocast));
   const std::string value = autocast.empty() ? type : type + ", autocast in " + autocast;
@@ -163,10 +205,12 @@ void read_adapter(const ObservedFacts& facts, const std::string& path, SourceKey
     keys.use(path + ".dropout", fmt::format("{}", dropout), "lora-dropout",
              fmt::format("{}", dropout));
   }
-  for (const char* extra : {".dora", ".modules_to_save"}) {
-    if (facts.find(path + extra) != nullptr && !(facts.flag(path + extra) == false)) {
-      keys.add_not_supported(path + extra, facts.shown(path + extra), "not simulated");
-    }
+  if (facts.flag(path + ".dora").value_or(false)) {
+    keys.use(path + ".dora", "true", "dora", "true");
+  }
+  const std::string saved = path + ".modules_to_save";
+  if (facts.find(saved) != nullptr && !(facts.flag(saved) == false)) {
+    keys.add_not_supported(saved, facts.shown(saved), "not simulated");
   }
   std::vector<std::string> targets;
   for (int i = 0; facts.text(fmt::format("{}.targets.{}", path, i)); ++i) {
@@ -199,7 +243,11 @@ void read_observed_model(const ObservedFacts& facts, const std::string& file, So
   read_config(facts, file, keys);
   read_compiled(facts, keys);
   read_attention(facts, keys);
-  read_init(facts, keys);
+  if (facts.find(kQuantization) != nullptr) {
+    read_quantization(facts, keys);
+  } else {
+    read_init(facts, keys);
+  }
   read_precision(facts, keys);
   if (facts.find("adapters.0") != nullptr) {
     read_adapter(facts, "adapters.0", keys);

@@ -32,7 +32,8 @@ def common(plan, model):
            "attention": attention if attention != "sdpa" else None,
            "experts": experts(plan),
            "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
-           "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"],
+           "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"], "dora": plan["dora"],
+           **quantization(plan, weights, autocast),
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer, "optimizer_rank": plan["optimizer_rank"],
            "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:
@@ -40,12 +41,28 @@ def common(plan, model):
     return job
 
 
+def quantization(plan, weights, autocast):
+    """Frozen weights in 4 or 8 bits."""
+    form = optional(plan["quantize"])
+    chosen = {"quantize": form, "double_quant": plan["double_quant"], "quant_storage": plan["quant_storage"],
+              "quant_compute_dtype": optional(plan["quant_compute_dtype"]) or autocast or weights,
+              "prepares_kbit": bool(form) and plan["prepare_kbit"]}
+    if form:
+        require_one(plan, "dp", "tp", "pp", "cp", "ep", "dp_replicate")
+    return chosen
+
+
+def with_checkpoint(model, job):
+    """The files beside the script: quantised weights are read from a checkpoint."""
+    return {**model.files, **(scripts.CHECKPOINT_FILES if job["quantize"] else {})}
+
+
 def require_own(plan, model):
     """Options that are methods or arguments of transformers' models. @raises Refused"""
     if plan["checkpoint"] == "full" and not model.checkpointing:
         raise Refused(f"--checkpoint full: {model.name} has no checkpointing of its own; omit it")
     if not model.is_transformers:
-        plan.refuse_changed("attention", "experts", "lora")
+        plan.refuse_changed("attention", "experts", "lora", "quantize")
     if plan["dp_kind"] in ("fsdp1", "fsdp2") and not model.block:
         raise Refused(f"--dp-kind {plan['dp_kind']}: {model.name} names no block to shard and repeats none; use ddp")
 

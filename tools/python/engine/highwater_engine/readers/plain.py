@@ -2,7 +2,7 @@
 from .. import scripts
 from ..plan import Job, Refused
 from ..tensor_plans import tensor_plan
-from .common import common, optional, require_block, require_one, require_tokens, with_cache
+from .common import common, optional, require_block, require_one, require_tokens, with_cache, with_checkpoint
 from .deepspeed import STAGES, deepspeed
 from .pipeline import pipeline
 from .sharding import ddp_keywords, flat_sharding, full_sharding
@@ -29,7 +29,7 @@ def plain(plan, model):
         zeroes_at=plan.one_of("zero_grad_at", "end", "start"), set_to_none=plan["set_to_none"],
         empties_cache=plan["empty_cache_every_step"], offloads_parameters=offload == "params",
         offloads_activations=offload == "activations", **spread)
-    return Job(scripts.plain_script(job), job["model"].files, job["ranks"])
+    return Job(scripts.plain_script(job), with_checkpoint(job["model"], job), job["ranks"])
 
 
 def spreading(plan, model):

@@ -1,7 +1,7 @@
 """transformers' Trainer and TRL's SFTTrainer."""
 from .. import scripts
 from ..plan import Job, Refused
-from .common import common, require_one
+from .common import common, require_one, with_checkpoint
 
 
 def trained(plan, model, *kinds):
@@ -14,13 +14,14 @@ def trained(plan, model, *kinds):
     if plan.is_changed("grad_clip"):
         arguments.append(f"max_grad_norm={job['clip'] or 0}")
     sharding = kind if ranks > 1 or kind == "fsdp2" else "none"
+    job["checkpoints_itself"] = True
     return {**job, "arguments": arguments, "sharding": sharding, "ranks": ranks, "examples": job["examples"] * ranks}
 
 
 def trainer(plan, model):
     plan.one_of("optimizer", "adamw", "sgd", "adafactor", "rmsprop", "adagrad")
     job = trained(plan, model, "ddp", "fsdp2")
-    return Job(scripts.trainer_script(job), model.files, job["ranks"])
+    return Job(scripts.trainer_script(job), with_checkpoint(model, job), job["ranks"])
 
 
 def sft(plan, model):
@@ -31,4 +32,4 @@ def sft(plan, model):
     job = trained(plan, model, "ddp")
     if len(set(job["seq"])) > 1:
         raise Refused("--seq: --engine torch gives SFTTrainer one length; use one, or --engine model")
-    return Job(scripts.sft_script(job), {**model.files, **scripts.tokenizer_files()}, job["ranks"])
+    return Job(scripts.sft_script(job), {**with_checkpoint(model, job), **scripts.tokenizer_files()}, job["ranks"])

@@ -10,11 +10,12 @@ from .model_lines import data
 from .optimizers import OPTIMIZERS
 from .pipeline import SCHEDULES, pipeline_script
 from .plain import plain_script
+from .quantized import FILES as CHECKPOINT_FILES
 from .torchtitan import CHECKPOINTS, torchtitan_files
 from .torchtitan import PROGRAM as TORCHTITAN
 from .trainer import sft_script, tokenizer_files, trainer_script
 from .wrapping import wrapping_alone
 
-__all__ = ["CHECKPOINTS", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
+__all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
            "indented", "pipeline_script",
            "plain_script", "sft_script", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "wrapping_alone"]

@@ -8,7 +8,10 @@ DEFAULTS: dict = {
     "init": "cpu",        # cpu | device
     "attention": None, "experts": None,  # of from_config; None: transformers' own choice
     "checkpoint": False, "reentrant": False,
-    "lora": 0, "lora_targets": (), "lora_dropout": 0.0,
+    "lora": 0, "lora_targets": (), "lora_dropout": 0.0, "dora": False,
+    # Weights of frozen layers in 4 or 8 bits; whether the loop turns checkpointing on again.
+    "quantize": None, "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "bf16",
+    "prepares_kbit": False, "checkpoints_itself": False,
     "keeps_outputs": True, "mask": False, "training": True,
     "names_tensors": False,  # each tensor of a batch has a variable of its own
     "accumulate": 1, "no_sync": False,

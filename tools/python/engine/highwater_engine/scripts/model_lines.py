@@ -1,4 +1,5 @@
 """The lines of a script about its model: data, construction, adapters, checkpointing."""
+from . import quantized
 from .lines import TORCH_TYPES, text
 
 TOKENS = """
@@ -52,15 +53,22 @@ def data(job):
                          mask=MASK if job["mask"] else "")
 
 
+def named_targets(job):
+    is_all = job["lora_targets"] == ("all-linear",)
+    return '"all-linear"' if is_all else list(job["lora_targets"])
+
+
 def lora_config(job):
-    targets = f", target_modules={list(job['lora_targets'])}" if job["lora_targets"] else ""
+    targets = f", target_modules={named_targets(job)}" if job["lora_targets"] else ""
     dropout = f", lora_dropout={job['lora_dropout']}" if job["lora_dropout"] else ""
-    return (f'LoraConfig(r={job["lora"]}, lora_alpha={2 * job["lora"]}{targets}{dropout}, '
+    dora = ", use_dora=True" if job["dora"] else ""
+    return (f'LoraConfig(r={job["lora"]}, lora_alpha={2 * job["lora"]}{targets}{dropout}{dora}, '
             f'task_type="{job["model"].task}")')
 
 
 def adapted(job):
-    return f"model = get_peft_model(model, {lora_config(job)})" if job["lora"] else ""
+    return text(quantized.prepared(job) if job["quantize"] else "",
+                f"model = get_peft_model(model, {lora_config(job)})" if job["lora"] else "")
 
 
 def in_float8(job):
@@ -70,17 +78,20 @@ def in_float8(job):
 
 
 def imports_of_model(job):
-    return text("from peft import LoraConfig, get_peft_model" if job["lora"] else "",
+    return text(quantized.imports(job) if job["quantize"] else "",
+                "from peft import LoraConfig, get_peft_model" if job["lora"] else "",
                 "from torchao.float8 import convert_to_float8_training" if job["float8"] else "", job["model"].imports)
 
 
 def built(job):
     """The expression that makes the model."""
+    if job["quantize"]:
+        return quantized.loaded(job)
     return job["model"].construct(dtype(job), job["attention"], job["experts"])
 
 
 def checkpointed(job):
-    if not job["checkpoint"]:
+    if not job["checkpoint"] or (job["quantize"] and job["prepares_kbit"]):
         return ""
     arguments = 'gradient_checkpointing_kwargs={"use_reentrant": True}' if job["reentrant"] else ""
     return job["model"].checkpointing.format(arguments=arguments)

@@ -1,6 +1,7 @@
 """transformers' Trainer and TRL's SFTTrainer."""
 import json
 
+from . import quantized
 from .lines import text
 from .model_lines import adapted, built, data, imports_of_model, lora_config
 
@@ -31,11 +32,12 @@ def sft_script(job):
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
     adapter = f", peft_config={lora_config(job)}" if job["lora"] else ""
     return text("import torch", "from datasets import Dataset",
-                "from peft import LoraConfig" if job["lora"] else "",
+                quantized.imports(job) if job["quantize"] else "", "from peft import LoraConfig" if job["lora"] else "",
                 "from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer",
                 "from trl import SFTConfig, SFTTrainer", job["model"].prepare,
                 f"rows = torch.randint(0, config.vocab_size, (256, {job['seq'][0]})).tolist()",
-                f"model = {built(job)}", f"arguments = SFTConfig({keywords})",
+                f"model = {built(job)}", quantized.prepared(job) if job["quantize"] else "",
+                f"arguments = SFTConfig({keywords})",
                 'trainer = SFTTrainer(model=model, args=arguments, train_dataset=Dataset.from_dict({"input_ids": rows}),',
                 f'                     processing_class=AutoTokenizer.from_pretrained("."){adapter})',
                 "trainer.train()") + "\n"

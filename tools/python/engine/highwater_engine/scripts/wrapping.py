@@ -26,7 +26,8 @@ def on_device(job, device):
     if job["init"] == "device":
         return text(f"with torch.device({device}):", f"    model = {built(job)}", adapted(job), in_float8(job),
                     checkpointed(job))
-    return text(f"model = {built(job)}", adapted(job), in_float8(job), checkpointed(job), f"model.to({device})")
+    return text(f"model = {built(job)}", adapted(job), in_float8(job), checkpointed(job),
+                "" if job["quantize"] else f"model.to({device})")
 
 
 def compiled(job):

@@ -2,6 +2,8 @@
 import os
 import sys
 
+from .frames import variables
+
 MOST = 256  # forward passes whose shapes are kept
 _TOKENS = ("input_ids", "tokens", "inputs_embeds", "decoder_input_ids")
 _CALLS = ("inner", "_call_impl")
@@ -13,8 +15,8 @@ def arguments_of_call():
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name in _CALLS and frame.f_code.co_filename.endswith(_MODULES):
-            found = frame.f_locals
-            return found.get("args", ()), found.get("kwargs", {})
+            args, kwargs = variables(frame, "args", "kwargs")
+            return args or (), kwargs or {}
         frame = frame.f_back
     return (), {}
 

@@ -2,6 +2,8 @@
 import os
 import sys
 
+from .frames import variables
+
 # The innermost that is found counts: TRL's trainer is transformers', which steps through accelerate.
 _STEPPING = (
     ("trl", os.path.join("trl", "trainer", "")),
@@ -25,7 +27,7 @@ def running():
     while frame is not None:
         files.append(frame.f_code.co_filename)
         if frame.f_code.co_filename.endswith(_STEPPING[1][1]):
-            trainer = type(frame.f_locals.get("self")).__mro__
+            trainer = type(variables(frame, "self")[0]).__mro__
         frame = frame.f_back
     if trainer and any(kind.__module__.startswith("trl.") for kind in trainer):
         return next(kind.__name__ for kind in trainer if kind.__module__.startswith("trl."))

@@ -13,6 +13,9 @@ def described(torch, module):
     if hasattr(config, "to_dict"):
         facts["config"] = json.loads(json.dumps(config.to_dict(), default=str))
         facts["attention"] = getattr(config, "_attn_implementation", None)
+    quantized = quantization(module)
+    if quantized:
+        facts["quantization"] = quantized
     if any(type(part).__name__ == "OptimizedModule" for part in module.modules()):
         facts["compiled"] = True
     return facts
@@ -43,6 +46,28 @@ def adapters(module):
                               "modules_to_save": _listed(getattr(config, "modules_to_save", None))})
             break
     return found
+
+
+def quantization(module):
+    """What bitsandbytes made of the linear layers: the first one's settings; None if there is none."""
+    if "bitsandbytes" not in sys.modules:
+        return None
+    layers = [part for part in module.modules() if type(part).__name__ in ("Linear4bit", "Linear8bitLt")]
+    if not layers:
+        return None
+    packed = {id(layer.weight) for layer in layers}
+    others = _elements(parameter for parameter in module.parameters()
+                       if id(parameter) not in packed and not parameter.requires_grad)
+    return {**_settings_of(layers[0]), "others": others}
+
+
+def _settings_of(layer):
+    """Of a layer of bitsandbytes."""
+    state = getattr(layer.weight, "quant_state", None)
+    if state is None:
+        return {"format": "int8"}
+    return {"format": state.quant_type, "double_quant": bool(state.nested), "weights": type_name(state.dtype),
+            "storage": type_name(layer.weight.dtype), "compute_dtype": type_name(layer.compute_dtype)}
 
 
 def _listed(names):

@@ -86,7 +86,8 @@ class Observer:
         if id(optimizer) not in self._optimizers:
             with self._careful("optimizer"):
                 self._optimizers[id(optimizer)] = optimizers.described(optimizer)
-        self._facts.setdefault("loop", loops.running())
+        if "loop" not in self._facts:
+            self._facts["loop"] = loops.running()
         if self._since:  # of several optimizers the first counts
             self._micro_batches.append(self._since)
             self._since = 0

@@ -18,6 +18,7 @@ constexpr auto kAxolotlRules = joined_rules(kAxolotlArguments, kFsdpRules, kTrai
 void finish_axolotl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "transformers' Trainer"}, "framework", "trainer", keys);
   offer_fsdp_kind(all, keys);
+  offer_axolotl_quantization(all, keys);
   note_missing_ranks(all, keys);
   const bool has_attention = is_any_on(
       all, {"attn_implementation", "flash_attention", "xformers_attention", "flex_attention"});

@@ -67,8 +67,7 @@ void read_axolotl_adapter(const Setting& setting, const SettingList& all, Source
   if (says_no(setting) || setting.value == "lora") {
     keys.add_no_effect(setting.key, setting.value, "read with lora_r");
   } else if (setting.value == "qlora") {
-    keys.add_not_supported(setting.key, setting.value,
-                           "the weights are 4-bit, and dequantised for each product");
+    keys.add_no_effect(setting.key, setting.value, "read with lora_r and load_in_4bit");
   } else {
     keys.add_not_supported(setting.key, setting.value, "adapters of another kind than LoRA");
   }

@@ -83,6 +83,19 @@ void read_replicas(const Setting& setting, const SettingList& all, SourceKeys& k
 void read_factory_attention(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_tensor_size(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
+// Rules of weights in 4 and 8 bits (quantized_weights.cpp).
+void read_load_in_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_load_in_8bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_bnb_key(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// FastChat's q_lora: NF4 with double quantisation.
+void read_q_lora(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// LLaMA-Factory's quantization_bit, with its own defaults.
+void read_quantization_bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// What axolotl says of quantised weights where a file does not.
+void offer_axolotl_quantization(const SettingList& all, SourceKeys& keys);
+/// TRL's ModelConfig: 4-bit layers compute in the type that weights are read in.
+void offer_trl_compute_dtype(const SettingList& all, SourceKeys& keys);
+
 // Rules of FSDP's keys (hugging_face_fsdp.cpp).
 void read_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_fsdp_file(const Setting& setting, const SettingList& all, SourceKeys& keys);

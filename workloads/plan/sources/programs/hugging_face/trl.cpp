@@ -116,14 +116,14 @@ constexpr std::array kTrlArguments{
     ignored("use_rslora", reasons::kNumbers),
     unsupported("lora_target_parameters", "adapters of parameters that are no module"),
     unsupported("lora_modules_to_save", "modules that are trained whole beside the adapters"),
-    unsupported("use_dora", "DoRA keeps norms of the weights, and computes them in each forward"),
-    unsupported("load_in_4bit", "the weights are 4-bit, and dequantised for each product"),
-    unsupported("use_4bit_quantization", "the weights are 4-bit, and dequantised for each product"),
-    unsupported("load_in_8bit", "the weights are 8-bit, with a product of its own"),
-    unsupported("use_8bit_quantization", "the weights are 8-bit, with a product of its own"),
-    ignored("bnb_4bit_*", reasons::kWithOther),
-    ignored("use_bnb_nested_quant", reasons::kWithOther),
-    ignored("use_nested_quant", reasons::kWithOther),
+    becomes("use_dora", "dora"),
+    by_context("load_in_4bit", read_load_in_4bit),
+    by_context("use_4bit_quantization", read_load_in_4bit),
+    by_context("load_in_8bit", read_load_in_8bit),
+    by_context("use_8bit_quantization", read_load_in_8bit),
+    by_context("bnb_4bit_*", read_bnb_key),
+    by_context("use_bnb_nested_quant", read_bnb_key),
+    by_context("use_nested_quant", read_bnb_key),
     by_context("loss_type", read_trl_loss),
     unsupported("activation_offloading",
                 "activations go to the host on a stream of their own (TRL's OffloadActivations)"),
@@ -134,6 +134,9 @@ constexpr std::array kTrlArguments{
     by_context("model_init_kwargs.attn_implementation", read_attention),
     unsupported("model_init_kwargs.use_kernels",
                 "kernels of the hub instead of transformers' own layers"),
+    by_context("model_init_kwargs.quantization_config.load_in_4bit", read_load_in_4bit),
+    by_context("model_init_kwargs.quantization_config.load_in_8bit", read_load_in_8bit),
+    by_context("model_init_kwargs.quantization_config.bnb_4bit_*", read_bnb_key),
     unsupported("model_init_kwargs.quantization_config.*", "the weights are quantised"),
     ignored("model_init_kwargs.revision", reasons::kNames),
     ignored("model_init_kwargs.trust_remote_code", reasons::kNames),
@@ -348,6 +351,7 @@ void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& k
 void finish_trl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "TRL's SFTTrainer"}, "framework", "trl-sft", keys);
   offer_fsdp_kind(all, keys);
+  offer_trl_compute_dtype(all, keys);
   // trainer/model_config.py.
   if (is_any_on(all, {"use_peft"}) && first_like(all, "lora_dropout") == nullptr) {
     offer({"(lora_dropout)", "0.05"}, "lora-dropout", "0.05", keys);

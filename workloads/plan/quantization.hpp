@@ -1,0 +1,35 @@
+// Frozen weights of linear layers in 4 or 8 bits: what BitsAndBytesConfig says to from_pretrained
+// (transformers 5.23, utils/quantization_config.py), and what is done with the model afterwards.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "workloads/plan/dtype.hpp"
+
+namespace highwater {
+
+enum class WeightFormat : std::uint8_t {
+  unquantized,
+  nf4,
+  fp4,
+  int8  ///< LLM.int8()
+};
+
+struct Quantization {
+  WeightFormat weights = WeightFormat::unquantized;
+  bool double_quant = false;           ///< bnb_4bit_use_double_quant
+  std::optional<DType> compute_dtype;  ///< bnb_4bit_compute_dtype; empty: of the precision
+  DType storage = DType::uint8;        ///< bnb_4bit_quant_storage
+  bool prepares_training = true;       ///< PEFT's prepare_model_for_kbit_training() is called
+};
+
+constexpr bool is_quantized(const Quantization& quantization) {
+  return quantization.weights != WeightFormat::unquantized;
+}
+
+constexpr bool is_4bit(const Quantization& quantization) {
+  return is_quantized(quantization) && quantization.weights != WeightFormat::int8;
+}
+
+}  // namespace highwater

@@ -1,0 +1,66 @@
+// Rules of weights in 4 or 8 bits (bitsandbytes 0.50, through transformers' BitsAndBytesConfig),
+// and what of them the simulation lacks.
+#include <array>
+
+#include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/rules/tables.hpp"
+
+namespace highwater::plan_rules {
+namespace {
+
+bool is_quantized_plan(const PlanFacts& f) {
+  return is_quantized(f.plan->quantization);
+}
+
+constexpr std::array kQuantizationRules{
+    Rule{[](const PlanFacts& f) {
+           const Quantization& q = f.plan->quantization;
+           return !is_4bit(q) &&
+                  (q.double_quant || q.storage != DType::uint8 || q.compute_dtype.has_value());
+         },
+         "double-quant, quant-storage, quant-compute-dtype: they belong to 4-bit weights; add "
+         "--quantize nf4 or fp4, or omit them"},
+    Rule{[](const PlanFacts& f) {
+           return is_quantized_plan(f) && f.plan->training && f.plan->lora.rank == 0;
+         },
+         "quantize without lora: quantised weights are frozen, and nothing would be trained; add "
+         "--lora with a rank"},
+    Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->init != ModelInit::cpu; },
+         "quantize with init device, meta, pretrained-half: weights are quantised while "
+         "from_pretrained() brings them to the device; omit init"},
+    Rule{[](const PlanFacts& f) { return f.plan->lora.dora && f.plan->lora.rank == 0; },
+         "dora: LoRA is not enabled; add --lora with a rank"},
+};
+
+constexpr std::array kQuantizationGaps{
+    Rule{[](const PlanFacts& f) { return f.plan->lora.dora; },
+         "dora: not supported yet by the simulation; use --engine torch, or omit it"},
+    Rule{[](const PlanFacts& f) {
+           return is_quantized_plan(f) &&
+                  (f.plan->model_code != ModelCode::hf || !f.plan->model.config.is<LlamaConfig>());
+         },
+         "quantize with this model: the simulation has it for transformers' Llama, Mistral, Qwen2, "
+         "Qwen3 and Gemma only; use --engine torch"},
+    Rule{[](const PlanFacts& f) {
+           const Framework framework = f.plan->framework;
+           return is_quantized_plan(f) && framework != Framework::hf &&
+                  framework != Framework::torch && !runs_trainer(framework);
+         },
+         "quantize with this framework: the simulation has it for hf, torch, trainer and trl-sft "
+         "only; use one of them"},
+    Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->parallel.gpus() > 1; },
+         "quantize over several GPUs: not supported yet by the simulation; use one GPU, or record "
+         "the script (highwater record)"},
+};
+
+}  // namespace
+
+std::span<const Rule> quantization_rules() {
+  return kQuantizationRules;
+}
+
+std::span<const Rule> quantization_gaps() {
+  return kQuantizationGaps;
+}
+
+}  // namespace highwater::plan_rules
