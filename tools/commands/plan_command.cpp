@@ -1,8 +1,10 @@
 // highwater plan: which strategy and which batch fit.
+#include <algorithm>
 #include <ostream>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
 #include "tools/engine/engine.hpp"
@@ -18,6 +20,9 @@ namespace {
 namespace po = boost::program_options;
 
 constexpr std::int64_t kMostGpus = 1 << 20;
+constexpr std::int64_t kMostSequences = 1 << 24;
+constexpr std::int64_t kMostRows = 1000;
+constexpr double kWholePercent = 100;
 
 /// Strategy and batch are what is searched for.
 std::vector<std::string> chosen_by_plan() {
@@ -36,6 +41,13 @@ OptionParser plan_options() {
   parser.add()("gpus", text("N"), "GPUs to spread the job over; default 1")(
       "capacity", text("SIZE"), "memory of one GPU; default: that of --gpu")(
       "alloc-conf", text("S"), "settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation")(
+      "global-batch", text("N"),
+      "sequences of a step; default: 4 Mi tokens, at most 128 Ki per GPU")(
+      "margin", text("PERCENT"), "memory that a row leaves free; default 3 %")(
+      "allow", text("KIND"),
+      "what training may give up, all kinds listed: full, 16-bit, lora; default: as little as "
+      "fits")("only", text("NAME"), "only strategies with NAME in their name")(
+      "rows", text("N"), "rows to find; default 10")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, the memory in use before training; default 1100 MiB")(
       "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(
@@ -51,18 +63,77 @@ struct PlanCommand {
   OutputFormat format = OutputFormat::table;
 };
 
-int read_gpus(const po::variables_map& values, std::vector<std::string>& problems) {
-  const auto given = text_option(values, "gpus");
+/// The number that `option` gives, from 1 to `most`; absent if it is not given or wrong.
+std::optional<std::int64_t> read_count(const po::variables_map& values, const char* option,
+                                       std::int64_t most, std::vector<std::string>& problems) {
+  const auto given = text_option(values, option);
   if (!given) {
-    return 1;
+    return std::nullopt;
   }
   const auto number = parse_number<std::int64_t>(*given);
-  if (!number || *number < 1 || *number > kMostGpus) {
+  if (!number || *number < 1 || *number > most) {
     problems.push_back(
-        fmt::format("--gpus {}: out of range; use a number from 1 to {}", *given, kMostGpus));
-    return 1;
+        fmt::format("--{} {}: out of range; use a number from 1 to {}", option, *given, most));
+    return std::nullopt;
   }
-  return static_cast<int>(*number);
+  return number;
+}
+
+/// "3" or "3%" as a share.
+double read_margin(const po::variables_map& values, std::vector<std::string>& problems) {
+  const auto given = text_option(values, "margin");
+  if (!given) {
+    return kUsualMargin;
+  }
+  const bool has_sign = given->ends_with('%');
+  const auto percent =
+      parse_number<double>(std::string_view(*given).substr(0, given->size() - (has_sign ? 1 : 0)));
+  if (!percent || !(*percent >= 0 && *percent < kWholePercent)) {
+    problems.push_back(fmt::format(
+        "--margin {}: not a share of the memory; use percent from 0 to below 100", *given));
+    return kUsualMargin;
+  }
+  return *percent / kWholePercent;
+}
+
+std::vector<std::string> words_of_kinds() {
+  std::vector<std::string> words;
+  for (const TrainingKind& kind : training_kinds()) {
+    words.emplace_back(kind.word);
+  }
+  return words;
+}
+
+void read_kinds(const po::variables_map& values, SearchOptions& search,
+                std::vector<std::string>& problems) {
+  if (const auto word = text_option(values, "allow")) {
+    search.most_given_up = find_training_kind(*word);
+    if (!search.most_given_up) {
+      problems.push_back(fmt::format("--allow {}: unknown kind of training; use one of {}", *word,
+                                     fmt::join(words_of_kinds(), ", ")));
+    }
+  }
+  search.only = text_option(values, "only").value_or("");
+  if (strategies_called(search.only).empty()) {
+    problems.push_back(
+        fmt::format("--only {}: no strategy is called that; use a part of a name, "
+                    "such as FSDP2, Megatron or ZeRO-3",
+                    search.only));
+  }
+}
+
+void read_search(const po::variables_map& values, SearchOptions& search,
+                 std::vector<std::string>& problems) {
+  search.global_batch = read_count(values, "global-batch", kMostSequences, problems);
+  if (search.global_batch && values.contains("grad-accum")) {
+    problems.emplace_back(
+        "--global-batch with --grad-accum: the first says how many micro-batches a step has; omit "
+        "one of them");
+  }
+  search.rows = static_cast<std::size_t>(read_count(values, "rows", kMostRows, problems)
+                                             .value_or(static_cast<std::int64_t>(search.rows)));
+  search.margin = read_margin(values, problems);
+  read_kinds(values, search, problems);
 }
 
 /// The plan's parallel sizes are what is searched for; only --tp says something, the group's size.
@@ -106,7 +177,9 @@ void read_sizes(const po::variables_map& values, PlanCommand& result,
 PlanCommand parse_plan(const po::variables_map& values) {
   PlanCommand result;
   std::vector<std::string> problems;
-  result.request.gpus = read_gpus(values, problems);
+  result.request.gpus =
+      static_cast<int>(read_count(values, "gpus", kMostGpus, problems).value_or(1));
+  read_search(values, result.request.search, problems);
   result.request.run = read_run(given_plan_options(values), problems);
   result.request.model = text_option(values, "model").value_or("");
   read_groups(values, result, problems);

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/engine/engine.hpp"
-#include "tools/studies/plan_line.hpp"
+#include "tools/reports/plan_rows.hpp"
 #include "tools/text/report.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
 #include "workloads/plan/options/option_table.hpp"
@@ -135,170 +135,6 @@ std::string published_note(const PlanRequest& request, const PlanResult& result)
   return text + "\n";
 }
 
-// The other axes only where they are used.
-std::string sizes(const Parallelism& p) {
-  return fmt::format("{} x {} x {}{}{}{}", p.dp, p.tp, p.pp,
-                     p.fsdp.replicas > 1 ? fmt::format(", {} copies", p.fsdp.replicas) : "",
-                     p.cp > 1 ? fmt::format(", cp {}", p.cp) : "",
-                     p.ep > 1 ? fmt::format(", ep {}", p.ep) : "");
-}
-
-/// What `simulate` has to be told where the plan's device is not a named GPU's own memory.
-std::optional<Bytes> capacity_option(const PlanRequest& request, const StrategyResult& result) {
-  const bool is_whole_gpu =
-      request.run.gpu_named && request.device == request.run.plan.gpu.total_memory;
-  return is_whole_gpu ? std::nullopt : std::optional(result.capacity);
-}
-
-std::string command_of(const PlanRequest& request, const StrategyResult& result) {
-  return simulate_line(result.candidate.plan, {.model = request.model,
-                                               .is_gpu_named = request.run.gpu_named,
-                                               .capacity = capacity_option(request, result),
-                                               .alloc_conf = request.memory.alloc_conf});
-}
-
-/// A strategy among the others.
-struct StrategyRow {
-  const PlanRequest* request = nullptr;
-  const StrategyResult* result = nullptr;
-  double best = 0;  ///< sequences per second of the fastest
-
-  [[nodiscard]] const TrainingPlan& plan() const { return result->candidate.plan; }
-};
-
-/// Other words where nothing fits.
-Cell if_fits(const StrategyRow& row, Cell cell, std::string shown, const char* otherwise) {
-  return std::move(cell).shown_as(row.result->fits() ? std::move(shown) : otherwise);
-}
-
-Cell largest_batch_cell(const StrategyRow& row) {
-  return if_fits(row, row.plan().batch, std::to_string(row.plan().batch), "none");
-}
-
-Cell speed_cell(const StrategyRow& row) {
-  const double speed = row.result->sequences_per_second;
-  return if_fits(row, speed, fmt::format("{:.2f}", speed / row.best), "");
-}
-
-Cell llmem_score_cell(const StrategyRow& row) {
-  const std::int64_t score = row.result->llmem_score;
-  return if_fits(row, score, std::to_string(score), "");
-}
-
-template <class Make>
-auto nested_cell(Make make) {
-  return [make](const StrategyRow& row) {
-    return nested([make, row]() -> json::value { return make(row); });
-  };
-}
-
-const Columns<StrategyRow>& strategy_columns() {
-  using enum Align;
-  static const Columns<StrategyRow> kColumns{
-      {"strategy", "strategy", left,
-       [](const StrategyRow& row) { return row.result->candidate.strategy; }},
-      {"plan", "", left, nested_cell([](const StrategyRow& row) { return plan_json(row.plan()); })},
-      {"command", "", left, nested_cell([](const StrategyRow& row) {
-         return json::value(command_of(*row.request, *row.result));
-       })},
-      {"fits", "", left, [](const StrategyRow& row) { return row.result->fits(); }},
-      {"find_batch", "", left,
-       nested_cell([](const StrategyRow& row) { return batch_search_json(row.result->batches); })},
-      {"", "dp x tp x pp", left, [](const StrategyRow& row) { return sizes(row.plan().parallel); }},
-      {"", "sp", left,
-       [](const StrategyRow& row) { return row.plan().parallel.sequence_parallel ? "yes" : ""; }},
-      {"", "checkpoint", left,
-       [](const StrategyRow& row) { return option_called("checkpoint").text(row.plan()); }},
-      {"", "accum", right, [](const StrategyRow& row) { return row.plan().grad_accum; }},
-      {"", "largest batch", right, largest_batch_cell},
-      {"peak_reserved_bytes", "peak reserved", right,
-       [](const StrategyRow& row) { return row.result->peak; }},
-      {"sequences_per_second", "speed", right, speed_cell},
-      {"llmem_score", "batch x dp", right, llmem_score_cell}};
-  return kColumns;
-}
-
-Table strategy_table(const PlanRequest& request, const StrategySearch& search) {
-  std::vector<StrategyRow> rows;
-  for (const StrategyResult& result : search.results) {
-    rows.push_back({&request, &result, search.results.front().sequences_per_second});
-  }
-  return tabulate(fmt::format("By simulation, on {} GPU{} of {}", request.gpus,
-                              request.gpus == 1 ? "" : "s", to_iec(request.device)),
-                  strategy_columns(), rows);
-}
-
-/// The first row as a command line.
-std::string best_line(const PlanRequest& request, const StrategySearch& search) {
-  const auto& results = search.results;
-  return results.empty() || !results.front().fits()
-             ? ""
-             : "the first row: " + command_of(request, results.front()) + "\n";
-}
-
-/// "FSDP1, FSDP2 and DeepSpeed ZeRO-3": those that fit, once each, in order.
-std::string fitting_strategies(const StrategySearch& search) {
-  std::vector<std::string_view> names;
-  for (const StrategyResult& result : search.results) {
-    if (result.fits() && std::ranges::find(names, result.candidate.strategy) == names.end()) {
-      names.push_back(result.candidate.strategy);
-    }
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// Why a smaller batch or a shorter sequence does not help, and what does.
-std::string states_note(const PlanResult& result) {
-  if (!result.whole_states) {
-    return "";
-  }
-  const std::string fitting = fitting_strategies(*result.simulated);
-  return fmt::format(
-      "a smaller batch or a shorter sequence does not make the whole model fit on one GPU: "
-      "parameters, gradients and optimizer states alone take {} of {}; {}",
-      to_iec(result.whole_states->states), to_iec(result.whole_states->capacity),
-      fitting.empty() ? "more GPUs (--gpus) divide them, and simulate names what else would help"
-                      : "divided among GPUs or moved to the host they fit: " + fitting);
-}
-
-std::string simulation_note(const TrainingPlan& base, const StrategySearch& search) {
-  const bool is_pure = model_dtype(base.precision) != DType::fp32;
-  std::string text = is_pure ? "states: 16-bit with DDP, FSDP and DTensors; DeepSpeed and Megatron "
-                               "keep fp32 copies of parameters and fp32 moments\n"
-                             : "";
-  text +=
-      "sp: sequence parallelism (--sp); accum: micro-batches per step (--grad-accum), 4 per stage "
-      "of a pipeline unless given\n"
-      "speed: sequences per second by a rough count of operations and bytes moved, relative to "
-      "the first row; batch x dp: LLMem's score of Algorithm 1\n";
-  if (search.dominated > 0) {
-    text += fmt::format(
-        "{} more kinds of checkpointing were skipped: their strategy does not fit even with full "
-        "checkpointing, or is a pipeline that needs none\n",
-        search.dominated);
-  }
-  for (const std::string& reason : search.left_out) {
-    text += "not simulated: " + reason + "\n";
-  }
-  return text;
-}
-
-json::value whole_states_json(const PlanResult& result) {
-  return result.whole_states
-             ? json::value{{"bytes", result.whole_states->states.count()},
-                           {"capacity_bytes", result.whole_states->capacity.count()},
-                           {"meaning", states_note(result)}}
-             : json::value(nullptr);
-}
-
-json::object strategies_json(const PlanRequest& request, const PlanResult& result) {
-  const StrategySearch& search = *result.simulated;
-  return {{"results", rows_json(strategy_table(request, search))},
-          {"states_above_a_gpu", whole_states_json(result)},
-          {"not_simulated", words_json(search.left_out)},
-          {"passed_over", search.dominated}};
-}
-
 json::value method_or_null(const LlmemChoice& choice) {
   return choice ? json::value(to_string(*choice)) : json::value(nullptr);
 }
@@ -318,24 +154,20 @@ Table csv_table(const PlanResult& result) {
     return table;
   }
   for (const StrategyResult& each : result.simulated->results) {
-    const TrainingPlan& plan = each.candidate.plan;
-    table.rows.push_back({"simulation",
-                          fmt::format("{}, {}, checkpoint {}", each.candidate.strategy,
-                                      sizes(plan.parallel), option_called("checkpoint").text(plan)),
-                          each.batches.largest.value_or(0), each.llmem_score, each.peak, ""});
+    const TrainingPlan& plan = each.plan;
+    table.rows.push_back(
+        {"simulation",
+         fmt::format("{}, {}, checkpoint {}", each.strategy->name, sizes_of(plan.parallel),
+                     option_called("checkpoint").text(plan)),
+         each.fits ? plan.batch : 0, each.fits ? each.llmem_score() : 0, each.peak, ""});
   }
   return table;
 }
 
 void add_simulated(const PlanRequest& request, const PlanResult& result, OutputFormat format,
                    Report& report) {
-  const StrategySearch& search = *result.simulated;
-  report.text(format_table(strategy_table(request, search), format));
-  report.text(best_line(request, search));
-  if (const std::string note = states_note(result); !note.empty()) {
-    report.line(note);
-  }
-  report.text(simulation_note(request.run.plan, search) + "\n");
+  report.text(format_table(strategy_table_of(request, result), format));
+  report.text(strategy_notes(request, result) + "\n");
 }
 
 void add_llmem(const PlanRequest& request, const PlanResult& result, Report& report) {

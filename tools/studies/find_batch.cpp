@@ -18,12 +18,9 @@ class Search {
     found_.limit = limit;
   }
 
-  BatchSearch run(std::optional<Bytes> capacity) {
+  BatchSearch run() {
     if (!fits(1)) {
       return found_;
-    }
-    if (capacity && is_open() && fits(std::min<std::int64_t>(2, found_.limit)) && is_open()) {
-      aim(*capacity);
     }
     while (is_open() && fits(std::min(2 * *found_.largest, found_.limit))) {
     }
@@ -45,49 +42,15 @@ class Search {
     return !found_.smallest_failing && *found_.largest < found_.limit;
   }
 
-  /// Where the line through the first two batches meets the capacity; absent if it never does.
-  [[nodiscard]] std::optional<std::int64_t> guess(Bytes capacity) const {
-    const auto peak = [this](std::size_t i) {
-      return static_cast<double>(found_.trials[i].peak_reserved.count());
-    };
-    const double slope = peak(1) - peak(0);
-    const double room = static_cast<double>(capacity.count()) - peak(1);
-    if (slope <= 0 || room < 0) {
-      return std::nullopt;
-    }
-    const double batch = 2 + room / slope;
-    return batch < static_cast<double>(found_.limit) ? static_cast<std::int64_t>(batch)
-                                                     : found_.limit;
-  }
-
-  void aim(Bytes capacity) {
-    const auto batch = guess(capacity);
-    if (!batch || *batch == 2 || fits(*batch)) {
-      climb();
-      return;
-    }
-    for (std::int64_t step = 1; *found_.smallest_failing - step > *found_.largest; step *= 2) {
-      if (fits(*found_.smallest_failing - step)) {
-        return;
-      }
-    }
-  }
-
-  void climb() {
-    for (std::int64_t step = 1; is_open(); step *= 2) {
-      fits(std::min(*found_.largest + step, found_.limit));
-    }
-  }
-
   const std::function<BatchTrial(std::int64_t)>* simulate_;
   BatchSearch found_;
 };
 
 }  // namespace
 
-BatchSearch find_batch(const std::function<BatchTrial(std::int64_t)>& simulate, std::int64_t limit,
-                       std::optional<Bytes> capacity) {
-  return Search(simulate, limit).run(capacity);
+BatchSearch find_batch(const std::function<BatchTrial(std::int64_t)>& simulate,
+                       std::int64_t limit) {
+  return Search(simulate, limit).run();
 }
 
 std::string describe(const BatchSearch& search) {

@@ -1,10 +1,8 @@
 // The largest batch that fits, by search over simulations.
 //
 // Doubling finds a batch that does not fit, bisection the border between it and the largest that
-// did. Where the capacity is known the search aims first: a line through two batches that fit
-// estimates where the border is, and doubling steps from there find it. Memory need not grow evenly
-// with the batch (kernels change, the allocator's segments do), so a batch above the border may fit
-// again: the search reports what it tried and claims no more.
+// did. Memory need not grow evenly with the batch (kernels change, the allocator's segments do), so
+// a batch above the border may fit again: the search reports what it tried and claims no more.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +33,9 @@ struct BatchSearch {
 
 inline constexpr std::int64_t kLargestBatchTried = 65536;
 
-/// `simulate` is called once per batch, from 1 to `limit`. With a `capacity` to aim at it is called
-/// less often, and finds the same border where memory grows with the batch.
+/// `simulate` is called once per batch, from 1 to `limit`.
 BatchSearch find_batch(const std::function<BatchTrial(std::int64_t)>& simulate,
-                       std::int64_t limit = kLargestBatchTried,
-                       std::optional<Bytes> capacity = std::nullopt);
+                       std::int64_t limit = kLargestBatchTried);
 
 /// "12 (13 does not fit; tried 1, 2, 4, 8, 16, 12, 14, 13)".
 std::string describe(const BatchSearch& search);

@@ -157,28 +157,4 @@ BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, Rank
       run.plan.parallel);
 }
 
-BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory) {
-  const std::size_t kinds = representative_ranks(rank_classes(run.plan)).size();
-  RankChoice watched{RankChoice::Kind::one, 0};
-  for (std::size_t i = 0; i < kinds; ++i) {
-    BatchSearch search = in_sequences(
-        find_batch([&](std::int64_t units) { return trial_of_units(run, memory, watched, units); },
-                   kLargestBatchTried, memory.capacity),
-        run.plan.parallel);
-    if (!search.largest || kinds == 1) {
-      return search;
-    }
-    run.plan.batch = *search.largest;
-    const RankPeaks all = simulate_ranks(run, memory, {});
-    const RankPeak& worst = all.peaks[all.worst];
-    if (worst.fits) {
-      const auto trial = std::ranges::find(search.trials, *search.largest, &BatchTrial::batch);
-      trial->peak_reserved = worst.peak.reserved;
-      return search;
-    }
-    watched.rank = worst.ranks.rank;
-  }
-  return find_largest_batch(run, memory);
-}
-
 }  // namespace highwater

@@ -56,11 +56,4 @@ RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, Ran
 /// @pre the memory is limited by a GPU, a capacity or a limit
 BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice = {});
 
-/// The same for representative ranks, with fewer simulations: it makes for the capacity
-/// (find_batch.hpp), and of each batch simulates the rank that failed first, as one is enough to
-/// say no; all are asked about the batch that is left. Trials tell of that rank, the largest batch
-/// of the worst.
-/// @pre memory.capacity is given
-BatchSearch find_largest_batch_quickly(PlannedRun run, const MemoryRequest& memory);
-
 }  // namespace highwater

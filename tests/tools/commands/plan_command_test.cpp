@@ -51,34 +51,72 @@ TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
 }
 
 TEST_CASE("plan: states above a GPU are named, as no smaller batch helps", "[cli][plan]") {
-  // In bf16 throughout: 2 bytes each of parameter, gradient and two moments.
+  // fp32 throughout: 4 bytes each of parameter, gradient and two moments.
   const std::string options = "plan --seq 64 --precision bf16 --gpus 1 --model ";
   const auto states = [](const boost::json::value& plan) {
     return plan.at("strategies").at("states_above_a_gpu");
   };
   const auto plan = json_of(options + "gpt2-xl --gpu rtx2080ti --attention sdpa-math");
-  CHECK(states(plan).at("bytes").to_number<double>() == Approx(8 * 1557611200.0).epsilon(0.001));
+  CHECK(states(plan).at("bytes").to_number<double>() == Approx(16 * 1557611200.0).epsilon(0.001));
   CHECK_THAT(std::string(states(plan).at("meaning").as_string()),
              Contains("a smaller batch or a shorter sequence does not make the whole model fit"));
   CHECK(states(json_of(options + "gpt2 --gpu rtx2080ti --attention sdpa-math")).is_null());
 }
 
-TEST_CASE("plan: on one GPU the simulation searches the batch", "[cli][plan]") {
-  const std::string options = " --model gpt2 --seq 256 --precision bf16 ";
-  const auto plan = json_of("plan" + options + "--gpu rtx2080ti --attention sdpa-math");
-  const auto simulated =
-      json_of("simulate" + options + "--gpu rtx2080ti --attention sdpa-math --find-batch");
-  const auto& results = plan.at("strategies").at("results").as_array();
-  REQUIRE(results.size() == 4);  // one for each kind of checkpointing
-  for (const auto& result : results) {
-    CHECK(result.at("strategy").as_string() == "one GPU");
-    if (result.at("plan").at("checkpoint").as_string() == "none") {
-      CHECK(result.at("find_batch").at("largest") == simulated.at("find_batch").at("largest"));
-      CHECK(result.at("find_batch").at("largest").as_int64() > 1);
-    }
-  }
+TEST_CASE("plan: a row is a plan that simulate carries out", "[cli][plan]") {
+  const std::string options =
+      "plan --model gpt2 --seq 256 --precision bf16 --gpu rtx2080ti --attention sdpa-math ";
+  const auto plan = json_of(options + "--global-batch 32");
+  const auto& first = plan.at("strategies").at("results").at(0);
+  CHECK(first.at("strategy").as_string() == "one GPU");
+  CHECK(first.at("states").as_string() == "fp32");
+  const auto& sizes = first.at("plan");
+  CHECK(sizes.at("batch").as_int64() * sizes.at("grad_accum").as_int64() == 32);
+  const std::string line(first.at("command").as_string());
+  const auto simulated = json_of(line.substr(std::string("highwater ").size()));
+  CHECK(simulated.at("fits").as_bool());
+  CHECK(simulated.at("peak").at("reserved_bytes") == first.at("peak_reserved_bytes"));
   CHECK(plan.at("llmem").as_array().size() == 2);  // no groups, so nothing to correct
   CHECK(plan.at("llmem").at(0).at("methods").as_array().size() == 1);
+}
+
+TEST_CASE("plan: rows leave the margin that is asked for", "[cli][plan]") {
+  const std::string options =
+      "plan --model llama-160m --seq 256 --precision bf16 --capacity 4GiB --gpus 2 ";
+  for (const std::string margin : {"0", "20%"}) {
+    const auto plan = json_of(options + "--margin " + margin);
+    const double share = plan.at("strategies").at("margin").to_number<double>();
+    CHECK(share == Approx(margin == "0" ? 0.0 : 0.2));
+    for (const auto& row : plan.at("strategies").at("results").as_array()) {
+      CHECK(row.at("peak_reserved_bytes").to_number<double>() <=
+            (1 - share) * row.at("capacity_bytes").to_number<double>());
+    }
+  }
+}
+
+TEST_CASE("plan: strategies and kinds of training can be chosen", "[cli][plan]") {
+  const std::string options =
+      "plan --model llama-160m --seq 256 --precision bf16 --capacity 8GiB --gpus 2 --rows 3 ";
+  const auto rows = json_of(options + "--only DDP").at("strategies").at("results").as_array();
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].at("strategy").as_string() == "DDP");
+  const auto all = json_of(options + "--only DDP --allow lora").at("strategies").at("results");
+  REQUIRE(all.as_array().size() == 3);
+  CHECK(all.at(0).at("states").as_string() == "fp32");
+  CHECK(all.at(1).at("states").as_string() == "16 bit");
+  CHECK(all.at(2).at("states").as_string() == "LoRA");
+}
+
+TEST_CASE("plan: wrong choices are named", "[cli][plan]") {
+  const CommandRun result = run_line(
+      "plan --model gpt2 --gpu a100-80 --only Nothing --allow half --margin 100 --rows 0 "
+      "--global-batch 8 --grad-accum 2");
+  CHECK(result.code == ExitCode::usage);
+  for (const std::string text :
+       {"--only Nothing: no strategy", "--allow half: unknown kind", "--margin 100: not a share",
+        "--rows 0: out of range", "--global-batch with --grad-accum"}) {
+    CHECK_THAT(result.err, Contains(text));
+  }
 }
 
 TEST_CASE("plan: the paper's tables come out again", "[cli][plan]") {

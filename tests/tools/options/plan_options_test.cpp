@@ -338,32 +338,3 @@ TEST_CASE("find batch: the border is found for every place it can have", "[cli][
       64);
   CHECK(describe(search) == "5 (6 does not fit; tried 1, 2, 4, 8, 6, 5)");
 }
-
-TEST_CASE("find batch: with a capacity to aim at the same border is found sooner", "[cli][plan]") {
-  constexpr std::uint64_t kFixed = 1000;
-  for (const std::uint64_t bend : {0U, 3U, 40U}) {  // memory off the line, up and down in turn
-    for (std::int64_t border = 0; border <= 200; ++border) {
-      const auto peak = [&](std::int64_t batch) {
-        return Bytes{kFixed + 100 * static_cast<std::uint64_t>(batch) +
-                     bend * static_cast<std::uint64_t>(batch % 2)};
-      };
-      const auto simulate = [&](std::int64_t batch) {
-        return BatchTrial{batch, batch <= border, peak(batch)};
-      };
-      const BatchSearch plain = find_batch(simulate, 128);
-      const BatchSearch aimed = find_batch(simulate, 128, peak(border));
-      CAPTURE(border, bend);
-      CHECK(aimed.largest == plain.largest);
-      CHECK(aimed.smallest_failing == plain.smallest_failing);
-      if (bend == 0) {
-        CHECK(aimed.trials.size() <= 4);
-      }
-    }
-  }
-}
-
-TEST_CASE("find batch: memory that does not grow is searched by doubling", "[cli][plan]") {
-  const auto simulate = [](std::int64_t batch) { return BatchTrial{batch, batch <= 9, Bytes{7}}; };
-  CHECK(describe(find_batch(simulate, 64, Bytes{7})) ==
-        "9 (10 does not fit; tried 1, 2, 3, 5, 9, 17, 13, 11, 10)");
-}

@@ -11,7 +11,7 @@
 #include "tests/support/command_run.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/options/plan_options.hpp"
-#include "tools/studies/plan_search/strategy_candidates.hpp"
+#include "tools/studies/plan_search/candidates.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 
@@ -44,10 +44,11 @@ TEST_CASE("plan line: every strategy's line makes the same plan again", "[cli][p
   base.precision = Precision::bf16;
   base.model_code = ModelCode::torchtitan;
   for (const int gpus : {1, 4, 16}) {
-    for (const auto& group : strategy_candidates(base, gpus).runnable) {
-      const std::string line = simulate_line(group.back().plan, {.model = "llama-160m"});
+    for (const Candidate& candidate : candidates_for(base, {.gpus = gpus}).runnable) {
+      const TrainingPlan plan = varied(candidate, candidate.variations.back());
+      const std::string line = simulate_line(plan, {.model = "llama-160m"});
       CAPTURE(line);
-      CHECK(words_of(read(line)) == words_of(group.back().plan));
+      CHECK(words_of(read(line)) == words_of(plan));
     }
   }
 }

@@ -67,8 +67,10 @@ PlanResult search_plan(const PlanRequest& request) {
                     .tp_n = request.tp};
   choose_by_formulas(request, result);
   if (request.simulates) {
-    result.simulated = search_strategies(request.run, request.memory, request.device, request.gpus);
-    result.whole_states = states_above_a_gpu(*result.simulated, request.memory);
+    const SearchRequest search{request.run, request.memory, request.device, request.gpus,
+                               request.search};
+    result.simulated = search_strategies(search);
+    result.whole_states = states_above_a_gpu(search, *result.simulated);
   }
   return result;
 }

@@ -22,6 +22,7 @@ struct PlanRequest {
   int tp = 1;  ///< tensor-parallel ranks of a group where both axes are used; 1: not used
   Bytes base = kLlmemBase;
   bool simulates = true;  ///< false: only closed forms
+  SearchOptions search;
 };
 
 /// Algorithm 1 over one way to add up LLMem's terms.

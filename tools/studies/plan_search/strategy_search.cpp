@@ -1,137 +1,382 @@
 #include "tools/studies/plan_search/strategy_search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
-#include <numeric>
+#include <queue>
+#include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "sim/replay/parallel.hpp"
+#include "tools/studies/plan_search/least_memory.hpp"
+#include "tools/studies/plan_search/memory_trial.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
-#include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/training/step_time.hpp"
+#include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
 namespace {
 
 /// How much of a device the allocator gets in a job of the plan's size.
 Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
-  const Bytes outside = outside_memory(plan).total();
-  return device - std::min(device, outside);
+  return device - std::min(device, outside_memory(plan).total());
 }
 
-StrategyResult search(const Candidate& candidate, MemoryRequest memory, Bytes device) {
-  StrategyResult result{.candidate = candidate};
-  TrainingPlan& plan = result.candidate.plan;
-  result.capacity = allocator_share(plan, device);
-  memory.capacity = result.capacity;
-  result.batches = find_largest_batch_quickly({.plan = plan}, memory);
-  plan.batch = result.batches.largest.value_or(1);
-  const auto trial = std::ranges::find(result.batches.trials, plan.batch, &BatchTrial::batch);
-  result.peak = trial->peak_reserved;
-  if (result.fits()) {
-    result.sequences_per_second = sequences_per_second(plan);
-    result.llmem_score = plan.batch * plan.parallel.dp;
+Bytes without_margin(Bytes memory, double margin) {
+  return Bytes{static_cast<std::uint64_t>(static_cast<double>(memory.count()) * (1 - margin))};
+}
+
+/// What is sharded over data-parallel ranks.
+int sharding_of(DataParallel kind) {
+  switch (kind) {
+    case DataParallel::ddp:
+    case DataParallel::zero0:
+      return 0;
+    case DataParallel::zero1:
+      return 1;
+    case DataParallel::zero2:
+      return 2;
+    case DataParallel::zero3:
+    case DataParallel::fsdp1:
+    case DataParallel::fsdp2:
+      return 3;
   }
-  return result;
+  return 0;
 }
 
-/// Whether a simulation cannot add anything: what does not fit with full checkpointing does not fit
-/// with less; and pipelines, whose many micro-batches take long, need no checkpointing if they can
-/// keep everything.
-bool is_dominated(const Candidate& candidate, const std::vector<StrategyResult>& known) {
-  if (known.empty()) {
-    return false;
-  }
-  const bool is_partial = candidate.plan.checkpoint.kind != CheckpointKind::none;
-  return !known.front().fits() ||
-         (is_partial && candidate.plan.parallel.pp > 1 && known.back().fits());
+/// How a job is divided, whatever program does it.
+auto division_of(const Candidate& candidate) {
+  const Parallelism& p = candidate.plan.parallel;
+  return std::tuple(candidate.kind, sharding_of(p.dp_kind), p.dp, p.tp, p.pp, p.cp, p.ep,
+                    p.fsdp.replicas, p.tp_kind >= TensorParallel::colossalai_2d, p.offload,
+                    p.zero.offload_ratio, p.zero.optimizer_device, p.gemini.placement);
 }
 
-struct GroupResults {
-  std::vector<StrategyResult> results;
-  std::vector<std::string> failures;  ///< of PyTorch's own code
+using Division = decltype(division_of(Candidate{}));
+
+bool has_axes_of(const Parallelism& p, const Parallelism& q) {
+  return p.tp == q.tp && p.pp == q.pp && p.ep == q.ep;
+}
+
+/// Whether the candidate only cuts the sequences of `row` into more parts.
+bool cuts_sequences_more(const Candidate& candidate, const StrategyResult& row) {
+  const Parallelism& p = candidate.plan.parallel;
+  const Parallelism& q = row.plan.parallel;
+  return candidate.strategy == row.strategy && p.cp > q.cp && has_axes_of(p, q);
+}
+
+/// Whether the candidate only moves to the host what `row` has on the GPU.
+bool offloads_more(const Candidate& candidate, const StrategyResult& row) {
+  const Parallelism& p = candidate.plan.parallel;
+  const Parallelism& q = row.plan.parallel;
+  return p.offload != Offload::none && q.offload == Offload::none && has_axes_of(p, q) &&
+         p.cp == q.cp && sharding_of(p.dp_kind) <= sharding_of(q.dp_kind);
+}
+
+/// Whether `row`, which is as fast, leaves no reason to try the candidate.
+bool is_needless_beside(const Candidate& candidate, const StrategyResult& row) {
+  return candidate.kind == row.kind &&
+         (cuts_sequences_more(candidate, row) || offloads_more(candidate, row));
+}
+
+/// How much checkpointing keeps, where two kinds can be compared.
+bool keeps_no_less(const Checkpoint& a, const Checkpoint& b) {
+  return a.kind == b.kind || a.kind == CheckpointKind::none || b.kind == CheckpointKind::full;
+}
+
+/// More chunks keep less than few, and all more than one.
+bool has_no_fewer_in_flight(int a, int b) {
+  return b == 1 || (a > 1 && a <= b);
+}
+
+/// Whether `a` needs at least what `b` does.
+bool needs_no_less(const Variation& a, const Variation& b) {
+  return a.batch >= b.batch && keeps_no_less(a.checkpoint, b.checkpoint) &&
+         has_no_fewer_in_flight(a.chunks, b.chunks);
+}
+
+/// A candidate whose variations are tried one by one.
+struct Open {
+  std::size_t candidate = 0;
+  std::size_t next = 0;           ///< variation
+  std::vector<Variation> failed;  ///< simulated
 };
 
-GroupResults search_group(const std::vector<Candidate>& group, const MemoryRequest& memory,
-                          Bytes device) {
-  GroupResults found;
-  for (const Candidate& candidate : group) {
-    if (is_dominated(candidate, found.results)) {
-      continue;
+class BestFirst {
+ public:
+  BestFirst(const SearchRequest& request, std::vector<Candidate> candidates)
+      : request_(request), candidates_(std::move(candidates)), progress_(0, "plans simulated") {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      open_.push(Entry{key(i, 0), {.candidate = i}});
     }
+  }
+
+  void run(StrategySearch& found) {
+    while (!has_enough()) {
+      std::vector<Open> batch = next_batch();
+      if (batch.empty()) {
+        break;
+      }
+      carry_out(batch);
+    }
+    finish(found);
+  }
+
+ private:
+  /// Kind of training, seconds per sequence, and the place in the table among equals.
+  using Key = std::tuple<std::size_t, double, std::size_t>;
+
+  struct Entry {
+    Key key;
+    Open open;
+
+    bool operator<(const Entry& other) const { return key > other.key; }  // the least on top
+  };
+
+  struct Found {
+    Key key;
+    Division division;
+    StrategyResult result;
+  };
+
+  [[nodiscard]] Key key(std::size_t candidate, std::size_t variation) const {
+    const Candidate& c = candidates_[candidate];
+    return {c.kind, c.variations[variation].seconds, candidate};
+  }
+
+  /// As many that fit as were asked for, all before whatever is still open.
+  [[nodiscard]] bool has_enough() const {
+    const auto before = [&](const Found& each) {
+      return open_.empty() || each.key < open_.top().key;
+    };
+    return static_cast<std::size_t>(std::ranges::count_if(found_, before)) >= request_.options.rows;
+  }
+
+  [[nodiscard]] Bytes limit_of(const TrainingPlan& plan) const {
+    return without_margin(allocator_share(plan, request_.device), request_.options.margin);
+  }
+
+  /// The first variation from `next` on that may fit.
+  void skip_impossible(Open& open) const {
+    const Candidate& c = candidates_[open.candidate];
+    TrainingPlan plan = c.plan;
+    const Bytes limit = limit_of(plan);
+    for (; open.next < c.variations.size(); ++open.next) {
+      const Variation& each = c.variations[open.next];
+      set_variation(each, plan);
+      const bool is_dominated = std::ranges::any_of(
+          open.failed, [&](const Variation& other) { return needs_no_less(each, other); });
+      if (!is_dominated && least_memory(plan) <= limit && plan_problems(plan).empty()) {
+        return;
+      }
+    }
+  }
+
+  void push(Open open) {
+    if (open.next < candidates_[open.candidate].variations.size()) {
+      const Key at = key(open.candidate, open.next);
+      open_.push(Entry{at, std::move(open)});
+    }
+  }
+
+  /// The best that are open, one for each core.
+  std::vector<Open> next_batch() {
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<Open> batch;
+    while (batch.size() < cores && !open_.empty()) {
+      Open open = open_.top().open;
+      open_.pop();
+      const std::size_t before = open.next;
+      skip_impossible(open);
+      if (open.next != before) {
+        push(std::move(open));  // another may come first now
+      } else if (!joins_a_row(open)) {
+        batch.push_back(std::move(open));
+      }
+    }
+    return batch;
+  }
+
+  /// The same division by another program is mentioned beside the row that there is, and what only
+  /// adds a cost to a row that is as fast is left out.
+  bool joins_a_row(const Open& open) {
+    const Candidate& candidate = candidates_[open.candidate];
+    if (std::ranges::any_of(found_, [&](const Found& each) {
+          return is_needless_beside(candidate, each.result);
+        })) {
+      return true;
+    }
+    const auto row = std::ranges::find(found_, division_of(candidate), &Found::division);
+    if (row == found_.end()) {
+      return false;
+    }
+    row->result.also.push_back(candidate.strategy->name);
+    return true;
+  }
+
+  void carry_out(std::vector<Open>& batch) {
+    std::vector<std::optional<MemoryTrial>> trials(batch.size());
+    for_each_index(batch.size(), [&](std::size_t i) { trials[i] = simulated(batch[i]); });
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      settle(std::move(batch[i]), trials[i]);
+    }
+  }
+
+  /// Absent where PyTorch's own code would fail.
+  std::optional<MemoryTrial> simulated(const Open& open) {
+    const Candidate& candidate = candidates_[open.candidate];
+    const TrainingPlan plan = varied(candidate, candidate.variations[open.next]);
+    MemoryRequest memory = request_.memory;
+    memory.capacity = allocator_share(plan, request_.device);
+    progress_.show(++simulated_);
     try {
-      found.results.push_back(search(candidate, memory, device));
+      return try_memory(plan, memory, limit_of(plan), TrialExtent::enough);
     } catch (const InputError& error) {
-      found.failures.push_back(std::string(candidate.strategy) + ": " + error.what());
+      const std::lock_guard lock(failures_lock_);
+      failures_.push_back(fmt::format("{}: {}", candidate.strategy->name, error.what()));
+      return std::nullopt;
     }
   }
+
+  void settle(Open open, const std::optional<MemoryTrial>& trial) {
+    if (!trial || (trial->fits && joins_a_row(open))) {
+      return;
+    }
+    if (trial->fits) {
+      found_.push_back({key(open.candidate, open.next), division_of(candidates_[open.candidate]),
+                        row_of(open, *trial)});
+      return;
+    }
+    open.failed.push_back(candidates_[open.candidate].variations[open.next]);
+    ++open.next;
+    skip_impossible(open);
+    push(std::move(open));
+  }
+
+  StrategyResult row_of(const Open& open, const MemoryTrial& trial) const {
+    const Candidate& c = candidates_[open.candidate];
+    StrategyResult row{.strategy = c.strategy, .kind = c.kind};
+    row.plan = varied(c, c.variations[open.next]);
+    row.time = step_time(row.plan);
+    row.capacity = allocator_share(row.plan, request_.device);
+    row.peak = trial.peak;
+    row.fits = trial.fits;
+    row.refused = refused_before(c, open.next);
+    return row;
+  }
+
+  /// The fastest that does not fit and is no more than a step away.
+  static std::optional<Variation> refused_before(const Candidate& candidate, std::size_t fitting) {
+    const Variation& fits = candidate.variations[fitting];
+    for (std::size_t i = 0; i < fitting; ++i) {
+      const Variation& each = candidate.variations[i];
+      const bool is_near = each.batch <= 2 * fits.batch && each.chunks == fits.chunks;
+      if (is_near && each.seconds < fits.seconds) {
+        return each;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void finish(StrategySearch& found) {
+    std::ranges::sort(found_, {}, &Found::key);
+    for (Found& each : found_) {
+      if (found.results.size() < request_.options.rows) {
+        found.results.push_back(std::move(each.result));
+      }
+    }
+    if (found.results.empty()) {
+      add_smallest(found);
+    }
+    found.simulated += simulated_;
+    std::ranges::move(failures_, std::back_inserter(found.left_out));
+  }
+
+  /// Where nothing fits: what needs least of each candidate, and how much that is.
+  void add_smallest(StrategySearch& found) {
+    std::vector<Open> smallest;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      smallest.push_back({.candidate = i, .next = smallest_variation(candidates_[i])});
+    }
+    std::ranges::stable_sort(smallest, {}, [this](const Open& open) {
+      const Candidate& c = candidates_[open.candidate];
+      return least_memory(varied(c, c.variations[open.next]));
+    });
+    smallest.resize(std::min(smallest.size(), request_.options.rows));
+    std::vector<std::optional<StrategyResult>> rows(smallest.size());
+    for_each_index(smallest.size(), [&](std::size_t i) { rows[i] = needed_by(smallest[i]); });
+    for (std::optional<StrategyResult>& row : rows) {
+      if (row) {
+        found.results.push_back(std::move(*row));
+      }
+    }
+    std::ranges::stable_sort(found.results, {}, &StrategyResult::peak);
+  }
+
+  static std::size_t smallest_variation(const Candidate& candidate) {
+    const auto smallest =
+        std::ranges::min_element(candidate.variations, {}, [&](const Variation& each) {
+          return std::pair(least_memory(varied(candidate, each)), -each.seconds);
+        });
+    return static_cast<std::size_t>(smallest - candidate.variations.begin());
+  }
+
+  std::optional<StrategyResult> needed_by(const Open& open) {
+    const Candidate& candidate = candidates_[open.candidate];
+    const TrainingPlan plan = varied(candidate, candidate.variations[open.next]);
+    MemoryRequest memory = request_.memory;
+    memory.capacity.reset();
+    ++simulated_;
+    try {
+      MemoryTrial trial = try_memory(plan, memory, Bytes{UINT64_MAX}, TrialExtent::enough);
+      trial.fits = false;
+      return row_of(open, trial);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  const SearchRequest& request_;
+  std::vector<Candidate> candidates_;
+  std::priority_queue<Entry> open_;
+  std::vector<Found> found_;
+  std::vector<std::string> failures_;  ///< of PyTorch's own code
+  std::mutex failures_lock_;
+  std::atomic<std::size_t> simulated_ = 0;
+  ProgressLine progress_;
+};
+
+/// The kinds of training from `least` to `most`, as one search.
+StrategySearch search_kinds(const SearchRequest& request, std::size_t least, std::size_t most) {
+  StrategySearch found;
+  Candidates candidates = candidates_for(
+      request.run.plan,
+      {request.gpus, request.options.global_batch, request.options.only, least, most});
+  found.left_out = std::move(candidates.left_out);
+  found.candidates = candidates.runnable.size();
+  for (const Candidate& each : candidates.runnable) {
+    found.variations += each.variations.size();
+  }
+  BestFirst(request, std::move(candidates.runnable)).run(found);
   return found;
-}
-
-/// Indices of the groups, those with most micro-batches first: a long one at the end would leave
-/// the other cores idle.
-std::vector<std::size_t> longest_first(const std::vector<std::vector<Candidate>>& groups) {
-  std::vector<std::size_t> order(groups.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&groups](std::size_t i) { return groups[i].front().plan.grad_accum; });
-  return order;
-}
-
-// Among equal speeds the larger step comes first.
-bool is_better(const StrategyResult& a, const StrategyResult& b) {
-  if (a.fits() != b.fits()) {
-    return a.fits();
-  }
-  if (!a.fits()) {
-    return a.peak < b.peak;
-  }
-  return std::tuple(a.sequences_per_second, a.llmem_score) >
-         std::tuple(b.sequences_per_second, b.llmem_score);
-}
-
-/// Of each GPU: parameters alone, in 16 bit and spread over all of them.
-Bytes least_of(const TrainingPlan& plan, int gpus) {
-  const auto parameters =
-      static_cast<std::uint64_t>(parameter_count(plan.model.config).trainable());
-  return Bytes{2 * parameters / static_cast<std::uint64_t>(gpus)};
 }
 
 }  // namespace
 
-StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& memory, Bytes device,
-                                 int gpus) {
+StrategySearch search_strategies(const SearchRequest& request) {
   StrategySearch found;
-  if (const Bytes least = least_of(base.plan, gpus); least > device) {
-    found.left_out.push_back(fmt::format(
-        "any strategy: the parameters alone, in 16 bits and spread over all GPUs, take {} of {}",
-        to_iec(least), to_iec(device)));
-    return found;
+  if (request.options.most_given_up) {
+    found = search_kinds(request, 0, *request.options.most_given_up);
+  } else {
+    for (std::size_t kind = 0; kind < training_kinds().size() && !found.found(); ++kind) {
+      StrategySearch next = search_kinds(request, kind, kind);
+      found = found.results.empty() || next.found() ? std::move(next) : std::move(found);
+    }
   }
-  Candidates candidates = strategy_candidates(base.plan, gpus);
-  found.left_out = std::move(candidates.left_out);
-  const auto& groups = candidates.runnable;
-  const std::vector<std::size_t> order = longest_first(groups);
-  std::vector<GroupResults> results(groups.size());
-  const ProgressLine progress(groups.size(), "strategies");
-  std::mutex progress_lock;
-  std::size_t done = 0;
-  for_each_index(groups.size(), [&](std::size_t i) {
-    const std::size_t group = order[i];
-    results[group] = search_group(groups[group], memory, device);
-    const std::lock_guard lock(progress_lock);
-    progress.show(++done);
-  });
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    GroupResults& group = results[i];
-    found.dominated += groups[i].size() - group.results.size() - group.failures.size();
-    std::ranges::move(group.results, std::back_inserter(found.results));
-    std::ranges::move(group.failures, std::back_inserter(found.left_out));
-  }
-  std::ranges::stable_sort(found.results, is_better);
+  found.global_batch =
+      request.options.global_batch.value_or(usual_global_batch(request.run.plan, request.gpus));
   return found;
 }
 

@@ -1,39 +1,73 @@
-// Which of the candidates fit, with which batch, and in which order they are worth trying.
+// Which of the candidates fit, the fastest first.
 //
-// Each candidate's largest batch is found by simulating its representative ranks; one that keeps
-// more activations than another that does not fit is skipped. Those that fit are ordered by
-// sequences per second (workloads/step_time.hpp), the fastest first; LLMem's score, the batch times
-// the data-parallel ranks of Algorithm 1 (arXiv 2404.10933), is listed as well.
+// The time of a step is a closed model (workloads/step_time); what is simulated is memory. So the
+// search goes from the fastest candidate down, each with its fastest variation, and simulates until
+// as many rows fit as were asked for: no later one can be faster. A variation is not simulated if
+// the least that it can need is more than there is (least_memory.hpp), or if one of its candidate
+// that keeps less did not fit. Kinds of training that give up more come after all that give up
+// less. Programs that divide a job in the same way are one row, of the fastest of them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "tools/studies/plan_search/strategy_candidates.hpp"
-#include "tools/studies/rank_peaks.hpp"
+#include "tools/studies/memory_request.hpp"
+#include "tools/studies/plan_search/candidates.hpp"
+#include "tools/studies/planned_run.hpp"
 
 namespace highwater {
 
-/// A candidate with its largest batch.
-struct StrategyResult {
-  Candidate candidate;  ///< its plan has the largest batch, 1 if none fits
-  BatchSearch batches;
-  Bytes capacity;                   ///< what the allocator can have
-  Bytes peak;                       ///< most reserved by a rank, at that batch
-  double sequences_per_second = 0;  ///< 0 if nothing fits
-  std::int64_t llmem_score = 0;
+/// A share of the memory that a row leaves free. Two runs of one program differ by up to 2 %, and
+/// what lies outside the allocator is an estimate (tools/docs/planning.md), so that 3 % is what
+/// `simulate` calls a thin margin.
+inline constexpr double kUsualMargin = 0.03;
 
-  [[nodiscard]] bool fits() const { return batches.largest.has_value(); }
+/// What is asked of the rows.
+struct SearchOptions {
+  std::optional<std::int64_t> global_batch;  ///< sequences of a step
+  std::string only;                          ///< part of the names of strategies; empty: all
+  std::optional<std::size_t> most_given_up;  ///< kind of training; absent: as little as fits
+  double margin = kUsualMargin;
+  std::size_t rows = 10;
+};
+
+struct SearchRequest {
+  PlannedRun run;
+  MemoryRequest memory;  ///< its capacity is not used
+  Bytes device;          ///< all of one GPU's memory
+  int gpus = 1;
+  SearchOptions options;
+};
+
+struct StrategyResult {
+  const StrategyRow* strategy = nullptr;
+  std::size_t kind = 0;  ///< of training
+  TrainingPlan plan;
+  StepTime time;
+  Bytes capacity;  ///< what the allocator can have
+  Bytes peak;      ///< most reserved by a rank
+  bool fits = false;
+  std::optional<Variation> refused;    ///< its fastest variation that does not fit
+  std::vector<std::string_view> also;  ///< other strategies that divide the job in this way
+
+  /// LLMem's score of Algorithm 1 (arXiv 2404.10933): the batch times the data-parallel ranks.
+  [[nodiscard]] std::int64_t llmem_score() const { return plan.batch * plan.parallel.dp; }
 };
 
 struct StrategySearch {
-  std::vector<StrategyResult> results;  ///< those that fit first, fastest first
+  std::vector<StrategyResult> results;  ///< those that fit, or if none does some that need least
   std::vector<std::string> left_out;
-  std::size_t dominated = 0;  ///< skipped because of results of others in their group
+  std::size_t candidates = 0;  ///< strategies with a layout
+  std::size_t variations = 0;
+  std::size_t simulated = 0;  ///< variations
+  std::int64_t global_batch = 0;
+
+  [[nodiscard]] bool found() const { return !results.empty() && results.front().fits; }
 };
 
-/// Searches all candidates for `base` on `gpus` GPUs. `device` is all of one GPU's memory.
-StrategySearch search_strategies(const PlannedRun& base, const MemoryRequest& memory, Bytes device,
-                                 int gpus);
+StrategySearch search_strategies(const SearchRequest& request);
 
 }  // namespace highwater

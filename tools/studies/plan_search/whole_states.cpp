@@ -8,33 +8,33 @@
 namespace highwater {
 namespace {
 
-bool has_the_whole_model(const StrategyResult& result) {
-  const Parallelism& p = result.candidate.plan.parallel;
-  return p.dp_kind == DataParallel::ddp && p.tp * p.pp * p.cp * p.ep == 1;
+bool is_full_training(const StrategyResult& result) {
+  return result.fits && result.kind == 0;
 }
 
-/// The plan on one GPU, with the batch that needs least.
+/// Full training on one GPU, with the batch that needs least.
 TrainingPlan smallest_job(TrainingPlan plan) {
+  const StrategyRow& one_gpu = strategy_table().front();
+  one_gpu.apply(plan);
+  training_kinds().front().apply(plan, one_gpu.states);
   plan.parallel.dp = 1;
   plan.batch = 1;
   plan.grad_accum = 1;
   return plan;
 }
 
-Bytes states_of(const TrainingPlan& plan, MemoryRequest memory) {
-  memory.capacity.reset();
-  return simulate({.plan = smallest_job(plan)}, memory).parts.of(kModelStates);
-}
-
 }  // namespace
 
-std::optional<WholeStates> states_above_a_gpu(const StrategySearch& search, MemoryRequest memory) {
-  const auto whole = std::ranges::find_if(search.results, has_the_whole_model);
-  if (whole == search.results.end() || whole->fits() ||
-      is_other(whole->candidate.plan.model.config)) {
+std::optional<WholeStates> states_above_a_gpu(const SearchRequest& request,
+                                              const StrategySearch& search) {
+  if (request.gpus > 1 || is_other(request.run.plan.model.config) || search.results.empty() ||
+      std::ranges::any_of(search.results, is_full_training)) {
     return std::nullopt;
   }
-  const WholeStates found{states_of(whole->candidate.plan, std::move(memory)), whole->capacity};
+  MemoryRequest memory = request.memory;
+  memory.capacity.reset();
+  const Simulation whole = simulate({.plan = smallest_job(request.run.plan)}, memory);
+  const WholeStates found{whole.parts.of(kModelStates), search.results.front().capacity};
   return found.states > found.capacity ? std::optional(found) : std::nullopt;
 }
 

@@ -9,12 +9,13 @@
 namespace highwater {
 
 struct WholeStates {
-  Bytes states;    ///< of the whole model, as the plan trains it
+  Bytes states;    ///< of the whole model, with fp32 states
   Bytes capacity;  ///< what the allocator can have of one GPU
 };
 
-/// Absent unless the whole model was tried on each GPU, fits with no batch, and has states that
-/// alone are more than the allocator can have.
-std::optional<WholeStates> states_above_a_gpu(const StrategySearch& search, MemoryRequest memory);
+/// Of the model as full training keeps it. Absent unless the job has one GPU, none of its rows is
+/// full training that fits, and the states alone are more than the allocator can have.
+std::optional<WholeStates> states_above_a_gpu(const SearchRequest& request,
+                                              const StrategySearch& search);
 
 }  // namespace highwater

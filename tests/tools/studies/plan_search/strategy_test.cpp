@@ -1,16 +1,18 @@
-// What `plan` tries: factorisations, each strategy under one name, and reasons for what is left
-// out.
+// What `plan` tries, in which order, and what it leaves out.
 #include <set>
 #include <string>
-#include <tuple>
 
 #include <catch2/catch.hpp>
 
 #include "tests/support/recorded_releases.hpp"
+#include "tools/studies/plan_search/least_memory.hpp"
+#include "tools/studies/plan_search/memory_trial.hpp"
+#include "tools/studies/plan_search/row_reasons.hpp"
 #include "tools/studies/plan_search/strategy_search.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 
 using namespace highwater;
+using Catch::Contains;
 
 namespace {
 
@@ -20,59 +22,88 @@ TrainingPlan base(std::string_view model) {
   plan.model = model_preset(model);
   plan.precision = Precision::bf16;
   plan.seq = {256};
+  plan.gpu = *find_gpu("a100-80");
   return plan;
 }
 
-/// All candidates, whatever group they are in.
-std::vector<Candidate> runnable(const TrainingPlan& plan, int gpus) {
-  std::vector<Candidate> all;
-  for (const auto& group : strategy_candidates(plan, gpus).runnable) {
-    all.insert(all.end(), group.begin(), group.end());
+Candidates candidates(const TrainingPlan& plan, int gpus, std::size_t most_given_up = 2) {
+  return candidates_for(plan,
+                        {.gpus = gpus, .global_batch = 8 * gpus, .most_given_up = most_given_up});
+}
+
+StrategySearch search(const TrainingPlan& plan, int gpus, Bytes device,
+                      SearchOptions options = {}) {
+  return search_strategies(
+      {.run = {.plan = plan}, .device = device, .gpus = gpus, .options = std::move(options)});
+}
+
+std::set<std::size_t> kinds_of(const StrategySearch& found) {
+  std::set<std::size_t> kinds;
+  for (const StrategyResult& each : found.results) {
+    kinds.insert(each.kind);
   }
-  return all;
+  return kinds;
+}
+
+constexpr Bytes gib(std::uint64_t number) {
+  return Bytes{number << 30U};
 }
 
 }  // namespace
 
 TEST_CASE("strategies: every candidate uses all GPUs and can be simulated", "[cli][plan]") {
   for (const int gpus : {1, 2, 6, 8}) {
-    const std::vector<Candidate> candidates = runnable(base("llama-160m"), gpus);
-    std::set<std::string> plans;
-    for (const Candidate& candidate : candidates) {
+    const Candidates found = candidates(base("llama-160m"), gpus);
+    CHECK_FALSE(found.runnable.empty());
+    for (const Candidate& candidate : found.runnable) {
       const Parallelism& p = candidate.plan.parallel;
-      CAPTURE(gpus, std::string(candidate.strategy), p.dp, p.tp, p.pp);
+      CAPTURE(gpus, std::string(candidate.strategy->name), p.dp, p.tp, p.pp, p.cp);
       CHECK(p.gpus() == gpus);
       CHECK(p.tp <= kRanksOfMachine);
-      CHECK(plan_problems(candidate.plan).empty());
-      CHECK(generator_gaps(candidate.plan).empty());
-      const auto key = std::string(candidate.strategy) + std::to_string(p.tp) + "x" +
-                       std::to_string(p.pp) +
-                       std::to_string(static_cast<int>(candidate.plan.checkpoint.kind));
-      CHECK(plans.insert(key).second);
+      for (const Variation& each : candidate.variations) {
+        const TrainingPlan plan = varied(candidate, each);
+        CAPTURE(each.batch, each.grad_accum, each.chunks);
+        CHECK(plan_problems(plan).empty());
+        CHECK(generator_gaps(plan).empty());
+      }
     }
-    CHECK(candidates.size() == (gpus == 1 ? 4 : plans.size()));
   }
 }
 
-TEST_CASE("strategies: a group starts with full checkpointing, the rest keeps more",
-          "[cli][plan]") {
-  for (const auto& group : strategy_candidates(base("llama-160m"), 8).runnable) {
-    CAPTURE(std::string(group.front().strategy));
-    REQUIRE(group.size() >= 3);
-    CHECK(group[0].plan.checkpoint.kind == CheckpointKind::full);
-    CHECK(group[1].plan.checkpoint.kind == CheckpointKind::none);
-    CHECK(group[2].plan.checkpoint.kind == CheckpointKind::every_n);
-    CHECK(group[2].plan.checkpoint.n == 2);
+TEST_CASE("strategies: a step has the sequences that were asked for", "[cli][plan]") {
+  for (const Candidate& candidate : candidates(base("llama-160m"), 4).runnable) {
+    for (const Variation& each : candidate.variations) {
+      const std::int64_t sequences = each.batch * each.grad_accum * candidate.plan.parallel.dp;
+      CAPTURE(std::string(candidate.strategy->name));
+      CHECK((sequences == 32 || candidate.strategy->traits.takes_one_micro_batch));
+    }
+  }
+}
+
+TEST_CASE("strategies: a step that cannot be shared is said", "[cli][plan]") {
+  const Candidates found =
+      candidates_for(base("llama-160m"), {.gpus = 4, .global_batch = 6, .most_given_up = 0});
+  const auto says = [](const std::string& text) {
+    return text.find("6 sequences of a step cannot be divided") != std::string::npos;
+  };
+  CHECK(std::ranges::any_of(found.left_out, says));
+}
+
+TEST_CASE("strategies: fp32 states unless another kind of training is allowed", "[cli][plan]") {
+  for (const Candidate& candidate : candidates(base("llama-160m"), 4, 0).runnable) {
+    const bool has_engine = candidate.strategy->states == WideStates::engine;
+    CAPTURE(std::string(candidate.strategy->name));
+    CHECK((has_engine || model_dtype(candidate.plan.precision) == DType::fp32));
+    CHECK(candidate.kind == 0);
   }
 }
 
 TEST_CASE("strategies: HSDP copies the model for each of several machines", "[cli][plan]") {
   const auto copies = [](int gpus) {
     std::set<int> replicas;
-    for (const Candidate& candidate : runnable(base("llama-160m"), gpus)) {
+    for (const Candidate& candidate : candidates(base("llama-160m"), gpus, 0).runnable) {
       const Parallelism& p = candidate.plan.parallel;
       if (p.fsdp.replicas > 1) {
-        CHECK(p.dp == gpus);
         CHECK(p.dp / p.fsdp.replicas == kRanksOfMachine);
         replicas.insert(p.fsdp.replicas);
       }
@@ -85,88 +116,127 @@ TEST_CASE("strategies: HSDP copies the model for each of several machines", "[cl
   CHECK(copies(32) == std::set{4});
 }
 
-TEST_CASE("strategies: FSDP2 shards a model that no rank has whole", "[cli][plan]") {
-  for (const Candidate& candidate : runnable(base("llama-160m"), 4)) {
-    CHECK((candidate.plan.init == ModelInit::meta) ==
-          (candidate.plan.parallel.dp_kind == DataParallel::fsdp2));
+TEST_CASE("strategies: experts are spread over divisors of their number", "[cli][plan]") {
+  std::set<int> sizes;
+  for (const Candidate& candidate : candidates(base("mixtral-small"), 4, 0).runnable) {
+    sizes.insert(candidate.plan.parallel.ep);
   }
-}
-
-TEST_CASE("strategies: a pipelined step has micro-batches", "[cli][plan]") {
-  bool has_pipeline = false;
-  for (const Candidate& candidate : runnable(base("llama-160m"), 4)) {
-    const Parallelism& p = candidate.plan.parallel;
-    CHECK(candidate.plan.grad_accum == (p.pp > 1 ? 4 * p.pp : 1));
-    has_pipeline = has_pipeline || p.pp > 1;
-  }
-  CHECK(has_pipeline);
+  CHECK(sizes == std::set{1, 2, 4});
 }
 
 TEST_CASE("strategies: a reason is given once, with the strategies that it keeps out",
           "[cli][plan]") {
   TrainingPlan bloom = base("bloom-560m");
   bloom.attention = Attention::eager;
-  const Candidates candidates = strategy_candidates(bloom, 4);
-  CHECK_FALSE(candidates.runnable.empty());
+  const Candidates found = candidates(bloom, 4, 0);
+  CHECK_FALSE(found.runnable.empty());
   std::set<std::string> reasons;
-  for (const std::string& sentence : candidates.left_out) {
+  for (const std::string& sentence : found.left_out) {
     reasons.insert(sentence.substr(sentence.find(": ")));
   }
-  CHECK(reasons.size() == candidates.left_out.size());
-  CHECK(std::ranges::any_of(candidates.left_out, [](const std::string& sentence) {
-    return sentence.starts_with("Megatron; Megatron, ");
-  }));
+  CHECK(reasons.size() == found.left_out.size());
 }
 
-TEST_CASE("strategies: those that fit come first, fastest first", "[cli][plan]") {
-  PlannedRun run{.plan = base("llama-160m")};
-  run.plan.gpu = *find_gpu("rtx2080ti");
-  run.plan.precision = Precision::fp16;
-  run.plan.attention = Attention::sdpa_math;
-  const StrategySearch search = search_strategies(run, {}, Bytes{3ULL << 30U}, 2);
-  REQUIRE(search.results.size() >= 4);
-  bool fits = true;
-  double speed = search.results.front().sequences_per_second;
-  for (const StrategyResult& result : search.results) {
-    CHECK((fits || !result.fits()));
-    fits = result.fits();
-    CHECK(result.sequences_per_second <= speed);
-    speed = result.sequences_per_second;
-    if (result.fits()) {
-      CHECK(result.llmem_score == result.candidate.plan.batch * result.candidate.plan.parallel.dp);
+TEST_CASE("strategies: those that fit are in order of time, within the margin", "[cli][plan]") {
+  const Bytes device = gib(4);
+  const StrategySearch found = search(base("llama-160m"), 2, device, {.margin = 0.1, .rows = 6});
+  REQUIRE(found.results.size() == 6);
+  double speed = found.results.front().time.sequences_per_second();
+  for (const StrategyResult& result : found.results) {
+    CHECK(result.fits);
+    CHECK(static_cast<double>(result.peak.count()) <=
+          0.9 * static_cast<double>(result.capacity.count()));
+    CHECK(result.time.sequences_per_second() <= speed);
+    speed = result.time.sequences_per_second();
+  }
+}
+
+// The same as all candidates by themselves: whatever is pruned neither fits nor would be listed.
+TEST_CASE("strategies: pruning loses no row", "[cli][plan]") {
+  const TrainingPlan plan = base("llama-160m");
+  const Bytes device = gib(3);
+  const SearchOptions options{.global_batch = 8, .only = "FSDP", .margin = 0, .rows = 100};
+  const StrategySearch found = search(plan, 2, device, options);
+  std::set<std::string> listed;
+  for (const StrategyResult& result : found.results) {
+    listed.emplace(result.strategy->name);
+    listed.insert(result.also.begin(), result.also.end());
+  }
+  const Candidates all = candidates_for(plan, {.gpus = 2, .global_batch = 8, .only = "FSDP"});
+  std::set<std::string> fitting;
+  for (const Candidate& candidate : all.runnable) {
+    const Parallelism& p = candidate.plan.parallel;
+    if (p.offload != Offload::none || p.cp > 1) {
+      continue;  // needless beside the same without
+    }
+    for (const Variation& each : candidate.variations) {
+      const MemoryTrial trial =
+          try_memory(varied(candidate, each), {.capacity = gib(2)}, gib(2), TrialExtent::enough);
+      if (trial.fits) {
+        fitting.emplace(candidate.strategy->name);
+      }
+    }
+  }
+  CHECK(std::ranges::includes(listed, fitting));
+}
+
+TEST_CASE("strategies: where nothing fits, what needs least is listed with its need",
+          "[cli][plan]") {
+  const StrategySearch found = search(base("llama-160m"), 1, gib(1), {.most_given_up = 0});
+  REQUIRE(found.results.size() == 1);
+  CHECK_FALSE(found.results.front().fits);
+  CHECK(found.results.front().peak > gib(1));
+  CHECK(found.results.front().plan.checkpoint.kind == CheckpointKind::full);
+}
+
+TEST_CASE("strategies: training gives up as little as fits, or what is allowed", "[cli][plan]") {
+  // 160 M parameters: 16 bytes each take 2.4 GiB, 8 take 1.2, frozen ones of two bytes 0.3.
+  const TrainingPlan plan = base("llama-160m");
+  CHECK(kinds_of(search(plan, 1, gib(4))) == std::set<std::size_t>{0});
+  CHECK(kinds_of(search(plan, 1, gib(2))) == std::set<std::size_t>{1});
+  CHECK(kinds_of(search(plan, 1, gib(4), {.most_given_up = 2})) == std::set<std::size_t>{0, 1, 2});
+  const StrategySearch all = search(plan, 1, gib(4), {.most_given_up = 2});
+  CHECK(std::ranges::is_sorted(all.results, {}, &StrategyResult::kind));
+  CHECK_THAT(why_not_higher(all.results.back(), all.results.front()),
+             Contains("only adapters are trained"));
+}
+
+TEST_CASE("strategies: programs that divide a job alike are one row", "[cli][plan]") {
+  const StrategySearch found = search(base("llama-160m"), 2, gib(16), {.only = "FSDP", .rows = 20});
+  const auto whole = [](const StrategyResult& row) {
+    return row.plan.parallel.dp == 2 && row.plan.parallel.offload == Offload::none;
+  };
+  CHECK(std::ranges::count_if(found.results, whole) == 1);
+  CHECK_FALSE(std::ranges::find_if(found.results, whole)->also.empty());
+}
+
+TEST_CASE("least memory: no simulation goes below it", "[cli][plan]") {
+  for (const char* model : {"llama-160m", "gpt2", "mixtral-small", "t5-small"}) {
+    TrainingPlan plan = base(model);
+    plan.attention = supports_sdpa(plan) ? Attention::sdpa : Attention::eager;
+    for (const Candidate& candidate : candidates(plan, 4).runnable) {
+      const Variation& each = candidate.variations[candidate.variations.size() / 2];
+      const TrainingPlan tried = varied(candidate, each);
+      const MemoryTrial trial = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::enough);
+      const Parallelism& p = tried.parallel;
+      CAPTURE(model, std::string(candidate.strategy->name), p.dp, p.tp, p.pp, p.cp, each.batch,
+              each.grad_accum, each.chunks, static_cast<int>(each.checkpoint.kind));
+      CHECK(least_memory(tried) <= trial.peak);
     }
   }
 }
 
-TEST_CASE("strategies: no group is searched further where full checkpointing fails",
-          "[cli][plan]") {
-  PlannedRun run{.plan = base("llama-160m")};
-  run.plan.gpu = *find_gpu("rtx2080ti");
-  run.plan.precision = Precision::fp16;
-  run.plan.attention = Attention::sdpa_math;
-  const StrategySearch search = search_strategies(run, {}, Bytes{1ULL << 30U}, 1);
-  REQUIRE(search.results.size() == 1);
-  CHECK_FALSE(search.results.front().fits());
-  CHECK(search.results.front().candidate.plan.checkpoint.kind == CheckpointKind::full);
-  CHECK(search.dominated == 3);
-}
-
-TEST_CASE("strategies: what cannot fit at all is not simulated", "[cli][plan]") {
-  const PlannedRun run{.plan = base("llama-3-8b")};
-  const StrategySearch search = search_strategies(run, {}, Bytes{3ULL << 30U}, 4);
-  CHECK(search.results.empty());
-  REQUIRE(search.left_out.size() == 1);
-  CHECK(search.left_out.front().find("3.74 GiB of 3.00 GiB") != std::string::npos);
-}
-
-TEST_CASE("strategies: every family can be planned for", "[cli][plan]") {
-  for (const char* model : {"t5-small", "mixtral-small", "opt-125m", "gpt-neo-125m"}) {
-    TrainingPlan plan = base(model);
-    plan.attention = supports_sdpa(plan) ? Attention::sdpa : Attention::eager;
-    plan.seq = {64};
-    for (const Candidate& candidate : runnable(plan, 2)) {
-      CAPTURE(std::string(model), std::string(candidate.strategy));
-      CHECK_NOTHROW(generate(candidate.plan));
+TEST_CASE("memory trial: a part of the step has the peak of the whole", "[cli][plan]") {
+  TrainingPlan plan = base("llama-160m");
+  for (const char* only : {"FSDP2", "DDP", "Megatron", "ZeRO-3"}) {
+    for (const Candidate& candidate :
+         candidates_for(plan, {.gpus = 4, .global_batch = 64, .only = only}).runnable) {
+      const TrainingPlan tried = varied(candidate, candidate.variations.back());
+      const Bytes some = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::enough).peak;
+      const Bytes all = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::whole).peak;
+      const Parallelism& p = tried.parallel;
+      CAPTURE(std::string(candidate.strategy->name), p.dp, p.tp, p.pp, p.cp, tried.grad_accum);
+      CHECK(some == all);
     }
   }
 }

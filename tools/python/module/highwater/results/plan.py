@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
-from highwater.results.shared import FindBatchTrial
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class PlanLlmem(Record):
     terms: str
     methods: tuple[PlanLlmemMethod, ...]
     choice: str
-    choice_method: str
+    choice_method: str | None
     choice_as_text_says: str
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
@@ -36,16 +35,40 @@ class PlanLlmem(Record):
 
 
 @dataclass(frozen=True)
-class PlanStrategiesResultFindBatch(Record):
+class PlanPublished(Record):
     """A part of Plan."""
 
-    largest: int | None
-    smallest_failing: int
-    limit: int
-    trials: tuple[FindBatchTrial, ...]
+    choice: str
+    mismatch: str
+
+
+@dataclass(frozen=True)
+class PlanStrategiesResultStepParts(Record):
+    """A part of Plan."""
+
+    matrix_products_s: float
+    attention_s: float
+    memory_bound_kernels_s: float
+    recomputation_s: float
+    tensor_parallelism_s: float
+    context_parallelism_s: float
+    expert_parallelism_s: float
+    pipeline_bubble_s: float
+    sends_between_stages_s: float
+    data_parallelism_s: float
+    optimizer_s: float
+    offloading_s: float
+
+
+@dataclass(frozen=True)
+class PlanStrategiesResultStep(Record):
+    """A part of Plan."""
+
+    total_s: float
+    parts: PlanStrategiesResultStepParts
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "trials": items(FindBatchTrial.from_json),
+        "parts": PlanStrategiesResultStepParts.from_json,
     }
 
 
@@ -54,17 +77,23 @@ class PlanStrategiesResult(Record):
     """A part of Plan."""
 
     strategy: str
-    plan: dict[str, str | float | tuple[int, ...] | bool | None]
+    states: str
+    plan: dict[str, str | tuple[int, ...] | bool | float | None]
     command: str
     fits: bool
-    find_batch: PlanStrategiesResultFindBatch
     peak_reserved_bytes: int
+    capacity_bytes: int
+    tokens_per_second_per_gpu: float
     sequences_per_second: float
+    step: PlanStrategiesResultStep
     llmem_score: int
+    also: tuple[str, ...]
+    why_not_higher: str
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "plan": values(plain),
-        "find_batch": PlanStrategiesResultFindBatch.from_json,
+        "step": PlanStrategiesResultStep.from_json,
+        "also": items(plain),
     }
 
 
@@ -82,9 +111,13 @@ class PlanStrategies(Record):
     """A part of Plan."""
 
     results: tuple[PlanStrategiesResult, ...]
-    not_simulated: tuple[str, ...]
-    passed_over: int
-    states_above_a_gpu: PlanStrategiesStatesAboveAGpu | None = None
+    global_batch: int
+    margin: float
+    states_above_a_gpu: PlanStrategiesStatesAboveAGpu | None
+    not_simulated: tuple[Any, ...]
+    candidates: int
+    variations: int
+    simulated: int
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "results": items(PlanStrategiesResult.from_json),
@@ -107,13 +140,14 @@ class Plan(Result):
     llmem: tuple[PlanLlmem, ...]
     llmem_refusal: str | None
     llmem_broken_assumptions: tuple[str, ...]
-    published: Any
-    strategies: PlanStrategies
+    published: PlanPublished | None
+    strategies: PlanStrategies | None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "plan": values(plain),
         "notes": items(plain),
         "llmem": items(PlanLlmem.from_json),
         "llmem_broken_assumptions": items(plain),
+        "published": PlanPublished.from_json,
         "strategies": PlanStrategies.from_json,
     }

@@ -60,15 +60,6 @@ class OomPool(Record):
 
 
 @dataclass(frozen=True)
-class FindBatchTrial(Record):
-    """A part of several answers."""
-
-    batch: int
-    fits: bool
-    peak_reserved_bytes: int
-
-
-@dataclass(frozen=True)
 class ReplayDevicePeak(Record):
     """A part of several answers."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
-from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, FindBatchTrial, Fragmentation, NotApplicable, OomPool, ReplayDevicePeak
+from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, Fragmentation, NotApplicable, OomPool, ReplayDevicePeak
 
 
 @dataclass(frozen=True)
@@ -240,16 +240,25 @@ class SimulateRank(Record):
 
 
 @dataclass(frozen=True)
+class SimulateFindBatchTrial(Record):
+    """A part of Simulate."""
+
+    batch: int
+    fits: bool
+    peak_reserved_bytes: int
+
+
+@dataclass(frozen=True)
 class SimulateFindBatch(Record):
     """A part of Simulate."""
 
     largest: int
     smallest_failing: int
     limit: int
-    trials: tuple[FindBatchTrial, ...]
+    trials: tuple[SimulateFindBatchTrial, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "trials": items(FindBatchTrial.from_json),
+        "trials": items(SimulateFindBatchTrial.from_json),
     }
 
 

@@ -1,0 +1,146 @@
+// The time of a step: products, collectives and pipelines by hand, from data sheets and NCCL's
+// constants.
+#include "workloads/step_time/step_time.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/step_time/collective.hpp"
+#include "workloads/step_time/layer_time.hpp"
+
+using namespace highwater;
+using namespace highwater::timing;
+
+namespace {
+
+constexpr double kMicro = 1e-6;
+
+TrainingPlan plan_of(const Parallelism& parallel, std::string_view model = "llama-3-8b") {
+  TrainingPlan plan;
+  plan.model = model_preset(model);
+  plan.precision = Precision::bf16;
+  plan.gpu = *find_gpu("h100-80");
+  plan.seq = {8192};
+  plan.parallel = parallel;
+  return plan;
+}
+
+TrainingPlan megatron_plan(Parallelism parallel, int micro_batches) {
+  parallel.megatron.overlap_grad_reduce = true;
+  TrainingPlan plan = plan_of(parallel);
+  plan.model_code = ModelCode::megatron;
+  plan.grad_accum = micro_batches;
+  return plan;
+}
+
+double seconds(const TrainingPlan& plan, StepPart part) {
+  return step_time(plan)[part];
+}
+
+}  // namespace
+
+TEST_CASE("step time: a product takes whole waves of tiles", "[workloads][plan]") {
+  // Four processors of 1 T each; a tile of 128 x 256 and 1,000 deep is 2 * 32,768 * 1,000
+  // operations.
+  const Rates rates{.operations = 4e12, .memory = 1e18, .element = 2, .multiprocessors = 4};
+  const double tile = 2.0 * 128 * 256 * 1000 / 1e12;
+  CHECK(seconds_of({128, 1024, 1000}, rates) == Approx(tile));
+  CHECK(seconds_of({128, 1280, 1000}, rates) == Approx(1.5 * tile));  // ten of 128 x 128: 3 waves
+  CHECK(seconds_of({512, 1024, 1000}, rates) == Approx(4 * tile));
+}
+
+TEST_CASE("step time: a thin product waits for memory", "[workloads][plan]") {
+  const Rates rates{.operations = 4e12, .memory = 1e6, .element = 2, .multiprocessors = 4};
+  CHECK(seconds_of({1, 2000, 1000}, rates) == Approx(2.0 * (1000 + 2'000'000 + 2000) / 1e6));
+}
+
+TEST_CASE("step time: rings, by the data sheet and NCCL's constants", "[workloads][plan]") {
+  const Machine h100 = machine_of(*find_gpu("h100-80"));
+  CHECK(h100.half_operations == Approx(0.803 * 989e12));
+  // Eight neighbours: NVLink at 80 % of 450 GB/s, seven steps of 3.4 us.
+  CHECK(all_gather(8e9, {8, 1}, h100) == Approx(7e9 / 360e9 + 8.4 * kMicro + 7 * 3.4 * kMicro));
+  // Two machines: eight ports of 50 GB/s at 80 %, one step of 15 between them.
+  CHECK(all_gather(16e9, {16, 1}, h100) ==
+        Approx(15e9 / 320e9 + 8.4 * kMicro + 14 * 3.4 * kMicro + 14 * kMicro));
+  // Eight ranks, each in a machine of its own, have a port each.
+  CHECK(rate_of({8, 8}, h100) == Approx(40e9));
+  CHECK(all_reduce(8e9, {8, 8}, h100) == Approx(14e9 / 40e9 + 8.4 * kMicro + 14 * 14 * kMicro));
+  CHECK(all_reduce(8e9, {1, 1}, h100) == 0);
+  // Short messages take the protocol with the shortest steps: LL.
+  CHECK(all_gather(8, {8, 1}, h100) == Approx((6.6 + 7 * 0.6) * kMicro).epsilon(1e-4));
+}
+
+TEST_CASE("step time: an exchange sends each rank its part", "[workloads][plan]") {
+  const Machine h100 = machine_of(*find_gpu("h100-80"));
+  CHECK(all_to_all(8e9, {8, 1}, h100) == Approx(7e9 / 360e9 + 8.4 * kMicro));
+  CHECK(all_to_all(16e9, {16, 1}, h100) == Approx(8e9 / 40e9 + 8.4 * kMicro));
+}
+
+// Llama 3 8B has 6.98e9 weights in its layers and 0.53e9 in its head: six operations each and
+// token. Waves round up by a few percent.
+TEST_CASE("step time: products of a whole model", "[workloads][plan]") {
+  const double operations = 6 * (32 * (2.0 * 4096 * 5120 + 3.0 * 4096 * 14336) + 4096.0 * 128256);
+  const double ideal = 8192 * operations / (0.803 * 989e12);
+  const double time = seconds(plan_of({}), StepPart::products);
+  CHECK(time > ideal);
+  CHECK(time < 1.05 * ideal);
+}
+
+TEST_CASE("step time: full recomputation repeats a forward", "[workloads][plan]") {
+  TrainingPlan plan = plan_of({});
+  CHECK(seconds(plan, StepPart::recomputation) == 0);
+  plan.checkpoint.kind = CheckpointKind::full;
+  const double all = seconds(plan, StepPart::recomputation);
+  plan.checkpoint = {.kind = CheckpointKind::every_n, .n = 2};
+  CHECK(seconds(plan, StepPart::recomputation) == Approx(all / 2));
+  plan.checkpoint = {.kind = CheckpointKind::selective_attention};
+  // 2 s^2 h of causal attention forward, three and a half times that in both directions.
+  CHECK(seconds(plan, StepPart::recomputation) == Approx(seconds(plan, StepPart::attention) / 3.5));
+  CHECK(seconds(plan, StepPart::attention) ==
+        Approx(3.5 * 32 * 2 * 8192.0 * 8192 * 4096 / (0.6 * 0.803 * 989e12)));
+}
+
+TEST_CASE("step time: a pipeline fills and drains, chunks divide that", "[workloads][plan]") {
+  Parallelism parallel{.pp = 4};
+  const StepTime plain = step_time(megatron_plan(parallel, 8));
+  double micro_batches = 0;
+  for (const StepPart part :
+       {StepPart::products, StepPart::attention, StepPart::elementwise, StepPart::recomputation}) {
+    micro_batches += plain[part];
+  }
+  CHECK(plain[StepPart::bubble] == Approx(3.0 / 8 * micro_batches));
+  parallel.schedule = PipelineSchedule::interleaved;
+  parallel.chunks = 4;
+  CHECK(step_time(megatron_plan(parallel, 8))[StepPart::bubble] ==
+        Approx(plain[StepPart::bubble] / 4));
+}
+
+TEST_CASE("step time: sharded parameters travel beside the kernels", "[workloads][plan]") {
+  Parallelism parallel{.dp = 8, .dp_kind = DataParallel::fsdp2};
+  const double near = seconds(plan_of(parallel), StepPart::data_parallel);
+  CHECK(near < 0.05 * step_time(plan_of(parallel)).total());
+  // Far more ranks: every gather has a step for each, and the kernels are no longer.
+  parallel.dp = 8192;
+  const double far = seconds(plan_of(parallel), StepPart::data_parallel);
+  CHECK(far > 10 * near);
+  parallel.fsdp.replicas = 1024;
+  CHECK(seconds(plan_of(parallel), StepPart::data_parallel) < far / 4);
+}
+
+TEST_CASE("step time: sums of activations are waited for", "[workloads][plan]") {
+  // Four per layer, of [8192, 4096] in 16 bits, over NVLink.
+  const Machine h100 = machine_of(*find_gpu("h100-80"));
+  const double sum = all_reduce(2.0 * 8192 * 4096, {4, 1}, h100);
+  CHECK(seconds(plan_of({.tp = 4}), StepPart::tensor_parallel) == Approx(32 * 4 * sum));
+  CHECK(seconds(plan_of({}), StepPart::tensor_parallel) == 0);
+}
+
+TEST_CASE("step time: the optimizer reads and writes its states", "[workloads][plan]") {
+  // Megatron's Adam: gradient, and parameter and two moments both ways, in fp32, and a copy.
+  const double parameters = 8030261248.0;
+  const TrainingPlan plan = megatron_plan({}, 1);
+  CHECK(seconds(plan, StepPart::optimizer) == Approx(30 * parameters / 3350e9).epsilon(0.001));
+  Parallelism shared{.dp = 8, .dp_kind = DataParallel::zero1};
+  CHECK(seconds(megatron_plan(shared, 1), StepPart::optimizer) ==
+        Approx(seconds(plan, StepPart::optimizer) / 8));
+}

@@ -1,0 +1,89 @@
+#include "tools/studies/plan_search/memory_trial.hpp"
+
+#include <algorithm>
+
+#include "allocator/settings/settings_change.hpp"
+#include "sim/replay/replay.hpp"
+#include "tools/engine/engine.hpp"
+#include "tools/studies/replay_run.hpp"
+#include "workloads/training/ranks.hpp"
+
+namespace highwater {
+namespace {
+
+constexpr int kSteps = 2;
+
+/// Without a pipeline: the first fills gradients, the second adds to them, the third repeats it.
+constexpr int kMicroBatches = 3;
+
+int micro_batches_of(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  if (plan.seq.size() > 1) {
+    return plan.grad_accum;
+  }
+  const bool interleaves = model_chunks(p) > 1;
+  const int enough = p.pp == 1 ? kMicroBatches : interleaves ? 2 * p.pp : p.pp + kMicroBatches;
+  return std::min(plan.grad_accum, enough);
+}
+
+TrainingPlan shortened(TrainingPlan plan) {
+  plan.grad_accum = micro_batches_of(plan);
+  plan.steps = plan.seq.size() > 1 ? plan.steps : std::min(plan.steps, kSteps);
+  return plan;
+}
+
+/// The largest shard of the stages that hold most: the first, the second and the last.
+std::vector<RankClass> ranks_that_hold_most(const TrainingPlan& plan) {
+  const int last = plan.parallel.pp - 1;
+  std::vector<RankClass> chosen;
+  for (const RankClass& each : representative_ranks(rank_classes(plan))) {
+    const int stage = each.place.pp;
+    if (stage > 1 && stage < last) {
+      continue;
+    }
+    if (chosen.empty() || chosen.back().place.pp != stage) {
+      chosen.push_back(each);
+    } else if (each.share > chosen.back().share) {
+      chosen.back() = each;
+    }
+  }
+  return chosen;
+}
+
+ReplayOptions options_of(const TrainingPlan& plan, const MemoryRequest& memory) {
+  ReplayOptions options;
+  options.version = &nearest_preset(plan.versions.torch);
+  if (memory.alloc_conf) {
+    options.settings = settings_from_command_line(*memory.alloc_conf, *options.version);
+  }
+  options.capacity = memory.capacity;
+  options.after_oom = AfterOom::stop;
+  return options;
+}
+
+MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, Bytes limit) {
+  plan.parallel.rank = rank;
+  const ReplayResult result = replay(make_run(plan).trace, options);
+  return {result.counts.ooms == 0 && result.peak.reserved <= limit, result.peak.reserved};
+}
+
+}  // namespace
+
+MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
+                       TrialExtent extent) {
+  const bool is_whole = extent == TrialExtent::whole;
+  const TrainingPlan tried = is_whole ? plan : shortened(plan);
+  const ReplayOptions options = options_of(plan, memory);
+  MemoryTrial worst{.fits = true, .peak = Bytes{}};
+  for (const RankClass& each :
+       is_whole ? representative_ranks(rank_classes(tried)) : ranks_that_hold_most(tried)) {
+    const MemoryTrial trial = try_rank(tried, each.rank, options, limit);
+    worst.peak = std::max(worst.peak, trial.peak);
+    if (!trial.fits) {
+      return {false, worst.peak};
+    }
+  }
+  return worst;
+}
+
+}  // namespace highwater

@@ -1,0 +1,97 @@
+#include "tools/studies/plan_search/training_kind.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace highwater {
+namespace {
+
+bool is_half(const TrainingPlan& plan) {
+  return compute_dtype(plan.precision) != DType::fp32;
+}
+
+bool always(const TrainingPlan& /*plan*/, WideStates /*states*/) {
+  return true;
+}
+
+/// The element type of computation, without autocast.
+Precision plain(Precision precision) {
+  return compute_dtype(precision) == DType::bf16   ? Precision::bf16
+         : compute_dtype(precision) == DType::fp16 ? Precision::fp16
+                                                   : Precision::fp32;
+}
+
+Precision autocast(Precision precision) {
+  return compute_dtype(precision) == DType::bf16 ? Precision::amp_bf16 : Precision::amp_fp16;
+}
+
+/// fp32 shards, gathered in 16 bits and their gradients summed in fp32: torchtitan's
+/// mixed_precision_param and mixed_precision_reduce.
+void gather_in_half(TrainingPlan& plan) {
+  Fsdp& fsdp = plan.parallel.fsdp;
+  fsdp.param_dtype = fsdp.param_dtype.value_or(compute_dtype(plan.precision));
+  fsdp.reduce_dtype = fsdp.reduce_dtype.value_or(DType::fp32);
+  plan.precision = Precision::fp32;
+}
+
+void keep_wide_states(TrainingPlan& plan, WideStates states) {
+  if (!is_half(plan)) {
+    return;
+  }
+  switch (states) {
+    case WideStates::autocast:
+      plan.precision = autocast(plan.precision);
+      break;
+    case WideStates::sharded:
+      gather_in_half(plan);
+      break;
+    case WideStates::engine:
+      plan.precision = plain(plan.precision);
+      break;
+  }
+}
+
+bool could_be_narrow(const TrainingPlan& plan, WideStates states) {
+  return is_half(plan) && states != WideStates::engine && !plan.optimizer.master_weights;
+}
+
+void keep_narrow_states(TrainingPlan& plan, WideStates /*states*/) {
+  plan.precision = plain(plan.precision);
+}
+
+bool could_adapt(const TrainingPlan& plan, WideStates states) {
+  return plan.lora.rank == 0 && states != WideStates::engine && plan.training &&
+         !has_torchtitan_names(plan);  // PEFT's targets are transformers' names
+}
+
+/// PEFT makes adapters in fp32; fully_shard and FSDP1 want one type in a group.
+void train_adapters(TrainingPlan& plan, WideStates states) {
+  plan.lora.rank = kAdapterRank;
+  if (is_half(plan) && states == WideStates::sharded) {
+    gather_in_half(plan);
+  } else {
+    plan.precision = plain(plan.precision);
+  }
+}
+
+constexpr std::array kKinds{
+    TrainingKind{"full", "fp32", "", always, keep_wide_states},
+    TrainingKind{"16-bit", "16 bit",
+                 "parameters and optimizer states are rounded to 16 bits at every step",
+                 could_be_narrow, keep_narrow_states},
+    TrainingKind{"lora", "LoRA", "only adapters are trained", could_adapt, train_adapters},
+};
+
+}  // namespace
+
+std::span<const TrainingKind> training_kinds() {
+  return kKinds;
+}
+
+std::optional<std::size_t> find_training_kind(std::string_view word) {
+  const auto found = std::ranges::find(kKinds, word, &TrainingKind::word);
+  return found == kKinds.end() ? std::nullopt
+                               : std::optional(static_cast<std::size_t>(found - kKinds.begin()));
+}
+
+}  // namespace highwater

@@ -1,0 +1,29 @@
+// How fast a machine computes and communicates: the numbers behind the time of a step.
+//
+// Each is from a data sheet or a published measurement, none is fitted to training runs. Matrix
+// products reach a share of the data sheet's rate, links a share of theirs; the shares are those of
+// public benchmarks (machine.cpp names them).
+#pragma once
+
+#include "workloads/plan/gpu.hpp"
+
+namespace highwater::timing {
+
+/// Per GPU and second.
+struct Machine {
+  double half_operations = 0;  ///< dense products of 16-bit matrices, as large ones reach them
+  double full_operations = 0;  ///< the same of fp32 (TF32 where tensor cores have it)
+  double memory = 0;           ///< bytes of the GPU's memory
+  double link = 0;             ///< bytes to the machine's other GPUs, in one direction
+  double network = 0;          ///< bytes to other machines, in one direction
+  double host = 0;             ///< bytes from and to the host
+  int multiprocessors = 0;
+};
+
+/// GPUs of one machine: those of DGX and HGX.
+inline constexpr int kGpusOfMachine = 8;
+
+/// A machine of eight such GPUs; one that no data sheet below describes counts as an A100.
+Machine machine_of(const Gpu& gpu);
+
+}  // namespace highwater::timing

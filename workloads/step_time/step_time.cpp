@@ -1,0 +1,171 @@
+#include "workloads/step_time/step_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "workloads/step_time/exposed.hpp"
+
+namespace highwater {
+namespace {
+
+using namespace timing;
+
+double mean_sequence(const TrainingPlan& plan) {
+  return static_cast<double>(std::accumulate(plan.seq.begin(), plan.seq.end(), std::int64_t{0})) /
+         static_cast<double>(plan.seq.size());
+}
+
+Share share_of(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  const double sequence = mean_sequence(plan);
+  return {.tokens = static_cast<double>(plan.batch) * sequence / p.cp,
+          .sequence = sequence,
+          .tp = p.tp,
+          .ep = p.ep,
+          .splits_norms = p.sequence_parallel,
+          .trains_weights = plan.lora.rank == 0,
+          .fuses_attention = plan.attention != Attention::eager};
+}
+
+/// Seconds of a layer's forward that run again in backward. Selection by operator keeps products
+/// and attention (torchtitan's policy keeps every second product; the rest is repeated).
+double repeated(const Checkpoint& checkpoint, const KernelTime& forward) {
+  switch (checkpoint.kind) {
+    case CheckpointKind::none:
+      return 0;
+    case CheckpointKind::full:
+      return forward.total();
+    case CheckpointKind::every_n:
+      return forward.total() / checkpoint.n;
+    case CheckpointKind::selective_op:
+      return forward.elementwise + forward.products / 2;
+    case CheckpointKind::selective_attention:
+      return forward.attention;
+  }
+  return 0;
+}
+
+double repeated_sums(const Checkpoint& checkpoint) {
+  switch (checkpoint.kind) {
+    case CheckpointKind::full:
+      return 1;
+    case CheckpointKind::every_n:
+      return 1.0 / checkpoint.n;
+    case CheckpointKind::none:
+    case CheckpointKind::selective_op:
+    case CheckpointKind::selective_attention:
+      return 0;
+  }
+  return 0;
+}
+
+double of_micro_batch(const Rank& rank) {
+  return rank.layers * (rank.layer.forward.total() + rank.layer.backward.total() + rank.again +
+                        tensor_parallel(rank) + context_parallel(rank) + expert_parallel(rank)) +
+         rank.ends.forward.total() + rank.ends.backward.total();
+}
+
+Rank rank_of(const TrainingPlan& plan) {
+  Rank rank{.plan = &plan};
+  rank.machine = machine_of(plan.gpu);
+  rank.rates = rates_of(plan, rank.machine);
+  rank.sizes = layer_sizes(plan.model);
+  rank.share = share_of(plan);
+  rank.layer = layer_time(rank.sizes, rank.share, rank.rates);
+  rank.again = repeated(plan.checkpoint, rank.layer.forward);
+  rank.recomputed = repeated_sums(plan.checkpoint);
+  return rank;
+}
+
+/// The stage that takes longest: one with the most layers, or the last with the head.
+Rank slowest_stage(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  Rank inner = rank_of(plan);
+  Rank last = inner;
+  const auto layers = static_cast<double>(inner.sizes.layers);
+  const double stages = p.pp * model_chunks(p);
+  const double chunk = layers / stages;
+  const bool is_even = std::floor(chunk) == chunk;
+  // Uneven: the head counts as a layer (workloads/plan/pipeline/stage_layers.hpp).
+  inner.layers = model_chunks(p) * std::ceil(is_even ? chunk : (layers + 2) / stages);
+  last.layers = is_even ? inner.layers : std::max(inner.layers - model_chunks(p), 1.0);
+  last.ends = head_time(last.sizes, last.share, last.rates);
+  return p.pp == 1 || of_micro_batch(last) > of_micro_batch(inner) ? last : inner;
+}
+
+KernelTime both(const LayerTime& time) {
+  return {time.forward.products + time.backward.products,
+          time.forward.attention + time.backward.attention,
+          time.forward.elementwise + time.backward.elementwise};
+}
+
+void add_kernels(const Rank& rank, double micro_batches, StepTime& time) {
+  const KernelTime layer = both(rank.layer);
+  const KernelTime ends = both(rank.ends);
+  time[StepPart::products] = micro_batches * (rank.layers * layer.products + ends.products);
+  time[StepPart::attention] = micro_batches * rank.layers * layer.attention;
+  time[StepPart::elementwise] =
+      micro_batches * (rank.layers * layer.elementwise + ends.elementwise);
+  time[StepPart::recomputation] = micro_batches * rank.layers * rank.again;
+  time[StepPart::tensor_parallel] = micro_batches * rank.layers * timing::tensor_parallel(rank);
+  time[StepPart::context_parallel] = micro_batches * rank.layers * timing::context_parallel(rank);
+  time[StepPart::expert_parallel] = micro_batches * rank.layers * timing::expert_parallel(rank);
+}
+
+/// Activations forward and gradients backward, split over the tensor-parallel ranks (section 4.1
+/// there). An interleaved schedule sends for each chunk, while it computes the next; only the start
+/// of each message is waited for.
+double sent_between_stages(const Rank& rank) {
+  const Parallelism& p = rank.plan->parallel;
+  if (p.pp == 1) {
+    return 0;
+  }
+  const double bytes =
+      rank.share.tokens * static_cast<double>(rank.sizes.hidden) * rank.rates.element / p.tp;
+  const Group stages{.ranks = p.pp, .stride = p.tp * p.cp * p.dp};
+  const int chunks = model_chunks(p);
+  const double messages = 2.0 * rank.plan->grad_accum * chunks;
+  return messages * (chunks > 1 ? start_of_message(stages) : send(bytes, stages, rank.machine));
+}
+
+/// A naive pipeline has one stage at work at a time.
+double bubble_of(const Rank& rank) {
+  const Parallelism& p = rank.plan->parallel;
+  const double waits = p.schedule == PipelineSchedule::naive
+                           ? static_cast<double>(p.pp - 1) * rank.plan->grad_accum
+                           : static_cast<double>(p.pp - 1) / model_chunks(p);
+  return waits * of_micro_batch(rank);
+}
+
+}  // namespace
+
+std::string_view to_string(StepPart part) {
+  static constexpr std::array<std::string_view, kStepParts> kNames{
+      "matrix products",    "attention",          "memory-bound kernels",
+      "recomputation",      "tensor parallelism", "context parallelism",
+      "expert parallelism", "pipeline bubble",    "sends between stages",
+      "data parallelism",   "optimizer",          "offloading"};
+  return kNames.at(static_cast<std::size_t>(part));
+}
+
+double StepTime::total() const {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+}
+
+StepTime step_time(const TrainingPlan& plan) {
+  const Rank rank = slowest_stage(plan);
+  const double micro_batches = plan.grad_accum;
+  StepTime time;
+  add_kernels(rank, micro_batches, time);
+  const DataParallelTime data = timing::data_parallel(rank);
+  time[StepPart::bubble] = bubble_of(rank);
+  time[StepPart::stages] = sent_between_stages(rank);
+  time[StepPart::data_parallel] = micro_batches * data.per_micro_batch + data.per_step;
+  time[StepPart::optimizer] = optimizer_update(rank);
+  time[StepPart::offload] = offloading(rank);
+  time.sequences = static_cast<double>(plan.batch) * plan.grad_accum * plan.parallel.dp;
+  return time;
+}
+
+}  // namespace highwater
