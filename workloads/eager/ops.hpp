@@ -144,6 +144,8 @@ Tensor sum_to(const Tensor& self, const Dims& sizes);
 /// any, all, max ... of everything or over `dims`, without a gradient.
 Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool keepdim,
                     DType dtype);
+/// torch.linalg.vector_norm over `dim`, without a gradient.
+Tensor vector_norm(const Tensor& self, std::int64_t dim);
 Tensor cumsum(const Tensor& self, std::int64_t dim);
 /// The same of integers, in `dtype`.
 Tensor cumsum(const Tensor& self, std::int64_t dim, DType dtype);

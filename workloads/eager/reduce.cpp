@@ -149,6 +149,10 @@ Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool k
   return reduce(op, kind, self, dims, keepdim, dtype);
 }
 
+Tensor vector_norm(const Tensor& self, std::int64_t dim) {
+  return reduce("linalg_vector_norm", Reduction::norm, self, {dim}, false, self.dtype());
+}
+
 // Integers are summed as int64: the input is converted first (ATen/native/ReduceOps.cpp).
 Tensor cumsum(const Tensor& self, std::int64_t dim) {
   return cumsum(self, dim, is_floating_point(self.dtype()) ? self.dtype() : DType::int64);

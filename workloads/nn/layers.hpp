@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "workloads/nn/module.hpp"
 #include "workloads/plan/model/activation.hpp"
@@ -53,6 +55,8 @@ class QuantizedWeight {
   /// The type that adapters are moved to the device in (peft 0.21, tuners/tuners_utils.py
   /// _get_base_layer_device_and_dtype); empty: their own.
   [[nodiscard]] virtual std::optional<DType> adapter_dtype() const = 0;
+  /// What copy.deepcopy() of the layer makes where PEFT copies it, in order of its release.
+  [[nodiscard]] virtual std::vector<Tensor> deep_copied(const Tensor& bias) const = 0;
 };
 
 /// nn.Linear.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "traces/error.hpp"
+#include "workloads/nn/dora.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/lora_targets.hpp"
 
@@ -34,6 +35,9 @@ class LoraAdapter : public Adapter {
         lora_b_(&layer, "lora_B"),
         b_(&lora_b_, "default", lora.rank, out, Bias::none) {
     std::swap(base_layer_.own_parameters(), layer.own_parameters());
+    if (lora.dora) {
+      add_magnitude(layer);
+    }
   }
 
   Tensor run(Tensor x, const Forward& base_layer) const override {
@@ -44,18 +48,19 @@ class LoraAdapter : public Adapter {
   }
 
   /// cast_adapter_dtype: adapters of low-precision layers are trained in fp32.
-  void widen() { convert_to(DType::fp32); }
+  void widen() {
+    convert_to(DType::fp32);
+    if (magnitude_) {
+      magnitude_->convert_to(DType::fp32);
+    }
+  }
 
   /// Both weights are made anew in `dtype` where they are, A's first.
   void convert_to(DType dtype) {
     for (Linear* linear : {&a_, &b_}) {
       if (linear->weight.dtype() != dtype) {
         const InModule scope(*linear);
-        Scoped<DType> type(linear->context().dtype, dtype);
-        Scoped<eager::Place> place(linear->context().place, linear->weight.place());
-        const Dims sizes = linear->weight.sizes();
-        linear->own_parameters().clear();
-        linear->weight = linear->make_parameter("weight", sizes);
+        linear->weight = linear->remake_parameter("weight", dtype);
       }
     }
   }
@@ -85,12 +90,39 @@ class LoraAdapter : public Adapter {
   [[nodiscard]] Tensor add_plainly(Tensor result, Tensor x) const {
     const DType type = result.dtype();
     x = eager::to_dtype(x, a_.weight.dtype());
-    Tensor scaled = scaled_product(x);
-    Tensor sum = eager::add(result, scaled);
-    scaled.reset();
-    result = std::move(sum);
+    if (magnitude_) {
+      Tensor changed = with_magnitude(result, x);
+      result = std::move(changed);
+    } else {
+      Tensor scaled = scaled_product(x);
+      Tensor sum = eager::add(result, scaled);
+      scaled.reset();
+      result = std::move(sum);
+    }
     result = eager::to_dtype(result, type);
     x.reset();
+    return result;
+  }
+
+  void add_magnitude(Module& layer) {
+    auto* linear = dynamic_cast<Linear*>(&layer);
+    if (linear == nullptr) {
+      throw InputError("plan", "dora", "the simulation has it for linear layers only",
+                       "name others with --lora-targets, or use --engine torch");
+    }
+    magnitude_ = std::make_unique<DoraMagnitude>(*linear, a_, b_);
+  }
+
+  // variants.py DoraLinearVariant.forward
+  [[nodiscard]] Tensor with_magnitude(Tensor result, Tensor x) const {
+    const bool drops = dropout_ > 0 && a_.context().training;
+    x = drops ? eager::dropout(x, dropout_, true) : x;
+    Tensor base_result = drops ? Tensor{} : result;
+    Tensor added = magnitude_->added(x, base_result, a_, b_);
+    Tensor sum = eager::add(result, added);
+    added.reset();
+    result = std::move(sum);
+    eager::end_of_frame(x, base_result);
     return result;
   }
 
@@ -100,9 +132,17 @@ class LoraAdapter : public Adapter {
       result = eager::clone(result);
     }
     const bool converts = !a_.runtime().autocast.enabled;
+    const DType type = result.dtype();
     x = converts ? eager::to_dtype(x, a_.weight.dtype()) : x;
+    if (magnitude_) {
+      Tensor changed = with_magnitude(result, x);
+      result = std::move(changed);
+      result = converts ? eager::to_dtype(result, type) : result;
+      x.reset();
+      return result;
+    }
     Tensor output = scaled_product(x);
-    output = converts ? eager::to_dtype(output, result.dtype()) : output;
+    output = converts ? eager::to_dtype(output, type) : output;
     Tensor sum = eager::add(result, output);
     result = std::move(sum);
     eager::end_of_frame(x, output);
@@ -119,6 +159,7 @@ class LoraAdapter : public Adapter {
   Linear a_;
   Container lora_b_;
   Linear b_;
+  std::unique_ptr<DoraMagnitude> magnitude_;  ///< of DoRA
 };
 
 bool ends_with_name(std::string_view path, std::string_view name) {

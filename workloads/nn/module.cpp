@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace highwater::nn {
 
@@ -57,6 +58,15 @@ Tensor Module::make_parameter(std::string name, const Dims& sizes) {
   runtime().categorize(tensor, Category::parameter);
   register_parameter(std::move(name), tensor);
   return tensor;
+}
+
+Tensor Module::remake_parameter(std::string_view name, DType dtype) {
+  const auto found = std::ranges::find(parameters_, name, &NamedTensor::name);
+  const Tensor old = std::exchange(found->tensor, Tensor{});
+  found->tensor = eager::empty_on(runtime(), old.place(), old.sizes(), dtype);
+  found->tensor->requires_grad = old->requires_grad;
+  runtime().categorize(found->tensor, Category::parameter);
+  return found->tensor;
 }
 
 void Module::register_parameter(std::string name, const Tensor& tensor) {

@@ -88,6 +88,9 @@ class Module {
   /// Makes a parameter of the default dtype and registers it.
   Tensor make_parameter(std::string name, const Dims& sizes);
 
+  /// Makes the parameter `name` anew in another type where it is; the old one is dropped after.
+  Tensor remake_parameter(std::string_view name, DType dtype);
+
   void register_parameter(std::string name, const Tensor& tensor);
   void register_buffer(std::string name, const Tensor& tensor);
 

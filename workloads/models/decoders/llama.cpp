@@ -37,10 +37,18 @@ class TokenEmbedding : public nn::Embedding {
       return (*this)(input_ids);
     }
     const eager::Scoped<std::uint32_t> naming(runtime().module, site());  // look_up is the call
-    return hooked(eager::mul(look_up(input_ids), eager::to_dtype(scale_, weight.dtype())));
+    return hooked(scaled(look_up(input_ids)));
   }
 
  private:
+  // The operands of a product are released from the left.
+  [[nodiscard]] Tensor scaled(Tensor states) const {
+    Tensor factor = eager::to_dtype(scale_, weight.dtype());
+    Tensor result = eager::mul(states, factor);
+    eager::end_of_frame(states, factor);
+    return result;
+  }
+
   Tensor scale_;
 };
 

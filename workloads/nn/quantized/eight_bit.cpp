@@ -97,6 +97,15 @@ Tensor dequantize_8bit(const EightBitWeight& weight, DType dtype) {
   return wide;
 }
 
+// A * stats.view(-1, 1) * (1 / 127)
+Tensor vectorwise_dequantized(const EightBitWeight& weight) {
+  const eager::OpScope op(weight.codes.runtime(), "bitsandbytes::int8_vectorwise_dequant");
+  const Tensor product = eager::empty_like(weight.codes, DType::fp32);
+  Tensor wide = eager::empty_like(product);
+  wide.runtime().categorize(wide, Category::weight_copy);
+  return wide;
+}
+
 Tensor matmul_8bit(const Tensor& x, const EightBitWeight& weight, const Tensor& bias) {
   Runtime& runtime = x.runtime();
   const auto node = eager::begin_node(runtime, "MatMul8bitLtBackward", {x, bias});

@@ -20,6 +20,9 @@ EightBitWeight load_8bit_weight(const eager::Tensor& weight);
 /// The weight in `dtype`: CB.to(dtype).mul_(SCB...).
 eager::Tensor dequantize_8bit(const EightBitWeight& weight, DType dtype);
 
+/// functional.py int8_vectorwise_dequant: the weight in fp32.
+eager::Tensor vectorwise_dequantized(const EightBitWeight& weight);
+
 /// MatMul8bitLt. `weight` must outlive the graph; `bias` may be undefined.
 eager::Tensor matmul_8bit(const eager::Tensor& x, const EightBitWeight& weight,
                           const eager::Tensor& bias);

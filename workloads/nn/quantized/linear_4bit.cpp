@@ -3,6 +3,25 @@
 #include "workloads/nn/quantized/converted_bias.hpp"
 
 namespace highwater::nn {
+namespace {
+
+// torch/_tensor.py __deepcopy__: a copy of the storage, and a number that is dropped.
+void copy_deeply(const Tensor& tensor, std::vector<Tensor>& copies) {
+  if (tensor.defined()) {
+    const eager::OpScope op(tensor.runtime(), "deepcopy", 0);
+    copies.push_back(eager::empty_like(tensor));
+    const Tensor number = eager::empty(tensor.runtime(), {}, tensor.dtype());
+  }
+}
+
+void copy_deeply(const QuantState& state, std::vector<Tensor>& copies) {
+  for (const Tensor* part :
+       {&state.absmax, &state.code, &state.offset, &state.nested_absmax, &state.nested_code}) {
+    copy_deeply(*part, copies);
+  }
+}
+
+}  // namespace
 
 Tensor Linear4Bit::apply(const Tensor& x, const Tensor& bias) const {
   Tensor input = eager::to_dtype(x, compute_dtype_);
@@ -11,6 +30,18 @@ Tensor Linear4Bit::apply(const Tensor& x, const Tensor& bias) const {
   Tensor result = eager::to_dtype(product, x.dtype());
   eager::end_of_frame(product, input);
   return result;
+}
+
+// Params4bit.__deepcopy__ begins with the state, which the module itself holds once more.
+std::vector<Tensor> Linear4Bit::deep_copied(const Tensor& bias) const {
+  std::vector<Tensor> copies;
+  copy_deeply(weight_.state, copies);
+  copy_deeply(weight_.data, copies);
+  if (bias.defined()) {
+    copies.push_back(eager::empty_like(bias));  // torch/nn/parameter.py: data.clone()
+  }
+  copy_deeply(weight_.state, copies);
+  return copies;
 }
 
 Tensor Linear4Bit::dequantized() const {

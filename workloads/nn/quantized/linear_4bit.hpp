@@ -19,6 +19,8 @@ class Linear4Bit : public QuantizedWeight {
 
   [[nodiscard]] std::optional<DType> adapter_dtype() const override { return compute_dtype_; }
 
+  [[nodiscard]] std::vector<Tensor> deep_copied(const Tensor& bias) const override;
+
  private:
   FourBitWeight weight_;
   DType compute_dtype_;

@@ -16,8 +16,11 @@ class Linear8Bit : public QuantizedWeight {
     return matmul_8bit(x, weight_, bias);
   }
 
-  [[nodiscard]] Tensor dequantized() const override {
-    return dequantize_8bit(weight_, DType::fp32);
+  [[nodiscard]] Tensor dequantized() const override { return vectorwise_dequantized(weight_); }
+
+  // PEFT copies 4-bit layers only.
+  [[nodiscard]] std::vector<Tensor> deep_copied(const Tensor& /*bias*/) const override {
+    return {};
   }
 
   [[nodiscard]] AdapterForm adapter_form() const override { return AdapterForm::separate; }

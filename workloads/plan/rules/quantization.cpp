@@ -33,8 +33,9 @@ constexpr std::array kQuantizationRules{
 };
 
 constexpr std::array kQuantizationGaps{
-    Rule{[](const PlanFacts& f) { return f.plan->lora.dora; },
-         "dora: not supported yet by the simulation; use --engine torch, or omit it"},
+    Rule{[](const PlanFacts& f) { return f.plan->lora.dora && f.plan->parallel.gpus() > 1; },
+         "dora over several GPUs: not supported yet by the simulation; use --engine torch, or omit "
+         "it"},
     Rule{[](const PlanFacts& f) {
            return is_quantized_plan(f) &&
                   (f.plan->model_code != ModelCode::hf || !f.plan->model.config.is<LlamaConfig>());

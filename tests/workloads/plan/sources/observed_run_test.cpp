@@ -213,3 +213,18 @@ TEST_CASE("observed plan: no plan of this program is refused", "[plan][sources]"
                     Contains("r.pickle: highwater.plan: is no plan that this program knows"));
   CHECK_THROWS_AS(plan_of_recording("nonsense", "r.pickle"), InputError);
 }
+
+TEST_CASE("observed plan: weights in 4 and 8 bits", "[plan][sources]") {
+  const PlanSource packed = observed(R"("model": {"parameters": {"uint8": 900, "float32": 100},
+      "quantization": {"format": "nf4", "double_quant": true, "weights": "bfloat16",
+      "storage": "uint8", "compute_dtype": "float16", "others": {"float32": 100}}})");
+  CHECK(word(packed, "quantize") == "nf4");
+  CHECK(word(packed, "double-quant") == "true");
+  CHECK(word(packed, "quant-compute-dtype") == "fp16");
+  CHECK(word(packed, "prepare-kbit") == "true");
+  CHECK(word(packed, "precision") == "bf16");
+  const PlanSource bytes = observed(R"("model": {"parameters": {"int8": 900, "bfloat16": 100},
+      "quantization": {"format": "int8", "others": {"bfloat16": 100}}})");
+  CHECK(word(bytes, "quantize") == "int8");
+  CHECK(word(bytes, "prepare-kbit") == "false");
+}

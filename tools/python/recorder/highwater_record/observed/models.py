@@ -50,9 +50,9 @@ def adapters(module):
 
 def quantization(module):
     """What bitsandbytes made of the linear layers: the first one's settings; None if there is none."""
-    if "bitsandbytes" not in sys.modules:
-        return None
-    layers = [part for part in module.modules() if type(part).__name__ in ("Linear4bit", "Linear8bitLt")]
+    library = sys.modules.get("bitsandbytes")
+    kinds = (library.nn.Linear4bit, library.nn.Linear8bitLt) if library else ()  # PEFT's wrappers have the same names
+    layers = [part for part in module.modules() if isinstance(part, kinds)]
     if not layers:
         return None
     packed = {id(layer.weight) for layer in layers}

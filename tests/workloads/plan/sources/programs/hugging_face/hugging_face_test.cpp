@@ -191,3 +191,32 @@ TEST_CASE("llamafactory: both versions of its file", "[plan][sources]") {
   CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\nstage: dpo\ntemplate: x\ncutoff_len: 8\n"),
                     Contains("stage dpo"));
 }
+
+TEST_CASE("quantised weights: each program's keys and its own defaults", "[plan][sources]") {
+  const std::initializer_list<std::string_view> options{"quantize", "double-quant", "quant-storage",
+                                                        "quant-compute-dtype", "prepare-kbit"};
+  const std::string trl = "trl sft --model_name_or_path gpt2 --use_peft --load_in_4bit ";
+  // trainer/model_config.py: nf4, one quantisation, dtype float32.
+  CHECK(words(of_line(trl), options) == "nf4 - - fp32 -");
+  CHECK(words(of_line(trl + "--dtype bfloat16 --use_bnb_nested_quant --bnb_4bit_quant_type fp4 "
+                            "--bnb_4bit_quant_storage bfloat16"),
+              options) == "fp4 true bf16 bf16 -");
+  CHECK(
+      words(of_line("trl sft --model_name_or_path gpt2 --use_peft --load_in_8bit --use_dora true"),
+            {"quantize", "dora", "quant-compute-dtype"}) == "int8 true -");
+  // loaders/model.py: doubly quantised, kept in bf16.
+  const std::string axolotl =
+      "base_model: NousResearch/Llama-2-7b-hf\nadapter: qlora\nlora_r: 32\nload_in_4bit: true\n";
+  CHECK(words(of_yaml(axolotl), options) == "nf4 true bf16 - false");
+  CHECK(words(of_yaml(axolotl + "bnb_config_kwargs:\n  bnb_4bit_use_double_quant: false\n"),
+              {"double-quant"}) == "false");
+  // model/model_utils/quantization.py: the compute type is the storage's, too.
+  const std::string factory =
+      "model_name_or_path: meta-llama/Llama-3.2-1B\nstage: sft\nfinetuning_type: lora\n"
+      "lora_target: all\nbf16: true\n";
+  CHECK(words(of_yaml(factory + "quantization_bit: 4\n"), options) == "nf4 true bf16 - false");
+  CHECK(words(of_yaml(factory + "quantization_bit: 8\n"), {"quantize", "double-quant"}) ==
+        "int8 -");
+  CHECK(fate_of(of_yaml(factory + "quantization_bit: 4\nquantization_method: hqq\n"),
+                "quantization_bit") == "not supported");
+}

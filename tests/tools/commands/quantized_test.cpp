@@ -1,0 +1,122 @@
+// Recorded runs of models in 4 and 8 bits (tests/data/quantized), beside what one types first.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unordered_map>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+
+using namespace highwater;
+
+namespace {
+
+const std::string kQuantized = HIGHWATER_TEST_DATA "/quantized/";
+const std::string kLoops = HIGHWATER_TEST_DATA "/loops/";
+
+boost::json::object peaks_of(const boost::json::object& run) {
+  return run.at("peak").as_object();
+}
+
+struct Case {
+  std::string recording;
+  std::string options;
+};
+
+std::string recording_of(const Case& run) {
+  return kQuantized + run.recording + ".hwt.xz";
+}
+
+std::string plan_of(const Case& run) {
+  return " --engine model --gpu h100-80 --torch 2.15 --transformers 5.23 --precision bf16 --lora "
+         "16 "
+         "--model " +
+         run.options;
+}
+
+/// By how many bytes the simulation is above the recording.
+std::int64_t above(const boost::json::object& simulated, const boost::json::object& recorded,
+                   const char* peak) {
+  return simulated.at(peak).to_number<std::int64_t>() - recorded.at(peak).to_number<std::int64_t>();
+}
+
+/// "+BYTES" of each request and "-N" of each free of the request number N, in order.
+std::vector<std::string> requests_in(const std::string& text_trace) {
+  std::ifstream file(text_trace);
+  std::unordered_map<std::string, std::size_t> numbers;
+  std::vector<std::string> requests;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string kind;
+    std::string block;
+    std::string bytes;
+    words >> kind >> block >> bytes;
+    if (kind == "a") {
+      numbers[block] = numbers.size();
+      requests.push_back("+" + bytes);
+    } else if (kind == "f") {
+      requests.push_back("-" + std::to_string(numbers.at(block)));
+    }
+  }
+  return requests;
+}
+
+/// What `line`, followed by a file's name, writes.
+std::vector<std::string> requests_of(const std::string& line) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / "highwater_quantized.trace").string();
+  REQUIRE(run_line(line + " " + file).code == ExitCode::ok);
+  const auto requests = requests_in(file);
+  std::filesystem::remove(file);
+  return requests;
+}
+
+std::vector<Case> all_cases() {
+  const std::string llama = kLoops + "llama.json --batch 2 --seq 512 --quantize ";
+  return {
+      {"script-nf4-double", llama + "nf4 --double-quant"},
+      {"script-nf4-double-checkpointed", llama + "nf4 --double-quant --checkpoint full"},
+      {"script-int8-checkpointed", llama + "int8 --checkpoint full"},
+      {"script-fp4-qwen2", kLoops + "qwen2.json --batch 2 --seq 384 --quantize fp4 "
+                                    "--lora-targets all-linear"},
+      {"script-int8-mistral", kQuantized + "mistral.json --batch 4 --seq 200 --quantize int8 "
+                                           "--lora-targets all-linear"},
+      {"script-nf4-gemma", kQuantized + "gemma.json --batch 3 --seq 256 --quantize nf4 "
+                                        "--lora-targets all-linear"},
+      {"script-nf4-double-qwen3", kQuantized + "qwen3.json --batch 1 --seq 640 --quantize nf4 "
+                                               "--double-quant --quant-compute-dtype fp32"},
+      {"script-nf4-double-dora", llama + "nf4 --double-quant --dora"},
+      {"script-int8-dora", llama + "int8 --dora"},
+      {"script-dora-dropout", kLoops + "qwen2.json --batch 2 --seq 256 --dora --lora-dropout 0.1"},
+      {"script-nf4-few-rows",
+       kLoops + "llama.json --batch 1 --seq 24 --quantize nf4 --double-quant"}};
+}
+
+}  // namespace
+
+// The simulation goes on to the end of the last step, where the recordings stop before.
+TEST_CASE("quantised: plain loops make the recorded requests in their order", "[cli][quantized]") {
+  for (const Case& run : all_cases()) {
+    const auto recorded = requests_of("convert " + recording_of(run));
+    const auto simulated = requests_of("generate" + plan_of(run) + " --output");
+    const auto difference = std::ranges::mismatch(recorded, simulated);
+    CAPTURE(run.recording, recorded.size());
+    CHECK(difference.in1 - recorded.begin() == std::ssize(recorded));
+  }
+}
+
+TEST_CASE("quantised: all four peaks are those of the recording", "[cli][quantized]") {
+  for (const Case& run : all_cases()) {
+    const auto recorded =
+        peaks_of(json_of("replay " + recording_of(run)).at("devices").at(0).as_object());
+    const auto simulated = peaks_of(json_of("simulate" + plan_of(run)));
+    for (const char* peak :
+         {"requested_bytes", "allocated_bytes", "active_bytes", "reserved_bytes"}) {
+      CAPTURE(run.recording, peak);
+      CHECK(above(simulated, recorded, peak) == 0);
+    }
+  }
+}
