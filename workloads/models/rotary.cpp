@@ -59,9 +59,9 @@ RotaryEmbedding::RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeTy
 
 void RotaryEmbedding::initialize_again() const {
   const nn::InModule scope(*this);
-  static_cast<void>(inverse_frequencies());
-  if (has_tables_per_kind(tables_)) {
-    static_cast<void>(inverse_frequencies());
+  Tensor frequencies = inverse_frequencies();
+  if (has_tables_per_kind(tables_)) {  // the same name in a loop over the kinds
+    frequencies = inverse_frequencies();
   }
 }
 

@@ -24,14 +24,11 @@ class LlamaDecoderLayer : public DecoderLayer {
   LlamaDecoderLayer(Module* parent, std::int64_t index, const LlamaConfig& config,
                     const FeedForwardMaker& make_mlp)
       : DecoderLayer(parent, std::to_string(index)), config_(config) {
-    if (config.code->makes_norms_first) {
-      make_norms();
-    }
+    make_norms_if(NormsMade::first);
     self_attn_ = std::make_unique<SelfAttention>(this, index, config);
+    make_norms_if(NormsMade::in_between);
     mlp_ = make_mlp(this);
-    if (!config.code->makes_norms_first) {
-      make_norms();
-    }
+    make_norms_if(NormsMade::last);
   }
 
   Tensor operator()(Tensor hidden_states, const BlockInputs& inputs) const override {
@@ -54,7 +51,10 @@ class LlamaDecoderLayer : public DecoderLayer {
   }
 
  private:
-  void make_norms() {
+  void make_norms_if(NormsMade moment) {
+    if (config_.code->norms_made != moment) {
+      return;
+    }
     const BlockNorms norms = norms_of(config_);
     before_attention_ = make_block_norm(this, norms.before_attention, config_);
     after_attention_ = make_block_norm(this, norms.after_attention, config_);

@@ -241,7 +241,8 @@ GroupedMixture mixture_of(const DeepseekV3Config& config) {
           .groups = config.n_group,
           .chosen_groups = config.topk_group,
           .normalizes = config.norm_topk_prob,
-          .activation = config.hidden_act};
+          .activation = config.hidden_act,
+          .has_wide_correction = config.has_wide_correction};
 }
 
 class DeepseekLayer : public DecoderLayer {
@@ -273,7 +274,7 @@ class DeepseekLayer : public DecoderLayer {
  private:
   std::unique_ptr<FeedForward> make_mlp(std::int64_t index, const DeepseekV3Config& config,
                                         const LlamaConfig& shape) {
-    if (index < config.first_k_dense_replace) {
+    if (index < dense_layers(config)) {
       return make_gated_mlp(this, "mlp", shape, config.intermediate_size);
     }
     return make_grouped_mixture(this, mixture_of(config), shape);

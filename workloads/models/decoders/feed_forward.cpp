@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 
 namespace highwater::models {
@@ -17,7 +18,11 @@ class GatedMlp : public FeedForward {
         gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)),
-        act_fn_(this, "act_fn", config.hidden_act) {}
+        act_fn_(this, "act_fn", config.hidden_act) {
+    if (config.code->has_sub_norms) {
+      sub_norm_ = std::make_unique<Norm>(this, "ffn_sub_norm", width, config.code->norm);
+    }
+  }
 
   Tensor operator()(Tensor x) const override {
     const nn::InModule scope(*this);
@@ -32,7 +37,7 @@ class GatedMlp : public FeedForward {
     Tensor up = up_proj_(x);
     Tensor result = eager::mul(active, up);
     eager::end_of_frame(active, up);
-    return result;
+    return sub_norm_ ? (*sub_norm_)(std::move(result)) : result;
   }
 
   double dropout_;
@@ -40,6 +45,7 @@ class GatedMlp : public FeedForward {
   nn::Linear up_proj_;
   nn::Linear down_proj_;
   nn::ActivationFunction act_fn_;
+  std::unique_ptr<Norm> sub_norm_;  ///< before down_proj
 };
 
 /// Phi3MLP, GlmMLP: up_states and gate are halves of one product.

@@ -14,7 +14,8 @@ class DeepseekRouter : public Module {
   DeepseekRouter(Module* parent, const GroupedMixture& config) : Module(parent, "gate") {
     const nn::InModule scope(*this);
     weight_ = make_parameter("weight", {config.experts, config.hidden});
-    correction_ = eager::empty_on(runtime(), context().place, {config.experts}, context().dtype);
+    const DType type = config.has_wide_correction ? DType::fp32 : context().dtype;
+    correction_ = eager::empty_on(runtime(), context().place, {config.experts}, type);
     register_buffer("e_score_correction_bias", correction_);
   }
 

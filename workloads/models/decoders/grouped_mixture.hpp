@@ -16,6 +16,7 @@ struct GroupedMixture {
   std::int64_t chosen_groups = 1;
   bool normalizes = true;  ///< the weights of a token's experts are made to sum to 1
   Activation activation = Activation::silu;
+  bool has_wide_correction = false;  ///< the gate's buffer is fp32 whatever the model's type
 };
 
 std::unique_ptr<FeedForward> make_grouped_mixture(Module* parent, const GroupedMixture& mixture,

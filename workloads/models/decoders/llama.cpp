@@ -78,11 +78,16 @@ class LlamaModel : public Module {
         embed_tokens_(make_embedding(config)),
         layers_(this, "layers"),
         blocks_(make_blocks(layers_, part_, make_layer)),
-        norm_(make_norm(config)) {
+        norm_(config.code->makes_last_norm_last ? nullptr : make_norm(config)) {
     // Of a model that is spread over devices the first one makes the tables.
     if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
       rotary_emb_ = std::make_unique<RotaryEmbedding>(
           this, rotary_dim_of(config), config.rope_parameters.rope_type, config.code->tables);
+    }
+    if (config.code->makes_last_norm_last) {
+      norm_ = make_norm(config);
+    }
+    if (rotary_emb_) {
       rotary_emb_->initialize_again();
     }
   }
@@ -100,6 +105,10 @@ class LlamaModel : public Module {
     if (!is_elsewhere(states)) {
       frame.position_ids = position_ids_of(inputs, runtime(), states.size(1));
       make_masks(frame, inputs.attention_mask);
+      if (config_.code->multiplies_embedding_late) {
+        frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
+        states = frame.inputs_embeds;
+      }
       states = dropped(frame);
       make_tables(frame, states);
     }
@@ -169,11 +178,20 @@ class LlamaModel : public Module {
       return;
     }
     frame.mask = nn::create_causal_mask(context(), request);
-    request.sliding_window =
-        config_.code->makes_unused_masks ? config_.sliding_window : any_window();
+    request.sliding_window = window_of_mask();
     if (request.sliding_window) {
       frame.sliding_mask = nn::create_causal_mask(context(), request);
     }
+  }
+
+  // Of the mask for layers with a window. Qwen2-MoE says 0 where windows are switched off, and
+  // makes that mask nevertheless.
+  std::optional<std::int64_t> window_of_mask() const {
+    if (!config_.code->makes_unused_masks) {
+      return any_window();
+    }
+    const bool is_off = has_switch(config_.code->windows) && !config_.use_sliding_window;
+    return is_off ? std::optional<std::int64_t>(0) : config_.sliding_window;
   }
 
   std::optional<std::int64_t> any_window() const {

@@ -101,10 +101,11 @@ class ExpertGate : public Module {
       scores = eager::sigmoid(wide);
     }
     Tensor for_choice = eager::add(scores, correction);
-    choice.indices = eager::topk(for_choice, top_k_).indices;
+    auto top = eager::topk(for_choice, top_k_);  // whose values have a name, `_`
+    choice.indices = top.indices;
     choice.weights = eager::gather(scores, 1, choice.indices);
     normalize_in_place(choice.weights);
-    eager::end_of_frame(scores, for_choice);
+    eager::end_of_frame(scores, for_choice, top.values);
     return choice;
   }
 
@@ -203,7 +204,8 @@ GroupedMixture grouped_mixture_of(const LlamaConfig& config) {
           .groups = config.n_group,
           .chosen_groups = config.topk_group,
           .normalizes = config.norm_topk_prob,
-          .activation = config.hidden_act};
+          .activation = config.hidden_act,
+          .has_wide_correction = config.code->has_wide_correction};
 }
 
 }  // namespace

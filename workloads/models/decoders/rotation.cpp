@@ -159,6 +159,8 @@ void rotate_outside(HeadStates& states, const CosSin& positions) {
     states.turned_query = turn_halves(query.turned, tables);
     states.turned_key = turn_halves(key.turned, tables);
   }
+  states.rest_query = query.rest;
+  states.rest_key = key.rest;
   states.query = joined(states.turned_query, query.rest);
   states.key = joined(states.turned_key, key.rest);
 }

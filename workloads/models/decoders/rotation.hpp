@@ -14,6 +14,8 @@ struct HeadStates {
   Tensor value;
   Tensor turned_query;  ///< the turned columns, where the attention itself joins them
   Tensor turned_key;
+  Tensor rest_query;  ///< the other columns, views of what was projected
+  Tensor rest_key;
 };
 
 /// Turns query and key; the old ones die when both results exist.

@@ -34,7 +34,15 @@ SelfAttention::SelfAttention(Module* parent, std::int64_t layer, const LlamaConf
   make_norms();
 }
 
+void SelfAttention::make_output() {
+  o_proj_ = make_linear(this, code_.output_name, config_.num_attention_heads * head_dim_,
+                        config_.hidden_size, has_output_bias(config_));
+}
+
 void SelfAttention::make_projections() {
+  if (code_.makes_output_first) {
+    make_output();
+  }
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t queries = config_.num_attention_heads * head_dim_;
   const std::int64_t keys = kv_heads_of(config_) * head_dim_;
@@ -46,10 +54,15 @@ void SelfAttention::make_projections() {
   } else {
     q_proj_ = make_linear(this, code_.fused_name, hidden, queries + 2 * keys, with_bias);
   }
-  o_proj_ = make_linear(this, code_.output_name, queries, hidden, has_output_bias(config_));
+  if (!code_.makes_output_first) {
+    make_output();
+  }
 }
 
 void SelfAttention::make_norms() {
+  if (code_.has_sub_norms) {
+    sub_norm_ = std::make_unique<Norm>(this, "attn_sub_norm", config_.hidden_size, code_.norm);
+  }
   if (qk_norm_ == QkNorm::none) {
     return;
   }
@@ -79,12 +92,15 @@ AttentionResult SelfAttention::operator()(Tensor hidden_states, const BlockInput
   AttentionResult result = attend(states, inputs.mask);
   auto& output = result.output;
   output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
+  if (sub_norm_) {
+    output = (*sub_norm_)(output);
+  }
   output = (*o_proj_)(output);
   if (code_.drops_output) {
     output = nn::functional_dropout(context(), output, config_.residual_dropout);
   }
   eager::end_of_frame(hidden_states, states.fused, states.query, states.key, states.value,
-                      states.turned_query, states.turned_key);
+                      states.turned_query, states.rest_query, states.turned_key, states.rest_key);
   return result;
 }
 

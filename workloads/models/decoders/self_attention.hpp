@@ -19,6 +19,7 @@ class SelfAttention : public Module {
 
  private:
   void make_projections();
+  void make_output();
   void make_norms();
   [[nodiscard]] HeadStates project(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_apart(const Tensor& hidden_states) const;
@@ -42,6 +43,7 @@ class SelfAttention : public Module {
   std::unique_ptr<nn::Linear> o_proj_;
   std::unique_ptr<Norm> q_norm_;
   std::unique_ptr<Norm> k_norm_;
+  std::unique_ptr<Norm> sub_norm_;  ///< before the output
 };
 
 }  // namespace highwater::models

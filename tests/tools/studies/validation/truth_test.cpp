@@ -14,6 +14,7 @@ namespace {
 const std::string kBundled = HIGHWATER_SOURCE "/traces/recorded/fake";
 const std::string kDeepspeed19 = HIGHWATER_SOURCE "/traces/recorded/zero3-ds19";
 const std::string kReleases = HIGHWATER_SOURCE "/traces/recorded/releases";
+const std::string kDecoders = HIGHWATER_SOURCE "/traces/recorded/decoders";
 const std::string kShared = HIGHWATER_SHARED_DATA "/truth";
 
 // Autocast frees its cache of weights in the order of a hash table of addresses.
@@ -62,6 +63,20 @@ TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth]
     CAPTURE(validation.id, validation.unsupported_reason);
     CHECK(validation.is_simulated());
     check_requests(validation);
+    check_peaks(validation, 1e-12);
+  }
+}
+
+TEST_CASE(
+    "truth: every family of decoders that shares LLaMA's forward is simulated request by request",
+    "[cli][truth]") {
+  const auto cases = validate_cases(find_cases(kDecoders), [](std::size_t) {});
+  REQUIRE(cases.size() >= 43);
+  for (const auto& validation : cases) {
+    CAPTURE(validation.id, validation.unsupported_reason);
+    CHECK(validation.is_simulated());
+    INFO("first difference in " << validation.sequence.first_difference);
+    CHECK(validation.sequence.equal_from_step_1_any_free_order);
     check_peaks(validation, 1e-12);
   }
 }

@@ -1,5 +1,5 @@
-// Models: every preset has the published number of parameters, configs are read
-// as transformers reads them, and wrong ones are reported completely.
+// Models: every preset has the published number of parameters, configs are read as transformers
+// reads them, and wrong ones are reported completely.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -100,10 +100,8 @@ TEST_CASE("presets: further published sizes", "[models]") {
   CHECK(parameter_count(model_preset("t5-small").config).total() == 60506624);
 }
 
-TEST_CASE(
-    "presets: names are unique, sourced, and the recordings' names lead "
-    "somewhere",
-    "[models]") {
+TEST_CASE("presets: names are unique, sourced, and the recordings' names lead somewhere",
+          "[models]") {
   std::set<std::string> names;
   for (const ModelSpec& spec : model_presets()) {
     CHECK(names.insert(spec.name).second);
@@ -144,12 +142,10 @@ TEST_CASE("presets: an unknown name gives the nearest ones", "[models]") {
   CHECK_THROWS_WITH(model_preset("mistralai/Mistral-7B-v0.3"), Contains("'mistral-7b'"));
 }
 
-TEST_CASE(
-    "config.json: small configs of every family count as transformers "
-    "builds them",
-    "[models]") {
+TEST_CASE("config.json: small configs of every family count as transformers builds them",
+          "[models]") {
   const json::array models = read_array("transformers_counts.json");
-  REQUIRE(models.size() == 38);
+  REQUIRE(models.size() == 67);
   for (const json::value& model : models) {
     INFO(model.at("class").as_string().c_str() << " " << json::serialize(model.at("config")));
     const ModelSpec spec = model_from_json(model.at("config"), "config.json");
@@ -182,8 +178,7 @@ TEST_CASE("config.json: what the family's defaults fill is listed", "[models]") 
   CHECK(std::ranges::none_of(all, [](const std::string& key) {
     return key.starts_with("head_dim");  // follows from the others
   }));
-  CHECK(used(
-            R"({"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768,
+  CHECK(used(R"({"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768,
                  "num_hidden_layers": 12, "n_head": 12, "activation_function": "gelu_new",
                  "resid_pdrop": 0.1, "embd_pdrop": 0.1, "attn_pdrop": 0.1,
                  "tie_word_embeddings": true, "scale_attn_weights": true,
@@ -278,10 +273,8 @@ TEST_CASE("config.json: every bad field is named at once", "[models]") {
   }
 }
 
-TEST_CASE(
-    "config.json: fp8 weights are trained in the plan's precision, other "
-    "methods refused",
-    "[models]") {
+TEST_CASE("config.json: fp8 weights are trained in the plan's precision, other methods refused",
+          "[models]") {
   CHECK_NOTHROW(
       from_text(R"({"model_type": "llama", "quantization_config": {"quant_method": "fp8"}})"));
   CHECK_THAT(
@@ -299,21 +292,47 @@ TEST_CASE("config.json: what is not simulated is refused, not ignored", "[models
   CHECK(problems.size() == 2);
 }
 
-TEST_CASE(
-    "config.json: a sound configuration that the generator lacks is left "
-    "to PyTorch",
-    "[models]") {
+TEST_CASE("config.json: a sound configuration that the generator lacks is left to PyTorch",
+          "[models]") {
   const auto gap_of = [](std::string_view text) {
     const ModelSpec spec = model_from_text(text, "test.json");
     REQUIRE(is_other(spec.config));
     return why_not_covered(spec);
   };
   CHECK_THAT(gap_of(R"({"model_type": "llama", "hidden_act": "mish"})"), Contains("\"mish\""));
+  CHECK_THAT(gap_of(R"({"model_type": "olmo", "clip_qkv": 8.0})"), Contains("clip_qkv is 8"));
   CHECK_THAT(gap_of(R"({"model_type": "llama",
                         "architectures": ["LlamaForSequenceClassification"]})"),
              Contains("language-model head"));
   CHECK_THROWS_WITH(model_from_text(R"({"model_type": "llama", "hidden_size": "big"})", "t.json"),
                     Contains("hidden_size is"));
+}
+
+TEST_CASE("config.json: which layers of a decoder have a window or positions", "[models]") {
+  const auto layers = [](const LlamaConfig& config, auto has) {
+    std::string text;
+    for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+      text += has(config, layer) ? '1' : '0';
+    }
+    return text;
+  };
+  const auto windows = [&](const std::string& text) {
+    return layers(config_of<LlamaConfig>(text), [](const LlamaConfig& config, std::int64_t layer) {
+      return window_of(config, layer).has_value();
+    });
+  };
+  CHECK(windows(R"({"model_type": "gemma2", "num_hidden_layers": 4})") == "1010");
+  CHECK(windows(R"({"model_type": "cwm", "num_hidden_layers": 5})") == "01110");
+  CHECK(windows(R"({"model_type": "olmo3", "num_hidden_layers": 5})") == "11101");
+  CHECK(windows(R"({"model_type": "cohere2", "num_hidden_layers": 3,
+                    "layer_types": ["full_attention", "sliding_attention", "full_attention"]})") ==
+        "010");
+  CHECK(windows(R"({"model_type": "exaone4", "num_hidden_layers": 4, "sliding_window": null})") ==
+        "0000");
+  CHECK(layers(config_of<LlamaConfig>(R"({"model_type": "smollm3", "num_hidden_layers": 5})"),
+               is_rotated) == "11101");
+  CHECK(layers(config_of<LlamaConfig>(R"({"model_type": "exaone4", "num_hidden_layers": 4})"),
+               is_rotated) == "1110");
 }
 
 TEST_CASE("config.json: what is no covered model says what is", "[models]") {

@@ -53,6 +53,13 @@ struct BlockNorms {
   const char* after_mlp = nullptr;
 };
 
+/// When a block makes its norms, which decides where their weights lie.
+enum class NormsMade : std::uint8_t {
+  last,       ///< behind attention and feed-forward part
+  first,      ///< before both: GPT-NeoX
+  in_between  ///< before the feed-forward part: Granite MoE
+};
+
 /// When queries and keys pass a norm of their own.
 enum class QkNorm : std::uint8_t {
   none,
@@ -140,13 +147,15 @@ struct LlamaCode {
   bool names_positions_last = true;   ///< blocks are called with the rotary tables before the ids
   bool has_scaled_embedding = false;  ///< the embedding is multiplied by a buffer: Gemma
   bool multiplies_embedding = false;  ///< it is multiplied by a number: Granite
-  bool multiplies_residual = false;   ///< so are the outputs of both parts of a block
-  bool names_hidden_dropout = false;  ///< the dropout of the embedding gets a name of its own
-  bool drops_output = false;          ///< residual_dropout is at the end of both parts: StarCoder 2
+  bool multiplies_embedding_late = false;  ///< behind the masks: Granite MoE
+  bool multiplies_residual = false;        ///< so are the outputs of both parts of a block
+  bool names_hidden_dropout = false;       ///< the dropout of the embedding gets a name of its own
+  bool drops_output = false;  ///< residual_dropout is at the end of both parts: StarCoder 2
   bool has_head_bias = false;
   NormKind norm = NormKind::llama;
   BlockNorms norms = {};
-  bool makes_norms_first = false;        ///< before attention and feed-forward part: GPT-NeoX
+  bool has_sub_norms = false;  ///< norms before both parts' last projections: BitNet
+  NormsMade norms_made = NormsMade::last;
   bool has_optional_post_norms = false;  ///< those behind the parts: HyperCLOVA X
   Residual residual = Residual::sequential;
   QkNorm qk_norm = QkNorm::none;
@@ -164,12 +173,15 @@ struct LlamaCode {
   const char* narrow_name = "down_proj";
   const char* attention_name = "self_attn";
   const char* fused_name = "qkv_proj";  ///< of the one projection of queries, keys and values
+  bool makes_output_first = false;      ///< before that projection: Phi-3
   const char* output_name = "o_proj";
   const char* model_name = "model";
   const char* embedding_name = "embed_tokens";
   const char* last_norm_name = "norm";
+  bool makes_last_norm_last = false;  ///< behind the rotary tables: Phi
   LogitsCode logits = LogitsCode::plain;
   ExpertGateCode gate = ExpertGateCode::none;
+  bool has_wide_correction = false;  ///< the gate's buffer is fp32 whatever the model's type
   bool makes_experts_first = false;  ///< before the gate
   const char* gate_name = "gate";
   const char* mixture_name = "mlp";

@@ -3,6 +3,7 @@
 // multi-token-prediction module, which transformers does not build either.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "workloads/plan/model/family.hpp"
@@ -42,6 +43,7 @@ struct DeepseekV3Config {
   bool rope_interleave = true;
   bool attention_bias = false;
   double attention_dropout = 0.0;
+  bool has_wide_correction = false;  ///< the gate's buffer is fp32: glm4_moe_lite
 
   bool operator==(const DeepseekV3Config&) const = default;
 };
@@ -89,10 +91,49 @@ inline constexpr std::array kDeepseekV3Fields{
     field<&DeepseekV3Config::attention_dropout>("attention_dropout", FieldRole::attention_dropout),
 };
 
+constexpr bool is_of_mixture(const ConfigField& field) {
+  return field.role == FieldRole::experts || field.role == FieldRole::experts_per_token ||
+         field.details.own_key.starts_with("moe.") || field.name.ends_with("group") ||
+         field.name == "norm_topk_prob";
+}
+
+/// The fields of a model without mixtures.
+constexpr auto dense_deepseek_fields() {
+  std::array<ConfigField, kDeepseekV3Fields.size() - 8> fields{};
+  std::size_t count = 0;
+  for (const ConfigField& each : kDeepseekV3Fields) {
+    if (each.name == "intermediate_size") {
+      fields[count++] = field<&DeepseekV3Config::intermediate_size>(each.name, FieldRole::ffn);
+    } else if (!is_of_mixture(each)) {
+      fields[count++] = each;
+    }
+  }
+  return fields;
+}
+
 const Family& family_of(const DeepseekV3Config& config);
+
+/// How many of the first layers have no mixture: all of them without experts (Youtu).
+inline std::int64_t dense_layers(const DeepseekV3Config& config) {
+  return config.n_routed_experts == 0 ? config.num_hidden_layers : config.first_k_dense_replace;
+}
 
 inline void read_deepseek_v3(DeepseekV3Config& config, JsonFields& fields) {
   read_rope(config.rope_parameters, fields);
+}
+
+/// `mlp_layer_types` of relatives: the first layers are dense, the others mixtures.
+inline void read_deepseek_relative(DeepseekV3Config& config, JsonFields& fields) {
+  read_deepseek_v3(config, fields);
+  const boost::json::array* const types = fields.array("mlp_layer_types");
+  if (types == nullptr) {
+    return;
+  }
+  const auto first_sparse = std::ranges::find(*types, boost::json::value("sparse"));
+  config.first_k_dense_replace = first_sparse - types->begin();
+  if (std::find(first_sparse, types->end(), boost::json::value("dense")) != types->end()) {
+    fields.add_gap("mlp_layer_types", "has dense layers behind a mixture, which is not simulated");
+  }
 }
 
 inline void complete_deepseek_v3_shape(const DeepseekV3Config& config, ModelShape& shape) {
@@ -136,7 +177,7 @@ inline void add_latent_attention(ParameterCount& count, const DeepseekV3Config& 
 }
 
 inline ParameterCount deepseek_v3_parameters(const DeepseekV3Config& c) {
-  const std::int64_t dense = c.first_k_dense_replace;
+  const std::int64_t dense = dense_layers(c);
   const std::int64_t sparse = c.num_hidden_layers - dense;
   const std::int64_t experts = c.n_routed_experts + c.n_shared_experts;
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
@@ -164,6 +205,69 @@ inline constexpr auto kDeepseekV3 =
 inline const Family& family_of(const DeepseekV3Config& /*config*/) {
   return kDeepseekV3;
 }
+
+template <DeepseekV3Config (*defaults)()>
+constexpr FamilyOf<DeepseekV3Config> deepseek_relative(std::string_view name,
+                                                       std::string_view class_prefix) {
+  Family record = kDeepseekV3;
+  record.name = name;
+  record.class_prefix = class_prefix;
+  record.add_presets = [](PresetList&) {};
+  record.read_more = untyped<read_deepseek_relative>;
+  return family<DeepseekV3Config>(record, [] { return std::any(defaults()); });
+}
+
+// Relatives (transformers 5.23, models/<name>): GLM-4.7 Flash, and Youtu, which has no mixtures.
+
+inline DeepseekV3Config glm4_moe_lite_defaults() {
+  return {.vocab_size = 154880,
+          .hidden_size = 2048,
+          .intermediate_size = 10240,
+          .moe_intermediate_size = 1536,
+          .num_hidden_layers = 47,
+          .num_attention_heads = 20,
+          .num_key_value_heads = 20,
+          .n_routed_experts = 64,
+          .q_lora_rank = 768,
+          .v_head_dim = 256,
+          .qk_nope_head_dim = 192,
+          .n_group = 1,
+          .topk_group = 1,
+          .num_experts_per_tok = 4,
+          .first_k_dense_replace = 1,
+          .max_position_embeddings = 202752,
+          .has_wide_correction = true};
+}
+
+inline constexpr auto kGlm4MoeLite =
+    deepseek_relative<glm4_moe_lite_defaults>("glm4_moe_lite", "Glm4MoeLiteFor");
+
+inline DeepseekV3Config youtu_defaults() {
+  return {.vocab_size = 128256,
+          .hidden_size = 2048,
+          .intermediate_size = 6144,
+          .num_hidden_layers = 32,
+          .num_attention_heads = 16,
+          .num_key_value_heads = 16,
+          .n_shared_experts = 0,
+          .n_routed_experts = 0,
+          .n_group = 1,
+          .topk_group = 1,
+          .num_experts_per_tok = 0,
+          .first_k_dense_replace = 0,
+          .max_position_embeddings = 131072,
+          .tie_word_embeddings = true};
+}
+
+inline constexpr std::array kYoutuFields = dense_deepseek_fields();
+
+constexpr FamilyOf<DeepseekV3Config> youtu_record() {
+  FamilyOf<DeepseekV3Config> record = deepseek_relative<youtu_defaults>("youtu", "YoutuFor");
+  record.fields = kYoutuFields;
+  return record;
+}
+
+inline constexpr auto kYoutu = youtu_record();
 
 namespace models {
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context,

@@ -107,6 +107,18 @@ inline constexpr auto kGpt2 =
                         .read_more = untyped<refuse_cross_attention<Gpt2Config>>,
                         .to_megatron = untyped<gpt2_in_megatron>});
 
+/// GPT-SW3 is GPT-2 by another name (transformers 5.23, configuration_auto.py).
+constexpr FamilyOf<Gpt2Config> gpt_sw3_record() {
+  FamilyOf<Gpt2Config> record = kGpt2;
+  record.name = "gpt-sw3";
+  record.class_prefix = "GPTSw3";
+  record.add_presets = [](PresetList&) {};
+  record.to_megatron = nullptr;
+  return record;
+}
+
+inline constexpr auto kGptSw3 = gpt_sw3_record();
+
 inline const Family& family_of(const Gpt2Config& /*config*/) {
   return kGpt2;
 }

@@ -48,7 +48,7 @@ struct LlamaConfig {
   std::int64_t no_rope_layer_interval = 4;  ///< smollm3
   bool use_parallel_residual = false;       ///< gpt_neox, stablelm
   bool use_post_norm = true;                ///< hyperclovax
-  bool use_qk_norm = false;                 ///< cohere, phi, stablelm, persimmon
+  bool use_qk_norm = false;                 ///< cohere, phi, stablelm, glm4_moe
   std::optional<double> clip_qkv;           ///< olmo
   std::int64_t num_experts = 0;             ///< of a mixture, as the members that follow
   std::int64_t num_experts_per_tok = 0;
@@ -333,6 +333,8 @@ inline ParameterCount llama_parameters(const LlamaConfig& c) {
   count.norm =
       (norms_per_layer(c) * c.num_hidden_layers + 1) * norm_elements(c.code->norm, c.hidden_size);
   count.norm += c.num_hidden_layers * qk_norm_elements(c);
+  count.norm +=
+      c.code->has_sub_norms ? c.num_hidden_layers * (c.hidden_size + c.intermediate_size) : 0;
   return count;
 }
 

@@ -337,4 +337,29 @@ inline const Family& smollm3_family() {
   return kSmollm3;
 }
 
+// --- BitNet: a norm before the last projection of each part
+// -----------------------------------------
+
+const Family& bitnet_family();
+
+inline constexpr LlamaCode kBitnetCode{.family = bitnet_family, .has_sub_norms = true};
+
+inline LlamaConfig bitnet_defaults() {
+  return {.code = &kBitnetCode,
+          .vocab_size = 128256,
+          .hidden_size = 2560,
+          .intermediate_size = 6912,
+          .num_hidden_layers = 30,
+          .num_attention_heads = 20,
+          .num_key_value_heads = 5,
+          .hidden_act = Activation::relu2};
+}
+
+inline constexpr auto kBitnet =
+    decoder_family<bitnet_defaults>(kDecoderRelative, "bitnet", "BitNetFor", kAttentionBiasFields);
+
+inline const Family& bitnet_family() {
+  return kBitnet;
+}
+
 }  // namespace highwater

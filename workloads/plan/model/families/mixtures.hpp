@@ -26,6 +26,9 @@ inline constexpr ConfigField kRouterLogitsField =
 
 inline void read_mixture(LlamaConfig& config, JsonFields& fields) {
   read_decoder(config, fields);
+  if (config.sliding_window == 0) {  // how Qwen2-MoE writes that there is none
+    config.sliding_window.reset();
+  }
   if (const boost::json::array* const dense = fields.array("mlp_only_layers")) {
     for (const boost::json::value& layer : *dense) {
       config.mlp_only_layers.push_back(layer.is_int64() ? layer.get_int64() : -1);
@@ -239,8 +242,9 @@ inline const Family& minimax_m2_family() {
 const Family& granitemoe_family();
 
 inline constexpr LlamaCode kGranitemoeCode{.family = granitemoe_family,
-                                           .multiplies_embedding = true,
+                                           .multiplies_embedding_late = true,
                                            .multiplies_residual = true,
+                                           .norms_made = NormsMade::in_between,
                                            .logits = LogitsCode::scaled,
                                            .gate = ExpertGateCode::topk_first,
                                            .gate_name = "router",
@@ -258,6 +262,47 @@ inline constexpr auto kGranitemoe = decoder_family<granitemoe_defaults>(
 
 inline const Family& granitemoe_family() {
   return kGranitemoe;
+}
+
+const Family& granitemoeshared_family();
+
+constexpr LlamaCode granitemoeshared_code() {
+  LlamaCode code = kGranitemoeCode;
+  code.family = granitemoeshared_family;
+  return code;
+}
+
+inline constexpr LlamaCode kGranitemoesharedCode = granitemoeshared_code();
+
+inline LlamaConfig granitemoeshared_defaults() {
+  LlamaConfig config = granitemoe_defaults();
+  config.code = &kGranitemoesharedCode;
+  return config;
+}
+
+inline constexpr auto kGranitemoesharedFields = joined(
+    kGranitemoeFields,
+    std::array{field<&LlamaConfig::shared_expert_intermediate_size>("shared_intermediate_size")});
+
+inline void granitemoeshared_gaps(const LlamaConfig& config, ModelProblems& problems) {
+  mixture_gaps(config, problems);
+  if (config.shared_expert_intermediate_size != 0) {
+    problems.add("shared_intermediate_size is {}; Granite's shared expert is not simulated",
+                 config.shared_expert_intermediate_size);
+  }
+}
+
+constexpr Family granitemoeshared_record() {
+  Family record = mixture_record();
+  record.gaps = untyped<granitemoeshared_gaps>;
+  return record;
+}
+
+inline constexpr auto kGranitemoeshared = decoder_family<granitemoeshared_defaults>(
+    granitemoeshared_record(), "granitemoeshared", "GraniteMoeSharedFor", kGranitemoesharedFields);
+
+inline const Family& granitemoeshared_family() {
+  return kGranitemoeshared;
 }
 
 // --- dots.1, GLM-4 MoE and Solar Open: DeepSeek-V3's mixture
@@ -310,7 +355,8 @@ inline constexpr LlamaCode kGlm4MoeCode{.family = glm4_moe_family,
                                         .qk_norm = QkNorm::before_transpose,
                                         .has_optional_qk_norm = true,
                                         .rotation = Rotation::partial_inside,
-                                        .gate = ExpertGateCode::grouped};
+                                        .gate = ExpertGateCode::grouped,
+                                        .has_wide_correction = true};
 
 inline LlamaConfig glm4_moe_defaults() {
   return {.code = &kGlm4MoeCode,
@@ -344,8 +390,10 @@ inline const Family& glm4_moe_family() {
 
 const Family& solar_open_family();
 
-inline constexpr LlamaCode kSolarOpenCode{
-    .family = solar_open_family, .has_output_bias = false, .gate = ExpertGateCode::grouped};
+inline constexpr LlamaCode kSolarOpenCode{.family = solar_open_family,
+                                          .has_output_bias = false,
+                                          .gate = ExpertGateCode::grouped,
+                                          .has_wide_correction = true};
 
 inline LlamaConfig solar_open_defaults() {
   return {.code = &kSolarOpenCode,

@@ -1,4 +1,4 @@
-// Phi, Phi-3 and 4, Persimmon, StableLM, Nemotron, Jais 2, StarCoder 2 and GPT-NeoX (transformers
+// Phi, Phi-3 and 4, StableLM, Nemotron, Jais 2, StarCoder 2 and GPT-NeoX (transformers
 // 5.23, models/<name>): plain feed-forward parts, LayerNorms, rotations of a head's first columns,
 // parallel blocks, fused projections.
 #pragma once
@@ -45,7 +45,8 @@ inline constexpr LlamaCode kPhiCode{.family = phi_family,
                                     .widen_name = "fc1",
                                     .narrow_name = "fc2",
                                     .output_name = "dense",
-                                    .last_norm_name = "final_layernorm"};
+                                    .last_norm_name = "final_layernorm",
+                                    .makes_last_norm_last = true};
 
 inline LlamaConfig phi_defaults() {
   return {.code = &kPhiCode,
@@ -88,7 +89,8 @@ inline constexpr LlamaCode kPhi3Code{.family = phi3_family,
                                      .names_positions_last = false,
                                      .projection = QkvProjection::columns,
                                      .rotation = Rotation::partial_joined,
-                                     .mlp = MlpCode::fused_gated};
+                                     .mlp = MlpCode::fused_gated,
+                                     .makes_output_first = true};
 
 inline LlamaConfig phi3_defaults() {
   return {.code = &kPhi3Code,
@@ -254,7 +256,7 @@ inline const Family& starcoder2_family() {
   return kStarcoder2;
 }
 
-// --- GPT-NeoX (Pythia) and Persimmon -------------------------------------------------------------
+// --- GPT-NeoX (Pythia) ---------------------------------------------------------------------------
 
 const Family& gpt_neox_family();
 
@@ -262,7 +264,7 @@ inline constexpr LlamaCode kGptNeoxCode{.family = gpt_neox_family,
                                         .names_positions_last = false,
                                         .names_hidden_dropout = true,
                                         .norm = NormKind::layer,
-                                        .makes_norms_first = true,
+                                        .norms_made = NormsMade::first,
                                         .residual = Residual::two_norms,
                                         .projection = QkvProjection::head_parts,
                                         .rotation = Rotation::partial_inside,
