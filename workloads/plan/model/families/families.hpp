@@ -18,6 +18,7 @@
 #include "workloads/plan/model/families/gpt_neo.hpp"
 #include "workloads/plan/model/families/gpt_next.hpp"
 #include "workloads/plan/model/families/gptj.hpp"
+#include "workloads/plan/model/families/grouped_mixtures.hpp"
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/model/families/llama_kin.hpp"
 #include "workloads/plan/model/families/mistral.hpp"

@@ -1,0 +1,93 @@
+// How many parameters LLaMA and the decoders that share its forward have, by the facts of their
+// code.
+#pragma once
+
+#include "workloads/plan/model/families/llama_config.hpp"
+#include "workloads/plan/model/parameter_count.hpp"
+
+namespace highwater {
+
+/// The elements of one norm of `width`.
+inline std::int64_t norm_elements(NormKind kind, std::int64_t width) {
+  switch (kind) {
+    case NormKind::layer:
+    case NormKind::layer_1p:
+      return 2 * width;
+    case NormKind::layer_plain:
+      return 0;
+    default:
+      return width;
+  }
+}
+
+/// The elements of the norms of queries and keys of one layer.
+inline std::int64_t qk_norm_elements(const LlamaConfig& c) {
+  const bool covers_heads = qk_norm_of(c) == QkNorm::whole || qk_norm_of(c) == QkNorm::per_head;
+  const std::int64_t heads = covers_heads ? c.num_attention_heads : 1;
+  const std::int64_t kv_heads = covers_heads ? kv_heads_of(c) : 1;
+  return qk_norm_of(c) == QkNorm::none
+             ? 0
+             : norm_elements(c.code->qk_norm_kind, heads * head_dim_of(c)) +
+                   norm_elements(c.code->qk_norm_kind, kv_heads * head_dim_of(c));
+}
+
+inline bool has_output_bias(const LlamaConfig& c) {
+  return c.attention_out_bias ||
+         (c.attention_bias && c.code->has_output_bias && !c.code->has_qkv_bias);
+}
+
+inline bool has_qkv_bias(const LlamaConfig& c) {
+  return c.attention_bias || c.code->has_qkv_bias;
+}
+
+inline std::int64_t llama_biases_per_layer(const LlamaConfig& c) {
+  const std::int64_t qkv = head_dim_of(c) * (c.num_attention_heads + 2 * kv_heads_of(c));
+  const std::int64_t widened = (c.code->mlp == MlpCode::plain ? 1 : 2) * c.intermediate_size;
+  return (has_qkv_bias(c) ? qkv : 0) + (has_output_bias(c) ? c.hidden_size : 0) +
+         (c.mlp_bias ? widened + c.hidden_size : 0);
+}
+
+/// Norms of a block: each of the four places that has a name.
+inline std::int64_t norms_per_layer(const LlamaConfig& c) {
+  const BlockNorms norms = norms_of(c);
+  const auto has = [](const char* name) { return std::int64_t{name != nullptr}; };
+  return has(norms.before_attention) + has(norms.after_attention) + has(norms.before_mlp) +
+         has(norms.after_mlp);
+}
+
+/// Weights of one mixture: gate, experts, shared experts and what opens them.
+inline std::int64_t mixture_weights(const LlamaConfig& c) {
+  const std::int64_t shared =
+      c.shared_expert_intermediate_size + c.n_shared_experts * expert_width(c);
+  return c.num_experts * (c.hidden_size + gated_mlp_weights(c.hidden_size, expert_width(c))) +
+         gated_mlp_weights(c.hidden_size, shared) +
+         (c.shared_expert_intermediate_size > 0 ? c.hidden_size : 0);
+}
+
+/// Weights of the feed-forward parts of all layers.
+inline std::int64_t feed_forward_weights(const LlamaConfig& c) {
+  const std::int64_t matrices = c.code->mlp == MlpCode::plain ? 2 : 3;
+  std::int64_t weights = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    weights +=
+        is_mixture(c, layer) ? mixture_weights(c) : matrices * c.hidden_size * c.intermediate_size;
+  }
+  return weights;
+}
+
+inline ParameterCount llama_parameters(const LlamaConfig& c) {
+  ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
+  count.linear += c.num_hidden_layers * attention_weights(c.hidden_size, c.num_attention_heads,
+                                                          kv_heads_of(c), head_dim_of(c));
+  count.linear += feed_forward_weights(c);
+  count.bias = c.num_hidden_layers * llama_biases_per_layer(c);
+  count.bias += c.code->has_head_bias ? c.vocab_size : 0;
+  count.norm =
+      (norms_per_layer(c) * c.num_hidden_layers + 1) * norm_elements(c.code->norm, c.hidden_size);
+  count.norm += c.num_hidden_layers * qk_norm_elements(c);
+  count.norm +=
+      c.code->has_sub_norms ? c.num_hidden_layers * (c.hidden_size + c.intermediate_size) : 0;
+  return count;
+}
+
+}  // namespace highwater
