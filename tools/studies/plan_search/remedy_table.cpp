@@ -1,8 +1,11 @@
 #include "tools/studies/plan_search/remedy_table.hpp"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/options/words.hpp"
 
 namespace highwater {
 namespace {
@@ -38,6 +41,32 @@ OptionWords deepspeed_offload(const TrainingPlan& plan) {
 OptionWords fsdp_offload(const TrainingPlan& plan) {
   const bool is_fsdp = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
   return words_if(is_fsdp && plan.parallel.offload == Offload::none, "offload", "params");
+}
+
+std::string adapter_rank(const TrainingPlan& plan) {
+  return std::to_string(plan.lora.rank == 0 ? 16 : plan.lora.rank);
+}
+
+/// Where the generator has such weights for the plan, which are less than the plan has already.
+OptionWords quantized(const TrainingPlan& plan, WeightFormat format) {
+  TrainingPlan changed = plan;
+  changed.lora.rank = std::max(plan.lora.rank, 1);
+  changed.optimizer.param_groups = 1;
+  changed.init = ModelInit::cpu;
+  changed.quantization.weights = format;
+  const bool was_8bit = is_quantized(plan.quantization) && !is_4bit(plan.quantization);
+  const bool is_less =
+      !is_quantized(plan.quantization) || (was_8bit && is_4bit(changed.quantization));
+  if (!steps(plan) || !is_less || !plan_problems(changed).empty() ||
+      !generator_gaps(changed).empty()) {
+    return {};
+  }
+  OptionWords words{{"lora", adapter_rank(plan)},
+                    {"quantize", std::string(word_of(kWeightFormats, format))}};
+  if (is_4bit(changed.quantization)) {
+    words.emplace_back("double-quant", "true");
+  }
+  return words;
 }
 
 constexpr std::array kRemedies{
@@ -93,6 +122,10 @@ constexpr std::array kRemedies{
               [](const TrainingPlan& plan) {
                 return words_if(steps(plan) && plan.lora.rank == 0, "lora", "16");
               }},
+    RemedyRow{training, "trains adapters beside weights in 8 bits",
+              [](const TrainingPlan& plan) { return quantized(plan, WeightFormat::int8); }},
+    RemedyRow{training, "trains adapters beside weights in 4 bits",
+              [](const TrainingPlan& plan) { return quantized(plan, WeightFormat::nf4); }},
 };
 
 }  // namespace

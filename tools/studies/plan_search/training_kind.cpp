@@ -74,12 +74,34 @@ void train_adapters(TrainingPlan& plan, WideStates states) {
   }
 }
 
+/// bitsandbytes' weights are simulated on one GPU.
+bool could_quantize(const TrainingPlan& plan, WideStates states) {
+  return could_adapt(plan, states) && !is_quantized(plan.quantization) && is_half(plan) &&
+         plan.parallel.gpus() == 1;
+}
+
+/// As PEFT's guide to quantisation prepares them.
+template <WeightFormat format>
+void train_beside(TrainingPlan& plan, WideStates states) {
+  train_adapters(plan, states);
+  plan.optimizer.param_groups = 1;
+  plan.init = ModelInit::cpu;
+  plan.quantization.weights = format;
+  plan.quantization.double_quant = is_4bit(plan.quantization);
+  plan.checkpoint.reentrant =
+      plan.quantization.prepares_training && !runs_trainer(plan.framework);
+}
+
 constexpr std::array kKinds{
     TrainingKind{"full", "fp32", "", always, keep_wide_states},
     TrainingKind{"16-bit", "16 bit",
                  "parameters and optimizer states are rounded to 16 bits at every step",
                  could_be_narrow, keep_narrow_states},
     TrainingKind{"lora", "LoRA", "only adapters are trained", could_adapt, train_adapters},
+    TrainingKind{"8-bit", "LoRA, 8-bit weights", "only adapters are trained, beside weights in 8 bits",
+                 could_quantize, train_beside<WeightFormat::int8>},
+    TrainingKind{"4-bit", "LoRA, 4-bit weights", "only adapters are trained, beside weights in 4 bits",
+                 could_quantize, train_beside<WeightFormat::nf4>},
 };
 
 }  // namespace

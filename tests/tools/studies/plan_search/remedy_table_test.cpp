@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/plan/catalog/presets.hpp"
+
 using namespace highwater;
 
 namespace {
@@ -18,7 +20,38 @@ std::vector<std::string> offload_costs(const TrainingPlan& plan) {
   return costs;
 }
 
+/// The words of `option` that rows propose, in order.
+std::vector<std::string> proposals(const TrainingPlan& plan, std::string_view option) {
+  std::vector<std::string> words;
+  for (const RemedyRow& row : remedy_table()) {
+    const OptionWords options = row.options(plan);
+    if (const std::string* word = find_word(options, option)) {
+      words.push_back(*word);
+    }
+  }
+  return words;
+}
+
 }  // namespace
+
+TEST_CASE("remedies: adapters alone, then beside 8 bits, then beside 4", "[cli][simulate]") {
+  TrainingPlan plan;
+  plan.model = model_preset("llama-3.2-1b");
+  plan.framework = Framework::hf;
+  CHECK(proposals(plan, "lora") == std::vector<std::string>{"16", "16", "16"});
+  CHECK(proposals(plan, "quantize") == std::vector<std::string>{"int8", "nf4"});
+  CHECK(proposals(plan, "double-quant") == std::vector<std::string>{"true"});
+  plan.lora.rank = 8;
+  plan.init = ModelInit::cpu;
+  plan.quantization.weights = WeightFormat::int8;
+  CHECK(proposals(plan, "quantize") == std::vector<std::string>{"nf4"});
+  CHECK(proposals(plan, "lora") == std::vector<std::string>{"8"});
+  plan.quantization.weights = WeightFormat::nf4;
+  CHECK(proposals(plan, "quantize").empty());
+  plan.model = model_preset("gpt2");
+  plan.quantization = {};
+  CHECK(proposals(plan, "quantize").empty());
+}
 
 TEST_CASE(
     "remedies: FSDP offloads parameters and gradients as well, DeepSpeed optimizer states only",
