@@ -16,6 +16,7 @@ def described(torch, module):
     quantized = quantization(module)
     if quantized:
         facts["quantization"] = quantized
+        facts.get("config", {}).pop("quantization_config", None)  # the model's sizes; the rest is said here
     if any(type(part).__name__ == "OptimizedModule" for part in module.modules()):
         facts["compiled"] = True
     return facts
