@@ -30,7 +30,7 @@ class Phases:
         self._observer = observer
         self._thread = threading.get_ident()
         self._depth = 0              # of calls of modules
-        self._in_backward = False
+        self._in_backward = 0  # calls within each other: reentrant checkpointing runs its own
         self._in_optimizer = False
         self._step = None            # its number, once there is one
         self._has_ended = True       # the optimizer has stepped, and no forward pass has begun since
@@ -89,10 +89,12 @@ class Phases:
         if not self._in_backward:
             self._observer.backward_begins()
             self._begin("backward")
-        self._in_backward = True
+        self._in_backward += 1
 
     def _end_backward(self):
-        self._in_backward = False
+        self._in_backward -= 1
+        if self._in_backward:
+            return
         self._observer.backward_ended()
         if self._in_optimizer:  # which called the whole step, as Lightning's does
             self._begin("optimizer")
