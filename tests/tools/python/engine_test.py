@@ -19,7 +19,8 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "checkpoint_impl": "nonreentrant", "dropout": None, "loss": "hf", "keep_logits": True, "use_cache": True,
         "attention_mask": False, "data": "to", "init": "cpu", "mode": "train", "optimizer": "adamw",
         "optimizer_impl": "default", "param_groups": 1, "grad_clip": None, "grad_accum": 1, "set_to_none": True,
-        "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dp": 1, "dp_kind": "ddp",
+        "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dora": False,
+        "quantize": "none", "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "default", "prepare_kbit": True, "dp": 1, "dp_kind": "ddp",
         "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "bucket_cap_mb": "default", "bucket_view": False,
         "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
         "reshard": "always", "strategy": "full_shard", "limit_all_gathers": True, "forward_prefetch": False,
@@ -58,6 +59,19 @@ class Scripts(unittest.TestCase):
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
+
+    def test_quantised_weights_are_read_from_a_checkpoint(self):
+        packed = {"lora": 8, "quantize": "nf4", "double_quant": True, "precision": "bf16", "checkpoint": "full"}
+        job_of = made(**packed, checkpoint_impl="reentrant")
+        ast.parse(job_of.script)
+        ast.parse(job_of.files["checkpoint.py"])
+        for part in ('bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16, bnb_4bit_use_double_quant=True',
+                     "prepare_model_for_kbit_training(model, use_gradient_checkpointing=True)"):
+            self.assertIn(part, job_of.script)
+        self.assertNotIn("model.to(", job_of.script)
+        self.assertIn('gradient_checkpointing_kwargs={"use_reentrant": False}', made(**packed).script)
+        self.assertIn("load_in_8bit=True", made(lora=8, quantize="int8", dora=True).script)
+        self.assertIn("use_dora=True", made(lora=8, dora=True).script)
 
     def test_stages_of_a_pipeline_are_wrapped_as_whole_models_are(self):
         for changed in ({}, {"schedule": "interleaved", "chunks": 2}, {"sharding": "fsdp2", "ranks": 4, "init": "meta"},
