@@ -233,6 +233,14 @@ double offloaded_parameters(const Rank& rank) {
   return plan.grad_accum * waited_for(seconds, whole_forward(rank) + whole_backward(rank));
 }
 
+/// Each step of the ring merges its part of the output into that so far, in fp32: two operands and
+/// a result; on the way back the gradients of queries, keys and values (Transformer Engine,
+/// context_parallel.py, flash_attn_fwd_out_correction).
+double merging(const Rank& rank, double elements) {
+  constexpr double kBytes = 3 * 4;
+  return kBytes * rank.share.tokens * elements / rank.plan->parallel.tp / rank.machine.memory;
+}
+
 }  // namespace
 
 double tensor_parallel(const Rank& rank) {
@@ -251,8 +259,12 @@ double context_parallel(const Rank& rank) {
   const double travel = steps * bytes / rate_of(ring, rank.machine);
   const double starts = steps * start_of_message(ring);
   const double beside = steps / p.cp;
-  const double forward = starts + waited_for(travel, beside * rank.layer.forward.attention);
-  const double backward = starts + waited_for(2 * travel, beside * rank.layer.backward.attention);
+  const auto queries = static_cast<double>(rank.sizes.queries);
+  const auto keys = static_cast<double>(rank.sizes.keys);
+  const double forward = starts + steps * merging(rank, queries) +
+                         waited_for(travel, beside * rank.layer.forward.attention);
+  const double backward = starts + steps * merging(rank, queries + 2 * keys) +
+                          waited_for(2 * travel, beside * rank.layer.backward.attention);
   return (1 + rank.recomputed) * forward + backward;
 }
 

@@ -113,9 +113,15 @@ void add_kernels(const Rank& rank, double micro_batches, StepTime& time) {
   time[StepPart::expert_parallel] = micro_batches * rank.layers * timing::expert_parallel(rank);
 }
 
+/// Messages that an interleaved schedule waits for: those of its warm-up and of its end, since
+/// overlap_p2p_comm_warmup_flush is off (Megatron-Core 0.16, model_parallel_config.py); it starts
+/// the others beside a chunk's kernels.
+double waited_messages(const Parallelism& p, double all) {
+  return std::min(all, 2.0 * (2 * (p.pp - 1) + (p.chunks - 1) * p.pp));
+}
+
 /// Activations forward and gradients backward, split over the tensor-parallel ranks (section 4.1
-/// there). An interleaved schedule sends for each chunk, while it computes the next; only the start
-/// of each message is waited for.
+/// there), for each chunk.
 double sent_between_stages(const Rank& rank) {
   const Parallelism& p = rank.plan->parallel;
   if (p.pp == 1) {
@@ -126,7 +132,9 @@ double sent_between_stages(const Rank& rank) {
   const Group stages{.ranks = p.pp, .stride = p.tp * p.cp * p.dp};
   const int chunks = model_chunks(p);
   const double messages = 2.0 * rank.plan->grad_accum * chunks;
-  return messages * (chunks > 1 ? start_of_message(stages) : send(bytes, stages, rank.machine));
+  const double waited = chunks > 1 ? waited_messages(p, messages) : messages;
+  return waited * send(bytes, stages, rank.machine) +
+         (messages - waited) * start_of_message(stages);
 }
 
 /// A naive pipeline has one stage at work at a time.

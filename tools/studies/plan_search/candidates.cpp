@@ -72,7 +72,9 @@ std::vector<Cut> cuts_of(const TrainingPlan& plan, const StrategyRow& row,
 /// Kinds of checkpointing; the one that is asked for, if any.
 std::vector<Checkpoint> checkpoints_of(const TrainingPlan& plan, const TrainingPlan& base) {
   if (base.checkpoint.kind != CheckpointKind::none || !base.training) {
-    return {base.checkpoint};
+    return {{.kind = base.checkpoint.kind,
+             .n = base.checkpoint.n,
+             .reentrant = plan.checkpoint.reentrant}};
   }
   std::vector<Checkpoint> all;
   for (const CheckpointKind kind : {CheckpointKind::none, selective_kind(plan.framework),

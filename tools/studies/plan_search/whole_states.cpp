@@ -12,11 +12,10 @@ bool is_full_training(const StrategyResult& result) {
   return result.fits && result.kind == 0;
 }
 
-/// Full training on one GPU, with the batch that needs least.
+/// Full training on one GPU, with the batch that needs least and PyTorch's usual optimizer, in
+/// whose step all states are there and the peak is.
 TrainingPlan smallest_job(TrainingPlan plan) {
-  const StrategyRow& one_gpu = strategy_table().front();
-  one_gpu.apply(plan);
-  training_kinds().front().apply(plan, one_gpu.states);
+  training_kinds().front().apply(plan, strategy_table().front().states);
   plan.parallel.dp = 1;
   plan.batch = 1;
   plan.grad_accum = 1;
