@@ -35,6 +35,10 @@ constexpr std::array kRules{
     Rule{OptimizerKind::apollo_adamw, optim::apollo_adamw},
     Rule{OptimizerKind::came, optim::came},
     Rule{OptimizerKind::grokadamw, optim::grokadamw},
+    Rule{OptimizerKind::adamw_torch_8bit, torchao},
+    Rule{OptimizerKind::adamw_torch_4bit, torchao},
+    Rule{OptimizerKind::adamw_torch_fp8, torchao},
+    Rule{OptimizerKind::adamw_cpu_offload, adamw_on_host},
 };
 
 }  // namespace

@@ -93,6 +93,9 @@ void adafactor(const Update& update, const Slots& slots);
 void muon(const Update& update, const Slots& slots);
 void bitsandbytes(const Update& update, const Slots& slots);
 
+void torchao(const Update& update, const Slots& slots);
+void adamw_on_host(const Update& update, const Slots& slots);  // torchao.cpp
+
 void lion(const Update& update, const Slots& slots);                 // elementwise.cpp
 void stable_adamw(const Update& update, const Slots& slots);         // elementwise.cpp
 void schedule_free_adamw(const Update& update, const Slots& slots);  // elementwise.cpp

@@ -47,7 +47,11 @@ enum class OptimizerKind : std::uint8_t {
   galore_adamw,
   apollo_adamw,
   came,
-  grokadamw
+  grokadamw,
+  adamw_torch_8bit,  ///< torchao's
+  adamw_torch_4bit,
+  adamw_torch_fp8,
+  adamw_cpu_offload
 };
 
 /// torch's choices; `standard` is what torch picks when neither flag is given.

@@ -162,8 +162,8 @@ TEST_CASE("plan options: what is known but not modelled is said to be so", "[cli
     const auto problems = problems_of(with_model(options));
     return problems.empty() ? std::string() : problems.front();
   };
-  CHECK(complaint("--optim adamw_torch_8bit") ==
-        "--optimizer adamw_torch_8bit: known, but not modelled yet; the nearest is adamw-8bit");
+  CHECK(complaint("--optim galore_adamw_8bit") ==
+        "--optimizer galore-adamw-8bit: known, but not modelled yet; the nearest is galore-adamw");
   const std::string unmodelled =
       ": known, but not modelled yet; --help-all lists the values that are";
   CHECK(complaint("--optimizer lion") == "--optimizer lion" + unmodelled);

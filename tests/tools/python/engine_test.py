@@ -17,7 +17,7 @@ from highwater_record import attributes, phases, places  # noqa: E402
 
 PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "fp32", "attention": "sdpa", "checkpoint": "none",
         "checkpoint_impl": "nonreentrant", "dropout": None, "loss": "hf", "keep_logits": True, "use_cache": True,
-        "attention_mask": False, "data": "to", "init": "cpu", "mode": "train", "optimizer": "adamw",
+        "attention_mask": False, "data": "to", "init": "cpu", "mode": "train", "optimizer": "adamw", "optimizer_rank": 128,
         "optimizer_impl": "default", "param_groups": 1, "grad_clip": None, "grad_accum": 1, "set_to_none": True,
         "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dora": False,
         "quantize": "none", "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "default", "prepare_kbit": True, "dp": 1, "dp_kind": "ddp",
@@ -55,7 +55,9 @@ class Scripts(unittest.TestCase):
                         {"framework": "accelerate-fsdp2", "dp": 8, "dp_kind": "fsdp2", "lora": 8, "grad_clip": 1.0},
                         {"framework": "deepspeed", "dp": 8, "dp_kind": "zero3", "zero_init": True, "offload": "both"},
                         {"framework": "deepspeed", "dp": 8, "dp_kind": "zero0", "precision": "bf16", "optimizer": "sgd"},
-                        {"dp": 8, "dp_kind": "zero2", "precision": "bf16"}, {"compile": True}, {"optimizer": "adamw-8bit"},
+                        {"dp": 8, "dp_kind": "zero2", "precision": "bf16"}, {"compile": True}, {"optimizer": "adamw-8bit"}, {"optimizer": "muon"},
+                        {"optimizer": "galore-adamw", "optimizer_rank": 8}, {"optimizer": "schedule-free-adamw"},
+                        {"framework": "trainer", "optimizer": "apollo-adamw"},
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
@@ -117,11 +119,25 @@ class Scripts(unittest.TestCase):
                                ({"init": "meta"}, "--init meta"), ({"zero_grad_at": "backward"}, "--zero-grad-at"),
                                ({"experts": "even"}, "--experts even"), ({"event_queries": 1}, "--event-queries"),
                                ({"framework": "trainer", "no_sync": True}, "--no-sync"),
+                               ({"framework": "trainer", "optimizer": "adafactor"}, "--optimizer adafactor"),
+                               ({"dp": 2, "dp_kind": "zero2", "optimizer": "muon"}, "--optimizer muon"),
                                ({"framework": "trainer", "optimizer_impl": "loop"}, "--optimizer-impl"),
                                ({"framework": "trl-sft", "precision": "amp-fp16"}, "--precision amp-fp16")):
             with self.subTest(changed), self.assertRaises(job.Refused) as refused:
                 made(**changed)
             self.assertIn(named, str(refused.exception))
+
+    def test_two_optimizers_step_one_after_the_other(self):
+        script = made(optimizer="muon").script
+        self.assertIn("optimizer.step()\n    second_optimizer.step()\n    optimizer.zero_grad()\n    second_optimizer.", script)
+
+    def test_projected_layers_are_a_group_with_their_rank(self):
+        self.assertIn('{"params": targets, "rank": 8,', made(optimizer="galore-adamw", optimizer_rank=8).script)
+        trainer = made(framework="trainer", optimizer="apollo-adamw", optimizer_rank=8).script
+        self.assertIn('optim="apollo_adamw", optim_target_modules="all-linear", optim_args="rank=8"', trainer)
+
+    def test_schedule_free_optimizers_are_told_that_training_begins(self):
+        self.assertIn("optimizer.train()", made(optimizer="schedule-free-sgd").script)
 
     def test_the_model_is_transformers(self):
         read_elsewhere = {name: None for name in job._READ_ELSEWHERE if name not in PLAN}

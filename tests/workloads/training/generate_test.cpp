@@ -84,9 +84,12 @@ std::vector<Axis> axes() {
                      p.checkpoint = {CheckpointKind::selective_op, 1, false};
                    }}});
   std::vector<Change> optimizers;
-  for (const auto kind : {OptimizerKind::sgd, OptimizerKind::sgd_momentum, OptimizerKind::adam,
-                          OptimizerKind::rmsprop, OptimizerKind::adagrad, OptimizerKind::adafactor,
-                          OptimizerKind::adamw_8bit}) {
+  for (const auto kind :
+       {OptimizerKind::sgd, OptimizerKind::sgd_momentum, OptimizerKind::adam,
+        OptimizerKind::rmsprop, OptimizerKind::adagrad, OptimizerKind::adafactor,
+        OptimizerKind::adamw_8bit, OptimizerKind::muon, OptimizerKind::galore_adamw,
+        OptimizerKind::apollo_adamw, OptimizerKind::adafactor_hf, OptimizerKind::came,
+        OptimizerKind::schedule_free_adamw}) {
     optimizers.push_back([kind](P& p) { p.optimizer.kind = kind; });
   }
   optimizers.push_back([](P& p) { p.optimizer.impl = OptimizerImpl::fused; });

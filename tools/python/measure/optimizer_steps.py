@@ -6,6 +6,7 @@ A line `NAME DTYPE` is followed by one for the constructor and one for each step
 the third block since the start, where the parameters come first and each step's gradients come before its line.
 Without names: all that `--engine torch` can make.
 """
+import importlib
 import pathlib
 import sys
 import warnings
@@ -52,10 +53,8 @@ class History:
 def made(name, params):
     """The optimizer, by the keywords that the engine's scripts give it."""
     entry = OPTIMIZERS[name]
-    package, _, path = entry.name.partition(".")
-    owner = __import__(package)
-    for part in path.split("."):
-        owner = getattr(owner, part)
+    module, _, cls = entry.name.rpartition(".")
+    owner = getattr(importlib.import_module(module), cls)
     if name == "muon":
         params = [p for p in params if p.dim() == 2]
     elif entry.targeted:

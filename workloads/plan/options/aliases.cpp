@@ -71,9 +71,9 @@ constexpr std::array kValueAliases{
     ValueAlias{"optimizer", "adamw-torch", "adamw"},
     ValueAlias{"optimizer", "adamw-torch-fused", "adamw", "optimizer-impl", "fused"},
     ValueAlias{"optimizer", "adamw-bnb-8bit", "adamw-8bit"},
-    ValueAlias{"optimizer", "adamw-8bit", "adamw-8bit"},  // adamw_8bit
     ValueAlias{"optimizer", "adamw8bit", "adamw-8bit"},
     ValueAlias{"optimizer", "adam8bit", "adamw-8bit"},
+    ValueAlias{"optimizer", "cpuoffloadoptimizer", "adamw-cpu-offload"},
     ValueAlias{"optimizer", "paged-adamw", "paged-adamw-32bit"},
     ValueAlias{"optimizer", "ademamix", "ademamix-32bit"},
     ValueAlias{"optimizer", "paged-ademamix", "paged-ademamix-32bit"},
@@ -156,8 +156,6 @@ struct UnmodelledValue {
 
 constexpr std::array kUnmodelledValues{
     // transformers 5.12 training_args.py OptimizerNames
-    UnmodelledValue{"optimizer", "adamw-torch-8bit", "adamw-8bit"},
-    UnmodelledValue{"optimizer", "adamw-torch-4bit", "adamw-8bit"},
     UnmodelledValue{"optimizer", "adamw-apex-fused", "adamw"},
     UnmodelledValue{"optimizer", "adamw-anyprecision"},
     UnmodelledValue{"optimizer", "galore-adamw-8bit", "galore-adamw"},
@@ -256,12 +254,21 @@ std::optional<std::string_view> instead_of(std::string_view name) {
   return found == kUnmodelledOptions.end() ? std::nullopt : std::optional(found->what_to_do);
 }
 
+namespace {
+
+/// Words of optimizers have dashes where transformers' names have underscores.
+std::string in_dashes(std::string_view option, std::string_view text) {
+  return option == "optimizer" ? alias_key(text) : std::string(text);
+}
+
+}  // namespace
+
 OptionWords in_own_words(const OptionWords& given) {
   OptionWords own;
   OptionWords implied;
   for (const auto& [option, text] : given) {
     const ValueAlias* const alias = find_value(kValueAliases, option, text);
-    own.emplace_back(option, alias == nullptr ? text : std::string(alias->word));
+    own.emplace_back(option, alias == nullptr ? in_dashes(option, text) : std::string(alias->word));
     if (alias != nullptr && !alias->second_option.empty()) {
       implied.emplace_back(alias->second_option, alias->second_word);
     }

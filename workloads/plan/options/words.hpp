@@ -100,6 +100,10 @@ inline constexpr std::array kOptimizers{
     Word{"apollo-adamw", OptimizerKind::apollo_adamw},
     Word{"came", OptimizerKind::came},
     Word{"grokadamw", OptimizerKind::grokadamw},
+    Word{"adamw-torch-8bit", OptimizerKind::adamw_torch_8bit},
+    Word{"adamw-torch-4bit", OptimizerKind::adamw_torch_4bit},
+    Word{"adamw-torch-fp8", OptimizerKind::adamw_torch_fp8},
+    Word{"adamw-cpu-offload", OptimizerKind::adamw_cpu_offload},
     Word{"adam-8bit", OptimizerKind::adamw_8bit}};
 inline constexpr std::array kOptimizerImpls{
     Word{"default", OptimizerImpl::standard}, Word{"foreach", OptimizerImpl::foreach},

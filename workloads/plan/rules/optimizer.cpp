@@ -29,9 +29,9 @@ constexpr std::array kOptimizerRules{
            return f.plan->optimizer.impl != OptimizerImpl::standard &&
                   !has_implementations(f.plan->optimizer.kind);
          },
-         "optimizer-impl: only torch's own optimizers have several implementations, and Muon has "
-         "one; "
-         "omit the option"},
+         "optimizer-impl: of torch's optimizers all but Muon have more than one implementation, "
+         "others "
+         "do not; omit the option"},
     Rule{[](const PlanFacts& f) {
            return f.plan->precision == Precision::bf16 &&
                   is_any(f.plan->optimizer.kind,
@@ -42,6 +42,17 @@ constexpr std::array kOptimizerRules{
          },
          "optimizer of bitsandbytes with precision bf16: SGD, RMSprop, Adagrad and LARS have no "
          "kernels for bf16 gradients; use amp-bf16 or another optimizer"},
+    Rule{
+        [](const PlanFacts& f) {
+          return f.plan->optimizer.kind == OptimizerKind::muon && f.plan->optimizer.in_backward;
+        },
+        "optimizer muon with optimizer-in-backward: it stands for two optimizers, which step after "
+        "the backward; omit one of them"},
+    Rule{[](const PlanFacts& f) {
+           return has_targets(f.plan->optimizer.kind) && f.plan->optimizer.master_weights;
+         },
+         "master-weights with optimizer muon, galore-adamw or apollo-adamw: these choose among the "
+         "model's own parameters; omit one of them"},
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.kind == OptimizerKind::muon && torch_is_before(f, {2, 9});
          },

@@ -16,6 +16,10 @@ struct OptimizerWord {
 constexpr std::array kOptimizerClasses{
     OptimizerWord{"torch.AdamW", "adamw"},
     OptimizerWord{"torch.Muon", "muon"},
+    OptimizerWord{"torchao.AdamW8bit", "adamw-torch-8bit"},
+    OptimizerWord{"torchao.AdamW4bit", "adamw-torch-4bit"},
+    OptimizerWord{"torchao.AdamWFp8", "adamw-torch-fp8"},
+    OptimizerWord{"torchao.CPUOffloadOptimizer", "adamw-cpu-offload"},
     OptimizerWord{"bitsandbytes.AdamW32bit", "adamw-32bit"},
     OptimizerWord{"bitsandbytes.AdamW", "adamw-32bit"},
     OptimizerWord{"bitsandbytes.Adam32bit", "adamw-32bit"},

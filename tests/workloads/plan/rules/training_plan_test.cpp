@@ -248,6 +248,38 @@ std::vector<Refusal> refusals() {
        "one implementation"},
       {"gpt2",
        [](Plan p) {
+         p.optimizer = {OptimizerKind::muon, OptimizerImpl::foreach};
+         p.versions.torch = "2.15";
+       },
+       "one implementation"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::muon;
+         p.optimizer.in_backward = true;
+         p.versions.torch = "2.15";
+       },
+       "stands for two optimizers"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::galore_adamw;
+         p.optimizer.master_weights = true;
+         p.precision = Precision::bf16;
+       },
+       "the model's own parameters"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::muon;
+         p.versions.torch = "2.8";
+       },
+       "since 2.9"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::sgd_8bit;
+         p.precision = Precision::bf16;
+       },
+       "no kernels for bf16 gradients"},
+      {"gpt2",
+       [](Plan p) {
          p.optimizer = {OptimizerKind::sgd, OptimizerImpl::fused};
          p.versions.torch = "2.2";
        },

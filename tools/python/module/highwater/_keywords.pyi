@@ -54,7 +54,7 @@ class TrainingOptions(TypedDict, total=False):
     from_: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     """the plan of your own configuration file, launch script or launch line (in quotes), of a recording of highwater record, or of a published run, by its name; can be given several times, options given beside it win, and what has no option is listed among the notes"""
     optimizer: str
-    """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, adamw-8bit, adam-8bit; default adamw"""
+    """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, muon, adamw-8bit, adamw-32bit, paged-adamw-8bit, paged-adamw-32bit, lion-8bit, lion-32bit, paged-lion-8bit, paged-lion-32bit, ademamix-8bit, ademamix-32bit, paged-ademamix-8bit, paged-ademamix-32bit, rmsprop-8bit, rmsprop-32bit, sgd-8bit, sgd-32bit, adagrad-8bit, adagrad-32bit, lamb-32bit, lars-32bit, adafactor-hf, lion, stable-adamw, schedule-free-adamw, schedule-free-radam, schedule-free-sgd, galore-adamw, apollo-adamw, came, grokadamw, adamw-torch-8bit, adamw-torch-4bit, adamw-torch-fp8, adamw-cpu-offload, adam-8bit; default adamw"""
     optimizer_impl: str
     """default, foreach, fused, loop, deepspeed; deepspeed: the optimizer that its configuration names (FusedAdam, on the host CPUAdam); default default"""
     param_groups: int
@@ -63,6 +63,8 @@ class TrainingOptions(TypedDict, total=False):
     """fp32 copies of low-precision parameters; default false"""
     optimizer_in_backward: bool
     """each parameter is updated when its gradient is ready; default false"""
+    optimizer_rank: int
+    """of the projections of GaLore and APOLLO; default 128"""
     grad_clip: float | str
     """clip the gradient norm; default none"""
     grad_accum: int
@@ -311,16 +313,6 @@ class PlanOptions(TrainingOptions, total=False):
     """memory of one GPU; default: that of `gpu`"""
     alloc_conf: str
     """settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation"""
-    global_batch: int
-    """sequences of a step; default: 4 Mi tokens, at most 128 Ki per GPU"""
-    margin: str
-    """memory that a row leaves free; default 3 %"""
-    allow: str
-    """what training may give up, all kinds listed: full, 16-bit, lora; default: as little as fits"""
-    only: str
-    """only strategies with NAME in their name"""
-    rows: int
-    """rows to find; default 10"""
     llmem_base: int | str
     """LLMem's m_base, the memory in use before training; default 1100 MiB"""
     formulas_only: bool

@@ -27,6 +27,7 @@ def common(plan, model):
     require_own(plan, model)
     attention = plan.one_of("attention", "sdpa", "eager")
     optimizer = plan.one_of("optimizer", *scripts.OPTIMIZERS, "none")
+    require_one_optimizer(plan, optimizer)
     job = {**scripts.DEFAULTS, "model": model, "batch": batch, "seq": tuple(lengths),
            "examples": batch * accumulate * plan["steps"], "weights": weights, "autocast": autocast,
            "attention": attention if attention != "sdpa" else None,
@@ -79,6 +80,14 @@ def targets(plan):
 
 def mask(plan):
     return plan.one_of("attention_mask", False, None, "none", True, "full") in (True, "full")
+
+
+def require_one_optimizer(plan, optimizer):
+    """@raises Refused"""
+    is_plain = plan["framework"] in ("hf", "torch") and plan["pp"] == 1 and not plan["dp_kind"].startswith("zero")
+    if optimizer == "muon" and not is_plain:
+        raise Refused("--optimizer muon: AdamW steps beside it, and --engine torch makes two optimizers in a plain loop "
+                      "only; use --framework hf without pipelines and DeepSpeed")
 
 
 def require_one(plan, *axes):

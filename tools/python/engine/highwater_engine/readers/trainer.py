@@ -19,7 +19,7 @@ def trained(plan, model, *kinds):
 
 
 def trainer(plan, model):
-    plan.one_of("optimizer", "adamw", "sgd", "adafactor", "rmsprop", "adagrad")
+    plan.one_of("optimizer", *scripts.TRAINER_OPTIMIZERS)
     job = trained(plan, model, "ddp", "fsdp2")
     return Job(scripts.trainer_script(job), with_checkpoint(model, job), job["ranks"])
 

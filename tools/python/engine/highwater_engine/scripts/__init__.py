@@ -7,7 +7,7 @@ from .deepspeed import deepspeed_file, deepspeed_script
 from .description import DEFAULTS
 from .lines import indented, text
 from .model_lines import data
-from .optimizers import OPTIMIZERS
+from .optimizers import OPTIMIZERS, TRAINER_OPTIMIZERS
 from .pipeline import SCHEDULES, pipeline_script
 from .plain import plain_script
 from .quantized import FILES as CHECKPOINT_FILES

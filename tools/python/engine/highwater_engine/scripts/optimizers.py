@@ -41,14 +41,28 @@ OPTIMIZERS = {
     "galore-adamw": Made("galore_torch.GaLoreAdamW", "lr=1e-4", _LOW_RANK + ', "scale": 0.25'),
     "apollo-adamw": Made("apollo_torch.APOLLOAdamW", "lr=1e-4",
                          _LOW_RANK + ', "proj": "random", "scale_type": "channel", "scale": 1.0'),
+    "adamw-torch-8bit": Made("torchao.optim.AdamW8bit", "lr=1e-4"),
+    "adamw-torch-4bit": Made("torchao.optim.AdamW4bit", "lr=1e-4"),
+    "adamw-torch-fp8": Made("torchao.optim.AdamWFp8", "lr=1e-4"),
+    "adamw-cpu-offload": Made("torchao.optim.CPUOffloadOptimizer", "torch.optim.AdamW, lr=1e-4"),
     "came": Made("came_pytorch.CAME", "lr=1e-4"), "grokadamw": Made("grokadamw.GrokAdamW", "lr=1e-4"),
+}
+# What transformers' training_args.py (OptimizerNames) calls them; None: it is Trainer's default.
+TRAINER_OPTIMIZERS = {
+    "adamw": None, "sgd": "sgd", "rmsprop": "rmsprop", "adagrad": "adagrad", "adafactor-hf": "adafactor",
+    "adamw-8bit": "adamw_bnb_8bit", "rmsprop-8bit": "rmsprop_bnb_8bit", "rmsprop-32bit": "rmsprop_bnb_32bit",
+    "ademamix-32bit": "ademamix", "adamw-torch-8bit": "adamw_torch_8bit", "adamw-torch-4bit": "adamw_torch_4bit",
+    **{name: name.replace("-", "_") for name in (
+        "lion-8bit", "lion-32bit", "paged-adamw-8bit", "paged-adamw-32bit", "paged-lion-8bit", "paged-lion-32bit",
+        "ademamix-8bit", "paged-ademamix-8bit", "paged-ademamix-32bit", "schedule-free-adamw", "schedule-free-radam",
+        "schedule-free-sgd", "stable-adamw", "grokadamw", "galore-adamw", "apollo-adamw")},
 }
 IMPLEMENTATIONS = {None: "", "default": "", "fused": ", fused=True", "foreach": ", foreach=True", "loop": ", foreach=False"}
 
 
 def import_of_optimizer(job):
-    package = OPTIMIZERS[job["optimizer"]].name.partition(".")[0]
-    return "" if package == "torch" else f"import {package}"
+    package = OPTIMIZERS[job["optimizer"]].name.rpartition(".")[0]
+    return "" if package.startswith("torch.") else f"import {package}"
 
 
 def grouping(job):

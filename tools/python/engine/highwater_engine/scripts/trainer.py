@@ -4,6 +4,7 @@ import json
 from . import quantized
 from .lines import text
 from .model_lines import adapted, built, data, imports_of_model, lora_config
+from .optimizers import OPTIMIZERS, TRAINER_OPTIMIZERS
 
 
 def training_arguments(job):
@@ -18,13 +19,22 @@ def trainer_script(job):
     chosen += ["gradient_checkpointing=True"] if job["checkpoint"] else []
     chosen += ["torch_compile=True"] if job["compile"] else []
     chosen += ["fsdp=True"] if job["sharding"] == "fsdp2" else []
-    chosen += [f'optim="{job["optimizer"]}"'] if job["optimizer"] != "adamw" else []
+    chosen += chosen_optimizer(job)
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
     return text("import torch", imports_of_model(job), "from transformers import Trainer, TrainingArguments",
                 job["model"].prepare, data(job), f"model = {built(job)}", adapted(job),
                 f"arguments = TrainingArguments({keywords})",
                 f"trainer = Trainer(model=model, args=arguments, train_dataset={job['model'].dataset})",
                 "trainer.train()") + "\n"
+
+
+def chosen_optimizer(job):
+    """What Trainer calls it, unless it is its default; the projected layers and their rank."""
+    name = TRAINER_OPTIMIZERS[job["optimizer"]]
+    chosen = [f'optim="{name}"'] if name else []
+    if OPTIMIZERS[job["optimizer"]].targeted:
+        chosen += ['optim_target_modules="all-linear"', f'optim_args="rank={job["optimizer_rank"]}"']
+    return chosen
 
 
 def sft_script(job):
