@@ -115,8 +115,8 @@ class LoraAdapter : public Adapter {
 
   // variants.py DoraLinearVariant.forward
   [[nodiscard]] Tensor with_magnitude(Tensor result, Tensor x) const {
-    const bool drops = dropout_ > 0 && a_.context().training;
-    x = drops ? eager::dropout(x, dropout_, true) : x;
+    const bool drops = probability_ > 0 && a_.context().training;
+    x = drops ? eager::dropout(x, probability_, true) : x;
     Tensor base_result = drops ? Tensor{} : result;
     Tensor added = magnitude_->added(x, base_result, a_, b_);
     Tensor sum = eager::add(result, added);

@@ -114,8 +114,10 @@ class Training {
     host_.initialising = runtime_.host_memory.next_account();
   }
 
+  // Weights of a checkpoint that are quantised come from the pages of its files, one by one.
   void make_model() {
-    const eager::Scoped<bool> counts(runtime_.counts_host_memory, true);
+    const bool stays_on_host = !is_quantized(plan_.quantization);
+    const eager::Scoped<bool> counts(runtime_.counts_host_memory, stays_on_host);
     model_ = models::build_model(context_);
     if (is_quantized(plan_.quantization)) {
       load_quantized();

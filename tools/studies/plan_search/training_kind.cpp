@@ -88,8 +88,7 @@ void train_beside(TrainingPlan& plan, WideStates states) {
   plan.init = ModelInit::cpu;
   plan.quantization.weights = format;
   plan.quantization.double_quant = is_4bit(plan.quantization);
-  plan.checkpoint.reentrant =
-      plan.quantization.prepares_training && !runs_trainer(plan.framework);
+  plan.checkpoint.reentrant = plan.quantization.prepares_training && !runs_trainer(plan.framework);
 }
 
 constexpr std::array kKinds{
@@ -98,10 +97,12 @@ constexpr std::array kKinds{
                  "parameters and optimizer states are rounded to 16 bits at every step",
                  could_be_narrow, keep_narrow_states},
     TrainingKind{"lora", "LoRA", "only adapters are trained", could_adapt, train_adapters},
-    TrainingKind{"8-bit", "LoRA, 8-bit weights", "only adapters are trained, beside weights in 8 bits",
-                 could_quantize, train_beside<WeightFormat::int8>},
-    TrainingKind{"4-bit", "LoRA, 4-bit weights", "only adapters are trained, beside weights in 4 bits",
-                 could_quantize, train_beside<WeightFormat::nf4>},
+    TrainingKind{"8-bit", "LoRA, 8-bit weights",
+                 "only adapters are trained, beside weights in 8 bits", could_quantize,
+                 train_beside<WeightFormat::int8>},
+    TrainingKind{"4-bit", "LoRA, 4-bit weights",
+                 "only adapters are trained, beside weights in 4 bits", could_quantize,
+                 train_beside<WeightFormat::nf4>},
 };
 
 }  // namespace
