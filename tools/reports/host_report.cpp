@@ -77,7 +77,7 @@ auto size_of(std::int64_t HostRow::*member) {
 Table part_table(std::string title, const std::vector<HostRow>& parts) {
   using enum Align;
   static const Columns<HostRow> kColumns{
-      {"while", "while", left, &HostRow::part},
+      {"part", "while", left, &HostRow::part},
       {"pinned_bytes", "pinned", right, size_of(&HostRow::pinned)},
       {"pageable_bytes", "pageable", right, size_of(&HostRow::pageable)},
       {"rank_bytes", "this rank", right, size_of(&HostRow::rank)},

@@ -214,7 +214,7 @@ void add_json(const PlanRequest& request, const PlanResult& result, Report& repo
 }  // namespace
 
 std::string plan_report(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
-  Report report(format, "highwater.plan/1");
+  Report report(format, "highwater.plan/2");
   report.line(run_summary(request.run.plan));
   report.line("");
   if (result.simulated) {

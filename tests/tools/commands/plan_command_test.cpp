@@ -18,7 +18,7 @@ const std::string kLikeThePaper =
 
 TEST_CASE("plan: Algorithm 1 by the printed formulas and by the published code", "[cli][plan]") {
   const auto plan = json_of("plan --formulas-only --model opt-2.7b --gpus 4" + kLikeThePaper);
-  CHECK(plan.at("schema").as_string() == "highwater.plan/1");
+  CHECK(plan.at("schema").as_string() == "highwater.plan/2");
   const auto& printed = plan.at("llmem").at(0);
   CHECK(printed.at("choice").as_string() == "4DP");
   const std::vector<std::int64_t> largest{0, 9, 21, 17};

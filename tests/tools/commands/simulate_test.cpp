@@ -332,12 +332,12 @@ TEST_CASE("generate: the GPU's memory goes into the trace, two outputs need two 
 }
 
 TEST_CASE("simulate: the ranks of a node add up in host memory", "[cli][simulate]") {
-  const std::string plan = "--model " HIGHWATER_TEST_DATA
-                           "/loops/llama.json --seq 64 --dp 16 --dp-kind fsdp2 --init cpu";
+  const std::string plan =
+      "--model " HIGHWATER_TEST_DATA "/loops/llama.json --dp 16 --dp-kind fsdp2 --init cpu";
   const Object node = simulate_json(plan).at("host_memory").at("node").as_object();
   CHECK(number(node.at("ranks")) == 8);
   const auto& making = node.at("peaks").as_array().front();
-  CHECK(making.at("while").as_string() == "the model is made");
+  CHECK(making.at("part").as_string() == "the model is made");
   CHECK(number(making.at("rank_bytes")) > 0);
   CHECK(number(making.at("node_bytes")) == 8 * number(making.at("rank_bytes")));
   CHECK_THAT(simulate(plan).out, Contains("Host memory of a node of 8 ranks, at the peaks"));

@@ -236,11 +236,11 @@ TEST_CASE("sweep: a plan that cannot be is one of the rows", "[cli][sweep]") {
 TEST_CASE("sweep: a typing error is wrong usage, and all are told before anything runs",
           "[cli][sweep]") {
   const CommandRun result =
-      run(words("sweep " + kPlan + " --set batch=1,2,x --set optimizer=adamw_torch,muon,admw"));
+      run(words("sweep " + kPlan + " --set batch=1,2,x --set optimizer=adamw_torch,soap,admw"));
   CHECK(result.code == ExitCode::usage);
   CHECK(result.out.empty());
   CHECK_THAT(result.err, Contains("--set batch=x: not a whole number") &&
-                             Contains("--set optimizer=muon: known, but not modelled yet") &&
+                             Contains("--set optimizer=soap: known, but not modelled yet") &&
                              Contains("--set optimizer=admw: unknown; did you mean adamw?") &&
                              !Contains("adamw_torch:"));
 }

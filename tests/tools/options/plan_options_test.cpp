@@ -166,8 +166,8 @@ TEST_CASE("plan options: what is known but not modelled is said to be so", "[cli
         "--optimizer galore-adamw-8bit: known, but not modelled yet; the nearest is galore-adamw");
   const std::string unmodelled =
       ": known, but not modelled yet; --help-all lists the values that are";
-  CHECK(complaint("--optimizer lion") == "--optimizer lion" + unmodelled);
-  CHECK(complaint("--optimizer muon") == "--optimizer muon" + unmodelled);
+  CHECK(complaint("--optimizer adalomo") == "--optimizer adalomo" + unmodelled);
+  CHECK(complaint("--optimizer soap") == "--optimizer soap" + unmodelled);
   CHECK(complaint("--precision fp8") == "--precision fp8" + unmodelled);
   CHECK_THAT(complaint("--attention flash_attention_2"), Contains("the nearest is sdpa-flash"));
   CHECK_THAT(complaint("--precision fp7"), Contains("use one of fp32"));

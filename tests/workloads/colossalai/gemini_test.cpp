@@ -308,10 +308,10 @@ TEST_CASE("gemini: placements as recorded from Colossal-AI", "[workloads][gemini
     CAPTURE(row.placement.placement, row.init);
     REQUIRE(plan_problems(plan).empty());
     const Usage peaks = peaks_of(plan);
-    CHECK(peaks.requested == Bytes{row.requested});
-    CHECK(peaks.allocated == Bytes{row.allocated});
-    CHECK(peaks.active == Bytes{row.allocated});
-    CHECK(peaks.reserved == Bytes{row.reserved});
+    CHECK(peaks.requested.count() == row.requested);
+    CHECK(peaks.allocated.count() == row.allocated);
+    CHECK(peaks.active.count() == row.allocated);
+    CHECK(peaks.reserved.count() == row.reserved);
   }
 }
 

@@ -54,14 +54,14 @@ def made(name, params):
     """The optimizer, by the keywords that the engine's scripts give it."""
     entry = OPTIMIZERS[name]
     module, _, cls = entry.name.rpartition(".")
-    owner = getattr(importlib.import_module(module), cls)
+    names = {"owner": getattr(importlib.import_module(module), cls)}
     if name == "muon":
         params = [p for p in params if p.dim() == 2]
     elif entry.targeted:
         targets = [p for p in params if p.dim() == 2]
         others = [p for p in params if p.dim() != 2]
         params = [{"params": others}, {"params": targets, **eval("{" + entry.targeted.format(rank=RANK) + "}")}]
-    optimizer = eval(f"owner(params, {entry.keywords})")
+    optimizer = eval(f"owner(params, {entry.keywords})", {**globals(), **names, "params": params})
     if entry.trains:
         optimizer.train()
     return optimizer

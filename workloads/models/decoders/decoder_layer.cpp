@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/family_dropout.hpp"
 #include "workloads/models/decoders/self_attention.hpp"
 
 namespace highwater::models {
@@ -23,7 +24,9 @@ class LlamaDecoderLayer : public DecoderLayer {
  public:
   LlamaDecoderLayer(Module* parent, std::int64_t index, const LlamaConfig& config,
                     const FeedForwardMaker& make_mlp)
-      : DecoderLayer(parent, std::to_string(index)), config_(config) {
+      : DecoderLayer(parent, std::to_string(index)),
+        config_(config),
+        dropout_(block_dropout(config)) {
     make_norms_if(NormsMade::first);
     self_attn_ = std::make_unique<SelfAttention>(this, index, config);
     make_norms_if(NormsMade::in_between);
@@ -145,11 +148,7 @@ class LlamaDecoderLayer : public DecoderLayer {
     return eager::add(residual, part);
   }
 
-  [[nodiscard]] Tensor dropped(const Tensor& states) const {
-    return config_.code->drops_output
-               ? states
-               : nn::functional_dropout(context(), states, config_.residual_dropout);
-  }
+  [[nodiscard]] Tensor dropped(const Tensor& states) const { return dropout_(context(), states); }
 
   static Tensor sum(const Tensor& first, const Tensor& second, const Tensor& third) {
     const Tensor two = eager::add(first, second);
@@ -157,6 +156,7 @@ class LlamaDecoderLayer : public DecoderLayer {
   }
 
   LlamaConfig config_;
+  FamilyDropout dropout_;
   std::unique_ptr<SelfAttention> self_attn_;
   std::unique_ptr<FeedForward> mlp_;
   std::unique_ptr<Norm> before_attention_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/family_dropout.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 
@@ -14,7 +15,7 @@ class GatedMlp : public FeedForward {
  public:
   GatedMlp(Module* parent, std::string name, const LlamaConfig& config, std::int64_t width)
       : FeedForward(parent, std::move(name)),
-        dropout_(config.code->drops_output ? config.residual_dropout : 0.0),
+        dropout_(output_dropout(config)),
         gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)),
@@ -26,7 +27,7 @@ class GatedMlp : public FeedForward {
 
   Tensor operator()(Tensor x) const override {
     const nn::InModule scope(*this);
-    return nn::functional_dropout(context(), down_proj_(product(x)), dropout_);
+    return dropout_(context(), down_proj_(product(x)));
   }
 
  private:
@@ -40,7 +41,7 @@ class GatedMlp : public FeedForward {
     return sub_norm_ ? (*sub_norm_)(std::move(result)) : result;
   }
 
-  double dropout_;
+  FamilyDropout dropout_;
   nn::Linear gate_proj_;
   nn::Linear up_proj_;
   nn::Linear down_proj_;
@@ -86,7 +87,7 @@ class PlainMlp : public FeedForward {
  public:
   PlainMlp(Module* parent, std::string name, const LlamaConfig& config)
       : FeedForward(parent, std::move(name)),
-        dropout_(config.code->drops_output ? config.residual_dropout : 0.0),
+        dropout_(output_dropout(config)),
         widen_(this, config.code->widen_name, config.hidden_size, config.intermediate_size,
                nn::bias_if(config.mlp_bias)),
         narrow_(this, config.code->narrow_name, config.intermediate_size, config.hidden_size,
@@ -98,11 +99,11 @@ class PlainMlp : public FeedForward {
     Tensor states = widen_(hidden_states);
     states = act_(states);
     states = narrow_(states);
-    return nn::functional_dropout(context(), states, dropout_);
+    return dropout_(context(), states);
   }
 
  private:
-  double dropout_;
+  FamilyDropout dropout_;
   nn::Linear widen_;
   nn::Linear narrow_;
   nn::ActivationFunction act_;

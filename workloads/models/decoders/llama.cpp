@@ -8,6 +8,7 @@
 #include "workloads/models/causal_lm.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/family_dropout.hpp"
 #include "workloads/models/decoders/mixture.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/models/positions.hpp"
@@ -142,8 +143,8 @@ class LlamaModel : public Module {
 
   // The embedding behind its dropout, which has the embedding's name or one of its own.
   Tensor dropped(ModelFrame& frame) const {
-    Tensor states =
-        nn::functional_dropout(context(), frame.inputs_embeds, config_.embedding_dropout);
+    const FamilyDropout dropout(config_, FieldRole::embedding_dropout, config_.embedding_dropout);
+    Tensor states = dropout(context(), frame.inputs_embeds);
     if (!config_.code->names_hidden_dropout) {
       frame.inputs_embeds = states;
     }

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "workloads/models/decoders/family_dropout.hpp"
+
 namespace highwater::models {
 
 namespace {
@@ -96,9 +98,7 @@ AttentionResult SelfAttention::operator()(Tensor hidden_states, const BlockInput
     output = (*sub_norm_)(output);
   }
   output = (*o_proj_)(output);
-  if (code_.drops_output) {
-    output = nn::functional_dropout(context(), output, config_.residual_dropout);
-  }
+  output = output_dropout(config_)(context(), output);
   eager::end_of_frame(hidden_states, states.fused, states.query, states.key, states.value,
                       states.turned_query, states.rest_query, states.turned_key, states.rest_key);
   return result;

@@ -83,6 +83,18 @@ class TrainingOptions(TypedDict, total=False):
     """dropout before the adapters; default 0"""
     lora_targets: str | Sequence[str]
     """module names that get adapters; default those of the model's family"""
+    dora: bool
+    """adapters with a magnitude for each output (DoRA); default false"""
+    quantize: str
+    """frozen linear layers in 4 or 8 bits (bitsandbytes): none, nf4, fp4, int8; nf4, fp4: QLoRA; int8: LLM.int8(). Weights are quantised one by one while from_pretrained() loads them; default none"""
+    double_quant: bool
+    """scales of 4-bit blocks in 8 bits; default false"""
+    quant_compute_dtype: str
+    """what 4-bit layers compute in: default, bf16, fp16, fp32; default default"""
+    quant_storage: str
+    """type of the blocks that hold 4-bit weights: uint8, bf16, fp16, fp32; FSDP shards them together with weights of the same type; default uint8"""
+    prepare_kbit: bool
+    """prepare_model_for_kbit_training(): other weights in fp32; default true"""
     compile: bool
     """torch.compile; with `engine` torch; the whole model, with fully_shard each block; Inductor's own requests while it compiles, in the first step, are part of the run; default false"""
     float8: bool
@@ -313,6 +325,16 @@ class PlanOptions(TrainingOptions, total=False):
     """memory of one GPU; default: that of `gpu`"""
     alloc_conf: str
     """settings as in PYTORCH_CUDA_ALLOC_CONF, for the simulation"""
+    global_batch: int
+    """sequences of a step; default: 4 Mi tokens, at most 128 Ki per GPU"""
+    margin: str
+    """memory that a row leaves free; default 3 %"""
+    allow: str
+    """what training may give up, all kinds listed: full, 16-bit, lora, 8-bit, 4-bit; default: as little as fits"""
+    only: str
+    """only strategies with NAME in their name"""
+    rows: int
+    """rows to find; default 10"""
     llmem_base: int | str
     """LLMem's m_base, the memory in use before training; default 1100 MiB"""
     formulas_only: bool

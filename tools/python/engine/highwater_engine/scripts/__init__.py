@@ -16,6 +16,6 @@ from .torchtitan import PROGRAM as TORCHTITAN
 from .trainer import sft_script, tokenizer_files, trainer_script
 from .wrapping import wrapping_alone
 
-__all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
+__all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "TRAINER_OPTIMIZERS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
            "indented", "pipeline_script",
            "plain_script", "sft_script", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "wrapping_alone"]

@@ -114,7 +114,7 @@ class PlanStrategies(Record):
     global_batch: int
     margin: float
     states_above_a_gpu: PlanStrategiesStatesAboveAGpu | None
-    not_simulated: tuple[Any, ...]
+    not_simulated: tuple[str, ...]
     candidates: int
     variations: int
     simulated: int

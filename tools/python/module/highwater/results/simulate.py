@@ -274,6 +274,29 @@ class SimulateHostMemoryBuffer(Record):
 
 
 @dataclass(frozen=True)
+class SimulateHostMemoryNodePeak(Record):
+    """A part of Simulate."""
+
+    part: str
+    pinned_bytes: int
+    pageable_bytes: int
+    rank_bytes: int
+    node_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateHostMemoryNode(Record):
+    """A part of Simulate."""
+
+    ranks: int
+    peaks: tuple[SimulateHostMemoryNodePeak, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "peaks": items(SimulateHostMemoryNodePeak.from_json),
+    }
+
+
+@dataclass(frozen=True)
 class SimulateHostMemory(Record):
     """A part of Simulate."""
 
@@ -283,9 +306,11 @@ class SimulateHostMemory(Record):
     pageable_bytes: int
     cached_bytes: int
     buffers: tuple[SimulateHostMemoryBuffer, ...]
+    node: SimulateHostMemoryNode | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "buffers": items(SimulateHostMemoryBuffer.from_json),
+        "node": SimulateHostMemoryNode.from_json,
     }
 
 
