@@ -45,7 +45,8 @@ OptionParser plan_options() {
       "sequences of a step; default: 4 Mi tokens, at most 128 Ki per GPU")(
       "margin", text("PERCENT"), "memory that a row leaves free; default 3 %")(
       "allow", text("KIND"),
-      "what training may give up, all kinds listed: full, 16-bit, lora, 8-bit, 4-bit; default: as "
+      "what training may give up, all kinds listed: full, 16-bit, lora, lora-16-bit, 8-bit, 4-bit; "
+      "default: as "
       "little as "
       "fits")("only", text("NAME"), "only strategies with NAME in their name")(
       "rows", text("N"), "rows to find; default 10")(

@@ -74,15 +74,25 @@ void train_adapters(TrainingPlan& plan, WideStates states) {
   }
 }
 
+bool could_adapt_narrow(const TrainingPlan& plan, WideStates states) {
+  return could_adapt(plan, states) && !is_half(plan);
+}
+
+/// Frozen weights of a plan in fp32 in bfloat16: its range is that of fp32.
+void train_adapters_of_narrow(TrainingPlan& plan, WideStates states) {
+  plan.precision = Precision::bf16;
+  train_adapters(plan, states);
+}
+
 /// bitsandbytes' weights are simulated on one GPU.
 bool could_quantize(const TrainingPlan& plan, WideStates states) {
-  return could_adapt(plan, states) && !is_quantized(plan.quantization) && is_half(plan) &&
-         plan.parallel.gpus() == 1;
+  return could_adapt(plan, states) && !is_quantized(plan.quantization) && plan.parallel.gpus() == 1;
 }
 
 /// As PEFT's guide to quantisation prepares them.
 template <WeightFormat format>
 void train_beside(TrainingPlan& plan, WideStates states) {
+  plan.precision = is_half(plan) ? plan.precision : Precision::bf16;
   train_adapters(plan, states);
   plan.optimizer.param_groups = 1;
   plan.init = ModelInit::cpu;
@@ -97,6 +107,9 @@ constexpr std::array kKinds{
                  "parameters and optimizer states are rounded to 16 bits at every step",
                  could_be_narrow, keep_narrow_states},
     TrainingKind{"lora", "LoRA", "only adapters are trained", could_adapt, train_adapters},
+    TrainingKind{"lora-16-bit", "LoRA, 16-bit weights",
+                 "only adapters are trained, beside weights in 16 bits", could_adapt_narrow,
+                 train_adapters_of_narrow},
     TrainingKind{"8-bit", "LoRA, 8-bit weights",
                  "only adapters are trained, beside weights in 8 bits", could_quantize,
                  train_beside<WeightFormat::int8>},
