@@ -82,7 +82,8 @@ TEST_CASE("plan: a row is a plan that simulate carries out", "[cli][plan]") {
 
 TEST_CASE("plan: rows leave the margin that is asked for", "[cli][plan]") {
   const std::string options =
-      "plan --model llama-160m --seq 256 --precision bf16 --capacity 4GiB --gpus 2 ";
+      "plan --model llama-160m --seq 256 --precision bf16 --capacity 4GiB --gpus 2 "
+      "--global-batch 16 ";
   for (const std::string margin : {"0", "20%"}) {
     const auto plan = json_of(options + "--margin " + margin);
     const double share = plan.at("strategies").at("margin").to_number<double>();

@@ -3,12 +3,14 @@
 #include "tools/studies/plan_line.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include <boost/json.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/studies/plan_search/candidates.hpp"
@@ -71,17 +73,46 @@ TEST_CASE("plan line: only what differs is said", "[cli][plan]") {
              Contains("--alloc-conf 'it'\\''s'"));
 }
 
-TEST_CASE("plan line: pasted, it has the peak of its row", "[cli][plan]") {
-  for (const std::string device : {"--gpu rtx2080ti", "--capacity 3GiB --gpu v100-16"}) {
-    const auto plan = json_of("plan --model " HIGHWATER_TEST_DATA
-                              "/loops/llama.json --gpus 2 --seq 256 --precision fp16 "
-                              "--attention sdpa-math " +
-                              device);
-    const auto& best = plan.at("strategies").at("results").at(0);
-    REQUIRE(best.at("fits").as_bool());
-    std::string line = best.at("command").as_string().c_str();
+namespace {
+
+/// Every listed row has the peak that `simulate` finds for its own command.
+void check_rows(const std::string& plan_line) {
+  const auto plan = json_of(plan_line);
+  for (const auto& row : plan.at("strategies").at("results").as_array()) {
+    REQUIRE(row.at("fits").as_bool());
+    const std::string line = row.at("command").as_string().c_str();
     CAPTURE(line);
     const auto simulated = json_of(line.substr(std::string("highwater ").size()));
-    CHECK(simulated.at("peak").at("reserved_bytes") == best.at("peak_reserved_bytes"));
+    CHECK(simulated.at("peak").at("reserved_bytes") == row.at("peak_reserved_bytes"));
   }
+}
+
+/// Llama 3 8B with fewer layers.
+void write_llama(const std::string& path, int layers) {
+  std::ofstream(path) << boost::json::object{
+      {"model_type", "llama"},       {"hidden_size", 4096},
+      {"intermediate_size", 14336},  {"vocab_size", 128256},
+      {"num_attention_heads", 32},   {"num_key_value_heads", 8},
+      {"num_hidden_layers", layers}, {"max_position_embeddings", 8192}};
+}
+
+}  // namespace
+
+TEST_CASE("plan line: pasted, it has the peak of its row", "[cli][plan]") {
+  for (const std::string device : {"--gpu rtx2080ti", "--capacity 3GiB --gpu v100-16"}) {
+    check_rows("plan --model " HIGHWATER_TEST_DATA
+               "/loops/llama.json --gpus 2 --seq 256 --precision fp16 "
+               "--attention sdpa-math --global-batch 64 --rows 1 " +
+               device);
+  }
+}
+
+// Ranks that hold equally much, and steps of many micro-batches, reserve unequally here.
+TEST_CASE("plan line: rows of a large model have the peaks of their whole jobs", "[cli][plan]") {
+  const test::TempDir folder;
+  const std::string model = (folder / "config.json").string();
+  write_llama(model, 8);
+  const std::string job = "plan --gpus 8 --seq 8192 --precision bf16 --global-batch 32 --model ";
+  check_rows(job + model + " --gpu a100-40 --rows 5");
+  check_rows(job + model + " --gpu rtx4090 --rows 2");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "allocator/settings/settings_change.hpp"
+#include "sim/replay/parallel.hpp"
 #include "sim/replay/replay.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/studies/replay_run.hpp"
@@ -67,23 +68,37 @@ MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, 
   return {result.counts.ooms == 0 && result.peak.reserved <= limit, result.peak.reserved};
 }
 
-}  // namespace
-
-MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
-                       TrialExtent extent) {
-  const bool is_whole = extent == TrialExtent::whole;
-  const TrainingPlan tried = is_whole ? plan : shortened(plan);
-  const ReplayOptions options = options_of(plan, memory);
+/// The first that does not fit tells.
+MemoryTrial try_part(const TrainingPlan& plan, const ReplayOptions& options, Bytes limit) {
   MemoryTrial worst{.fits = true, .peak = Bytes{}};
-  for (const RankClass& each :
-       is_whole ? representative_ranks(rank_classes(tried)) : ranks_that_hold_most(tried)) {
-    const MemoryTrial trial = try_rank(tried, each.rank, options, limit);
+  for (const RankClass& each : ranks_that_hold_most(plan)) {
+    const MemoryTrial trial = try_rank(plan, each.rank, options, limit);
     worst.peak = std::max(worst.peak, trial.peak);
     if (!trial.fits) {
       return {false, worst.peak};
     }
   }
   return worst;
+}
+
+/// All at once.
+MemoryTrial try_ranks(const TrainingPlan& plan, const std::vector<RankClass>& ranks,
+                      const ReplayOptions& options, Bytes limit) {
+  std::vector<MemoryTrial> trials(ranks.size());
+  for_each_index(ranks.size(),
+                 [&](std::size_t i) { trials[i] = try_rank(plan, ranks[i].rank, options, limit); });
+  return {std::ranges::all_of(trials, &MemoryTrial::fits),
+          std::ranges::max(trials, {}, &MemoryTrial::peak).peak};
+}
+
+}  // namespace
+
+MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
+                       TrialExtent extent) {
+  const ReplayOptions options = options_of(plan, memory);
+  return extent == TrialExtent::whole
+             ? try_ranks(plan, representative_ranks(rank_classes(plan)), options, limit)
+             : try_part(shortened(plan), options, limit);
 }
 
 }  // namespace highwater

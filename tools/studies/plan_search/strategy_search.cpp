@@ -1,7 +1,6 @@
 #include "tools/studies/plan_search/strategy_search.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <queue>
 #include <thread>
@@ -216,23 +215,26 @@ class BestFirst {
     return true;
   }
 
+  /// Most of what does not fit shows it in a part; a row's peak is that of the whole.
   void carry_out(std::vector<Open>& batch) {
-    std::vector<std::optional<MemoryTrial>> trials(batch.size());
-    for_each_index(batch.size(), [&](std::size_t i) { trials[i] = simulated(batch[i]); });
+    std::vector<std::optional<MemoryTrial>> parts(batch.size());
+    simulated_ += batch.size();
+    progress_.show(simulated_);
+    for_each_index(batch.size(),
+                   [&](std::size_t i) { parts[i] = simulated(batch[i], TrialExtent::part); });
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      settle(std::move(batch[i]), trials[i]);
+      settle(std::move(batch[i]), parts[i]);
     }
   }
 
   /// Absent where PyTorch's own code would fail.
-  std::optional<MemoryTrial> simulated(const Open& open) {
+  std::optional<MemoryTrial> simulated(const Open& open, TrialExtent extent) {
     const Candidate& candidate = candidates_[open.candidate];
     const TrainingPlan plan = varied(candidate, candidate.variations[open.next]);
     MemoryRequest memory = request_.memory;
     memory.capacity = allocator_share(plan, request_.device);
-    progress_.show(++simulated_);
     try {
-      return try_memory(plan, memory, limit_of(plan), TrialExtent::enough);
+      return try_memory(plan, memory, limit_of(plan), extent);
     } catch (const InputError& error) {
       const std::lock_guard lock(failures_lock_);
       failures_.push_back(fmt::format("{}: {}", candidate.strategy->name, error.what()));
@@ -240,15 +242,25 @@ class BestFirst {
     }
   }
 
-  void settle(Open open, const std::optional<MemoryTrial>& trial) {
-    if (!trial || (trial->fits && joins_a_row(open))) {
+  void settle(Open open, std::optional<MemoryTrial> trial) {
+    if (trial && trial->fits) {
+      if (joins_a_row(open)) {
+        return;
+      }
+      trial = simulated(open, TrialExtent::whole);
+    }
+    if (!trial) {
       return;
     }
     if (trial->fits) {
       found_.push_back({key(open.candidate, open.next), division_of(candidates_[open.candidate]),
                         row_of(open, *trial)});
-      return;
+    } else {
+      try_next(std::move(open));
     }
+  }
+
+  void try_next(Open open) {
     open.failed.push_back(candidates_[open.candidate].variations[open.next]);
     ++open.next;
     skip_impossible(open);
@@ -305,10 +317,8 @@ class BestFirst {
       return least_memory(varied(c, c.variations[open.next]));
     });
     smallest.resize(std::min(smallest.size(), request_.options.rows));
-    std::vector<std::optional<StrategyResult>> rows(smallest.size());
-    for_each_index(smallest.size(), [&](std::size_t i) { rows[i] = needed_by(smallest[i]); });
-    for (std::optional<StrategyResult>& row : rows) {
-      if (row) {
+    for (const Open& open : smallest) {
+      if (std::optional<StrategyResult> row = needed_by(open)) {
         found.results.push_back(std::move(*row));
       }
     }
@@ -330,7 +340,7 @@ class BestFirst {
     memory.capacity.reset();
     ++simulated_;
     try {
-      MemoryTrial trial = try_memory(plan, memory, Bytes{UINT64_MAX}, TrialExtent::enough);
+      MemoryTrial trial = try_memory(plan, memory, Bytes{UINT64_MAX}, TrialExtent::whole);
       trial.fits = false;
       return row_of(open, trial);
     } catch (const InputError&) {
@@ -344,7 +354,7 @@ class BestFirst {
   std::vector<Found> found_;
   std::vector<std::string> failures_;  ///< of PyTorch's own code
   std::mutex failures_lock_;
-  std::atomic<std::size_t> simulated_ = 0;
+  std::size_t simulated_ = 0;
   ProgressLine progress_;
 };
 

@@ -6,6 +6,10 @@
 // the least that it can need is more than there is (least_memory.hpp), or if one of its candidate
 // that keeps less did not fit. Kinds of training that give up more come after all that give up
 // less. Programs that divide a job in the same way are one row, of the fastest of them.
+//
+// A trial simulates a part of the job first, and the whole where the part fits (memory_trial.hpp),
+// so that a row's peak is what `simulate` says of its plan; if the whole does not fit, the search
+// goes on with the candidate's next variation.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +52,7 @@ struct StrategyResult {
   TrainingPlan plan;
   StepTime time;
   Bytes capacity;  ///< what the allocator can have
-  Bytes peak;      ///< most reserved by a rank
+  Bytes peak;      ///< most reserved by a rank in the whole job
   bool fits = false;
   std::optional<Variation> refused;    ///< its fastest variation that does not fit
   std::vector<std::string_view> also;  ///< other strategies that divide the job in this way
