@@ -46,10 +46,9 @@ OptionParser plan_options() {
       "margin", text("PERCENT"), "memory that a row leaves free; default 3 %")(
       "allow", text("KIND"),
       "what training may give up, all kinds listed: full, 16-bit, lora, lora-16-bit, 8-bit, 4-bit; "
-      "default: as "
-      "little as "
-      "fits")("only", text("NAME"), "only strategies with NAME in their name")(
-      "rows", text("N"), "rows to find; default 10")(
+      "default: nothing, and where that does not fit, all")(
+      "only", text("NAME"), "only strategies with NAME in their name")("rows", text("N"),
+                                                                       "rows to find; default 10")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, the memory in use before training; default 1100 MiB")(
       "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(

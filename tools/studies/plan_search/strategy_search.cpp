@@ -380,9 +380,10 @@ StrategySearch search_strategies(const SearchRequest& request) {
   if (request.options.most_given_up) {
     found = search_kinds(request, 0, *request.options.most_given_up);
   } else {
-    for (std::size_t kind = 0; kind < training_kinds().size() && !found.found(); ++kind) {
-      StrategySearch next = search_kinds(request, kind, kind);
-      found = found.results.empty() || next.found() ? std::move(next) : std::move(found);
+    found = search_kinds(request, 0, 0);
+    if (!found.found()) {
+      StrategySearch lesser = search_kinds(request, 1, training_kinds().size() - 1);
+      found = found.results.empty() || lesser.found() ? std::move(lesser) : std::move(found);
     }
   }
   found.global_batch =

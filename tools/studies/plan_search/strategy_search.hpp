@@ -33,7 +33,8 @@ inline constexpr double kUsualMargin = 0.03;
 struct SearchOptions {
   std::optional<std::int64_t> global_batch;  ///< sequences of a step
   std::string only;                          ///< part of the names of strategies; empty: all
-  std::optional<std::size_t> most_given_up;  ///< kind of training; absent: as little as fits
+  std::optional<std::size_t>
+      most_given_up;  ///< kind of training; absent: full training, or all others
   double margin = kUsualMargin;
   std::size_t rows = 10;
 };

@@ -190,16 +190,26 @@ TEST_CASE("strategies: where nothing fits, what needs least is listed with its n
   CHECK(found.results.front().plan.checkpoint.kind == CheckpointKind::full);
 }
 
-TEST_CASE("strategies: training gives up as little as fits, or what is allowed", "[cli][plan]") {
+TEST_CASE(
+    "strategies: where full training does not fit, all lesser kinds are listed, or what is allowed",
+    "[cli][plan]") {
   // 160 M parameters: 16 bytes each take 2.4 GiB, 8 take 1.2, frozen ones of two bytes 0.3.
   const TrainingPlan plan = base("llama-160m");
   CHECK(kinds_of(search(plan, 1, gib(4))) == std::set<std::size_t>{0});
-  CHECK(kinds_of(search(plan, 1, gib(2))) == std::set<std::size_t>{1});
+  CHECK(kinds_of(search(plan, 1, gib(2))) == std::set<std::size_t>{1, 2, 4, 5});
   CHECK(kinds_of(search(plan, 1, gib(4), {.most_given_up = 2})) == std::set<std::size_t>{0, 1, 2});
   const StrategySearch all = search(plan, 1, gib(4), {.most_given_up = 2});
   CHECK(std::ranges::is_sorted(all.results, {}, &StrategyResult::kind));
   CHECK_THAT(why_not_higher(all.results.back(), all.results.front()),
              Contains("only adapters are trained"));
+}
+
+// Frozen parameters take 0.6 GiB in fp32 and 0.3 in 16 bits.
+TEST_CASE("strategies: adapters of a plan in fp32 stand beside weights in 32, 16, 8 and 4 bits",
+          "[cli][plan]") {
+  TrainingPlan plan = base("llama-160m");
+  plan.precision = Precision::fp32;
+  CHECK(kinds_of(search(plan, 1, gib(2))) == std::set<std::size_t>{2, 3, 4, 5});
 }
 
 TEST_CASE("strategies: programs that divide a job alike are one row", "[cli][plan]") {
