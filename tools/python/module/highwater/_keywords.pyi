@@ -330,7 +330,7 @@ class PlanOptions(TrainingOptions, total=False):
     margin: str
     """memory that a row leaves free; default 3 %"""
     allow: str
-    """what training may give up, all kinds listed: full, 16-bit, lora, 8-bit, 4-bit; default: as little as fits"""
+    """what training may give up, all kinds listed: full, 16-bit, lora, lora-16-bit, 8-bit, 4-bit; default: nothing, and where that does not fit, all"""
     only: str
     """only strategies with NAME in their name"""
     rows: int
