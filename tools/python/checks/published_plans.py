@@ -31,7 +31,7 @@ def model_word(model: str, folder: pathlib.Path) -> str:
     family, _, sizes = model.partition(":")
     if not sizes:
         return model
-    description = {"name": "published", "family": family}
+    description: dict[str, object] = {"name": "published", "family": family}
     description |= {key: int(value) for key, value in (each.split("=") for each in sizes.split(","))}
     path = folder / "model.json"
     path.write_text(json.dumps(description), encoding="utf-8")
