@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/offload.hpp"
 
 namespace highwater::timing {
@@ -15,10 +16,6 @@ constexpr double kNvme = 1.6e9;
 
 double waited_for(double seconds, double beside) {
   return std::max(0.0, seconds - beside);
-}
-
-bool runs_megatron_core(const TrainingPlan& plan) {
-  return plan.model_code == ModelCode::megatron;
 }
 
 double bytes_of_hidden(const Rank& rank) {

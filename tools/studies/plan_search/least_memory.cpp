@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/step_time/layer_sizes.hpp"
 
@@ -9,10 +10,6 @@ namespace highwater {
 namespace {
 
 using timing::LayerSizes;
-
-bool runs_megatron_core(const TrainingPlan& plan) {
-  return plan.model_code == ModelCode::megatron;
-}
 
 /// Layers of the first stage, which never has more than the others; one fewer if they do not divide
 /// and the embedding counts as one.

@@ -195,6 +195,14 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
          "lora with deepspeed.zero.Init(): not supported yet by the simulation; omit one of them"},
     Rule{[](const PlanFacts& f) {
+           const Checkpoint& checkpoint = f.plan->checkpoint;
+           return is_gemini(f) && f.plan->parallel.tp > 1 &&
+                  checkpoint.kind != CheckpointKind::none && !checkpoint.reentrant;
+         },
+         "framework colossalai-gemini with tp and checkpoint-impl nonreentrant: not supported yet "
+         "by "
+         "the simulation; use --checkpoint-impl reentrant, or omit --tp"},
+    Rule{[](const PlanFacts& f) {
            const ModelConfig& config = f.plan->model.config;
            return is_gemini(f) && (has_field(config, FieldRole::experts) ||
                                    has_field(config, FieldRole::decoder_layers));
