@@ -257,8 +257,9 @@ bool gradient_checkpointing_is_on(const TrainingPlan& plan) {
 
 Embedding* first_embedding(Module& module) {
   for (Module* child : module.children()) {
-    auto* embedding = dynamic_cast<Embedding*>(child);
-    embedding = embedding != nullptr ? embedding : first_embedding(*child);
+    Module& each = *child;
+    auto* embedding = dynamic_cast<Embedding*>(&each);
+    embedding = embedding != nullptr ? embedding : first_embedding(each);
     if (embedding != nullptr) {
       return embedding;
     }

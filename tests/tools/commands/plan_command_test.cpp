@@ -83,9 +83,9 @@ TEST_CASE("plan: a row is a plan that simulate carries out", "[cli][plan]") {
 TEST_CASE("plan: rows leave the margin that is asked for", "[cli][plan]") {
   const std::string options =
       "plan --model llama-160m --seq 256 --precision bf16 --capacity 4GiB --gpus 2 "
-      "--global-batch 16 ";
+      "--global-batch 16 --margin ";
   for (const std::string margin : {"0", "20%"}) {
-    const auto plan = json_of(options + "--margin " + margin);
+    const auto plan = json_of(options + margin);
     const double share = plan.at("strategies").at("margin").to_number<double>();
     CHECK(share == Approx(margin == "0" ? 0.0 : 0.2));
     for (const auto& row : plan.at("strategies").at("results").as_array()) {

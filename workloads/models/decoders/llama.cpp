@@ -76,9 +76,10 @@ class LlamaModel : public Module {
       : Module(parent, config.code->model_name),
         config_(config),
         part_(context().part_of(config.num_hidden_layers)),
-        embed_tokens_(make_embedding(config)),
+        embed_tokens_(make_embedding(config)),  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
         layers_(this, "layers"),
         blocks_(make_blocks(layers_, part_, make_layer)),
+        // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
         norm_(config.code->makes_last_norm_last ? nullptr : make_norm(config)) {
     // Of a model that is spread over devices the first one makes the tables.
     if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
