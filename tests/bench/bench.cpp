@@ -277,6 +277,44 @@ void measure_generations() {
   }
 }
 
+TrainingPlan accumulating_plan() {
+  TrainingPlan plan;
+  plan.versions = test::kRecordedReleases;
+  plan.model = model_preset("llama-3-8b");
+  plan.precision = Precision::bf16;
+  plan.seq = {4096};
+  plan.grad_accum = 512;
+  return plan;
+}
+
+/// A pipeline of Megatron's whose stages take ten layers each, in five parts.
+TrainingPlan interleaved_plan() {
+  TrainingPlan plan = accumulating_plan();
+  plan.model = model_preset("llama-3-70b");
+  plan.framework = Framework::megatron;
+  plan.model_code = ModelCode::megatron;
+  plan.parallel.pp = 8;
+  plan.batch = 1;
+  plan.parallel.schedule = PipelineSchedule::interleaved;
+  plan.parallel.chunks = 5;
+  return plan;
+}
+
+/// Steps of many micro-batches: every one carried out, and made of two short runs.
+void measure_rounds(const std::string& name, const TrainingPlan& plan) {
+  const double carried_out = seconds_of([&] { generate_step_by_step(plan); });
+  const double made = seconds_of([&] { generate(plan); });
+  std::cout << fmt::format("{:<37} {:>11.2f} {:>8.2f} {:>6.1f}x\n", name, carried_out, made,
+                           carried_out / made);
+}
+
+void measure_long_steps() {
+  std::cout << fmt::format("\n{:<37} {:>11} {:>8} {:>7}\n", "seconds, three steps of 512 each",
+                           "carried out", "made", "ratio");
+  measure_rounds("Llama 3 8B", accumulating_plan());
+  measure_rounds("Llama 3 70B, interleaved pipeline", interleaved_plan());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -287,5 +325,6 @@ int main(int argc, char** argv) {
   measure_replays(arguments.length);
   if (!arguments.only_replays) {
     measure_generations();
+    measure_long_steps();
   }
 }

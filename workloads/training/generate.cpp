@@ -22,6 +22,7 @@
 #include "workloads/torchtune/recipe_step.hpp"
 #include "workloads/training/batch_loader.hpp"
 #include "workloads/training/micro_batch_loop.hpp"
+#include "workloads/training/more_rounds.hpp"
 
 namespace highwater {
 
@@ -222,15 +223,53 @@ void require_valid(const TrainingPlan& plan) {
   throw InputError("plan", "options", all, "");
 }
 
+GeneratedRun run_of(TrainingPlan plan, int micro_batches) {
+  plan.grad_accum = micro_batches;
+  return Training(plan).run_with_host();
+}
+
+/// What is offloaded is counted by the run itself.
+bool uses_host(const GeneratedRun& run) {
+  return !run.pinned_blocks.empty() || run.host.training != HostAccount{};
+}
+
+/// The plan's run made of two short ones; nothing where they do not show what it does.
+std::optional<GeneratedRun> from_short_runs(const TrainingPlan& plan, const ShortRuns& runs) {
+  GeneratedRun fewer = run_of(plan, runs.fewer);
+  const auto forwards = forwards_of_micro_batch(fewer.trace, runs.fewer);
+  if (!forwards || uses_host(fewer)) {
+    return std::nullopt;
+  }
+  const std::size_t of_round = *forwards * static_cast<std::size_t>(runs.round);
+  const std::optional<RunEvents> one_more = lengthened(fewer.trace, of_round, 1);
+  if (!one_more || !same_events(*one_more, run_of(plan, runs.more()).trace)) {
+    return std::nullopt;
+  }
+  const auto rounds = static_cast<std::size_t>((plan.grad_accum - runs.fewer) / runs.round);
+  RunEvents all = *lengthened(fewer.trace, of_round, rounds);
+  fewer.trace.events = std::move(all.events);
+  fewer.trace.allocation_count = all.allocation_count;
+  return fewer;
+}
+
 }  // namespace
 
 RequestTrace generate(const TrainingPlan& plan) {
+  return generate_run(plan).trace;
+}
+
+RequestTrace generate_step_by_step(const TrainingPlan& plan) {
   require_valid(plan);
   return Training(plan).run();
 }
 
 GeneratedRun generate_run(const TrainingPlan& plan) {
   require_valid(plan);
+  if (const std::optional<ShortRuns> runs = short_runs(plan)) {
+    if (std::optional<GeneratedRun> made = from_short_runs(plan, *runs)) {
+      return std::move(*made);
+    }
+  }
   return Training(plan).run_with_host();
 }
 

@@ -21,6 +21,10 @@ namespace highwater {
 /// message).
 RequestTrace generate(const TrainingPlan& plan);
 
+/// The same requests, by a run of each micro-batch; generate() carries out as few as show what the
+/// others do (more_rounds.hpp).
+RequestTrace generate_step_by_step(const TrainingPlan& plan);
+
 /// A plan's requests, the host memory that its model and what it offloads take, and what else its
 /// run tells.
 struct GeneratedRun {

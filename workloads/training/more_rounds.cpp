@@ -1,0 +1,265 @@
+#include "workloads/training/more_rounds.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "workloads/plan/pipeline/model_split.hpp"
+
+namespace highwater {
+namespace {
+
+/// The first makes gradients, the second frees what led to them, and two are told to be alike by
+/// what lies before the last forward pass.
+constexpr int kRounds = 5;
+
+constexpr std::string_view kForward = "forward";
+
+/// The first events of a step's forward passes, and of the next step.
+struct StepMarks {
+  std::vector<std::size_t> forwards;
+  std::size_t end = 0;
+};
+
+std::vector<StepMarks> marks_of(const RequestTrace& trace) {
+  std::vector<StepMarks> steps;
+  for (std::size_t i = 0; i < trace.events.size(); ++i) {
+    const Event& event = trace.events[i];
+    if (event.kind == EventKind::step) {
+      if (!steps.empty()) {
+        steps.back().end = i;
+      }
+      steps.emplace_back();
+    } else if (!steps.empty() && event.kind == EventKind::phase &&
+               trace.tables.strings[event.text()] == kForward) {
+      steps.back().forwards.push_back(i);
+    }
+  }
+  if (!steps.empty()) {
+    steps.back().end = trace.events.size();
+  }
+  return steps;
+}
+
+/// The round before the last forward pass of a step, which the rounds before it are like.
+struct Round {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::uint32_t allocations = 0;
+  AllocationId first_alike;  ///< the first allocation of the rounds that are alike
+
+  [[nodiscard]] std::size_t length() const { return end - begin; }
+};
+
+bool refers(const Event& event) {
+  return event.kind == EventKind::free || event.kind == EventKind::record_stream;
+}
+
+/// Whether `event` is `earlier` a round later: what a round made is numbered on, what is older than
+/// all rounds stays.
+bool is_alike(Event earlier, const Event& event, std::uint32_t shift) {
+  if (earlier == event) {
+    return earlier.kind != EventKind::alloc;
+  }
+  if (!earlier.allocation.has_value()) {
+    return false;
+  }
+  earlier.allocation = AllocationId{earlier.allocation.value() + shift};
+  return earlier == event;
+}
+
+class RoundFinder {
+ public:
+  RoundFinder(const RequestTrace& trace, const StepMarks& marks, std::size_t forwards)
+      : trace_(trace), marks_(marks), forwards_(forwards) {}
+
+  /// Nothing if there is none that may be repeated.
+  [[nodiscard]] std::optional<Round> find() const {
+    if (marks_.forwards.size() <= 2 * forwards_) {
+      return std::nullopt;
+    }
+    Round round = last_round();
+    std::size_t alike = round.begin;
+    while (has_alike_before(round, alike)) {
+      alike -= round.length();
+    }
+    round.first_alike = first_allocation(alike);
+    return alike != round.begin && leaves_nothing(round) && frees_only_alike(round)
+               ? std::optional(round)
+               : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] Round last_round() const {
+    const std::size_t last = marks_.forwards.size() - 1;
+    Round round{.begin = marks_.forwards[last - forwards_], .end = marks_.forwards[last]};
+    for (std::size_t i = round.begin; i < round.end; ++i) {
+      round.allocations += trace_.events[i].kind == EventKind::alloc ? 1U : 0U;
+    }
+    return round;
+  }
+
+  /// Whether the events before `alike` are those of the round behind it.
+  [[nodiscard]] bool has_alike_before(const Round& round, std::size_t alike) const {
+    const std::size_t length = round.length();
+    if (alike < marks_.forwards.front() + length) {
+      return false;
+    }
+    for (std::size_t i = alike - length; i < alike; ++i) {
+      if (!is_alike(trace_.events[i], trace_.events[i + length], round.allocations)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] AllocationId first_allocation(std::size_t from) const {
+    while (from < trace_.events.size() && trace_.events[from].kind != EventKind::alloc) {
+      ++from;
+    }
+    return from < trace_.events.size() ? trace_.events[from].allocation : AllocationId{};
+  }
+
+  [[nodiscard]] bool leaves_nothing(const Round& round) const {
+    std::size_t frees = 0;
+    for (std::size_t i = round.begin; i < round.end; ++i) {
+      frees += trace_.events[i].kind == EventKind::free ? 1U : 0U;
+    }
+    return frees == round.allocations;
+  }
+
+  /// What a round frees was made by rounds that are alike; settings and pools stay as they are.
+  [[nodiscard]] bool frees_only_alike(const Round& round) const {
+    for (std::size_t i = round.begin; i < round.end; ++i) {
+      const Event& event = trace_.events[i];
+      const bool is_older = refers(event) && event.allocation < round.first_alike;
+      if (is_older && event.kind == EventKind::free) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const RequestTrace& trace_;
+  const StepMarks& marks_;
+  std::size_t forwards_;
+};
+
+/// Writes the events of a trace, some of them several times, and numbers allocations on.
+class Lengthening {
+ public:
+  Lengthening(const RequestTrace& trace, std::size_t rounds) : trace_(trace), rounds_(rounds) {
+    longer_.allocation_count = trace.allocation_count;
+  }
+
+  void add_up_to(std::size_t end) {
+    for (; next_ < end; ++next_) {
+      add(trace_.events[next_]);
+    }
+  }
+
+  /// The round that was added last, again and again.
+  void repeat(const Round& round) {
+    shifts_.push_back({round.first_alike, 0});
+    for (std::size_t i = 0; i < rounds_; ++i) {
+      shifts_.back().by += round.allocations;
+      for (std::size_t e = round.begin; e < round.end; ++e) {
+        add(trace_.events[e]);
+      }
+    }
+    longer_.allocation_count += rounds_ * round.allocations;
+  }
+
+  RunEvents take() { return std::move(longer_); }
+
+ private:
+  /// What was made from `first` on is numbered on.
+  struct Shift {
+    AllocationId first;
+    std::uint32_t by = 0;
+  };
+
+  void add(Event event) {
+    if (event.allocation.has_value()) {
+      std::uint32_t by = 0;
+      for (const Shift& shift : shifts_) {
+        by += event.allocation >= shift.first ? shift.by : 0U;
+      }
+      event.allocation = AllocationId{event.allocation.value() + by};
+    }
+    longer_.events.push_back(event);
+  }
+
+  const RequestTrace& trace_;
+  std::size_t rounds_;
+  RunEvents longer_;
+  std::vector<Shift> shifts_;
+  std::size_t next_ = 0;
+};
+
+/// Micro-batches of a round: an interleaved pipeline takes as many as it has stages through its
+/// first chunk before it goes on.
+int round_of(const Parallelism& p) {
+  return model_chunks(p) > 1 ? p.pp : 1;
+}
+
+/// The events of other streams complete after numbers of kernels that are counted over all rounds.
+bool has_like_rounds(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  return plan.seq.size() == 1 && plan.grad_accum % round_of(p) == 0 && p.event_lag == 0 &&
+         p.event_queries == 0;
+}
+
+}  // namespace
+
+std::optional<ShortRuns> short_runs(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  if (!has_like_rounds(plan)) {
+    return std::nullopt;
+  }
+  ShortRuns runs{.round = round_of(p)};
+  runs.fewer = (p.pp > 1 ? 2 * p.pp : 0) + kRounds * runs.round;
+  const bool is_less_work = 5 * (runs.fewer + runs.more()) < 4 * plan.grad_accum;
+  return is_less_work ? std::optional(runs) : std::nullopt;
+}
+
+std::optional<RunEvents> lengthened(const RequestTrace& trace, std::size_t forwards_of_round,
+                                    std::size_t rounds) {
+  Lengthening longer(trace, rounds);
+  for (const StepMarks& marks : marks_of(trace)) {
+    const std::optional<Round> round = RoundFinder(trace, marks, forwards_of_round).find();
+    if (!round) {
+      return std::nullopt;
+    }
+    longer.add_up_to(round->end);
+    longer.repeat(*round);
+  }
+  longer.add_up_to(trace.events.size());
+  return longer.take();
+}
+
+std::optional<std::size_t> forwards_of_micro_batch(const RequestTrace& trace, int micro_batches) {
+  const std::vector<StepMarks> steps = marks_of(trace);
+  const auto count = static_cast<std::size_t>(micro_batches);
+  const auto is_like_first = [&](const StepMarks& marks) {
+    return marks.forwards.size() == steps.front().forwards.size();
+  };
+  if (steps.empty() || steps.front().forwards.size() % count != 0 ||
+      !std::ranges::all_of(steps, is_like_first)) {
+    return std::nullopt;
+  }
+  const std::size_t forwards = steps.front().forwards.size() / count;
+  return forwards > 0 ? std::optional(forwards) : std::nullopt;
+}
+
+bool same_events(const RunEvents& run, const RequestTrace& trace) {
+  if (run.allocation_count != trace.allocation_count || run.events.size() != trace.events.size()) {
+    return false;
+  }
+  std::size_t i = 0;
+  while (i < run.events.size() && run.events[i] == trace.events[i]) {
+    ++i;
+  }
+  return i == run.events.size();
+}
+
+}  // namespace highwater
