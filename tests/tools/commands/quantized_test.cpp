@@ -92,7 +92,11 @@ std::vector<Case> all_cases() {
       {"script-int8-dora", llama + "int8 --dora"},
       {"script-dora-dropout", kLoops + "qwen2.json --batch 2 --seq 256 --dora --lora-dropout 0.1"},
       {"script-nf4-few-rows",
-       kLoops + "llama.json --batch 1 --seq 24 --quantize nf4 --double-quant"}};
+       kLoops + "llama.json --batch 1 --seq 24 --quantize nf4 --double-quant"},
+      {"script-nf4-double-ddp", llama + "nf4 --double-quant --dp 2"},
+      {"script-int8-qwen2-ddp",
+       kLoops + "qwen2.json --batch 3 --seq 320 --quantize int8 --lora-targets all-linear "
+                "--checkpoint full --checkpoint-impl nonreentrant --dp 4"}};
 }
 
 }  // namespace

@@ -115,12 +115,14 @@ constexpr std::array kImpliedDefaults{
         "param-groups",
         [](const TrainingPlan& plan) { return runs_trainer(plan.framework) && plan.lora.rank > 0; },
         "1"},
-    // transformers 5.23, trainer.py _build_accelerator_args: not model.is_gradient_checkpointing.
+    // transformers 5.23, trainer.py _build_accelerator_args: not model.is_gradient_checkpointing,
+    // which is asked of models of transformers only, not of PEFT's.
     ImpliedDefault{"find-unused-parameters",
                    [](const TrainingPlan& plan) {
+                     const bool is_checkpointed = plan.checkpoint.kind != CheckpointKind::none;
                      return runs_trainer(plan.framework) &&
-                            (plan.checkpoint.kind != CheckpointKind::none ||
-                             plan.parallel.dp == 1 || plan.parallel.dp_kind != DataParallel::ddp);
+                            ((is_checkpointed && plan.lora.rank == 0) || plan.parallel.dp == 1 ||
+                             plan.parallel.dp_kind != DataParallel::ddp);
                    },
                    "false"},
     // train_colossalai.py: layers are made on the device and keep no keys and values; scores are

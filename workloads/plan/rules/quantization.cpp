@@ -49,9 +49,13 @@ constexpr std::array kQuantizationGaps{
          },
          "quantize with this framework: the simulation has it for hf, torch, trainer and trl-sft "
          "only; use one of them"},
-    Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->parallel.gpus() > 1; },
-         "quantize over several GPUs: not supported yet by the simulation; use one GPU, or record "
-         "the script (highwater record)"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_quantized_plan(f) &&
+                  (p.gpus() > p.dp || (p.dp > 1 && p.dp_kind != DataParallel::ddp));
+         },
+         "quantize over several GPUs: the simulation has it with DDP only; use --dp-kind ddp, or "
+         "record the script (highwater record)"},
 };
 
 }  // namespace
