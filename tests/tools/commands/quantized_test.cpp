@@ -96,10 +96,37 @@ std::vector<Case> all_cases() {
       {"script-nf4-double-ddp", llama + "nf4 --double-quant --dp 2"},
       {"script-int8-qwen2-ddp",
        kLoops + "qwen2.json --batch 3 --seq 320 --quantize int8 --lora-targets all-linear "
-                "--checkpoint full --checkpoint-impl nonreentrant --dp 4"}};
+                "--checkpoint full --checkpoint-impl nonreentrant --dp 4"},
+      {"accelerate-nf4-double-fsdp2", llama + "nf4 --double-quant --quant-storage bf16 "
+                                              "--framework accelerate-fsdp2 --dp 4"},
+      {"accelerate-fp4-qwen3-fsdp2",
+       kQuantized + "qwen3.json --batch 2 --seq 333 --quantize fp4 --double-quant "
+                    "--quant-storage bf16 --lora-targets all-linear --framework accelerate-fsdp2 "
+                    "--dp 8"},
+      {"accelerate-nf4-mistral-fsdp2", kQuantized + "mistral.json --batch 2 --seq 200 --quantize "
+                                                    "nf4 --framework accelerate-fsdp2 --dp 4"},
+      {"script-fp4-mistral-fsdp2",
+       kQuantized + "mistral.json --batch 3 --seq 128 --quantize fp4 --quant-storage bf16 "
+                    "--lora-targets all-linear --dp 2 --dp-kind fsdp2"}};
 }
 
 }  // namespace
+
+TEST_CASE("quantised: what cannot be sharded is refused", "[cli][quantized]") {
+  const std::string line =
+      "simulate --gpu h100-80 --engine model --precision bf16 --lora 16 --dp 4 "
+      "--dp-kind fsdp2 --batch 1 --seq 64 --model " +
+      kLoops + "llama.json ";
+  const auto refusal = [&](const std::string& options) {
+    const auto run = run_line(line + options);
+    CHECK(run.code == ExitCode::usage);
+    return run.err;
+  };
+  CHECK_THAT(refusal("--quantize int8"), Catch::Contains("lose their scales"));
+  CHECK_THAT(refusal("--quantize nf4"), Catch::Contains("--quant-storage bf16"));
+  CHECK_THAT(refusal("--quantize nf4 --quant-storage fp16 --param-dtype bf16"),
+             Catch::Contains("use the same type for both"));
+}
 
 // The simulation goes on to the end of the last step, where the recordings stop before.
 TEST_CASE("quantised: plain loops make the recorded requests in their order", "[cli][quantized]") {

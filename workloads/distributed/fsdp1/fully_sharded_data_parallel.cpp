@@ -23,14 +23,6 @@ int shard_ranks(const Parallelism& plan) {
   return is_hybrid ? plan.dp / plan.fsdp.replicas : plan.dp;
 }
 
-// The node whose gradient is that of `tensor`; for a leaf, expand_as() finds it.
-eager::Ref<eager::Node> gradient_node(eager::Runtime& runtime, const Tensor& tensor) {
-  if (!tensor.is_leaf()) {
-    return tensor->grad_fn;
-  }
-  return eager::begin_node(runtime, "", {tensor})->next_edges[0].node;
-}
-
 std::vector<Tensor> tensors_of(const models::Outputs& outputs) {
   std::vector<Tensor> tensors{outputs.loss, outputs.logits, outputs.encoder_states,
                               outputs.scores.log_probs, outputs.scores.entropy};
@@ -206,7 +198,7 @@ void FullyShardedDataParallel::post_forward(Unit& unit, std::span<const Tensor> 
     unit.ran_pre_backward = false;
     for (const Tensor& result : results) {
       if (result.defined() && result.requires_grad()) {
-        gradient_node(runtime_, result)->pre_hooks.emplace_back([this, &unit] {
+        eager::gradient_node(runtime_, result)->pre_hooks.emplace_back([this, &unit] {
           pre_backward(unit);
         });
         unit.needs_pre_backward_unshard = true;
@@ -359,7 +351,7 @@ void FullyShardedDataParallel::hook_post_backward(Unit& unit) {
     return;
   }
   unit.is_hooked = true;
-  unit.hooked.push_back(gradient_node(runtime_, flat));
+  unit.hooked.push_back(eager::gradient_node(runtime_, flat));
   unit.hooked.back()->post_hook = [this, &unit](Tensor&) { post_backward(unit); };
 }
 
@@ -373,7 +365,7 @@ void FullyShardedDataParallel::hook_reshard_only(Unit& unit, std::span<const Ten
   for (const Tensor& argument : arguments) {
     if (argument.defined() && argument.requires_grad()) {
       ++*missing;
-      unit.hooked.push_back(gradient_node(runtime_, argument));
+      unit.hooked.push_back(eager::gradient_node(runtime_, argument));
       unit.hooked.back()->pre_hooks.emplace_back([this, &unit, missing] {
         if (--*missing == 0) {
           unit.handle->state = HandleState::backward_post;

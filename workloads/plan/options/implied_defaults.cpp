@@ -21,11 +21,18 @@ bool lacks_logits(const TrainingPlan& plan) {
          runs_ring_self_attention(plan.parallel);
 }
 
+/// Around quantised weights it leaves parameters in the types that they have: those of 16 bits.
+bool shards_quantized(const TrainingPlan& plan) {
+  const bool is_mixed = plan.precision == Precision::bf16_autocast ||
+                        (plan.framework != Framework::trainer && plan.precision == Precision::bf16);
+  return is_quantized(plan.quantization) && is_mixed;
+}
+
 /// accelerate's plugin with mixed_precision bf16 keeps fp32 parameters and runs no autocast;
 /// Trainer runs its own.
 bool shards_by_accelerate(const TrainingPlan& plan) {
   const bool is_mixed =
-      plan.precision == Precision::amp_bf16 ||
+      plan.precision == Precision::amp_bf16 || shards_quantized(plan) ||
       (plan.framework == Framework::accelerate_fsdp2 && plan.precision == Precision::fp32);
   const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
   return runs_accelerate(plan.framework) && is_sharded && is_mixed;
@@ -145,6 +152,13 @@ constexpr std::array kImpliedDefaults{
                             plan.checkpoint.kind == CheckpointKind::full;
                    },
                    "reentrant"},
+    // trl 0.25, models/utils.py prepare_peft_model: weights that FSDP shards are left as they are.
+    ImpliedDefault{"prepare-kbit",
+                   [](const TrainingPlan& plan) {
+                     return is_quantized(plan.quantization) &&
+                            (is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel));
+                   },
+                   "false"},
     // torchtitan 01/2025, parallelize_llama.py: stages would gather for every micro-batch.
     ImpliedDefault{
         "reshard",
@@ -198,7 +212,8 @@ constexpr std::array kImpliedDefaults{
     // _process_fsdp_args: without.
     ImpliedDefault{"init",
                    [](const TrainingPlan& plan) {
-                     return (is_fsdp2(plan.parallel) && !runs_trainer(plan.framework)) ||
+                     return (is_fsdp2(plan.parallel) && !runs_trainer(plan.framework) &&
+                             !is_quantized(plan.quantization)) ||
                             shards_by_torchtitan(plan);
                    },
                    "meta"},

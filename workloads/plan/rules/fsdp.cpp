@@ -30,7 +30,8 @@ constexpr std::array kFsdpRules{
     // set.
     Rule{[](const PlanFacts& f) {
            return is_sharded(f.plan->parallel) && runs_accelerate(f.plan->framework) &&
-                  f.plan->precision == Precision::bf16_autocast;
+                  f.plan->precision == Precision::bf16_autocast &&
+                  !is_quantized(f.plan->quantization);
          },
          "precision bf16+amp with FSDP: accelerate makes the sharded parameters fp32; "
          "use amp-bf16"},
@@ -40,7 +41,7 @@ constexpr std::array kFsdpRules{
          "dp-kind fsdp2: PyTorch has fully_shard since 2.4; use a newer --torch, or fsdp1"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&
-                  has_pure_low_precision(*f.plan);
+                  has_pure_low_precision(*f.plan) && !is_quantized(f.plan->quantization);
          },
          "lora with dp-kind fsdp2 and precision {precision}: PEFT creates adapters in fp32, and "
          "fully_shard needs one dtype per group; use precision fp32 with param-dtype bf16"},
