@@ -93,6 +93,7 @@ class Linear : public Module {
   Tensor bias;
 
  private:
+  [[nodiscard]] Tensor run(Tensor x) const;
   [[nodiscard]] Tensor product(const Tensor& x) const;
 
   std::int64_t in_;

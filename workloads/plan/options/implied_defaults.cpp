@@ -112,6 +112,13 @@ constexpr std::array kImpliedDefaults{
                    "none"},
     // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model.
     ImpliedDefault{"fsdp-units", has_unit_ends, "ends"},
+    // transformers 5.23, distributed/fsdp.py update_fsdp_plugin_peft: PEFT's policy.
+    ImpliedDefault{"fsdp-units",
+                   [](const TrainingPlan& plan) {
+                     return runs_accelerate(plan.framework) && is_fsdp1(plan.parallel) &&
+                            plan.lora.rank > 0;
+                   },
+                   "adapters"},
     // torchtitan 0.3, distributed/fsdp.py apply_fsdp_to_decoder; config/configs.py:
     // mixed_precision_param, mixed_precision_reduce.
     ImpliedDefault{"fsdp-units", shards_by_torchtitan, "ends"},

@@ -82,10 +82,11 @@ constexpr std::array kQuantizationGaps{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_quantized_plan(f) &&
-                  (p.gpus() > p.dp || (p.dp > 1 && p.dp_kind != DataParallel::ddp && !is_fsdp2(p)));
+                  (p.gpus() > p.dp ||
+                   (p.dp > 1 && p.dp_kind != DataParallel::ddp && !is_sharded(p)));
          },
-         "quantize over several GPUs: the simulation has it with DDP and fully_shard only; use "
-         "--dp-kind ddp or fsdp2, or record the script (highwater record)"},
+         "quantize over several GPUs: the simulation has it with DDP and FSDP only; use --dp-kind "
+         "ddp, fsdp1 or fsdp2, or record the script (highwater record)"},
 };
 
 }  // namespace
