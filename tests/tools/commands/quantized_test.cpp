@@ -73,6 +73,13 @@ std::vector<std::string> requests_of(const std::string& line) {
   return requests;
 }
 
+/// A small model of a family, its adapters in all linear layers.
+Case family(const std::string& name, const std::string& weights) {
+  return {"script-" + name, kQuantized + "families/" + name +
+                                ".json --batch 2 --seq 128 --lora-targets all-linear --quantize " +
+                                weights};
+}
+
 std::vector<Case> all_cases() {
   const std::string llama = kLoops + "llama.json --batch 2 --seq 512 --quantize ";
   return {
@@ -106,7 +113,15 @@ std::vector<Case> all_cases() {
                                                     "nf4 --framework accelerate-fsdp2 --dp 4"},
       {"script-fp4-mistral-fsdp2",
        kQuantized + "mistral.json --batch 3 --seq 128 --quantize fp4 --quant-storage bf16 "
-                    "--lora-targets all-linear --dp 2 --dp-kind fsdp2"}};
+                    "--lora-targets all-linear --dp 2 --dp-kind fsdp2"},
+      family("olmo2", "nf4 --double-quant"),
+      family("phi3", "nf4 --double-quant"),
+      family("gemma2", "fp4"),
+      family("cohere", "nf4 --double-quant"),
+      family("gpt_neox", "nf4 --double-quant"),
+      family("starcoder2", "int8"),
+      family("bloom", "int8"),
+      family("opt", "nf4")};
 }
 
 }  // namespace

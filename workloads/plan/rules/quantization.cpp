@@ -2,7 +2,9 @@
 // and what of them the simulation lacks.
 #include <array>
 
+#include "workloads/plan/model/families/bloom.hpp"
 #include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/opt.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -14,6 +16,12 @@ bool is_quantized_plan(const PlanFacts& f) {
 
 bool shards_quantized(const PlanFacts& f) {
   return is_quantized_plan(f) && is_sharded(f.plan->parallel);
+}
+
+/// Decoders whose layers bitsandbytes replaces as it does LLaMA's.
+bool has_known_layers(const ModelConfig& config) {
+  const bool is_kin = config.is<LlamaConfig>() && !has_field(config, FieldRole::experts);
+  return is_kin || config.is<OptConfig>() || config.is<BloomConfig>();
 }
 
 /// Storage that mixed precision would convert.
@@ -68,10 +76,10 @@ constexpr std::array kQuantizationGaps{
          "it"},
     Rule{[](const PlanFacts& f) {
            return is_quantized_plan(f) &&
-                  (f.plan->model_code != ModelCode::hf || !f.plan->model.config.is<LlamaConfig>());
+                  (f.plan->model_code != ModelCode::hf || !has_known_layers(f.plan->model.config));
          },
-         "quantize with this model: the simulation has it for transformers' Llama, Mistral, Qwen2, "
-         "Qwen3 and Gemma only; use --engine torch"},
+         "quantize with this model: the simulation has it for transformers' decoders without "
+         "experts whose layers are nn.Linear (not GPT-2's Conv1D, T5 or BERT); use --engine torch"},
     Rule{[](const PlanFacts& f) {
            const Framework framework = f.plan->framework;
            return is_quantized_plan(f) && framework != Framework::hf &&
