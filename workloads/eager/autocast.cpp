@@ -54,12 +54,17 @@ AutocastContext::AutocastContext(Runtime& runtime, DType dtype, AutocastCache ca
   runtime.autocast.caches = cache == AutocastCache::enabled;
 }
 
+// PyTorch clears a hash table keyed by host addresses; any order is possible.
+void end_autocast(Runtime& runtime) {
+  runtime.autocast.cached.clear();
+  runtime.autocast.cache.clear();
+  runtime.autocast.enabled = false;
+}
+
 AutocastContext::~AutocastContext() {
   auto& autocast = runtime_.autocast;
   if (!was_enabled_) {
-    // PyTorch clears a hash table keyed by host addresses; any order is possible.
-    autocast.cached.clear();
-    autocast.cache.clear();
+    end_autocast(runtime_);
   }
   autocast.enabled = was_enabled_;
   autocast.dtype = dtype_before_;

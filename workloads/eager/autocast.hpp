@@ -49,4 +49,8 @@ class AutocastContext {
   DType dtype_before_;
 };
 
+/// The end of the outermost context, for code that runs inside it in this program and after it in
+/// Python: casts end, and the cache is dropped.
+void end_autocast(Runtime& runtime);
+
 }  // namespace highwater::eager

@@ -198,6 +198,11 @@ OpenNode begin_node(Runtime& runtime, const char* name, std::initializer_list<Te
   return begin_node(runtime, name, std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
+Ref<Node> gradient_node(Runtime& runtime, const Tensor& tensor) {
+  return tensor.is_leaf() ? begin_node(runtime, "", {tensor})->next_edges[0].node
+                          : Ref<Node>(tensor->grad_fn);
+}
+
 void finish_node(const Ref<Node>& node, const Tensor& output, BackwardFunction backward) {
   if (node) {
     node->backward = std::move(backward);

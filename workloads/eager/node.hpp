@@ -147,6 +147,10 @@ class OpenNode : public Ref<Node> {
 OpenNode begin_node(Runtime& runtime, const char* name, std::initializer_list<Tensor> inputs);
 OpenNode begin_node(Runtime& runtime, const char* name, std::span<const Tensor> inputs);
 
+/// The node whose gradient is that of `tensor`, which requires one; that of a leaf is found as
+/// expand_as() finds it, and lives as long as somebody holds it.
+Ref<Node> gradient_node(Runtime& runtime, const Tensor& tensor);
+
 /// Gives the node its backward function and its (first) output.
 void finish_node(const Ref<Node>& node, const Tensor& output, BackwardFunction backward);
 

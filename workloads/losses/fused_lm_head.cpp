@@ -206,10 +206,12 @@ Tensor metric(const Tensor& values) {
 
 }  // namespace
 
-FusedOutput fused_lm_head(Tensor hidden_states, Tensor labels, const Tensor& weight) {
+FusedOutput fused_lm_head(Tensor hidden_states, Tensor labels,
+                          const std::function<Tensor()>& head_weight) {
   hidden_states = eager::slice(eager::slice(hidden_states, 0, 0, eager::kEnd), 1, 0, -1);
   labels = eager::slice(eager::slice(labels, 0, 0, eager::kEnd), 1, 1, eager::kEnd);
   Tensor mask = eager::compare("ne", {labels});
+  Tensor weight = head_weight();
   Folded per_token = [&] {
     const Tensor scored = eager::index_by_mask(hidden_states, mask);
     const Tensor targets = eager::index_by_mask(labels, mask);
@@ -223,7 +225,7 @@ FusedOutput fused_lm_head(Tensor hidden_states, Tensor labels, const Tensor& wei
   eager::end_of_frame(per_token.log_probs, per_token.entropy, per_token.is_top1);
   out.loss = mean_loss(out.scores.log_probs, mask);
   out.scores.label_mask = std::move(mask);
-  eager::end_of_frame(hidden_states, labels);
+  eager::end_of_frame(hidden_states, labels, weight);
   return out;
 }
 

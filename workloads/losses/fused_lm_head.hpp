@@ -7,6 +7,8 @@
 // counts.
 #pragma once
 
+#include <functional>
+
 #include "workloads/eager/ops.hpp"
 
 namespace highwater::losses {
@@ -24,9 +26,9 @@ struct FusedOutput {
   TokenScores scores;
 };
 
-/// The patched forward behind the decoder; `weight` is the head's.
+/// The patched forward behind the decoder; `head_weight` gives the head's, which is gathered there.
 FusedOutput fused_lm_head(eager::Tensor hidden_states, eager::Tensor labels,
-                          const eager::Tensor& weight);
+                          const std::function<eager::Tensor()>& head_weight);
 
 /// SFTTrainer.compute_loss behind the model: the loss of `count` labels, and sums for its metrics.
 eager::Tensor sft_loss(const TokenScores& scores, const eager::Tensor& count);

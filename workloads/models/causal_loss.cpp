@@ -234,6 +234,12 @@ Tensor sum_of_chunks(const std::vector<Tensor>& logit_chunks, const Tensor& all_
   return eager::div(total_loss, total_elements);
 }
 
+// trl 1.16, trainer/utils.py add_fused_lm_head: weight.full_tensor() of a DTensor.
+Tensor whole_weight(const nn::Linear& head) {
+  nn::ShardedUnit* const unit = head.sharded_unit();
+  return unit == nullptr ? head.weight : unit->full_tensor(head.weight);
+}
+
 }  // namespace
 
 void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
@@ -246,7 +252,7 @@ void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
   } else if (context.plan.loss.kind == LossKind::trl && labels.defined()) {
     head.runtime().mark_phase("loss");
     losses::FusedOutput fused =
-        losses::fused_lm_head(std::move(hidden_states), labels, head.weight);
+        losses::fused_lm_head(std::move(hidden_states), labels, [&] { return whole_weight(head); });
     out.loss = std::move(fused.loss);
     out.scores = std::move(fused.scores);
   } else if (context.plan.loss.kind == LossKind::chunked) {

@@ -52,6 +52,15 @@ Linear::Linear(Module* parent, std::string name, std::int64_t in, std::int64_t o
 }
 
 Tensor Linear::operator()(Tensor x) const {
+  if (is_wrapped()) {
+    return call_wrapped(TensorList{std::move(x)},
+                        [this](const TensorList& in) { return TensorList{run(in.front())}; })
+        .front();
+  }
+  return run(std::move(x));
+}
+
+Tensor Linear::run(Tensor x) const {
   const InModule scope(*this);
   return call_adapted(*this, adapter_.get(), std::move(x),
                       [this](const Tensor& in) { return product(in); });

@@ -57,6 +57,9 @@ class QuantizedWeight {
   [[nodiscard]] virtual std::optional<DType> adapter_dtype() const = 0;
   /// What copy.deepcopy() of the layer makes where PEFT copies it, in order of its release.
   [[nodiscard]] virtual std::vector<Tensor> deep_copied(const Tensor& bias) const = 0;
+
+  /// What state_dict() of the layer makes anew.
+  [[nodiscard]] virtual std::vector<Tensor> saved_state() const { return {}; }
 };
 
 /// nn.Linear.
@@ -90,6 +93,7 @@ class Linear : public Module {
   Tensor bias;
 
  private:
+  [[nodiscard]] Tensor run(Tensor x) const;
   [[nodiscard]] Tensor product(const Tensor& x) const;
 
   std::int64_t in_;

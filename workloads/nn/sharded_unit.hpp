@@ -2,6 +2,8 @@
 // torch/distributed/fsdp/_fully_shard/_fully_shard.py).
 #pragma once
 
+#include "workloads/eager/tensor.hpp"
+
 namespace highwater::nn {
 
 class ShardedUnit {
@@ -16,6 +18,9 @@ class ShardedUnit {
 
   /// reshard(): frees the gathered parameters.
   virtual void reshard() = 0;
+
+  /// DTensor.full_tensor() of one of its parameters; one that is gathered is whole already.
+  virtual eager::Tensor full_tensor(const eager::Tensor& parameter) = 0;
 
   /// set_reshard_after_forward() and set_reshard_after_backward(), both at once.
   virtual void set_resharding(bool reshards) = 0;

@@ -56,15 +56,16 @@ enum class BackwardPrefetch : std::uint8_t { none, pre, post };
 
 /// What is a fully_shard unit of its own: each block, with everything else in the model's unit
 /// (torchtitan 01/2025); or also the embedding, and together the last norm, the head and an
-/// embedding that shares its weight (accelerate 1.15, torchtitan 0.3).
-enum class FsdpUnits : std::uint8_t { blocks, ends };
+/// embedding that shares its weight (accelerate 1.15, torchtitan 0.3). Under FSDP1 each block, and
+/// each trained layer in it (peft 0.21, utils/other.py fsdp_auto_wrap_policy).
+enum class FsdpUnits : std::uint8_t { blocks, ends, adapters };
 
 /// Options of FullyShardedDataParallel (FSDP1) and fully_shard (FSDP2).
 struct Fsdp {
-  std::optional<DType> param_dtype;     ///< mixed precision: of gathered parameters and compute
-  std::optional<DType> reduce_dtype;    ///< of the reduced gradients; absent: that of the gradients
-  Reshard reshard = Reshard::always;    ///< FSDP2
-  FsdpUnits units = FsdpUnits::blocks;  ///< FSDP2
+  std::optional<DType> param_dtype;   ///< mixed precision: of gathered parameters and compute
+  std::optional<DType> reduce_dtype;  ///< of the reduced gradients; absent: that of the gradients
+  Reshard reshard = Reshard::always;  ///< FSDP2
+  FsdpUnits units = FsdpUnits::blocks;
   ShardingStrategy strategy = ShardingStrategy::full_shard;    ///< FSDP1
   bool use_orig_params = true;                                 ///< FSDP1
   bool limit_all_gathers = true;                               ///< FSDP1

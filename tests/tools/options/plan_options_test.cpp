@@ -170,6 +170,9 @@ TEST_CASE("plan options: what is known but not modelled is said to be so", "[cli
   CHECK(complaint("--optimizer soap") == "--optimizer soap" + unmodelled);
   CHECK(complaint("--precision fp8") == "--precision fp8" + unmodelled);
   CHECK_THAT(complaint("--attention flash_attention_2"), Contains("the nearest is sdpa-flash"));
+  for (const std::string format : {"nf4", "int8", "4bit"}) {
+    CHECK_THAT(complaint("--precision " + format), Contains("use --quantize nf4, fp4 or int8"));
+  }
   CHECK_THAT(complaint("--precision fp7"), Contains("use one of fp32"));
   CHECK_THAT(complaint("--gpu h10"), Contains("--gpu h10: neither a known GPU nor a size such as "
                                               "24GiB; "));

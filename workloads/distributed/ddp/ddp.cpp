@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/distributed/broadcast_coalesced.hpp"
+#include "workloads/eager/autocast.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater::dist {
@@ -91,6 +92,7 @@ models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   before_forward();
   models::Outputs outputs = model_.forward(std::move(inputs));
   if (converts_outputs(model_.context().plan)) {
+    eager::end_autocast(group_.runtime());
     convert_to_fp32(outputs);
   }
   after_forward(outputs);

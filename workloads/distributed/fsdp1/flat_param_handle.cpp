@@ -144,6 +144,17 @@ void FlatParamHandle::shard() {
   }
 }
 
+void FlatParamHandle::upcast() {
+  if (!flat_param->requires_grad || flat_param.dtype() == DType::fp32) {
+    return;
+  }
+  const NoGrad no_grad(runtime_);
+  const Tensor wide = eager::to_dtype(flat_param, DType::fp32);
+  runtime_.categorize(wide, Category::parameter);
+  set_data(flat_param, wide);
+  is_mixed_ = compute_dtype_ != DType::fp32;
+}
+
 void FlatParamHandle::flat_param_to_host() {
   const NoGrad no_grad(runtime_);
   const Tensor copy = eager::to_host(flat_param, false);

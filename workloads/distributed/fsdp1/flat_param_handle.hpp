@@ -36,6 +36,10 @@ class FlatParamHandle {
   FlatParamHandle& operator=(const FlatParamHandle&) = delete;
   ~FlatParamHandle() = default;
 
+  /// Makes a trained shard fp32 (accelerate 1.15, accelerator.py prepare_model, where mixed
+  /// precision is on). The parameters remain pieces of the old one until they are next used.
+  void upcast();
+
   /// init_flat_param_attributes: makes the buffers and frees them at once.
   void init_attributes();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/nn/blocks.hpp"
 #include "workloads/plan/offload.hpp"
 
@@ -23,19 +24,47 @@ int shard_ranks(const Parallelism& plan) {
   return is_hybrid ? plan.dp / plan.fsdp.replicas : plan.dp;
 }
 
-// The node whose gradient is that of `tensor`; for a leaf, expand_as() finds it.
-eager::Ref<eager::Node> gradient_node(eager::Runtime& runtime, const Tensor& tensor) {
-  if (!tensor.is_leaf()) {
-    return tensor->grad_fn;
-  }
-  return eager::begin_node(runtime, "", {tensor})->next_edges[0].node;
-}
-
 std::vector<Tensor> tensors_of(const models::Outputs& outputs) {
   std::vector<Tensor> tensors{outputs.loss, outputs.logits, outputs.encoder_states,
                               outputs.scores.log_probs, outputs.scores.entropy};
   tensors.insert(tensors.end(), outputs.logit_chunks.begin(), outputs.logit_chunks.end());
   return tensors;
+}
+
+bool is_trained_leaf(nn::Module& module) {
+  return module.children().empty() && !module.own_parameters().empty() &&
+         module.own_parameters().front().tensor.requires_grad();
+}
+
+/// The modules that a policy chooses, in the order in which _recursive_wrap wraps them: children
+/// before their module.
+class WrapPolicy {
+ public:
+  explicit WrapPolicy(nn::Module& root)
+      : blocks_(nn::transformer_blocks(root)),
+        wraps_adapters_(root.context().plan.parallel.fsdp.units == FsdpUnits::adapters) {
+    visit(root);
+  }
+
+  std::vector<nn::Module*> wrapped;
+
+ private:
+  void visit(nn::Module& module) {
+    for (nn::Module* child : module.children()) {
+      visit(*child);
+      if (std::ranges::find(blocks_, child) != blocks_.end() ||
+          (wraps_adapters_ && is_trained_leaf(*child))) {
+        wrapped.push_back(child);
+      }
+    }
+  }
+
+  std::vector<nn::Module*> blocks_;
+  bool wraps_adapters_;
+};
+
+std::vector<nn::Module*> wrapped_modules(nn::Module& root) {
+  return WrapPolicy(root).wrapped;
 }
 
 // _move_module_to_device in fsdp/_init_utils.py: breadth first, without nested units, parameters
@@ -85,15 +114,35 @@ FullyShardedDataParallel::FullyShardedDataParallel(models::LanguageModel& model,
   }
   runtime_.counts_host_memory |= offload_params_;
   FlattenedParams flattened;
-  for (nn::Module* block : nn::transformer_blocks(model)) {
-    add_unit(*block, flattened);
+  for (nn::Module* module : wrapped_modules(model)) {
+    add_unit(*module, flattened);
   }
   for (const auto& unit : units_) {
     unit->module->set_wrapper(std::make_shared<UnitHooks>(*this, *unit));
   }
   add_unit(model, flattened);
   units_.back()->is_root = true;
-  std::ranges::rotate(units_, units_.end() - 1);
+  sort_units();
+  if (runs_accelerate(model.context().plan.framework) && plan_.param_dtype) {
+    for (const auto& unit : units_) {
+      unit->handle->upcast();
+    }
+  }
+}
+
+// _get_fsdp_states_with_modules: a module comes before its children.
+void FullyShardedDataParallel::sort_units() {
+  std::vector<const nn::Module*> order;
+  const auto visit = [&](auto& self, const nn::Module& module) -> void {
+    order.push_back(&module);
+    for (const nn::Module* child : module.children()) {
+      self(self, *child);
+    }
+  };
+  visit(visit, model_);
+  std::ranges::sort(units_, {}, [&order](const std::unique_ptr<Unit>& unit) {
+    return std::ranges::find(order, unit->module) - order.begin();
+  });
 }
 
 FullyShardedDataParallel::~FullyShardedDataParallel() {
@@ -106,10 +155,30 @@ FullyShardedDataParallel::~FullyShardedDataParallel() {
 
 void FullyShardedDataParallel::add_unit(nn::Module& module, FlattenedParams& flattened) {
   move_to_device(module);
+  if (runs_trainer(model_.context().plan.framework)) {
+    sync_states(module, flattened);
+  }
   Unit& unit = *units_.emplace_back(std::make_unique<Unit>());
   unit.module = &module;
   unit.handle =
       std::make_unique<FlatParamHandle>(module, flattened, shards_, rank_, plan_, offload_params_);
+}
+
+// sync_module_states=True (transformers 5.23, training_args.py _process_fsdp_args): buffers that no
+// unit before has sent, and what the unit is about to flatten.
+void FullyShardedDataParallel::sync_states(nn::Module& module, const FlattenedParams& flattened) {
+  std::vector<Tensor> states;
+  for (const auto& entry : nn::named_buffers(module)) {
+    if (synced_buffers_.insert(entry.tensor.get()).second) {
+      states.push_back(entry.tensor);
+    }
+  }
+  for (const auto& entry : nn::named_parameters(module)) {
+    if (!flattened.contains(entry.tensor.get())) {
+      states.push_back(eager::detach(entry.tensor));
+    }
+  }
+  broadcast_coalesced(shards_, states);
 }
 
 std::vector<Tensor> FullyShardedDataParallel::parameters() const {
@@ -206,7 +275,7 @@ void FullyShardedDataParallel::post_forward(Unit& unit, std::span<const Tensor> 
     unit.ran_pre_backward = false;
     for (const Tensor& result : results) {
       if (result.defined() && result.requires_grad()) {
-        gradient_node(runtime_, result)->pre_hooks.emplace_back([this, &unit] {
+        eager::gradient_node(runtime_, result)->pre_hooks.emplace_back([this, &unit] {
           pre_backward(unit);
         });
         unit.needs_pre_backward_unshard = true;
@@ -359,7 +428,7 @@ void FullyShardedDataParallel::hook_post_backward(Unit& unit) {
     return;
   }
   unit.is_hooked = true;
-  unit.hooked.push_back(gradient_node(runtime_, flat));
+  unit.hooked.push_back(eager::gradient_node(runtime_, flat));
   unit.hooked.back()->post_hook = [this, &unit](Tensor&) { post_backward(unit); };
 }
 
@@ -373,7 +442,7 @@ void FullyShardedDataParallel::hook_reshard_only(Unit& unit, std::span<const Ten
   for (const Tensor& argument : arguments) {
     if (argument.defined() && argument.requires_grad()) {
       ++*missing;
-      unit.hooked.push_back(gradient_node(runtime_, argument));
+      unit.hooked.push_back(eager::gradient_node(runtime_, argument));
       unit.hooked.back()->pre_hooks.emplace_back([this, &unit, missing] {
         if (--*missing == 0) {
           unit.handle->state = HandleState::backward_post;

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "workloads/distributed/fsdp1/flat_param_handle.hpp"
@@ -70,6 +71,8 @@ class FullyShardedDataParallel : public Wrapper {
   };
 
   void add_unit(nn::Module& module, FlattenedParams& flattened);
+  void sync_states(nn::Module& module, const FlattenedParams& flattened);
+  void sort_units();
   void lazy_init();
   void cast_buffers();
   void root_pre_forward();
@@ -111,7 +114,8 @@ class FullyShardedDataParallel : public Wrapper {
   ProcessGroup shards_;
   std::optional<ProcessGroup> replicas_;
   std::vector<std::unique_ptr<Unit>> units_;  ///< the root first, then the blocks in order
-  std::optional<Streams> streams_;            ///< once initialized
+  std::unordered_set<const void*> synced_buffers_;
+  std::optional<Streams> streams_;  ///< once initialized
   std::vector<Unit*> pre_forward_order_;
   std::vector<Unit*> post_forward_order_;
   std::deque<FreeEvent> free_events_;

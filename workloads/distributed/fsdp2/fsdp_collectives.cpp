@@ -15,12 +15,21 @@ using eager::Tensor;
 
 namespace {
 
-std::int64_t padded_numel(std::span<const FsdpParam> params) {
+// Of a rank's shards, as they are gathered.
+std::int64_t gathered_bytes(std::span<const FsdpParam> params) {
   std::int64_t sum = 0;
   for (const FsdpParam& param : params) {
-    sum += param.padded_numel();
+    sum += param.padded_numel() * item_size(param.unsharded().dtype());
   }
   return sum;
+}
+
+// _get_all_gather_input_metadatas: parameters of several types are gathered as bytes.
+DType gathered_dtype(std::span<const FsdpParam> params) {
+  const DType first = params.front().unsharded().dtype();
+  const bool is_uniform = std::ranges::all_of(
+      params, [first](const FsdpParam& param) { return param.unsharded().dtype() == first; });
+  return is_uniform ? first : DType::uint8;
 }
 
 // Includes the kernel that fills it, if the same operator does that.
@@ -38,6 +47,23 @@ std::vector<Tensor> shards_of(std::span<const FsdpParam> params) {
     shards.push_back(param.sharded());
   }
   return shards;
+}
+
+// _get_param_all_gather_inputs: those that are cast are copied into one block.
+Tensor cast_shards(std::span<const FsdpParam> params) {
+  std::int64_t numel = 0;
+  const FsdpParam* first = nullptr;
+  for (const FsdpParam& param : params) {
+    if (param.unsharded().dtype() != param.orig_dtype()) {
+      numel += param.padded_numel();
+      first = first == nullptr ? &param : first;
+    }
+  }
+  if (first == nullptr) {
+    return {};
+  }
+  const Tensor& whole = first->unsharded();
+  return flat_block(whole.runtime(), "fsdp::_get_param_all_gather_inputs", numel, whole.dtype());
 }
 
 // _get_param_all_gather_inputs without its multi-tensor copy, which works only on the GPU.
@@ -121,14 +147,14 @@ Tensor foreach_all_gather(std::vector<FsdpParam>& params, FsdpGroups& groups, St
   const OnStream on(runtime, stream);
   const std::vector<Tensor> shards = shards_of(params);
   const eager::RecordedScope record(runtime, "fsdp::all_gather_copy_in", shards);
-  const std::int64_t numel = padded_numel(params);
-  const DType dtype = params.front().unsharded().dtype();
+  const DType dtype = gathered_dtype(params);
+  const std::int64_t numel = gathered_bytes(params) / item_size(dtype);
   Tensor flat;
   std::vector<Tensor> inputs;
   if (params.front().is_offloaded()) {
     inputs = inputs_from_host(params);
-  } else if (dtype != params.front().orig_dtype()) {
-    flat = flat_block(runtime, "fsdp::_get_param_all_gather_inputs", numel, dtype);
+  } else {
+    flat = cast_shards(params);
   }
   Tensor gathered = flat_block(runtime, "fsdp::all_gather_copy_in", numel * group.size(), dtype);
   group.all_gather_into_tensor(gathered, gathered);
@@ -147,7 +173,8 @@ void foreach_all_gather_copy_out(const Tensor& gathered, std::vector<FsdpParam>&
       param.allocate_unsharded();
     }
   }
-  const std::int64_t ranks = gathered.numel() / padded_numel(params);
+  const std::int64_t ranks =
+      gathered.numel() * item_size(gathered.dtype()) / gathered_bytes(params);
   split_with_sizes_copy(params, static_cast<int>(ranks));
 }
 

@@ -36,7 +36,7 @@ FsdpParam::FsdpParam(Tensor param, ShardPlace place, const FsdpPrecision& precis
       padded_sizes_(with_rows(unsharded_.sizes(), rows_of(unsharded_.size(0), {place.ranks, 0}))),
       sharded_sizes_(with_rows(unsharded_.sizes(), rows_of(unsharded_.size(0), place))),
       ranks_(place.ranks),
-      param_dtype_(precision.param),
+      param_dtype_(is_floating_point(unsharded_.dtype()) ? precision.param : std::nullopt),
       reduce_dtype_(precision.reduce),
       offload_to_cpu_(offload_to_cpu) {
   Runtime& runtime = unsharded_.runtime();
@@ -88,6 +88,22 @@ Tensor FsdpParam::scattered_share() const {
   }
   const eager::OpScope op(runtime, "empty_like");
   return eager::empty(runtime, padded_sizes_, orig_dtype());
+}
+
+Tensor FsdpParam::full_tensor(ProcessGroup& group) const {
+  Runtime& runtime = unsharded_.runtime();
+  const eager::NoGrad no_grad(runtime);
+  const std::int64_t missing = padded_sizes_.front() - sharded_sizes_.front();
+  const Tensor own = missing > 0 ? eager::empty(runtime, padded_sizes_, orig_dtype()) : sharded_;
+  Tensor whole;
+  {
+    const eager::OpScope op(runtime, "_c10d_functional::all_gather_into_tensor");
+    whole = eager::empty(runtime, with_rows(padded_sizes_, padded_sizes_.front() * ranks_),
+                         orig_dtype());
+    runtime.categorize(whole, Category::weight_copy);
+  }
+  group.all_gather_into_tensor(whole, own);
+  return eager::slice(whole, 0, 0, unsharded_.size(0));
 }
 
 void FsdpParam::assign(Tensor share) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 
@@ -49,6 +50,9 @@ class FsdpParam {
   /// This rank's share of the whole parameter, scattered by the rank that has it: padded, on the
   /// GPU.
   [[nodiscard]] eager::Tensor scattered_share() const;
+
+  /// The whole parameter in its own type, gathered into a new block.
+  [[nodiscard]] eager::Tensor full_tensor(ProcessGroup& group) const;
 
   /// load_state_dict(assign=True): `share` is the shard from now on.
   void assign(eager::Tensor share);

@@ -1,5 +1,6 @@
 #include "workloads/distributed/fsdp2/fsdp_state.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <ranges>
 #include <utility>
@@ -179,10 +180,26 @@ void FsdpState::register_pre_backward_hook(std::span<Tensor> results) {
     return;
   }
   for (const Tensor& result : results) {
-    if (result.defined() && result->grad_fn) {
-      result->grad_fn->pre_hooks.emplace_back([this] { pre_backward(); });
+    if (wants_gradient(result)) {
+      const auto node = eager::gradient_node(shared_.context.groups.shard.runtime(), result);
+      node->pre_hooks.emplace_back([this] { pre_backward(); });
+      if (result.is_leaf()) {
+        hooked_leaves_.push_back(node);
+      }
     }
   }
+}
+
+// Shard._to_replicate_tensor in distributed/tensor/placement_types.py: shards that lack rows are
+// padded; the padding of the whole is not copied away.
+Tensor FsdpState::full_tensor(const Tensor& parameter) {
+  const auto& params = group_.params();
+  const auto own = std::ranges::find(params, parameter.get(),
+                                     [](const FsdpParam& each) { return each.unsharded().get(); });
+  if (group_.is_unsharded() || own == params.end()) {
+    return parameter;
+  }
+  return own->full_tensor(shared_.context.groups.shard);
 }
 
 void FsdpState::pre_backward() {
@@ -207,16 +224,27 @@ void FsdpState::root_post_backward_final_callback() {
       state->group_.post_backward();
     }
     state->phase_ = FsdpPhase::idle;
+    state->hooked_leaves_.clear();
     state->group_.set_idle();
-    if (shared_.context.is_last_backward) {
+    if (shared_.context.is_last_backward && !shared_.context.is_recent()) {
       state->group_.finalize_backward();
     }
   }
   if (shared_.context.is_last_backward) {
+    finalize_all();
     shared_.context.post_forward_order.clear();
     shared_.context.reduce_scatter_state.reset();
   }
   shared_.is_callback_queued = false;
+}
+
+// 2.15: wait_for_gradient_reduction, after all groups have reduced.
+void FsdpState::finalize_all() {
+  if (shared_.context.is_recent()) {
+    for (const auto& state : shared_.states) {
+      state->group_.finalize_backward();
+    }
+  }
 }
 
 void hook_into(FsdpState& state, const std::vector<nn::Module*>& modules) {

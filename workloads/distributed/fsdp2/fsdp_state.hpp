@@ -40,6 +40,8 @@ class FsdpState : public nn::ShardedUnit {
 
   void reshard() override { group_.reshard(); }
 
+  eager::Tensor full_tensor(const eager::Tensor& parameter) override;
+
   void set_resharding(bool reshards) override { group_.set_resharding(reshards); }
 
   void set_unit_sync(bool syncs) override { group_.set_gradient_sync(syncs); }
@@ -68,10 +70,12 @@ class FsdpState : public nn::ShardedUnit {
   void complete_others(std::span<eager::Tensor> results);
   void pre_backward();
   void root_post_backward_final_callback();
+  void finalize_all();
 
   Shared& shared_;
   FsdpParamGroup group_;
   FsdpPhase phase_ = FsdpPhase::idle;
+  std::vector<eager::Ref<eager::Node>> hooked_leaves_;  ///< accumulators of results without a graph
 };
 
 /// Forward hooks of a unit other than the root, which its wrapper calls itself. Of several modules,

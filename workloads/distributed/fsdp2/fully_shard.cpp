@@ -61,6 +61,14 @@ bool frees_block(Reshard reshard, bool is_last) {
   return reshard != Reshard::never && !(reshard == Reshard::but_last && is_last);
 }
 
+// accelerate 1.15, utils/fsdp_utils.py _find_final_norm: the base model's attribute is asked of
+// PEFT's model, where `model` is the whole below it, whose children have no norm.
+bool hides_norm(const nn::Module& model) {
+  const TrainingPlan& plan = model.context().plan;
+  return runs_accelerate(plan.framework) && plan.lora.rank > 0 &&
+         std::ranges::find(model.children(), "model", &nn::Module::name) != model.children().end();
+}
+
 }  // namespace
 
 FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first)
@@ -74,6 +82,10 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
   const std::vector<nn::Module*> blocks =
       is_recordings_loop ? nn::block_modules(model) : nn::transformer_blocks(model);
   const bool is_on_meta = model.context().place == eager::Place::meta;
+  if (runs_accelerate(model.context().plan.framework)) {
+    references_.emplace(model);
+    ignore_integers();
+  }
   for (nn::Module* block : blocks) {
     shard({block}, place, frees_block(plan.fsdp.reshard, block == blocks.back()));
   }
@@ -81,10 +93,22 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
     shard_ends(place, plan.fsdp.reshard);
   }
   shard({&model}, place, true);
-  whole_ends_.clear();
+  if (references_) {
+    references_->release();
+    references_.reset();
+  }
   sort_states();
   if (is_on_meta) {
     fill(place, is_first);
+  }
+}
+
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model: 4-bit weights in integers stay whole.
+void FullyShard::ignore_integers() {
+  for (const nn::NamedTensor& parameter : nn::named_parameters(model_)) {
+    if (!is_floating_point(parameter.tensor.dtype())) {
+      managed_.insert(parameter.tensor.get());
+    }
   }
 }
 
@@ -99,27 +123,11 @@ void FullyShard::shard_ends(ShardPlace place, Reshard reshard) {
   if (!is_tied && ends.embedding != nullptr) {
     shard({ends.embedding}, place, reshard != Reshard::never);
   }
-  std::vector<nn::Module*> tail{ends.final_norm, is_tied ? ends.embedding : nullptr, ends.head};
+  nn::Module* const norm = hides_norm(model_) ? nullptr : ends.final_norm;
+  std::vector<nn::Module*> tail{norm, is_tied ? ends.embedding : nullptr, ends.head};
   std::erase(tail, nullptr);
   if (!tail.empty()) {
     shard(tail, place, reshard == Reshard::all);
-  }
-}
-
-// accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model: input_weight and output_weight are
-// bound until it returns, and with them what was sharded.
-void FullyShard::keep_whole_ends(const std::vector<Tensor>& params) {
-  if (!runs_accelerate(model_.context().plan.framework)) {
-    return;
-  }
-  const nn::ModelEnds ends = nn::model_ends(model_);
-  for (nn::Module* module : {ends.embedding, ends.head}) {
-    const Tensor* const weight =
-        module == nullptr ? nullptr : &module->own_parameters().front().tensor;
-    if (weight != nullptr &&
-        std::ranges::find(params, weight->get(), &Tensor::get) != params.end()) {
-      whole_ends_.push_back(eager::alias(*weight));
-    }
   }
 }
 
@@ -132,7 +140,9 @@ void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place
     collect_states(*module, managed_, managed);
   }
   move_states_to_device(managed);
-  keep_whole_ends(managed.params);
+  if (references_) {
+    references_->keep_ends(managed.params);
+  }
   FsdpState& state = *shared_.states.emplace_back(
       std::make_unique<FsdpState>(shared_, managed.params, place, reshards_after_forward));
   for (FsdpParam& param : state.group().params()) {
@@ -186,7 +196,8 @@ void FullyShard::cast_outputs(models::Outputs& outputs) const {
   if (!runs_accelerate(plan.framework) || !plan.parallel.fsdp.param_dtype) {
     return;
   }
-  for (Tensor* output : {&outputs.loss, &outputs.logits, &outputs.encoder_states}) {
+  for (Tensor* output : {&outputs.loss, &outputs.logits, &outputs.encoder_states,
+                         &outputs.scores.log_probs, &outputs.scores.entropy}) {
     if (output->defined()) {
       *output = eager::to_dtype(*output, *plan.parallel.fsdp.param_dtype);
     }
@@ -213,9 +224,9 @@ void FullyShard::stage_backward(int /*chunk*/, bool is_last,
 std::vector<Tensor> FullyShard::parameters() const {
   std::vector<Tensor> shards;
   for (const nn::NamedTensor& entry : nn::named_parameters(model_)) {
-    const Tensor& shard = param_of_.at(entry.tensor.get())->sharded();
-    if (shard.requires_grad()) {
-      shards.push_back(shard);
+    const auto found = param_of_.find(entry.tensor.get());
+    if (found != param_of_.end() && found->second->sharded().requires_grad()) {
+      shards.push_back(found->second->sharded());
     }
   }
   return shards;

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "workloads/distributed/fsdp2/accelerate_references.hpp"
 #include "workloads/distributed/fsdp2/fsdp_state.hpp"
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
@@ -49,7 +51,7 @@ class FullyShard : public Wrapper {
   void shard_ends(ShardPlace place, Reshard reshard);
   void shard(const std::vector<nn::Module*>& modules, ShardPlace place,
              bool reshards_after_forward);
-  void keep_whole_ends(const std::vector<eager::Tensor>& params);
+  void ignore_integers();
   void sort_states();
   void fill(ShardPlace place, bool is_first);
   void to_empty(nn::Module& module);
@@ -60,8 +62,8 @@ class FullyShard : public Wrapper {
   models::LanguageModel& model_;
   FsdpState::Shared shared_;
   GroupResharding resharding_;
-  std::unordered_set<const void*> managed_;  ///< parameters and buffers that have a group
-  std::vector<eager::Tensor> whole_ends_;  ///< of the embedding and the head, while units are made
+  std::unordered_set<const void*> managed_;         ///< parameters and buffers that have a group
+  std::optional<AccelerateReferences> references_;  ///< while accelerate makes units
   std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;
   std::unordered_map<const nn::Module*, FsdpState*> state_of_;
 };

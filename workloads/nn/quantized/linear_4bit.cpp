@@ -44,6 +44,14 @@ std::vector<Tensor> Linear4Bit::deep_copied(const Tensor& bias) const {
   return copies;
 }
 
+// functional.py QuantState.as_dict: the table of nested scales, which layers share, is copied.
+std::vector<Tensor> Linear4Bit::saved_state() const {
+  if (!weight_.state.is_nested()) {
+    return {};
+  }
+  return {eager::clone(weight_.state.nested_code)};
+}
+
 Tensor Linear4Bit::dequantized() const {
   return dequantize_4bit(weight_.state);
 }

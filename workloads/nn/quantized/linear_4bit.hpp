@@ -21,6 +21,8 @@ class Linear4Bit : public QuantizedWeight {
 
   [[nodiscard]] std::vector<Tensor> deep_copied(const Tensor& bias) const override;
 
+  [[nodiscard]] std::vector<Tensor> saved_state() const override;
+
  private:
   FourBitWeight weight_;
   DType compute_dtype_;

@@ -1,8 +1,8 @@
 #include "workloads/nn/quantized/load_quantized.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "workloads/nn/packed_weights.hpp"
 #include "workloads/nn/quantized/checkpoint_order.hpp"
 #include "workloads/nn/quantized/linear_4bit.hpp"
 #include "workloads/nn/quantized/linear_8bit.hpp"
@@ -82,16 +82,6 @@ void move_all_buffers_to_cuda(Module& root) {
   }
 }
 
-void collect_packed(Module& module, std::unordered_set<const void*>& packed) {
-  for (Module* child : module.children()) {
-    const auto* linear = dynamic_cast<const Linear*>(child);
-    if (linear != nullptr && linear->quantized() != nullptr) {
-      packed.insert(linear->weight.get());
-    }
-    collect_packed(*child, packed);
-  }
-}
-
 }  // namespace
 
 void load_quantized(Module& root) {
@@ -105,8 +95,7 @@ void load_quantized(Module& root) {
 }
 
 void prepare_for_kbit_training(Module& root) {
-  std::unordered_set<const void*> packed;
-  collect_packed(root, packed);
+  const PackedWeights packed = packed_weights(root);
   for (const NamedTensor& parameter : named_parameters(root)) {
     if (is_low_precision(parameter.tensor.dtype()) && !packed.contains(parameter.tensor.get())) {
       convert_tensor(parameter.tensor, DType::fp32, Category::parameter);

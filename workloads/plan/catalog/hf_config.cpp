@@ -104,12 +104,44 @@ const Family* find_family(JsonFields& fields, std::string& named) {
       [&](const Family* family) { return named.starts_with(family->class_prefix); });
 }
 
+/// What to do with weights that were published in fewer bits.
+struct PublishedFormat {
+  std::string_view method;  ///< quant_method (transformers 5.23, utils/quantization_config.py)
+  std::string_view what_to_do;
+};
+
+constexpr std::string_view kBaseModel =
+    "the simulation has no adapters beside them: give the config.json of the unquantised model "
+    "with "
+    "--quantize nf4 and --lora, or record the script (highwater record)";
+
+constexpr std::array kPublishedFormats{
+    PublishedFormat{"bitsandbytes",
+                    "delete the field, and add --quantize nf4, fp4 or int8 with --lora"},
+    PublishedFormat{"gptq", kBaseModel}, PublishedFormat{"awq", kBaseModel},
+    PublishedFormat{"mxfp4",
+                    "transformers trains these weights after it has made them bf16 "
+                    "(Mxfp4Config(dequantize=True)): delete the field"}};
+
+std::string_view what_to_do_with(std::string_view method) {
+  const auto* const found = std::ranges::find(kPublishedFormats, method, &PublishedFormat::method);
+  return found == kPublishedFormats.end() ? "record the script, or delete the field to train the "
+                                            "model in the plan's precision"
+                                          : found->what_to_do;
+}
+
 /// Weights published in fp8 are trained in the precision of the plan; other methods replace layers.
 void refuse_quantized(JsonFields& fields) {
   auto config = fields.child("quantization_config");
-  if (config && config->text("quant_method") != "fp8") {
-    fields.add_problem("quantization_config",
-                       "is given, but quantized layers are not supported: delete this field");
+  if (!config) {
+    return;
+  }
+  const std::string method = config->text("quant_method");
+  if (method != "fp8") {
+    fields.add_problem(
+        "quantization_config",
+        fmt::format("has weights by {}; {}", method.empty() ? "no known method" : method,
+                    what_to_do_with(method)));
   }
 }
 

@@ -180,15 +180,15 @@ constexpr std::array kUnmodelledValues{
     UnmodelledValue{"precision", "fp8"},
     UnmodelledValue{"precision", "float8"},
     UnmodelledValue{"precision", "mxfp8"},
-    UnmodelledValue{"precision", "fp4"},
-    UnmodelledValue{"precision", "nf4"},
-    UnmodelledValue{"precision", "int8"},
-    UnmodelledValue{"precision", "int4"},
     UnmodelledValue{"attention", "flash-attention-2", "sdpa-flash"},
     UnmodelledValue{"attention", "flash-attention-3", "sdpa-flash"},
     UnmodelledValue{"attention", "flex-attention"},
     UnmodelledValue{"attention", "xformers", "sdpa-efficient"},
 };
+
+/// Types of frozen weights, which are not the precision of a run.
+constexpr std::array<std::string_view, 7> kFrozenFormats{"nf4",  "fp4",  "int8", "int4",
+                                                         "4bit", "8bit", "qlora"};
 
 /// An option of other programs that a plan has no words for.
 struct UnmodelledOption {
@@ -282,6 +282,11 @@ OptionWords in_own_words(const OptionWords& given) {
 }
 
 std::optional<std::string> not_modelled(std::string_view option, std::string_view text) {
+  if (option == "precision" &&
+      std::ranges::find(kFrozenFormats, alias_key(text)) != kFrozenFormats.end()) {
+    return "this is a format of frozen weights; use --quantize nf4, fp4 or int8 with --lora, and "
+           "--precision bf16 for what is computed";
+  }
   const UnmodelledValue* const value = find_value(kUnmodelledValues, option, text);
   if (value == nullptr) {
     return std::nullopt;

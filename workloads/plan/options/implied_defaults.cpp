@@ -21,11 +21,18 @@ bool lacks_logits(const TrainingPlan& plan) {
          runs_ring_self_attention(plan.parallel);
 }
 
+/// Around quantised weights it leaves parameters in the types that they have: those of 16 bits.
+bool shards_quantized(const TrainingPlan& plan) {
+  const bool is_mixed = plan.precision == Precision::bf16_autocast ||
+                        (plan.framework != Framework::trainer && plan.precision == Precision::bf16);
+  return is_quantized(plan.quantization) && is_mixed;
+}
+
 /// accelerate's plugin with mixed_precision bf16 keeps fp32 parameters and runs no autocast;
 /// Trainer runs its own.
 bool shards_by_accelerate(const TrainingPlan& plan) {
   const bool is_mixed =
-      plan.precision == Precision::amp_bf16 ||
+      plan.precision == Precision::amp_bf16 || shards_quantized(plan) ||
       (plan.framework == Framework::accelerate_fsdp2 && plan.precision == Precision::fp32);
   const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
   return runs_accelerate(plan.framework) && is_sharded && is_mixed;
@@ -105,6 +112,13 @@ constexpr std::array kImpliedDefaults{
                    "none"},
     // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model.
     ImpliedDefault{"fsdp-units", has_unit_ends, "ends"},
+    // transformers 5.23, distributed/fsdp.py update_fsdp_plugin_peft: PEFT's policy.
+    ImpliedDefault{"fsdp-units",
+                   [](const TrainingPlan& plan) {
+                     return runs_accelerate(plan.framework) && is_fsdp1(plan.parallel) &&
+                            plan.lora.rank > 0;
+                   },
+                   "adapters"},
     // torchtitan 0.3, distributed/fsdp.py apply_fsdp_to_decoder; config/configs.py:
     // mixed_precision_param, mixed_precision_reduce.
     ImpliedDefault{"fsdp-units", shards_by_torchtitan, "ends"},
@@ -115,12 +129,14 @@ constexpr std::array kImpliedDefaults{
         "param-groups",
         [](const TrainingPlan& plan) { return runs_trainer(plan.framework) && plan.lora.rank > 0; },
         "1"},
-    // transformers 5.23, trainer.py _build_accelerator_args: not model.is_gradient_checkpointing.
+    // transformers 5.23, trainer.py _build_accelerator_args: not model.is_gradient_checkpointing,
+    // which is asked of models of transformers only, not of PEFT's.
     ImpliedDefault{"find-unused-parameters",
                    [](const TrainingPlan& plan) {
+                     const bool is_checkpointed = plan.checkpoint.kind != CheckpointKind::none;
                      return runs_trainer(plan.framework) &&
-                            (plan.checkpoint.kind != CheckpointKind::none ||
-                             plan.parallel.dp == 1 || plan.parallel.dp_kind != DataParallel::ddp);
+                            ((is_checkpointed && plan.lora.rank == 0) || plan.parallel.dp == 1 ||
+                             plan.parallel.dp_kind != DataParallel::ddp);
                    },
                    "false"},
     // train_colossalai.py: layers are made on the device and keep no keys and values; scores are
@@ -143,6 +159,13 @@ constexpr std::array kImpliedDefaults{
                             plan.checkpoint.kind == CheckpointKind::full;
                    },
                    "reentrant"},
+    // trl 0.25, models/utils.py prepare_peft_model: weights that FSDP shards are left as they are.
+    ImpliedDefault{"prepare-kbit",
+                   [](const TrainingPlan& plan) {
+                     return is_quantized(plan.quantization) &&
+                            (is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel));
+                   },
+                   "false"},
     // torchtitan 01/2025, parallelize_llama.py: stages would gather for every micro-batch.
     ImpliedDefault{
         "reshard",
@@ -196,7 +219,8 @@ constexpr std::array kImpliedDefaults{
     // _process_fsdp_args: without.
     ImpliedDefault{"init",
                    [](const TrainingPlan& plan) {
-                     return (is_fsdp2(plan.parallel) && !runs_trainer(plan.framework)) ||
+                     return (is_fsdp2(plan.parallel) && !runs_trainer(plan.framework) &&
+                             !is_quantized(plan.quantization)) ||
                             shards_by_torchtitan(plan);
                    },
                    "meta"},

@@ -77,11 +77,14 @@ constexpr std::array kWrappersRows{
             "model's own unit as well, since 2.8, where the script says "
             "reshard_after_forward=True for it"),
     Option{"fsdp-units", "W", data_parallel, rare,
-           "FSDP2: only blocks are units, or also the ends: embedding, and norm with head",
+           "FSDP: only blocks are units, or also the ends (embedding, norm with head) or adapters",
            "torchtitan 01/2025 parallelize_llama.py apply_fsdp",
            word<OfFsdp<&Fsdp::units>, kFsdpUnits>()}
-        .and_more("ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and "
-                  "torchtitan 0.3 (distributed/fsdp.py) do"),
+        .and_more(
+            "adapters is PEFT's policy for FSDP1, which Trainer takes (peft 0.21 utils/other.py "
+            "fsdp_auto_wrap_policy); ends is what accelerate 1.15 (utils/fsdp_utils.py "
+            "fsdp2_prepare_model) and "
+            "torchtitan 0.3 (distributed/fsdp.py) do"),
     Option{"dp-replicate", "N", data_parallel, rare,
            "HSDP: copies of the model among the dp ranks, each sharded over dp / N",
            "torch 2.6 fsdp/_fully_shard/_fully_shard.py: a 1D mesh",

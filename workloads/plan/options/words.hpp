@@ -174,7 +174,8 @@ inline constexpr std::array kBackwardPrefetches{Word{"none", BackwardPrefetch::n
                                                 Word{"pre", BackwardPrefetch::pre},
                                                 Word{"post", BackwardPrefetch::post}};
 inline constexpr std::array kFsdpUnits{Word{"blocks", FsdpUnits::blocks},
-                                       Word{"ends", FsdpUnits::ends}};
+                                       Word{"ends", FsdpUnits::ends},
+                                       Word{"adapters", FsdpUnits::adapters}};
 inline constexpr std::array kShardingStrategies{
     Word{"full_shard", ShardingStrategy::full_shard},
     Word{"shard_grad_op", ShardingStrategy::shard_grad_op},

@@ -30,7 +30,8 @@ constexpr std::array kFsdpRules{
     // set.
     Rule{[](const PlanFacts& f) {
            return is_sharded(f.plan->parallel) && runs_accelerate(f.plan->framework) &&
-                  f.plan->precision == Precision::bf16_autocast;
+                  f.plan->precision == Precision::bf16_autocast &&
+                  !is_quantized(f.plan->quantization);
          },
          "precision bf16+amp with FSDP: accelerate makes the sharded parameters fp32; "
          "use amp-bf16"},
@@ -40,7 +41,7 @@ constexpr std::array kFsdpRules{
          "dp-kind fsdp2: PyTorch has fully_shard since 2.4; use a newer --torch, or fsdp1"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&
-                  has_pure_low_precision(*f.plan);
+                  has_pure_low_precision(*f.plan) && !is_quantized(f.plan->quantization);
          },
          "lora with dp-kind fsdp2 and precision {precision}: PEFT creates adapters in fp32, and "
          "fully_shard needs one dtype per group; use precision fp32 with param-dtype bf16"},
@@ -85,10 +86,16 @@ constexpr std::array kFsdp1Rules{
          "reshard all: accelerate never frees the last norm, the head and the model's own unit; "
          "use reshard always"},
     Rule{[](const PlanFacts& f) {
-           return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.units != FsdpUnits::blocks;
+           return is_fsdp1(f.plan->parallel) && f.plan->parallel.fsdp.units == FsdpUnits::ends;
          },
-         "fsdp-units with dp-kind fsdp1: this is an option of fully_shard; omit it, or use "
+         "fsdp-units ends with dp-kind fsdp1: these are units of fully_shard; omit it, or use "
          "dp-kind fsdp2"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->parallel.fsdp.units == FsdpUnits::adapters &&
+                  (!is_fsdp1(f.plan->parallel) || f.plan->lora.rank == 0);
+         },
+         "fsdp-units adapters: PEFT's policy for FSDP1 makes a unit of each adapter layer; use "
+         "--dp-kind fsdp1 with --lora, or omit it"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && !is_fsdp1(p) &&
@@ -100,16 +107,19 @@ constexpr std::array kFsdp1Rules{
          "options apply only to FSDP1; use dp-kind fsdp1"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  f.plan->parallel.fsdp.units != FsdpUnits::adapters &&
                   !f.plan->parallel.fsdp.use_orig_params;
          },
          "lora with use-orig-params false: a flat parameter is trained as a whole or not at all; "
          "set it to true"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
+                  f.plan->parallel.fsdp.units != FsdpUnits::adapters &&
                   has_pure_low_precision(*f.plan);
          },
          "lora with dp-kind fsdp1 and precision {precision}: PEFT creates adapters in fp32, and a "
-         "flat parameter has one dtype; use precision fp32 with param-dtype bf16"},
+         "flat parameter has one dtype; use precision fp32 with param-dtype bf16, or --fsdp-units "
+         "adapters"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->init == ModelInit::meta;
          },

@@ -2,7 +2,9 @@
 // and what of them the simulation lacks.
 #include <array>
 
+#include "workloads/plan/model/families/bloom.hpp"
 #include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/families/opt.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -10,6 +12,23 @@ namespace {
 
 bool is_quantized_plan(const PlanFacts& f) {
   return is_quantized(f.plan->quantization);
+}
+
+bool shards_quantized(const PlanFacts& f) {
+  return is_quantized_plan(f) && is_sharded(f.plan->parallel);
+}
+
+/// Decoders whose layers bitsandbytes replaces as it does LLaMA's.
+bool has_known_layers(const ModelConfig& config) {
+  const bool is_kin = config.is<LlamaConfig>() && !has_field(config, FieldRole::experts);
+  return is_kin || config.is<OptConfig>() || config.is<BloomConfig>();
+}
+
+/// Storage that mixed precision would convert.
+bool is_converted_storage(const PlanFacts& f) {
+  const DType storage = f.plan->quantization.storage;
+  const auto& param_dtype = f.plan->parallel.fsdp.param_dtype;
+  return is_floating_point(storage) && param_dtype && *param_dtype != storage;
 }
 
 constexpr std::array kQuantizationRules{
@@ -28,6 +47,25 @@ constexpr std::array kQuantizationRules{
     Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->init != ModelInit::cpu; },
          "quantize with init device, meta, pretrained-half: weights are quantised while "
          "from_pretrained() brings them to the device; omit init"},
+    // bitsandbytes 0.50.2, nn/modules.py Linear8bitLt.forward: self.weight.CB of a parameter that
+    // fully_shard made.
+    Rule{[](const PlanFacts& f) {
+           return shards_quantized(f) && f.plan->quantization.weights == WeightFormat::int8;
+         },
+         "quantize int8 with FSDP: 8-bit weights lose their scales when they are sharded; use nf4 "
+         "or fp4, or --dp-kind ddp"},
+    // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model leaves integers out of the shards.
+    Rule{[](const PlanFacts& f) {
+           const bool is_left_out =
+               is_fsdp2(f.plan->parallel) && runs_accelerate(f.plan->framework);
+           return shards_quantized(f) && is_4bit(f.plan->quantization) &&
+                  !is_floating_point(f.plan->quantization.storage) && !is_left_out;
+         },
+         "quantize with FSDP: parameters of integers cannot be sharded; add --quant-storage bf16 "
+         "(bnb_4bit_quant_storage)"},
+    Rule{[](const PlanFacts& f) { return shards_quantized(f) && is_converted_storage(f); },
+         "quant-storage with another param-dtype: FSDP would convert the codes as if they were "
+         "numbers; use the same type for both"},
     Rule{[](const PlanFacts& f) { return f.plan->lora.dora && f.plan->lora.rank == 0; },
          "dora: LoRA is not enabled; add --lora with a rank"},
 };
@@ -38,20 +76,25 @@ constexpr std::array kQuantizationGaps{
          "it"},
     Rule{[](const PlanFacts& f) {
            return is_quantized_plan(f) &&
-                  (f.plan->model_code != ModelCode::hf || !f.plan->model.config.is<LlamaConfig>());
+                  (f.plan->model_code != ModelCode::hf || !has_known_layers(f.plan->model.config));
          },
-         "quantize with this model: the simulation has it for transformers' Llama, Mistral, Qwen2, "
-         "Qwen3 and Gemma only; use --engine torch"},
+         "quantize with this model: the simulation has it for transformers' decoders without "
+         "experts whose layers are nn.Linear (not GPT-2's Conv1D, T5 or BERT); use --engine torch"},
     Rule{[](const PlanFacts& f) {
            const Framework framework = f.plan->framework;
            return is_quantized_plan(f) && framework != Framework::hf &&
-                  framework != Framework::torch && !runs_trainer(framework);
+                  framework != Framework::torch && !runs_accelerate(framework);
          },
-         "quantize with this framework: the simulation has it for hf, torch, trainer and trl-sft "
-         "only; use one of them"},
-    Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->parallel.gpus() > 1; },
-         "quantize over several GPUs: not supported yet by the simulation; use one GPU, or record "
-         "the script (highwater record)"},
+         "quantize with this framework: the simulation has it for hf, torch, trainer, trl-sft and "
+         "accelerate-fsdp2 only; use one of them"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return is_quantized_plan(f) &&
+                  (p.gpus() > p.dp ||
+                   (p.dp > 1 && p.dp_kind != DataParallel::ddp && !is_sharded(p)));
+         },
+         "quantize over several GPUs: the simulation has it with DDP and FSDP only; use --dp-kind "
+         "ddp, fsdp1 or fsdp2, or record the script (highwater record)"},
 };
 
 }  // namespace
