@@ -3,10 +3,8 @@
 
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/language_model.hpp"
-#include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/decoder_code.hpp"
-#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 
@@ -74,29 +72,13 @@ class CausalLm : public LanguageModel {
   // A pipeline stage: hidden states, or tokens, go in, and hidden states, or logits, come out.
   Outputs forward_part(const Inputs& inputs) const {
     Outputs out;
-    const bool is_spread = pipelining::is_naive(this->context().plan.parallel);
-    if (is_spread && inputs.labels.defined()) {  // back on the device with the tied head
-      head_only(out, pipelining::from_elsewhere(inputs.hidden_states), *lm_head_);
-      out.loss = causal_lm_loss(out.logits, inputs.labels, this->context().plan);
-      return out;
-    }
     Tensor states = backbone_(inputs, nullptr);
-    if (lm_head_ && is_spread && !inputs.input_ids.defined()) {
-      head_and_loss_of_copied_labels(out, std::move(states), *lm_head_);
-    } else if (is_spread) {
-      out.hidden_states = hand_on(states);
-    } else if (lm_head_) {
+    if (lm_head_) {
       head_only(out, std::move(states), *lm_head_);
     } else {
       out.hidden_states = std::move(states);
     }
     return out;
-  }
-
-  // Blocks hand on what the next device takes; a tied head takes what is sliced behind the norm.
-  static Tensor hand_on(const Tensor& states) {
-    const bool is_sent = states.place() != eager::Place::cuda;
-    return is_sent ? states : pipelining::to_elsewhere(slice_for_head(states));
   }
 
   bool is_part_;
