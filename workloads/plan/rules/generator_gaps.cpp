@@ -22,7 +22,8 @@ bool knows_data_parallel(const PlanFacts& f) {
 
 // Those whose steps on parts of parameters were not looked at.
 bool is_of_one_gpu(OptimizerKind kind) {
-  return library_of(kind) == OptimizerLibrary::package || kind == OptimizerKind::muon;
+  return library_of(kind) == OptimizerLibrary::package ||
+         (kind >= OptimizerKind::nadam && kind <= OptimizerKind::muon);
 }
 
 constexpr std::array kGeneratorGaps{
@@ -186,8 +187,10 @@ constexpr std::array kGeneratorGaps{
            const bool is_sharded = is_fsdp1(p) || is_fsdp2(p) || is_dtensor_parallel(p);
            return is_sharded && is_of_one_gpu(f.plan->optimizer.kind);
          },
-         "optimizer of a package of its own, or muon, with shards of the parameters: not supported "
-         "yet by the simulation; record the script instead (highwater record), or use ddp"},
+         "optimizer of a package of its own, or of torch's muon, nadam, radam, adamax, adadelta, "
+         "asgd and rprop, with shards of the parameters: not supported yet by the simulation; "
+         "record "
+         "the script instead (highwater record), or use ddp"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
