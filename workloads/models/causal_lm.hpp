@@ -1,7 +1,9 @@
-// A backbone with a language-model head: transformers' ...ForCausalLM, alike in every family.
+// A backbone with a language-model head: transformers' ...ForCausalLM, alike in every family; or
+// with a head that sorts sequences into classes.
 #pragma once
 
 #include "workloads/models/causal_loss.hpp"
+#include "workloads/models/classification.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/decoder_code.hpp"
@@ -45,6 +47,11 @@ class CausalLm : public LanguageModel {
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
       : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
+    if (context.plan.model.labels > 0) {
+      score_ = std::make_unique<nn::Linear>(this, "score", head.width, context.plan.model.labels,
+                                            nn::Bias::none);
+      return;
+    }
     if (part.has_head) {
       lm_head_ = std::make_unique<LogitsHead>(this, head);
     }
@@ -61,7 +68,11 @@ class CausalLm : public LanguageModel {
     Tensor states = backbone_(inputs, cache);
     Outputs out;
     out.cache = cache;
-    head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
+    if (score_) {
+      classify(out, std::move(states), *score_, inputs);
+    } else {
+      head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
+    }
     return out;
   }
 
@@ -84,6 +95,7 @@ class CausalLm : public LanguageModel {
   bool is_part_;
   Backbone backbone_;
   std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
+  std::unique_ptr<nn::Linear> score_;    ///< instead of it: ...ForSequenceClassification
 };
 
 }  // namespace highwater::models

@@ -48,7 +48,8 @@ void place_parts(nn::ModelContext& context, models::LanguageModel& model) {
     }
   }
   Module* head = nn::model_ends(model).head;
-  if (head != nullptr && !shape_of(context.plan.model).tied) {
+  const bool is_tied = shape_of(context.plan.model).tied && context.plan.model.labels == 0;
+  if (head != nullptr && !is_tied) {
     place(*head, last);
   }
 }

@@ -31,6 +31,8 @@ class TrainingOptions(TypedDict, total=False):
     """replaces the model's own probabilities; default the model's own"""
     loss: str
     """hf, shift, flat, chunked-N, fused, trl; default hf"""
+    num_labels: int | str
+    """a head that sorts sequences into N classes in the place of the language model's (...ForSequenceClassification); 0: none; default 0"""
     keep_logits: bool
     """the model's output lives until the next forward has returned; default true"""
     use_cache: bool
