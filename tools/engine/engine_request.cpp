@@ -18,6 +18,7 @@ namespace {
 TrainingPlan plain_plan(const TrainingPlan& plan) {
   TrainingPlan plain = default_plan();
   plain.model = plan.model;
+  plain.model.labels = 0;
   apply_framework(plan.framework, plain);
   return plain;
 }

@@ -1,6 +1,7 @@
 #include "tools/studies/simulate_run.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -160,6 +161,12 @@ Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
 }
 
 std::int64_t Simulation::parameters() const {
+  if (plan.model.labels > 0) {
+    const std::vector<ParameterInfo> all = model_parameters(plan.model);
+    return std::accumulate(
+        all.begin(), all.end(), std::int64_t{0},
+        [](std::int64_t sum, const ParameterInfo& p) { return sum + p.elements; });
+  }
   return is_other(plan.model.config) ? trainable : parameter_count(plan.model.config).trainable();
 }
 

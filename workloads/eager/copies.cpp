@@ -20,6 +20,11 @@ Tensor converted(const Tensor& self, DType dtype) {
                        dense ? self.strides() : dense_strides(self.sizes(), self.strides()), dtype);
 }
 
+Tensor copied_to(const Tensor& self, DeviceIndex device) {
+  const OnDevice place(self.runtime(), device);
+  return converted(self, self.dtype());
+}
+
 // Copy.cu: a copy between blocks of the same layout is a plain memory copy, not a kernel.
 int copy_kernels(bool is_same_layout) {
   return is_same_layout ? 0 : 1;
@@ -97,6 +102,22 @@ Tensor to_dtype(const Tensor& self, DType dtype) {
 
 Tensor to_cuda(const Tensor& self) {
   return converted(self, self.dtype());
+}
+
+Tensor to_device(const Tensor& self, DeviceIndex device) {
+  const bool stays = !self.defined() || self.place() != Place::cuda;
+  if (stays || self->storage->device == device) {
+    return self;
+  }
+  const auto node = begin_node(self.runtime(), "ToCopyBackward0", {self});
+  Tensor result = copied_to(self, device);
+  if (node) {
+    node->device = device;
+  }
+  finish_node(node, result, [own = self->storage->device](Node&, TensorList& grads) {
+    return TensorList{grads[0].defined() ? copied_to(grads[0], own) : Tensor{}};
+  });
+  return result;
 }
 
 Tensor clone(const Tensor& self) {

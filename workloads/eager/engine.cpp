@@ -2,7 +2,9 @@
 //
 // One ready queue ordered by sequence number, gradients of one input summed as they arrive: in
 // place if nothing else holds the first, otherwise into a third buffer. A node runs on the stream
-// on which its forward ran; gradients that come from another stream are recorded on it.
+// on which its forward ran; gradients that come from another stream are recorded on it. GPUs have a
+// thread and a queue each; a model that is spread over them is a chain, so one of them runs at a
+// time.
 #include <algorithm>
 #include <array>
 #include <queue>
@@ -156,6 +158,7 @@ class GraphTask {
     if (grad.defined()) {
       // input_buffer.cpp: add.
       const OnStream accumulation(runtime_, node->stream);
+      const OnDevice place(runtime_, grad);
       accumulate(waiting->second[edge.input_nr], hand_over(grad, producer),
                  node->input_metadata[edge.input_nr].is_dtensor);
     }
@@ -170,6 +173,7 @@ class GraphTask {
     Scoped<const char*> naming(runtime_.node, node.name);
     Scoped<std::uint32_t> placing(runtime_.module, node.module);
     const OnStream running(runtime_, node.stream);
+    const OnDevice place(runtime_, node.device);
     note_leaf(node);
     for (const auto& hook : node.pre_hooks) {
       hook();
@@ -241,6 +245,7 @@ void backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
 
 void backward(const Tensor& root, Tensor grad) {
   if (!grad.defined()) {
+    const OnDevice place(root.runtime(), root);
     OpScope op(root.runtime(), "ones_like");
     grad = empty_like(root);
   }

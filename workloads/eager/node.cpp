@@ -3,6 +3,7 @@
 #include "workloads/eager/node.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "workloads/eager/dtensor_spec.hpp"
 #include "workloads/eager/graph_recorder.hpp"
@@ -104,6 +105,13 @@ Ref<Node> node_for(Runtime& runtime, const char* name, std::span<const Tensor> i
   return node;
 }
 
+// That of the first input on a GPU.
+DeviceIndex device_of(std::span<const Tensor> inputs, DeviceIndex otherwise) {
+  const auto is_on_gpu = [](const Tensor& t) { return t.defined() && t.place() == Place::cuda; };
+  const auto found = std::ranges::find_if(inputs, is_on_gpu);
+  return found == inputs.end() ? otherwise : (*found)->storage->device;
+}
+
 void delete_node(Node* node) {
   node->release_variables();
   if (node->variable != nullptr && node->variable->accumulator == node) {
@@ -137,6 +145,7 @@ void Node::keep(const Tensor& tensor, bool is_output) {
 Node::Node(Runtime& owner, const char* node_name, std::uint64_t number)
     : runtime(&owner),
       stream(owner.stream),
+      device(owner.device),
       name(node_name),
       module(owner.module),
       sequence_nr(number) {}
@@ -149,8 +158,18 @@ Tensor Node::unpack(std::size_t index) const {
   return tensor;
 }
 
-void OpenNode::end_record() {
-  recorder_->end();
+OpenNode::OpenNode(Runtime& runtime, const char* name, std::span<const Tensor> inputs)
+    : runtime_(runtime),
+      device_before_(std::exchange(runtime.device, device_of(inputs, runtime.device))) {
+  Ref<Node>::operator=(node_for(runtime, name, inputs));
+  is_recorded_ = runtime.recorder != nullptr && runtime.recorder->begin(name, inputs, this->get());
+}
+
+OpenNode::~OpenNode() {
+  if (is_recorded_) {
+    runtime_.recorder->end();
+  }
+  runtime_.device = device_before_;
 }
 
 void Node::add_output(const Tensor& output) {
@@ -188,14 +207,11 @@ void Node::destroy(Node* node) {
 }
 
 OpenNode begin_node(Runtime& runtime, const char* name, std::span<const Tensor> inputs) {
-  Ref<Node> node = node_for(runtime, name, inputs);
-  GraphRecorder* recorder = runtime.recorder;
-  const bool is_recorded = recorder != nullptr && recorder->begin(name, inputs, node.get());
-  return OpenNode(std::move(node), is_recorded ? recorder : nullptr);
+  return {runtime, name, inputs};
 }
 
 OpenNode begin_node(Runtime& runtime, const char* name, std::initializer_list<Tensor> inputs) {
-  return begin_node(runtime, name, std::span<const Tensor>(inputs.begin(), inputs.size()));
+  return {runtime, name, std::span<const Tensor>(inputs.begin(), inputs.size())};
 }
 
 Ref<Node> gradient_node(Runtime& runtime, const Tensor& tensor) {

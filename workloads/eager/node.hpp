@@ -102,6 +102,7 @@ class Node : public RefCounted {
 
   Runtime* runtime;
   StreamId stream;       ///< current when its first result was made: backward runs there, too
+  DeviceIndex device;    ///< of its first result: backward runs there, too
   const char* name;      ///< as in PyTorch: "AddmmBackward0"
   std::uint32_t module;  ///< where the operator was called: Runtime::module; for reports
   std::uint64_t sequence_nr;
@@ -120,26 +121,19 @@ class Node : public RefCounted {
   void keep(const Tensor& tensor, bool is_output);
 };
 
-/// The node of the current operator; it lives as long as the operator, for the compute graph.
+/// The node of the current operator; it lives as long as the operator, for the compute graph. So
+/// long operators run on the GPU of its inputs.
 class OpenNode : public Ref<Node> {
  public:
-  /// `recorder` is told when the operator ends; it may be null.
-  OpenNode(Ref<Node> node, GraphRecorder* recorder)
-      : Ref<Node>(std::move(node)), recorder_(recorder) {}
-
+  OpenNode(Runtime& runtime, const char* name, std::span<const Tensor> inputs);
   OpenNode(const OpenNode&) = delete;
   OpenNode& operator=(const OpenNode&) = delete;
-
-  ~OpenNode() {
-    if (recorder_ != nullptr) {
-      end_record();
-    }
-  }
+  ~OpenNode();
 
  private:
-  void end_record();
-
-  GraphRecorder* recorder_;
+  Runtime& runtime_;
+  DeviceIndex device_before_;
+  bool is_recorded_;
 };
 
 /// A new node for an operator with these inputs, or null if no gradient is needed. Keep it in the

@@ -69,6 +69,8 @@ void name_device(Runtime& runtime, bool is_dtensor);
 void init_gpu_context(Runtime& runtime);
 /// Tensor.to("cuda") of a host tensor.
 Tensor to_cuda(const Tensor& self);
+/// Tensor.to(device) between GPUs; what is there already, and what is on the host, stays.
+Tensor to_device(const Tensor& self, DeviceIndex device);
 Tensor clone(const Tensor& self);
 /// Tensor.contiguous(): the tensor itself if it is.
 Tensor contiguous(const Tensor& self);

@@ -30,9 +30,9 @@ void TensorImpl::destroy(TensorImpl* impl) {
   delete impl;
 }
 
-Runtime::Runtime(const Gpu& device, Release torch_release, Release transformers_release,
+Runtime::Runtime(const Gpu& model, Release torch_release, Release transformers_release,
                  EventDelay delay)
-    : gpu(device),
+    : gpu(model),
       torch(torch_release),
       transformers(transformers_release),
       stream(0U),
@@ -71,12 +71,17 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
   storage->runtime = this;
   storage->bytes = bytes;
   storage->place = place;
-  if (place == Place::cuda && bytes > 0) {
+  storage->device = device;
+  if (gets_block(*storage)) {
     open_block(*storage);
   } else if (place == Place::host && counts_host_memory && bytes > 0) {
     open_host_block(*storage, false);
   }
   return storage;
+}
+
+bool Runtime::gets_block(const Storage& storage) const {
+  return storage.place == Place::cuda && storage.device == traced_device && storage.bytes > 0;
 }
 
 Ref<Storage> Runtime::allocate_pinned(std::int64_t bytes) {
@@ -125,7 +130,7 @@ void Runtime::free_block(Storage& storage) {
 
 void Runtime::allocate_block(Storage& storage, std::int64_t bytes) {
   storage.bytes = bytes;
-  if (storage.place == Place::cuda && bytes > 0) {
+  if (gets_block(storage)) {
     open_block(storage);
   }
 }

@@ -113,13 +113,24 @@ class Runtime {
   void wait_stream(StreamId waiting, StreamId other) { wait_for(waiting, other, record_event()); }
 
   /// The host waits for the current stream, as for a value that it reads.
-  void synchronize() { stream_events_.synchronize(stream); }
+  void synchronize() {
+    if (is_traced()) {
+      stream_events_.synchronize(stream);
+    }
+  }
 
   /// The host waits until `other` has reached `moment` (Event.synchronize).
   void synchronize(StreamId other, Moment moment) { stream_events_.synchronize(other, moment); }
 
   /// Launches this many kernels on the device.
-  void launch(int kernels) { stream_events_.launch(kernels); }
+  void launch(int kernels) {
+    if (is_traced()) {
+      stream_events_.launch(kernels);
+    }
+  }
+
+  /// Whether the current GPU is the one that the trace is of.
+  [[nodiscard]] bool is_traced() const { return device == traced_device; }
 
   // --- markers ------------------------------------------------------------------------------
 
@@ -155,6 +166,8 @@ class Runtime {
   OutputCache* output_cache = nullptr;  ///< of a selectively checkpointed segment
   Thread thread = Thread::main;
   Place default_place = Place::cuda;
+  DeviceIndex device = kFirstDevice;         ///< where new tensors go and operators run
+  DeviceIndex traced_device = kFirstDevice;  ///< whose allocator the trace is of
   StreamId stream;
   HostMemory host_memory;           ///< of what is offloaded
   bool counts_host_memory = false;  ///< tensors created on the host from now on are counted as well
@@ -173,11 +186,15 @@ class Runtime {
   std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
   sdpa::SharedAttention* shared_attention = nullptr;  ///< set within context_parallel()
 
-  /// cuBLAS workspace of the current thread's handle, made at its first matmul.
-  bool& has_cublas_workspace() { return has_workspace_[static_cast<std::size_t>(thread)]; }
+  /// cuBLAS workspace of the current thread's handle for the current GPU, made at its first matmul.
+  bool& has_cublas_workspace() {
+    return has_workspace_[is_traced() ? 1 : 0][static_cast<std::size_t>(thread)];
+  }
 
   /// cuBLASLt's, in releases that keep one.
-  bool& has_cublaslt_workspace() { return has_lt_workspace_[static_cast<std::size_t>(thread)]; }
+  bool& has_cublaslt_workspace() {
+    return has_lt_workspace_[is_traced() ? 1 : 0][static_cast<std::size_t>(thread)];
+  }
 
   std::vector<Tensor> workspaces;  ///< never freed before the process ends
 
@@ -225,6 +242,7 @@ class Runtime {
   void release_held(const Tensor& tensor);
   StackId site();
   void open_block(Storage& storage);
+  [[nodiscard]] bool gets_block(const Storage& storage) const;
   void open_host_block(Storage& storage, bool is_pinned);
   void label_host_block(const Storage& storage, Category category);
   void append(Event event);
@@ -239,8 +257,8 @@ class Runtime {
   bool is_closed_ = false;  ///< the trace was taken: everything still alive outlived the run
   std::uint64_t event_count_ = 0;
   std::uint64_t sequence_nr_[2] = {0, 0};
-  bool has_workspace_[2] = {false, false};
-  bool has_lt_workspace_[2] = {false, false};
+  bool has_workspace_[2][2] = {};  ///< on other GPUs and the traced one, by thread
+  bool has_lt_workspace_[2][2] = {};
   boost::unordered_flat_map<SiteKey, StackId, SiteHash> sites_;
   std::vector<std::string> module_paths_;
   boost::unordered_flat_map<std::string, std::uint32_t> module_ids_;
@@ -268,6 +286,15 @@ class Scoped {
 class OnStream : Scoped<StreamId> {
  public:
   OnStream(Runtime& runtime, StreamId stream) : Scoped(runtime.stream, stream) {}
+};
+
+/// Operators run on another GPU for a scope.
+class OnDevice : Scoped<DeviceIndex> {
+ public:
+  OnDevice(Runtime& runtime, DeviceIndex device) : Scoped(runtime.device, device) {}
+
+  /// That of `tensor`.
+  OnDevice(Runtime& runtime, const Tensor& tensor) : OnDevice(runtime, tensor->storage->device) {}
 };
 
 /// torch.no_grad() for a scope.

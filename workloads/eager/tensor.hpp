@@ -24,6 +24,11 @@ struct DTensorSpec;
 
 enum class Place : std::uint8_t { cuda, host, meta };
 
+/// One of the GPUs of a process. A trace is of one of them.
+enum class DeviceIndex : std::uint8_t {};
+
+inline constexpr DeviceIndex kFirstDevice{0};
+
 /// One block of the caching allocator, or host memory, which leaves no trace.
 struct Storage : RefCounted {
   Runtime* runtime = nullptr;
@@ -32,7 +37,9 @@ struct Storage : RefCounted {
   AllocationId allocation;  ///< on the host: its number in Runtime::host_memory, if it is counted
   StreamId stream;          ///< on which the block was requested, so whose pool it belongs to
   Place place = Place::cuda;
-  bool has_block = false;  ///< false for zero bytes, meta tensors and uncounted host memory
+  DeviceIndex device = kFirstDevice;  ///< of a place on a GPU
+  bool has_block = false;  ///< false for zero bytes, meta tensors, uncounted host memory and GPUs
+                           ///< that are not traced
   boost::container::small_vector<StreamId, 1> used_on;  ///< other streams (record_stream)
 
   static void destroy(Storage* storage);

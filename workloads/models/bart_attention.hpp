@@ -52,18 +52,17 @@ class OffsetPositionalEmbedding : public nn::Embedding {
   static constexpr std::int64_t kOffset = 2;
 };
 
-/// Runs a decoder's layers. Their keyword arguments, position_ids among them, live as long as a
-/// checkpoint; what is captured last is freed first.
+/// Runs a decoder's layers.
 template <class Layer>
 Tensor run_bart_layers(const nn::BlockList<Layer>& layers, Tensor states, const Tensor& mask,
                        const Tensor& position_ids, const nn::CachePtr& cache) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto& layer = layers[i];
     states = run_block(layer, i,
-                       [&layer, cache, position_ids, mask](const std::vector<Tensor>& in) {
-                         return layer(in[0], mask, cache);
+                       [&layer, cache](const std::vector<Tensor>& in, const Keywords& named) {
+                         return layer(in[0], named[0][0], cache);
                        },
-                       {states});
+                       {states}, {{mask}, {position_ids}});
   }
   return states;
 }

@@ -284,10 +284,10 @@ class BloomModel : public Module {
       const auto& block = blocks_[i];
       eager::TensorList next =
           run_tuple_block(block, i,
-                          [&block, alibi, mask, cache](const std::vector<Tensor>& in) {
-                            return block(in[0], alibi, mask, cache);
+                          [&block, cache](const std::vector<Tensor>& in, const Keywords& named) {
+                            return block(in[0], named[1][0], named[0][0], cache);
                           },
-                          {states});
+                          {states}, {{mask}, {alibi}});
       eager::release_list(outputs);
       outputs = std::move(next);
       states = outputs[0];

@@ -1,12 +1,12 @@
-// A backbone with a language-model head: transformers' ...ForCausalLM, alike in every family.
+// A backbone with a language-model head: transformers' ...ForCausalLM, alike in every family; or
+// with a head that sorts sequences into classes.
 #pragma once
 
 #include "workloads/models/causal_loss.hpp"
+#include "workloads/models/classification.hpp"
 #include "workloads/models/language_model.hpp"
-#include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/decoder_code.hpp"
-#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 
@@ -47,6 +47,11 @@ class CausalLm : public LanguageModel {
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
       : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
+    if (context.plan.model.labels > 0) {
+      score_ = std::make_unique<nn::Linear>(this, "score", head.width, context.plan.model.labels,
+                                            nn::Bias::none);
+      return;
+    }
     if (part.has_head) {
       lm_head_ = std::make_unique<LogitsHead>(this, head);
     }
@@ -63,7 +68,11 @@ class CausalLm : public LanguageModel {
     Tensor states = backbone_(inputs, cache);
     Outputs out;
     out.cache = cache;
-    head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
+    if (score_) {
+      classify(out, std::move(states), *score_, inputs);
+    } else {
+      head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
+    }
     return out;
   }
 
@@ -74,18 +83,8 @@ class CausalLm : public LanguageModel {
   // A pipeline stage: hidden states, or tokens, go in, and hidden states, or logits, come out.
   Outputs forward_part(const Inputs& inputs) const {
     Outputs out;
-    const bool is_spread = pipelining::is_naive(this->context().plan.parallel);
-    if (is_spread && inputs.labels.defined()) {  // back on the device with the tied head
-      head_only(out, pipelining::from_elsewhere(inputs.hidden_states), *lm_head_);
-      out.loss = causal_lm_loss(out.logits, inputs.labels, this->context().plan);
-      return out;
-    }
     Tensor states = backbone_(inputs, nullptr);
-    if (lm_head_ && is_spread && !inputs.input_ids.defined()) {
-      head_and_loss_of_copied_labels(out, std::move(states), *lm_head_);
-    } else if (is_spread) {
-      out.hidden_states = hand_on(states);
-    } else if (lm_head_) {
+    if (lm_head_) {
       head_only(out, std::move(states), *lm_head_);
     } else {
       out.hidden_states = std::move(states);
@@ -93,15 +92,10 @@ class CausalLm : public LanguageModel {
     return out;
   }
 
-  // Blocks hand on what the next device takes; a tied head takes what is sliced behind the norm.
-  static Tensor hand_on(const Tensor& states) {
-    const bool is_sent = states.place() != eager::Place::cuda;
-    return is_sent ? states : pipelining::to_elsewhere(slice_for_head(states));
-  }
-
   bool is_part_;
   Backbone backbone_;
   std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
+  std::unique_ptr<nn::Linear> score_;    ///< instead of it: ...ForSequenceClassification
 };
 
 }  // namespace highwater::models

@@ -54,7 +54,7 @@ Tensor loss_function(Tensor logits, Tensor labels, LossShift shift) {
   logits = eager::to_dtype(logits, DType::fp32);
   if (shift == LossShift::none) {
     logits = rows(logits);
-    labels = flat(labels);
+    labels = eager::to_device(flat(labels), logits->storage->device);
     Tensor loss = eager::cross_entropy(logits, labels);
     eager::end_of_frame(logits, labels);
     return loss;
@@ -71,7 +71,7 @@ Tensor loss_function(Tensor logits, Tensor labels, LossShift shift) {
   labels = eager::constant_pad(labels, {0, 1});
   Tensor shift_labels = shifted_labels(labels);
   logits = rows(logits);
-  shift_labels = flat(shift_labels);
+  shift_labels = eager::to_device(flat(shift_labels), logits->storage->device);
   Tensor loss = eager::cross_entropy(logits, shift_labels);
   eager::end_of_frame(logits, labels, shift_labels);
   return loss;
@@ -261,22 +261,6 @@ void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
   } else {
     logits_and_loss(out, std::move(hidden_states), head, labels);
   }
-}
-
-void head_and_loss_of_copied_labels(Outputs& out, Tensor hidden_states, const nn::Linear& head) {
-  out.logits = head(slice_for_head(hidden_states));
-  head.runtime().categorize_transient(out.logits, Category::activation);
-  head.runtime().mark_phase("loss");
-  Tensor logits = rows(eager::to_dtype(out.logits, DType::fp32));
-  Tensor labels = eager::empty(head.runtime(), {logits.size(0)}, DType::int64);
-  out.loss = eager::cross_entropy(logits, labels);
-  eager::end_of_frame(logits, labels);
-}
-
-void shift_labels_for_copy(const Tensor& labels) {
-  Tensor padded = eager::constant_pad(labels, {0, 1});
-  Tensor shift_labels = shifted_labels(padded);
-  eager::end_of_frame(shift_labels, padded);
 }
 
 void head_only(Outputs& out, Tensor hidden_states, const nn::Linear& head) {

@@ -19,13 +19,6 @@ namespace highwater::models {
 void head_and_loss(Outputs& out, Tensor hidden_states, const nn::Linear& head,
                    const Tensor& labels);
 
-/// The same where the labels come from another GPU, on which they were shifted (ForCausalLMLoss:
-/// shift_labels.to(logits.device)).
-void head_and_loss_of_copied_labels(Outputs& out, Tensor hidden_states, const nn::Linear& head);
-
-/// What shifting the labels takes on the GPU that has them; the result goes to another one.
-void shift_labels_for_copy(const Tensor& labels);
-
 /// hidden_states[:, slice, :], all of it.
 Tensor slice_for_head(const Tensor& hidden_states);
 

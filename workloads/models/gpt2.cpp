@@ -117,10 +117,10 @@ class Gpt2Model : public Module {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
       states = run_block(block, i + static_cast<std::size_t>(part_.first_layer),
-                         [&block, cache, position_ids](const std::vector<Tensor>& in) {
+                         [&block, cache](const std::vector<Tensor>& in, const Keywords&) {
                            return block(in[0], in[1], cache);
                          },
-                         {states, mask});
+                         {states, mask}, {{position_ids}});
     }
     if (ln_f_) {
       states = (*ln_f_)(states);

@@ -120,10 +120,10 @@ class GptBigCodeModel : public Module {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const auto& block = blocks_[i];
       states = run_block(block, i,
-                         [&block, mask, cache](const std::vector<Tensor>& in) {
-                           return block(in[0], mask, cache);
+                         [&block, cache](const std::vector<Tensor>& in, const Keywords& named) {
+                           return block(in[0], named[0][0], cache);
                          },
-                         {states, Tensor{}});
+                         {states, Tensor{}}, {{mask}});
     }
     states = ln_f_(states);
     states = eager::view(states, inputs_embeds.sizes());

@@ -220,10 +220,11 @@ class GptNeoModel : public Module {
   TensorList run(std::size_t index, const Tensor& states, const Tensor& mask,
                  const nn::CachePtr& cache) const {
     const auto& block = blocks_[index];
-    return run_tuple_block(
-        block, index,
-        [&block, mask, cache](const std::vector<Tensor>& in) { return block(in[0], mask, cache); },
-        {states});
+    return run_tuple_block(block, index,
+                           [&block, cache](const std::vector<Tensor>& in, const Keywords& named) {
+                             return block(in[0], named[0][0], cache);
+                           },
+                           {states}, {{mask}});
   }
 
   nn::Embedding wte_;

@@ -167,13 +167,10 @@ class GptNextModel : public Module {
                                                      .has_cache = cache != nullptr});
     Tensor states = inputs_embeds;
     CosSin tables = rotary_emb_(states, position_ids);
-    // What a checkpoint keeps besides the hidden states, in the order in which it dies.
-    std::vector<Tensor> keywords{mask, tables.sin, tables.cos, position_ids};
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      states = run(i, states, keywords, cache);
+      states = run(i, states, {{mask}, {tables.cos, tables.sin}, {position_ids}}, cache);
     }
     states = norm_(states);
-    keywords.clear();
     eager::end_of_frame(position_ids, inputs_embeds, mask, tables.sin, tables.cos);
     return states;
   }
@@ -181,15 +178,15 @@ class GptNextModel : public Module {
   [[nodiscard]] const Tensor& embedding_weight() const { return embed_tokens_.weight; }
 
  private:
-  Tensor run(std::size_t index, const Tensor& states, const std::vector<Tensor>& keywords,
+  Tensor run(std::size_t index, const Tensor& states, const Keywords& keywords,
              const nn::CachePtr& cache) const {
     const auto& block = blocks_[index];
-    return run_block(block, index,
-                     [&block, cache, keywords](const std::vector<Tensor>& in) {
-                       return block(in[0], {.cos = keywords[2], .sin = keywords[1]}, keywords[0],
-                                    cache);
-                     },
-                     {states});
+    return run_block(
+        block, index,
+        [&block, cache](const std::vector<Tensor>& in, const Keywords& named) {
+          return block(in[0], {.cos = named[1][0], .sin = named[1][1]}, named[0][0], cache);
+        },
+        {states}, keywords);
   }
 
   nn::Embedding embed_tokens_;

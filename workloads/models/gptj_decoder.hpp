@@ -135,7 +135,10 @@ class GptJModel : public Module {
     const auto& block = blocks_[index];
     return run_tuple_block(
         block, index,
-        [&block, about](const std::vector<Tensor>& in) { return block(in[0], about); }, {states});
+        [&block, cache = about.cache](const std::vector<Tensor>& in, const Keywords& named) {
+          return block(in[0], {named[1][0], named[0][0], cache});
+        },
+        {states}, {{about.attention_mask}, {about.position_ids}});
   }
 
   nn::Embedding wte_;

@@ -1,5 +1,6 @@
 #include "workloads/models/language_model.hpp"
 
+#include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater::models {
@@ -51,22 +52,64 @@ eager::TensorList run_checkpointed(const nn::ModelContext& context, std::size_t 
                                      kept_by(context.plan), end_of_recomputation(context.plan));
 }
 
-eager::TensorList run_unwrapped(const Module& block, std::size_t index,
-                                const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
-  const auto& context = block.context();
-  // transformers checkpoints a block's __call__, hooks and all; others what its forward contains.
-  if (context.plan.model_code == ModelCode::hf) {
-    const auto call = [&block, segment](const std::vector<Tensor>& in) {
-      return block.call_with(in, segment);
-    };
-    return run_checkpointed(context, index, call, std::move(arguments));
+// accelerate, hooks.py new_forward: its frame holds what pre_forward has sent until the block ends.
+eager::TensorList run_on_own_device(const Module& block, const NamedTupleSegment& forward,
+                                    const std::vector<Tensor>& in, const Keywords& keywords) {
+  std::vector<Tensor> own;
+  for (const Tensor& argument : in) {
+    own.push_back(eager::to_device(argument, block.device()));
   }
+  const Keywords own_keywords = keywords.on(block.device());
+  eager::TensorList result = forward(own, own_keywords);
+  eager::release_list(own);
+  return result;
+}
+
+// A block's __call__: its hooks around `forward`.
+eager::TensorList call_block(const Module& block, const NamedTupleSegment& forward,
+                             const std::vector<Tensor>& arguments, const Keywords& keywords) {
+  const bool is_spread = pipelining::is_naive(block.context().plan.parallel);
   return block.call_with(arguments, [&](const std::vector<Tensor>& in) {
-    return run_checkpointed(context, index, segment, in);
+    return is_spread ? run_on_own_device(block, forward, in, keywords) : forward(in, keywords);
   });
 }
 
+// GradientCheckpointingLayer of transformers (modeling_layers.py) checkpoints a block's __call__,
+// hooks and all, and since 5.23 its forward, as others do.
+bool checkpoints_calls(const nn::ModelContext& context) {
+  return context.plan.model_code == ModelCode::hf && context.runtime.transformers < Release{5, 23};
+}
+
+eager::TensorList run_unwrapped(const Module& block, std::size_t index,
+                                const NamedTupleSegment& segment, std::vector<Tensor> arguments,
+                                const Keywords& keywords) {
+  const auto& context = block.context();
+  if (checkpoints_calls(context)) {
+    const auto call = [&block, segment, keywords](const std::vector<Tensor>& in) {
+      return call_block(block, segment, in, keywords);
+    };
+    return run_checkpointed(context, index, call, std::move(arguments));
+  }
+  const auto checkpointed = [&](const std::vector<Tensor>& in, const Keywords& named) {
+    const auto forward = [segment, named](const std::vector<Tensor>& own) {
+      return segment(own, named);
+    };
+    return run_checkpointed(context, index, forward, in);
+  };
+  return call_block(block, checkpointed, arguments, keywords);
+}
+
 }  // namespace
+
+Keywords Keywords::on(eager::DeviceIndex device) const {
+  Keywords result(*this);
+  for (eager::TensorList& value : result.values_) {
+    for (Tensor& tensor : value) {
+      tensor = eager::to_device(tensor, device);
+    }
+  }
+  return result;
+}
 
 Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segment,
                  std::vector<Tensor> arguments) {
@@ -76,13 +119,30 @@ Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segm
   return run_tuple_block(block, index, as_tuple, std::move(arguments))[0];
 }
 
+Tensor run_block(const Module& block, std::size_t index, const NamedSegment& segment,
+                 std::vector<Tensor> arguments, const Keywords& keywords) {
+  const auto as_tuple = [segment](const std::vector<Tensor>& in, const Keywords& named) {
+    return eager::TensorList{segment(in, named)};
+  };
+  return run_tuple_block(block, index, as_tuple, std::move(arguments), keywords)[0];
+}
+
 eager::TensorList run_tuple_block(const Module& block, std::size_t index,
                                   const nn::TupleSegment& segment, std::vector<Tensor> arguments) {
+  const auto unnamed = [segment](const std::vector<Tensor>& in, const Keywords& /*none*/) {
+    return segment(in);
+  };
+  return run_tuple_block(block, index, unnamed, std::move(arguments), {});
+}
+
+eager::TensorList run_tuple_block(const Module& block, std::size_t index,
+                                  const NamedTupleSegment& segment, std::vector<Tensor> arguments,
+                                  const Keywords& keywords) {
   if (!block.is_wrapped()) {
-    return run_unwrapped(block, index, segment, std::move(arguments));
+    return run_unwrapped(block, index, segment, std::move(arguments), keywords);
   }
   return block.call_wrapped(arguments, [&](std::vector<Tensor> in) {
-    return run_unwrapped(block, index, segment, std::move(in));
+    return run_unwrapped(block, index, segment, std::move(in), keywords);
   });
 }
 

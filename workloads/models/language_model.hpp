@@ -5,6 +5,9 @@
 // freed.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -62,13 +65,49 @@ class LanguageModel : public Module {
 /// Builds the module tree of the plan's model where `context` says.
 std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context);
 
+/// What a call passes by name, in the order in which it names them; one of them may be a tuple. It
+/// lives as long as the call or its checkpoint, and is released in that order, a tuple from its
+/// end.
+class Keywords {
+ public:
+  Keywords() = default;
+
+  Keywords(std::initializer_list<eager::TensorList> values) : values_(values) {}
+
+  Keywords(const Keywords&) = default;
+  Keywords(Keywords&&) = default;
+  Keywords& operator=(const Keywords&) = delete;
+
+  ~Keywords() {
+    std::ranges::for_each(values_, [](auto& value) { eager::release_list(value); });
+  }
+
+  [[nodiscard]] const eager::TensorList& operator[](std::size_t i) const { return values_[i]; }
+
+  /// Copies on `device` where they are elsewhere.
+  [[nodiscard]] Keywords on(eager::DeviceIndex device) const;
+
+ private:
+  std::vector<eager::TensorList> values_;
+};
+
+/// A block as a function of what is passed by position and by name.
+using NamedSegment = std::function<Tensor(const std::vector<Tensor>& in, const Keywords& named)>;
+using NamedTupleSegment =
+    std::function<eager::TensorList(const std::vector<Tensor>& in, const Keywords& named)>;
+
 /// Runs block number `index` of a model's layers, checkpointed if the plan says so. `arguments` are
 /// the tensors that the model code passes by position.
 Tensor run_block(const Module& block, std::size_t index, const nn::Segment& segment,
                  std::vector<Tensor> arguments);
+Tensor run_block(const Module& block, std::size_t index, const NamedSegment& segment,
+                 std::vector<Tensor> arguments, const Keywords& keywords);
 
 /// The same for blocks that return a tuple.
 eager::TensorList run_tuple_block(const Module& block, std::size_t index,
                                   const nn::TupleSegment& segment, std::vector<Tensor> arguments);
+eager::TensorList run_tuple_block(const Module& block, std::size_t index,
+                                  const NamedTupleSegment& segment, std::vector<Tensor> arguments,
+                                  const Keywords& keywords);
 
 }  // namespace highwater::models

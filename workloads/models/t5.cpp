@@ -353,13 +353,18 @@ class T5Model : public LanguageModel {
     if (inputs.labels.defined()) {
       runtime().mark_phase("loss");
       out.loss = eager::cross_entropy(eager::view(out.logits, {-1, vocab_size_}),
-                                      eager::view(inputs.labels, {-1}));
+                                      labels_of(inputs, out.logits));
     }
     eager::end_of_frame(decoder_ids, decoded, sequence);
     return out;
   }
 
  private:
+  // labels.to(lm_logits.device).view(-1)
+  static Tensor labels_of(const Inputs& inputs, const Tensor& logits) {
+    return eager::view(eager::to_device(inputs.labels, logits->storage->device), {-1});
+  }
+
   // _shift_right: zeros, a copy of all labels but the last, the start token, no -100.
   Tensor shifted_right(const Tensor& labels) const {
     Tensor result = eager::empty(runtime(), labels.sizes(), DType::int64);

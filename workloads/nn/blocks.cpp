@@ -55,6 +55,16 @@ Module* last_child(Module& module, LayerKind kind) {
   return last;
 }
 
+void collect_stacks(Module& module, std::vector<BlockStack>& found) {
+  for (Module* child : module.children()) {
+    if (is_list(*child)) {
+      found.push_back({child, child->children(), last_child(module, LayerKind::norm)});
+    } else {
+      collect_stacks(*child, found);
+    }
+  }
+}
+
 // A module that has the list of blocks as a child, or `module` itself.
 Module& decoder_of(Module& module, const Module& list) {
   for (Module* child : module.children()) {
@@ -78,6 +88,12 @@ ModelEnds model_ends(Module& root) {
   return {.embedding = first_embedding_of(root),
           .final_norm = last_child(decoder, LayerKind::norm),
           .head = last_child(root, LayerKind::linear)};
+}
+
+std::vector<BlockStack> block_stacks(Module& root) {
+  std::vector<BlockStack> found;
+  collect_stacks(root, found);
+  return found;
 }
 
 std::vector<Module*> block_modules(Module& root) {

@@ -19,6 +19,16 @@ std::vector<Module*> block_modules(Module& root);
 /// transformer_auto_wrap_policy finds for that class (torch/distributed/fsdp/wrap.py).
 std::vector<Module*> transformer_blocks(Module& root);
 
+/// A list of blocks and the last norm beside it, null where there is none.
+struct BlockStack {
+  Module* list = nullptr;
+  std::vector<Module*> blocks;
+  Module* final_norm = nullptr;
+};
+
+/// All lists of blocks that are in no other one: an encoder-decoder has two.
+std::vector<BlockStack> block_stacks(Module& root);
+
 /// What stands around a decoder's blocks; null where the model has none.
 struct ModelEnds {
   Module* embedding = nullptr;   ///< get_input_embeddings()

@@ -114,6 +114,11 @@ class Module {
   /// The unit of fully_shard that the module belongs to, which must outlive its use; null: none.
   void set_sharded_unit(ShardedUnit* unit) { sharded_unit_ = unit; }
 
+  /// The GPU on which it runs and to which its arguments go (accelerate's AlignDevicesHook).
+  [[nodiscard]] eager::DeviceIndex device() const { return device_; }
+
+  void set_device(eager::DeviceIndex device) { device_ = device; }
+
   [[nodiscard]] ShardedUnit* sharded_unit() const { return sharded_unit_; }
 
   [[nodiscard]] bool is_wrapped() const { return !wrapper_.empty(); }
@@ -161,7 +166,7 @@ class Module {
   template <class Forward>
   Tensor call(Tensor argument, const Forward& forward) const {
     if (forward_hooks_.empty()) {
-      return forward(argument);
+      return forward(eager::to_device(argument, device_));
     }
     const auto as_list = [&](const TensorList& in) { return TensorList{forward(in.front())}; };
     return call_with(TensorList{std::move(argument)}, as_list).front();
@@ -204,6 +209,7 @@ class Module {
   HookList forward_hooks_;
   HookList wrapper_;  ///< one or none
   ShardedUnit* sharded_unit_ = nullptr;
+  eager::DeviceIndex device_ = eager::kFirstDevice;
 };
 
 /// A module without a forward of its own: nn.ModuleList and the like.
@@ -274,6 +280,7 @@ class InModule : eager::Scoped<std::uint32_t> {
  public:
   explicit InModule(const Module& module)
       : Scoped(module.runtime().module, module.site()),
+        place_(module.runtime(), module.device()),
         module_(module),
         exceptions_(std::uncaught_exceptions()) {
     module.enter();
@@ -286,6 +293,7 @@ class InModule : eager::Scoped<std::uint32_t> {
   }
 
  private:
+  eager::OnDevice place_;
   const Module& module_;
   int exceptions_;
 };

@@ -89,6 +89,12 @@ void rmsprop(const Update& update, const Slots& slots);
 void adagrad_init(Slot& slot);  ///< Adagrad makes its state when it is constructed
 void adagrad(const Update& update, const Slots& slots);
 void adafactor(const Update& update, const Slots& slots);
+void nadam(const Update& update, const Slots& slots);     // moments.cpp
+void radam(const Update& update, const Slots& slots);     // moments.cpp
+void adamax(const Update& update, const Slots& slots);    // moments.cpp
+void adadelta(const Update& update, const Slots& slots);  // moments.cpp
+void asgd(const Update& update, const Slots& slots);
+void rprop(const Update& update, const Slots& slots);
 
 void muon(const Update& update, const Slots& slots);
 void bitsandbytes(const Update& update, const Slots& slots);

@@ -15,11 +15,24 @@ using eager::Runtime;
 using eager::Tensor;
 using optim::TensorVector;
 
-std::vector<Tensor> of_dtype(const std::vector<Tensor>& tensors, DType dtype) {
-  std::vector<Tensor> found;
-  std::ranges::copy_if(tensors, std::back_inserter(found),
-                       [dtype](const Tensor& tensor) { return tensor.dtype() == dtype; });
-  return found;
+using Groups = std::vector<std::vector<Tensor>>;
+
+// _group_tensors_by_device_and_dtype: the group that was found last comes first.
+Groups groups_of(const std::vector<Tensor>& tensors) {
+  Groups groups;
+  for (const Tensor& tensor : tensors) {
+    const auto found = std::ranges::find_if(groups, [&tensor](const auto& group) {
+      const Tensor& first = group.front();
+      return first->storage->device == tensor->storage->device && first.dtype() == tensor.dtype();
+    });
+    if (found == groups.end()) {
+      groups.push_back({tensor});
+    } else {
+      found->push_back(tensor);
+    }
+  }
+  std::ranges::reverse(groups);
+  return groups;
 }
 
 /// A norm of DTensors' partial sums is taken of the whole sums since 2.10, not of the parts
@@ -62,15 +75,32 @@ Tensor stack(Runtime& runtime, const TensorVector& scalars) {
   return eager::empty(runtime, {static_cast<std::int64_t>(scalars.size())}, dtype);
 }
 
-TensorVector norms_of(Runtime& runtime, const std::vector<Tensor>& grads) {
+TensorVector norms_of(Runtime& runtime, const Groups& groups) {
   TensorVector norms;
-  for (const DType dtype : optim::dtype_groups(grads)) {
-    const auto group = of_dtype(grads, dtype);
+  for (const auto& group : groups) {
+    const eager::OnDevice place(runtime, group.front());
     for (const auto& norm : optim::foreach_norm(runtime, group)) {
       norms.push_back(norm);
     }
   }
   return norms;
+}
+
+// [norm.to(first_device) for norm in norms]
+TensorVector on_current_device(const Runtime& runtime, const TensorVector& norms) {
+  TensorVector copies;
+  for (const Tensor& norm : norms) {
+    copies.push_back(eager::to_device(norm, runtime.device));
+  }
+  return copies;
+}
+
+// Each group multiplies by a copy on its GPU.
+void scale(const Groups& groups, const optim::Slots& slots, const Tensor& factor) {
+  for (const auto& group : groups) {
+    static_cast<void>(eager::to_device(factor, group.front()->storage->device));
+  }
+  optim::summed_grads(slots);  // _foreach_mul_
 }
 
 // max_norm / (total_norm + 1e-6), which is reciprocal() * max_norm, then clamp. The gradients are
@@ -82,10 +112,13 @@ void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_val
     parameters.push_back(slot->param);
     grads.push_back(slot->param->grad);
   }
-  TensorVector norms = norms_of(runtime, grads);
+  const Groups groups = groups_of(grads);
+  const eager::OnDevice place(runtime, grads.front());
+  TensorVector norms = norms_of(runtime, groups);
   const auto stacked = [&] {
+    const TensorVector here = on_current_device(runtime, norms);
     const TensorVector parts = as_parts(norms, parameters);
-    return stack(runtime, norms);
+    return stack(runtime, here);
   };
   const auto whole = [&](const Tensor& partial) {
     return full_value ? full_value(partial) : whole_norm(partial, parameters.front()->spec);
@@ -108,7 +141,7 @@ void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_val
   Tensor clip_coef = optim::make_like("mul", reciprocal);
   eager::end_of_frame(reciprocal, sum);
   Tensor clip_coef_clamped = optim::make_like("clamp", clip_coef);
-  optim::summed_grads(slots);  // _foreach_mul_
+  scale(groups, slots, clip_coef_clamped);
   norms.clear();
   eager::end_of_frame(clip_coef, clip_coef_clamped);
 }

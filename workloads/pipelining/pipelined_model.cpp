@@ -43,13 +43,9 @@ std::unique_ptr<LanguageModel> make_stage(
   const Parallelism& p = context.plan.parallel;
   const std::int64_t layers = shape_of(context.plan.model).layers;
   std::vector<std::unique_ptr<LanguageModel>> parts;
-  const bool shares_head = is_naive(p) && shape_of(context.plan.model).tied;
   for (const nn::ModelPart& part :
        parts_of_stage(layers, p.pp, rank_place(p).pp, model_chunks(p))) {
     context.part = part;
-    if (shares_head) {
-      context.part->has_head = part.has_embedding;
-    }
     parts.push_back(make(context));
   }
   context.part.reset();

@@ -15,6 +15,12 @@ enum class OptimizerKind : std::uint8_t {
   rmsprop,
   adagrad,
   adafactor,
+  nadam,
+  radam,
+  adamax,
+  adadelta,
+  asgd,
+  rprop,
   muon,  ///< matrices of the layers; AdamW for the others
   // bitsandbytes.optim
   adamw_8bit,

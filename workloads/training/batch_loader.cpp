@@ -32,7 +32,7 @@ void BatchLoader::fill(std::int64_t length, BatchParts parts, models::Inputs& ba
     batch.input_ids = tensor(own);
   }
   if (parts.labels) {
-    batch.labels = tensor(own);
+    batch.labels = plan_.model.labels > 0 ? of_sizes({plan_.batch}) : tensor(own);
   }
   if (runs_ulysses(plan_)) {
     batch.positions = tensor(own);
@@ -49,7 +49,11 @@ void BatchLoader::fill(std::int64_t length, BatchParts parts, models::Inputs& ba
 }
 
 Tensor BatchLoader::tensor(std::int64_t length) const {
-  Tensor result = eager::empty(runtime_, {plan_.batch, length}, DType::int64);
+  return of_sizes({plan_.batch, length});
+}
+
+Tensor BatchLoader::of_sizes(const eager::Dims& sizes) const {
+  Tensor result = eager::empty(runtime_, sizes, DType::int64);
   runtime_.categorize(result, Category::input);
   if (plan_.data == DataSource::to) {
     runtime_.synchronize();  // the host waits for a copy from pageable memory

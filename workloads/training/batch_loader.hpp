@@ -21,6 +21,7 @@ class BatchLoader {
   [[nodiscard]] eager::Tensor tensor(std::int64_t length) const;
 
  private:
+  [[nodiscard]] eager::Tensor of_sizes(const eager::Dims& sizes) const;
   [[nodiscard]] eager::Tensor positions(std::int64_t length) const;
   void fill(std::int64_t length, BatchParts parts, models::Inputs& batch) const;
   void take_own_part(eager::Tensor& whole) const;

@@ -6,8 +6,10 @@
 #include "workloads/megatron/pipelined_gpt.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
+#include "workloads/pipelining/spread_model.hpp"
 #include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/torchtitan/decoder.hpp"
@@ -67,6 +69,9 @@ std::unique_ptr<LanguageModel> build_model(nn::ModelContext& context) {
   }
   if (context.plan.experts == Experts::deepspeed) {
     return deepspeed::make_mixtral(context, context.plan.model.config.as<MixtralConfig>());
+  }
+  if (pipelining::is_naive(context.plan.parallel)) {
+    return pipelining::make_spread(context, make_family);
   }
   if (context.plan.parallel.pp > 1) {
     return pipelining::make_stage(context, make_family);

@@ -12,8 +12,8 @@
 #include "workloads/megatron/pipeline_stage.hpp"
 #include "workloads/nn/lora.hpp"
 #include "workloads/nn/quantized/load_quantized.hpp"
-#include "workloads/pipelining/naive_run.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
+#include "workloads/pipelining/spread_model.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -97,9 +97,7 @@ class Training {
     runtime_.mark_phase("init");
     make_model();
     host_.making = runtime_.host_memory.next_account();
-    if (plan_.init != ModelInit::device && !brings_model_to_device(plan_)) {
-      nn::move_to_cuda(*model_);
-    }
+    bring_to_device();
     if (plan_.framework == Framework::colossalai_gemini && plan_.parallel.tp > 1) {
       dist::construct_tied_heads(*model_);
     }
@@ -113,6 +111,14 @@ class Training {
     }
     runner_ = make_runner();
     host_.initialising = runtime_.host_memory.next_account();
+  }
+
+  void bring_to_device() {
+    if (pipelining::is_naive(plan_.parallel)) {
+      pipelining::dispatch(*model_);
+    } else if (plan_.init != ModelInit::device && !brings_model_to_device(plan_)) {
+      nn::move_to_cuda(*model_);
+    }
   }
 
   // Weights of a checkpoint that are quantised come from the pages of its files, one by one.
@@ -183,13 +189,10 @@ class Training {
     if (plan_.framework == Framework::torchtune) {
       return std::make_unique<torchtune::RecipeStep>(runtime_, plan_, *strategy_);
     }
-    if (!is_megatron && pipelining::is_naive(plan_.parallel)) {
-      return std::make_unique<pipelining::NaiveRun>(runtime_, plan_, *strategy_);
-    }
-    if (!is_megatron && plan_.parallel.pp > 1) {
+    if (!is_megatron && plan_.parallel.pp > 1 && !pipelining::is_naive(plan_.parallel)) {
       return std::make_unique<pipelining::PipelineRun>(runtime_, plan_, *strategy_);
     }
-    if (plan_.parallel.pp > 1) {
+    if (is_megatron && plan_.parallel.pp > 1) {
       return std::make_unique<PipelineStage>(
           runtime_, plan_, *strategy_,
           [loader = BatchLoader(runtime_, plan_)](std::int64_t index, BatchParts parts) {

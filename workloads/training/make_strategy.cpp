@@ -7,6 +7,7 @@
 #include "workloads/distributed/fsdp2/fully_shard.hpp"
 #include "workloads/megatron/nemo_strategy.hpp"
 #include "workloads/megatron/strategy.hpp"
+#include "workloads/pipelining/spread_model.hpp"
 #include "workloads/pipelining/wrapped_stages.hpp"
 #include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
@@ -49,6 +50,9 @@ std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& 
   }
   if (plan.parallel.dp > 1) {
     return std::make_unique<dist::DistributedDataParallel>(model, plan.parallel);
+  }
+  if (pipelining::is_naive(plan.parallel)) {
+    return std::make_unique<pipelining::SpreadModel>(model);
   }
   return std::make_unique<BareModel>(model);
 }

@@ -73,7 +73,9 @@ std::vector<ParameterInfo> model_parameters(const ModelSpec& spec) {
 std::int64_t trainable_elements(const TrainingPlan& plan) {
   std::int64_t elements = 0;
   visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
-    elements += parameter.tensor.requires_grad() ? parameter.tensor.numel() : 0;
+    const bool is_here =
+        parameter.tensor->storage->device == parameter.tensor.runtime().traced_device;
+    elements += is_here && parameter.tensor.requires_grad() ? parameter.tensor.numel() : 0;
   });
   return elements;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/pipeline/megatron_schedule.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
@@ -29,6 +30,7 @@ struct AxisClass {
 /// What a pipeline stage holds and does.
 struct StageSignature {
   std::vector<std::int64_t> layers;
+  std::vector<std::int64_t> kinds;  ///< of blocks that are not alike
   bool is_first = false;
   bool is_last = false;
   std::vector<dist::PipelineAction> actions;
@@ -53,10 +55,29 @@ std::vector<std::int64_t> layers_of(const TrainingPlan& plan, int stage) {
   return counts;
 }
 
+/// What blocks hold and see that are not alike, such as a mixture's dense ones, layers with
+/// windows, an encoder's beside a decoder's.
+std::vector<std::int64_t> kinds_of_blocks(TrainingPlan plan, int stage) {
+  std::vector<std::int64_t> kinds;
+  if (plan.model.config.is<LlamaConfig>()) {
+    const auto& config = plan.model.config.as<LlamaConfig>();
+    const auto part =
+        pipelining::parts_of_stage(config.num_hidden_layers, plan.parallel.pp, stage, 1).front();
+    for (std::int64_t i = 0; i < part.layers; ++i) {
+      kinds.push_back(window_of(config, part.first_layer + i).value_or(0));
+    }
+  }
+  plan.parallel.rank = stage;
+  kinds.push_back(trainable_elements(plan));
+  return kinds;
+}
+
 StageSignature stage_signature(const TrainingPlan& plan, int stage) {
   const Parallelism& p = plan.parallel;
   const dist::PipelineJob job = dist::pipeline_job(plan, stage);
+  const bool is_spread = plan.model_code != ModelCode::megatron && pipelining::is_naive(p);
   return {.layers = layers_of(plan, stage),
+          .kinds = is_spread ? kinds_of_blocks(plan, stage) : std::vector<std::int64_t>{},
           .is_first = stage == 0,
           .is_last = stage == p.pp - 1,
           .actions = plan.model_code == ModelCode::megatron

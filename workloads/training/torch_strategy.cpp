@@ -15,7 +15,8 @@ bool scales_gradients(const TrainingPlan& plan) {
 
 TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
                              std::unique_ptr<Wrapper> wrapper)
-    : plan_(plan),
+    : runtime_(runtime),
+      plan_(plan),
       wrapper_(std::move(wrapper)),
       optimizer_(runtime, plan.optimizer, wrapper_->parameter_groups(plan.optimizer.param_groups),
                  wrapper_->resharding()) {
@@ -45,7 +46,9 @@ void TorchStrategy::clip_gradients() {
   wrapper_->clip_gradients();
 }
 
+// Its parameters are those of the GPU that is traced.
 void TorchStrategy::step() {
+  const eager::OnDevice place(runtime_, runtime_.traced_device);
   if (scaler_) {
     scaler_->step(optimizer_);
     scaler_->update();

@@ -35,6 +35,7 @@ class TorchStrategy : public Strategy {
   void set_gradient_sync(bool syncs) override { wrapper_->set_gradient_sync(syncs); }
 
  private:
+  eager::Runtime& runtime_;
   const TrainingPlan& plan_;
   std::unique_ptr<Wrapper> wrapper_;
   OptimizerRun optimizer_;

@@ -23,20 +23,30 @@ constexpr int kRank = 4;
 /// A recording: the requests of the constructor, then those of each step.
 struct Recording {
   std::string name;
+  OptimizerImpl impl = OptimizerImpl::standard;
   DType dtype;
   std::vector<std::string> parts;
 };
+
+// "NAME DTYPE", or "NAME:loop DTYPE".
+Recording named(const std::string& line) {
+  const auto space = line.find(' ');
+  const std::string name = line.substr(0, space);
+  const auto mark = name.find(':');
+  return {.name = name.substr(0, mark),
+          .impl = mark == std::string::npos ? OptimizerImpl::standard : OptimizerImpl::loop,
+          .dtype = line.substr(space + 1) == "bf16" ? DType::bf16 : DType::fp32,
+          .parts = {}};
+}
 
 std::vector<Recording> recordings() {
   std::ifstream file(std::string(HIGHWATER_TEST_DATA) + "/optim/steps.txt");
   std::vector<Recording> found;
   for (std::string line; std::getline(file, line);) {
-    const auto space = line.find(' ');
-    Recording& recording = found.emplace_back();
-    recording.name = line.substr(0, space);
-    recording.dtype = line.substr(space + 1) == "bf16" ? DType::bf16 : DType::fp32;
-    for (int part = 0; part < 4 && std::getline(file, line); ++part) {
-      recording.parts.push_back(line);
+    if (line.empty() || line.front() == '+' || line.front() == '-') {
+      found.back().parts.push_back(line);
+    } else {
+      found.push_back(named(line));
     }
   }
   return found;
@@ -53,7 +63,7 @@ std::vector<std::string> simulated(const Recording& recording) {
   const DType dtype = recording.dtype;
   Model model({{{80, 40}, dtype}, {{10}, dtype}, {{40, 80}, dtype}, {{400, 300}, dtype}}, {2, 15},
               *find_gpu("h100-80"));
-  const Optimizer choice{.kind = kind_of(recording.name), .rank = kRank};
+  const Optimizer choice{.kind = kind_of(recording.name), .impl = recording.impl, .rank = kRank};
   for (const Tensor& param : model.params) {
     param->is_target = has_targets(choice.kind) && param.dim() == 2;
   }
@@ -75,7 +85,7 @@ std::vector<std::string> simulated(const Recording& recording) {
 
 TEST_CASE("optim: steps of other packages as recorded", "[optim]") {
   const std::vector<Recording> all = recordings();
-  REQUIRE(all.size() > 30);
+  REQUIRE(all.size() > 75);
   for (const Recording& recording : all) {
     INFO(recording.name << (recording.dtype == DType::bf16 ? " bf16" : " fp32"));
     const std::vector<std::string> parts = simulated(recording);

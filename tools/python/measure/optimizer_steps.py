@@ -4,7 +4,8 @@
 
 A line `NAME DTYPE` is followed by one for the constructor and one for each step: "+64" allocates 64 bytes, "-2" frees
 the third block since the start, where the parameters come first and each step's gradients come before its line.
-Without names: all that `--engine torch` can make.
+Without names: all that `--engine torch` can make. NAME:loop is torch's own implementation for one tensor after the
+other. ASGD's loop reads its device: record it with `--answers item=1`, what a GPU has there before step 1,000,000.
 """
 import importlib
 import pathlib
@@ -14,11 +15,11 @@ import warnings
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "engine"))
-from highwater_engine.scripts.optimizers import OPTIMIZERS  # noqa: E402
+from highwater_engine.scripts.optimizers import IMPLEMENTATIONS, OPTIMIZERS  # noqa: E402
 
 SHAPES = ((80, 40), (10,), (40, 80), (400, 300))
 RANK = 4
-STEPS = 3
+STEPS = {"radam": 7}  # it is rectified from the sixth step on
 
 
 class History:
@@ -52,7 +53,9 @@ class History:
 
 def made(name, params):
     """The optimizer, by the keywords that the engine's scripts give it."""
+    name, _, implementation = name.partition(":")
     entry = OPTIMIZERS[name]
+    keywords = entry.keywords + IMPLEMENTATIONS[implementation or None]
     module, _, cls = entry.name.rpartition(".")
     names = {"owner": getattr(importlib.import_module(module), cls)}
     if name == "muon":
@@ -61,7 +64,7 @@ def made(name, params):
         targets = [p for p in params if p.dim() == 2]
         others = [p for p in params if p.dim() != 2]
         params = [{"params": others}, {"params": targets, **eval("{" + entry.targeted.format(rank=RANK) + "}")}]
-    optimizer = eval(f"owner(params, {entry.keywords})", {**globals(), **names, "params": params})
+    optimizer = eval(f"owner(params, {keywords})", {**globals(), **names, "params": params})
     if entry.trains:
         optimizer.train()
     return optimizer
@@ -73,7 +76,7 @@ def steps_of(name, dtype, history):
     history.words()
     optimizer = made(name, params)
     yield history.words()
-    for _ in range(STEPS):
+    for _ in range(STEPS.get(name.partition(":")[0], 3)):
         for param in params:
             param.grad = torch.empty_like(param)
         history.words()

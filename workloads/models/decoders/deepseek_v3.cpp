@@ -286,9 +286,10 @@ class DeepseekLayer : public DecoderLayer {
   Norm post_attention_layernorm_;
 };
 
-// What the model around the blocks needs; its code is Mistral's, without a window.
+// What the model around the blocks needs; its code is LLaMA's.
 LlamaConfig frame_of(const DeepseekV3Config& config) {
   LlamaConfig result = mistral_defaults();
+  result.code = &kLlamaCode;
   result.vocab_size = config.vocab_size;
   result.hidden_size = config.hidden_size;
   result.num_hidden_layers = config.num_hidden_layers;

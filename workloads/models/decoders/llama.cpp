@@ -12,10 +12,8 @@
 #include "workloads/models/decoders/mixture.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/models/positions.hpp"
-#include "workloads/nn/device_copies.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
-#include "workloads/plan/pipeline/model_split.hpp"
 
 namespace highwater::models {
 
@@ -81,17 +79,12 @@ class LlamaModel : public Module {
         blocks_(make_blocks(layers_, part_, make_layer)),
         // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
         norm_(config.code->makes_last_norm_last ? nullptr : make_norm(config)) {
-    // Of a model that is spread over devices the first one makes the tables.
-    if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
-      rotary_emb_ = std::make_unique<RotaryEmbedding>(
-          this, rotary_dim_of(config), config.rope_parameters.rope_type, config.code->tables);
-    }
+    rotary_emb_ = std::make_unique<RotaryEmbedding>(
+        this, rotary_dim_of(config), config.rope_parameters.rope_type, config.code->tables);
     if (config.code->makes_last_norm_last) {
       norm_ = make_norm(config);
     }
-    if (rotary_emb_) {
-      rotary_emb_->initialize_again();
-    }
+    rotary_emb_->initialize_again();
   }
 
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
@@ -104,21 +97,16 @@ class LlamaModel : public Module {
       frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
     }
     Tensor states = frame.inputs_embeds;
-    if (!is_elsewhere(states)) {
-      frame.position_ids = position_ids_of(inputs, runtime(), states.size(1));
-      make_masks(frame, inputs.attention_mask);
-      if (config_.code->multiplies_embedding_late) {
-        frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
-        states = frame.inputs_embeds;
-      }
-      states = dropped(frame);
-      make_tables(frame, states);
+    frame.position_ids = position_ids_of(inputs, runtime(), states.size(1));
+    make_masks(frame, inputs.attention_mask);
+    if (config_.code->multiplies_embedding_late) {
+      frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
+      states = frame.inputs_embeds;
     }
+    states = dropped(frame);
+    make_tables(frame, states);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      states = frame.position_ids.defined() ? run(i, states, frame) : run_apart(i, states);
-    }
-    if (!norm_ && pipelining::is_naive(context().plan.parallel)) {
-      states = pipelining::to_elsewhere(states);  // the next device's hook
+      states = run(i, states, frame);
     }
     if (norm_) {
       states = (*norm_)(states);
@@ -212,59 +200,26 @@ class LlamaModel : public Module {
     const Tensor mask = config_.code->has_mask_per_kind && slides ? frame.sliding_mask : frame.mask;
     return run_block(
         block, index,
-        [&block, slides, cache = frame.cache, first = tables_at(),
-         keywords = in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame)](
-            const std::vector<Tensor>& in) {
-          return block(in[0], {.positions = {.cos = keywords[first + 1], .sin = keywords[first]},
-                               .mask = keywords[0],
+        [&block, slides, cache = frame.cache, tables = tables_at()](const std::vector<Tensor>& in,
+                                                                    const Keywords& named) {
+          return block(in[0], {.positions = {.cos = named[tables][0], .sin = named[tables][1]},
+                               .mask = named[0][0],
                                .cache = cache,
                                .slides = slides});
         },
-        {states});
-  }
-
-  // Of a model that is spread over devices: positions and tables are made on another one.
-  static bool is_elsewhere(const Tensor& states) { return states.place() != eager::Place::cuda; }
-
-  // A block on another device than the first: the hook on each block copies its keyword arguments
-  // to the device again, and the first block's hook the hidden states.
-  Tensor run_apart(std::size_t position, const Tensor& states) const {
-    Tensor own = is_elsewhere(states) ? pipelining::from_elsewhere(states) : states;
-    const bool ids_come_first = tables_at() == 2;
-    Tensor position_ids;
-    const auto copy_ids = [&] {
-      position_ids = eager::empty(runtime(), {1, states.size(1)}, DType::int64);
-    };
-    if (ids_come_first) {
-      copy_ids();
-    }
-    const Dims table{1, states.size(1), rotary_dim_of(config_)};
-    CosSin positions;
-    positions.cos = eager::empty(runtime(), table, states.dtype());
-    positions.sin = eager::empty(runtime(), table, states.dtype());
-    if (!ids_come_first) {
-      copy_ids();
-    }
-    Tensor result = (*blocks_[position])(own, {.positions = positions});
-    eager::end_of_frame(own);
-    if (ids_come_first) {
-      eager::end_of_frame(position_ids);
-    }
-    eager::end_of_frame(positions.sin, positions.cos, position_ids);
-    return result;
+        {states}, in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame));
   }
 
   // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
   [[nodiscard]] std::size_t tables_at() const { return config_.code->names_positions_last ? 1 : 2; }
 
-  // A checkpoint keeps the keyword arguments; they die in the order in which the call names them,
-  // a tuple from its end.
-  [[nodiscard]] std::vector<Tensor> in_source_order(const Tensor& mask, const CosSin& sliding,
-                                                    const ModelFrame& frame) const {
+  // The keyword arguments of a block, in the order in which the call names them.
+  [[nodiscard]] Keywords in_source_order(const Tensor& mask, const CosSin& sliding,
+                                         const ModelFrame& frame) const {
     const CosSin& tables = sliding.cos.defined() ? sliding : frame.tables;
-    std::vector<Tensor> keywords{mask, tables.sin, tables.cos};
-    keywords.insert(tables_at() == 1 ? keywords.end() : keywords.begin() + 1, frame.position_ids);
-    return keywords;
+    const eager::TensorList both{tables.cos, tables.sin};
+    return tables_at() == 1 ? Keywords{{mask}, both, {frame.position_ids}}
+                            : Keywords{{mask}, {frame.position_ids}, both};
   }
 
   void end(ModelFrame& frame) const {

@@ -5,6 +5,7 @@
 
 #include "traces/error.hpp"
 #include "workloads/models/attention.hpp"
+#include "workloads/models/classification.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
@@ -217,18 +218,47 @@ class BertEncoder : public Module {
   nn::BlockList<BertLayer> blocks_;
 };
 
+class BertPooler : public Module {
+ public:
+  BertPooler(Module* parent, const BertConfig& config)
+      : Module(parent, "pooler"), dense_(this, "dense", config.hidden_size, config.hidden_size) {}
+
+  Tensor operator()(const Tensor& hidden_states) const {
+    const nn::InModule scope(*this);
+    const Tensor pooled = dense_(eager::select(hidden_states, 1, 0));
+    return eager::tanh(pooled);
+  }
+
+ private:
+  nn::Linear dense_;
+};
+
+/// BaseModelOutputWithPooling.
+struct BertOutputs {
+  Tensor last_hidden_state;
+  Tensor pooler_output;  ///< undefined without a pooler
+};
+
 class BertModel : public Module {
  public:
-  BertModel(Module* parent, const BertConfig& config)
-      : Module(parent, "bert"), embeddings_(this, config), encoder_(this, config) {}
+  BertModel(Module* parent, const BertConfig& config, bool has_pooler)
+      : Module(parent, "bert"), embeddings_(this, config), encoder_(this, config) {
+    if (has_pooler) {
+      pooler_ = std::make_unique<BertPooler>(this, config);
+    }
+  }
 
-  Tensor operator()(const Inputs& inputs) {
+  BertOutputs operator()(const Inputs& inputs) {
     const nn::InModule scope(*this);
     const Tensor embedded = embeddings_(inputs.input_ids);
     if (inputs.attention_mask.defined()) {
       nn::look_for_padding(inputs.attention_mask);
     }
-    return encoder_(embedded, {});
+    BertOutputs outputs{.last_hidden_state = encoder_(embedded, {}), .pooler_output = {}};
+    if (pooler_) {
+      outputs.pooler_output = (*pooler_)(outputs.last_hidden_state);
+    }
+    return outputs;
   }
 
   [[nodiscard]] const Tensor& word_weight() const { return embeddings_.word_weight(); }
@@ -236,6 +266,7 @@ class BertModel : public Module {
  private:
   BertEmbeddings embeddings_;
   BertEncoder encoder_;
+  std::unique_ptr<BertPooler> pooler_;
 };
 
 class BertPredictionHeadTransform : public Module {
@@ -308,7 +339,7 @@ class BertForMaskedLm : public LanguageModel {
  public:
   BertForMaskedLm(nn::ModelContext& context, const BertConfig& config)
       : LanguageModel(context),
-        bert_(this, config),
+        bert_(this, config, false),
         cls_(this, "cls"),
         predictions_(&cls_, config) {
     if (config.tie_word_embeddings) {
@@ -318,7 +349,7 @@ class BertForMaskedLm : public LanguageModel {
 
   Outputs forward(Inputs inputs) override {
     Outputs out;
-    const Tensor sequence = bert_(inputs);
+    const Tensor sequence = bert_(inputs).last_hidden_state;
     out.logits = predictions_(sequence);
     if (inputs.labels.defined()) {
       runtime().mark_phase("loss");
@@ -334,10 +365,41 @@ class BertForMaskedLm : public LanguageModel {
   BertPredictions predictions_;
 };
 
+// One label a sequence; the dropout is the hidden layers' (classifier_dropout is None).
+class BertForSequenceClassification : public LanguageModel {
+ public:
+  BertForSequenceClassification(nn::ModelContext& context, const BertConfig& config)
+      : LanguageModel(context),
+        bert_(this, config, true),
+        dropout_(this, "dropout", config.hidden_dropout_prob),
+        classifier_(this, "classifier", config.hidden_size, context.plan.model.labels) {}
+
+  Outputs forward(Inputs inputs) override {
+    Outputs out;
+    BertOutputs outputs = bert_(inputs);
+    Tensor pooled_output = dropout_(outputs.pooler_output);
+    out.logits = classifier_(pooled_output);
+    if (inputs.labels.defined()) {
+      runtime().mark_phase("loss");
+      out.loss = classification_loss(out.logits, inputs.labels);
+    }
+    eager::end_of_frame(outputs.last_hidden_state, outputs.pooler_output, pooled_output);
+    return out;
+  }
+
+ private:
+  BertModel bert_;
+  nn::Dropout dropout_;
+  nn::Linear classifier_;
+};
+
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const BertConfig& config) {
   check_plan(context.plan);
+  if (context.plan.model.labels > 0) {
+    return std::make_unique<BertForSequenceClassification>(context, config);
+  }
   return std::make_unique<BertForMaskedLm>(context, config);
 }
 

@@ -54,7 +54,6 @@ struct FamilyTraits {
   bool torchtitan_style = false;  ///< no class of transformers: torchtitan's names, no labels
   bool tensor_parallel = false;   ///< the simulation has a DTensor plan for transformers' names
   bool pipeline_stages = false;   ///< the forward can be built in parts
-  bool device_map = false;        ///< one process can spread it over its GPUs
   bool scaled_embedding = false;  ///< the token embedding is multiplied by a buffer (Gemma)
   AttentionFunction attention_function = AttentionFunction::always;
 };

@@ -22,6 +22,7 @@ struct ModelSpec {
   /// What a config.json left to its family: "hidden_size 4096", ...
   std::vector<std::string> family_defaults = {};
   std::string config_text = {};  ///< of the config.json that it was read from, if it was
+  int labels = 0;  ///< of transformers' ...ForSequenceClassification; 0: a language-model head
 
   bool operator==(const ModelSpec&) const = default;
 };

@@ -165,13 +165,7 @@ constexpr std::array kUnmodelledValues{
     UnmodelledValue{"optimizer", "lomo"},
     UnmodelledValue{"optimizer", "adalomo"},
     // torch.optim, and others that people name
-    UnmodelledValue{"optimizer", "adadelta"},
-    UnmodelledValue{"optimizer", "adamax"},
-    UnmodelledValue{"optimizer", "asgd"},
     UnmodelledValue{"optimizer", "lbfgs"},
-    UnmodelledValue{"optimizer", "nadam"},
-    UnmodelledValue{"optimizer", "radam"},
-    UnmodelledValue{"optimizer", "rprop"},
     UnmodelledValue{"optimizer", "adam-mini"},
     UnmodelledValue{"optimizer", "prodigy"},
     UnmodelledValue{"optimizer", "shampoo"},

@@ -22,6 +22,7 @@ using enum OptionUse;
 // Far above any real run, low enough that no product of a few limits overflows.
 constexpr std::int64_t kMostSequences = 1'000'000;
 constexpr std::int64_t kMostTokens = 100'000'000;
+constexpr int kMostLabels = 1'000'000;
 
 Complaint set_model(TrainingPlan& plan, std::string_view text, const AllowedValues& /*unused*/) {
   const std::string name(text);
@@ -249,6 +250,11 @@ constexpr std::array kModelRows{
         .with_default("the model's own"),
     Option{"loss", "L", model, rare, "", "transformers 5.12 loss/loss_utils.py ForCausalLMLoss",
            kLoss},
+    Option{"num-labels", "N", model, rare,
+           "a head that sorts sequences into N classes in the place of the language model's "
+           "(...ForSequenceClassification); 0: none",
+           "Highwater's choice: language models",
+           whole<Path<&TrainingPlan::model, &ModelSpec::labels>>(0, kMostLabels)},
     Option{"keep-logits", "", model, rare,
            "the model's output lives until the next forward has returned",
            "Highwater's choice: a loop that keeps only the loss",

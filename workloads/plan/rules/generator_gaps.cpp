@@ -2,7 +2,9 @@
 // supports it. Closed forms may still apply to such a plan.
 #include <array>
 
+#include "workloads/plan/model/classification.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -22,10 +24,31 @@ bool knows_data_parallel(const PlanFacts& f) {
 
 // Those whose steps on parts of parameters were not looked at.
 bool is_of_one_gpu(OptimizerKind kind) {
-  return library_of(kind) == OptimizerLibrary::package || kind == OptimizerKind::muon;
+  return library_of(kind) == OptimizerLibrary::package ||
+         (kind >= OptimizerKind::nadam && kind <= OptimizerKind::muon);
+}
+
+/// A plain loop around a model of transformers, whose head scores sequences.
+bool classifies_plainly(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  const bool is_plain_loop = plan.framework == Framework::hf || plan.framework == Framework::torch;
+  return is_plain_loop && plan.model_code == ModelCode::hf && plan.loss.kind == LossKind::hf &&
+         p.tp == 1 && p.cp == 1 && (p.pp == 1 || pipelining::is_naive(p)) && plan.lora.rank == 0 &&
+         !is_quantized(plan.quantization) && plan.experts != Experts::deepspeed;
 }
 
 constexpr std::array kGeneratorGaps{
+    Rule{[](const PlanFacts& f) {
+           return f.plan->model.labels > 0 && !can_classify(family_name(f.plan->model));
+         },
+         "num-labels: the simulation has no ...ForSequenceClassification of this family; use "
+         "--engine torch with a config.json whose architectures name it, or num-labels 0"},
+    Rule{
+        [](const PlanFacts& f) { return f.plan->model.labels > 0 && !classifies_plainly(*f.plan); },
+        "num-labels: the simulation has ...ForSequenceClassification in plain loops (--framework "
+        "hf or torch) with --loss hf, without tp, cp, staged pipelines, LoRA and quantised "
+        "weights; "
+        "omit these, or use num-labels 0"},
     Rule{[](const PlanFacts& f) { return f.plan->compile; },
          "compile: the simulation runs models eagerly, and a compiled one takes other memory; use "
          "--engine torch, or omit it"},
@@ -186,8 +209,10 @@ constexpr std::array kGeneratorGaps{
            const bool is_sharded = is_fsdp1(p) || is_fsdp2(p) || is_dtensor_parallel(p);
            return is_sharded && is_of_one_gpu(f.plan->optimizer.kind);
          },
-         "optimizer of a package of its own, or muon, with shards of the parameters: not supported "
-         "yet by the simulation; record the script instead (highwater record), or use ddp"},
+         "optimizer of a package of its own, or of torch's muon, nadam, radam, adamax, adadelta, "
+         "asgd and rprop, with shards of the parameters: not supported yet by the simulation; "
+         "record "
+         "the script instead (highwater record), or use ddp"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },

@@ -14,9 +14,9 @@ bool has_implementations(OptimizerKind kind) {
 
 constexpr std::array kOptimizerRules{
     Rule{[](const PlanFacts& f) {
+           const OptimizerKind kind = f.plan->optimizer.kind;
            return f.plan->optimizer.impl == OptimizerImpl::fused &&
-                  is_any(f.plan->optimizer.kind, {OptimizerKind::rmsprop, OptimizerKind::adagrad,
-                                                  OptimizerKind::adafactor});
+                  kind >= OptimizerKind::rmsprop && kind < OptimizerKind::muon;
          },
          "optimizer-impl fused: torch has fused CUDA kernels only for adam, adamw and sgd; use "
          "foreach or loop"},

@@ -26,24 +26,14 @@ bool is_naive(const PlanFacts& f) {
   return is_torch_pipeline(f) && f.plan->parallel.schedule == PipelineSchedule::naive;
 }
 
-/// Whether a layer sees less than the sequence, so that a mask is made.
-bool slides(const TrainingPlan& plan) {
-  if (!plan.model.config.is<LlamaConfig>()) {
-    return false;
-  }
-  const auto& config = plan.model.config.as<LlamaConfig>();
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    if (window_of(config, layer).value_or(sequence_length(plan, 0)) < sequence_length(plan, 0)) {
-      return true;
-    }
-  }
-  return false;
+/// Whether stages pass on hidden states, one process each.
+bool has_staged_pipeline(const PlanFacts& f) {
+  return is_torch_pipeline(f) && !is_naive(f);
 }
 
-// Whose blocks get no mask.
 bool can_be_spread(const PlanFacts& f) {
-  return f.plan->model.config.family().traits.device_map && f.plan->model_code == ModelCode::hf &&
-         f.plan->attention != Attention::eager && !slides(*f.plan);
+  return f.plan->model_code == ModelCode::hf && !has_torchtitan_names(*f.plan) &&
+         f.plan->experts != Experts::deepspeed;
 }
 
 constexpr std::array kPipelineRules{
@@ -58,13 +48,14 @@ constexpr std::array kPipelineRules{
     Rule{[](const PlanFacts& f) {
            const std::vector<std::int64_t>& seq = f.plan->seq;
            const bool varies = std::ranges::adjacent_find(seq, std::not_equal_to<>{}) != seq.end();
-           return is_torch_pipeline(f) && varies;
+           return has_staged_pipeline(f) && varies;
          },
          "pp: receive buffers are allocated once, for one shape; use a single --seq"},
-    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && f.plan->use_cache; },
+    Rule{[](const PlanFacts& f) { return has_staged_pipeline(f) && f.plan->use_cache; },
          "use-cache with pp: stages pass on only hidden states; omit one of them"},
     Rule{[](const PlanFacts& f) {
-           return f.plan->parallel.pp > 1 && f.plan->zero_grad_at == ZeroGradAt::backward;
+           return f.plan->parallel.pp > 1 && !is_naive(f) &&
+                  f.plan->zero_grad_at == ZeroGradAt::backward;
          },
          "zero-grad-at backward with pp: a schedule runs forwards and backwards in turn; use start "
          "or end"},
@@ -99,21 +90,16 @@ constexpr std::array kPipelineGaps{
          },
          "pp: the simulation supports only the pipelines of PyTorch and Megatron-Core; use "
          "--framework torch or megatron, or try 'highwater estimate'"},
-    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && !has_stages(f); },
+    Rule{[](const PlanFacts& f) { return has_staged_pipeline(f) && !has_stages(f); },
          "pp: the simulation splits GPT-2, LLaMA-like and torchtitan models into stages, and "
          "others only with --model-code megatron; use one of these, omit pp, or try 'highwater "
          "estimate'"},
     Rule{[](const PlanFacts& f) { return is_naive(f) && !can_be_spread(f); },
-         "pp-schedule naive: the simulation supports it only for LLaMA, Mistral, Qwen2, Qwen3 and "
-         "Gemma of transformers with SDPA and no window below the sequence; use one of them, or "
-         "gpipe, 1f1b or interleaved"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           return is_naive(f) && (plan.grad_clip || plan.loss.kind != LossKind::hf ||
-                                  plan.checkpoint.kind != CheckpointKind::none);
-         },
-         "pp-schedule naive with grad-clip, checkpoint or a loss outside the model: not supported "
-         "yet by the simulation; omit them"},
+         "pp-schedule naive: accelerate spreads models of transformers; use --model-code hf with "
+         "its own experts, or gpipe, 1f1b or interleaved"},
+    Rule{[](const PlanFacts& f) { return is_naive(f) && f.plan->precision == Precision::amp_fp16; },
+         "precision amp-fp16 with pp-schedule naive: a GradScaler with parameters on several GPUs "
+         "is not supported yet by the simulation; use amp-bf16, bf16 or fp32"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && p.dp > 1 && !is_ddp(p) && !is_fsdp2(p);
@@ -142,21 +128,28 @@ constexpr std::array kPipelineGaps{
            return is_torch_pipeline(f) && f.plan->parallel.offload != Offload::none;
          },
          "offload with pp: not supported yet by the simulation; omit one of them"},
-    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && is_autocast(f.plan->precision); },
-         "precision {precision} with pp: a schedule's step would run both forward and backward "
-         "under autocast, which the simulation does not support; use fp32 or bf16"},
-    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && !f.plan->training; },
+    Rule{
+        [](const PlanFacts& f) { return has_staged_pipeline(f) && is_autocast(f.plan->precision); },
+        "precision {precision} with pp: a schedule's step would run both forward and backward "
+        "under autocast, which the simulation does not support; use fp32 or bf16"},
+    Rule{[](const PlanFacts& f) { return has_staged_pipeline(f) && !f.plan->training; },
          "eval with pp: not supported yet by the simulation; omit one of them"},
+    Rule{
+        [](const PlanFacts& f) {
+          const TrainingPlan& plan = *f.plan;
+          return is_torch_pipeline(f) &&
+                 (plan.lora.rank > 0 || plan.optimizer.in_backward || fuses_head(plan.loss.kind) ||
+                  plan.loss.kind == LossKind::chunked || plan.init == ModelInit::pretrained_half);
+        },
+        "pp with lora, optimizer-in-backward, a fused or chunked loss or init pretrained-half: not "
+        "supported yet by the simulation; omit one of them"},
     Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
-           return is_torch_pipeline(f) &&
-                  (plan.lora.rank > 0 || plan.optimizer.in_backward ||
-                   plan.attention_mask != AttentionMask::none || plan.keep_logits ||
-                   fuses_head(plan.loss.kind) || plan.loss.kind == LossKind::chunked ||
-                   plan.init == ModelInit::pretrained_half);
+           return has_staged_pipeline(f) &&
+                  (plan.attention_mask != AttentionMask::none || plan.keep_logits);
          },
-         "pp with lora, optimizer-in-backward, attention-mask, keep-logits, a fused or chunked "
-         "loss or init pretrained-half: not supported yet by the simulation; omit one of them"},
+         "attention-mask and keep-logits with pp: not supported yet by the simulation unless "
+         "pp-schedule is naive; omit them"},
 };
 
 }  // namespace

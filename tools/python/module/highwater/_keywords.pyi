@@ -31,6 +31,8 @@ class TrainingOptions(TypedDict, total=False):
     """replaces the model's own probabilities; default the model's own"""
     loss: str
     """hf, shift, flat, chunked-N, fused, trl; default hf"""
+    num_labels: int | str
+    """a head that sorts sequences into N classes in the place of the language model's (...ForSequenceClassification); 0: none; default 0"""
     keep_logits: bool
     """the model's output lives until the next forward has returned; default true"""
     use_cache: bool
@@ -54,7 +56,7 @@ class TrainingOptions(TypedDict, total=False):
     from_: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
     """the plan of your own configuration file, launch script or launch line (in quotes), of a recording of highwater record, or of a published run, by its name; can be given several times, options given beside it win, and what has no option is listed among the notes"""
     optimizer: str
-    """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, muon, adamw-8bit, adamw-32bit, paged-adamw-8bit, paged-adamw-32bit, lion-8bit, lion-32bit, paged-lion-8bit, paged-lion-32bit, ademamix-8bit, ademamix-32bit, paged-ademamix-8bit, paged-ademamix-32bit, rmsprop-8bit, rmsprop-32bit, sgd-8bit, sgd-32bit, adagrad-8bit, adagrad-32bit, lamb-32bit, lars-32bit, adafactor-hf, lion, stable-adamw, schedule-free-adamw, schedule-free-radam, schedule-free-sgd, galore-adamw, apollo-adamw, came, grokadamw, adamw-torch-8bit, adamw-torch-4bit, adamw-torch-fp8, adamw-cpu-offload, adam-8bit; default adamw"""
+    """none, sgd, sgd-momentum, adam, adamw, rmsprop, adagrad, adafactor, nadam, radam, adamax, adadelta, asgd, rprop, muon, adamw-8bit, adamw-32bit, paged-adamw-8bit, paged-adamw-32bit, lion-8bit, lion-32bit, paged-lion-8bit, paged-lion-32bit, ademamix-8bit, ademamix-32bit, paged-ademamix-8bit, paged-ademamix-32bit, rmsprop-8bit, rmsprop-32bit, sgd-8bit, sgd-32bit, adagrad-8bit, adagrad-32bit, lamb-32bit, lars-32bit, adafactor-hf, lion, stable-adamw, schedule-free-adamw, schedule-free-radam, schedule-free-sgd, galore-adamw, apollo-adamw, came, grokadamw, adamw-torch-8bit, adamw-torch-4bit, adamw-torch-fp8, adamw-cpu-offload, adam-8bit; default adamw"""
     optimizer_impl: str
     """default, foreach, fused, loop, deepspeed; deepspeed: the optimizer that its configuration names (FusedAdam, on the host CPUAdam); default default"""
     param_groups: int
@@ -138,7 +140,7 @@ class TrainingOptions(TypedDict, total=False):
     reshard: str
     """FSDP2: blocks freed after their forward: always, never, but-last, all; with `pp` never, unless given (torchtitan 01/2025 parallelize_llama.py); all: the model's own unit as well, since 2.8, where the script says reshard_after_forward=True for it; default always"""
     fsdp_units: str
-    """FSDP: only blocks are units, or also the ends (embedding, norm with head) or adapters: blocks, ends, adapters; adapters is PEFT's policy for FSDP1, which Trainer takes (peft 0.21 utils/other.py fsdp_auto_wrap_policy); ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and torchtitan 0.3 (distributed/fsdp.py) do; default blocks"""
+    """FSDP2: only blocks are units, or also the ends: embedding, and norm with head: blocks, ends; ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and torchtitan 0.3 (distributed/fsdp.py) do; default blocks"""
     dp_replicate: int
     """HSDP: copies of the model among the dp ranks, each sharded over dp / N; default 1"""
     strategy: str

@@ -181,11 +181,8 @@ inline std::vector<std::string> torchtune_problems(const LlamaConfig& config) {
   return std::move(problems).take();
 }
 
-inline constexpr FamilyTraits kLlamaTraits{.gated_mlp = true,
-                                           .rms_norm = true,
-                                           .tensor_parallel = true,
-                                           .pipeline_stages = true,
-                                           .device_map = true};
+inline constexpr FamilyTraits kLlamaTraits{
+    .gated_mlp = true, .rms_norm = true, .tensor_parallel = true, .pipeline_stages = true};
 
 /// What LLaMA's relatives share; each names itself, its fields, its defaults and presets.
 inline constexpr Family kLlamaRelative{.traits = kLlamaTraits,
