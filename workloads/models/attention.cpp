@@ -87,6 +87,25 @@ AttentionResult exchanged_sdpa(AttentionCall call) {
   return {output, {}};
 }
 
+/// What a softmax summed, and what that makes of sinks: the variables of Granite SWA's function.
+struct SinkScale {
+  Tensor sums;
+  Tensor scale;
+};
+
+// sigmoid(logsumexp(weights) - sinks) in fp32
+SinkScale sink_scale(const Tensor& weights, const Tensor& sinks) {
+  SinkScale result;
+  result.sums = eager::logsumexp(weights, -1);
+  Tensor difference = eager::sub(result.sums, eager::view(sinks, {1, -1, 1}));
+  {
+    const Tensor wide = eager::to_dtype(difference, DType::fp32);
+    difference.reset();
+    result.scale = eager::sigmoid(wide);
+  }
+  return result;
+}
+
 AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) {
   Tensor keys = repeat_kv(call.key, call.groups);
   Tensor values = repeat_kv(call.value, call.groups);
@@ -100,6 +119,7 @@ AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) 
   if (call.mask.defined()) {
     weights = eager::add(weights, call.mask);
   }
+  SinkScale sinks = call.sinks.defined() ? sink_scale(weights, call.sinks) : SinkScale{};
   {
     Tensor wide = eager::softmax(weights, -1, DType::fp32);
     Tensor narrow = eager::to_dtype(wide, call.query.dtype());
@@ -108,8 +128,15 @@ AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) 
   }
   weights = nn::plain_dropout(context, weights, call.dropout);
   Tensor output = eager::matmul(weights, values);
+  if (sinks.scale.defined()) {
+    Tensor factor = eager::to_dtype(eager::unsqueeze(sinks.scale, -1), output.dtype());
+    Tensor scaled = eager::mul(output, factor);
+    factor.reset();
+    output = std::move(scaled);
+  }
   output = eager::contiguous(eager::transpose(output, 1, 2));
   eager::end_of_frame(call.query, call.key, call.value, call.mask, keys, values);
+  eager::end_of_frame(sinks.sums, sinks.scale);
   return {output, weights};
 }
 

@@ -18,6 +18,7 @@ struct HeadConfig {
   nn::Bias bias = nn::Bias::none;
   const char* name = "lm_head";
   LogitsCode logits = LogitsCode::plain;
+  bool divides_states = false;  ///< by a number, before the head
 };
 
 /// A head whose logits the model changes at once, each step bound to the same name.
@@ -45,7 +46,10 @@ class CausalLm : public LanguageModel {
  public:
   template <class... Arguments>
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
-      : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
+      : LanguageModel(context),
+        is_part_(context.part.has_value()),
+        divides_states_(head.divides_states),
+        backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
     if (part.has_head) {
       lm_head_ = std::make_unique<LogitsHead>(this, head);
@@ -63,6 +67,13 @@ class CausalLm : public LanguageModel {
     Tensor states = backbone_(inputs, cache);
     Outputs out;
     out.cache = cache;
+    if (divides_states_) {
+      Tensor last_hidden_state = states;
+      states = eager::div(states, 1.0);
+      head_and_loss(out, states, *lm_head_, inputs.labels);
+      eager::end_of_frame(last_hidden_state, states);
+      return out;
+    }
     head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
     return out;
   }
@@ -100,6 +111,7 @@ class CausalLm : public LanguageModel {
   }
 
   bool is_part_;
+  bool divides_states_;
   Backbone backbone_;
   std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
 };

@@ -135,8 +135,10 @@ Tensor Norm::layer_in_steps(Tensor x) const {
   variance = mean_square_of(eager::sub(states, mean));
   states = scaled_by_root(eager::sub(states, mean), variance);
   {
-    const Tensor weight = eager::to_dtype(weight_, DType::fp32);
-    states = eager::mul(weight, states);
+    Tensor weight = eager::to_dtype(weight_, DType::fp32);
+    Tensor product = eager::mul(weight, states);
+    weight.reset();
+    states = std::move(product);
   }
   Tensor result = eager::to_dtype(states, input);
   eager::end_of_frame(states, mean, variance);

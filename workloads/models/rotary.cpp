@@ -1,5 +1,7 @@
 #include "workloads/models/rotary.hpp"
 
+#include <utility>
+
 #include "workloads/eager/autocast.hpp"
 
 namespace highwater::models {
@@ -9,6 +11,18 @@ namespace {
 // transformers' releases from which the tables are made otherwise.
 constexpr Release kFloatSteps{5, 15};   ///< arange(0, dim, 2, dtype=torch.float)
 constexpr Release kElementwise{5, 19};  ///< positions * frequencies, no matrix product
+
+// torch.polar(torch.ones_like(angles), angles) * attention_scaling
+CosSin complex_table(Tensor angles) {
+  Tensor table;
+  {
+    const Tensor ones = eager::empty_like(angles);
+    table = eager::pointwise("polar", {ones, angles}, DType::complex64);
+  }
+  table = eager::mul(table, 1.0);
+  angles.reset();
+  return {.cos = std::move(table), .sin = {}};
+}
 
 Tensor scaled(Tensor wave) {
   return eager::mul(wave, 1.0);
@@ -44,8 +58,8 @@ Tensor angles_by_element(const Tensor& inv_freq, const Tensor& position_ids) {
 }  // namespace
 
 RotaryEmbedding::RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type,
-                                 RotaryTables tables)
-    : Module(parent, "rotary_emb"), rotary_dim_(rotary_dim), type_(type), tables_(tables) {
+                                 RotaryTables tables, std::string name)
+    : Module(parent, std::move(name)), rotary_dim_(rotary_dim), type_(type), tables_(tables) {
   const nn::InModule scope(*this);
   inv_freq_ = inverse_frequencies();
   register_buffer("inv_freq", inv_freq_);
@@ -146,6 +160,9 @@ CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) 
   Tensor angles = runtime().transformers < kElementwise
                       ? angles_by_product(frame, inv_freq_, position_ids)
                       : angles_by_element(inv_freq_, position_ids);
+  if (tables_ == RotaryTables::complex_numbers) {
+    return complex_table(std::move(angles));
+  }
   Tensor both = tables_ == RotaryTables::interleaved
                     ? eager::repeat_interleave(angles, 2, -1)
                     : eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);

@@ -19,7 +19,7 @@ struct CosSin {
 class RotaryEmbedding : public Module {
  public:
   RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type = RopeType::standard,
-                  RotaryTables tables = RotaryTables::cast);
+                  RotaryTables tables = RotaryTables::cast, std::string name = "rotary_emb");
 
   CosSin operator()(const Tensor& x, const Tensor& position_ids) const;
 

@@ -3,7 +3,7 @@
 
 #include "workloads/models/decoders/decoder.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
-#include "workloads/models/decoders/self_attention.hpp"
+#include "workloads/models/norm.hpp"
 
 namespace highwater::models {
 
@@ -23,14 +23,14 @@ Tensor behind(const std::unique_ptr<Norm>& norm, const Tensor& states) {
 class LlamaDecoderLayer : public DecoderLayer {
  public:
   LlamaDecoderLayer(Module* parent, std::int64_t index, const LlamaConfig& config,
-                    const FeedForwardMaker& make_mlp)
+                    const BlockParts& parts)
       : DecoderLayer(parent, std::to_string(index)),
         config_(config),
         dropout_(block_dropout(config)) {
     make_norms_if(NormsMade::first);
-    self_attn_ = std::make_unique<SelfAttention>(this, index, config);
+    self_attn_ = parts.make_attention(this);
     make_norms_if(NormsMade::in_between);
-    mlp_ = make_mlp(this);
+    mlp_ = parts.make_mlp(this);
     make_norms_if(NormsMade::last);
   }
 
@@ -75,9 +75,10 @@ class LlamaDecoderLayer : public DecoderLayer {
     residual = hidden_states;
     hidden_states = behind(before_mlp_, hidden_states);
     hidden_states = (*mlp_)(hidden_states);
+    Tensor fed = config_.code->names_fed_states ? hidden_states : Tensor{};
     hidden_states = behind(after_mlp_, hidden_states);
     hidden_states = added(residual, hidden_states);
-    eager::end_of_frame(residual, weights);
+    eager::end_of_frame(residual, weights, fed);
     return hidden_states;
   }
 
@@ -157,7 +158,7 @@ class LlamaDecoderLayer : public DecoderLayer {
 
   LlamaConfig config_;
   FamilyDropout dropout_;
-  std::unique_ptr<SelfAttention> self_attn_;
+  std::unique_ptr<DecoderAttention> self_attn_;
   std::unique_ptr<FeedForward> mlp_;
   std::unique_ptr<Norm> before_attention_;
   std::unique_ptr<Norm> after_attention_;
@@ -169,8 +170,8 @@ class LlamaDecoderLayer : public DecoderLayer {
 
 std::unique_ptr<DecoderLayer> make_decoder_layer(Module* parent, std::int64_t index,
                                                  const LlamaConfig& config,
-                                                 const FeedForwardMaker& make_mlp) {
-  return std::make_unique<LlamaDecoderLayer>(parent, index, config, make_mlp);
+                                                 const BlockParts& parts) {
+  return std::make_unique<LlamaDecoderLayer>(parent, index, config, parts);
 }
 
 }  // namespace highwater::models

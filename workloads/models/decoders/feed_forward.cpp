@@ -3,6 +3,7 @@
 
 #include "workloads/models/decoders/decoder.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
+#include "workloads/models/decoders/xielu.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 
@@ -91,13 +92,18 @@ class PlainMlp : public FeedForward {
         widen_(this, config.code->widen_name, config.hidden_size, config.intermediate_size,
                nn::bias_if(config.mlp_bias)),
         narrow_(this, config.code->narrow_name, config.intermediate_size, config.hidden_size,
-                nn::bias_if(config.mlp_bias)),
-        act_(this, "act_fn", config.hidden_act) {}
+                nn::bias_if(config.mlp_bias)) {
+    if (config.hidden_act == Activation::xielu) {
+      xielu_ = std::make_unique<Xielu>(this);
+    } else {
+      act_ = std::make_unique<nn::ActivationFunction>(this, "act_fn", config.hidden_act);
+    }
+  }
 
   Tensor operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
     Tensor states = widen_(hidden_states);
-    states = act_(states);
+    states = act_ ? (*act_)(states) : (*xielu_)(states);
     states = narrow_(states);
     return dropout_(context(), states);
   }
@@ -106,7 +112,8 @@ class PlainMlp : public FeedForward {
   FamilyDropout dropout_;
   nn::Linear widen_;
   nn::Linear narrow_;
-  nn::ActivationFunction act_;
+  std::unique_ptr<nn::ActivationFunction> act_;
+  std::unique_ptr<Xielu> xielu_;  ///< instead, where the activation has parameters
 };
 
 }  // namespace
@@ -126,7 +133,7 @@ std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config)
     case MlpCode::gated:
       break;
   }
-  return make_gated_mlp(parent, "mlp", config, config.intermediate_size);
+  return make_gated_mlp(parent, "mlp", config, dense_width(config));
 }
 
 }  // namespace highwater::models

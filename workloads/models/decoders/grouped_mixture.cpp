@@ -14,6 +14,9 @@ class DeepseekRouter : public Module {
   DeepseekRouter(Module* parent, const GroupedMixture& config) : Module(parent, "gate") {
     const nn::InModule scope(*this);
     weight_ = make_parameter("weight", {config.experts, config.hidden});
+    if (config.by_softmax) {
+      return;
+    }
     const DType type = config.has_wide_correction ? DType::fp32 : context().dtype;
     correction_ = eager::empty_on(runtime(), context().place, {config.experts}, type);
     register_buffer("e_score_correction_bias", correction_);
@@ -59,7 +62,7 @@ class DeepseekMoe : public FeedForward {
     const nn::InModule scope(*this);
     Tensor residuals = hidden_states;
     Tensor router_logits = gate_(hidden_states);
-    Routing routing = route(router_logits);
+    Routing routing = config_.by_softmax ? route_by_softmax(router_logits) : route(router_logits);
     hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
     hidden_states =
         eager::view(experts_(hidden_states, routing.indices, routing.weights), residuals.sizes());
@@ -111,6 +114,29 @@ class DeepseekMoe : public FeedForward {
     routing.weights = eager::mul(routing.weights, 1.0);
     eager::end_of_frame(router_logits, for_choice, group_scores, group_idx, group_mask);
     eager::end_of_frame(score_mask, scores, denominator);
+    return routing;
+  }
+
+  // DeepseekV2TopkRouter
+  [[nodiscard]] Routing route_by_softmax(const Tensor& router_logits) const {
+    Tensor scores = eager::softmax(router_logits, -1, DType::fp32);
+    Tensor group_scores;
+    Tensor group_idx;
+    Tensor group_mask;
+    Tensor score_mask;
+    if (config_.limits_groups) {
+      group_scores =
+          eager::max(eager::view(scores, {-1, config_.groups, group_size()}), -1, false).values;
+      group_idx = eager::topk(group_scores, config_.chosen_groups).indices;
+      group_mask = eager::empty_like(group_scores);
+      eager::scatter_(group_mask, 1, group_idx);
+      score_mask = spread(group_mask);
+      scores = hidden_groups(scores, score_mask);
+    }
+    auto top = eager::topk(scores, config_.experts_per_token);
+    Routing routing{.indices = std::move(top.indices), .weights = std::move(top.values)};
+    routing.weights = eager::mul(routing.weights, 1.0);
+    eager::end_of_frame(scores, group_scores, group_idx, group_mask, score_mask);
     return routing;
   }
 

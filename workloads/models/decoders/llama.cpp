@@ -28,7 +28,8 @@ class TokenEmbedding : public nn::Embedding {
       : Embedding(parent, config.code->embedding_name, config.vocab_size, config.hidden_size) {
     if (config.code->has_scaled_embedding) {
       const nn::InModule scope(*this);
-      scale_ = eager::empty_on(runtime(), context().place, {}, context().dtype);
+      const DType type = config.code->has_integer_scale ? DType::int64 : context().dtype;
+      scale_ = eager::empty_on(runtime(), context().place, {}, type);
       register_buffer("embed_scale", scale_);
     }
   }
@@ -83,14 +84,19 @@ class LlamaModel : public Module {
         norm_(config.code->makes_last_norm_last ? nullptr : make_norm(config)) {
     // Of a model that is spread over devices the first one makes the tables.
     if (part_.has_embedding || !pipelining::is_naive(context().plan.parallel)) {
-      rotary_emb_ = std::make_unique<RotaryEmbedding>(
-          this, rotary_dim_of(config), config.rope_parameters.rope_type, config.code->tables);
+      rotary_emb_ = make_rotary(this, "rotary_emb");
+    }
+    if (config.code->has_unused_tables) {
+      rotary_embs_ = std::make_unique<nn::Container>(this, "rotary_embs");
+      used_rotary_ = make_rotary(rotary_embs_.get(), "0");
     }
     if (config.code->makes_last_norm_last) {
       norm_ = make_norm(config);
     }
-    if (rotary_emb_) {
-      rotary_emb_->initialize_again();
+    for (const auto* const rotary : {rotary_emb_.get(), used_rotary_.get()}) {
+      if (rotary != nullptr) {
+        rotary->initialize_again();
+      }
     }
   }
 
@@ -112,6 +118,9 @@ class LlamaModel : public Module {
         states = frame.inputs_embeds;
       }
       states = dropped(frame);
+      if (config_.code->multiplies_states) {
+        states = eager::mul(states, 1.0);
+      }
       make_tables(frame, states);
     }
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -135,6 +144,12 @@ class LlamaModel : public Module {
     return part_.has_embedding ? std::make_unique<TokenEmbedding>(this, config) : nullptr;
   }
 
+  std::unique_ptr<RotaryEmbedding> make_rotary(Module* parent, const char* name) {
+    return std::make_unique<RotaryEmbedding>(parent, rotary_dim_of(config_),
+                                             config_.rope_parameters.rope_type,
+                                             config_.code->tables, name);
+  }
+
   std::unique_ptr<Norm> make_norm(const LlamaConfig& config) {
     const bool ends_the_model = part_.first_layer + part_.layers == config.num_hidden_layers;
     return ends_the_model ? std::make_unique<Norm>(this, config.code->last_norm_name,
@@ -153,9 +168,10 @@ class LlamaModel : public Module {
   }
 
   void make_tables(ModelFrame& frame, const Tensor& states) const {
-    frame.tables = (*rotary_emb_)(states, frame.position_ids);
+    const RotaryEmbedding& rotary = used_rotary_ ? *used_rotary_ : *rotary_emb_;
+    frame.tables = rotary(states, frame.position_ids);
     if (has_tables_per_kind(config_.code->tables) && any_window()) {
-      frame.sliding_tables = (*rotary_emb_)(states, frame.position_ids);
+      frame.sliding_tables = rotary(states, frame.position_ids);
     }
   }
 
@@ -170,9 +186,10 @@ class LlamaModel : public Module {
   }
 
   void make_masks(ModelFrame& frame, const Tensor& attention_mask) const {
+    const Tensor positions = config_.code->asks_no_positions ? Tensor{} : frame.position_ids;
     nn::MaskRequest request{.inputs_embeds = frame.inputs_embeds,
                             .attention_mask = attention_mask,
-                            .position_ids = frame.position_ids,
+                            .position_ids = positions,
                             .has_cache = frame.cache != nullptr};
     if (!config_.code->has_mask_per_kind) {
       request.sliding_window = window_of(config_, 0);
@@ -268,6 +285,9 @@ class LlamaModel : public Module {
   }
 
   void end(ModelFrame& frame) const {
+    if (config_.code->asks_no_positions) {  // which the dictionary of the masks' arguments lacks
+      eager::end_of_frame(frame.position_ids);
+    }
     if (config_.code->has_mask_per_kind) {
       eager::end_of_frame(frame.mask, frame.sliding_mask, frame.inputs_embeds, frame.position_ids);
     } else {
@@ -284,6 +304,8 @@ class LlamaModel : public Module {
   std::vector<std::unique_ptr<DecoderLayer>> blocks_;
   std::unique_ptr<Norm> norm_;  ///< null before a pipeline's last stage
   std::unique_ptr<RotaryEmbedding> rotary_emb_;
+  std::unique_ptr<nn::Container> rotary_embs_;
+  std::unique_ptr<RotaryEmbedding> used_rotary_;  ///< null: the one before
 };
 
 }  // namespace
@@ -296,22 +318,24 @@ std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const Lla
                  .vocab_size = config.vocab_size,
                  .is_tied = config.tie_word_embeddings,
                  .bias = nn::bias_if(config.code->has_head_bias),
-                 .logits = logits_code_of(config)},
+                 .logits = logits_code_of(config),
+                 .divides_states = config.code->divides_states},
       config, make_layer);
 }
 
 std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const LlamaConfig& config,
                                                const FeedForwardMaker& make_mlp) {
   return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
-    return make_decoder_layer(parent, index, config, make_mlp);
+    const auto attention = [&](Module* block) { return make_attention(block, index, config); };
+    return make_decoder_layer(parent, index, config, {attention, make_mlp});
   });
 }
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const LlamaConfig& config) {
   return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
-    return make_decoder_layer(parent, index, config, [&](Module* block) {
-      return make_feed_forward(block, index, config);
-    });
+    const auto attention = [&](Module* block) { return make_attention(block, index, config); };
+    const auto mlp = [&](Module* block) { return make_feed_forward(block, index, config); };
+    return make_decoder_layer(parent, index, config, {attention, mlp});
   });
 }
 

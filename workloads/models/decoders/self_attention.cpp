@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "workloads/models/decoders/differential_attention.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
 
 namespace highwater::models {
@@ -26,7 +27,7 @@ void update_cache(HeadStates& states, const BlockInputs& inputs) {
 }  // namespace
 
 SelfAttention::SelfAttention(Module* parent, std::int64_t layer, const LlamaConfig& config)
-    : Module(parent, config.code->attention_name),
+    : DecoderAttention(parent, config.code->attention_name),
       config_(config),
       code_(*config.code),
       qk_norm_(qk_norm_of(config)),
@@ -34,6 +35,18 @@ SelfAttention::SelfAttention(Module* parent, std::int64_t layer, const LlamaConf
       head_dim_(head_dim_of(config)) {
   make_projections();
   make_norms();
+  make_gate();
+}
+
+void SelfAttention::make_gate() {
+  if (code_.attention_gate != AttentionGate::none) {
+    gate_proj_ = make_linear(this, "gate_proj", config_.hidden_size,
+                             config_.num_attention_heads * head_dim_, false);
+  }
+  if (code_.sinks != SinkCode::none) {
+    const nn::InModule scope(*this);
+    sinks_ = make_parameter("sinks", {config_.num_attention_heads});
+  }
 }
 
 void SelfAttention::make_output() {
@@ -94,13 +107,23 @@ AttentionResult SelfAttention::operator()(Tensor hidden_states, const BlockInput
   AttentionResult result = attend(states, inputs.mask);
   auto& output = result.output;
   output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
+  if (gate_proj_) {
+    Tensor share = eager::sigmoid(states.gate);
+    states.opened = eager::mul(output, share);
+    share.reset();
+    output = states.opened;
+  }
   if (sub_norm_) {
     output = (*sub_norm_)(output);
   }
   output = (*o_proj_)(output);
   output = output_dropout(config_)(context(), output);
-  eager::end_of_frame(hidden_states, states.fused, states.query, states.key, states.value,
-                      states.turned_query, states.rest_query, states.turned_key, states.rest_key);
+  eager::end_of_frame(hidden_states, states.fused, states.query, states.key, states.value);
+  eager::end_of_frame(states.gate, states.opened);
+  for (Tensor& local : states.locals) {
+    local.reset();
+  }
+  eager::end_of_frame(states.turned_query, states.rest_query, states.turned_key, states.rest_key);
   return result;
 }
 
@@ -141,6 +164,9 @@ HeadStates SelfAttention::project_apart(const Tensor& hidden_states) const {
   states.query = project_one(*q_proj_, q_norm_.get(), hidden_states);
   states.key = project_one(*k_proj_, k_norm_.get(), hidden_states);
   states.value = project_one(*v_proj_, nullptr, hidden_states);
+  if (gate_proj_) {
+    states.gate = (*gate_proj_)(hidden_states);
+  }
   if (code_.views_heads_late) {
     states = with_heads(std::move(states));
   }
@@ -187,19 +213,33 @@ void SelfAttention::normalize(HeadStates& states) const {
   states.key = (*k_norm_)(states.key);
 }
 
-AttentionResult SelfAttention::attend(const HeadStates& states, const Tensor& mask) const {
+AttentionResult SelfAttention::attend(HeadStates& states, const Tensor& mask) const {
+  return attend_to(states.query, states.key, states.value, mask);
+}
+
+AttentionResult SelfAttention::attend_to(const Tensor& query, const Tensor& key,
+                                         const Tensor& value, const Tensor& mask) const {
   const std::int64_t groups = config_.num_attention_heads / kv_heads_of(config_);
   AttentionCall call{
-      .query = states.query,
-      .key = states.key,
-      .value = states.value,
+      .query = query,
+      .key = key,
+      .value = value,
       .mask = mask,
+      .sinks = sinks_,
       .dropout = context().training ? context().dropout(config_.attention_dropout) : 0.0,
       .groups = groups,
       .is_grouped = code_.projection != QkvProjection::head_parts,
       .caps_scores = config_.attn_logit_softcapping.has_value()};
   return context().is_eager() ? eager_attention_fp32(context(), std::move(call))
                               : sdpa_attention(context(), std::move(call));
+}
+
+std::unique_ptr<DecoderAttention> make_attention(Module* parent, std::int64_t layer,
+                                                 const LlamaConfig& config) {
+  if (config.code->attention == AttentionCode::differential) {
+    return std::make_unique<DifferentialAttention>(parent, layer, config);
+  }
+  return std::make_unique<SelfAttention>(parent, layer, config);
 }
 
 }  // namespace highwater::models

@@ -11,16 +11,25 @@
 
 namespace highwater::models {
 
-class SelfAttention : public Module {
+class SelfAttention : public DecoderAttention {
  public:
   SelfAttention(Module* parent, std::int64_t layer, const LlamaConfig& config);
 
-  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const;
+  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const override;
+
+ protected:
+  /// From queries, keys and values to the output, [batch, seq, heads, head_dim].
+  virtual AttentionResult attend(HeadStates& states, const Tensor& mask) const;
+
+  /// The attention function of the plan.
+  [[nodiscard]] AttentionResult attend_to(const Tensor& query, const Tensor& key,
+                                          const Tensor& value, const Tensor& mask) const;
 
  private:
   void make_projections();
   void make_output();
   void make_norms();
+  void make_gate();
   [[nodiscard]] HeadStates project(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_apart(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_columns(const Tensor& hidden_states) const;
@@ -30,7 +39,6 @@ class SelfAttention : public Module {
   [[nodiscard]] Tensor project_one(const nn::Linear& projection, const Norm* norm,
                                    const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates with_heads(HeadStates states) const;
-  [[nodiscard]] AttentionResult attend(const HeadStates& states, const Tensor& mask) const;
 
   LlamaConfig config_;
   const LlamaCode& code_;
@@ -44,6 +52,8 @@ class SelfAttention : public Module {
   std::unique_ptr<Norm> q_norm_;
   std::unique_ptr<Norm> k_norm_;
   std::unique_ptr<Norm> sub_norm_;  ///< before the output
+  std::unique_ptr<nn::Linear> gate_proj_;
+  Tensor sinks_;
 };
 
 }  // namespace highwater::models

@@ -92,20 +92,40 @@ enum class Rotation : std::uint8_t {
   partial_outside  ///< cut and joined by the attention itself: Phi, StableLM
 };
 
+/// What is done with queries, keys and values.
+enum class AttentionCode : std::uint8_t {
+  plain,
+  differential  ///< twice, for halves of the values; the second is subtracted: DiffLlama
+};
+
+/// What a learned number for each head, its sink, does to attention.
+enum class SinkCode : std::uint8_t {
+  none,
+  rescaled  ///< the output is multiplied by a sigmoid of what the softmax summed: Granite SWA
+};
+
+/// What opens the output of attention, before its last projection.
+enum class AttentionGate : std::uint8_t {
+  none,
+  plain  ///< a projection of the input, made before queries are normed: AFMoE
+};
+
 /// Which layers turn queries and keys at all.
 enum class RotatedLayers : std::uint8_t {
   all,
-  listed,          ///< no_rope_layers: SmolLM3
-  windowed,        ///< those with a window: Cohere 2
-  windowed_if_any  ///< the same, all where the configuration has no window: EXAONE 4
+  listed,             ///< no_rope_layers: SmolLM3
+  windowed,           ///< those with a window: Cohere 2
+  windowed_or_dense,  ///< and those whose feed-forward part is no mixture: Cohere 2 MoE
+  windowed_if_any     ///< the same, all where the configuration has no window: EXAONE 4
 };
 
 /// The tables of a forward.
 enum class RotaryTables : std::uint8_t {
-  cast,         ///< in the type of the hidden states
-  wide,         ///< in fp32
-  interleaved,  ///< cast, each frequency twice in a row: Cohere
-  per_kind,     ///< cast, one pair for each kind of layer: Gemma 3
+  cast,             ///< in the type of the hidden states
+  wide,             ///< in fp32
+  interleaved,      ///< cast, each frequency twice in a row: Cohere
+  complex_numbers,  ///< of length 1, in place of cosines and sines: DeepSeek-V2
+  per_kind,         ///< cast, one pair for each kind of layer: Gemma 3
   wide_per_kind
 };
 
@@ -125,11 +145,13 @@ enum class MlpCode : std::uint8_t {
 
 /// How the gate of a mixture of experts chooses.
 enum class ExpertGateCode : std::uint8_t {
-  none,        ///< no mixture
-  softmax,     ///< the best of all, perhaps made to sum to 1: Qwen2-MoE
-  topk_first,  ///< a softmax of the best: Granite MoE
-  sigmoid,     ///< with a correction, made to sum to 1: MiniMax-M2
-  grouped      ///< the best of the best groups: DeepSeek-V3
+  none,            ///< no mixture
+  softmax,         ///< the best of all, perhaps made to sum to 1: Qwen2-MoE
+  topk_first,      ///< a softmax of the best: Granite MoE
+  best_scores,     ///< the best, then a softmax or a sigmoid of them: Cohere 2 MoE
+  sigmoid,         ///< with a correction, made to sum to 1: MiniMax-M2
+  scaled_sigmoid,  ///< the same, then multiplied by a number: AFMoE
+  grouped          ///< the best of the best groups: DeepSeek-V3
 };
 
 /// What is done to the logits behind the head.
@@ -146,12 +168,17 @@ struct LlamaCode {
   bool makes_unused_masks = false;    ///< that of a kind of which there is no layer, too
   bool names_positions_last = true;   ///< blocks are called with the rotary tables before the ids
   bool has_scaled_embedding = false;  ///< the embedding is multiplied by a buffer: Gemma
+  bool has_integer_scale = false;     ///< which is an integer: MiniCPM 3
   bool multiplies_embedding = false;  ///< it is multiplied by a number: Granite
   bool multiplies_embedding_late = false;  ///< behind the masks: Granite MoE
+  bool multiplies_states = false;          ///< and gets another name: AFMoE
+  bool asks_no_positions = false;          ///< masks are made without the positions: AFMoE
   bool multiplies_residual = false;        ///< so are the outputs of both parts of a block
   bool names_hidden_dropout = false;       ///< the dropout of the embedding gets a name of its own
   bool drops_output = false;  ///< residual_dropout is at the end of both parts: StarCoder 2
   bool has_head_bias = false;
+  bool divides_states = false;  ///< the head gets the hidden states divided by a number: MiniCPM 3
+  bool has_unused_tables = false;  ///< layers turn by tables of a second module: Granite SWA
   NormKind norm = NormKind::llama;
   BlockNorms norms = {};
   bool has_sub_norms = false;  ///< norms before both parts' last projections: BitNet
@@ -161,6 +188,9 @@ struct LlamaCode {
   QkNorm qk_norm = QkNorm::none;
   bool has_optional_qk_norm = false;  ///< only where the configuration says so
   NormKind qk_norm_kind = NormKind::llama;
+  AttentionCode attention = AttentionCode::plain;
+  SinkCode sinks = SinkCode::none;
+  AttentionGate attention_gate = AttentionGate::none;
   const char* q_norm_name = "q_norm";
   const char* k_norm_name = "k_norm";
   QkvProjection projection = QkvProjection::separate;
@@ -183,8 +213,12 @@ struct LlamaCode {
   ExpertGateCode gate = ExpertGateCode::none;
   bool has_wide_correction = false;  ///< the gate's buffer is fp32 whatever the model's type
   bool makes_experts_first = false;  ///< before the gate
+  bool makes_shared_first =
+      false;  ///< shared experts before the others, which they run before, too
   const char* gate_name = "gate";
   const char* mixture_name = "mlp";
+  bool names_fed_states =
+      false;  ///< what the feed-forward part gives keeps a name: Granite MoE SWA
 };
 
 }  // namespace highwater

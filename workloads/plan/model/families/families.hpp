@@ -19,6 +19,7 @@
 #include "workloads/plan/model/families/gpt_next.hpp"
 #include "workloads/plan/model/families/gptj.hpp"
 #include "workloads/plan/model/families/grouped_mixtures.hpp"
+#include "workloads/plan/model/families/latent.hpp"
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/model/families/llama_kin.hpp"
 #include "workloads/plan/model/families/mistral.hpp"
@@ -30,6 +31,8 @@
 #include "workloads/plan/model/families/qwen2.hpp"
 #include "workloads/plan/model/families/qwen3.hpp"
 #include "workloads/plan/model/families/recorded_decoder.hpp"
+#include "workloads/plan/model/families/shared_experts.hpp"
+#include "workloads/plan/model/families/sinks.hpp"
 #include "workloads/plan/model/families/t5.hpp"
 
 namespace highwater {
@@ -98,6 +101,13 @@ using Families = FamilyList<kGpt2,              //
                             kGptSw3,            //
                             kGlm4MoeLite,       //
                             kYoutu,             //
+                            kApertus,           //
+                            kGraniteSwa,        //
+                            kGranitemoeSwa,     //
+                            kCohere2Moe,        //
+                            kAfmoe,             //
+                            kMinicpm3,          //
+                            kDeepseekV2,        //
                             kDeepseekV3,        //
                             kT5,                //
                             kBert,              //

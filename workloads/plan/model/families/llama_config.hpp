@@ -50,6 +50,9 @@ struct LlamaConfig {
   bool norm_topk_prob = false;
   std::int64_t shared_expert_intermediate_size = 0;  ///< qwen2_moe
   std::int64_t n_shared_experts = 0;                 ///< glm4_moe and others
+  bool averages_shared_experts = false;  ///< cohere2_moe: with the result of the chosen ones
+  bool scores_by_sigmoid = false;        ///< cohere2_moe: the chosen experts'
+  std::optional<std::int64_t> dense_intermediate_size;  ///< of layers without a mixture
   std::int64_t n_group = 1;
   std::int64_t topk_group = 1;
   std::int64_t first_k_dense_replace = 0;
@@ -111,6 +114,15 @@ inline std::optional<std::int64_t> window_of(const LlamaConfig& config, std::int
   return !is_off && has_window(config, layer) ? config.sliding_window : std::nullopt;
 }
 
+/// Whether the feed-forward part of `layer` is a mixture.
+inline bool is_mixture(const LlamaConfig& config, std::int64_t layer) {
+  const bool is_listed_dense =
+      std::ranges::find(config.mlp_only_layers, layer) != config.mlp_only_layers.end();
+  return config.code->gate != ExpertGateCode::none && config.num_experts > 0 &&
+         layer >= config.first_k_dense_replace && !is_listed_dense &&
+         (layer + 1) % config.decoder_sparse_step == 0;
+}
+
 /// Whether `layer` turns queries and keys by their positions.
 inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
   switch (config.code->rotated) {
@@ -120,6 +132,8 @@ inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
       return is_listed_as_rotated(config, layer);
     case RotatedLayers::windowed:
       return window_of(config, layer).has_value();
+    case RotatedLayers::windowed_or_dense:
+      return window_of(config, layer).has_value() || !is_mixture(config, layer);
     case RotatedLayers::windowed_if_any:
       return !config.sliding_window || window_of(config, layer).has_value();
   }
@@ -132,13 +146,9 @@ inline std::int64_t rotary_dim_of(const LlamaConfig& config) {
                                    config.rope_parameters.partial_rotary_factor);
 }
 
-/// Whether the feed-forward part of `layer` is a mixture.
-inline bool is_mixture(const LlamaConfig& config, std::int64_t layer) {
-  const bool is_listed_dense =
-      std::ranges::find(config.mlp_only_layers, layer) != config.mlp_only_layers.end();
-  return config.code->gate != ExpertGateCode::none && config.num_experts > 0 &&
-         layer >= config.first_k_dense_replace && !is_listed_dense &&
-         (layer + 1) % config.decoder_sparse_step == 0;
+/// The width of a feed-forward part that is no mixture.
+inline std::int64_t dense_width(const LlamaConfig& config) {
+  return config.dense_intermediate_size.value_or(config.intermediate_size);
 }
 
 inline std::int64_t expert_width(const LlamaConfig& config) {

@@ -43,8 +43,12 @@ inline bool has_qkv_bias(const LlamaConfig& c) {
 inline std::int64_t llama_biases_per_layer(const LlamaConfig& c) {
   const std::int64_t qkv = head_dim_of(c) * (c.num_attention_heads + 2 * kv_heads_of(c));
   const std::int64_t widened = (c.code->mlp == MlpCode::plain ? 1 : 2) * c.intermediate_size;
-  return (has_qkv_bias(c) ? qkv : 0) + (has_output_bias(c) ? c.hidden_size : 0) +
-         (c.mlp_bias ? widened + c.hidden_size : 0);
+  const std::int64_t sinks = c.code->sinks == SinkCode::none ? 0 : c.num_attention_heads;
+  const std::int64_t shares =
+      c.code->attention == AttentionCode::differential ? 4 * head_dim_of(c) : 0;
+  const std::int64_t activation = c.hidden_act == Activation::xielu ? 2 : 0;
+  return sinks + shares + activation + (has_qkv_bias(c) ? qkv : 0) +
+         (has_output_bias(c) ? c.hidden_size : 0) + (c.mlp_bias ? widened + c.hidden_size : 0);
 }
 
 /// Norms of a block: each of the four places that has a name.
@@ -64,13 +68,23 @@ inline std::int64_t mixture_weights(const LlamaConfig& c) {
          (c.shared_expert_intermediate_size > 0 ? c.hidden_size : 0);
 }
 
+/// What AFMoE adds to its experts' scores, a number for each expert.
+inline std::int64_t score_biases(const LlamaConfig& c) {
+  std::int64_t biases = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    const bool has_bias = c.code->gate == ExpertGateCode::scaled_sigmoid && is_mixture(c, layer);
+    biases += has_bias ? c.num_experts : 0;
+  }
+  return biases;
+}
+
 /// Weights of the feed-forward parts of all layers.
 inline std::int64_t feed_forward_weights(const LlamaConfig& c) {
   const std::int64_t matrices = c.code->mlp == MlpCode::plain ? 2 : 3;
   std::int64_t weights = 0;
   for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
     weights +=
-        is_mixture(c, layer) ? mixture_weights(c) : matrices * c.hidden_size * c.intermediate_size;
+        is_mixture(c, layer) ? mixture_weights(c) : matrices * c.hidden_size * dense_width(c);
   }
   return weights;
 }
@@ -80,7 +94,11 @@ inline ParameterCount llama_parameters(const LlamaConfig& c) {
   count.linear += c.num_hidden_layers * attention_weights(c.hidden_size, c.num_attention_heads,
                                                           kv_heads_of(c), head_dim_of(c));
   count.linear += feed_forward_weights(c);
-  count.bias = c.num_hidden_layers * llama_biases_per_layer(c);
+  count.linear +=
+      c.code->attention_gate == AttentionGate::none
+          ? 0
+          : c.num_hidden_layers * c.hidden_size * c.num_attention_heads * head_dim_of(c);
+  count.bias = c.num_hidden_layers * llama_biases_per_layer(c) + score_biases(c);
   count.bias += c.code->has_head_bias ? c.vocab_size : 0;
   count.norm =
       (norms_per_layer(c) * c.num_hidden_layers + 1) * norm_elements(c.code->norm, c.hidden_size);
