@@ -128,6 +128,28 @@ Tensor index(const Tensor& self, const Tensor& rows, const Tensor& columns) {
   return indexed(node, self, rows, 2);
 }
 
+// The indexed dimension comes first within the kernels (transposeToFront).
+Tensor index_at(const Tensor& self, std::int64_t dim, const Tensor& indices) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "IndexBackward0", {self});
+  if (node) {
+    node->save(indices);
+  }
+  OpScope op(runtime, "index");
+  const auto at = wrap(dim, self.dim());
+  Dims sizes = self.sizes();
+  sizes[at] = indices.numel();
+  Tensor result = empty(runtime, sizes, self.dtype());
+  finish_node(node, result, [sizes = self.sizes(), at](Node& own, TensorList& grads) {
+    const Unpacked kept(own);
+    OpScope put(*own.runtime, "_index_put_impl_");
+    TensorList out{empty(*own.runtime, sizes, grads[0].dtype())};
+    put_with_sort(grads[0], kept.first().numel(), sizes[at], 1);
+    return out;
+  });
+  return result;
+}
+
 // expandTensors: the places of a mask's elements take its place in the kernel, here and in the
 // backward, which keeps the mask.
 Tensor index_by_mask(const Tensor& self, const Tensor& mask) {

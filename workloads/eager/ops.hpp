@@ -122,6 +122,8 @@ inline void in_place(const Tensor& /*self*/) {}
 
 /// self += other; returns self.
 Tensor add_(const Tensor& self, const Tensor& other);
+/// self *= other, which needs no gradient; returns self.
+Tensor mul_(const Tensor& self, const Tensor& other);
 /// self /= other; returns self.
 Tensor div_(const Tensor& self, const Tensor& other);
 /// self /= number; returns self.
@@ -217,6 +219,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 
 /// self[indices] along dimension 0 with an int64 index of any shape (advanced indexing).
 Tensor index(const Tensor& self, const Tensor& indices);
+/// self[..., indices, ...] of an int64 vector that has the place of `dim`.
+Tensor index_at(const Tensor& self, std::int64_t dim, const Tensor& indices);
 /// self[mask] of a mask over the first dimensions that hides nothing.
 Tensor index_by_mask(const Tensor& self, const Tensor& mask);
 /// self.masked_scatter(mask, source) of a contiguous `self` without gradient, where the mask hides

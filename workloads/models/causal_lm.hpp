@@ -29,6 +29,13 @@ class LogitsHead : public nn::Linear {
 
   Tensor operator()(Tensor x) const override {
     Tensor logits = Linear::operator()(std::move(x));
+    if (code_ == LogitsCode::wide_soft_capped) {
+      Tensor wide = eager::to_dtype(logits, DType::fp32);
+      Tensor divided = eager::div(wide, 1.0);
+      wide.reset();
+      logits = std::move(divided);
+      logits = eager::tanh(logits);
+    }
     if (code_ == LogitsCode::soft_capped) {
       logits = eager::div(logits, 1.0);
       logits = eager::tanh(logits);

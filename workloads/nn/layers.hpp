@@ -89,9 +89,11 @@ class Linear : public Module {
   Tensor weight;
   Tensor bias;
 
- private:
-  [[nodiscard]] Tensor product(const Tensor& x) const;
+ protected:
+  /// F.linear, or what takes its place.
+  [[nodiscard]] virtual Tensor product(const Tensor& x) const;
 
+ private:
   std::int64_t in_;
   std::int64_t out_;
   std::unique_ptr<QuantizedWeight> quantized_;

@@ -14,9 +14,11 @@ namespace highwater::models {
 
 /// What a block is given beside the hidden states.
 struct BlockInputs {
+  Tensor layer_input;  ///< Gemma 4's, of this layer
   CosSin positions;
   Tensor mask;
   nn::CachePtr cache;
+  Tensor query_scale;   ///< of layers without positions: Beam
   bool slides = false;  ///< the block's cache is a sliding window
 };
 
@@ -26,6 +28,9 @@ class DecoderAttention : public Module {
   using Module::Module;
 
   virtual AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const = 0;
+
+  /// What the block adds to the output; undefined: nothing.
+  [[nodiscard]] virtual Tensor output_bias() const { return {}; }
 };
 
 class DecoderLayer : public Module {

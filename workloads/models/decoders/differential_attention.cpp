@@ -3,11 +3,36 @@
 #include <initializer_list>
 #include <utility>
 
+#include "workloads/eager/runtime.hpp"
+
 namespace highwater::models {
 
+namespace {
+
+// A number on the host that needs a gradient, which is copied there and leaves nothing behind.
+Tensor host_number(eager::Runtime& runtime, DType dtype) {
+  const Tensor leaf = eager::empty_on(runtime, eager::Place::host, {}, dtype);
+  leaf->requires_grad = true;
+  const auto node = eager::begin_node(runtime, "ToCopyBackward0", {leaf});
+  Tensor result = eager::empty_on(runtime, eager::Place::host, {}, dtype);
+  eager::finish_node(node, result, [](eager::Node& own, eager::TensorList& grads) {
+    own.runtime->synchronize();
+    return eager::TensorList(grads.size());
+  });
+  return result;
+}
+
+}  // namespace
+
+// torch.normal() heeds no torch.device(): a model that is made on the GPU has these on the host,
+// and leaves them there.
 DifferentialAttention::DifferentialAttention(Module* parent, std::int64_t layer,
                                              const LlamaConfig& config)
-    : SelfAttention(parent, layer, config) {
+    : SelfAttention(parent, layer, config),
+      has_host_shares_(context().place == eager::Place::cuda) {
+  if (has_host_shares_) {
+    return;
+  }
   const nn::InModule scope(*this);
   const Dims sizes{head_dim_of(config)};
   query_shares_[0] = make_parameter("lambda_q1", sizes);
@@ -26,6 +51,19 @@ Tensor DifferentialAttention::share(const Tensor& queries, const Tensor& keys, D
   return eager::to_dtype(power, type);
 }
 
+// lambda_1 - lambda_2 + lambda_init; of shares on the host a number there, whose gradient is copied
+// from the GPU.
+DifferentialAttention::Shares DifferentialAttention::shares(DType type) const {
+  if (has_host_shares_) {
+    return {.whole = host_number(runtime(), type)};
+  }
+  Shares made{.first = share(query_shares_[0], key_shares_[0], type),
+              .second = share(query_shares_[1], key_shares_[1], type)};
+  const Tensor difference = eager::sub(made.first, made.second);
+  made.whole = eager::add(difference, 0.8);
+  return made;
+}
+
 AttentionResult DifferentialAttention::attend(HeadStates& states, const Tensor& mask) const {
   const auto halves = eager::chunk(states.value, 2, 1);
   Tensor first_value = eager::repeat(halves[0], {1, 2, 1, 1});
@@ -37,15 +75,9 @@ AttentionResult DifferentialAttention::attend(HeadStates& states, const Tensor& 
   first.output = parts[0];
   second.output = parts[1];
   const DType type = states.query.dtype();
-  Tensor first_share = share(query_shares_[0], key_shares_[0], type);
-  Tensor second_share = share(query_shares_[1], key_shares_[1], type);
-  Tensor whole_share;
+  Shares own = shares(type);
   {
-    const Tensor difference = eager::sub(first_share, second_share);
-    whole_share = eager::add(difference, 0.8);
-  }
-  {
-    Tensor taken = eager::mul(whole_share, second.output);
+    Tensor taken = eager::mul(own.whole, second.output);
     Tensor left = eager::sub(first.output, taken);
     taken.reset();
     output = std::move(left);
@@ -57,7 +89,7 @@ AttentionResult DifferentialAttention::attend(HeadStates& states, const Tensor& 
     output = std::move(scaled);
   }
   states.locals = {first_value,    second_value, first.output, second.output,
-                   second.weights, first_share,  second_share, whole_share};
+                   second.weights, own.first,    own.second,   own.whole};
   return {std::move(output), std::move(first.weights)};
 }
 

@@ -13,8 +13,18 @@ class DifferentialAttention : public SelfAttention {
 
  private:
   AttentionResult attend(HeadStates& states, const Tensor& mask) const override;
+
+  /// The share that is taken, and what it is made of.
+  struct Shares {
+    Tensor first;
+    Tensor second;
+    Tensor whole;
+  };
+
+  [[nodiscard]] Shares shares(DType type) const;
   [[nodiscard]] Tensor share(const Tensor& queries, const Tensor& keys, DType type) const;
 
+  bool has_host_shares_;
   Tensor query_shares_[2];  ///< lambda_q1 and lambda_q2
   Tensor key_shares_[2];
 };

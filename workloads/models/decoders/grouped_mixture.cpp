@@ -53,20 +53,33 @@ class DeepseekMoe : public FeedForward {
         experts_(this, {.count = config.experts,
                         .hidden = config.hidden,
                         .width = config.width,
-                        .activation = config.activation}),
+                        .activation = config.activation,
+                        .is_wide = config.scales_late}),
         gate_(this, config),
-        shared_experts_(
-            make_gated_mlp(this, "shared_experts", shape, config.width * config.shared_experts)) {}
+        shared_experts_(config.shared_experts == 0
+                            ? nullptr
+                            : make_gated_mlp(this, "shared_experts", shape,
+                                             config.width * config.shared_experts)) {}
 
   Tensor operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
     Tensor residuals = hidden_states;
+    if (config_.scales_late) {  // BeamMoE gives its gate rows
+      hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    }
     Tensor router_logits = gate_(hidden_states);
     Routing routing = config_.by_softmax ? route_by_softmax(router_logits) : route(router_logits);
-    hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    if (!config_.scales_late) {
+      hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    }
     hidden_states =
         eager::view(experts_(hidden_states, routing.indices, routing.weights), residuals.sizes());
-    hidden_states = with_shared(hidden_states, residuals);
+    if (config_.scales_late) {
+      hidden_states = eager::mul(hidden_states, 1.0);
+    }
+    if (shared_experts_) {
+      hidden_states = with_shared(hidden_states, residuals);
+    }
     if (gate_routes()) {
       eager::end_of_frame(residuals, router_logits, routing.weights, routing.indices);
     }
@@ -111,7 +124,11 @@ class DeepseekMoe : public FeedForward {
       }
       eager::div_(routing.weights, denominator);
     }
-    routing.weights = eager::mul(routing.weights, 1.0);
+    if (config_.scales_late) {
+      denominator.reset();
+    } else {
+      routing.weights = eager::mul(routing.weights, 1.0);
+    }
     eager::end_of_frame(router_logits, for_choice, group_scores, group_idx, group_mask);
     eager::end_of_frame(score_mask, scores, denominator);
     return routing;

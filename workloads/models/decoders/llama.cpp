@@ -9,6 +9,7 @@
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/decoders/decoder.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
+#include "workloads/models/decoders/layer_inputs.hpp"
 #include "workloads/models/decoders/mixture.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/models/positions.hpp"
@@ -21,52 +22,22 @@ namespace highwater::models {
 
 namespace {
 
-// Gemma's embedding is scaled by a buffer.
-class TokenEmbedding : public nn::Embedding {
- public:
-  TokenEmbedding(Module* parent, const LlamaConfig& config)
-      : Embedding(parent, config.code->embedding_name, config.vocab_size, config.hidden_size) {
-    if (config.code->has_scaled_embedding) {
-      const nn::InModule scope(*this);
-      const DType type = config.code->has_integer_scale ? DType::int64 : context().dtype;
-      scale_ = eager::empty_on(runtime(), context().place, {}, type);
-      register_buffer("embed_scale", scale_);
-    }
-  }
-
-  Tensor embed(const Tensor& input_ids) const {
-    if (!scale_.defined()) {
-      return (*this)(input_ids);
-    }
-    const eager::Scoped<std::uint32_t> naming(runtime().module, site());  // look_up is the call
-    return hooked(scaled(look_up(input_ids)));
-  }
-
- private:
-  // The operands of a product are released from the left.
-  [[nodiscard]] Tensor scaled(Tensor states) const {
-    Tensor factor = eager::to_dtype(scale_, weight.dtype());
-    Tensor result = eager::mul(states, factor);
-    eager::end_of_frame(states, factor);
-    return result;
-  }
-
-  Tensor scale_;
-};
-
 LogitsCode logits_code_of(const LlamaConfig& config) {
-  const bool is_off =
-      config.code->logits == LogitsCode::soft_capped && !config.final_logit_softcapping;
+  const bool is_cap = config.code->logits == LogitsCode::soft_capped ||
+                      config.code->logits == LogitsCode::wide_soft_capped;
+  const bool is_off = is_cap && !config.final_logit_softcapping;
   return is_off ? LogitsCode::plain : config.code->logits;
 }
 
 /// The variables of the model's frame.
 struct ModelFrame {
   Tensor inputs_embeds;
+  Tensor layer_inputs;  ///< Gemma 4's, of all layers
   Tensor position_ids;
   Tensor mask;
   Tensor sliding_mask;
   CosSin tables;
+  Tensor query_scale;     ///< of layers without positions: Beam
   CosSin sliding_tables;  ///< of layers with a window, where kinds have tables of their own
   nn::CachePtr cache;
 };
@@ -93,6 +64,9 @@ class LlamaModel : public Module {
     if (config.code->makes_last_norm_last) {
       norm_ = make_norm(config);
     }
+    if (config.layer_input_width > 0) {
+      layer_inputs_ = std::make_unique<LayerInputs>(this, config);
+    }
     for (const auto* const rotary : {rotary_emb_.get(), used_rotary_.get()}) {
       if (rotary != nullptr) {
         rotary->initialize_again();
@@ -106,6 +80,9 @@ class LlamaModel : public Module {
     frame.cache = cache;
     frame.inputs_embeds =
         embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
+    if (layer_inputs_) {
+      frame.layer_inputs = (*layer_inputs_)(inputs.input_ids, frame.inputs_embeds);
+    }
     if (config_.code->multiplies_embedding) {
       frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
     }
@@ -141,10 +118,24 @@ class LlamaModel : public Module {
 
  private:
   std::unique_ptr<TokenEmbedding> make_embedding(const LlamaConfig& config) {
-    return part_.has_embedding ? std::make_unique<TokenEmbedding>(this, config) : nullptr;
+    return part_.has_embedding ? make_token_embedding(this, config) : nullptr;
+  }
+
+  [[nodiscard]] RotaryKind kind_without_window() const {
+    const std::int64_t width = *config_.global_head_dim;
+    const double share = config_.rope_parameters.partial_rotary_factor;
+    const auto angles = static_cast<std::int64_t>(share * static_cast<double>(width) / 2.0);
+    return {.width = width, .turned = 2 * angles, .type = RopeType::proportional};
+  }
+
+  [[nodiscard]] RotaryKind kind_with_window() const {
+    return {.width = head_dim_of(config_), .turned = head_dim_of(config_)};
   }
 
   std::unique_ptr<RotaryEmbedding> make_rotary(Module* parent, const char* name) {
+    if (config_.global_head_dim) {
+      return std::make_unique<RotaryEmbedding>(parent, kind_without_window(), kind_with_window());
+    }
     return std::make_unique<RotaryEmbedding>(parent, rotary_dim_of(config_),
                                              config_.rope_parameters.rope_type,
                                              config_.code->tables, name);
@@ -167,11 +158,23 @@ class LlamaModel : public Module {
     return states;
   }
 
+  // torch.exp(0.1 * torch.log1p((position_ids.float() + 1) / 2048))[:, None, :, None]
+  static Tensor scale_of(const Tensor& position_ids) {
+    Tensor numbers = eager::to_dtype(position_ids, DType::fp32);
+    for (const char* op : {"add", "div", "log1p", "mul", "exp"}) {
+      numbers = eager::pointwise(op, {numbers}, DType::fp32);
+    }
+    return eager::unsqueeze(eager::unsqueeze(numbers, 1), 3);
+  }
+
   void make_tables(ModelFrame& frame, const Tensor& states) const {
+    if (config_.code->scales_unrotated_queries) {
+      frame.query_scale = scale_of(frame.position_ids);
+    }
     const RotaryEmbedding& rotary = used_rotary_ ? *used_rotary_ : *rotary_emb_;
     frame.tables = rotary(states, frame.position_ids);
     if (has_tables_per_kind(config_.code->tables) && any_window()) {
-      frame.sliding_tables = rotary(states, frame.position_ids);
+      frame.sliding_tables = rotary.windowed(states, frame.position_ids);
     }
   }
 
@@ -229,15 +232,27 @@ class LlamaModel : public Module {
     const Tensor mask = config_.code->has_mask_per_kind && slides ? frame.sliding_mask : frame.mask;
     return run_block(
         block, index,
-        [&block, slides, cache = frame.cache, first = tables_at(),
+        [&block, slides, cache = frame.cache, scale = slides ? Tensor{} : frame.query_scale,
+         first = tables_at(),
          keywords = in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame)](
             const std::vector<Tensor>& in) {
-          return block(in[0], {.positions = {.cos = keywords[first + 1], .sin = keywords[first]},
+          return block(in[0], {.layer_input = in.size() > 1 ? in[1] : Tensor{},
+                               .positions = {.cos = keywords[first + 1], .sin = keywords[first]},
                                .mask = keywords[0],
                                .cache = cache,
+                               .query_scale = scale,
                                .slides = slides});
         },
-        {states});
+        arguments_of(states, index, frame));
+  }
+
+  // Of a block, by position: the hidden states and, of Gemma 4, the layer's own input.
+  static std::vector<Tensor> arguments_of(const Tensor& states, std::size_t index,
+                                          const ModelFrame& frame) {
+    if (!frame.layer_inputs.defined()) {
+      return {states};
+    }
+    return {states, eager::select(frame.layer_inputs, 2, static_cast<std::int64_t>(index))};
   }
 
   // Of a model that is spread over devices: positions and tables are made on another one.
@@ -285,6 +300,7 @@ class LlamaModel : public Module {
   }
 
   void end(ModelFrame& frame) const {
+    eager::end_of_frame(frame.layer_inputs);
     if (config_.code->asks_no_positions) {  // which the dictionary of the masks' arguments lacks
       eager::end_of_frame(frame.position_ids);
     }
@@ -293,7 +309,7 @@ class LlamaModel : public Module {
     } else {
       eager::end_of_frame(frame.position_ids, frame.inputs_embeds, frame.mask);
     }
-    eager::end_of_frame(frame.tables.sin, frame.tables.cos);
+    eager::end_of_frame(frame.tables.sin, frame.tables.cos, frame.query_scale);
     eager::end_of_frame(frame.sliding_tables.sin, frame.sliding_tables.cos);
   }
 
@@ -304,6 +320,7 @@ class LlamaModel : public Module {
   std::vector<std::unique_ptr<DecoderLayer>> blocks_;
   std::unique_ptr<Norm> norm_;  ///< null before a pipeline's last stage
   std::unique_ptr<RotaryEmbedding> rotary_emb_;
+  std::unique_ptr<LayerInputs> layer_inputs_;  ///< null: blocks get none
   std::unique_ptr<nn::Container> rotary_embs_;
   std::unique_ptr<RotaryEmbedding> used_rotary_;  ///< null: the one before
 };

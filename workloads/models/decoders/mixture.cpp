@@ -317,7 +317,8 @@ GroupedMixture grouped_mixture_of(const LlamaConfig& config) {
           .chosen_groups = config.topk_group,
           .normalizes = config.norm_topk_prob,
           .activation = config.hidden_act,
-          .has_wide_correction = config.code->has_wide_correction};
+          .has_wide_correction = config.code->has_wide_correction,
+          .scales_late = config.code->gate == ExpertGateCode::grouped_late_scale};
 }
 
 }  // namespace
@@ -327,7 +328,8 @@ std::unique_ptr<FeedForward> make_feed_forward(Module* parent, std::int64_t laye
   if (!is_mixture(config, layer)) {
     return make_mlp(parent, config);
   }
-  if (config.code->gate == ExpertGateCode::grouped) {
+  if (config.code->gate == ExpertGateCode::grouped ||
+      config.code->gate == ExpertGateCode::grouped_late_scale) {
     return make_grouped_mixture(parent, grouped_mixture_of(config), config);
   }
   return std::make_unique<SparseMixture>(parent, config);

@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "workloads/models/decoders/baddbmm_attention.hpp"
 #include "workloads/models/decoders/differential_attention.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
+#include "workloads/models/decoders/gemma4_attention.hpp"
 
 namespace highwater::models {
 
@@ -32,7 +34,10 @@ SelfAttention::SelfAttention(Module* parent, std::int64_t layer, const LlamaConf
       code_(*config.code),
       qk_norm_(qk_norm_of(config)),
       is_rotated_(is_rotated(config, layer)),
-      head_dim_(head_dim_of(config)) {
+      has_sinks_(has_sinks(config, layer)),
+      kv_heads_(kv_heads_of(config, layer)),
+      head_dim_(head_dim_of(config)),
+      value_dim_(value_dim_of(config)) {
   make_projections();
   make_norms();
   make_gate();
@@ -43,14 +48,18 @@ void SelfAttention::make_gate() {
     gate_proj_ = make_linear(this, "gate_proj", config_.hidden_size,
                              config_.num_attention_heads * head_dim_, false);
   }
-  if (code_.sinks != SinkCode::none) {
+  if (code_.attention_gate == AttentionGate::biased) {
+    const nn::InModule scope(*this);
+    gate_bias_ = make_parameter("gate_bias", {config_.num_attention_heads});
+  }
+  if (has_sinks_) {
     const nn::InModule scope(*this);
     sinks_ = make_parameter("sinks", {config_.num_attention_heads});
   }
 }
 
 void SelfAttention::make_output() {
-  o_proj_ = make_linear(this, code_.output_name, config_.num_attention_heads * head_dim_,
+  o_proj_ = make_linear(this, code_.output_name, config_.num_attention_heads * value_dim_,
                         config_.hidden_size, has_output_bias(config_));
 }
 
@@ -60,12 +69,12 @@ void SelfAttention::make_projections() {
   }
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t queries = config_.num_attention_heads * head_dim_;
-  const std::int64_t keys = kv_heads_of(config_) * head_dim_;
+  const std::int64_t keys = kv_heads_ * head_dim_;
   const bool with_bias = has_qkv_bias(config_);
   if (code_.projection == QkvProjection::separate) {
     q_proj_ = make_linear(this, "q_proj", hidden, queries, with_bias);
     k_proj_ = make_linear(this, "k_proj", hidden, keys, with_bias);
-    v_proj_ = make_linear(this, "v_proj", hidden, keys, with_bias);
+    v_proj_ = make_linear(this, "v_proj", hidden, kv_heads_ * value_dim_, with_bias);
   } else {
     q_proj_ = make_linear(this, code_.fused_name, hidden, queries + 2 * keys, with_bias);
   }
@@ -103,14 +112,23 @@ AttentionResult SelfAttention::operator()(Tensor hidden_states, const BlockInput
   if (qk_norm_ == QkNorm::after_rotation) {
     normalize(states);
   }
+  if (inputs.query_scale.defined() && !is_rotated_) {
+    Tensor wide = eager::to_dtype(states.query, DType::fp32);
+    Tensor scaled = eager::mul(wide, inputs.query_scale);
+    wide.reset();
+    Tensor narrow = eager::to_dtype(scaled, states.query.dtype());
+    scaled.reset();
+    states.query = std::move(narrow);
+  }
   update_cache(states, inputs);
   AttentionResult result = attend(states, inputs.mask);
   auto& output = result.output;
+  if (gate_bias_.defined()) {
+    output = opened(states, output, hidden_states);
+  }
   output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
-  if (gate_proj_) {
-    Tensor share = eager::sigmoid(states.gate);
-    states.opened = eager::mul(output, share);
-    share.reset();
+  if (code_.attention_gate == AttentionGate::plain) {
+    states.opened = opened(states, output, hidden_states);
     output = states.opened;
   }
   if (sub_norm_) {
@@ -140,9 +158,26 @@ HeadStates SelfAttention::project(const Tensor& hidden_states) const {
 }
 
 // [batch, heads, seq, head_dim]
-Tensor SelfAttention::heads_of(const Tensor& projected) const {
+Tensor SelfAttention::heads_of(const Tensor& projected, std::int64_t head_dim) const {
   return eager::transpose(
-      eager::view(projected, {projected.size(0), projected.size(1), -1, head_dim_}), 1, 2);
+      eager::view(projected, {projected.size(0), projected.size(1), -1, head_dim}), 1, 2);
+}
+
+Tensor SelfAttention::heads_of(const Tensor& projected) const {
+  return heads_of(projected, head_dim_);
+}
+
+// The output behind its gate, which is a variable of the frame.
+Tensor SelfAttention::opened(HeadStates& states, const Tensor& output, const Tensor& input) const {
+  if (gate_bias_.defined()) {
+    Tensor gate = eager::view((*gate_proj_)(input), output.sizes());
+    const Tensor bias = eager::view(gate_bias_, {1, 1, -1, 1});
+    states.gate = eager::add(gate, bias);
+  }
+  Tensor share = eager::sigmoid(states.gate);
+  Tensor result = eager::mul(output, share);
+  share.reset();
+  return result;
 }
 
 // One projection, with what follows before the next one.
@@ -163,8 +198,12 @@ HeadStates SelfAttention::project_apart(const Tensor& hidden_states) const {
   HeadStates states;
   states.query = project_one(*q_proj_, q_norm_.get(), hidden_states);
   states.key = project_one(*k_proj_, k_norm_.get(), hidden_states);
-  states.value = project_one(*v_proj_, nullptr, hidden_states);
-  if (gate_proj_) {
+  states.value = value_dim_ == head_dim_ ? project_one(*v_proj_, nullptr, hidden_states)
+                                         : heads_of((*v_proj_)(hidden_states), value_dim_);
+  if (code_.scales_values) {
+    states.value = eager::mul(states.value, 1.0);
+  }
+  if (code_.attention_gate == AttentionGate::plain) {
     states.gate = (*gate_proj_)(hidden_states);
   }
   if (code_.views_heads_late) {
@@ -195,10 +234,27 @@ HeadStates SelfAttention::project_columns(const Tensor& hidden_states) const {
   return with_heads(std::move(states));
 }
 
+// qkv[..., :head_size].permute(0, 2, 1, 3) and so on
+HeadStates SelfAttention::slice_head_parts(const Tensor& projected) const {
+  HeadStates states;
+  states.fused = eager::view(projected, {projected.size(0), projected.size(1), -1, 3 * head_dim_});
+  const auto part = [&](std::int64_t number, std::int64_t end) {
+    const Tensor columns = eager::slice(states.fused, -1, number * head_dim_, end);
+    return eager::permute(columns, {0, 2, 1, 3});
+  };
+  states.query = part(0, head_dim_);
+  states.key = part(1, 2 * head_dim_);
+  states.value = part(2, eager::kEnd);
+  return states;
+}
+
 // view(..., -1, 3 * head_size).transpose(1, 2).chunk(3, dim=-1)
 HeadStates SelfAttention::project_head_parts(const Tensor& hidden_states) const {
   HeadStates states;
   const Tensor projected = (*q_proj_)(hidden_states);
+  if (code_.attention == AttentionCode::baddbmm) {
+    return slice_head_parts(projected);
+  }
   states.fused = eager::transpose(
       eager::view(projected, {projected.size(0), projected.size(1), -1, 3 * head_dim_}), 1, 2);
   const auto parts = eager::chunk(states.fused, 3, -1);
@@ -219,13 +275,14 @@ AttentionResult SelfAttention::attend(HeadStates& states, const Tensor& mask) co
 
 AttentionResult SelfAttention::attend_to(const Tensor& query, const Tensor& key,
                                          const Tensor& value, const Tensor& mask) const {
-  const std::int64_t groups = config_.num_attention_heads / kv_heads_of(config_);
+  const std::int64_t groups = config_.num_attention_heads / kv_heads_;
   AttentionCall call{
       .query = query,
       .key = key,
       .value = value,
       .mask = mask,
       .sinks = sinks_,
+      .shifts_scores = code_.sinks == SinkCode::in_softmax,
       .dropout = context().training ? context().dropout(config_.attention_dropout) : 0.0,
       .groups = groups,
       .is_grouped = code_.projection != QkvProjection::head_parts,
@@ -236,8 +293,15 @@ AttentionResult SelfAttention::attend_to(const Tensor& query, const Tensor& key,
 
 std::unique_ptr<DecoderAttention> make_attention(Module* parent, std::int64_t layer,
                                                  const LlamaConfig& config) {
-  if (config.code->attention == AttentionCode::differential) {
-    return std::make_unique<DifferentialAttention>(parent, layer, config);
+  switch (config.code->attention) {
+    case AttentionCode::differential:
+      return std::make_unique<DifferentialAttention>(parent, layer, config);
+    case AttentionCode::baddbmm:
+      return std::make_unique<BaddbmmAttention>(parent, layer, config);
+    case AttentionCode::normed_values:
+      return std::make_unique<Gemma4Attention>(parent, layer, config);
+    case AttentionCode::plain:
+      break;
   }
   return std::make_unique<SelfAttention>(parent, layer, config);
 }

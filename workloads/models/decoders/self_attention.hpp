@@ -33,8 +33,11 @@ class SelfAttention : public DecoderAttention {
   [[nodiscard]] HeadStates project(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_apart(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_columns(const Tensor& hidden_states) const;
+  [[nodiscard]] HeadStates slice_head_parts(const Tensor& projected) const;
   [[nodiscard]] HeadStates project_head_parts(const Tensor& hidden_states) const;
+  [[nodiscard]] Tensor heads_of(const Tensor& projected, std::int64_t head_dim) const;
   [[nodiscard]] Tensor heads_of(const Tensor& projected) const;
+  [[nodiscard]] Tensor opened(HeadStates& states, const Tensor& output, const Tensor& input) const;
   void normalize(HeadStates& states) const;
   [[nodiscard]] Tensor project_one(const nn::Linear& projection, const Norm* norm,
                                    const Tensor& hidden_states) const;
@@ -44,7 +47,10 @@ class SelfAttention : public DecoderAttention {
   const LlamaCode& code_;
   QkNorm qk_norm_;
   bool is_rotated_;
+  bool has_sinks_;
+  std::int64_t kv_heads_;
   std::int64_t head_dim_;
+  std::int64_t value_dim_;
   std::unique_ptr<nn::Linear> q_proj_;  ///< or the one projection of all three
   std::unique_ptr<nn::Linear> k_proj_;
   std::unique_ptr<nn::Linear> v_proj_;
@@ -53,6 +59,7 @@ class SelfAttention : public DecoderAttention {
   std::unique_ptr<Norm> k_norm_;
   std::unique_ptr<Norm> sub_norm_;  ///< before the output
   std::unique_ptr<nn::Linear> gate_proj_;
+  Tensor gate_bias_;
   Tensor sinks_;
 };
 

@@ -50,8 +50,12 @@ struct LlamaConfig {
   bool norm_topk_prob = false;
   std::int64_t shared_expert_intermediate_size = 0;  ///< qwen2_moe
   std::int64_t n_shared_experts = 0;                 ///< glm4_moe and others
-  bool averages_shared_experts = false;  ///< cohere2_moe: with the result of the chosen ones
-  bool scores_by_sigmoid = false;        ///< cohere2_moe: the chosen experts'
+  bool averages_shared_experts = false;         ///< cohere2_moe: with the result of the chosen ones
+  bool scores_by_sigmoid = false;               ///< cohere2_moe: the chosen experts'
+  std::optional<std::int64_t> global_head_dim;  ///< gemma4: of layers without a window
+  std::int64_t layer_input_width = 0;           ///< gemma4_text: 0: layers have no such input
+  std::int64_t layer_input_vocab = 0;
+  std::optional<std::int64_t> v_head_dim;               ///< mimo_v2_flash: absent: head_dim
   std::optional<std::int64_t> dense_intermediate_size;  ///< of layers without a mixture
   std::int64_t n_group = 1;
   std::int64_t topk_group = 1;
@@ -138,6 +142,29 @@ inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
       return !config.sliding_window || window_of(config, layer).has_value();
   }
   return true;
+}
+
+/// The key-value heads of `layer`.
+inline std::int64_t kv_heads_of(const LlamaConfig& config, std::int64_t layer) {
+  const bool doubles = config.code->doubles_windowed_heads && has_window(config, layer);
+  return kv_heads_of(config) * (doubles ? 2 : 1);
+}
+
+/// The width of a head of `layer`.
+inline std::int64_t head_dim_of(const LlamaConfig& config, std::int64_t layer) {
+  return config.global_head_dim && !has_window(config, layer) ? *config.global_head_dim
+                                                              : head_dim_of(config);
+}
+
+/// The width of a head of values.
+inline std::int64_t value_dim_of(const LlamaConfig& config) {
+  return config.v_head_dim.value_or(head_dim_of(config));
+}
+
+/// Whether attention of `layer` has sinks.
+inline bool has_sinks(const LlamaConfig& config, std::int64_t layer) {
+  return config.code->sinks == SinkCode::rescaled ||
+         (config.code->sinks == SinkCode::in_softmax && has_window(config, layer));
 }
 
 /// The columns of a head that are turned.

@@ -1,7 +1,8 @@
-// Decoders of LLaMA's kind whose mixtures have experts that every token passes (transformers 5.23,
-// models/<name>): Cohere 2 MoE, AFMoE.
+// Decoders of LLaMA's kind whose mixtures have experts that every token passes, or whose attention
+// is behind a gate (transformers 5.23, models/<name>): Cohere 2 MoE, AFMoE, Beam.
 #pragma once
 
+#include "workloads/plan/model/families/gemma2.hpp"
 #include "workloads/plan/model/families/glm.hpp"
 #include "workloads/plan/model/families/grouped_mixtures.hpp"
 
@@ -168,6 +169,78 @@ inline constexpr auto kAfmoe =
 
 inline const Family& afmoe_family() {
   return kAfmoe;
+}
+
+// --- Beam: scaled residuals, queries scaled where there are no positions -------------------------
+
+const Family& beam_family();
+
+inline constexpr LlamaCode kBeamCode{.family = beam_family,
+                                     .windows = WindowedLayers::all_but_nth,
+                                     .window_pattern = 6,
+                                     .has_mask_per_kind = true,
+                                     .names_positions_last = false,
+                                     .scales_both = true,
+                                     .scales_unrotated_queries = true,
+                                     .norm = NormKind::cast_last,
+                                     .norms = kNormsAround,
+                                     .qk_norm = QkNorm::in_projection,
+                                     .qk_norm_kind = NormKind::cast_last,
+                                     .attention_gate = AttentionGate::biased,
+                                     .rotation = Rotation::halves_cast,
+                                     .rotated = RotatedLayers::windowed,
+                                     .tables = RotaryTables::wide,
+                                     .mlp = MlpCode::wide_gated,
+                                     .logits = LogitsCode::wide_soft_capped,
+                                     .gate = ExpertGateCode::grouped_late_scale};
+
+inline LlamaConfig beam_defaults() {
+  return {.code = &kBeamCode,
+          .vocab_size = 151936,
+          .hidden_size = 5120,
+          .intermediate_size = 20480,
+          .num_hidden_layers = 52,
+          .num_attention_heads = 48,
+          .num_key_value_heads = 8,
+          .head_dim = 128,
+          .max_position_embeddings = 8192,
+          .sliding_window = 512,
+          .num_experts = 256,
+          .num_experts_per_tok = 8,
+          .moe_intermediate_size = 2560,
+          .norm_topk_prob = true,
+          .n_group = 8,
+          .topk_group = 4,
+          .first_k_dense_replace = 3,
+          .final_logit_softcapping = 30.0};
+}
+
+inline constexpr auto kBeamFields = decoder_fields(
+    kAttentionBiasField, kWindowField, experts_field("num_experts"), chosen_field(),
+    kExpertWidthField, kNormalizesField, kRouterLogitsField, kGroupsField, kChosenGroupsField);
+
+inline void read_beam(LlamaConfig& config, JsonFields& fields) {
+  read_mixture(config, fields);
+  read_dense_layers(config, fields);
+  read_cap(config.final_logit_softcapping, "final_logit_softcapping", fields);
+  if (config.sliding_layers.empty()) {
+    for (std::int64_t layer = 1; layer <= config.num_hidden_layers; ++layer) {
+      config.sliding_layers.push_back(layer % 6 != 0 && layer != config.num_hidden_layers);
+    }
+  }
+}
+
+constexpr Family beam_record() {
+  Family record = mixture_record();
+  record.read_more = untyped<read_beam>;
+  return record;
+}
+
+inline constexpr auto kBeam =
+    decoder_family<beam_defaults>(beam_record(), "beam", "BeamFor", kBeamFields);
+
+inline const Family& beam_family() {
+  return kBeam;
 }
 
 }  // namespace highwater
