@@ -34,6 +34,19 @@ Tensor add_(const Tensor& self, const Tensor& other) {
   return rebase(node, self, add_backward(self.dtype(), other.dtype()));
 }
 
+Tensor mul_(const Tensor& self, const Tensor& other) {
+  const auto node = begin_node(self.runtime(), "MulBackward0", {self, other});
+  if (node) {
+    node->save(other);
+  }
+  return rebase(node, self, [](Node& own, TensorList& grads) {
+    const Tensor factor = own.unpack(0);
+    TensorList out(2);
+    out[0] = pointwise("mul", {grads[0], factor}, promote(grads[0], factor));
+    return out;
+  });
+}
+
 Tensor div_(const Tensor& self, const Tensor& other) {
   const auto node = begin_node(self.runtime(), "DivBackward0", {self, other});
   if (node) {

@@ -128,6 +128,28 @@ Tensor index(const Tensor& self, const Tensor& rows, const Tensor& columns) {
   return indexed(node, self, rows, 2);
 }
 
+// The indexed dimension comes first within the kernels (transposeToFront).
+Tensor index_at(const Tensor& self, std::int64_t dim, const Tensor& indices) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "IndexBackward0", {self});
+  if (node) {
+    node->save(indices);
+  }
+  OpScope op(runtime, "index");
+  const auto at = wrap(dim, self.dim());
+  Dims sizes = self.sizes();
+  sizes[at] = indices.numel();
+  Tensor result = empty(runtime, sizes, self.dtype());
+  finish_node(node, result, [sizes = self.sizes(), at](Node& own, TensorList& grads) {
+    const Unpacked kept(own);
+    OpScope put(*own.runtime, "_index_put_impl_");
+    TensorList out{empty(*own.runtime, sizes, grads[0].dtype())};
+    put_with_sort(grads[0], kept.first().numel(), sizes[at], 1);
+    return out;
+  });
+  return result;
+}
+
 // expandTensors: the places of a mask's elements take its place in the kernel, here and in the
 // backward, which keeps the mask.
 Tensor index_by_mask(const Tensor& self, const Tensor& mask) {
@@ -231,6 +253,30 @@ Tensor scatter_(const Tensor& self, std::int64_t /*dim*/, const Tensor& /*indice
   return self;
 }
 
+// self.repeat(): the copies are written into a new tensor; the gradient's parts are summed
+// (repeat_backward).
+Tensor repeat(const Tensor& self, const Dims& repeats) {
+  const auto node = begin_node(self.runtime(), "RepeatBackward0", {self});
+  OpScope op(self.runtime(), "repeat");
+  Dims sizes;
+  Dims parts;
+  Dims summed;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    const std::int64_t size = self.sizes()[i];
+    sizes.push_back(size * repeats[i]);
+    if (repeats[i] != 1) {
+      summed.push_back(static_cast<std::int64_t>(parts.size()));
+      parts.push_back(repeats[i]);
+    }
+    parts.push_back(size);
+  }
+  Tensor result = empty(self.runtime(), sizes, self.dtype());
+  finish_node(node, result, [parts, summed](Node&, TensorList& grads) {
+    return TensorList{sum(reshape(grads[0], parts), summed, false)};
+  });
+  return result;
+}
+
 // Composite: the copies are made by expanding and cloning, so the gradient is a sum.
 Tensor repeat_interleave(const Tensor& self, std::int64_t repeats, std::int64_t dim) {
   const auto at = wrap(dim, self.dim());
@@ -247,6 +293,21 @@ Selected topk(const Tensor& self, std::int64_t k, std::int64_t dim) {
   OpScope op(runtime, "topk");
   Dims sizes = self.sizes();
   sizes[wrap(dim, self.dim())] = k;
+  Tensor values = empty(runtime, sizes, self.dtype());
+  Tensor indices = empty(runtime, sizes, DType::int64);
+  return selected(node, self, {std::move(values), std::move(indices)});
+}
+
+Selected max(const Tensor& self, std::int64_t dim, bool keepdim) {
+  Runtime& runtime = self.runtime();
+  const auto node = begin_node(runtime, "MaxBackward0", {self});
+  OpScope op(runtime, "max");
+  Dims sizes = self.sizes();
+  const auto at = wrap(dim, self.dim());
+  sizes[at] = 1;
+  if (!keepdim) {
+    sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(at));
+  }
   Tensor values = empty(runtime, sizes, self.dtype());
   Tensor indices = empty(runtime, sizes, DType::int64);
   return selected(node, self, {std::move(values), std::move(indices)});

@@ -89,7 +89,7 @@ Tensor composite_rms_norm(const Tensor& input, const Tensor& weight) {
     end_of_frame(variance, square);
   }
   const Tensor normed = mul(wide, scale);
-  return type_as(mul(normed, weight), input);
+  return type_as(weight.defined() ? mul(normed, weight) : normed, input);
 }
 
 // _softmax and _log_softmax: fp16 to fp32 happens inside the kernel, bf16 is converted before.
@@ -219,7 +219,8 @@ Tensor fused_rms_norm(const Tensor& input, const Tensor& weight) {
 // first.
 Tensor rms_norm(const Tensor& input, const Tensor& weight) {
   constexpr Release kFused{2, 9};
-  const bool has_kernel = input.runtime().torch >= kFused && input.dtype() == weight.dtype();
+  const bool has_kernel =
+      input.runtime().torch >= kFused && (!weight.defined() || input.dtype() == weight.dtype());
   return has_kernel ? fused_rms_norm(input, weight) : composite_rms_norm(input, weight);
 }
 

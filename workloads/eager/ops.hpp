@@ -124,6 +124,8 @@ inline void in_place(const Tensor& /*self*/) {}
 
 /// self += other; returns self.
 Tensor add_(const Tensor& self, const Tensor& other);
+/// self *= other, which needs no gradient; returns self.
+Tensor mul_(const Tensor& self, const Tensor& other);
 /// self /= other; returns self.
 Tensor div_(const Tensor& self, const Tensor& other);
 /// self /= number; returns self.
@@ -134,6 +136,16 @@ Tensor copy_into_columns_(const Tensor& self, std::int64_t start, const Tensor& 
 Tensor masked_fill_(const Tensor& self, const Tensor& mask);
 /// self[mask, :] = number; returns self.
 Tensor fill_rows_(const Tensor& self, const Tensor& mask);
+
+// --- exponentials (exponentials.cpp) -------------------------------------------------------------
+
+Tensor exp(const Tensor& self);
+Tensor expm1(const Tensor& self);
+Tensor softplus(const Tensor& self);
+/// torch.min(self, other) of a tensor and a number on the device that needs no gradient.
+Tensor minimum(const Tensor& self, const Tensor& other);
+/// torch.logsumexp over `dim`, which is removed.
+Tensor logsumexp(const Tensor& self, std::int64_t dim);
 
 // --- reductions (reduce.cpp) ---------------------------------------------------------------------
 
@@ -177,7 +189,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias);
 Tensor layer_norm(const Tensor& input, const Tensor& weight, const Tensor& bias);
 /// F.rms_norm over the last dimension by the fused kernel: input and weight have one type.
 Tensor fused_rms_norm(const Tensor& input, const Tensor& weight);
-/// F.rms_norm over the last dimension: the fused kernel if it can run.
+/// F.rms_norm over the last dimension: the fused kernel if it can run. `weight` may be undefined.
 Tensor rms_norm(const Tensor& input, const Tensor& weight);
 Tensor softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
 Tensor log_softmax(const Tensor& self, std::int64_t dim, std::optional<DType> dtype);
@@ -209,6 +221,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 
 /// self[indices] along dimension 0 with an int64 index of any shape (advanced indexing).
 Tensor index(const Tensor& self, const Tensor& indices);
+/// self[..., indices, ...] of an int64 vector that has the place of `dim`.
+Tensor index_at(const Tensor& self, std::int64_t dim, const Tensor& indices);
 /// self[mask] of a mask over the first dimensions that hides nothing.
 Tensor index_by_mask(const Tensor& self, const Tensor& mask);
 /// self.masked_scatter(mask, source) of a contiguous `self` without gradient, where the mask hides
@@ -226,6 +240,8 @@ Tensor index_add_(const Tensor& self, std::int64_t dim, const Tensor& indices,
 Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& indices);
 /// self.scatter_(dim, indices, number) of a tensor without gradient; returns self.
 Tensor scatter_(const Tensor& self, std::int64_t dim, const Tensor& indices);
+/// self.repeat(...) with a number for each dimension.
+Tensor repeat(const Tensor& self, const Dims& repeats);
 Tensor repeat_interleave(const Tensor& self, std::int64_t repeats, std::int64_t dim);
 
 /// Values and their places; the values have a gradient.
@@ -235,6 +251,8 @@ struct Selected {
 };
 
 Selected topk(const Tensor& self, std::int64_t k, std::int64_t dim = -1);
+/// The greatest along `dim`, and where they are.
+Selected max(const Tensor& self, std::int64_t dim, bool keepdim);
 /// Rows of at most 4096 elements, or one dimension of int64.
 Selected sort(const Tensor& self, std::int64_t dim = -1);
 Tensor argsort(const Tensor& self, std::int64_t dim = -1);

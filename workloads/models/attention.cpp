@@ -46,12 +46,19 @@ Tensor position_bias_mask(const AttentionCall& call, bool is_causal) {
   return result;
 }
 
+// use_gqa_in_sdpa: wider heads, and values narrower than keys, are repeated (Gemma 4).
+bool has_grouped_kernel(const AttentionCall& call) {
+  constexpr std::int64_t kWidest = 256;
+  const std::int64_t width = call.key.size(-1);
+  return call.groups == 1 || (width == call.value.size(-1) && width <= kWidest);
+}
+
 AttentionResult sdpa(AttentionCall call) {
   // accelerate 1.15, big_modeling.py _attach_context_parallel_hooks: attention sees no mask.
   if (call.query.runtime().shared_attention != nullptr) {
     call.mask.reset();
   }
-  const bool grouped_kernel = call.is_grouped && !call.mask.defined();
+  const bool grouped_kernel = call.is_grouped && !call.mask.defined() && has_grouped_kernel(call);
   if (call.is_grouped && !grouped_kernel) {
     call.key = repeat_kv(call.key, call.groups);
     call.value = repeat_kv(call.value, call.groups);
@@ -87,6 +94,25 @@ AttentionResult exchanged_sdpa(AttentionCall call) {
   return {output, {}};
 }
 
+/// What a softmax summed, and what that makes of sinks: the variables of Granite SWA's function.
+struct SinkScale {
+  Tensor sums;
+  Tensor scale;
+};
+
+// sigmoid(logsumexp(weights) - sinks) in fp32
+SinkScale sink_scale(const Tensor& weights, const Tensor& sinks) {
+  SinkScale result;
+  result.sums = eager::logsumexp(weights, -1);
+  Tensor difference = eager::sub(result.sums, eager::view(sinks, {1, -1, 1}));
+  {
+    const Tensor wide = eager::to_dtype(difference, DType::fp32);
+    difference.reset();
+    result.scale = eager::sigmoid(wide);
+  }
+  return result;
+}
+
 AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) {
   Tensor keys = repeat_kv(call.key, call.groups);
   Tensor values = repeat_kv(call.value, call.groups);
@@ -100,6 +126,7 @@ AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) 
   if (call.mask.defined()) {
     weights = eager::add(weights, call.mask);
   }
+  SinkScale sinks = call.sinks.defined() ? sink_scale(weights, call.sinks) : SinkScale{};
   {
     Tensor wide = eager::softmax(weights, -1, DType::fp32);
     Tensor narrow = eager::to_dtype(wide, call.query.dtype());
@@ -108,8 +135,55 @@ AttentionResult eager_fp32(const nn::ModelContext& context, AttentionCall call) 
   }
   weights = nn::plain_dropout(context, weights, call.dropout);
   Tensor output = eager::matmul(weights, values);
+  if (sinks.scale.defined()) {
+    Tensor factor = eager::to_dtype(eager::unsqueeze(sinks.scale, -1), output.dtype());
+    Tensor scaled = eager::mul(output, factor);
+    factor.reset();
+    output = std::move(scaled);
+  }
   output = eager::contiguous(eager::transpose(output, 1, 2));
   eager::end_of_frame(call.query, call.key, call.value, call.mask, keys, values);
+  eager::end_of_frame(sinks.sums, sinks.scale);
+  return {output, weights};
+}
+
+// torch.cat([weights, sinks], dim=-1), sinks spread over batch and queries
+Tensor with_sink_column(const Tensor& weights, const Tensor& sinks) {
+  const eager::Dims sizes = weights.sizes();
+  const Tensor column =
+      eager::expand(eager::view(sinks, {1, -1, 1, 1}), {sizes[0], -1, sizes[2], -1});
+  return eager::cat(std::initializer_list<Tensor>{weights, column}, -1);
+}
+
+// eager_attention_forward of MiMo-V2: the scores below their greatest, in their own type.
+AttentionResult eager_shifted(const nn::ModelContext& context, AttentionCall call) {
+  Tensor keys = repeat_kv(call.key, call.groups);
+  Tensor values = repeat_kv(call.value, call.groups);
+  Tensor weights = eager::matmul(call.query, eager::transpose(keys, 2, 3));
+  weights = eager::mul(weights, 1.0);
+  if (call.mask.defined()) {
+    weights = eager::add(weights, call.mask);
+  }
+  if (call.sinks.defined()) {
+    weights = with_sink_column(weights, call.sinks);
+  }
+  {
+    Tensor greatest = eager::max(weights, -1, true).values;
+    Tensor shifted = eager::sub(weights, greatest);
+    greatest.reset();
+    weights = std::move(shifted);
+  }
+  Tensor shares = eager::softmax(weights, -1, weights.dtype());
+  if (call.sinks.defined()) {
+    shares = eager::slice(shares, -1, 0, -1);
+  }
+  {
+    const Tensor kept = nn::plain_dropout(context, shares, call.dropout);
+    weights = eager::to_dtype(kept, values.dtype());
+  }
+  Tensor output = eager::matmul(weights, values);
+  output = eager::contiguous(eager::transpose(output, 1, 2));
+  eager::end_of_frame(call.query, call.key, call.value, call.mask, keys, values, shares);
   return {output, weights};
 }
 
@@ -155,7 +229,8 @@ AttentionResult sdpa_attention(const nn::ModelContext& context, AttentionCall ca
 
 AttentionResult eager_attention_fp32(const nn::ModelContext& context, AttentionCall call) {
   return core_attention(context, std::move(call), [&context](AttentionCall own) {
-    return eager_fp32(context, std::move(own));
+    return own.shifts_scores ? eager_shifted(context, std::move(own))
+                             : eager_fp32(context, std::move(own));
   });
 }
 

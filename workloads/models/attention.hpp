@@ -14,8 +14,10 @@ struct AttentionCall {
   Tensor query;  ///< [b, heads, s, d]
   Tensor key;    ///< [b, kv_heads, s, d]
   Tensor value;
-  Tensor mask;  ///< undefined: causal
-  Tensor bias;  ///< of positions, [1, heads, s, k], if the family has one
+  Tensor mask;                 ///< undefined: causal
+  Tensor bias;                 ///< of positions, [1, heads, s, k], if the family has one
+  Tensor sinks;                ///< a number for each head, if the family has them
+  bool shifts_scores = false;  ///< by their greatest; sinks are a column of them: MiMo-V2
   double dropout = 0.0;
   std::int64_t groups = 1;   ///< query heads per key head
   bool is_grouped = false;   ///< the module has num_key_value_groups, even if it is 1

@@ -18,6 +18,7 @@ struct HeadConfig {
   nn::Bias bias = nn::Bias::none;
   const char* name = "lm_head";
   LogitsCode logits = LogitsCode::plain;
+  bool divides_states = false;  ///< by a number, before the head
 };
 
 /// A head whose logits the model changes at once, each step bound to the same name.
@@ -28,6 +29,13 @@ class LogitsHead : public nn::Linear {
 
   Tensor operator()(Tensor x) const override {
     Tensor logits = Linear::operator()(std::move(x));
+    if (code_ == LogitsCode::wide_soft_capped) {
+      Tensor wide = eager::to_dtype(logits, DType::fp32);
+      Tensor divided = eager::div(wide, 1.0);
+      wide.reset();
+      logits = std::move(divided);
+      logits = eager::tanh(logits);
+    }
     if (code_ == LogitsCode::soft_capped) {
       logits = eager::div(logits, 1.0);
       logits = eager::tanh(logits);
@@ -45,7 +53,10 @@ class CausalLm : public LanguageModel {
  public:
   template <class... Arguments>
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
-      : LanguageModel(context), is_part_(context.part.has_value()), backbone_(this, arguments...) {
+      : LanguageModel(context),
+        is_part_(context.part.has_value()),
+        divides_states_(head.divides_states),
+        backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
     if (context.plan.model.labels > 0) {
       score_ = std::make_unique<nn::Linear>(this, "score", head.width, context.plan.model.labels,
@@ -70,9 +81,16 @@ class CausalLm : public LanguageModel {
     out.cache = cache;
     if (score_) {
       classify(out, std::move(states), *score_, inputs);
-    } else {
-      head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
+      return out;
     }
+    if (divides_states_) {
+      Tensor last_hidden_state = states;
+      states = eager::div(states, 1.0);
+      head_and_loss(out, states, *lm_head_, inputs.labels);
+      eager::end_of_frame(last_hidden_state, states);
+      return out;
+    }
+    head_and_loss(out, std::move(states), *lm_head_, inputs.labels);
     return out;
   }
 
@@ -93,6 +111,7 @@ class CausalLm : public LanguageModel {
   }
 
   bool is_part_;
+  bool divides_states_;
   Backbone backbone_;
   std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
   std::unique_ptr<nn::Linear> score_;    ///< instead of it: ...ForSequenceClassification

@@ -49,7 +49,7 @@ Norm::Norm(Module* parent, std::string name, std::int64_t width, NormKind kind)
 
 Norm::Norm(Module* parent, std::string name, const eager::Dims& sizes, NormKind kind)
     : Module(parent, std::move(name)), kind_(kind) {
-  if (kind == NormKind::layer_plain) {
+  if (kind == NormKind::layer_plain || kind == NormKind::power_plain) {
     return;
   }
   const nn::InModule scope(*this);
@@ -70,6 +70,9 @@ Tensor Norm::normalized(Tensor x) const {
       return llama(std::move(x));
     case NormKind::gemma:
       return gemma(std::move(x));
+    case NormKind::power:
+    case NormKind::power_plain:
+      return power(std::move(x));
     case NormKind::torchtitan:
       return torchtitan(std::move(x));
     case NormKind::cast_last:
@@ -135,8 +138,10 @@ Tensor Norm::layer_in_steps(Tensor x) const {
   variance = mean_square_of(eager::sub(states, mean));
   states = scaled_by_root(eager::sub(states, mean), variance);
   {
-    const Tensor weight = eager::to_dtype(weight_, DType::fp32);
-    states = eager::mul(weight, states);
+    Tensor weight = eager::to_dtype(weight_, DType::fp32);
+    Tensor product = eager::mul(weight, states);
+    weight.reset();
+    states = std::move(product);
   }
   Tensor result = eager::to_dtype(states, input);
   eager::end_of_frame(states, mean, variance);
@@ -171,6 +176,30 @@ Tensor Norm::gemma(Tensor x) const {
     output = std::move(shifted);
   }
   return eager::to_dtype(output, x.dtype());
+}
+
+// hidden_states * torch.pow(hidden_states.pow(2).mean(-1, keepdim=True) + eps, -0.5)
+Tensor power_normed(Tensor wide) {
+  Tensor mean_squared;
+  {
+    const Tensor mean = mean_square(wide);
+    mean_squared = eager::add(mean, 1e-6);
+  }
+  Tensor scale = eager::pow(mean_squared, -0.5);
+  Tensor result = eager::mul(wide, scale);
+  eager::end_of_frame(scale, wide, mean_squared);
+  return result;
+}
+
+Tensor Norm::power(Tensor x) const {
+  Tensor output = power_normed(eager::to_dtype(x, DType::fp32));
+  if (weight_.defined()) {
+    Tensor factor = eager::to_dtype(weight_, DType::fp32);
+    Tensor scaled = eager::mul(output, factor);
+    factor.reset();
+    output = std::move(scaled);
+  }
+  return eager::type_as(output, x);
 }
 
 Tensor Norm::torchtitan(Tensor x) const {

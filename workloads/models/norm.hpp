@@ -25,6 +25,7 @@ class Norm : public Module {
   [[nodiscard]] Tensor normalized(Tensor x) const;
   [[nodiscard]] Tensor llama(Tensor x) const;
   [[nodiscard]] Tensor gemma(Tensor x) const;
+  [[nodiscard]] Tensor power(Tensor x) const;
   [[nodiscard]] Tensor torchtitan(Tensor x) const;
   [[nodiscard]] Tensor cast_last(Tensor x) const;
   [[nodiscard]] Tensor layer_1p(Tensor x) const;

@@ -1,5 +1,7 @@
 #include "workloads/models/rotary.hpp"
 
+#include <utility>
+
 #include "workloads/eager/autocast.hpp"
 
 namespace highwater::models {
@@ -9,6 +11,18 @@ namespace {
 // transformers' releases from which the tables are made otherwise.
 constexpr Release kFloatSteps{5, 15};   ///< arange(0, dim, 2, dtype=torch.float)
 constexpr Release kElementwise{5, 19};  ///< positions * frequencies, no matrix product
+
+// torch.polar(torch.ones_like(angles), angles) * attention_scaling
+CosSin complex_table(Tensor angles) {
+  Tensor table;
+  {
+    const Tensor ones = eager::empty_like(angles);
+    table = eager::pointwise("polar", {ones, angles}, DType::complex64);
+  }
+  table = eager::mul(table, 1.0);
+  angles.reset();
+  return {.cos = std::move(table), .sin = {}};
+}
 
 Tensor scaled(Tensor wave) {
   return eager::mul(wave, 1.0);
@@ -44,32 +58,48 @@ Tensor angles_by_element(const Tensor& inv_freq, const Tensor& position_ids) {
 }  // namespace
 
 RotaryEmbedding::RotaryEmbedding(Module* parent, std::int64_t rotary_dim, RopeType type,
-                                 RotaryTables tables)
-    : Module(parent, "rotary_emb"), rotary_dim_(rotary_dim), type_(type), tables_(tables) {
+                                 RotaryTables tables, std::string name)
+    : Module(parent, std::move(name)),
+      full_{.width = rotary_dim, .turned = rotary_dim, .type = type},
+      windowed_(full_),
+      tables_(tables) {
+  make_buffers();
+}
+
+RotaryEmbedding::RotaryEmbedding(Module* parent, const RotaryKind& full, const RotaryKind& windowed)
+    : Module(parent, "rotary_emb"),
+      full_(full),
+      windowed_(windowed),
+      tables_(RotaryTables::per_kind) {
+  make_buffers();
+}
+
+void RotaryEmbedding::make_buffers() {
   const nn::InModule scope(*this);
-  inv_freq_ = inverse_frequencies();
+  inv_freq_ = inverse_frequencies(full_);
   register_buffer("inv_freq", inv_freq_);
   original_inv_freq_ = eager::clone(inv_freq_);
   register_buffer("original_inv_freq", original_inv_freq_);
-  if (has_tables_per_kind(tables)) {
-    register_buffer("sliding_attention_inv_freq", inverse_frequencies());
-    register_buffer("sliding_attention_original_inv_freq", eager::clone(inv_freq_));
+  if (has_tables_per_kind(tables_)) {
+    windowed_inv_freq_ = inverse_frequencies(windowed_);
+    register_buffer("sliding_attention_inv_freq", windowed_inv_freq_);
+    register_buffer("sliding_attention_original_inv_freq", eager::clone(windowed_inv_freq_));
   }
 }
 
 void RotaryEmbedding::initialize_again() const {
   const nn::InModule scope(*this);
-  Tensor frequencies = inverse_frequencies();
+  Tensor frequencies = inverse_frequencies(full_);
   if (has_tables_per_kind(tables_)) {  // the same name in a loop over the kinds
-    frequencies = inverse_frequencies();
+    frequencies = inverse_frequencies(windowed_);
   }
 }
 
 // 1 / base ** (arange(0, dim, 2).float() / dim); a power with a scalar base makes the base a
 // tensor, a reciprocal replaces the division.
-Tensor RotaryEmbedding::standard_frequencies() const {
+Tensor RotaryEmbedding::standard_frequencies(const RotaryKind& kind) const {
   const auto place = context().place;
-  Tensor wide = even_numbers();
+  Tensor wide = even_numbers(kind);
   Tensor exponents = eager::empty_like(wide);
   wide.reset();
   Tensor powers = eager::empty_like(exponents);
@@ -83,26 +113,48 @@ Tensor RotaryEmbedding::standard_frequencies() const {
 }
 
 // torch.arange(0, dim, 2): integers that are converted, or numbers at once.
-Tensor RotaryEmbedding::even_numbers() const {
-  const bool are_numbers = type_ == RopeType::standard && runtime().transformers >= kFloatSteps;
-  const Tensor integers = are_numbers ? Tensor{} : make(DType::int64);
-  return make(DType::fp32);
+Tensor RotaryEmbedding::even_numbers(const RotaryKind& kind) const {
+  const bool are_numbers = kind.type == RopeType::standard && runtime().transformers >= kFloatSteps;
+  const Tensor integers = are_numbers ? Tensor{} : make(kind, DType::int64);
+  return make(kind, DType::fp32);
 }
 
-Tensor RotaryEmbedding::inverse_frequencies() const {
-  return type_ == RopeType::llama3 ? llama3_frequencies() : standard_frequencies();
+Tensor RotaryEmbedding::inverse_frequencies(const RotaryKind& kind) const {
+  switch (kind.type) {
+    case RopeType::llama3:
+      return llama3_frequencies(kind);
+    case RopeType::proportional:
+      return proportional_frequencies(kind);
+    default:
+      return standard_frequencies(kind);
+  }
 }
 
-Tensor RotaryEmbedding::make(DType dtype) const {
-  return eager::empty_on(runtime(), context().place, {(rotary_dim_ + 1) / 2}, dtype);
+// modeling_rope_utils.py: _compute_proportional_rope_parameters.
+Tensor RotaryEmbedding::proportional_frequencies(const RotaryKind& kind) const {
+  Tensor rotated = standard_frequencies(kind);
+  if (kind.turned == kind.width) {
+    return rotated;
+  }
+  const auto vector = [this](std::int64_t size) {
+    return eager::empty_on(runtime(), context().place, {size}, DType::fp32);
+  };
+  Tensor zeros = vector((kind.width - kind.turned) / 2);
+  Tensor result = vector(kind.width / 2);
+  eager::end_of_frame(zeros, rotated);
+  return result;
+}
+
+Tensor RotaryEmbedding::make(const RotaryKind& kind, DType dtype) const {
+  return eager::empty_on(runtime(), context().place, {(kind.turned + 1) / 2}, dtype);
 }
 
 // modeling_rope_utils.py: _compute_llama3_parameters, operator by operator; a number divided by a
 // tensor is a reciprocal and a product.
-Tensor RotaryEmbedding::llama3_frequencies() const {
-  const auto real = [this] { return make(DType::fp32); };
-  const auto boolean = [this] { return make(DType::boolean); };
-  Tensor inverse = standard_frequencies();
+Tensor RotaryEmbedding::llama3_frequencies(const RotaryKind& kind) const {
+  const auto real = [this, &kind] { return make(kind, DType::fp32); };
+  const auto boolean = [this, &kind] { return make(kind, DType::boolean); };
+  Tensor inverse = standard_frequencies(kind);
   Tensor reciprocal = real();
   Tensor wavelength = real();
   reciprocal.reset();
@@ -139,13 +191,25 @@ Tensor RotaryEmbedding::llama3_frequencies() const {
 }
 
 CosSin RotaryEmbedding::operator()(const Tensor& x, const Tensor& position_ids) const {
+  return tables_of(x, position_ids, inv_freq_);
+}
+
+CosSin RotaryEmbedding::windowed(const Tensor& x, const Tensor& position_ids) const {
+  return tables_of(x, position_ids, windowed_inv_freq_);
+}
+
+CosSin RotaryEmbedding::tables_of(const Tensor& x, const Tensor& position_ids,
+                                  const Tensor& frequencies) const {
   const eager::NoGrad no_grad(runtime());  // around the call: no backward comes through it
   const nn::InModule scope(*this);
   eager::Scoped<bool> no_autocast(runtime().autocast.enabled, false);
   Operands frame;
   Tensor angles = runtime().transformers < kElementwise
-                      ? angles_by_product(frame, inv_freq_, position_ids)
-                      : angles_by_element(inv_freq_, position_ids);
+                      ? angles_by_product(frame, frequencies, position_ids)
+                      : angles_by_element(frequencies, position_ids);
+  if (tables_ == RotaryTables::complex_numbers) {
+    return complex_table(std::move(angles));
+  }
   Tensor both = tables_ == RotaryTables::interleaved
                     ? eager::repeat_interleave(angles, 2, -1)
                     : eager::cat(std::initializer_list<Tensor>{angles, angles}, -1);

@@ -1,5 +1,7 @@
 #include "workloads/nn/layers.hpp"
 
+#include <stdexcept>
+
 #include "workloads/nn/zero3_linear.hpp"
 
 namespace highwater::nn {
@@ -174,6 +176,8 @@ Tensor activate(const ModelContext& context, Activation activation, const Tensor
       return gelu_new(x);
     case Activation::silu:
       return eager::silu(saved_from_change(context, x));
+    case Activation::xielu:
+      throw std::logic_error("xIELU has parameters, and is a module of its own");
     case Activation::relu2: {  // ReLUSquaredActivation: torch.square is pow(2)
       const Tensor positive = eager::relu(saved_from_change(context, x));
       return eager::pow(positive, 2.0);

@@ -92,9 +92,12 @@ class Linear : public Module {
   Tensor weight;
   Tensor bias;
 
+ protected:
+  /// F.linear, or what takes its place.
+  [[nodiscard]] virtual Tensor product(const Tensor& x) const;
+
  private:
   [[nodiscard]] Tensor run(Tensor x) const;
-  [[nodiscard]] Tensor product(const Tensor& x) const;
 
   std::int64_t in_;
   std::int64_t out_;

@@ -191,7 +191,7 @@ Tensor create_causal_mask(const ModelContext& context, const MaskRequest& reques
     refuse_shared_windows(context.plan, windowed);
   }
   const AttentionMask kind = context.plan.attention_mask;
-  if (!context.is_eager() && !windowed && !packed.sequences.defined()) {
+  if (!request.always && !context.is_eager() && !windowed && !packed.sequences.defined()) {
     if (padding.defined()) {
       look_for_padding(padding, kind);
     }

@@ -14,6 +14,7 @@ struct MaskRequest {
   const Tensor& position_ids;    ///< [1 or batch, seq] or undefined
   bool has_cache = false;
   std::optional<std::int64_t> sliding_window;  ///< create_sliding_window_causal_mask
+  bool always = false;                         ///< not allow_is_causal_skip
 };
 
 /// The 4-D mask: undefined if SDPA's is_causal suffices, boolean for SDPA with sliding windows,

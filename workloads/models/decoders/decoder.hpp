@@ -14,10 +14,23 @@ namespace highwater::models {
 
 /// What a block is given beside the hidden states.
 struct BlockInputs {
+  Tensor layer_input;  ///< Gemma 4's, of this layer
   CosSin positions;
   Tensor mask;
   nn::CachePtr cache;
+  Tensor query_scale;   ///< of layers without positions: Beam
   bool slides = false;  ///< the block's cache is a sliding window
+};
+
+/// A block's attention, with its projections.
+class DecoderAttention : public Module {
+ public:
+  using Module::Module;
+
+  virtual AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const = 0;
+
+  /// What the block adds to the output; undefined: nothing.
+  [[nodiscard]] virtual Tensor output_bias() const { return {}; }
 };
 
 class DecoderLayer : public Module {
@@ -36,6 +49,7 @@ class FeedForward : public Module {
 };
 
 using LayerMaker = std::function<std::unique_ptr<DecoderLayer>(Module* parent, std::int64_t index)>;
+using AttentionMaker = std::function<std::unique_ptr<DecoderAttention>(Module* parent)>;
 using FeedForwardMaker = std::function<std::unique_ptr<FeedForward>(Module* parent)>;
 
 /// down(act(gate(x)) * up(x)).
@@ -46,10 +60,20 @@ std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
 /// The feed-forward part that the family's code says.
 std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config);
 
-/// A block of the family, with this feed-forward part.
+/// How the parts of a block are made.
+struct BlockParts {
+  AttentionMaker make_attention;
+  FeedForwardMaker make_mlp;
+};
+
+/// The attention that the family's code says.
+std::unique_ptr<DecoderAttention> make_attention(Module* parent, std::int64_t layer,
+                                                 const LlamaConfig& config);
+
+/// A block with norms and sums as the family's code says, and with these parts.
 std::unique_ptr<DecoderLayer> make_decoder_layer(Module* parent, std::int64_t index,
                                                  const LlamaConfig& config,
-                                                 const FeedForwardMaker& make_mlp);
+                                                 const BlockParts& parts);
 
 /// A LLaMA whose blocks `make_layer` builds. Its head_dim is the rotary tables' width.
 std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const LlamaConfig& config,

@@ -3,7 +3,8 @@
 
 #include "workloads/models/decoders/decoder.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
-#include "workloads/models/decoders/self_attention.hpp"
+#include "workloads/models/decoders/layer_inputs.hpp"
+#include "workloads/models/norm.hpp"
 
 namespace highwater::models {
 
@@ -23,15 +24,16 @@ Tensor behind(const std::unique_ptr<Norm>& norm, const Tensor& states) {
 class LlamaDecoderLayer : public DecoderLayer {
  public:
   LlamaDecoderLayer(Module* parent, std::int64_t index, const LlamaConfig& config,
-                    const FeedForwardMaker& make_mlp)
+                    const BlockParts& parts)
       : DecoderLayer(parent, std::to_string(index)),
         config_(config),
         dropout_(block_dropout(config)) {
     make_norms_if(NormsMade::first);
-    self_attn_ = std::make_unique<SelfAttention>(this, index, config);
+    self_attn_ = parts.make_attention(this);
     make_norms_if(NormsMade::in_between);
-    mlp_ = make_mlp(this);
+    mlp_ = parts.make_mlp(this);
     make_norms_if(NormsMade::last);
+    make_layer_parts();
   }
 
   Tensor operator()(Tensor hidden_states, const BlockInputs& inputs) const override {
@@ -49,6 +51,8 @@ class LlamaDecoderLayer : public DecoderLayer {
       case Residual::kept_attention:
         return config_.use_parallel_residual ? parallel(std::move(hidden_states), inputs)
                                              : kept_attention(std::move(hidden_states), inputs);
+      case Residual::named_dropout:
+        return named_dropout(std::move(hidden_states), inputs);
     }
     return sequential(std::move(hidden_states), inputs);
   }
@@ -65,6 +69,17 @@ class LlamaDecoderLayer : public DecoderLayer {
     after_mlp_ = make_block_norm(this, norms.after_mlp, config_);
   }
 
+  void make_layer_parts() {
+    if (config_.code->has_layer_scalar) {
+      const nn::InModule scope(*this);
+      scalar_ = eager::empty_on(runtime(), context().place, {1}, context().dtype);
+      register_buffer("layer_scalar", scalar_);
+    }
+    if (config_.layer_input_width > 0) {
+      layer_input_ = std::make_unique<LayerInputPart>(this, config_);
+    }
+  }
+
   [[nodiscard]] Tensor sequential(Tensor hidden_states, const BlockInputs& inputs) const {
     Tensor residual = hidden_states;
     hidden_states = behind(before_attention_, hidden_states);
@@ -75,9 +90,17 @@ class LlamaDecoderLayer : public DecoderLayer {
     residual = hidden_states;
     hidden_states = behind(before_mlp_, hidden_states);
     hidden_states = (*mlp_)(hidden_states);
+    Tensor fed = config_.code->names_fed_states ? hidden_states : Tensor{};
     hidden_states = behind(after_mlp_, hidden_states);
     hidden_states = added(residual, hidden_states);
-    eager::end_of_frame(residual, weights);
+    if (layer_input_) {
+      residual = hidden_states;
+      hidden_states = (*layer_input_)(hidden_states, inputs.layer_input);
+    }
+    if (scalar_.defined()) {
+      hidden_states = eager::mul_(hidden_states, scalar_);
+    }
+    eager::end_of_frame(residual, weights, fed);
     return hidden_states;
   }
 
@@ -139,9 +162,39 @@ class LlamaDecoderLayer : public DecoderLayer {
     return hidden_states;
   }
 
+  // bias_dropout_add after both parts
+  [[nodiscard]] Tensor named_dropout(Tensor hidden_states, const BlockInputs& inputs) const {
+    Tensor residual = hidden_states;
+    Tensor normed = (*before_attention_)(hidden_states);
+    auto [attended, weights] = (*self_attn_)(normed, inputs);
+    Tensor sum;
+    {
+      const Tensor bias = self_attn_->output_bias();
+      const Tensor biased =
+          bias.defined() ? eager::add(attended, eager::expand(bias, residual.sizes())) : attended;
+      const Tensor part = dropped(biased);
+      sum = eager::add(residual, part);
+    }
+    attended = std::move(sum);
+    Tensor fed = (*mlp_)((*before_mlp_)(attended));
+    {
+      const Tensor part = dropped(fed);
+      attended = eager::add(attended, part);
+    }
+    eager::end_of_frame(hidden_states, residual, normed, weights, fed);
+    return attended;
+  }
+
   // residual + dropout(states) * multiplier, as far as the family has them.
   [[nodiscard]] Tensor added(const Tensor& residual, const Tensor& states) const {
     Tensor part = dropped(states);
+    if (config_.code->scales_both) {
+      Tensor left = eager::mul(part, 1.0);
+      Tensor right = eager::mul(residual, 1.0);
+      Tensor result = eager::add(left, right);
+      eager::end_of_frame(left, right);
+      return result;
+    }
     if (config_.code->multiplies_residual) {
       part = eager::mul(part, 1.0);
     }
@@ -157,8 +210,10 @@ class LlamaDecoderLayer : public DecoderLayer {
 
   LlamaConfig config_;
   FamilyDropout dropout_;
-  std::unique_ptr<SelfAttention> self_attn_;
+  std::unique_ptr<DecoderAttention> self_attn_;
   std::unique_ptr<FeedForward> mlp_;
+  std::unique_ptr<LayerInputPart> layer_input_;
+  Tensor scalar_;
   std::unique_ptr<Norm> before_attention_;
   std::unique_ptr<Norm> after_attention_;
   std::unique_ptr<Norm> before_mlp_;
@@ -169,8 +224,8 @@ class LlamaDecoderLayer : public DecoderLayer {
 
 std::unique_ptr<DecoderLayer> make_decoder_layer(Module* parent, std::int64_t index,
                                                  const LlamaConfig& config,
-                                                 const FeedForwardMaker& make_mlp) {
-  return std::make_unique<LlamaDecoderLayer>(parent, index, config, make_mlp);
+                                                 const BlockParts& parts) {
+  return std::make_unique<LlamaDecoderLayer>(parent, index, config, parts);
 }
 
 }  // namespace highwater::models

@@ -9,7 +9,6 @@
 #include "workloads/models/decoders/grouped_mixture.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
-#include "workloads/plan/model/families/mistral.hpp"
 
 namespace highwater::models {
 
@@ -64,14 +63,42 @@ void rotate_halves(Tensor& query, Tensor& key, const CosSin& positions) {
   key = std::move(rotated_key);
 }
 
+Tensor complex_pairs(const Tensor& x) {
+  Dims sizes = x.sizes();
+  sizes.back() = -1;
+  sizes.push_back(2);
+  const Tensor wide = eager::to_dtype(x, DType::fp32);
+  return eager::view_as_complex(eager::reshape(wide, sizes));
+}
+
+// view_as_real(pairs * frequencies).flatten(3).type_as(x)
+Tensor turned_pairs(const Tensor& pairs, const Tensor& frequencies, const Tensor& x) {
+  Tensor product = eager::mul(pairs, frequencies);
+  const Tensor real = eager::flatten(eager::view_as_real(product), 3, 4);
+  product.reset();
+  return eager::type_as(real, x);
+}
+
+// apply_rotary_emb of DeepSeek-V2: neighbours are real and imaginary parts.
+void rotate_complex(Tensor& query, Tensor& key, const Tensor& frequencies) {
+  Tensor query_pairs = complex_pairs(query);
+  Tensor key_pairs = complex_pairs(key);
+  const Tensor spread = eager::unsqueeze(frequencies, 1);
+  Tensor turned_query = turned_pairs(query_pairs, spread, query);
+  Tensor turned_key = turned_pairs(key_pairs, spread, key);
+  eager::end_of_frame(query_pairs, key_pairs);
+  query = std::move(turned_query);
+  key = std::move(turned_key);
+}
+
 std::int64_t qk_head_dim(const DeepseekV3Config& config) {
   return config.qk_nope_head_dim + config.qk_rope_head_dim;
 }
 
-class LatentAttention : public Module {
+class LatentAttention : public DecoderAttention {
  public:
   LatentAttention(Module* parent, const DeepseekV3Config& config)
-      : Module(parent, "self_attn"), config_(config) {
+      : DecoderAttention(parent, "self_attn"), config_(config) {
     const auto heads = config.num_attention_heads;
     const auto bias = nn::bias_if(config.attention_bias);
     if (config.q_lora_rank) {
@@ -91,7 +118,7 @@ class LatentAttention : public Module {
     o_proj_ = linear("o_proj", heads * config.v_head_dim, config.hidden_size, bias);
   }
 
-  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const {
+  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const override {
     const nn::InModule scope(*this);
     return runtime().transformers < Release{5, 15} ? expanded_first(hidden_states, inputs)
                                                    : compressed_first(hidden_states, inputs);
@@ -145,8 +172,11 @@ class LatentAttention : public Module {
     Tensor query = eager::cat(std::initializer_list<Tensor>{q_pass, q_rot}, -1);
     auto [key, value] = expand_kv(kv_nope, k_rot);
     AttentionResult result = projected(query, key, value, inputs.mask);
-    eager::end_of_frame(hidden_states, q_states, q_pass, q_rot, compressed, kv_nope, k_rot);
-    eager::end_of_frame(query, key, value);
+    eager::end_of_frame(hidden_states, q_states, q_pass, q_rot, compressed);
+    if (config_.code->names_normed_latent) {
+      eager::end_of_frame(k_rot, kv_nope);
+    }
+    eager::end_of_frame(kv_nope, k_rot, query, key, value);
     return result;
   }
 
@@ -169,7 +199,9 @@ class LatentAttention : public Module {
   }
 
   void rotate(Tensor& query, Tensor& key, const CosSin& positions) const {
-    if (config_.rope_interleave) {
+    if (config_.code->rotation == LatentRotation::complex_numbers) {
+      rotate_complex(query, key, positions.cos);
+    } else if (config_.rope_interleave) {
       rotate_interleaved(query, key, positions);
     } else {
       rotate_halves(query, key, positions);
@@ -238,58 +270,27 @@ GroupedMixture mixture_of(const DeepseekV3Config& config) {
           .width = config.moe_intermediate_size,
           .shared_experts = config.n_shared_experts,
           .experts_per_token = config.num_experts_per_tok,
-          .groups = config.n_group,
-          .chosen_groups = config.topk_group,
+          .groups = config.n_group.value_or(1),
+          .chosen_groups = config.topk_group.value_or(1),
           .normalizes = config.norm_topk_prob,
           .activation = config.hidden_act,
-          .has_wide_correction = config.has_wide_correction};
+          .has_wide_correction = config.code->has_wide_correction,
+          .by_softmax = config.code->gate == LatentGate::softmax,
+          .limits_groups = config.limits_groups};
 }
 
-class DeepseekLayer : public DecoderLayer {
- public:
-  DeepseekLayer(Module* parent, std::int64_t index, const DeepseekV3Config& config,
-                const LlamaConfig& shape)
-      : DecoderLayer(parent, std::to_string(index)),
-        self_attn_(this, config),
-        mlp_(make_mlp(index, config, shape)),
-        input_layernorm_(this, "input_layernorm", config.hidden_size, NormKind::llama),
-        post_attention_layernorm_(this, "post_attention_layernorm", config.hidden_size,
-                                  NormKind::llama) {}
-
-  Tensor operator()(Tensor hidden_states, const BlockInputs& inputs) const override {
-    const nn::InModule scope(*this);
-    Tensor residual = hidden_states;
-    hidden_states = input_layernorm_(hidden_states);
-    auto [attended, weights] = self_attn_(hidden_states, inputs);
-    hidden_states = std::move(attended);
-    hidden_states = eager::add(residual, hidden_states);
-    residual = hidden_states;
-    hidden_states = post_attention_layernorm_(hidden_states);
-    hidden_states = (*mlp_)(hidden_states);
-    hidden_states = eager::add(residual, hidden_states);
-    eager::end_of_frame(residual, weights);
-    return hidden_states;
+std::unique_ptr<FeedForward> make_latent_mlp(Module* parent, std::int64_t index,
+                                             const DeepseekV3Config& config,
+                                             const LlamaConfig& shape) {
+  if (index < dense_layers(config)) {
+    return make_gated_mlp(parent, "mlp", shape, config.intermediate_size);
   }
+  return make_grouped_mixture(parent, mixture_of(config), shape);
+}
 
- private:
-  std::unique_ptr<FeedForward> make_mlp(std::int64_t index, const DeepseekV3Config& config,
-                                        const LlamaConfig& shape) {
-    if (index < dense_layers(config)) {
-      return make_gated_mlp(this, "mlp", shape, config.intermediate_size);
-    }
-    return make_grouped_mixture(this, mixture_of(config), shape);
-  }
-
-  LatentAttention self_attn_;
-  std::unique_ptr<FeedForward> mlp_;
-  Norm input_layernorm_;
-  Norm post_attention_layernorm_;
-};
-
-// What the model around the blocks needs; its code is LLaMA's.
+// What the model around the blocks needs, without a window.
 LlamaConfig frame_of(const DeepseekV3Config& config) {
-  LlamaConfig result = mistral_defaults();
-  result.code = &kLlamaCode;
+  LlamaConfig result{.code = &config.code->frame};
   result.vocab_size = config.vocab_size;
   result.hidden_size = config.hidden_size;
   result.num_hidden_layers = config.num_hidden_layers;
@@ -298,7 +299,7 @@ LlamaConfig frame_of(const DeepseekV3Config& config) {
   result.pad_token_id = config.pad_token_id;
   result.tie_word_embeddings = config.tie_word_embeddings;
   result.rope_parameters = config.rope_parameters;
-  result.sliding_window.reset();
+  result.mlp_bias = config.mlp_bias;
   return result;
 }
 
@@ -308,7 +309,11 @@ std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context,
                                           const DeepseekV3Config& config) {
   const LlamaConfig frame = frame_of(config);
   return make_decoder(context, frame, [&](Module* parent, std::int64_t index) {
-    return std::make_unique<DeepseekLayer>(parent, index, config, frame);
+    const auto attention = [&](Module* block) {
+      return std::make_unique<LatentAttention>(block, config);
+    };
+    const auto mlp = [&](Module* block) { return make_latent_mlp(block, index, config, frame); };
+    return make_decoder_layer(parent, index, frame, {attention, mlp});
   });
 }
 

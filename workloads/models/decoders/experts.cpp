@@ -115,6 +115,25 @@ Tensor zeros_like(const Tensor& self) {
 
 }  // namespace
 
+Tensor wide_product(const nn::ActivationFunction& act_fn, const Tensor& gate, const Tensor& up) {
+  Tensor product;
+  {
+    Tensor active;
+    {
+      const Tensor wide = eager::to_dtype(gate, DType::fp32);
+      active = act_fn(wide);
+    }
+    Tensor other = eager::to_dtype(up, DType::fp32);
+    product = eager::mul(active, other);
+    eager::end_of_frame(active, other);
+  }
+  return eager::to_dtype(product, gate.dtype());
+}
+
+Tensor MixtureOfExperts::gated_product(const Tensor& gate, const Tensor& up) const {
+  return shape_.is_wide ? wide_product(act_fn_, gate, up) : gated(act_fn_, gate, up);
+}
+
 MixtureOfExperts::MixtureOfExperts(Module* parent, const ExpertsShape& shape)
     : Module(parent, "experts"), shape_(shape), act_fn_(this, "act_fn", shape.activation) {
   const nn::InModule scope(*this);
@@ -181,7 +200,7 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
     token_idx = std::move(places[1]);
     current_state = eager::index(hidden, token_idx);
     bind_halves(frame, project(current_state, gate_up_proj_, expert));
-    frame.result = gated(act_fn_, frame.gate, frame.up);
+    frame.result = gated_product(frame.gate, frame.up);
     frame.result = project(frame.result, down_proj_, expert);
     frame.result =
         weighted(frame.result, eager::index(eager::unsqueeze(weights, 2), token_idx, top_k_pos));
@@ -202,7 +221,7 @@ Tensor MixtureOfExperts::even_loop(const Tensor& hidden, const Tensor& chosen,
   for (std::int64_t expert = 0; expert < shape_.count; ++expert) {
     token = tokens_of(runtime(), share);
     bind_halves(frame, project(eager::index(hidden, token), gate_up_proj_, expert));
-    frame.result = project(gated(act_fn_, frame.gate, frame.up), down_proj_, expert);
+    frame.result = project(gated_product(frame.gate, frame.up), down_proj_, expert);
     frame.result = weighted(
         frame.result,
         eager::index(eager::unsqueeze(eager::select(weights, 1, expert % chosen.size(1)), 1),
@@ -226,7 +245,7 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
   Tensor result = batched_linear(selected_states, selected);
   {
     auto halves = eager::chunk(result, 2, -1);
-    result = gated(act_fn_, halves[0], halves[1]);
+    result = gated_product(halves[0], halves[1]);
   }
   selected = eager::index(down_proj_, expert_ids);
   result = batched_linear(result, selected);
@@ -251,7 +270,7 @@ Tensor MixtureOfExperts::grouped(const Tensor& hidden, const Tensor& chosen,
   Tensor result = eager::grouped_mm(tokens.states, gate_up_proj_, tokens.ends, filled);
   {
     auto halves = eager::chunk(result, 2, -1);
-    result = gated(act_fn_, halves[0], halves[1]);
+    result = gated_product(halves[0], halves[1]);
   }
   result = eager::grouped_mm(result, down_proj_, tokens.ends, filled);
   Tensor scaled = eager::mul(result, eager::unsqueeze(tokens.weights, -1));

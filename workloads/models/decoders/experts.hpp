@@ -17,7 +17,11 @@ struct ExpertsShape {
   std::int64_t hidden = 0;
   std::int64_t width = 0;
   Activation activation = Activation::silu;
+  bool is_wide = false;  ///< activation and product in fp32: Beam
 };
+
+/// (act_fn(gate.float()) * up.float()).to(gate.dtype)
+Tensor wide_product(const nn::ActivationFunction& act_fn, const Tensor& gate, const Tensor& up);
 
 /// Mixtral without its mixtures: a LLaMA whose feed-forward part is one expert's.
 LlamaConfig decoder_of(const MixtralConfig& config);
@@ -40,6 +44,7 @@ class MixtureOfExperts : public Module {
                                const Tensor& weights) const;
   [[nodiscard]] Tensor grouped(const Tensor& hidden, const Tensor& chosen,
                                const Tensor& weights) const;
+  [[nodiscard]] Tensor gated_product(const Tensor& gate, const Tensor& up) const;
   [[nodiscard]] std::vector<std::int64_t> counts(const Tensor& chosen) const;
 
   ExpertsShape shape_;

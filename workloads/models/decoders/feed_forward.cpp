@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/experts.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
+#include "workloads/models/decoders/xielu.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 
@@ -16,6 +18,7 @@ class GatedMlp : public FeedForward {
   GatedMlp(Module* parent, std::string name, const LlamaConfig& config, std::int64_t width)
       : FeedForward(parent, std::move(name)),
         dropout_(output_dropout(config)),
+        is_wide_(config.code->mlp == MlpCode::wide_gated),
         gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)),
@@ -27,10 +30,23 @@ class GatedMlp : public FeedForward {
 
   Tensor operator()(Tensor x) const override {
     const nn::InModule scope(*this);
+    if (is_wide_) {
+      return wide(x);
+    }
     return dropout_(context(), down_proj_(product(x)));
   }
 
  private:
+  // BeamMLP: activation and product in fp32
+  Tensor wide(const Tensor& x) const {
+    Tensor gate = gate_proj_(x);
+    Tensor up = up_proj_(x);
+    Tensor activated = wide_product(act_fn_, gate, up);
+    Tensor result = down_proj_(activated);
+    eager::end_of_frame(gate, up, activated);
+    return result;
+  }
+
   Tensor product(const Tensor& x) const {
     Tensor gate = gate_proj_(x);
     Tensor active = act_fn_(gate);
@@ -42,6 +58,7 @@ class GatedMlp : public FeedForward {
   }
 
   FamilyDropout dropout_;
+  bool is_wide_;
   nn::Linear gate_proj_;
   nn::Linear up_proj_;
   nn::Linear down_proj_;
@@ -91,13 +108,18 @@ class PlainMlp : public FeedForward {
         widen_(this, config.code->widen_name, config.hidden_size, config.intermediate_size,
                nn::bias_if(config.mlp_bias)),
         narrow_(this, config.code->narrow_name, config.intermediate_size, config.hidden_size,
-                nn::bias_if(config.mlp_bias)),
-        act_(this, "act_fn", config.hidden_act) {}
+                nn::bias_if(config.mlp_bias)) {
+    if (config.hidden_act == Activation::xielu) {
+      xielu_ = std::make_unique<Xielu>(this);
+    } else {
+      act_ = std::make_unique<nn::ActivationFunction>(this, "act_fn", config.hidden_act);
+    }
+  }
 
   Tensor operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
     Tensor states = widen_(hidden_states);
-    states = act_(states);
+    states = act_ ? (*act_)(states) : (*xielu_)(states);
     states = narrow_(states);
     return dropout_(context(), states);
   }
@@ -106,7 +128,8 @@ class PlainMlp : public FeedForward {
   FamilyDropout dropout_;
   nn::Linear widen_;
   nn::Linear narrow_;
-  nn::ActivationFunction act_;
+  std::unique_ptr<nn::ActivationFunction> act_;
+  std::unique_ptr<Xielu> xielu_;  ///< instead, where the activation has parameters
 };
 
 }  // namespace
@@ -124,9 +147,10 @@ std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config)
     case MlpCode::plain:
       return std::make_unique<PlainMlp>(parent, "mlp", config);
     case MlpCode::gated:
+    case MlpCode::wide_gated:
       break;
   }
-  return make_gated_mlp(parent, "mlp", config, config.intermediate_size);
+  return make_gated_mlp(parent, "mlp", config, dense_width(config));
 }
 
 }  // namespace highwater::models

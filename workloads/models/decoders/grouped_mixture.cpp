@@ -14,6 +14,9 @@ class DeepseekRouter : public Module {
   DeepseekRouter(Module* parent, const GroupedMixture& config) : Module(parent, "gate") {
     const nn::InModule scope(*this);
     weight_ = make_parameter("weight", {config.experts, config.hidden});
+    if (config.by_softmax) {
+      return;
+    }
     const DType type = config.has_wide_correction ? DType::fp32 : context().dtype;
     correction_ = eager::empty_on(runtime(), context().place, {config.experts}, type);
     register_buffer("e_score_correction_bias", correction_);
@@ -50,20 +53,33 @@ class DeepseekMoe : public FeedForward {
         experts_(this, {.count = config.experts,
                         .hidden = config.hidden,
                         .width = config.width,
-                        .activation = config.activation}),
+                        .activation = config.activation,
+                        .is_wide = config.scales_late}),
         gate_(this, config),
-        shared_experts_(
-            make_gated_mlp(this, "shared_experts", shape, config.width * config.shared_experts)) {}
+        shared_experts_(config.shared_experts == 0
+                            ? nullptr
+                            : make_gated_mlp(this, "shared_experts", shape,
+                                             config.width * config.shared_experts)) {}
 
   Tensor operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
     Tensor residuals = hidden_states;
+    if (config_.scales_late) {  // BeamMoE gives its gate rows
+      hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    }
     Tensor router_logits = gate_(hidden_states);
-    Routing routing = route(router_logits);
-    hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    Routing routing = config_.by_softmax ? route_by_softmax(router_logits) : route(router_logits);
+    if (!config_.scales_late) {
+      hidden_states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+    }
     hidden_states =
         eager::view(experts_(hidden_states, routing.indices, routing.weights), residuals.sizes());
-    hidden_states = with_shared(hidden_states, residuals);
+    if (config_.scales_late) {
+      hidden_states = eager::mul(hidden_states, 1.0);
+    }
+    if (shared_experts_) {
+      hidden_states = with_shared(hidden_states, residuals);
+    }
     if (gate_routes()) {
       eager::end_of_frame(residuals, router_logits, routing.weights, routing.indices);
     }
@@ -108,9 +124,36 @@ class DeepseekMoe : public FeedForward {
       }
       eager::div_(routing.weights, denominator);
     }
-    routing.weights = eager::mul(routing.weights, 1.0);
+    if (config_.scales_late) {
+      denominator.reset();
+    } else {
+      routing.weights = eager::mul(routing.weights, 1.0);
+    }
     eager::end_of_frame(router_logits, for_choice, group_scores, group_idx, group_mask);
     eager::end_of_frame(score_mask, scores, denominator);
+    return routing;
+  }
+
+  // DeepseekV2TopkRouter
+  [[nodiscard]] Routing route_by_softmax(const Tensor& router_logits) const {
+    Tensor scores = eager::softmax(router_logits, -1, DType::fp32);
+    Tensor group_scores;
+    Tensor group_idx;
+    Tensor group_mask;
+    Tensor score_mask;
+    if (config_.limits_groups) {
+      group_scores =
+          eager::max(eager::view(scores, {-1, config_.groups, group_size()}), -1, false).values;
+      group_idx = eager::topk(group_scores, config_.chosen_groups).indices;
+      group_mask = eager::empty_like(group_scores);
+      eager::scatter_(group_mask, 1, group_idx);
+      score_mask = spread(group_mask);
+      scores = hidden_groups(scores, score_mask);
+    }
+    auto top = eager::topk(scores, config_.experts_per_token);
+    Routing routing{.indices = std::move(top.indices), .weights = std::move(top.values)};
+    routing.weights = eager::mul(routing.weights, 1.0);
+    eager::end_of_frame(scores, group_scores, group_idx, group_mask, score_mask);
     return routing;
   }
 

@@ -9,6 +9,7 @@
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/models/decoders/decoder.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
+#include "workloads/models/decoders/layer_inputs.hpp"
 #include "workloads/models/decoders/mixture.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/models/positions.hpp"
@@ -19,51 +20,22 @@ namespace highwater::models {
 
 namespace {
 
-// Gemma's embedding is scaled by a buffer.
-class TokenEmbedding : public nn::Embedding {
- public:
-  TokenEmbedding(Module* parent, const LlamaConfig& config)
-      : Embedding(parent, config.code->embedding_name, config.vocab_size, config.hidden_size) {
-    if (config.code->has_scaled_embedding) {
-      const nn::InModule scope(*this);
-      scale_ = eager::empty_on(runtime(), context().place, {}, context().dtype);
-      register_buffer("embed_scale", scale_);
-    }
-  }
-
-  Tensor embed(const Tensor& input_ids) const {
-    if (!scale_.defined()) {
-      return (*this)(input_ids);
-    }
-    const eager::Scoped<std::uint32_t> naming(runtime().module, site());  // look_up is the call
-    return hooked(scaled(look_up(input_ids)));
-  }
-
- private:
-  // The operands of a product are released from the left.
-  [[nodiscard]] Tensor scaled(Tensor states) const {
-    Tensor factor = eager::to_dtype(scale_, weight.dtype());
-    Tensor result = eager::mul(states, factor);
-    eager::end_of_frame(states, factor);
-    return result;
-  }
-
-  Tensor scale_;
-};
-
 LogitsCode logits_code_of(const LlamaConfig& config) {
-  const bool is_off =
-      config.code->logits == LogitsCode::soft_capped && !config.final_logit_softcapping;
+  const bool is_cap = config.code->logits == LogitsCode::soft_capped ||
+                      config.code->logits == LogitsCode::wide_soft_capped;
+  const bool is_off = is_cap && !config.final_logit_softcapping;
   return is_off ? LogitsCode::plain : config.code->logits;
 }
 
 /// The variables of the model's frame.
 struct ModelFrame {
   Tensor inputs_embeds;
+  Tensor layer_inputs;  ///< Gemma 4's, of all layers
   Tensor position_ids;
   Tensor mask;
   Tensor sliding_mask;
   CosSin tables;
+  Tensor query_scale;     ///< of layers without positions: Beam
   CosSin sliding_tables;  ///< of layers with a window, where kinds have tables of their own
   nn::CachePtr cache;
 };
@@ -79,12 +51,22 @@ class LlamaModel : public Module {
         blocks_(make_blocks(layers_, part_, make_layer)),
         // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
         norm_(config.code->makes_last_norm_last ? nullptr : make_norm(config)) {
-    rotary_emb_ = std::make_unique<RotaryEmbedding>(
-        this, rotary_dim_of(config), config.rope_parameters.rope_type, config.code->tables);
+    rotary_emb_ = make_rotary(this, "rotary_emb");
+    if (config.code->has_unused_tables) {
+      rotary_embs_ = std::make_unique<nn::Container>(this, "rotary_embs");
+      used_rotary_ = make_rotary(rotary_embs_.get(), "0");
+    }
     if (config.code->makes_last_norm_last) {
       norm_ = make_norm(config);
     }
-    rotary_emb_->initialize_again();
+    if (config.layer_input_width > 0) {
+      layer_inputs_ = std::make_unique<LayerInputs>(this, config);
+    }
+    for (const auto* const rotary : {rotary_emb_.get(), used_rotary_.get()}) {
+      if (rotary != nullptr) {
+        rotary->initialize_again();
+      }
+    }
   }
 
   Tensor operator()(const Inputs& inputs, const nn::CachePtr& cache) const {
@@ -93,6 +75,9 @@ class LlamaModel : public Module {
     frame.cache = cache;
     frame.inputs_embeds =
         embed_tokens_ ? embed_tokens_->embed(inputs.input_ids) : inputs.hidden_states;
+    if (layer_inputs_) {
+      frame.layer_inputs = (*layer_inputs_)(inputs.input_ids, frame.inputs_embeds);
+    }
     if (config_.code->multiplies_embedding) {
       frame.inputs_embeds = eager::mul(frame.inputs_embeds, 1.0);
     }
@@ -104,6 +89,9 @@ class LlamaModel : public Module {
       states = frame.inputs_embeds;
     }
     states = dropped(frame);
+    if (config_.code->multiplies_states) {
+      states = eager::mul(states, 1.0);
+    }
     make_tables(frame, states);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       states = run(i, states, frame);
@@ -120,7 +108,27 @@ class LlamaModel : public Module {
 
  private:
   std::unique_ptr<TokenEmbedding> make_embedding(const LlamaConfig& config) {
-    return part_.has_embedding ? std::make_unique<TokenEmbedding>(this, config) : nullptr;
+    return part_.has_embedding ? make_token_embedding(this, config) : nullptr;
+  }
+
+  [[nodiscard]] RotaryKind kind_without_window() const {
+    const std::int64_t width = *config_.global_head_dim;
+    const double share = config_.rope_parameters.partial_rotary_factor;
+    const auto angles = static_cast<std::int64_t>(share * static_cast<double>(width) / 2.0);
+    return {.width = width, .turned = 2 * angles, .type = RopeType::proportional};
+  }
+
+  [[nodiscard]] RotaryKind kind_with_window() const {
+    return {.width = head_dim_of(config_), .turned = head_dim_of(config_)};
+  }
+
+  std::unique_ptr<RotaryEmbedding> make_rotary(Module* parent, const char* name) {
+    if (config_.global_head_dim) {
+      return std::make_unique<RotaryEmbedding>(parent, kind_without_window(), kind_with_window());
+    }
+    return std::make_unique<RotaryEmbedding>(parent, rotary_dim_of(config_),
+                                             config_.rope_parameters.rope_type,
+                                             config_.code->tables, name);
   }
 
   std::unique_ptr<Norm> make_norm(const LlamaConfig& config) {
@@ -140,10 +148,23 @@ class LlamaModel : public Module {
     return states;
   }
 
+  // torch.exp(0.1 * torch.log1p((position_ids.float() + 1) / 2048))[:, None, :, None]
+  static Tensor scale_of(const Tensor& position_ids) {
+    Tensor numbers = eager::to_dtype(position_ids, DType::fp32);
+    for (const char* op : {"add", "div", "log1p", "mul", "exp"}) {
+      numbers = eager::pointwise(op, {numbers}, DType::fp32);
+    }
+    return eager::unsqueeze(eager::unsqueeze(numbers, 1), 3);
+  }
+
   void make_tables(ModelFrame& frame, const Tensor& states) const {
-    frame.tables = (*rotary_emb_)(states, frame.position_ids);
+    if (config_.code->scales_unrotated_queries) {
+      frame.query_scale = scale_of(frame.position_ids);
+    }
+    const RotaryEmbedding& rotary = used_rotary_ ? *used_rotary_ : *rotary_emb_;
+    frame.tables = rotary(states, frame.position_ids);
     if (has_tables_per_kind(config_.code->tables) && any_window()) {
-      frame.sliding_tables = (*rotary_emb_)(states, frame.position_ids);
+      frame.sliding_tables = rotary.windowed(states, frame.position_ids);
     }
   }
 
@@ -158,9 +179,10 @@ class LlamaModel : public Module {
   }
 
   void make_masks(ModelFrame& frame, const Tensor& attention_mask) const {
+    const Tensor positions = config_.code->asks_no_positions ? Tensor{} : frame.position_ids;
     nn::MaskRequest request{.inputs_embeds = frame.inputs_embeds,
                             .attention_mask = attention_mask,
-                            .position_ids = frame.position_ids,
+                            .position_ids = positions,
                             .has_cache = frame.cache != nullptr};
     if (!config_.code->has_mask_per_kind) {
       request.sliding_window = window_of(config_, 0);
@@ -200,14 +222,26 @@ class LlamaModel : public Module {
     const Tensor mask = config_.code->has_mask_per_kind && slides ? frame.sliding_mask : frame.mask;
     return run_block(
         block, index,
-        [&block, slides, cache = frame.cache, tables = tables_at()](const std::vector<Tensor>& in,
-                                                                    const Keywords& named) {
-          return block(in[0], {.positions = {.cos = named[tables][0], .sin = named[tables][1]},
+        [&block, slides, cache = frame.cache, scale = slides ? Tensor{} : frame.query_scale,
+         tables = tables_at()](const std::vector<Tensor>& in, const Keywords& named) {
+          return block(in[0], {.layer_input = in.size() > 1 ? in[1] : Tensor{},
+                               .positions = {.cos = named[tables][0], .sin = named[tables][1]},
                                .mask = named[0][0],
                                .cache = cache,
+                               .query_scale = scale,
                                .slides = slides});
         },
-        {states}, in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame));
+        arguments_of(states, index, frame),
+        in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame));
+  }
+
+  // Of a block, by position: the hidden states and, of Gemma 4, the layer's own input.
+  static std::vector<Tensor> arguments_of(const Tensor& states, std::size_t index,
+                                          const ModelFrame& frame) {
+    if (!frame.layer_inputs.defined()) {
+      return {states};
+    }
+    return {states, eager::select(frame.layer_inputs, 2, static_cast<std::int64_t>(index))};
   }
 
   // Mistral and Gemma name position_ids before the tables, LLaMA and Qwen after them.
@@ -223,12 +257,16 @@ class LlamaModel : public Module {
   }
 
   void end(ModelFrame& frame) const {
+    eager::end_of_frame(frame.layer_inputs);
+    if (config_.code->asks_no_positions) {  // which the dictionary of the masks' arguments lacks
+      eager::end_of_frame(frame.position_ids);
+    }
     if (config_.code->has_mask_per_kind) {
       eager::end_of_frame(frame.mask, frame.sliding_mask, frame.inputs_embeds, frame.position_ids);
     } else {
       eager::end_of_frame(frame.position_ids, frame.inputs_embeds, frame.mask);
     }
-    eager::end_of_frame(frame.tables.sin, frame.tables.cos);
+    eager::end_of_frame(frame.tables.sin, frame.tables.cos, frame.query_scale);
     eager::end_of_frame(frame.sliding_tables.sin, frame.sliding_tables.cos);
   }
 
@@ -239,6 +277,9 @@ class LlamaModel : public Module {
   std::vector<std::unique_ptr<DecoderLayer>> blocks_;
   std::unique_ptr<Norm> norm_;  ///< null before a pipeline's last stage
   std::unique_ptr<RotaryEmbedding> rotary_emb_;
+  std::unique_ptr<LayerInputs> layer_inputs_;  ///< null: blocks get none
+  std::unique_ptr<nn::Container> rotary_embs_;
+  std::unique_ptr<RotaryEmbedding> used_rotary_;  ///< null: the one before
 };
 
 }  // namespace
@@ -251,22 +292,24 @@ std::unique_ptr<LanguageModel> make_decoder(nn::ModelContext& context, const Lla
                  .vocab_size = config.vocab_size,
                  .is_tied = config.tie_word_embeddings,
                  .bias = nn::bias_if(config.code->has_head_bias),
-                 .logits = logits_code_of(config)},
+                 .logits = logits_code_of(config),
+                 .divides_states = config.code->divides_states},
       config, make_layer);
 }
 
 std::unique_ptr<LanguageModel> make_llama_with(nn::ModelContext& context, const LlamaConfig& config,
                                                const FeedForwardMaker& make_mlp) {
   return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
-    return make_decoder_layer(parent, index, config, make_mlp);
+    const auto attention = [&](Module* block) { return make_attention(block, index, config); };
+    return make_decoder_layer(parent, index, config, {attention, make_mlp});
   });
 }
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const LlamaConfig& config) {
   return make_decoder(context, config, [&](Module* parent, std::int64_t index) {
-    return make_decoder_layer(parent, index, config, [&](Module* block) {
-      return make_feed_forward(block, index, config);
-    });
+    const auto attention = [&](Module* block) { return make_attention(block, index, config); };
+    const auto mlp = [&](Module* block) { return make_feed_forward(block, index, config); };
+    return make_decoder_layer(parent, index, config, {attention, mlp});
   });
 }
 

@@ -31,7 +31,13 @@ class ExpertGate : public Module {
       : Module(parent, config.code->gate_name),
         kind_(config.code->gate),
         top_k_(config.num_experts_per_tok),
-        normalizes_(config.norm_topk_prob) {
+        normalizes_(config.norm_topk_prob),
+        scores_by_sigmoid_(config.scores_by_sigmoid) {
+    if (kind_ == ExpertGateCode::scaled_sigmoid) {
+      gate_ = std::make_unique<nn::Linear>(this, "gate", config.hidden_size, config.num_experts,
+                                           nn::Bias::none);
+      return;
+    }
     const nn::InModule scope(*this);
     weight_ = make_parameter("weight", {config.num_experts, config.hidden_size});
   }
@@ -55,6 +61,10 @@ class ExpertGate : public Module {
         return choose_first(hidden_states);
       case ExpertGateCode::sigmoid:
         return by_sigmoid(hidden_states, correction);
+      case ExpertGateCode::scaled_sigmoid:
+        return by_scaled_sigmoid(hidden_states, correction);
+      case ExpertGateCode::best_scores:
+        return score_best(hidden_states);
       default:
         return by_softmax(hidden_states);
     }
@@ -109,24 +119,82 @@ class ExpertGate : public Module {
     return choice;
   }
 
+  // AfmoeTokenChoiceRouter
+  [[nodiscard]] Choice by_scaled_sigmoid(const Tensor& hidden_states,
+                                         const Tensor& correction) const {
+    Choice choice;
+    {
+      const Tensor states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
+      const Tensor narrow = (*gate_)(states);
+      choice.logits = eager::to_dtype(narrow, DType::fp32);
+    }
+    Tensor scores = eager::sigmoid(choice.logits);
+    eager::Selected top;
+    {
+      const Tensor for_choice = eager::add(scores, correction);
+      top = eager::topk(for_choice, top_k_);
+    }
+    choice.indices = top.indices;
+    choice.weights = eager::gather(scores, 1, choice.indices);
+    Tensor denominator;
+    {
+      const Tensor total = eager::sum(choice.weights, {-1}, true);
+      denominator = eager::add(total, 1e-20);
+    }
+    choice.weights = eager::div(choice.weights, denominator);
+    choice.weights = eager::mul(choice.weights, 1.0);
+    eager::end_of_frame(top.values, scores, denominator);
+    return choice;
+  }
+
+  // Cohere2MoeTopKRouter
+  [[nodiscard]] Choice score_best(const Tensor& hidden_states) const {
+    Choice choice;
+    choice.logits = eager::linear(hidden_states, weight_, {});
+    auto top = eager::topk(choice.logits, top_k_);
+    Tensor scores = std::move(top.values);
+    if (!scores_by_sigmoid_) {
+      scores = eager::softmax(scores, -1, DType::fp32);
+    } else {
+      scores = eager::sigmoid(scores);
+    }
+    if (scores_by_sigmoid_ && normalizes_) {
+      const Tensor total = eager::sum(scores, {-1}, true);
+      scores = eager::div(scores, total);
+    }
+    choice.weights = eager::to_dtype(scores, hidden_states.dtype());
+    choice.indices = std::move(top.indices);
+    return choice;
+  }
+
   ExpertGateCode kind_;
   std::int64_t top_k_;
   bool normalizes_;
+  bool scores_by_sigmoid_;
   Tensor weight_;
+  std::unique_ptr<nn::Linear> gate_;  ///< instead of the weight: AFMoE
 };
 
 /// The parts of a mixture, made in the order in which the family's code makes them.
 class SparseMixture : public FeedForward {
  public:
   SparseMixture(Module* parent, const LlamaConfig& config)
-      : FeedForward(parent, config.code->mixture_name) {
+      : FeedForward(parent, config.code->mixture_name),
+        averages_(config.averages_shared_experts),
+        shares_first_(config.code->makes_shared_first) {
     const bool experts_first = config.code->makes_experts_first;
     if (!experts_first) {
       gate_ = std::make_unique<ExpertGate>(this, config);
     }
+    if (shares_first_) {
+      make_shared_experts(config);
+    }
     experts_ = std::make_unique<MixtureOfExperts>(this, shape_of_experts(config));
     if (experts_first) {
       gate_ = std::make_unique<ExpertGate>(this, config);
+    }
+    if (!shares_first_) {
+      make_shared_experts(config);
     }
     make_shared_expert(config);
     make_correction(config);
@@ -143,6 +211,13 @@ class SparseMixture : public FeedForward {
             .hidden = config.hidden_size,
             .width = expert_width(config),
             .activation = config.hidden_act};
+  }
+
+  void make_shared_experts(const LlamaConfig& config) {
+    if (config.n_shared_experts > 0) {
+      shared_experts_ = make_gated_mlp(this, "shared_experts", config,
+                                       config.n_shared_experts * expert_width(config));
+    }
   }
 
   void make_shared_expert(const LlamaConfig& config) {
@@ -162,6 +237,11 @@ class SparseMixture : public FeedForward {
           eager::empty_on(runtime(), context().place, {config.num_experts}, context().dtype);
       register_buffer("e_score_correction_bias", correction_);
     }
+    if (config.code->gate == ExpertGateCode::scaled_sigmoid) {
+      const nn::InModule scope(*this);
+      correction_ = make_parameter("expert_bias", {config.num_experts});
+      correction_->requires_grad = false;
+    }
   }
 
   [[nodiscard]] Tensor mixture(const Tensor& hidden_states) const {
@@ -170,7 +250,10 @@ class SparseMixture : public FeedForward {
     if (shared_expert_) {
       shared = (*shared_expert_)(states);
     }
-    Choice choice = (*gate_)(states, correction_);
+    Choice choice = (*gate_)(gate_input(hidden_states, states), correction_);
+    if (shared_experts_) {
+      return with_shared_experts(hidden_states, std::move(states), std::move(choice));
+    }
     Tensor result = (*experts_)(states, choice.indices, choice.weights);
     if (shared_expert_) {
       shared = gated(shared, states);
@@ -178,6 +261,32 @@ class SparseMixture : public FeedForward {
     }
     result = eager::reshape(result, hidden_states.sizes());
     eager::end_of_frame(states, shared, choice.logits, choice.weights, choice.indices);
+    return result;
+  }
+
+  // AFMoE's gate makes a view of its own.
+  [[nodiscard]] const Tensor& gate_input(const Tensor& hidden_states, const Tensor& flat) const {
+    return shares_first_ ? hidden_states : flat;
+  }
+
+  // AfmoeSparseMoeBlock and Cohere2MoeSparseMoeBlock: every token passes the shared experts, before
+  // or after the chosen ones.
+  [[nodiscard]] Tensor with_shared_experts(const Tensor& hidden_states, Tensor states,
+                                           Choice choice) const {
+    Tensor shared = shares_first_ ? (*shared_experts_)(states) : Tensor{};
+    Tensor routed = (*experts_)(states, choice.indices, choice.weights);
+    Tensor result;
+    if (shares_first_) {
+      result = eager::add(shared, routed);
+    } else {
+      shared = (*shared_experts_)(states);
+      Tensor sum = eager::add(routed, shared);
+      result = averages_ ? eager::div(sum, 2.0) : sum;
+      sum.reset();
+      routed = result;
+    }
+    result = eager::reshape(result, hidden_states.sizes());
+    eager::end_of_frame(states, choice.logits, choice.weights, choice.indices, shared, routed);
     return result;
   }
 
@@ -190,7 +299,10 @@ class SparseMixture : public FeedForward {
 
   std::unique_ptr<ExpertGate> gate_;
   std::unique_ptr<MixtureOfExperts> experts_;
-  std::unique_ptr<FeedForward> shared_expert_;
+  bool averages_;
+  bool shares_first_;
+  std::unique_ptr<FeedForward> shared_experts_;
+  std::unique_ptr<FeedForward> shared_expert_;  ///< one behind a gate: Qwen2-MoE
   std::unique_ptr<nn::Linear> shared_expert_gate_;
   Tensor correction_;
 };
@@ -205,7 +317,8 @@ GroupedMixture grouped_mixture_of(const LlamaConfig& config) {
           .chosen_groups = config.topk_group,
           .normalizes = config.norm_topk_prob,
           .activation = config.hidden_act,
-          .has_wide_correction = config.code->has_wide_correction};
+          .has_wide_correction = config.code->has_wide_correction,
+          .scales_late = config.code->gate == ExpertGateCode::grouped_late_scale};
 }
 
 }  // namespace
@@ -215,7 +328,8 @@ std::unique_ptr<FeedForward> make_feed_forward(Module* parent, std::int64_t laye
   if (!is_mixture(config, layer)) {
     return make_mlp(parent, config);
   }
-  if (config.code->gate == ExpertGateCode::grouped) {
+  if (config.code->gate == ExpertGateCode::grouped ||
+      config.code->gate == ExpertGateCode::grouped_late_scale) {
     return make_grouped_mixture(parent, grouped_mixture_of(config), config);
   }
   return std::make_unique<SparseMixture>(parent, config);

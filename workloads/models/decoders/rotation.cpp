@@ -117,12 +117,16 @@ void rotate_wide(HeadStates& states, const CosSin& positions) {
 // q_embed = torch.cat([q_embed, q_pass]); k_embed = torch.cat([k_embed, k_pass])
 void rotate_inside(HeadStates& states, Tables tables, Turn turn) {
   const std::int64_t columns = tables.cos.size(-1);
-  const Parts query = cut(states.query, columns);
-  const Parts key = cut(states.key, columns);
-  Tensor query_result = turn(query.turned, tables);
-  Tensor key_result = turn(key.turned, tables);
-  query_result = joined(query_result, query.rest);
-  key_result = joined(key_result, key.rest);
+  Tensor query_result;
+  Tensor key_result;
+  {
+    const Parts query = cut(states.query, columns);
+    const Parts key = cut(states.key, columns);
+    query_result = turn(query.turned, tables);
+    key_result = turn(key.turned, tables);
+    query_result = joined(query_result, query.rest);
+    key_result = joined(key_result, key.rest);
+  }
   bind(states, tables, std::move(query_result), std::move(key_result));
 }
 
@@ -147,6 +151,20 @@ void rotate_in_join(HeadStates& states, Tables tables) {
   Tensor query_result = joined(turn_halves(query.turned, tables), query.rest);
   Tensor key_result = joined(turn_halves(key.turned, tables), key.rest);
   bind(states, tables, std::move(query_result), std::move(key_result));
+}
+
+// query, key = apply_rotary_pos_emb(...); query = torch.cat((query, query_pass)); key = ...
+void rotate_and_rebind(HeadStates& states, const CosSin& positions) {
+  const std::int64_t columns = positions.cos.size(-1);
+  const Parts query = cut(states.query, columns);
+  const Parts key = cut(states.key, columns);
+  {
+    const Tables tables = plain_tables(positions);
+    states.query = turn_halves(query.turned, tables);
+    states.key = turn_halves(key.turned, tables);
+  }
+  states.query = joined(states.query, query.rest);
+  states.key = joined(states.key, key.rest);
 }
 
 // The attention cuts, and keeps the turned columns until its frame ends.
@@ -191,6 +209,8 @@ void rotate(HeadStates& states, const CosSin& positions, Rotation rotation) {
       return rotate_in_join(states, plain_tables(positions));
     case Rotation::partial_outside:
       return rotate_outside(states, positions);
+    case Rotation::partial_rebound:
+      return rotate_and_rebind(states, positions);
   }
 }
 

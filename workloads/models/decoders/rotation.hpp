@@ -16,6 +16,9 @@ struct HeadStates {
   Tensor turned_key;
   Tensor rest_query;  ///< the other columns, views of what was projected
   Tensor rest_key;
+  Tensor gate;               ///< what opens the output
+  Tensor opened;             ///< the output behind it
+  eager::TensorList locals;  ///< what the family's own attention leaves bound
 };
 
 /// Turns query and key; the old ones die when both results exist.

@@ -11,32 +11,46 @@
 
 namespace highwater::models {
 
-class SelfAttention : public Module {
+class SelfAttention : public DecoderAttention {
  public:
   SelfAttention(Module* parent, std::int64_t layer, const LlamaConfig& config);
 
-  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const;
+  AttentionResult operator()(Tensor hidden_states, const BlockInputs& inputs) const override;
+
+ protected:
+  /// From queries, keys and values to the output, [batch, seq, heads, head_dim].
+  virtual AttentionResult attend(HeadStates& states, const Tensor& mask) const;
+
+  /// The attention function of the plan.
+  [[nodiscard]] AttentionResult attend_to(const Tensor& query, const Tensor& key,
+                                          const Tensor& value, const Tensor& mask) const;
 
  private:
   void make_projections();
   void make_output();
   void make_norms();
+  void make_gate();
   [[nodiscard]] HeadStates project(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_apart(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_columns(const Tensor& hidden_states) const;
+  [[nodiscard]] HeadStates slice_head_parts(const Tensor& projected) const;
   [[nodiscard]] HeadStates project_head_parts(const Tensor& hidden_states) const;
+  [[nodiscard]] Tensor heads_of(const Tensor& projected, std::int64_t head_dim) const;
   [[nodiscard]] Tensor heads_of(const Tensor& projected) const;
+  [[nodiscard]] Tensor opened(HeadStates& states, const Tensor& output, const Tensor& input) const;
   void normalize(HeadStates& states) const;
   [[nodiscard]] Tensor project_one(const nn::Linear& projection, const Norm* norm,
                                    const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates with_heads(HeadStates states) const;
-  [[nodiscard]] AttentionResult attend(const HeadStates& states, const Tensor& mask) const;
 
   LlamaConfig config_;
   const LlamaCode& code_;
   QkNorm qk_norm_;
   bool is_rotated_;
+  bool has_sinks_;
+  std::int64_t kv_heads_;
   std::int64_t head_dim_;
+  std::int64_t value_dim_;
   std::unique_ptr<nn::Linear> q_proj_;  ///< or the one projection of all three
   std::unique_ptr<nn::Linear> k_proj_;
   std::unique_ptr<nn::Linear> v_proj_;
@@ -44,6 +58,9 @@ class SelfAttention : public Module {
   std::unique_ptr<Norm> q_norm_;
   std::unique_ptr<Norm> k_norm_;
   std::unique_ptr<Norm> sub_norm_;  ///< before the output
+  std::unique_ptr<nn::Linear> gate_proj_;
+  Tensor gate_bias_;
+  Tensor sinks_;
 };
 
 }  // namespace highwater::models

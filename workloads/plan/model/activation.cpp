@@ -16,6 +16,7 @@ constexpr std::array kActivations{
     ActivationName{"gelu_pytorch_tanh", Activation::gelu_pytorch_tanh},
     ActivationName{"silu", Activation::silu},
     ActivationName{"relu2", Activation::relu2},
+    ActivationName{"xielu", Activation::xielu},
     ActivationName{"swish", Activation::silu},
 };
 

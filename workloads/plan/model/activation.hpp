@@ -13,7 +13,8 @@ enum class Activation : std::uint8_t {
   gelu_new,           ///< the tanh formula in Python, eight operators
   gelu_pytorch_tanh,  ///< one kernel, tanh form
   silu,               ///< also called swish
-  relu2               ///< relu(x) squared
+  relu2,              ///< relu(x) squared
+  xielu               ///< with parameters of its own: Apertus
 };
 
 std::string_view to_string(Activation activation);

@@ -18,7 +18,7 @@ constexpr std::array kRopeTypes{
     RopeName{"default", RopeType::standard},  RopeName{"linear", RopeType::linear},
     RopeName{"dynamic", RopeType::dynamic},   RopeName{"yarn", RopeType::yarn},
     RopeName{"longrope", RopeType::longrope}, RopeName{"llama3", RopeType::llama3},
-    RopeName{"su", RopeType::longrope},
+    RopeName{"su", RopeType::longrope},       RopeName{"proportional", RopeType::proportional},
 };
 
 void read_rope_type(RopeType& type, JsonFields& scaling) {
@@ -30,7 +30,8 @@ void read_rope_type(RopeType& type, JsonFields& scaling) {
   const auto* const found = std::ranges::find(kRopeTypes, std::string_view(name), &RopeName::first);
   if (found == kRopeTypes.end()) {
     scaling.add_gap(
-        key, "is '" + name + "', not one of default, linear, dynamic, yarn, longrope, llama3");
+        key, "is '" + name +
+                 "', not one of default, linear, dynamic, yarn, longrope, llama3, proportional");
     return;
   }
   type = found->second;

@@ -10,7 +10,15 @@ namespace highwater {
 
 class JsonFields;
 
-enum class RopeType : std::uint8_t { standard, linear, dynamic, yarn, longrope, llama3 };
+enum class RopeType : std::uint8_t {
+  standard,
+  linear,
+  dynamic,
+  yarn,
+  longrope,
+  llama3,
+  proportional  ///< frequencies of a part of a head, zeros for the rest: Gemma 4
+};
 
 struct RopeParameters {
   RopeType rope_type = RopeType::standard;  ///< transformers' "default" is `standard` here

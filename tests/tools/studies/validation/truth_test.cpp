@@ -71,7 +71,7 @@ TEST_CASE(
     "truth: every family of decoders that shares LLaMA's forward is simulated request by request",
     "[cli][truth]") {
   const auto cases = validate_cases(find_cases(kDecoders), [](std::size_t) {});
-  REQUIRE(cases.size() >= 43);
+  REQUIRE(cases.size() >= 64);
   for (const auto& validation : cases) {
     CAPTURE(validation.id, validation.unsupported_reason);
     CHECK(validation.is_simulated());

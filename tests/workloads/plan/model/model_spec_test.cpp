@@ -145,7 +145,7 @@ TEST_CASE("presets: an unknown name gives the nearest ones", "[models]") {
 TEST_CASE("config.json: small configs of every family count as transformers builds them",
           "[models]") {
   const json::array models = read_array("transformers_counts.json");
-  REQUIRE(models.size() == 67);
+  REQUIRE(models.size() == 84);
   for (const json::value& model : models) {
     INFO(model.at("class").as_string().c_str() << " " << json::serialize(model.at("config")));
     const ModelSpec spec = model_from_json(model.at("config"), "config.json");

@@ -210,17 +210,21 @@ def _noise(model):
     text = text[0] if isinstance(text, (list, tuple)) else text
     known = inspect.signature(model.forward).parameters
     is_sequence = "img_ids" in known  # latents as a sequence of patches, with the place of each
+    axes = len(get("axes_dims_rope", default=(0, 0, 0)))
     rows = {
         "sample": f"torch.randn({channels}, {height}, {width}{{floats}})",
         "hidden_states": f"torch.randn({height * width // 4}, {channels}{{floats}})" if is_sequence else
                          f"torch.randn({channels}, {height}, {width}{{floats}})",
         "timestep": "torch.tensor(0)" if not is_sequence else "torch.rand((){floats})",
         "encoder_hidden_states": f"torch.randn({tokens}, {text}{{floats}})",
+        "img_ids": f"torch.zeros({height * width // 4}, {axes}{{floats}})",
+        "txt_ids": f"torch.zeros({tokens}, {axes}{{floats}})",
         "pooled_projections": f"torch.randn({get('pooled_projection_dim', default=768)}{{floats}})",
         "guidance": "torch.ones((){floats})", "class_labels": "torch.tensor(0)",
     }
     needed = {key for key, value in known.items() if value.default is value.empty}
-    needed.update(key for key in ("encoder_hidden_states", "pooled_projections", "timestep") if key in known)
+    needed.update(key for key in ("encoder_hidden_states", "pooled_projections", "timestep", "img_ids", "txt_ids")
+                  if key in known)
     if not config.get("cross_attention_dim") and "sample" in known:
         needed.discard("encoder_hidden_states")
     if config.get("guidance_embeds"):

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "workloads/plan/model/families/gptj_fields.hpp"
+#include "workloads/plan/model/families/gpt_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "workloads/plan/model/families/mistral.hpp"
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
@@ -15,7 +16,34 @@
 
 namespace highwater {
 
+/// How latent attention turns the columns that have positions.
+enum class LatentRotation : std::uint8_t {
+  by_configuration,  ///< halves or, with rope_interleave, neighbours
+  complex_numbers    ///< neighbours are complex numbers: DeepSeek-V2
+};
+
+/// How the gate of a mixture chooses.
+enum class LatentGate : std::uint8_t {
+  sigmoid,  ///< with a correction, from the best groups
+  softmax   ///< from the best groups if the configuration says so: DeepSeek-V2
+};
+
+/// Where the Python code of a decoder with latent attention differs from DeepSeek-V3's.
+struct DeepseekCode {
+  const Family& (*family)();
+  LlamaCode frame = kMistralCode;  ///< what is around attention and mixtures
+  LatentRotation rotation = LatentRotation::by_configuration;
+  LatentGate gate = LatentGate::sigmoid;
+  bool has_wide_correction = false;  ///< the gate's buffer is fp32 whatever the model's type
+  bool names_normed_latent = false;  ///< which outlives the turned columns: DeepSeek-V2
+};
+
+const Family& deepseek_v3_family();
+
+inline constexpr DeepseekCode kDeepseekV3Code{.family = deepseek_v3_family};
+
 struct DeepseekV3Config {
+  const DeepseekCode* code = &kDeepseekV3Code;
   std::int64_t vocab_size = 129280;
   std::int64_t hidden_size = 7168;
   std::int64_t intermediate_size = 18432;
@@ -30,8 +58,8 @@ struct DeepseekV3Config {
   std::int64_t qk_rope_head_dim = 64;
   std::int64_t v_head_dim = 128;
   std::int64_t qk_nope_head_dim = 128;
-  std::int64_t n_group = 8;
-  std::int64_t topk_group = 4;
+  std::optional<std::int64_t> n_group = 8;
+  std::optional<std::int64_t> topk_group = 4;
   std::int64_t num_experts_per_tok = 8;
   std::int64_t first_k_dense_replace = 3;
   bool norm_topk_prob = true;
@@ -42,8 +70,9 @@ struct DeepseekV3Config {
   RopeParameters rope_parameters;
   bool rope_interleave = true;
   bool attention_bias = false;
+  bool mlp_bias = false;
   double attention_dropout = 0.0;
-  bool has_wide_correction = false;  ///< the gate's buffer is fp32: glm4_moe_lite
+  bool limits_groups = false;  ///< deepseek_v2: experts are those of the best groups
 
   bool operator==(const DeepseekV3Config&) const = default;
 };
@@ -111,7 +140,9 @@ constexpr auto dense_deepseek_fields() {
   return fields;
 }
 
-const Family& family_of(const DeepseekV3Config& config);
+inline const Family& family_of(const DeepseekV3Config& config) {
+  return config.code->family();
+}
 
 /// How many of the first layers have no mixture: all of them without experts (Youtu).
 inline std::int64_t dense_layers(const DeepseekV3Config& config) {
@@ -142,9 +173,10 @@ inline void complete_deepseek_v3_shape(const DeepseekV3Config& config, ModelShap
 
 inline void check_deepseek_v3(const DeepseekV3Config& c, ModelProblems& problems) {
   problems.check_rotary("qk_rope_head_dim", c.qk_rope_head_dim, c.qk_rope_head_dim);
-  problems.check_divides("n_group", c.n_group, "n_routed_experts", c.n_routed_experts);
-  if (c.topk_group > c.n_group) {
-    problems.add("topk_group is {}, but n_group is only {}", c.topk_group, c.n_group);
+  const std::int64_t groups = c.n_group.value_or(1);
+  problems.check_divides("n_group", groups, "n_routed_experts", c.n_routed_experts);
+  if (c.topk_group.value_or(1) > groups) {
+    problems.add("topk_group is {}, but n_group is only {}", *c.topk_group, groups);
   }
   if (c.first_k_dense_replace < 0 || c.first_k_dense_replace > c.num_hidden_layers) {
     problems.add("first_k_dense_replace is {}; give 0 to num_hidden_layers ({})",
@@ -182,11 +214,12 @@ inline ParameterCount deepseek_v3_parameters(const DeepseekV3Config& c) {
   const std::int64_t experts = c.n_routed_experts + c.n_shared_experts;
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
   add_latent_attention(count, c);
+  count.bias += c.mlp_bias ? dense * (2 * c.intermediate_size + c.hidden_size) : 0;
   count.linear += dense * gated_mlp_weights(c.hidden_size, c.intermediate_size);
   count.linear += sparse * (c.n_routed_experts * c.hidden_size +
                             experts * gated_mlp_weights(c.hidden_size, c.moe_intermediate_size));
   count.norm += (2 * c.num_hidden_layers + 1) * c.hidden_size;
-  count.buffer = sparse * c.n_routed_experts;
+  count.buffer = c.code->gate == LatentGate::sigmoid ? sparse * c.n_routed_experts : 0;
   return count;
 }
 
@@ -202,72 +235,9 @@ inline constexpr auto kDeepseekV3 =
                               .read_more = untyped<read_deepseek_v3>,
                               .write_more = untyped<write_rope_parameters<DeepseekV3Config>>});
 
-inline const Family& family_of(const DeepseekV3Config& /*config*/) {
+inline const Family& deepseek_v3_family() {
   return kDeepseekV3;
 }
-
-template <DeepseekV3Config (*defaults)()>
-constexpr FamilyOf<DeepseekV3Config> deepseek_relative(std::string_view name,
-                                                       std::string_view class_prefix) {
-  Family record = kDeepseekV3;
-  record.name = name;
-  record.class_prefix = class_prefix;
-  record.add_presets = [](PresetList&) {};
-  record.read_more = untyped<read_deepseek_relative>;
-  return family<DeepseekV3Config>(record, [] { return std::any(defaults()); });
-}
-
-// Relatives (transformers 5.23, models/<name>): GLM-4.7 Flash, and Youtu, which has no mixtures.
-
-inline DeepseekV3Config glm4_moe_lite_defaults() {
-  return {.vocab_size = 154880,
-          .hidden_size = 2048,
-          .intermediate_size = 10240,
-          .moe_intermediate_size = 1536,
-          .num_hidden_layers = 47,
-          .num_attention_heads = 20,
-          .num_key_value_heads = 20,
-          .n_routed_experts = 64,
-          .q_lora_rank = 768,
-          .v_head_dim = 256,
-          .qk_nope_head_dim = 192,
-          .n_group = 1,
-          .topk_group = 1,
-          .num_experts_per_tok = 4,
-          .first_k_dense_replace = 1,
-          .max_position_embeddings = 202752,
-          .has_wide_correction = true};
-}
-
-inline constexpr auto kGlm4MoeLite =
-    deepseek_relative<glm4_moe_lite_defaults>("glm4_moe_lite", "Glm4MoeLiteFor");
-
-inline DeepseekV3Config youtu_defaults() {
-  return {.vocab_size = 128256,
-          .hidden_size = 2048,
-          .intermediate_size = 6144,
-          .num_hidden_layers = 32,
-          .num_attention_heads = 16,
-          .num_key_value_heads = 16,
-          .n_shared_experts = 0,
-          .n_routed_experts = 0,
-          .n_group = 1,
-          .topk_group = 1,
-          .num_experts_per_tok = 0,
-          .first_k_dense_replace = 0,
-          .max_position_embeddings = 131072,
-          .tie_word_embeddings = true};
-}
-
-inline constexpr std::array kYoutuFields = dense_deepseek_fields();
-
-constexpr FamilyOf<DeepseekV3Config> youtu_record() {
-  FamilyOf<DeepseekV3Config> record = deepseek_relative<youtu_defaults>("youtu", "YoutuFor");
-  record.fields = kYoutuFields;
-  return record;
-}
-
-inline constexpr auto kYoutu = youtu_record();
 
 namespace models {
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context,

@@ -50,6 +50,13 @@ struct LlamaConfig {
   bool norm_topk_prob = false;
   std::int64_t shared_expert_intermediate_size = 0;  ///< qwen2_moe
   std::int64_t n_shared_experts = 0;                 ///< glm4_moe and others
+  bool averages_shared_experts = false;         ///< cohere2_moe: with the result of the chosen ones
+  bool scores_by_sigmoid = false;               ///< cohere2_moe: the chosen experts'
+  std::optional<std::int64_t> global_head_dim;  ///< gemma4: of layers without a window
+  std::int64_t layer_input_width = 0;           ///< gemma4_text: 0: layers have no such input
+  std::int64_t layer_input_vocab = 0;
+  std::optional<std::int64_t> v_head_dim;               ///< mimo_v2_flash: absent: head_dim
+  std::optional<std::int64_t> dense_intermediate_size;  ///< of layers without a mixture
   std::int64_t n_group = 1;
   std::int64_t topk_group = 1;
   std::int64_t first_k_dense_replace = 0;
@@ -111,6 +118,15 @@ inline std::optional<std::int64_t> window_of(const LlamaConfig& config, std::int
   return !is_off && has_window(config, layer) ? config.sliding_window : std::nullopt;
 }
 
+/// Whether the feed-forward part of `layer` is a mixture.
+inline bool is_mixture(const LlamaConfig& config, std::int64_t layer) {
+  const bool is_listed_dense =
+      std::ranges::find(config.mlp_only_layers, layer) != config.mlp_only_layers.end();
+  return config.code->gate != ExpertGateCode::none && config.num_experts > 0 &&
+         layer >= config.first_k_dense_replace && !is_listed_dense &&
+         (layer + 1) % config.decoder_sparse_step == 0;
+}
+
 /// Whether `layer` turns queries and keys by their positions.
 inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
   switch (config.code->rotated) {
@@ -120,10 +136,35 @@ inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
       return is_listed_as_rotated(config, layer);
     case RotatedLayers::windowed:
       return window_of(config, layer).has_value();
+    case RotatedLayers::windowed_or_dense:
+      return window_of(config, layer).has_value() || !is_mixture(config, layer);
     case RotatedLayers::windowed_if_any:
       return !config.sliding_window || window_of(config, layer).has_value();
   }
   return true;
+}
+
+/// The key-value heads of `layer`.
+inline std::int64_t kv_heads_of(const LlamaConfig& config, std::int64_t layer) {
+  const bool doubles = config.code->doubles_windowed_heads && has_window(config, layer);
+  return kv_heads_of(config) * (doubles ? 2 : 1);
+}
+
+/// The width of a head of `layer`.
+inline std::int64_t head_dim_of(const LlamaConfig& config, std::int64_t layer) {
+  return config.global_head_dim && !has_window(config, layer) ? *config.global_head_dim
+                                                              : head_dim_of(config);
+}
+
+/// The width of a head of values.
+inline std::int64_t value_dim_of(const LlamaConfig& config) {
+  return config.v_head_dim.value_or(head_dim_of(config));
+}
+
+/// Whether attention of `layer` has sinks.
+inline bool has_sinks(const LlamaConfig& config, std::int64_t layer) {
+  return config.code->sinks == SinkCode::rescaled ||
+         (config.code->sinks == SinkCode::in_softmax && has_window(config, layer));
 }
 
 /// The columns of a head that are turned.
@@ -132,13 +173,9 @@ inline std::int64_t rotary_dim_of(const LlamaConfig& config) {
                                    config.rope_parameters.partial_rotary_factor);
 }
 
-/// Whether the feed-forward part of `layer` is a mixture.
-inline bool is_mixture(const LlamaConfig& config, std::int64_t layer) {
-  const bool is_listed_dense =
-      std::ranges::find(config.mlp_only_layers, layer) != config.mlp_only_layers.end();
-  return config.code->gate != ExpertGateCode::none && config.num_experts > 0 &&
-         layer >= config.first_k_dense_replace && !is_listed_dense &&
-         (layer + 1) % config.decoder_sparse_step == 0;
+/// The width of a feed-forward part that is no mixture.
+inline std::int64_t dense_width(const LlamaConfig& config) {
+  return config.dense_intermediate_size.value_or(config.intermediate_size);
 }
 
 inline std::int64_t expert_width(const LlamaConfig& config) {

@@ -30,6 +30,38 @@ inline const Family& arcee_family() {
   return kArcee;
 }
 
+// --- Apertus: an activation with parameters, norms of queries and keys ---------------------------
+
+const Family& apertus_family();
+
+inline constexpr LlamaCode kApertusCode{
+    .family = apertus_family,
+    .norms = {.before_attention = "attention_layernorm", .before_mlp = "feedforward_layernorm"},
+    .qk_norm = QkNorm::before_rotation,
+    .mlp = MlpCode::plain};
+
+inline LlamaConfig apertus_defaults() {
+  return {.code = &kApertusCode,
+          .vocab_size = 131072,
+          .intermediate_size = 14336,
+          .hidden_act = Activation::xielu,
+          .max_position_embeddings = 65536,
+          .pad_token_id = 3,
+          .rope_parameters = {.rope_type = RopeType::llama3,
+                              .rope_theta = 12e6,
+                              .factor = 8.0,
+                              .original_max_position_embeddings = 8192}};
+}
+
+inline constexpr auto kApertusFields = decoder_fields(kAttentionBiasField);
+
+inline constexpr auto kApertus =
+    decoder_family<apertus_defaults>(kDecoderRelative, "apertus", "ApertusFor", kApertusFields);
+
+inline const Family& apertus_family() {
+  return kApertus;
+}
+
 // --- InternLM 3 and IQuest Coder: LLaMA's code ---------------------------------------------------
 
 const Family& internlm3_family();
@@ -337,8 +369,44 @@ inline const Family& smollm3_family() {
   return kSmollm3;
 }
 
-// --- BitNet: a norm before the last projection of each part
-// -----------------------------------------
+// --- DiffLlama: a second attention is subtracted -------------------------------------------------
+
+const Family& diffllama_family();
+
+inline constexpr LlamaCode kDiffllamaCode{.family = diffllama_family,
+                                          .attention = AttentionCode::differential};
+
+inline LlamaConfig diffllama_defaults() {
+  return {.code = &kDiffllamaCode,
+          .hidden_size = 2048,
+          .intermediate_size = 8192,
+          .num_hidden_layers = 16};
+}
+
+inline void check_diffllama(const LlamaConfig& config, ModelProblems& problems) {
+  check_decoder(config, problems);
+  if (config.attention_dropout > 0.0) {
+    problems.add("attention_dropout is {}; DiffLlama refuses any but 0", config.attention_dropout);
+  }
+  if (kv_heads_of(config) % 2 != 0) {
+    problems.add("num_key_value_heads is {}; DiffLlama needs an even number", kv_heads_of(config));
+  }
+}
+
+constexpr Family diffllama_record() {
+  Family record = kDecoderRelative;
+  record.check = untyped<check_diffllama>;
+  return record;
+}
+
+inline constexpr auto kDiffllama = decoder_family<diffllama_defaults>(
+    diffllama_record(), "diffllama", "DiffLlamaFor", kAttentionBiasFields);
+
+inline const Family& diffllama_family() {
+  return kDiffllama;
+}
+
+// --- BitNet: a norm before the last projection of each part --------------------------------------
 
 const Family& bitnet_family();
 

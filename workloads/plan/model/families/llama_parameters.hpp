@@ -14,6 +14,7 @@ inline std::int64_t norm_elements(NormKind kind, std::int64_t width) {
     case NormKind::layer_1p:
       return 2 * width;
     case NormKind::layer_plain:
+    case NormKind::power_plain:
       return 0;
     default:
       return width;
@@ -43,8 +44,13 @@ inline bool has_qkv_bias(const LlamaConfig& c) {
 inline std::int64_t llama_biases_per_layer(const LlamaConfig& c) {
   const std::int64_t qkv = head_dim_of(c) * (c.num_attention_heads + 2 * kv_heads_of(c));
   const std::int64_t widened = (c.code->mlp == MlpCode::plain ? 1 : 2) * c.intermediate_size;
-  return (has_qkv_bias(c) ? qkv : 0) + (has_output_bias(c) ? c.hidden_size : 0) +
-         (c.mlp_bias ? widened + c.hidden_size : 0);
+  const std::int64_t gates =
+      c.code->attention_gate == AttentionGate::biased ? c.num_attention_heads : 0;
+  const std::int64_t shares =
+      c.code->attention == AttentionCode::differential ? 4 * head_dim_of(c) : 0;
+  const std::int64_t activation = c.hidden_act == Activation::xielu ? 2 : 0;
+  return gates + shares + activation + (has_qkv_bias(c) ? qkv : 0) +
+         (has_output_bias(c) ? c.hidden_size : 0) + (c.mlp_bias ? widened + c.hidden_size : 0);
 }
 
 /// Norms of a block: each of the four places that has a name.
@@ -64,27 +70,82 @@ inline std::int64_t mixture_weights(const LlamaConfig& c) {
          (c.shared_expert_intermediate_size > 0 ? c.hidden_size : 0);
 }
 
+/// What AFMoE adds to its experts' scores, a number for each expert.
+inline std::int64_t score_biases(const LlamaConfig& c) {
+  std::int64_t biases = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    const bool has_bias = c.code->gate == ExpertGateCode::scaled_sigmoid && is_mixture(c, layer);
+    biases += has_bias ? c.num_experts : 0;
+  }
+  return biases;
+}
+
 /// Weights of the feed-forward parts of all layers.
 inline std::int64_t feed_forward_weights(const LlamaConfig& c) {
   const std::int64_t matrices = c.code->mlp == MlpCode::plain ? 2 : 3;
   std::int64_t weights = 0;
   for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
     weights +=
-        is_mixture(c, layer) ? mixture_weights(c) : matrices * c.hidden_size * c.intermediate_size;
+        is_mixture(c, layer) ? mixture_weights(c) : matrices * c.hidden_size * dense_width(c);
   }
   return weights;
 }
 
+/// Projections of queries, keys, values and outputs of all layers.
+inline std::int64_t all_attention_weights(const LlamaConfig& c) {
+  std::int64_t columns = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    const std::int64_t keys = head_dim_of(c, layer);
+    const std::int64_t head = keys + c.v_head_dim.value_or(keys);
+    columns += head * (c.num_attention_heads + kv_heads_of(c, layer));
+  }
+  return columns * c.hidden_size;
+}
+
+/// The norms of queries and keys where heads differ by layer.
+inline std::int64_t kinds_of_qk_norms(const LlamaConfig& c) {
+  std::int64_t elements = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    elements += 2 * head_dim_of(c, layer);
+  }
+  return elements;
+}
+
+/// Gemma 4's embedding for each layer, what projects it, and what takes it in.
+inline void add_layer_inputs(ParameterCount& count, const LlamaConfig& c) {
+  if (c.layer_input_width > 0) {
+    const std::int64_t all = c.num_hidden_layers * c.layer_input_width;
+    count.embedding += c.layer_input_vocab * all;
+    count.linear += 3 * c.hidden_size * all;
+    count.norm += c.layer_input_width + c.num_hidden_layers * c.hidden_size;
+  }
+}
+
+inline std::int64_t all_sinks(const LlamaConfig& c) {
+  std::int64_t sinks = 0;
+  for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
+    sinks += has_sinks(c, layer) ? c.num_attention_heads : 0;
+  }
+  return sinks;
+}
+
 inline ParameterCount llama_parameters(const LlamaConfig& c) {
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
-  count.linear += c.num_hidden_layers * attention_weights(c.hidden_size, c.num_attention_heads,
-                                                          kv_heads_of(c), head_dim_of(c));
+  count.linear += all_attention_weights(c);
+  count.bias = all_sinks(c);
   count.linear += feed_forward_weights(c);
-  count.bias = c.num_hidden_layers * llama_biases_per_layer(c);
+  count.linear +=
+      c.code->attention_gate == AttentionGate::none
+          ? 0
+          : c.num_hidden_layers * c.hidden_size * c.num_attention_heads * head_dim_of(c);
+  count.bias += c.num_hidden_layers * llama_biases_per_layer(c) + score_biases(c);
   count.bias += c.code->has_head_bias ? c.vocab_size : 0;
+  count.bias += c.code->attention == AttentionCode::baddbmm ? c.hidden_size : 0;
   count.norm =
       (norms_per_layer(c) * c.num_hidden_layers + 1) * norm_elements(c.code->norm, c.hidden_size);
-  count.norm += c.num_hidden_layers * qk_norm_elements(c);
+  count.norm +=
+      c.global_head_dim ? kinds_of_qk_norms(c) : c.num_hidden_layers * qk_norm_elements(c);
+  add_layer_inputs(count, c);
   count.norm +=
       c.code->has_sub_norms ? c.num_hidden_layers * (c.hidden_size + c.intermediate_size) : 0;
   return count;

@@ -269,6 +269,7 @@ const Family& granitemoeshared_family();
 constexpr LlamaCode granitemoeshared_code() {
   LlamaCode code = kGranitemoeCode;
   code.family = granitemoeshared_family;
+  code.names_fed_states = true;
   return code;
 }
 
