@@ -125,7 +125,11 @@ std::vector<Case> all_cases() {
       family("gpt_neox", "nf4 --double-quant"),
       family("starcoder2", "int8"),
       family("bloom", "int8"),
-      family("opt", "nf4")};
+      family("opt", "nf4"),
+      family("gpt_neo", "nf4 --double-quant"),
+      family("gptj", "int8"),
+      family("gpt_bigcode", "nf4"),
+      family("codegen", "fp4")};
 }
 
 }  // namespace
