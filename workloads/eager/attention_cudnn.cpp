@@ -57,13 +57,20 @@ TensorList cudnn_forward_kernel(const Operands& in, const KernelCall& call) {
 
 constexpr FusedAttention kCudnn{cudnn_forward_kernel, cudnn_backward_kernel};
 
+// Variables of the generated apply(), which die from the last one on.
 TensorList cudnn_backward_node(Node& node, TensorList& grads) {
+  const Tensor mask = node.unpack(0);
+  const Tensor key = node.unpack(1);
+  const Tensor query = node.unpack(2);
+  const Tensor value = node.unpack(3);
   const Tensor logsumexp = node.unpack(4);
-  const Operands inputs{
-      .query = node.unpack(2), .key = node.unpack(1), .value = node.unpack(3), .mask = {}};
   const Tensor output = node.unpack(5);
-  return run_backward(
-      kCudnn, {.inputs = inputs, .output = output, .logsumexp = logsumexp, .grad = grads[0]});
+  const Tensor offset = node.unpack(6);
+  const Tensor seed = node.unpack(7);
+  return run_backward(kCudnn, {.inputs = {.query = query, .key = key, .value = value, .mask = {}},
+                               .output = output,
+                               .logsumexp = logsumexp,
+                               .grad = grads[0]});
 }
 
 }  // namespace

@@ -109,6 +109,10 @@ std::vector<Case> all_cases() {
        kQuantized + "qwen3.json --batch 2 --seq 333 --quantize fp4 --double-quant "
                     "--quant-storage bf16 --lora-targets all-linear --framework accelerate-fsdp2 "
                     "--dp 8"},
+      {"accelerate-fp4-qwen2-fsdp2",
+       kLoops + "qwen2.json --batch 1 --seq 384 --quantize fp4 --quant-storage bf16 "
+                "--lora-targets all-linear --checkpoint full --checkpoint-impl nonreentrant "
+                "--framework accelerate-fsdp2 --dp 8"},
       {"accelerate-nf4-mistral-fsdp2", kQuantized + "mistral.json --batch 2 --seq 200 --quantize "
                                                     "nf4 --framework accelerate-fsdp2 --dp 4"},
       {"script-fp4-mistral-fsdp2",
@@ -121,7 +125,11 @@ std::vector<Case> all_cases() {
       family("gpt_neox", "nf4 --double-quant"),
       family("starcoder2", "int8"),
       family("bloom", "int8"),
-      family("opt", "nf4")};
+      family("opt", "nf4"),
+      family("gpt_neo", "nf4 --double-quant"),
+      family("gptj", "int8"),
+      family("gpt_bigcode", "nf4"),
+      family("codegen", "fp4")};
 }
 
 }  // namespace

@@ -3,6 +3,10 @@
 #include <array>
 
 #include "workloads/plan/model/families/bloom.hpp"
+#include "workloads/plan/model/families/codegen.hpp"
+#include "workloads/plan/model/families/gpt_bigcode.hpp"
+#include "workloads/plan/model/families/gpt_neo.hpp"
+#include "workloads/plan/model/families/gptj.hpp"
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/model/families/opt.hpp"
 #include "workloads/plan/rules/tables.hpp"
@@ -21,7 +25,9 @@ bool shards_quantized(const PlanFacts& f) {
 /// Decoders whose layers bitsandbytes replaces as it does LLaMA's.
 bool has_known_layers(const ModelConfig& config) {
   const bool is_kin = config.is<LlamaConfig>() && !has_field(config, FieldRole::experts);
-  return is_kin || config.is<OptConfig>() || config.is<BloomConfig>();
+  return is_kin || config.is<OptConfig>() || config.is<BloomConfig>() ||
+         config.is<GptNeoConfig>() || config.is<GptJConfig>() || config.is<CodegenConfig>() ||
+         config.is<GptBigCodeConfig>();
 }
 
 /// Storage that mixed precision would convert.
