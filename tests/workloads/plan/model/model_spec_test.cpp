@@ -279,7 +279,7 @@ TEST_CASE("config.json: fp8 weights are trained in the plan's precision, other m
       from_text(R"({"model_type": "llama", "quantization_config": {"quant_method": "fp8"}})"));
   CHECK_THAT(
       input_error(R"({"model_type": "llama", "quantization_config": {"quant_method": "awq"}})"),
-      Contains("delete this field"));
+      Contains("--quantize nf4 and --lora"));
 }
 
 TEST_CASE("config.json: what is not simulated is refused, not ignored", "[models]") {

@@ -140,7 +140,7 @@ class TrainingOptions(TypedDict, total=False):
     reshard: str
     """FSDP2: blocks freed after their forward: always, never, but-last, all; with `pp` never, unless given (torchtitan 01/2025 parallelize_llama.py); all: the model's own unit as well, since 2.8, where the script says reshard_after_forward=True for it; default always"""
     fsdp_units: str
-    """FSDP2: only blocks are units, or also the ends: embedding, and norm with head: blocks, ends; ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and torchtitan 0.3 (distributed/fsdp.py) do; default blocks"""
+    """FSDP: only blocks are units, or also the ends (embedding, norm with head) or adapters: blocks, ends, adapters; adapters is PEFT's policy for FSDP1, which Trainer takes (peft 0.21 utils/other.py fsdp_auto_wrap_policy); ends is what accelerate 1.15 (utils/fsdp_utils.py fsdp2_prepare_model) and torchtitan 0.3 (distributed/fsdp.py) do; default blocks"""
     dp_replicate: int
     """HSDP: copies of the model among the dp ranks, each sharded over dp / N; default 1"""
     strategy: str
