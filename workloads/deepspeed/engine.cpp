@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/deepspeed/common/tensor_data.hpp"
+#include "workloads/deepspeed/distributed_attention.hpp"
 #include "workloads/deepspeed/stage_1_and_2.hpp"
 #include "workloads/deepspeed/stage_3.hpp"
 #include "workloads/deepspeed/ulysses.hpp"
@@ -14,6 +15,24 @@ namespace highwater::deepspeed {
 
 using eager::Tensor;
 
+namespace {
+
+template <class Exchange>
+eager::ExchangedAttention around(std::shared_ptr<Exchange> exchange) {
+  return [exchange](eager::AttentionOperands in, const eager::AttendHeads& attend) {
+    return (*exchange)(std::move(in), attend);
+  };
+}
+
+eager::ExchangedAttention exchanged_attention(eager::Runtime& runtime,
+                                              const Parallelism& parallel) {
+  return parallel.cp_kind == ContextParallel::distributed_attention
+             ? around(std::make_shared<DistributedAttention>(runtime, parallel))
+             : around(std::make_shared<Ulysses>(runtime, parallel));
+}
+
+}  // namespace
+
 Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
     : model_(model),
       peft_model_(model.context()),
@@ -23,11 +42,7 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
   peft_model_.adopt(lora_model_);
   lora_model_.adopt(model_);
   if (plan.parallel.cp > 1) {
-    const auto ulysses = std::make_shared<Ulysses>(model.runtime(), plan.parallel);
-    model.runtime().exchanged_attention = [ulysses](eager::AttentionOperands in,
-                                                    const eager::AttendHeads& attend) {
-      return (*ulysses)(std::move(in), attend);
-    };
+    model.runtime().exchanged_attention = exchanged_attention(model.runtime(), plan.parallel);
   }
   model.runtime().counts_host_memory |=
       plan.parallel.dp_kind == DataParallel::zero3 && plan.parallel.offload != Offload::none;

@@ -14,7 +14,7 @@ ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const Trai
       runtime_(group.runtime()),
       options_(plan.parallel.zero),
       parameters_of_(std::move(parameters_of)),
-      holds_recomputed_(is_recent_deepspeed(plan)),
+      is_recent_(is_recent_deepspeed(plan)),
       buffers_(options_.param_buffer_count) {
   stream_ = options_.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
 }
@@ -55,10 +55,18 @@ void ParameterCoordinator::complete_trace() {
   mode_ = Mode::complete;
 }
 
-// assert_ints_same_as_other_ranks: rank 0's numbers are broadcast and read by the host.
+// assert_ints_same_as_other_ranks: rank 0's numbers are broadcast and read by the host, in 0.19.8
+// (assert_lst_len_same_as_other_ranks) after their count.
 void ParameterCoordinator::compare_over_ranks(std::size_t numbers) {
   const eager::OpScope op(runtime_, "deepspeed::assert_ints_same_as_other_ranks");
-  const Tensor list = eager::empty(runtime_, {static_cast<std::int64_t>(numbers)}, DType::int64);
+  if (is_recent_) {
+    broadcast_numbers(1);
+  }
+  broadcast_numbers(numbers);
+}
+
+void ParameterCoordinator::broadcast_numbers(std::size_t count) {
+  const Tensor list = eager::empty(runtime_, {static_cast<std::int64_t>(count)}, DType::int64);
   runtime_.categorize(list, Category::communication);
   group_.broadcast(list).wait();
   runtime_.synchronize();
@@ -101,8 +109,7 @@ void ParameterCoordinator::fetch(const nn::Module& module) {
 // update_recompute_parameters. What is trained is released by its own backward.
 void ParameterCoordinator::hold_in_recomputation(PartitionedParameter& parameter) {
   const bool is_recomputation = runtime_.thread != eager::Thread::main && !is_in_backward_;
-  if (holds_recomputed_ && is_recomputation && !in_backward_.empty() &&
-      !parameter.tensor->requires_grad) {
+  if (is_recent_ && is_recomputation && !in_backward_.empty() && !parameter.tensor->requires_grad) {
     recomputed_[in_backward_.back()].push_back(&parameter);
     parameter.active.insert(in_backward_.back());
   }

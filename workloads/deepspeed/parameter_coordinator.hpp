@@ -62,6 +62,7 @@ class ParameterCoordinator {
   void wait_for_flying();
   void complete_trace();
   void compare_over_ranks(std::size_t numbers);
+  void broadcast_numbers(std::size_t count);
   void check_trace(const nn::Module& module);
   void gather(std::vector<PartitionedParameter*> parameters);
   void wait_for(PartitionedParameter& parameter);
@@ -92,7 +93,7 @@ class ParameterCoordinator {
   /// ds_recompute_parameters: frozen parameters that a recomputation fetched during the backward of
   /// a module, which holds them until that is over.
   std::map<const nn::Module*, std::vector<PartitionedParameter*>> recomputed_;
-  bool holds_recomputed_;        ///< since 0.19
+  bool is_recent_;               ///< since 0.19
   bool is_in_backward_ = false;  ///< rather than in a forward or a recomputation
   std::int64_t step_ = 0;
   std::int64_t available_ = 0;  ///< elements

@@ -11,6 +11,7 @@ namespace highwater::deepspeed {
 
 using eager::Scoped;
 using eager::Tensor;
+using eager::TensorList;
 using optim::TensorVector;
 
 namespace {
@@ -34,18 +35,19 @@ Tensor buffered_norm(const Tensor& input) {
 }  // namespace
 
 PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank,
-                                           DType dtype,
+                                           GradientTypes types,
                                            const std::vector<PartitionedParameter*>& parameters,
                                            GradientPlace place)
     : group_(group),
       runtime_(group.runtime()),
       options_(options),
       rank_(rank),
+      types_(types),
       offloads_(place.offloads) {
   stream_ = options.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
   if (options.contiguous_gradients) {
     const eager::OpScope op(runtime_, "deepspeed::ipg_bucket");
-    bucket_ = eager::empty(runtime_, {options.reduce_bucket_size}, dtype);
+    bucket_ = eager::empty(runtime_, {options.reduce_bucket_size}, types.sent);
     runtime_.categorize(bucket_, Category::communication);
   }
   std::int64_t elements = 0;
@@ -55,7 +57,7 @@ PartitionedGradients::PartitionedGradients(dist::ProcessGroup& group, const Zero
   }
   const eager::OpScope op(runtime_, "zeros");
   partitions_ = eager::empty_on(runtime_, offloads_ ? eager::Place::host : eager::Place::cuda,
-                                {elements}, dtype);
+                                {elements}, types.kept);
   if (offloads_ && place.pins) {
     partitions_ = eager::pin_memory(partitions_);
   }
@@ -93,35 +95,71 @@ std::int64_t PartitionedGradients::padding(const PartitionedParameter& parameter
   return chunk - std::clamp<std::int64_t>(parameter.numel - rank * chunk, 0, chunk);
 }
 
-// With reduce_scatter off the bucket itself is reduced, and scaled into a copy (mul).
 void PartitionedGradients::average_and_scatter() {
   const bool is_in_bucket = bucket_.defined() && elements_ <= options_.reduce_bucket_size;
   if (is_in_bucket && !options_.reduce_scatter) {
-    group_.all_reduce(bucket_).wait();
-    const Tensor scaled = optim::make_like("mul", narrow_as(bucket_, 0, {elements_}));
-    TensorVector padded;
-    for (const PartitionedParameter* parameter : in_bucket_) {
-      if (padding(*parameter, rank_) > 0) {
-        const eager::OpScope op(runtime_, "zeros");
-        padded.push_back(
-            eager::empty(runtime_, {parameter->partition_numel}, parameter->tensor.dtype()));
-      }
-    }
-    release_gradients(true);
+    average_and_scatter_bucket();
     return;
   }
   std::ranges::sort(in_bucket_, {}, &PartitionedParameter::id);
-  const Tensor flat = reduce_scatter();
+  TensorList sent = gradients_to_send();
+  Tensor flat = reduce_scatter(sent);
+  TensorList parts;
+  if (types_.sent != types_.kept) {
+    parts = own_parts_as_kept();
+    flat.reset();
+  }
+  eager::release_list(sent);
   release_gradients(false);
+  eager::release_list(parts);
+}
+
+// __avg_scatter_contiguous_grads, with reduce_scatter off: the bucket itself is reduced, and scaled
+// into a copy (mul).
+void PartitionedGradients::average_and_scatter_bucket() {
+  group_.all_reduce(bucket_).wait();
+  Tensor scaled = optim::make_like("mul", narrow_as(bucket_, 0, {elements_}));
+  if (types_.sent != types_.kept) {
+    scaled = optim::make_like("to", scaled, types_.kept);
+  }
+  TensorVector padded;
+  for (const PartitionedParameter* parameter : in_bucket_) {
+    if (padding(*parameter, rank_) > 0) {
+      const eager::OpScope op(runtime_, "zeros");
+      padded.push_back(eager::empty(runtime_, {parameter->partition_numel}, types_.kept));
+    }
+  }
+  release_gradients(true);
+}
+
+// full_grads_for_rank: those that were too large for the bucket still have the parameters' type.
+TensorList PartitionedGradients::gradients_to_send() const {
+  TensorList gradients;
+  for (const PartitionedParameter* parameter : in_bucket_) {
+    gradients.push_back(eager::to_dtype(parameter->tensor->grad, types_.sent));
+  }
+  return gradients;
+}
+
+// [g.to(self.gradient_accumulation_dtype) for g in grad_partitions_for_rank]
+TensorList PartitionedGradients::own_parts_as_kept() const {
+  TensorList parts;
+  for (const PartitionedParameter* parameter : in_bucket_) {
+    const std::int64_t own = parameter->partition_numel - padding(*parameter, rank_);
+    if (own > 0) {
+      const eager::OpScope op(runtime_, "to");
+      parts.push_back(eager::empty(runtime_, {own}, types_.kept));
+    }
+  }
+  return parts;
 }
 
 // The parts of all gradients rank by rank, padded; the paddings are freed after the call of the
 // collective, the copy once this rank's part has been taken out of it.
-Tensor PartitionedGradients::reduce_scatter() {
+Tensor PartitionedGradients::reduce_scatter(const TensorList& gradients) {
   const PartitionedParameter& first = *in_bucket_.front();
-  const DType dtype = first.tensor.dtype();
   if (in_bucket_.size() == 1 && first.numel % group_.size() == 0) {
-    const Tensor flat = narrow_as(first.tensor->grad, 0, {first.numel});
+    const Tensor flat = narrow_as(gradients.front(), 0, {first.numel});
     group_.reduce_scatter_tensor(flat, flat);
     return flat;
   }
@@ -132,12 +170,12 @@ Tensor PartitionedGradients::reduce_scatter() {
       elements += parameter->partition_numel;
       if (const std::int64_t missing = padding(*parameter, rank); missing > 0) {
         const eager::OpScope op(runtime_, "deepspeed::padding");
-        paddings.push_back(eager::empty(runtime_, {missing}, dtype));
+        paddings.push_back(eager::empty(runtime_, {missing}, types_.sent));
       }
     }
   }
   const eager::OpScope op(runtime_, "cat");
-  Tensor flat = eager::empty(runtime_, {elements}, dtype);
+  Tensor flat = eager::empty(runtime_, {elements}, types_.sent);
   runtime_.categorize(flat, Category::communication);
   group_.reduce_scatter_tensor(flat, flat);
   return flat;

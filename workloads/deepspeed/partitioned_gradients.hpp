@@ -5,7 +5,8 @@
 // partition_grads) and runtime/comm/coalesced_collectives.py (reduce_scatter_coalesced). Both
 // buffers are allocated once and stay. A bucket is copied once more to be scattered, unless it
 // holds a single gradient that divides evenly. With offload_optimizer the partitions are on the
-// host: each comes to the GPU once more for its norm and goes back as fp32.
+// host: each comes to the GPU once more for its norm and goes back as fp32. Where ranks share
+// sequences, gradients are sent in fp32 (seq_parallel_communication_data_type).
 #pragma once
 
 #include <map>
@@ -18,6 +19,11 @@
 
 namespace highwater::deepspeed {
 
+struct GradientTypes {
+  DType sent;  ///< communication_data_type: of the bucket
+  DType kept;  ///< gradient_accumulation_dtype: of the partitions
+};
+
 /// Where partitions of gradients live.
 struct GradientPlace {
   bool offloads = false;  ///< offload_optimizer
@@ -27,8 +33,9 @@ struct GradientPlace {
 class PartitionedGradients {
  public:
   /// `parameters` are the trainable ones, sub-group by sub-group.
-  PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank, DType dtype,
-                       const std::vector<PartitionedParameter*>& parameters, GradientPlace place);
+  PartitionedGradients(dist::ProcessGroup& group, const Zero& options, int rank,
+                       GradientTypes types, const std::vector<PartitionedParameter*>& parameters,
+                       GradientPlace place);
 
   /// A parameter's gradient is complete; reduces the bucket first if it would overflow.
   void add(PartitionedParameter& parameter);
@@ -63,7 +70,10 @@ class PartitionedGradients {
 
  private:
   void average_and_scatter();
-  eager::Tensor reduce_scatter();
+  void average_and_scatter_bucket();
+  [[nodiscard]] eager::TensorList gradients_to_send() const;
+  eager::Tensor reduce_scatter(const eager::TensorList& gradients);
+  [[nodiscard]] eager::TensorList own_parts_as_kept() const;
   void release_gradients(bool is_padded);
   void offload(const PartitionedParameter& parameter, std::int64_t numel);
   std::vector<eager::Tensor>& leaving(std::size_t sub_group);
@@ -74,6 +84,7 @@ class PartitionedGradients {
   eager::Runtime& runtime_;
   Zero options_;
   int rank_;
+  GradientTypes types_;
   StreamId stream_;
   eager::Tensor bucket_;                                         ///< ipg_bucket_flat_buffer
   eager::Tensor partitions_;                                     ///< grad_partitions_flat_buffer

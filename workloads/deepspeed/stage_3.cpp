@@ -83,7 +83,8 @@ Stage3::Stage3(dist::ProcessGroup& group, nn::Module& model, const TrainingPlan&
   for (const SubGroup& sub_group : sub_groups_) {
     trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
   }
-  gradients_.emplace(group_, zero_, data_group(plan.parallel).rank, dtype_, trainable,
+  const GradientTypes types{.sent = plan.parallel.cp > 1 ? DType::fp32 : dtype_, .kept = dtype_};
+  gradients_.emplace(group_, zero_, data_group(plan.parallel).rank, types, trainable,
                      GradientPlace{.offloads = offloads_, .pins = pins_memory(plan)});
   hook_into_backward();
 }

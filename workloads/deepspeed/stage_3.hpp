@@ -65,6 +65,7 @@ class Stage3 : public ZeroOptimizer {
   void offloaded_step();
   void update_offloaded();
   eager::Tensor norm_of(const SubGroup& group);
+  eager::Tensor norm_of(const optim::TensorVector& groups);
   void update(std::size_t index, const eager::Tensor& norm);
   void write_back(const SubGroup& sub_group);
   void gather_persistent();

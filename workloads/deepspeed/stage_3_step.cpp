@@ -27,12 +27,13 @@ void Stage3::step() {
   for (const SubGroup& sub_group : sub_groups_) {
     norm_groups.push_back(norm_of(sub_group));
   }
-  Tensor norm = norm_of_groups(norm_groups);
+  Tensor norm = norm_of(norm_groups);
   global_norm_ = optim::make_like("div", norm);
   for (std::size_t i = 0; i < sub_groups_.size(); ++i) {
     update(i, norm);
   }
   gather_persistent();
+  norm.reset();
   norm_groups.clear();
 }
 
@@ -86,7 +87,13 @@ void Stage3::reduce_norm_of_host(const SubGroup& sub_group) {
   }
   group_.all_reduce(total_norm_cuda).wait();
   total_norm = optim::make_like("pow", eager::select(total_norm_cuda, 0, 0));
-  FiniteNorm locals(total_norm);
+  if (is_recent_deepspeed(plan_)) {
+    mask_in_place(total_norm);
+    runtime_.synchronize();
+    eager::end_of_frame(total_norm, total_norm_cuda);
+    return;
+  }
+  FiniteNorm locals(total_norm, deepspeed_release(plan_));
   runtime_.synchronize();
   total_norm.reset();
   total_norm_cuda.reset();
@@ -134,11 +141,21 @@ Tensor Stage3::norm_of(const SubGroup& sub_group) {
   total_norm_cuda = eager::sum(total_norm_cuda, {}, false, kDouble);
   group_.all_reduce(total_norm_cuda).wait();
   Tensor total_norm = optim::make_like("pow", total_norm_cuda);
-  FiniteNorm locals(total_norm);
+  FiniteNorm locals(total_norm, deepspeed_release(plan_));
   total_norm_cuda.reset();
   grad_norms.clear();
   eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
   return total_norm;
+}
+
+// scaled_global_grad_norm
+Tensor Stage3::norm_of(const TensorVector& groups) {
+  if (!is_recent_deepspeed(plan_)) {
+    return norm_of_groups(groups);
+  }
+  Tensor norm = combined_norm(groups);
+  ask_whether_invalid(norm);
+  return norm;
 }
 
 void Stage3::update(std::size_t index, const Tensor& norm) {

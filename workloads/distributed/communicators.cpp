@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 
 namespace highwater::dist {
@@ -62,8 +63,8 @@ std::vector<Communicator> communicators(const Parallelism& parallel) {
     add(group.axis, group.ranks, Pattern::ring);
   }
   add("pipeline parallel", parallel.pp, Pattern::ring);
-  const bool exchanges_heads = parallel.cp_kind == ContextParallel::ulysses;
-  add("context parallel", parallel.cp, exchanges_heads ? Pattern::all_to_all : Pattern::ring);
+  add("context parallel", parallel.cp,
+      exchanges_heads(parallel) ? Pattern::all_to_all : Pattern::ring);
   add("expert parallel", parallel.ep, Pattern::all_to_all);
   return list;
 }

@@ -38,6 +38,7 @@ struct AttentionOperands {
 };
 
 using AttendHeads = std::function<Tensor(AttentionOperands in)>;
+using ExchangedAttention = std::function<Tensor(AttentionOperands in, const AttendHeads& attend)>;
 
 /// torch.autocast: its target type and the cache of cast weights.
 struct Autocast {
@@ -181,7 +182,7 @@ class Runtime {
   /// Replaces F.cross_entropy where logits are DTensors: loss_parallel().
   std::function<Tensor(const Tensor& logits, const Tensor& target)> parallel_cross_entropy;
   /// Surrounds transformers' attention functions: DeepSpeed's Ulysses.
-  std::function<Tensor(AttentionOperands in, const AttendHeads& attend)> exchanged_attention;
+  ExchangedAttention exchanged_attention;
   GraphRecorder* recorder = nullptr;        ///< set: operators are recorded for the compute graph
   std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
   sdpa::SharedAttention* shared_attention = nullptr;  ///< set within context_parallel()

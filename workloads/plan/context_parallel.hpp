@@ -14,10 +14,16 @@ inline bool runs_context_parallel(const TrainingPlan& plan) {
          plan.parallel.cp_kind == ContextParallel::ring;
 }
 
-/// Whether a plan runs DeepSpeed's Ulysses around transformers' code (UlyssesSPAttentionHF).
+/// Whether heads are exchanged for tokens.
+inline bool exchanges_heads(const Parallelism& p) {
+  return p.cp_kind == ContextParallel::ulysses ||
+         p.cp_kind == ContextParallel::distributed_attention;
+}
+
+/// Whether a plan runs DeepSpeed's Ulysses around transformers' code: UlyssesSPAttentionHF or
+/// DistributedAttention.
 inline bool runs_ulysses(const TrainingPlan& plan) {
-  return plan.parallel.cp > 1 && plan.model_code == ModelCode::hf &&
-         plan.parallel.cp_kind == ContextParallel::ulysses;
+  return plan.parallel.cp > 1 && plan.model_code == ModelCode::hf && exchanges_heads(plan.parallel);
 }
 
 /// Whether a plan runs ring self-attention as published (Li et al. 2021; Colossal-AI 0.5,

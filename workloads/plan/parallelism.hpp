@@ -30,8 +30,14 @@ enum class TensorParallel : std::uint8_t {
 
 /// How attention sees the whole sequence under context parallelism (cp_comm_type): keys and values
 /// go around a ring (p2p), or heads are exchanged for tokens (a2a, DeepSpeed-Ulysses);
-/// or keys go around a ring, then values, and scores are kept (Li et al. 2021, Colossal-AI).
-enum class ContextParallel : std::uint8_t { ring, ulysses, ring_self_attention };
+/// by DeepSpeed's layer in the way of distributed_attention; or keys go around a ring, then values,
+/// and scores are kept (Li et al. 2021, Colossal-AI).
+enum class ContextParallel : std::uint8_t {
+  ring,
+  ulysses,
+  distributed_attention,
+  ring_self_attention
+};
 
 /// Order of forwards and backwards on a stage; naive: one micro-batch at a time.
 enum class PipelineSchedule : std::uint8_t { naive, gpipe, one_f_one_b, interleaved };

@@ -239,10 +239,39 @@ TEST_CASE("loops: DeepSpeed's Ulysses has the peaks of the recordings", "[cli][f
       {"ulysses-zero1-rank1", "1", "--batch 2 --seq 512 --dp-kind zero1 --cp 2"},
       {"ulysses-zero2-of-4", "0", "--batch 1 --seq 512 --dp-kind zero2 --dp 2 --cp 2"},
       {"ulysses-of-8-rank5", "5", "--batch 2 --seq 1024 --dp-kind zero2 --cp 8"},
+      {"ulysses-zero3-of-4-rank3", "3", "--batch 1 --seq 512 --dp-kind zero3 --dp 2 --cp 2"},
+      {"ulysses-zero3-of-8-rank5", "5", "--batch 2 --seq 1024 --dp-kind zero3 --cp 8"},
+      {"ulysses-zero3-small-buckets-rank1", "1",
+       "--batch 1 --seq 512 --dp-kind zero3 --dp 2 --cp 2 --reduce-bucket-size 400000"},
   }));
   check_peaks(recording,
               "llama.json --precision bf16 --cp-kind ulysses --gpu h100-80 --steps 3 " + options,
               {.allocated = 1e-9}, {.rank = rank});
+}
+
+// The same script with attention=distributed: deepspeed.sequence.layer.DistributedAttention.
+TEST_CASE("loops: DeepSpeed's DistributedAttention has the peaks of the recordings",
+          "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"distributed-attention-zero1", "0",
+       "--batch 2 --seq 512 --dp-kind zero1 --cp 2 --gpu a100-80"},
+      {"distributed-attention-zero2-rank1", "1",
+       "--batch 1 --seq 512 --dp-kind zero2 --dp 2 --cp 2 --gpu h100-80"},
+      {"distributed-attention-zero3-rank2", "2",
+       "--batch 2 --seq 1024 --dp-kind zero3 --cp 4 --gpu h100-80"},
+  }));
+  check_peaks(recording,
+              "llama.json --precision bf16 --cp-kind distributed-attention --steps 3 " + options,
+              {.allocated = 1e-9}, {.rank = rank});
+}
+
+TEST_CASE("loops: DistributedAttention's uneven exchange is refused by a sentence",
+          "[cli][framework]") {
+  const auto run = run_line("simulate --model " + kLoops +
+                            "llama.json --precision bf16 --seq 512 --dp-kind zero2 --cp 8 "
+                            "--cp-kind distributed-attention");
+  CHECK(run.code == ExitCode::usage);
+  CHECK_THAT(run.err, Catch::Matchers::Contains("uneven exchange"));
 }
 
 // tools/python/frameworks/users/train_deepspeed_moe.py: DeepSpeed 0.19.8's MoE layer in a Mixtral.

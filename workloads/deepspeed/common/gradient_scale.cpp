@@ -48,13 +48,21 @@ Tensor has_extreme(const Tensor& x) {
   return make_like("logical_not", both);
 }
 
-// mask_nan_or_inf_with_val_inplace.
-void mask_in_place(const Tensor& total_norm) {
-  Tensor is_inf = isinf(total_norm);
-  Tensor is_nan = make_like("isnan", total_norm, DType::boolean);
-  Tensor inf_or_nan = make_like("logical_or", is_nan);
-  Tensor err = scalar(total_norm.runtime(), "tensor", DType::fp32);
-  eager::end_of_frame(is_inf, is_nan, inf_or_nan, err);
+// inf_or_nan * err + inf_or_nan.logical_not() * total_norm
+Tensor sum_of_products(const Tensor& total_norm, const Tensor& inf_or_nan) {
+  Tensor flagged = scalar(total_norm.runtime(), "mul", DType::fp32);
+  Tensor is_finite = make_like("logical_not", inf_or_nan);
+  Tensor kept = make_like("mul", total_norm);
+  is_finite.reset();
+  Tensor sum = make_like("add", total_norm);
+  eager::end_of_frame(flagged, kept);
+  return sum;
+}
+
+// torch.where(inf_or_nan, err, total_norm), which converts err to the type of the norm
+Tensor where_finite(const Tensor& total_norm, const Tensor& err) {
+  const Tensor converted = total_norm.dtype() == err.dtype() ? err : make_like("to", total_norm);
+  return make_like("where", total_norm);
 }
 
 }  // namespace
@@ -62,6 +70,14 @@ void mask_in_place(const Tensor& total_norm) {
 Tensor isinf(const Tensor& x) {
   const Tensor absolute = make_like("abs", x);
   return make_like("isinf", x, DType::boolean);
+}
+
+void mask_in_place(const Tensor& total_norm) {
+  Tensor is_inf = isinf(total_norm);
+  Tensor is_nan = make_like("isnan", total_norm, DType::boolean);
+  Tensor inf_or_nan = make_like("logical_or", is_nan);
+  Tensor err = scalar(total_norm.runtime(), "tensor", DType::fp32);
+  eager::end_of_frame(is_inf, is_nan, inf_or_nan, err);
 }
 
 // torch.stack(all_norms).square().sum().float(), reduced over the ranks, to the power of 1/2.
@@ -82,24 +98,18 @@ Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gra
     mask_in_place(total_norm);
     return total_norm;
   }
-  FiniteNorm locals(total_norm);
+  FiniteNorm locals(total_norm, release);
   all_norms.clear();
   eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
   return total_norm;
 }
 
-// inf_or_nan * err + inf_or_nan.logical_not() * total_norm
-FiniteNorm::FiniteNorm(Tensor& total_norm)
+FiniteNorm::FiniteNorm(Tensor& total_norm, DeepspeedRelease release)
     : is_inf(isinf(total_norm)), is_nan(make_like("isnan", total_norm, DType::boolean)) {
   inf_or_nan = make_like("logical_or", is_nan);
   err = scalar(total_norm.runtime(), "tensor", DType::fp32);
-  Tensor flagged = scalar(total_norm.runtime(), "mul", DType::fp32);
-  Tensor is_finite = make_like("logical_not", inf_or_nan);
-  Tensor kept = make_like("mul", total_norm);
-  is_finite.reset();
-  Tensor sum = make_like("add", total_norm);
-  eager::end_of_frame(flagged, kept);
-  total_norm = std::move(sum);
+  total_norm = release == DeepspeedRelease::v0_19 ? where_finite(total_norm, err)
+                                                  : sum_of_products(total_norm, inf_or_nan);
 }
 
 Tensor norm_of_groups(const TensorVector& norm_groups) {

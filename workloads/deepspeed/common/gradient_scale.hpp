@@ -31,8 +31,11 @@ struct FiniteNorm {
   eager::Tensor inf_or_nan;
   eager::Tensor err;
 
-  explicit FiniteNorm(eager::Tensor& total_norm);
+  FiniteNorm(eager::Tensor& total_norm, DeepspeedRelease release);
 };
+
+/// mask_nan_or_inf_with_val_inplace of 0.19.8.
+void mask_in_place(const eager::Tensor& total_norm);
 
 /// combine_grad_norm_groups of 0.19.8: infinity if one of them is invalid.
 eager::Tensor combined_norm(const optim::TensorVector& norm_groups);

@@ -46,7 +46,8 @@ constexpr std::array kMegatronRows{
            "Megatron-LM arguments.py --cp-comm-type p2p",
            word<OfParallel<&Parallelism::cp_kind>, kContextParallels>()}
         .and_more(
-            "with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's; "
+            "with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's "
+            "UlyssesSPAttentionHF, distributed-attention its DistributedAttention; "
             "ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop"),
     Option{"moe-capacity-factor", "X", model_parallel, rare,
            "every expert takes X times its even share of tokens, padded; none: dropless",

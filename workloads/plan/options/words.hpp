@@ -150,6 +150,7 @@ inline constexpr std::array kTensorParallels{
     Word{"2.5d", TensorParallel::colossalai_2p5d}, Word{"3d", TensorParallel::colossalai_3d}};
 inline constexpr std::array kContextParallels{
     Word{"ring", ContextParallel::ring}, Word{"ulysses", ContextParallel::ulysses},
+    Word{"distributed-attention", ContextParallel::distributed_attention},
     Word{"ring-self-attention", ContextParallel::ring_self_attention}};
 inline constexpr std::array kSchedules{Word{"naive", PipelineSchedule::naive},
                                        Word{"gpipe", PipelineSchedule::gpipe},

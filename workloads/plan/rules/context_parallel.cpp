@@ -97,29 +97,41 @@ constexpr std::array kContextParallelRules{
          "cp {cp} with cp-kind ring-self-attention: every rank has an equal part of each sequence; "
          "use a seq that is a multiple of {cp}"},
     Rule{[](const PlanFacts& f) { return exchanges(f) && !uses_deepspeed(*f.plan); },
-         "cp-kind ulysses: Ulysses is a part of DeepSpeed; add --dp-kind zero1, zero2 or zero3, or "
-         "use --framework megatron"},
+         "cp-kind {cp_kind}: Ulysses is a part of DeepSpeed; add --dp-kind zero1, zero2 or zero3, "
+         "or "
+         "use --framework megatron with cp-kind ulysses"},
     Rule{[](const PlanFacts& f) {
            const int ranks = f.plan->parallel.cp;
            const std::int64_t kv_heads = f.shape.kv_heads;
            return exchanges(f) && f.shape.heads > 0 &&
                   (f.shape.heads % ranks != 0 || (kv_heads % ranks != 0 && ranks % kv_heads != 0));
          },
-         "cp {cp} with cp-kind ulysses: the heads of {model}, or its key-value heads, cannot be "
+         "cp {cp} with cp-kind {cp_kind}: the heads of {model}, or its key-value heads, cannot be "
          "spread evenly over {cp} ranks; use fewer ranks"},
     Rule{[](const PlanFacts& f) { return exchanges(f) && is_attention(f, Attention::eager); },
-         "cp-kind ulysses with attention eager: DeepSpeed refuses attention that needs a mask; use "
+         "cp-kind {cp_kind} with attention eager: DeepSpeed refuses attention that needs a mask; "
+         "use "
          "attention sdpa"},
     Rule{[](const PlanFacts& f) {
            const int parts = f.plan->parallel.cp;
            return exchanges(f) &&
                   std::ranges::any_of(f.plan->seq, [=](auto n) { return n % parts != 0; });
          },
-         "cp {cp} with cp-kind ulysses: every rank has an equal part of each sequence; use a seq "
+         "cp {cp} with cp-kind {cp_kind}: every rank has an equal part of each sequence; use a seq "
          "that is a multiple of {cp}"},
 };
 
+bool wraps_in_layer(const PlanFacts& f) {
+  return exchanges(f) && f.plan->parallel.cp_kind == ContextParallel::distributed_attention;
+}
+
 constexpr std::array kContextParallelGaps{
+    Rule{[](const PlanFacts& f) {
+           return wraps_in_layer(f) && shape_of(f.plan->model).kv_heads % f.plan->parallel.cp != 0;
+         },
+         "cp {cp} with cp-kind distributed-attention: key-value heads that are not a multiple of "
+         "the ranks take DeepSpeed's uneven exchange, which the simulation does not support yet; "
+         "use fewer ranks, or cp-kind ulysses"},
     Rule{[](const PlanFacts& f) { return shares(f) && !is_fsdp2(f.plan->parallel); },
          "cp with transformers' models: the simulation supports it only with fully_shard over all "
          "ranks, which accelerate asks for as well; add --dp-kind fsdp2"},
@@ -161,12 +173,11 @@ constexpr std::array kContextParallelGaps{
            const TrainingPlan& plan = *f.plan;
            const bool is_plain = plan.framework == Framework::hf || !plan.training;
            return exchanges(f) &&
-                  (!is_plain || plan.parallel.dp_kind == DataParallel::zero3 ||
-                   plan.parallel.tp > 1 || plan.parallel.pp > 1 || plan.loss.kind != LossKind::hf ||
-                   plan.attention_mask != AttentionMask::none || !plan.use_cache ||
-                   checkpoints_blocks(plan));
+                  (!is_plain || plan.parallel.tp > 1 || plan.parallel.pp > 1 ||
+                   plan.loss.kind != LossKind::hf || plan.attention_mask != AttentionMask::none ||
+                   !plan.use_cache || checkpoints_blocks(plan));
          },
-         "cp-kind ulysses with another framework than hf, zero3, tp, pp, another loss, a mask, "
+         "cp-kind {cp_kind} with another framework than hf, tp, pp, another loss, a mask, "
          "checkpoint "
          "or use-cache false: not supported yet by the simulation; omit them"},
     Rule{[](const PlanFacts& f) {

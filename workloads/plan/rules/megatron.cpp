@@ -134,6 +134,11 @@ constexpr std::array kMegatronRules{
          },
          "cp-kind: sequences are not split; add --cp"},
     Rule{[](const PlanFacts& f) {
+           return runs_megatron(f) &&
+                  f.plan->parallel.cp_kind == ContextParallel::distributed_attention;
+         },
+         "cp-kind distributed-attention: Megatron-Core has an exchange of its own; use ulysses"},
+    Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.cp_kind == ContextParallel::ulysses &&
                   f.shape.kv_heads > 0 && f.shape.kv_heads % (p.tp * p.cp) != 0;

@@ -36,6 +36,12 @@ std::string_view attention_word(Attention attention) {
   return kWords[static_cast<std::size_t>(attention)];
 }
 
+std::string_view cp_kind_word(ContextParallel kind) {
+  constexpr std::array<std::string_view, 4> kWords{"ring", "ulysses", "distributed-attention",
+                                                   "ring-self-attention"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
 std::string fill_in(std::string_view message, const PlanFacts& f) {
   const TrainingPlan& plan = *f.plan;
   return fmt::format(
@@ -49,7 +55,7 @@ std::string fill_in(std::string_view message, const PlanFacts& f) {
       fmt::arg("dp", plan.parallel.dp), fmt::arg("replicas", plan.parallel.fsdp.replicas),
       fmt::arg("tp", plan.parallel.tp), fmt::arg("pp", plan.parallel.pp),
       fmt::arg("ep", plan.parallel.ep), fmt::arg("cp", plan.parallel.cp),
-      fmt::arg("gpu", plan.gpu.name),
+      fmt::arg("cp_kind", cp_kind_word(plan.parallel.cp_kind)), fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
       fmt::arg("precision", precision_word(plan.precision)),
       fmt::arg("attention", attention_word(plan.attention)));

@@ -2,9 +2,12 @@
 
   highwater record --gpu h100-80 --world 4 --rank 0 --steps 3 -- torchrun --nproc-per-node 4 train_ulysses.py config.json sp=2 stage=3 batch=1 seq=1024
 
-UlyssesSPAttentionHF replaces the attention function "sdpa"; the engine's ZeRO shares states over all ranks. The loss is
-the model's own, of this rank's tokens. Further words: dtype=bfloat16, steps=3, stage=1|2|3.
+UlyssesSPAttentionHF replaces the attention function "sdpa"; with attention=distributed the function is
+deepspeed.sequence.layer.DistributedAttention around it, [b, s, heads, d] as Megatron-DeepSpeed calls it. The engine's ZeRO
+shares states over all ranks. The loss is the model's own, of this rank's tokens. Further words: dtype=bfloat16, steps=3, stage=1|2|3, and members of
+"zero_optimization" such as zero.reduce_bucket_size=1000000 and zero.reduce_scatter=false.
 """
+import json
 import os
 import sys
 import tempfile
@@ -27,11 +30,49 @@ def own_part(tensor, rank, ranks):
     return tensor.chunk(ranks, dim=1)[rank].contiguous()
 
 
+def zero_of(args):
+    zero = {"stage": int(args.get("stage", 3))}
+    for word, value in args.items():
+        if word.startswith("zero."):
+            zero[word.removeprefix("zero.")] = json.loads(value)
+    return zero
+
+
+def around_sdpa(model, ranks):
+    """DistributedAttention as the model's attention function; returns the groups for the engine."""
+    import deepspeed.runtime.sequence_parallel.parallel_state_sp as mpu
+    from deepspeed.sequence.layer import DistributedAttention
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    class Local(torch.nn.Module):
+        def forward(self, query, key, value, module, **settings):
+            in_front = (states.transpose(1, 2) for states in (query, key, value))
+            return sdpa_attention_forward(module, *in_front, None, **settings)[0]
+
+    mpu.initialize_sequence_parallel(sequence_parallel_size=ranks)
+    attention = DistributedAttention(Local(), mpu.get_sequence_parallel_group(), scatter_idx=2, gather_idx=1)
+
+    def distributed(module, query, key, value, attention_mask, **settings):
+        query, key, value = (states.transpose(1, 2) for states in (query, key, value))
+        return attention(query, key, value, 0, None, module, **settings), None
+
+    ALL_ATTENTION_FUNCTIONS.register("distributed", distributed)
+    model.set_attn_implementation("distributed")
+    return mpu
+
+
+def around_transformers(model, args, ranks):
+    from deepspeed.runtime.sequence_parallel.ulysses_sp import UlyssesSPAttentionHF
+    return UlyssesSPAttentionHF.register_with_transformers(
+        model, core_attn_implementation="sdpa", sequence_parallel_size=ranks, micro_batch_size=int(args["batch"]),
+        seq_length=int(args["seq"]), seq_length_is_variable=False)
+
+
 def main():
     if "CUDA_HOME" not in os.environ:
         fake_nvcc()
     import deepspeed
-    from deepspeed.runtime.sequence_parallel.ulysses_sp import UlyssesSPAttentionHF
     from transformers import AutoConfig, AutoModelForCausalLM
 
     args = dict(word.split("=") for word in sys.argv[2:])
@@ -40,11 +81,10 @@ def main():
     deepspeed.init_distributed("nccl")
     config = AutoConfig.from_pretrained(sys.argv[1])
     model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", dtype=getattr(torch, dtype))
-    mpu = UlyssesSPAttentionHF.register_with_transformers(
-        model, core_attn_implementation="sdpa", sequence_parallel_size=ranks, micro_batch_size=batch_size,
-        seq_length=length, seq_length_is_variable=False)
+    is_layer = args.get("attention") == "distributed"
+    mpu = around_sdpa(model, ranks) if is_layer else around_transformers(model, args, ranks)
     settings = {"train_micro_batch_size_per_gpu": batch_size, "zero_allow_untested_optimizer": True,
-                "zero_optimization": {"stage": int(args.get("stage", 3))}, "steps_per_print": None}
+                "zero_optimization": zero_of(args), "steps_per_print": None}
     if dtype == "bfloat16":
         settings["bf16"] = {"enabled": True}
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)

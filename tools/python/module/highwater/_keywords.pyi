@@ -230,7 +230,7 @@ class TrainingOptions(TypedDict, total=False):
     vocab_divisor: int
     """Megatron pads the vocabulary to a multiple of this times tp; default 128"""
     cp_kind: str
-    """ring, ulysses: Megatron's cp_comm_type p2p, a2a: ring, ulysses, ring-self-attention; with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's; ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop; default ring"""
+    """ring, ulysses: Megatron's cp_comm_type p2p, a2a: ring, ulysses, distributed-attention, ring-self-attention; with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's UlyssesSPAttentionHF, distributed-attention its DistributedAttention; ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop; default ring"""
     moe_capacity_factor: float | str
     """every expert takes X times its even share of tokens, padded; none: dropless; --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; default none"""
     apex_bucket_mb: float
