@@ -90,8 +90,9 @@ class Explainer {
     options_.after_oom = AfterOom::stop;
   }
 
-  void run() {
-    explanation_->cause = is_shortage() ? shortage() : obstacle();
+  void find_cause() { explanation_->cause = is_shortage() ? shortage() : obstacle(); }
+
+  void find_remedies() {
     try_settings();
     try_freed_blocks();
     try_more_memory();
@@ -289,6 +290,21 @@ std::string_view to_string(OomCause cause) {
   return "";
 }
 
+namespace {
+
+/// What is known of the failure before anything else is replayed.
+OomExplanation account_of(OomState state, const RequestTrace& trace) {
+  OomExplanation explanation;
+  explanation.state = std::move(state);
+  explanation.limit = limit_of(explanation.state.account);
+  explanation.in_use = in_use(explanation.state.map);
+  explanation.most_alive = most_alive(trace);
+  add_free_memory(explanation);
+  return explanation;
+}
+
+}  // namespace
+
 std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
                                                     const ReplayOptions& options,
                                                     const DeviceKnowledge& device) {
@@ -296,14 +312,23 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
   if (!state) {
     return std::nullopt;
   }
-  OomExplanation explanation;
-  explanation.state = std::move(*state);
-  explanation.limit = limit_of(explanation.state.account);
-  explanation.in_use = in_use(explanation.state.map);
-  explanation.most_alive = most_alive(trace);
-  add_free_memory(explanation);
-  Explainer(trace, options, device, explanation).run();
+  OomExplanation explanation = account_of(std::move(*state), trace);
+  Explainer explainer(trace, options, device, explanation);
+  explainer.find_cause();
+  explainer.find_remedies();
   return explanation;
+}
+
+std::optional<OomCause> cause_of_first_failure(const RequestTrace& trace,
+                                               const ReplayOptions& options,
+                                               const DeviceKnowledge& device) {
+  std::optional<OomState> state = first_out_of_memory(trace, options);
+  if (!state) {
+    return std::nullopt;
+  }
+  OomExplanation explanation = account_of(std::move(*state), trace);
+  Explainer(trace, options, device, explanation).find_cause();
+  return explanation.cause;
 }
 
 }  // namespace highwater

@@ -87,4 +87,9 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
                                                     const ReplayOptions& options,
                                                     const DeviceKnowledge& device);
 
+/// The cause alone, by at most four replays.
+std::optional<OomCause> cause_of_first_failure(const RequestTrace& trace,
+                                               const ReplayOptions& options,
+                                               const DeviceKnowledge& device);
+
 }  // namespace highwater

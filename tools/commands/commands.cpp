@@ -70,6 +70,11 @@ constexpr auto kCommands = std::to_array<Command>({
      "stacks.",
      "highwater export snapshot.pickle --alloc-conf expandable_segments:True --output other.pickle",
      run_export},
+    {"reduce", "FILE --keep WHAT [--output PATH] [--script PATH] [options]",
+     "Finds the shortest program that still runs out of memory, or still shows a peak or "
+     "fragmentation, as a trace and as a script for PyTorch.",
+     "highwater reduce snapshot.pickle --keep oom --output small.trace --script small.py",
+     run_reduce},
     {"redact", "IN OUT [options]",
      "Removes names, paths and dates from a snapshot or trace, but keeps its structure.",
      "highwater redact snapshot.pickle shareable.pickle", run_redact},

@@ -27,6 +27,7 @@ ExitCode run_export(const Arguments& arguments, std::ostream& out);
 ExitCode run_check(const Arguments& arguments, std::ostream& out);
 ExitCode run_record(const Arguments& arguments, std::ostream& out);
 ExitCode run_redact(const Arguments& arguments, std::ostream& out);
+ExitCode run_reduce(const Arguments& arguments, std::ostream& out);
 ExitCode run_scan(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
 ExitCode run_diff(const Arguments& arguments, std::ostream& out);

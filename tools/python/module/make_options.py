@@ -22,11 +22,11 @@ HIDDEN = {"help", "help-all", "format", "output", "model", "print-options"}
 #: The functions about a plan, and those about a recording, by command.
 OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
-           "diff": "Diff", "report": "Report"}
+           "diff": "Diff", "report": "Report", "reduce": "Reduce"}
 #: What several functions have; the last says what it means.
 SHARED = {"TrainingOptions": ("plan", "export", "estimate", "simulate"),
-          "MemoryOptions": ("simulate", "export", "explain", "advise", "sweep", "report", "replay"),
-          "FileOptions": ("explain", "advise", "sweep", "report", "replay")}
+          "MemoryOptions": ("simulate", "export", "explain", "advise", "sweep", "report", "reduce", "replay"),
+          "FileOptions": ("explain", "advise", "sweep", "report", "reduce", "replay")}
 DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 #: How the help calls a value, and what a keyword takes there. Others are words.
 TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R": "int", "X": "float", "NORM": "float",

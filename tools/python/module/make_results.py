@@ -20,7 +20,8 @@ SCHEMAS = HERE.parents[1] / "schemas"
 RESULTS = HERE / "highwater" / "results"
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "diff": "Diff", "estimate": "Estimate", "explain": "Explain", "info": "Info",
-            "models": "Models", "plan": "Plan", "replay": "Replay", "simulate": "Simulate", "sweep": "Sweep"}
+            "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay", "simulate": "Simulate",
+            "sweep": "Sweep"}
 SCALARS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "null": "None"}
 
 

@@ -111,6 +111,9 @@ class Numbers(unittest.TestCase):
 
     def test_other_commands(self):
         self.assertEqual(hw.load(OUT_OF_MEMORY).advise().to_dict(), program_json("advise", OUT_OF_MEMORY))
+        vector = str(ROOT / "tests/data/conformance/h07_oom_retry.trace")
+        reduced = hw.load(vector).reduce(keep="oom", script=os.devnull)
+        self.assertEqual(reduced.to_dict(), program_json("reduce", vector, "--keep", "oom", "--script", os.devnull))
         self.assertEqual(hw.models("gpt2").to_dict(), program_json("models", "gpt2"))
         self.assertEqual(hw.models().to_dict(), program_json("models"))
         self.assertEqual(hw.estimate(model="gpt2").to_dict(), program_json("estimate", "--model", "gpt2"))

@@ -426,3 +426,11 @@ class DiffOptions(TypedDict, total=False):
 
 class ReportOptions(MemoryOptions, FileOptions, total=False):
     pass
+
+class ReduceOptions(MemoryOptions, FileOptions, total=False):
+    keep: str
+    """what has to remain: oom (the first request that fails, for the same cause), 'peak>=SIZE' (reserved) or 'fragmentation>=SHARE' (1 - peak active / peak reserved)"""
+    script: str
+    """a Python script that makes the same requests of PyTorch"""
+    max_operations: int
+    """how many operations the search may replay; default 20000000000"""

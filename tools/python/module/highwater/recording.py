@@ -19,12 +19,13 @@ if TYPE_CHECKING:
         ExplainOptions,
         ExportOptions,
         InfoOptions,
+        ReduceOptions,
         ReplayOptions,
         ReportOptions,
         SweepOptions,
     )
     from highwater.report import Report
-    from highwater.results import Advise, Diff, Explain, Info, Replay, Sweep
+    from highwater.results import Advise, Diff, Explain, Info, Reduce, Replay, Sweep
 
 #: A path, the bytes of a file, or what torch.cuda.memory._snapshot() or memory_snapshot() returned.
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any], Sequence[Any]]
@@ -89,6 +90,15 @@ class Recording:
 
         second = load(other)
         return Diff.of(Question("diff", (self._name, second._name), options, self._held + second._held))
+
+    def reduce(self, output: str | os.PathLike[str] | None = None, **options: Unpack[ReduceOptions]) -> Reduce:
+        """Finds the shortest program that still shows what `keep` names, and writes it to `output` or `script`.
+
+        >>> hw.load("snapshot.pickle").reduce(keep="oom", script="small.py")
+        """
+        from highwater.results import Reduce
+
+        return Reduce.of(self._question("reduce", options if output is None else {"output": output, **options}))
 
     def report(self, other: Source | Recording | None = None, **options: Unpack[ReportOptions]) -> Report:
         """The HTML page of the run, or of two side by side; notebooks show it."""

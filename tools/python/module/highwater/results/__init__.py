@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from highwater.results.info import Info as Info
     from highwater.results.models import Models as Models
     from highwater.results.plan import Plan as Plan
+    from highwater.results.reduce import Reduce as Reduce
     from highwater.results.replay import Replay as Replay
     from highwater.results.simulate import Simulate as Simulate
     from highwater.results.sweep import Sweep as Sweep
@@ -25,6 +26,7 @@ _COMMANDS = {
     "Info": "info",
     "Models": "models",
     "Plan": "plan",
+    "Reduce": "reduce",
     "Replay": "replay",
     "Simulate": "simulate",
     "Sweep": "sweep",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain
-from highwater.results.shared import AtPeakReserved, Budget, Counts, Events, Fragmentation, Oom, ReplayDevicePeak
+from highwater.results.shared import AtPeakReserved, Budget, Counts, Events, Fragmentation, Oom, ReducePeak
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class ReplayDevice(Record):
     """A part of Replay."""
 
     device: int
-    peak: ReplayDevicePeak
+    peak: ReducePeak
     at_peak_reserved: AtPeakReserved
-    final: ReplayDevicePeak
+    final: ReducePeak
     counts: Counts
     fragmentation: Fragmentation
     settings: str
@@ -107,9 +107,9 @@ class ReplayDevice(Record):
     memory_limit_bytes: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReplayDevicePeak.from_json,
+        "peak": ReducePeak.from_json,
         "at_peak_reserved": AtPeakReserved.from_json,
-        "final": ReplayDevicePeak.from_json,
+        "final": ReducePeak.from_json,
         "counts": Counts.from_json,
         "fragmentation": Fragmentation.from_json,
         "events": Events.from_json,

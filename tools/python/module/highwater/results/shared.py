@@ -60,7 +60,7 @@ class OomPool(Record):
 
 
 @dataclass(frozen=True)
-class ReplayDevicePeak(Record):
+class ReducePeak(Record):
     """A part of several answers."""
 
     requested_bytes: int

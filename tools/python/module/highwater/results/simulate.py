@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
-from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, Fragmentation, NotApplicable, OomPool, ReplayDevicePeak
+from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, Fragmentation, NotApplicable, OomPool, ReducePeak
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class SimulateStep(Record):
     """A part of Simulate."""
 
     step: int
-    peak: ReplayDevicePeak
+    peak: ReducePeak
     complete: bool
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReplayDevicePeak.from_json,
+        "peak": ReducePeak.from_json,
     }
 
 
@@ -85,12 +85,12 @@ class SimulatePhase(Record):
 
     step: int | None
     phase: str
-    peak: ReplayDevicePeak
-    end: ReplayDevicePeak
+    peak: ReducePeak
+    end: ReducePeak
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReplayDevicePeak.from_json,
-        "end": ReplayDevicePeak.from_json,
+        "peak": ReducePeak.from_json,
+        "end": ReducePeak.from_json,
     }
 
 
@@ -229,13 +229,13 @@ class SimulateRank(Record):
     ranks: int
     place: SimulateRankPlace
     what: str
-    peak: ReplayDevicePeak
+    peak: ReducePeak
     fits: bool | None
     is_worst: bool
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "place": SimulateRankPlace.from_json,
-        "peak": ReplayDevicePeak.from_json,
+        "peak": ReducePeak.from_json,
     }
 
 
@@ -350,9 +350,9 @@ class Simulate(Result):
     fits: bool | None
     verdict: str
     device: int
-    peak: ReplayDevicePeak
+    peak: ReducePeak
     at_peak_reserved: AtPeakReserved
-    final: ReplayDevicePeak
+    final: ReducePeak
     counts: Counts
     fragmentation: Fragmentation
     settings: str
@@ -365,8 +365,8 @@ class Simulate(Result):
     notes: tuple[str, ...]
     available_bytes: int | None
     outside_allocator: SimulateOutsideAllocator
-    first_step_peak: ReplayDevicePeak
-    steady_peak: ReplayDevicePeak | None
+    first_step_peak: ReducePeak
+    steady_peak: ReducePeak | None
     steps: tuple[SimulateStep, ...]
     phases: tuple[SimulatePhase, ...]
     breakdown_at_peak: dict[str, int]
@@ -396,17 +396,17 @@ class Simulate(Result):
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "model": SimulateModel.from_json,
         "plan": values(plain),
-        "peak": ReplayDevicePeak.from_json,
+        "peak": ReducePeak.from_json,
         "at_peak_reserved": AtPeakReserved.from_json,
-        "final": ReplayDevicePeak.from_json,
+        "final": ReducePeak.from_json,
         "counts": Counts.from_json,
         "fragmentation": Fragmentation.from_json,
         "events": Events.from_json,
         "ooms": items(SimulateOom.from_json),
         "notes": items(plain),
         "outside_allocator": SimulateOutsideAllocator.from_json,
-        "first_step_peak": ReplayDevicePeak.from_json,
-        "steady_peak": ReplayDevicePeak.from_json,
+        "first_step_peak": ReducePeak.from_json,
+        "steady_peak": ReducePeak.from_json,
         "steps": items(SimulateStep.from_json),
         "phases": items(SimulatePhase.from_json),
         "peak_moment": SimulatePeakMoment.from_json,
