@@ -1,7 +1,7 @@
 #include <iostream>
 #include <malloc.h>
 
-#include "tools/commands/program.hpp"
+#include "tools/commands/launched_program.hpp"
 #include "tools/text/standard_streams.hpp"
 #include "traces/formats/bytes/temporary_file.hpp"
 
@@ -23,5 +23,5 @@ int main(int argc, char** argv) {
   const highwater::Arguments arguments(argv + 1, argv + argc);
   highwater::StandardOutput out;
   const auto finish = [&out] { out.finish(); };
-  return static_cast<int>(highwater::run_program(arguments, out, std::cerr, finish));
+  return static_cast<int>(highwater::run_launched_program(arguments, out, std::cerr, finish));
 }

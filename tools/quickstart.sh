@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the release binary, simulates training of a model and replays a
 # recorded run.
+#   tools/quickstart.sh --mpi   also what mpirun needs (tools/docs/fleet.md)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/install_packages.sh
+packages=()
+if [ "${1:-}" = --mpi ]; then
+  packages=(libboost-mpi1.81-dev openmpi-bin)
+fi
+tools/install_packages.sh "${packages[@]}"
 echo "Building (two to four minutes on two cores):"
 tools/build/build.sh release highwater
 

@@ -1,5 +1,6 @@
 // Independent pieces of work on all cores, results by index: the order of the output does not
-// depend on which thread finishes first.
+// depend on which thread finishes first. The pieces of a command, which other processes may carry
+// out, are above this: tools/fleet.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +8,34 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
 #include "traces/cancellation.hpp"
 
 namespace highwater {
+
+namespace detail {
+inline std::atomic<std::size_t> thread_limit = 0;
+}  // namespace detail
+
+/// From now on no more threads than that at a time: one, where there is a process for each core.
+inline void limit_threads(std::size_t most) {
+  detail::thread_limit = most;
+}
+
+/// Cores that this process may run on: a launcher binds each of its processes to some.
+inline std::size_t core_count() {
+  if (const std::size_t limit = detail::thread_limit; limit != 0) {
+    return limit;
+  }
+  ::cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool is_known = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  return std::max<std::size_t>(1, is_known ? static_cast<std::size_t>(CPU_COUNT(&allowed))
+                                           : std::thread::hardware_concurrency());
+}
 
 /// Calls work(i) for every i below `count`, on as many threads as there are cores. The first
 /// exception ends the work and is rethrown.
@@ -35,8 +58,7 @@ void for_each_index(std::size_t count, Work work) {
   };
   {
     std::vector<std::jthread> threads;
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    for (std::size_t t = 0; t < std::min(cores, count); ++t) {
+    for (std::size_t t = 0; t < std::min(core_count(), count); ++t) {
       threads.emplace_back(run);
     }
   }

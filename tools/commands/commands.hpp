@@ -29,6 +29,7 @@ ExitCode run_record(const Arguments& arguments, std::ostream& out);
 ExitCode run_redact(const Arguments& arguments, std::ostream& out);
 ExitCode run_reduce(const Arguments& arguments, std::ostream& out);
 ExitCode run_scan(const Arguments& arguments, std::ostream& out);
+ExitCode run_merge(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
 ExitCode run_diff(const Arguments& arguments, std::ostream& out);
 ExitCode run_validate(const Arguments& arguments, std::ostream& out);

@@ -6,7 +6,6 @@
 
 #include "tools/reports/validation/grid_report.hpp"
 #include "tools/studies/validation/grid_default.hpp"
-#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 
@@ -57,17 +56,13 @@ bool exceeds(const GridRun& run, double limit) {
   });
 }
 
-GridRun run(GridPlans plans) {
-  const ProgressLine progress(plans.points.size(), "plans");
-  return run_grid(std::move(plans), [&](std::size_t done) { progress.show(done); });
-}
-
 }  // namespace
 
-ExitCode validate_grid(const GridRequest& request, std::ostream& out) {
+ExitCode validate_grid(const GridRequest& request, Fleet& fleet, std::ostream& out) {
   GridPlans plans = read_plans(request);
   check_limit(request, plans);
-  const GridRun grid = run(std::move(plans));
+  const GridRun grid = run_grid(std::move(plans), fleet);
+  fleet.end_of_pieces();
   out << grid_report(grid, request.format);
   return request.max_error && exceeds(grid, *request.max_error) ? ExitCode::exceeded : ExitCode::ok;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tools/fleet/fleet.hpp"
 #include "tools/options/command_line.hpp"
 
 namespace highwater {
@@ -19,7 +20,7 @@ struct GridRequest {
 /// Runs the grid and writes its report. `exceeded` when the simulation misses a measurement by more
 /// than max_error.
 /// @throws InputError; UsageError for a max_error without measurements
-ExitCode validate_grid(const GridRequest& request, std::ostream& out);
+ExitCode validate_grid(const GridRequest& request, Fleet& fleet, std::ostream& out);
 
 /// Writes the default grid as a file that runs it.
 ExitCode print_default_grid(std::ostream& out);

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "tools/commands/commands.hpp"
+#include "tools/fleet/fleet.hpp"
 #include "tools/studies/gate/budget.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
@@ -34,6 +35,8 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
     } catch (const HelpRequested& help) {
       out << help.text;
       return ExitCode::ok;
+    } catch (const PiecesOnly&) {
+      return ExitCode::ok;  // others print the answer
     } catch (const BudgetExceeded& budget) {
       out.flush();
       for (const std::string& reason : budget.reasons) {

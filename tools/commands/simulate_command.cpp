@@ -8,6 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/engine/engine_comparison.hpp"
+#include "tools/options/fleet_options.hpp"
 #include "tools/options/formula_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
@@ -35,6 +36,7 @@ struct SimulateCommand {
   bool shows_estimates = false;
   bool fail_on_oom = false;
   std::optional<Bytes> max_reserved;
+  FleetRequest fleet;
 };
 
 OptionParser simulate_options() {
@@ -51,6 +53,7 @@ OptionParser simulate_options() {
       "fail-on-oom", "exit with 1 if memory runs out")("max-reserved", text("SIZE"),
                                                        "exit with 1 if peak reserved exceeds SIZE");
   parser.choose("find-batch", {"batch"});
+  add_fleet_options(parser);
   parser.add_format();
   return parser;
 }
@@ -87,6 +90,11 @@ void check_together(const po::variables_map& values, std::vector<std::string>& p
     problems.emplace_back(
         "--find-batch needs a memory limit; add --gpu, --capacity or --memory-limit");
   }
+  if (values.contains("find-batch") && values.contains("shard")) {
+    problems.emplace_back(
+        "--find-batch tries a batch by what the one before it came to, so shards cannot share it; "
+        "use mpirun, or omit --shard");
+  }
 }
 
 SimulateCommand parse_simulate(const Arguments& arguments) {
@@ -97,6 +105,8 @@ SimulateCommand parse_simulate(const Arguments& arguments) {
   collect_problems(problems, [&] { check_settings(values, result.memory); });
   collect_problems(problems, [&] { result.max_reserved = size_option(values, "max-reserved"); });
   collect_problems(problems, [&] { result.format = output_format(values); });
+  collect_problems(problems,
+                   [&] { result.fleet = read_fleet_options(values, "simulate", arguments); });
   check_together(values, problems);
   if (values.contains("bridge")) {
     result.reconciled = formula_option(values, problems, "bridge");
@@ -163,16 +173,15 @@ void add_remedies(const SimulateCommand& command, SimulationReport& report) {
 }
 
 SimulationReport simulate_plan(const SimulateCommand& command) {
+  Fleet fleet(command.fleet);
   SimulationReport report;
   PlannedRun run = command.run;
   if (command.find_batch) {
-    report.batches = with_progress("looking for the largest batch", [&] {
-      return find_largest_batch(run, command.memory, command.ranks);
-    });
+    report.batches = find_largest_batch(run, command.memory, command.ranks, fleet);
     run.plan.batch = report.batches->largest.value_or(1);
   }
-  report.ranks = with_progress("simulating",
-                               [&] { return simulate_ranks(run, command.memory, command.ranks); });
+  report.ranks = simulate_ranks(run, command.memory, command.ranks, fleet);
+  fleet.end_of_pieces();
   run.plan.parallel.rank = report.ranks.peaks[report.ranks.worst].ranks.rank;
   report.simulation =
       with_progress("looking at the peak", [&] { return simulate(run, command.memory); });

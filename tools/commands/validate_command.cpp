@@ -10,12 +10,12 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/commands/grid_command.hpp"
+#include "tools/options/fleet_options.hpp"
 #include "tools/reports/validation/reference_report.hpp"
 #include "tools/reports/validation/validate_report.hpp"
 #include "tools/studies/validation/reference_run.hpp"
 #include "tools/studies/validation/validate_run.hpp"
 #include "tools/text/name_pattern.hpp"
-#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 
@@ -33,6 +33,7 @@ struct ValidateCommand {
   std::optional<double> max_error;
   std::vector<ValidationEngine> engines{ValidationEngine{}};  ///< of recorded cases
   OutputFormat format = OutputFormat::table;
+  FleetRequest fleet;
 };
 
 OptionParser validate_options() {
@@ -57,6 +58,7 @@ OptionParser validate_options() {
       "python", po::value<std::string>()->value_name("FILE"),
       "the Python whose PyTorch --engine torch runs; default: the one on the PATH. Cases of other "
       "releases are not simulated");
+  add_fleet_options(parser);
   parser.add_format();
   return parser;
 }
@@ -92,6 +94,14 @@ std::vector<ValidationEngine> read_engines(const po::variables_map& values) {
   return engines;
 }
 
+/// Nothing there is cut into pieces.
+void check_pieces(const ValidateCommand& command) {
+  if ((command.reference || command.prints_grid) && command.fleet.run.shard) {
+    throw UsageError(
+        "--shard applies to a grid and to --recorded DIR; omit it, the rest takes a second");
+  }
+}
+
 ValidateCommand parse_validate(const Arguments& arguments) {
   const po::variables_map values = validate_options().parse(arguments);
   ValidateCommand result;
@@ -117,6 +127,8 @@ ValidateCommand parse_validate(const Arguments& arguments) {
   }
   result.engines = read_engines(values);
   result.format = output_format(values);
+  result.fleet = read_fleet_options(values, "validate", arguments);
+  check_pieces(result);
   return result;
 }
 
@@ -143,14 +155,12 @@ std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
 }
 
 std::vector<CaseValidation> run(const std::vector<CaseFiles>& files,
-                                const std::vector<ValidationEngine>& engines) {
+                                const std::vector<ValidationEngine>& engines, Fleet& fleet) {
   std::vector<CaseValidation> cases;
   for (const ValidationEngine& engine : engines) {
-    const ProgressLine progress(files.size(), "cases");
-    std::ranges::move(validate_cases(
-                          files, [&](std::size_t done) { progress.show(done); }, engine),
-                      std::back_inserter(cases));
+    std::ranges::move(validate_cases(files, fleet, engine), std::back_inserter(cases));
   }
+  fleet.end_of_pieces();
   return cases;
 }
 
@@ -199,10 +209,12 @@ ExitCode run_validate(const Arguments& arguments, std::ostream& out) {
   if (command.reference) {
     return validate_reference(command, out);
   }
+  Fleet fleet(command.fleet);
   if (!command.folder) {
-    return validate_grid({command.grid, command.only, command.max_error, command.format}, out);
+    return validate_grid({command.grid, command.only, command.max_error, command.format}, fleet,
+                         out);
   }
-  const std::vector<CaseValidation> cases = run(wanted_cases(command), command.engines);
+  const std::vector<CaseValidation> cases = run(wanted_cases(command), command.engines, fleet);
   out << validation_report(cases, command.format);
   return command.max_error && exceeds(cases, *command.max_error) ? ExitCode::exceeded
                                                                  : ExitCode::ok;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tools/commands/commands.hpp"
+#include "tools/fleet/fleet.hpp"
 #include "tools/studies/gate/budget.hpp"
 #include "traces/formats/bytes/opened_inputs.hpp"
 
@@ -17,6 +18,7 @@ CommandAnswer answer_to(const Arguments& arguments) {
     run_command(arguments, out);
   } catch (const HelpRequested& help) {
     out << help.text;
+  } catch (const PiecesOnly&) {  // its answer is a file
   } catch (const BudgetExceeded& budget) {
     answer.exceeded = budget.reasons;
   }

@@ -1,10 +1,11 @@
 #include "tools/studies/rank_peaks.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
-#include "sim/replay/parallel.hpp"
+#include "tools/fleet/piece_codec.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 
 namespace highwater {
@@ -94,45 +95,89 @@ std::string RankPeaks::why() const {
   return fmt::format("{} more {} memory", to_iec(Bytes{static_cast<std::uint64_t>(excess)}), name);
 }
 
-RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice) {
-  const Parallelism& parallel = run.plan.parallel;
-  const std::vector<RankClass> classes = rank_classes(run.plan);
-  const std::vector<RankClass> ranks = choice.kind == RankChoice::Kind::one
-                                           ? std::vector{single(parallel, choice.rank)}
-                                           : chosen(classes, choice);
+namespace {
+
+std::vector<RankClass> classes_to_run(const PlannedRun& run, const std::vector<RankClass>& classes,
+                                      RankChoice choice) {
+  return choice.kind == RankChoice::Kind::one ? std::vector{single(run.plan.parallel, choice.rank)}
+                                              : chosen(classes, choice);
+}
+
+RankPeaks survey_of(const PlannedRun& run, const MemoryRequest& memory, std::size_t classes) {
   RankPeaks survey;
-  survey.classes = classes.size();
-  survey.ranks = parallel.gpus();
+  survey.classes = classes;
+  survey.ranks = run.plan.parallel.gpus();
   survey.is_limited = has_limit(run, memory);
-  survey.peaks.resize(ranks.size());
-  for_each_index(ranks.size(),
-                 [&](std::size_t i) { survey.peaks[i] = peak_of(run, memory, ranks[i]); });
+  return survey;
+}
+
+void find_worst(RankPeaks& survey) {
   const auto worst = std::ranges::min_element(survey.peaks, is_worse);
   survey.worst = static_cast<std::size_t>(worst - survey.peaks.begin());
+}
+
+}  // namespace
+
+RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
+                         Fleet& fleet) {
+  const std::vector<RankClass> classes = rank_classes(run.plan);
+  const std::vector<RankClass> ranks = classes_to_run(run, classes, choice);
+  RankPeaks survey = survey_of(run, memory, classes.size());
+  fleet.stream(
+      "classes of ranks", ranks.size(),
+      [&](PieceNumber i) { return peak_of(run, memory, ranks[i]); },
+      [&](PieceNumber /*i*/, RankPeak&& peak) { survey.peaks.push_back(std::move(peak)); });
+  find_worst(survey);
   return survey;
+}
+
+RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice) {
+  Fleet threads;
+  return simulate_ranks(run, memory, choice, threads);
 }
 
 namespace {
 
-BatchTrial trial_of(PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
-                    std::int64_t batch) {
-  run.plan.batch = batch;
-  if (batch > 1 && !plan_problems(run.plan).empty()) {
-    return {batch, false, Bytes{}};  // larger than a plan may be
-  }
-  const RankPeaks survey = simulate_ranks(run, memory, choice);
-  const RankPeak& worst = survey.peaks[survey.worst];
-  return {batch, worst.fits, worst.peak.reserved};
-}
+/// Every trial depends on those before it, so all processes take part in all of it.
+class BatchTrials {
+ public:
+  BatchTrials(PlannedRun run, const MemoryRequest& memory, RankChoice choice, Fleet& fleet)
+      : run_(std::move(run)), memory_(&memory), choice_(choice), fleet_(&fleet) {}
 
-/// The same for the smallest batch that the plan's ranks can share, taken `units` times.
-BatchTrial trial_of_units(PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
-                          std::int64_t units) {
-  const std::int64_t unit = grid_batch_parts(run.plan.parallel);
-  BatchTrial trial = trial_of(run, memory, choice, units * unit);
-  trial.batch = units;
-  return trial;
-}
+  /// With so many of the smallest batches that the plan's ranks can share.
+  BatchTrial of_units(std::int64_t units) {
+    const std::int64_t unit = grid_batch_parts(run_.plan.parallel);
+    BatchTrial trial = of_batch(units * unit);
+    trial.batch = units;
+    return trial;
+  }
+
+ private:
+  BatchTrial of_batch(std::int64_t batch) {
+    run_.plan.batch = batch;
+    if (batch > 1 && !plan_problems(run_.plan).empty()) {
+      return {batch, false, Bytes{}};  // larger than a plan may be
+    }
+    const std::vector<RankClass> classes = rank_classes(run_.plan);
+    RankPeaks survey = survey_of(run_, *memory_, classes.size());
+    survey.peaks = peaks_of(classes_to_run(run_, classes, choice_));
+    find_worst(survey);
+    const RankPeak& worst = survey.peaks[survey.worst];
+    return {batch, worst.fits, worst.peak.reserved};
+  }
+
+  std::vector<RankPeak> peaks_of(const std::vector<RankClass>& ranks) {
+    std::vector<PieceNumber> all(ranks.size());
+    std::iota(all.begin(), all.end(), PieceNumber{0});
+    return fleet_->need("classes of ranks", fleet_->new_job(), std::move(all),
+                        [&](PieceNumber i) { return peak_of(run_, *memory_, ranks[i]); });
+  }
+
+  PlannedRun run_;
+  const MemoryRequest* memory_;
+  RankChoice choice_;
+  Fleet* fleet_;
+};
 
 BatchSearch in_sequences(BatchSearch search, const Parallelism& parallel) {
   const std::int64_t unit = grid_batch_parts(parallel);
@@ -151,10 +196,11 @@ BatchSearch in_sequences(BatchSearch search, const Parallelism& parallel) {
 
 }  // namespace
 
-BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice) {
-  return in_sequences(
-      find_batch([&](std::int64_t units) { return trial_of_units(run, memory, choice, units); }),
-      run.plan.parallel);
+BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice,
+                               Fleet& fleet) {
+  BatchTrials trials(run, memory, choice, fleet);
+  return in_sequences(find_batch([&](std::int64_t units) { return trials.of_units(units); }),
+                      run.plan.parallel);
 }
 
 }  // namespace highwater

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/fleet/fleet.hpp"
 #include "tools/studies/find_batch.hpp"
 #include "tools/studies/simulate_run.hpp"
 #include "workloads/training/ranks.hpp"
@@ -49,11 +50,17 @@ struct RankPeaks {
   [[nodiscard]] std::string why() const;
 };
 
-/// @pre plan_problems(run.plan) is empty; the rank of Kind::one exists
+/// On the threads of this process. @pre plan_problems(run.plan) is empty; the rank of Kind::one
+/// exists
 RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice);
 
-/// The largest batch with which all chosen ranks fit.
+/// The same; a class of ranks is a piece. Without peaks where another process prints the answer.
+RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
+                         Fleet& fleet);
+
+/// The largest batch with which all chosen ranks fit; a class of ranks of one trial is a piece.
 /// @pre the memory is limited by a GPU, a capacity or a limit
-BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice = {});
+BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice,
+                               Fleet& fleet);
 
 }  // namespace highwater

@@ -5,10 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <tuple>
 
-#include "sim/replay/parallel.hpp"
 #include "sim/replay/trace_driver.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/replay_run.hpp"
@@ -214,25 +212,19 @@ std::vector<fs::path> find_traces(const fs::path& folder) {
 }
 
 Scan scan_files(const fs::path& folder, const std::vector<fs::path>& files, ReadingOptions reading,
-                const std::function<void(std::size_t)>& progress) {
+                Fleet& fleet) {
   reading.progress = ReadingProgress::hidden;  // several files are read at once
-  std::vector<std::vector<ScanRow>> by_file(files.size());
-  std::mutex lock;
-  std::size_t done = 0;
-  for_each_index(files.size(), [&](std::size_t i) {
-    by_file[i] = read_rows(files[i].string(), reading);
-    const std::lock_guard guard(lock);
-    progress(++done);
-  });
+  const bool is_inside = fs::is_directory(folder);
   Scan scan;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const bool is_inside = fs::is_directory(folder);
-    for (ScanRow& row : by_file[i]) {
-      row.file = is_inside ? files[i].lexically_relative(folder).string() : files[i].string();
-      row.rank = rank_of(files[i]);
-      scan.rows.push_back(std::move(row));
-    }
-  }
+  fleet.stream(
+      "files", files.size(), [&](PieceNumber i) { return read_rows(files[i].string(), reading); },
+      [&](PieceNumber i, std::vector<ScanRow>&& rows) {
+        for (ScanRow& row : rows) {
+          row.file = is_inside ? files[i].lexically_relative(folder).string() : files[i].string();
+          row.rank = rank_of(files[i]);
+          scan.rows.push_back(std::move(row));
+        }
+      });
   std::ranges::stable_sort(scan.rows, {}, [](const ScanRow& row) {
     return row.rank.value_or(std::numeric_limits<int>::max());
   });

@@ -8,13 +8,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/replay/replay_result.hpp"
 #include "tools/files/input.hpp"
+#include "tools/fleet/fleet.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {
@@ -64,11 +64,10 @@ std::optional<int> rank_in(const std::string& name);
 /// @throws InputError when it does not exist, cannot be read or holds none
 std::vector<std::filesystem::path> find_traces(const std::filesystem::path& folder);
 
-/// Replays every file as it was recorded, on all cores, one file at a time on each; `progress`
-/// receives the number of finished files, one call at a time.
+/// Replays every file as it was recorded, one file at a time on each core; a file is a piece.
 Scan scan_files(const std::filesystem::path& folder,
                 const std::vector<std::filesystem::path>& files, ReadingOptions reading,
-                const std::function<void(std::size_t)>& progress);
+                Fleet& fleet);
 
 /// Marks outliers and computes the spreads.
 void compare_rows(Scan& scan);

@@ -17,7 +17,7 @@ std::atomic<ProgressView> g_view = ProgressView::terminal;
 
 bool is_watched() {
   const ProgressView view = g_view;
-  return view == ProgressView::shown ||
+  return view == ProgressView::shown || view == ProgressView::logged ||
          (view == ProgressView::terminal && ::isatty(STDERR_FILENO) == 1);
 }
 
@@ -43,16 +43,17 @@ class ProgressLine::Writer {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kThenEvery{250};
+  static constexpr std::chrono::seconds kLoggedEvery{10};
 
   void run(const std::stop_token& stop) {
     const Clock::time_point begin = Clock::now();
-    auto pause = first_after_;
+    std::chrono::milliseconds pause = is_logged_ ? kLoggedEvery : first_after_;
     bool has_shown = false;
     std::unique_lock lock(mutex_);
     while (!stopped_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
       write(Clock::now() - begin);
-      pause = kThenEvery;
-      has_shown = true;
+      pause = is_logged_ ? kLoggedEvery : kThenEvery;
+      has_shown = !is_logged_;
     }
     if (has_shown) {
       std::cerr << kErase << std::flush;
@@ -61,14 +62,15 @@ class ProgressLine::Writer {
 
   void write(Clock::duration since) const {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
-    std::cerr << kErase << progress_text(done_, total_, what_, static_cast<std::size_t>(seconds))
-              << std::flush;
+    const std::string text = progress_text(done_, total_, what_, static_cast<std::size_t>(seconds));
+    std::cerr << (is_logged_ ? text + "\n" : std::string(kErase) + text) << std::flush;
   }
 
   static constexpr std::string_view kErase = "\r\x1b[K";
 
   std::string what_;
   std::chrono::milliseconds first_after_;
+  bool is_logged_ = g_view == ProgressView::logged && ::isatty(STDERR_FILENO) == 0;
   std::atomic<std::size_t> done_ = 0;
   std::atomic<std::size_t> total_;
   std::mutex mutex_;

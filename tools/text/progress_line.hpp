@@ -14,8 +14,8 @@
 namespace highwater {
 
 /// Who sees progress: as a rule a person at a terminal. A program that calls the commands as
-/// functions says for itself.
-enum class ProgressView { terminal, hidden, shown };
+/// functions says for itself. A log, of a batch job for instance, gets a line now and then.
+enum class ProgressView { terminal, hidden, shown, logged };
 
 /// For every ProgressLine from now on.
 void show_progress(ProgressView view);

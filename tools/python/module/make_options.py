@@ -18,7 +18,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent / "highwater"
 ENTRY = re.compile(r"  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\[=\S+\]| (?! )(?!\(=)\S+)?(?: \(=(\S+)\))?(?:  +(.*))?$")
 #: Those that no keyword stands for: the module sets them itself, or has a parameter of its own.
-HIDDEN = {"help", "help-all", "format", "output", "model", "print-options"}
+HIDDEN = {"help", "help-all", "format", "output", "model", "print-options", "shard", "stall-after"}
 #: The functions about a plan, and those about a recording, by command.
 OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",

@@ -1,12 +1,11 @@
 #include "tools/studies/validation/grid_run.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
-#include "sim/replay/parallel.hpp"
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/studies/error_summary.hpp"
+#include "tools/studies/result_codecs.hpp"
 
 namespace highwater {
 namespace {
@@ -16,24 +15,40 @@ GridEstimate reduce(const ComparedEstimate& compared) {
           compared.error().value_or(0), compared.covered, compared.error_of_covered()};
 }
 
+/// What a point comes to, without the point.
+struct GridFigures {
+  Bytes allocated;
+  Bytes reserved;
+  Bytes process;
+  std::vector<GridEstimate> estimates;
+  std::vector<GridRefusal> refused;
+};
+
 /// A simulation holds every block of its peak; of hundreds of them only figures are kept.
-GridResult run_point(GridPoint point) {
+GridFigures run_point(const GridPoint& point) {
   PlannedRun run = point.run;
   run.gpu_named = false;  // its memory is no limit
   const Simulation simulation = simulate(run, {});
   const EstimateComparison comparison = compare_estimates(simulation);
-  GridResult result;
-  result.point = std::move(point);
-  result.allocated = simulation.replay.result.peak.allocated;
-  result.reserved = simulation.replay.result.peak.reserved;
-  result.process = simulation.parts.total();
+  GridFigures figures{.allocated = simulation.replay.result.peak.allocated,
+                      .reserved = simulation.replay.result.peak.reserved,
+                      .process = simulation.parts.total()};
   for (const ComparedEstimate& compared : comparison.compared) {
-    result.estimates.push_back(reduce(compared));
+    figures.estimates.push_back(reduce(compared));
   }
   for (const FormulaOutcome& outcome : comparison.refused) {
-    result.refused.push_back({outcome.formula, outcome.refusal});
+    figures.refused.push_back({outcome.formula, outcome.refusal});
   }
-  return result;
+  return figures;
+}
+
+GridResult result_of(const GridPoint& point, GridFigures&& figures) {
+  return {.point = point,
+          .allocated = figures.allocated,
+          .reserved = figures.reserved,
+          .process = figures.process,
+          .estimates = std::move(figures.estimates),
+          .refused = std::move(figures.refused)};
 }
 
 }  // namespace
@@ -68,16 +83,13 @@ const GridEstimate* GridResult::find(const Formula& formula) const {
   return found == estimates.end() ? nullptr : &*found;
 }
 
-GridRun run_grid(GridPlans plans, const std::function<void(std::size_t)>& progress) {
-  GridRun run{.results = std::vector<GridResult>(plans.points.size()),
-              .skipped = std::move(plans.skipped)};
-  std::size_t done = 0;
-  std::mutex progress_lock;
-  for_each_index(plans.points.size(), [&](std::size_t i) {
-    run.results[i] = run_point(std::move(plans.points[i]));
-    const std::lock_guard lock(progress_lock);
-    progress(++done);
-  });
+GridRun run_grid(GridPlans plans, Fleet& fleet) {
+  GridRun run{.results = {}, .skipped = std::move(plans.skipped)};
+  fleet.stream(
+      "plans", plans.points.size(), [&](PieceNumber i) { return run_point(plans.points[i]); },
+      [&](PieceNumber i, GridFigures&& figures) {
+        run.results.push_back(result_of(plans.points[i], std::move(figures)));
+      });
   return run;
 }
 

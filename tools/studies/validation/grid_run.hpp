@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/fleet/fleet.hpp"
 #include "tools/studies/validation/grid_plans.hpp"
 #include "workloads/estimates/terms/formula.hpp"
 
@@ -56,7 +56,7 @@ struct GridRun {
   std::vector<SkippedPoint> skipped;
 };
 
-/// On all cores; `progress` is told how many points are done, one call at a time.
-GridRun run_grid(GridPlans plans, const std::function<void(std::size_t)>& progress);
+/// A point is a piece.
+GridRun run_grid(GridPlans plans, Fleet& fleet);
 
 }  // namespace highwater

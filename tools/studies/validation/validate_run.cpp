@@ -4,13 +4,12 @@
 #include <cmath>
 #include <exception>
 #include <iterator>
-#include <mutex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/replay/parallel.hpp"
 #include "tools/engine/engine.hpp"
+#include "tools/studies/result_codecs.hpp"
 #include "traces/error.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -220,19 +219,18 @@ CaseValidation validate_case(const CaseFiles& files, const ValidationEngine& eng
   return result;
 }
 
-std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
-                                           const std::function<void(std::size_t)>& progress,
+std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files, Fleet& fleet,
                                            const ValidationEngine& engine) {
-  std::vector<CaseValidation> results(files.size());
+  std::vector<CaseValidation> results;
   const RecordedIndexes indexes(files);
-  std::size_t done = 0;
-  std::mutex progress_lock;
-  for_each_index(files.size(), [&](std::size_t i) {
-    results[i] = validate_case(files[i], engine);
-    results[i].half = indexes.half_of(files[i]);
-    const std::lock_guard lock(progress_lock);
-    progress(++done);
-  });
+  fleet.stream(
+      "cases", files.size(),
+      [&](PieceNumber i) {
+        CaseValidation result = validate_case(files[i], engine);
+        result.half = indexes.half_of(files[i]);
+        return result;
+      },
+      [&](PieceNumber /*i*/, CaseValidation&& result) { results.push_back(std::move(result)); });
   return results;
 }
 

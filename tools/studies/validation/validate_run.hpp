@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/recordings/fidelity.hpp"
 #include "sim/replay/replay_result.hpp"
+#include "tools/fleet/fleet.hpp"
 #include "tools/studies/error_summary.hpp"
 #include "tools/studies/validation/recorded_estimates.hpp"
 #include "tools/studies/validation/recorded_index.hpp"
@@ -97,10 +97,9 @@ std::vector<CaseValidation> cases_of(const std::vector<CaseValidation>& cases, C
 /// Never throws for a damaged file: the reason is then in `unsupported_reason`.
 CaseValidation validate_case(const CaseFiles& files, const ValidationEngine& engine = {});
 
-/// All cases in order, on all cores; `progress` is told how many are done, one call at a time.
-/// Their halves are those of the index in each folder. @throws InputError for a damaged index
-std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files,
-                                           const std::function<void(std::size_t)>& progress,
+/// All cases in order; a case is a piece. Their halves are those of the index in each folder.
+/// @throws InputError for a damaged index
+std::vector<CaseValidation> validate_cases(const std::vector<CaseFiles>& files, Fleet& fleet,
                                            const ValidationEngine& engine = {});
 
 }  // namespace highwater

@@ -11,6 +11,11 @@ using namespace highwater;
 
 namespace {
 
+std::vector<CaseValidation> validated(const std::vector<CaseFiles>& files) {
+  Fleet fleet;
+  return validate_cases(files, fleet);
+}
+
 const std::string kBundled = HIGHWATER_SOURCE "/traces/recorded/fake";
 const std::string kDeepspeed19 = HIGHWATER_SOURCE "/traces/recorded/zero3-ds19";
 const std::string kReleases = HIGHWATER_SOURCE "/traces/recorded/releases";
@@ -57,7 +62,7 @@ std::vector<CaseFiles> chosen(std::vector<CaseFiles> files) {
 }  // namespace
 
 TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth]") {
-  const auto cases = validate_cases(find_cases(kBundled), [](std::size_t) {});
+  const auto cases = validated(find_cases(kBundled));
   REQUIRE(cases.size() >= 20);
   for (const auto& validation : cases) {
     CAPTURE(validation.id, validation.unsupported_reason);
@@ -70,7 +75,7 @@ TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth]
 TEST_CASE(
     "truth: every family of decoders that shares LLaMA's forward is simulated request by request",
     "[cli][truth]") {
-  const auto cases = validate_cases(find_cases(kDecoders), [](std::size_t) {});
+  const auto cases = validated(find_cases(kDecoders));
   REQUIRE(cases.size() >= 64);
   for (const auto& validation : cases) {
     CAPTURE(validation.id, validation.unsupported_reason);
@@ -83,7 +88,7 @@ TEST_CASE(
 
 // Small tensors that it makes to log its arguments are not modelled.
 TEST_CASE("truth: DeepSpeed 0.19's stage 3 has the recorded peaks", "[cli][truth]") {
-  const auto cases = validate_cases(find_cases(kDeepspeed19), [](std::size_t) {});
+  const auto cases = validated(find_cases(kDeepspeed19));
   REQUIRE(cases.size() >= 2);
   for (const auto& validation : cases) {
     CAPTURE(validation.id, validation.unsupported_reason);
@@ -98,7 +103,7 @@ TEST_CASE(
     "truth: one list of cases has the recorded peaks under the oldest and newest releases, and "
     "where a release between them changes something",
     "[cli][truth]") {
-  const auto cases = validate_cases(find_cases(kReleases), [](std::size_t) {});
+  const auto cases = validated(find_cases(kReleases));
   REQUIRE(cases.size() >= 121);
   for (const auto& validation : cases) {
     CAPTURE(validation.path, validation.unsupported_reason);
@@ -126,7 +131,7 @@ TEST_CASE("truth: recordings are met within 5 % of reserved at worst", "[cli][tr
     return;
   }
   std::vector<CaseValidation> simulated;
-  for (auto& validation : validate_cases(chosen(find_cases(kShared)), [](std::size_t) {})) {
+  for (auto& validation : validated(chosen(find_cases(kShared)))) {
     if (validation.is_simulated()) {
       simulated.push_back(std::move(validation));
     }

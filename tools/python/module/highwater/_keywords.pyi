@@ -307,6 +307,10 @@ class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
     """exit with 1 if memory runs out"""
     max_reserved: int | str
     """exit with 1 if peak reserved exceeds SIZE"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
 
 class EstimateOptions(TrainingOptions, total=False):
     formula: str | Sequence[str]

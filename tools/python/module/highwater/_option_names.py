@@ -18,6 +18,7 @@ SWITCHES = frozenset({
     "print-grid",
     "print-options",
     "published",
+    "resume",
     "stacks",
     "timeline",
 })
@@ -32,11 +33,15 @@ NOT_OF_REPORT = frozenset({
     "format",
     "help",
     "help-all",
+    "journal",
     "max-reserved",
     "output",
     "print-options",
     "rank",
+    "resume",
     "set",
+    "shard",
+    "stall-after",
     "timeline",
     "top",
 })

@@ -1,0 +1,66 @@
+// Commands in shards: the same bytes as the whole run, for each command.
+#include <filesystem>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+
+namespace {
+
+/// Runs `line` in three shards and merges them.
+CommandRun merged(const std::string& line) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("shards-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  Arguments parts{"merge"};
+  for (const char* shard : {"1", "2", "3"}) {
+    parts.push_back(folder / shard);
+    const CommandRun part = run_line(line + " --shard " + shard + "/3 --output " + parts.back());
+    CHECK(part.err.empty());
+    CHECK(part.out.empty());
+    CHECK(part.code == ExitCode::ok);
+  }
+  CommandRun result = run(parts);
+  std::filesystem::remove_all(folder);
+  return result;
+}
+
+void check_shards(const std::string& line) {
+  INFO(line);
+  const CommandRun whole = run_line(line);
+  const CommandRun result = merged(line);
+  CHECK(result.out == whole.out);
+  CHECK(result.err == whole.err);
+  CHECK(result.code == whole.code);
+  CHECK(!whole.out.empty());
+}
+
+}  // namespace
+
+TEST_CASE("shards of scan, validate and simulate merge to the whole's bytes") {
+  const std::string recorded = HIGHWATER_RECORDED_DATA;
+  check_shards("scan " + recorded + "/zero3-ds19");
+  check_shards("scan " + recorded + "/zero3-ds19 --format json");
+  check_shards("validate --recorded " + recorded + "/zero3-ds19 --format json");
+  check_shards("validate --only model=gpt2 --format json");
+  check_shards(
+      "simulate --model gpt2 --batch 2 --seq 128 --dp 2 --pp 2 --rank all --dp-kind ddp "
+      "--format json");
+}
+
+TEST_CASE("options of a fleet that do not go together are refused") {
+  const std::string scan = std::string("scan ") + HIGHWATER_RECORDED_DATA + "/zero3-ds19";
+  CHECK_THAT(run_line(scan + " --shard 1/2").err, Contains("--shard needs --output PART"));
+  CHECK_THAT(run_line(scan + " --output x").err, Contains("add --shard i/N"));
+  CHECK_THAT(run_line(scan + " --resume").err, Contains("--resume needs --journal"));
+  CHECK_THAT(run_line(scan + " --shard 3/2 --output x").err, Contains("--shard 3/2: not a part"));
+  CHECK_THAT(run_line(scan + " --stall-after soon").err, Contains("not a number of seconds"));
+  CHECK_THAT(run_line("validate - --shard 1/2 --output x").err, Contains("use a file"));
+  CHECK_THAT(
+      run_line("simulate --model gpt2 --find-batch --gpu h100-80 --shard 1/2 --output x").err,
+      Contains("--find-batch tries a batch"));
+  CHECK_THAT(run_line("merge").err, Contains("merge takes the parts"));
+}
