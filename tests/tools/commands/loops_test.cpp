@@ -287,6 +287,12 @@ TEST_CASE("loops: DeepSpeed's mixtures have the peaks of the recordings", "[cli]
       {"moe-top1-jitter-ep4-rank2", "2",
        "mixtral-top1.json --batch 2 --seq 200 --moe-capacity-factor 2 --moe-noise jitter --dp 4 "
        "--ep 4"},
+      {"moe-top2-zipf", "0", "mixtral.json --batch 2 --seq 256 --moe-load zipf:1"},
+      {"moe-top1-no-drops-ep4-rank2", "2", "mixtral-top1.json --batch 2 --seq 200 --dp 4 --ep 4"},
+      {"moe-top4-ep2-rank1", "1",
+       "mixtral-top4.json --batch 2 --seq 256 --moe-capacity-factor 1.25 --dp 4 --ep 2"},
+      {"moe-top4-no-drops-busiest", "0",
+       "mixtral-top4.json --batch 1 --seq 300 --moe-load busiest:2"},
   }));
   check_peaks(recording, options + " --experts deepspeed --precision bf16 --gpu h100-80 --steps 3",
               {.allocated = 1e-9}, {.rank = rank});

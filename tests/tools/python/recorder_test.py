@@ -18,8 +18,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, answers_text, autotuning, call_stacks, distributed, host_weights, launchers, libraries, observed, phases,
-    pipelines, places, progress, recorder, required_releases, routing, settings, splits, status, stuck)
+    absent_store, answers_text, autotuning, call_stacks, deepspeed_gates, distributed, host_weights, launchers, libraries,
+    observed, phases, pipelines, places, progress, recorder, required_releases, routing, settings, splits, status, stuck)
 
 
 class Pipelines(unittest.TestCase):
@@ -413,6 +413,32 @@ class Routing(unittest.TestCase):
         self.assertEqual(routing.Router(None, "busiest:2").shares(4), [0.5] + [0.5 / 3] * 3)
         self.assertEqual(routing.Router(None, "0.7,0.3").shares(2), [0.7, 0.3])
         self.assertIsNone(routing.Router(None, "0.7,0.3").shares(8))
+
+
+class Gates(unittest.TestCase):
+    def test_a_gates_choices_are_told_apart_while_it_runs(self):
+        class TopKGate:
+            k = 2
+
+            def forward(self):
+                return [deepspeed_gates.running.wanted] + [deepspeed_gates.running.next_choice() for _ in range(3)]
+
+        deepspeed_gates.tell_when_gates_run(types.SimpleNamespace(TopKGate=TopKGate))
+        self.assertEqual(TopKGate().forward(), [2, 0, 1, 1])
+        self.assertEqual(TopKGate().forward(), [2, 0, 1, 1])
+        self.assertEqual(deepspeed_gates.running.wanted, 0)
+
+    def test_a_gate_that_fails_has_ended(self):
+        class TopKGate:
+            k = 1
+
+            def forward(self):
+                raise ValueError
+
+        deepspeed_gates.tell_when_gates_run(types.SimpleNamespace(TopKGate=TopKGate))
+        with self.assertRaises(ValueError):
+            TopKGate().forward()
+        self.assertEqual(deepspeed_gates.running.wanted, 0)
 
 
 class Autotuning(unittest.TestCase):

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
+#include "workloads/deepspeed/moe/gate_parts.hpp"
 #include "workloads/eager/node.hpp"
 
 namespace highwater::deepspeed {
@@ -14,16 +14,6 @@ using eager::Runtime;
 using eager::TensorList;
 
 namespace {
-
-constexpr double kMinCapacity = 4;  // of deepspeed.moe.layer.MoE
-
-Tensor number(Runtime& runtime, DType dtype = DType::fp32) {
-  return eager::empty(runtime, {}, dtype);
-}
-
-Tensor unary(const char* op, const Tensor& x) {
-  return eager::pointwise(op, {x}, x.dtype());
-}
 
 // constraints.py: a comparison, and whether all of it holds, which the host reads.
 void validate_bounds(Runtime& runtime) {
@@ -104,24 +94,9 @@ Tensor largest(const Tensor& x) {
   return eager::reduce_plain("argmax", x, {1}, false, DType::int64);
 }
 
-// torch.cumsum(mask, dim=0) - 1
-Tensor places(const Tensor& mask) {
-  const Tensor sums = eager::cumsum(mask, 0);
-  return unary("sub", sums);
-}
-
 Tensor own_places(const Tensor& locations, const Tensor& mask) {
   const Tensor masked = eager::pointwise("mul", {locations, mask}, DType::int64);
   return eager::sum(masked, {1}, false);
-}
-
-// me * ce of the auxiliary loss: the mean probability of each expert times its share of tokens.
-Tensor balance(const Tensor& me, Tensor& ce, const Tensor& mask) {
-  {
-    const Tensor wide = eager::to_dtype(mask, DType::fp32);
-    ce = eager::mean(wide, 0, false);
-  }
-  return eager::mul(me, ce);
 }
 
 // einsum("se,se->s"): a view of a batched product
@@ -137,27 +112,11 @@ RowProducts row_products(const Tensor& gates, const Tensor& mask) {
   return {base, eager::view(base, {rows})};
 }
 
-// torch.clamp(x, min=...)
-Tensor clamped(const Tensor& x) {
-  const auto node = eager::begin_node(x.runtime(), "ClampBackward1", {x});
-  if (node) {
-    node->save(x);
-  }
-  Tensor result = unary("clamp", x);
-  eager::finish_node(node, result, [](eager::Node& own, TensorList& grads) {
-    const Tensor kept = own.unpack(0);
-    const Tensor zero = number(*own.runtime);
-    const Tensor inside = eager::compare("ge", {kept});
-    return TensorList{eager::pointwise("where", {inside, grads[0]}, grads[0].dtype())};
-  });
-  return result;
-}
-
 // view /= total. Autograd has the gradient of the view as strided, copies it for the view's base
 // and once more for the division (torch/csrc/autograd/functions/tensor.cpp: CopySlices).
 TensorList divided_backward(eager::Node& own, TensorList& grads) {
-  const Tensor total = own.unpack(0);
-  const Tensor old = own.unpack(1);
+  const Tensor old = own.unpack(0);
+  const Tensor total = own.unpack(1);
   TensorList out(2);
   Tensor strided = eager::empty_like(grads[0]);
   grads[0].reset();
@@ -180,8 +139,8 @@ void divide_view(RowProducts& products, const Tensor& total) {
   const auto node = eager::begin_node(view.runtime(), "CopySlices", {products.base, total});
   if (node) {
     const eager::NoGrad no_grad(view.runtime());
-    node->save(total);
     node->save(eager::clone(view));
+    node->save(total);
     view->requires_grad = false;
     view->output_nr = 0;
   }
@@ -204,22 +163,17 @@ Tensor stacked_int32(const Tensor& a, const Tensor& b) {
   return eager::to_dtype(whole, DType::int32);
 }
 
-struct GateRun {
-  const TrainingPlan& plan;
-  GateShape shape;
-  GateDistributions& distributions;
-
-  [[nodiscard]] std::int64_t capacity(std::int64_t tokens) const {
-    const double factor = plan.parallel.megatron.moe_capacity_factor.value_or(1);
-    return expert_capacity(tokens, shape.experts, factor * static_cast<double>(shape.top_k));
-  }
-};
+// min(capacity, torch.tensor(tokens).to(device)), of which the host asks which is less
+void compare_with_tokens(Runtime& runtime) {
+  const Tensor tokens = number(runtime, DType::int64);
+  number(runtime, DType::boolean);
+}
 
 Routes top1_gating(const GateRun& run, const Tensor& logits) {
   Runtime& runtime = logits.runtime();
   const std::int64_t experts = run.shape.experts;
   Routes routes;
-  routes.capacity = run.capacity(logits.size(0));
+  routes.slots_of_expert = run.slots(logits.size(0));
   Tensor noisy;
   if (run.plan.deepspeed_moe.noise == GateNoise::rsample) {
     const Tensor noise = gumbel_sample(runtime, logits.sizes(), run.distributions);
@@ -229,6 +183,10 @@ Routes top1_gating(const GateRun& run, const Tensor& logits) {
   Tensor indices = largest(noisy.defined() ? noisy : gates);
   Tensor mask = eager::one_hot(indices, experts);
   routes.counts = eager::sum(mask, {0}, false);
+  if (!run.drops()) {
+    routes.capacity = largest_count(routes.counts, run.ranks);
+    compare_with_tokens(runtime);
+  }
   Tensor me = eager::mean(gates, 0, false);
   Tensor ce;
   {
@@ -242,11 +200,16 @@ Routes top1_gating(const GateRun& run, const Tensor& logits) {
     const Tensor uniform = selection_sample(runtime, mask.sizes(), run.distributions);
     random = eager::pointwise("mul", {mask, uniform}, DType::fp32);
   }
-  const std::int64_t chosen = std::min(routes.capacity, mask.size(0));
+  if (!run.drops()) {
+    compare_with_tokens(runtime);
+  }
+  const std::int64_t chosen = std::min(routes.slots_of_expert, mask.size(0));
   Tensor top = eager::topk(random, chosen, 0).indices;
   {
-    const Tensor selected = eager::empty_like(mask);
-    mask = eager::pointwise("mul", {mask, selected}, DType::int64);
+    Tensor selected = eager::empty_like(mask);
+    Tensor kept = eager::pointwise("mul", {mask, selected}, DType::int64);
+    selected.reset();
+    mask = std::move(kept);
   }
   Tensor marks;
   {
@@ -275,7 +238,7 @@ Routes top2_gating(const GateRun& run, const Tensor& logits) {
   Runtime& runtime = logits.runtime();
   const std::int64_t experts = run.shape.experts;
   Routes routes;
-  routes.capacity = run.capacity(logits.size(0));
+  routes.slots_of_expert = run.slots(logits.size(0));
   Tensor gates = eager::softmax(logits, 1, std::nullopt);
   Tensor first = largest(gates);
   Tensor mask1 = eager::one_hot(first, experts);
@@ -303,8 +266,12 @@ Routes top2_gating(const GateRun& run, const Tensor& logits) {
     const Tensor both = eager::pointwise("add", {mask1, mask2}, DType::int64);
     routes.counts = eager::sum(both, {0}, false);
   }
-  eager::compare("lt", {locations1});
-  eager::compare("lt", {locations2});
+  if (run.drops()) {
+    eager::compare("lt", {locations1});
+    eager::compare("lt", {locations2});
+  } else {
+    routes.capacity = largest_count(routes.counts, run.ranks);
+  }
   Tensor own1 = own_places(locations1, mask1);
   Tensor own2 = own_places(locations2, mask2);
   Tensor float1 = eager::to_dtype(mask1, DType::fp32);
@@ -328,17 +295,25 @@ Routes top2_gating(const GateRun& run, const Tensor& logits) {
   return routes;
 }
 
-}  // namespace
-
-std::int64_t expert_capacity(std::int64_t tokens, std::int64_t experts, double factor) {
-  const double even = static_cast<double>(tokens) / static_cast<double>(experts);
-  return static_cast<std::int64_t>(std::max(std::ceil(even * factor), kMinCapacity));
+Routes routed(const GateRun& run, const Tensor& logits) {
+  switch (run.shape.top_k) {
+    case 1:
+      return top1_gating(run, logits);
+    case 2:
+      return top2_gating(run, logits);
+    default:
+      return top_k_gating(run, logits);
+  }
 }
 
-TopKGate::TopKGate(Module* parent, const GateShape& shape, GateDistributions& distributions)
+}  // namespace
+
+TopKGate::TopKGate(Module* parent, const GateShape& shape, GateDistributions& distributions,
+                   dist::ProcessGroup& ranks)
     : Module(parent, "gate"),
       shape_(shape),
       distributions_(distributions),
+      ranks_(ranks),
       wg_(this, "wg", shape.hidden, shape.experts, nn::Bias::none) {}
 
 Routes TopKGate::operator()(const Tensor& tokens) const {
@@ -352,8 +327,7 @@ Routes TopKGate::operator()(const Tensor& tokens) const {
     const Tensor weight = eager::to_dtype(wg_.weight, DType::fp32);
     logits = eager::linear(wide, weight, {});
   }
-  const GateRun run{context().plan, shape_, distributions_};
-  Routes routes = shape_.top_k == 1 ? top1_gating(run, logits) : top2_gating(run, logits);
+  Routes routes = routed({context().plan, shape_, distributions_, ranks_}, logits);
   eager::end_of_frame(wide, logits);
   return routes;
 }

@@ -2,13 +2,14 @@
 // them.
 //
 // The gates are those of GShard and Switch with the noise that Shazeer et al. 2017 add before the
-// choice. Source: DeepSpeed 0.19.8, moe/sharded_moe.py (TopKGate, top1gating, top2gating with
-// sparse_routes, multiplicative_jitter, gumbel_rsample); torch 2.15, distributions/{uniform,gumbel,
-// transforms}.py.
+// choice. Source: DeepSpeed 0.19.8, moe/sharded_moe.py (TopKGate, top1gating, top2gating and
+// topkgating with sparse_routes, multiplicative_jitter, gumbel_rsample); torch 2.15,
+// distributions/{uniform,gumbel, transforms}.py.
 #pragma once
 
 #include <optional>
 
+#include "workloads/distributed/process_group.hpp"
 #include "workloads/nn/layers.hpp"
 
 namespace highwater::deepspeed {
@@ -37,18 +38,21 @@ struct Routes {
   Tensor slots;
   Tensor weights;
   Tensor counts;
-  std::int64_t capacity = 0;
+  Tensor capacity;  ///< on the device, where no token is dropped, until the host has read it
+  std::int64_t slots_of_expert = 0;
 };
 
 class TopKGate : public Module {
  public:
-  TopKGate(Module* parent, const GateShape& shape, GateDistributions& distributions);
+  TopKGate(Module* parent, const GateShape& shape, GateDistributions& distributions,
+           dist::ProcessGroup& ranks);
 
   Routes operator()(const Tensor& tokens) const;
 
  private:
   GateShape shape_;
   GateDistributions& distributions_;
+  dist::ProcessGroup& ranks_;
   nn::Linear wg_;
 };
 

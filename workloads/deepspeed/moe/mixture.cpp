@@ -59,10 +59,11 @@ Tensor route_slots(const Tensor& indices, const Tensor& locations) {
   Tensor flat;
   {
     Tensor indices64 = eager::to_dtype(indices, DType::int64);
-    const Tensor scaled = wide("mul", indices64);
+    Tensor scaled = wide("mul", indices64);
     indices64.reset();
-    const Tensor locations64 = eager::to_dtype(locations, DType::int64);
+    Tensor locations64 = eager::to_dtype(locations, DType::int64);
     flat = eager::pointwise("add", {scaled, locations64}, DType::int64);
+    eager::end_of_frame(scaled, locations64);
   }
   Tensor scratch = eager::empty_like(flat);
   Tensor result;
@@ -152,7 +153,7 @@ class MixtureLayer : public models::FeedForward {
               {.hidden = config.hidden_size,
                .experts = config.num_local_experts,
                .top_k = config.num_experts_per_tok},
-              group.distributions),
+              group.distributions, group.ranks),
         experts_(this, expert, config.num_local_experts / group.ranks.size()) {
     group_.losses.push_back(&loss_);
     if (context().plan.deepspeed_moe.use_residual) {
@@ -190,8 +191,9 @@ class MixtureLayer : public models::FeedForward {
     Routes routes = gate_(states);
     loss = std::move(routes.loss);
     counts_ = std::move(routes.counts);
+    routes.capacity.reset();  // C = int(C)
     Tensor slots = route_slots(routes.experts, routes.slots);
-    Tensor inputs = encode(states, slots, experts_.count() * ranks, routes.capacity);
+    Tensor inputs = encode(states, slots, experts_.count() * ranks, routes.slots_of_expert);
     inputs = all_to_all(inputs, group_.ranks);
     inputs = eager::reshape(inputs, {ranks, experts_.count(), -1, width});
     Tensor outputs = experts_(inputs);

@@ -83,17 +83,6 @@ constexpr std::array kMixtureRules{
 
 constexpr std::array kMixtureGaps{
     Rule{[](const PlanFacts& f) {
-           return runs_deepspeed(f) && !f.plan->parallel.megatron.moe_capacity_factor;
-         },
-         "experts deepspeed without moe-capacity-factor: a layer that drops no tokens is not "
-         "supported yet by the simulation; add --moe-capacity-factor"},
-    Rule{[](const PlanFacts& f) {
-           const auto chosen = size_of(f.plan->model.config, FieldRole::experts_per_token);
-           return runs_deepspeed(f) && chosen.value_or(1) > 2;
-         },
-         "experts deepspeed with more than two experts a token: not supported yet by the "
-         "simulation"},
-    Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            const Parallelism& p = plan.parallel;
            const bool is_other = plan.framework != Framework::hf || p.cp > 1 || p.tp > 1 ||

@@ -6,9 +6,9 @@ finished, how many tokens does an expert get. So each operator on integers runs 
 of what its inputs would hold (mirrors.py), and a value that the program reads is read there.
 
 Floating-point values stay zeros, and integers made of them follow from zeros; a router's equal scores choose experts
-in turns (routing.py). What nobody knows is read as zeros, or as --answers says (answers.py).
+in turns (routing.py, deepspeed_gates.py). What nobody knows is read as zeros, or as --answers says (answers.py).
 """
-from . import dynamo, integers
+from . import deepspeed_gates, dynamo, integers
 from .dispatch_key import DispatchKey
 from .host_run import HostRun, Unknown
 from .mirrors import Mirrors
@@ -31,6 +31,7 @@ class Values:
         self._reads = reads
         self._mirrors = Mirrors(torch)
         self._topk = torch.ops.aten.topk.default
+        self._argmax = torch.ops.aten.argmax.default
         self._copy = torch.ops.aten.copy_.default
         self._passed = None
         self._keys = ()
@@ -196,14 +197,21 @@ class Values:
 
     def _outputs(self, operator, host, args, kwargs):
         on_host, named = host.arguments(args, kwargs)
-        if operator is self._topk and not host.known and args[2:3] in ((), (-1,)):
+        if operator is self._topk and not host.known and self._is_last(on_host[0], *args[2:3]):
             choices = self._router.choices(on_host[0].shape, on_host[1])
             return on_host[0].gather(-1, choices), choices
+        gate = deepspeed_gates.running
+        if operator is self._argmax and not host.known and gate.wanted and self._is_last(on_host[0], *args[1:2]):
+            host.known = True  # --moe-load tells them, whatever --answers says of other values
+            return (self._router.choices(on_host[0].shape, gate.wanted)[..., gate.next_choice()],)
         try:
             values = operator(*on_host, **named)
         except RuntimeError:  # the host's kernel takes floats only, as that of histc
             values = operator(*map(self._as_float, on_host), **named)
         return values if isinstance(values, (tuple, list)) else (values,)
+
+    def _is_last(self, tensor, dim=-1):
+        return dim in (-1, tensor.dim() - 1)
 
     def _as_float(self, value):
         return value.double() if isinstance(value, self._torch.Tensor) else value
