@@ -27,6 +27,11 @@ Tensor on_device(const PartitionedParameter& parameter) {
   return parameter.is_on_host ? eager::to_cuda(parameter.partition) : parameter.partition;
 }
 
+// NoGatherHandle, NoGatherCoalescedHandle: a single rank's partition is the whole parameter.
+void use_partition(PartitionedParameter& parameter) {
+  set_data(parameter.tensor, narrow_as(on_device(parameter), 0, parameter.sizes));
+}
+
 }  // namespace
 
 void PartitionedParameter::split(int ranks, PartitionPlace where) {
@@ -64,7 +69,11 @@ Gather::Gather(dist::ProcessGroup& group, std::vector<PartitionedParameter*> par
   for (PartitionedParameter* parameter : parameters_) {
     parameter->status = ParameterStatus::in_flight;
   }
-  parameters_.size() == 1 ? start_one() : start_several();
+  if (group_.size() == 1) {
+    std::ranges::for_each(parameters_, [](auto* parameter) { use_partition(*parameter); });
+  } else {
+    parameters_.size() == 1 ? start_one() : start_several();
+  }
 }
 
 void Gather::start_one() {
@@ -140,6 +149,13 @@ void gather_sequentially(dist::ProcessGroup& group, PartitionedParameter& parame
 
 void gather_now(dist::ProcessGroup& group, std::span<PartitionedParameter* const> parameters) {
   Runtime& runtime = group.runtime();
+  if (group.size() == 1) {
+    for (PartitionedParameter* parameter : parameters) {
+      use_partition(*parameter);
+      parameter->status = ParameterStatus::available;
+    }
+    return;
+  }
   std::vector<Tensor> inputs;
   for (const PartitionedParameter* parameter : parameters) {
     inputs.push_back(on_device(*parameter));

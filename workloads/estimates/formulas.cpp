@@ -7,6 +7,7 @@
 #include "workloads/estimates/forms/deepspeed_zero2.hpp"
 #include "workloads/estimates/forms/deepspeed_zero3.hpp"
 #include "workloads/estimates/forms/dnnmem.hpp"
+#include "workloads/estimates/forms/expert_parallel.hpp"
 #include "workloads/estimates/forms/four_n.hpp"
 #include "workloads/estimates/forms/korthikanti.hpp"
 #include "workloads/estimates/forms/megatron.hpp"
@@ -35,6 +36,7 @@ constexpr std::array kFormulas{
     &kMegatron,
     &kTensorGrid,
     &kSequenceParallel,
+    &kExpertParallel,
     &kLlmem,
     &kLlmemCorrected,
     &kLlmemCode,

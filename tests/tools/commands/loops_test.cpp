@@ -274,6 +274,21 @@ TEST_CASE("loops: DistributedAttention's uneven exchange is refused by a sentenc
   CHECK_THAT(run.err, Catch::Matchers::Contains("uneven exchange"));
 }
 
+// tools/python/frameworks/users/train_deepspeed.py gpt2 STAGE bf16, whose tokens are its labels:
+// one block of 16 KiB less.
+TEST_CASE("loops: DeepSpeed on one GPU has the peaks of the recordings", "[cli][framework]") {
+  const std::string stage = GENERATE("0", "1", "2", "3");
+  const auto recorded = json_of("replay " + kLoops + "deepspeed-one-gpu-zero" + stage + ".hwt.xz");
+  const auto simulated = json_of(
+      "simulate --framework deepspeed --model gpt2 --precision bf16 --batch 2 --seq 1024 --gpu "
+      "h100-80 --steps 3 --torch 2.15 --transformers 5.23 --dp-kind zero" +
+      stage);
+  const auto& device = recorded.at("devices").at(0).as_object();
+  CAPTURE(stage);
+  CHECK(figure(simulated, "allocated_bytes") - figure(device, "allocated_bytes") == 16384);
+  CHECK(figure(simulated, "reserved_bytes") == figure(device, "reserved_bytes"));
+}
+
 // tools/python/frameworks/users/train_deepspeed_moe.py: DeepSpeed 0.19.8's MoE layer in a Mixtral.
 TEST_CASE("loops: DeepSpeed's mixtures have the peaks of the recordings", "[cli][framework]") {
   const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({

@@ -134,16 +134,11 @@ constexpr std::array kGeneratorGaps{
          "pretrained-half: not supported yet by the simulation; omit one of them"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           const bool is_zero3 = p.dp > 1 && p.dp_kind == DataParallel::zero3;
+           const bool is_zero3 = uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3;
            return offloads_params(p) && !is_sharded(p) && !is_zero3;
          },
          "offload params, both: only FSDP and ZeRO-3 offload parameters; add --dp with dp-kind "
          "fsdp1, fsdp2 or zero3"},
-    Rule{[](const PlanFacts& f) {
-           return f.plan->framework == Framework::deepspeed && f.plan->parallel.dp == 1;
-         },
-         "framework deepspeed on one GPU: not supported yet by the simulation; add --dp, or use "
-         "--framework hf"},
     Rule{[](const PlanFacts& f) {
            const bool is_other = runs_megatron(f) || is_gemini(f);
            return is_other && f.plan->parallel.offload != Offload::none;

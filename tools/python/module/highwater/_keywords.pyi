@@ -314,7 +314,7 @@ class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
 
 class EstimateOptions(TrainingOptions, total=False):
     formula: str | Sequence[str]
-    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, tensor-grid, sequence-parallel, llmem, llmem-corrected, llmem-code, dnnmem"""
+    """only these forms, with their terms (all: every form): 4n, zero-paper, accelerate, deepspeed-zero2, deepspeed-zero2-current, deepspeed-zero3, deepspeed-activations, nemo-printed, nemo-table, korthikanti, megatron, tensor-grid, sequence-parallel, expert-parallel, llmem, llmem-corrected, llmem-code, dnnmem"""
     gpus_per_node: int
     """GPUs per node; default: what the plan's ranks need, at most 8"""
     nodes: int
