@@ -7,10 +7,11 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/options/fleet_options.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
-#include "tools/studies/sweep_run.hpp"
+#include "tools/studies/sweep/sweep_run.hpp"
 
 namespace highwater {
 namespace {
@@ -24,6 +25,7 @@ struct SweepCommand {
   bool is_by_line = false;  ///< JSON, one object per run and line
   std::size_t top = 0;      ///< rows of tables for people
   OptionWords plan;         ///< what the command line says about it
+  FleetRequest fleet;
 };
 
 OptionParser sweep_options() {
@@ -38,7 +40,9 @@ OptionParser sweep_options() {
       "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
       "table and markdown: best rows shown")(
       "format", po::value<std::string>()->default_value("table")->value_name("F"),
-      "table (best first), json (input order), jsonl (one run per line), csv or markdown");
+      "table (best first), json (input order), jsonl (one run per line, as they come), csv or "
+      "markdown");
+  add_fleet_options(parser);
   return parser;
 }
 
@@ -56,6 +60,8 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   const Arguments sets = values.contains("set") ? values["set"].as<Arguments>() : Arguments{};
   result.axes = read_axes(sets, !values.contains("file"), problems);
   collect_problems(problems, [&] { read_format(values, result); });
+  collect_problems(problems,
+                   [&] { result.fleet = read_fleet_options(values, "sweep", arguments); });
   const auto top = values["top"].as<std::int64_t>();
   if (top < 1) {
     problems.push_back(fmt::format("--top {}: not a number of rows; use 1 or more", top));
@@ -78,26 +84,38 @@ PlanMaker plan_maker(const SweepCommand& command) {
   };
 }
 
-std::vector<Sweep> run_sweeps(const SweepCommand& command) {
-  std::vector<Sweep> sweeps;
-  for (Workload& workload : read_workloads(command.workload)) {
-    std::vector<SweepAxis> axes = command.axes.empty() ? default_axes(workload) : command.axes;
-    expand_auto(workload, axes);
-    sweeps.push_back(run_sweep(std::move(workload), std::move(axes), plan_maker(command)));
-  }
-  return sweeps;
+SweepAnswer answer_of(const SweepCommand& command) {
+  const bool is_for_people =
+      command.format == OutputFormat::table || command.format == OutputFormat::markdown;
+  return command.is_by_line ? SweepAnswer::lines
+         : is_for_people    ? SweepAnswer::best_runs
+                            : SweepAnswer::all_runs;
 }
 
-std::string report_text(const std::vector<Sweep>& sweeps, const SweepCommand& command) {
-  return command.is_by_line ? sweep_lines(sweeps)
-                            : sweep_report(sweeps, command.format, command.top);
+std::vector<Sweep> run_sweeps(const SweepCommand& command, std::ostream& out) {
+  Fleet fleet(command.fleet);
+  std::vector<Sweep> sweeps;
+  for (Workload& workload : read_workloads(command.workload)) {
+    SweepQuestion question{.axes = command.axes.empty() ? default_axes(workload) : command.axes,
+                           .answer = answer_of(command),
+                           .top = command.top,
+                           .line = sweep_line,
+                           .write = [&out](const std::string& lines) { out << lines; }};
+    expand_auto(workload, question.axes);
+    sweeps.push_back(run_sweep(std::move(workload), question, plan_maker(command), fleet));
+  }
+  fleet.end_of_pieces();
+  return sweeps;
 }
 
 }  // namespace
 
 ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out) {
   const SweepCommand command = parse_sweep(arguments);
-  out << report_text(run_sweeps(command), command);
+  const std::vector<Sweep> sweeps = run_sweeps(command, out);
+  if (!command.is_by_line) {
+    out << sweep_report(sweeps, command.format, command.top);
+  }
   return ExitCode::ok;
 }
 

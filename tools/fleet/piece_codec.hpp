@@ -43,6 +43,10 @@ concept HasPieceCodec = requires {
   sizeof(PieceCodec<T>);
 };
 
+/// Boost.PFR counts fields by trying, at a cost that grows with the square of a struct's size:
+/// larger ones have a PieceCodec.
+inline constexpr std::size_t kLargestByFields = 640;
+
 class PieceWriter {
  public:
   template <class T>
@@ -53,6 +57,7 @@ class PieceWriter {
       static_assert(std::is_trivially_copyable_v<T>);
       bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     } else {
+      static_assert(sizeof(T) <= kLargestByFields, "give the struct a PieceCodec");
       boost::pfr::for_each_field(value, [this](const auto& field) { put(field); });
     }
   }
@@ -108,6 +113,7 @@ class PieceReader {
     } else if constexpr (kIsPlainValue<T>) {
       std::memcpy(&value, next(sizeof value).data(), sizeof value);
     } else {
+      static_assert(sizeof(T) <= kLargestByFields, "give the struct a PieceCodec");
       boost::pfr::for_each_field(value, [this](auto& field) { get(field); });
     }
   }
@@ -146,7 +152,7 @@ class PieceReader {
 
   template <class T>
   T get() {
-    T value{};
+    T value;  // every field is read
     get(value);
     return value;
   }

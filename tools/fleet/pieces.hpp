@@ -1,4 +1,4 @@
-// Work cut into independent pieces: what sweep, scan, plan, validate and simulate hand to whoever
+// Work cut into independent pieces: what sweep, scan, validate and simulate hand to whoever
 // carries it out (threads, MPI ranks, shards).
 //
 // A piece is a number. Every process reads the same command line and the same files, so that a

@@ -77,9 +77,8 @@ bool knows_phases(const Sweep& sweep) {
 Columns<SweepRun> sweep_columns(const Sweep& sweep) {
   using enum Align;
   Columns<SweepRun> columns;
-  const auto& set = sweep.runs.front().set;
-  for (std::size_t i = 0; i < set.size(); ++i) {
-    columns.push_back({"", set[i].first, left, [i](const SweepRun& run) {
+  for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
+    columns.push_back({"", sweep.keys[i], left, [i](const SweepRun& run) {
                          const auto& [key, value] = run.set[i];
                          return Cell(value).shown_as(shown_value(key, value));
                        }});
@@ -105,17 +104,15 @@ Columns<SweepRun> sweep_columns(const Sweep& sweep) {
 
 /// Best first. Below the first `top` rows one says how many more there are.
 Table sweep_table(const Sweep& sweep, std::size_t top) {
-  const std::vector<std::size_t> order = sweep.ranking();
-  std::vector<std::reference_wrapper<const SweepRun>> runs;
-  for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
-    runs.emplace_back(sweep.runs[order[i]]);
-  }
+  std::vector<std::reference_wrapper<const SweepRun>> runs(sweep.runs.begin(), sweep.runs.end());
+  std::ranges::sort(runs, is_better);
+  runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(std::min(top, runs.size())), runs.end());
   Table table =
       tabulate(fmt::format("{}, device {}", sweep.workload.name, sweep.workload.replay.device),
                sweep_columns(sweep), runs);
-  if (runs.size() < order.size()) {
+  if (runs.size() < sweep.counts.all) {
     table.footer.emplace_back(table.heads.size());
-    table.footer.back().front() = fmt::format("... {} more", order.size() - runs.size());
+    table.footer.back().front() = fmt::format("... {} more", sweep.counts.all - runs.size());
   }
   return table;
 }
@@ -137,26 +134,6 @@ std::string comparison(Bytes value, Bytes base) {
   return fmt::format("{:.1f} % {} than", 100 * std::abs(change), change < 0 ? "less" : "more");
 }
 
-/// The value of the batch axis in `run`, if the sweep has one.
-std::optional<std::int64_t> batch_of(const SweepRun& run) {
-  const auto found =
-      std::ranges::find(run.set, "batch", &std::pair<std::string, std::string>::first);
-  return found == run.set.end() ? std::nullopt : parse_number<std::int64_t>(found->second);
-}
-
-/// Of the runs that fit, the one with the largest batch; then the better one.
-const SweepRun& best_run(const Sweep& sweep) {
-  const std::vector<std::size_t> order = sweep.ranking();
-  const SweepRun* best = &sweep.runs[order.front()];
-  for (const std::size_t i : order) {
-    const SweepRun& run = sweep.runs[i];
-    if (!run.problem && !run.ran_out() && batch_of(run) > batch_of(*best)) {
-      best = &run;
-    }
-  }
-  return *best;
-}
-
 /// Why options that save much can change little: what they act on is not what the peak consists of.
 std::string peak_words(const Sweep& sweep, const SweepRun& best) {
   const SweepRun& base = sweep.base;
@@ -172,14 +149,14 @@ std::string peak_words(const Sweep& sweep, const SweepRun& best) {
 /// The sentence below the table: the best run against the base. A smaller batch always takes less,
 /// so the largest that fits is the best.
 std::string sweep_conclusion(const Sweep& sweep) {
-  const SweepRun& best = best_run(sweep);
+  const SweepRun& best = sweep.preferred.front();
   const Bytes base = sweep.base.replay.result.peak.reserved;
-  if (best.problem || best.ran_out()) {
+  if (!best.fits()) {
     return "every combination runs out of memory or is impossible";
   }
   std::string text = fmt::format("{}: {}: {} peak reserved, {} the base's {}",
-                                 batch_of(best) ? "largest batch that fits" : "best",
-                                 set_words(best), to_iec(best.replay.result.peak.reserved),
+                                 best.batch() ? "largest batch that fits" : "best", set_words(best),
+                                 to_iec(best.replay.result.peak.reserved),
                                  comparison(best.replay.result.peak.reserved, base), to_iec(base));
   if (sweep.base.ran_out()) {
     text += ", which runs out of memory";
@@ -192,13 +169,10 @@ std::string sweep_conclusion(const Sweep& sweep) {
 
 /// "6 combinations: 4 fit, 1 out of memory, 1 impossible".
 std::string sweep_count(const Sweep& sweep) {
-  const auto impossible = std::ranges::count_if(
-      sweep.runs, [](const SweepRun& run) { return run.problem.has_value(); });
-  const auto failed = std::ranges::count_if(
-      sweep.runs, [](const SweepRun& run) { return !run.problem && run.ran_out(); });
-  const auto all = static_cast<std::ptrdiff_t>(sweep.runs.size());
-  return fmt::format("{}: {} fit, {} out of memory, {} impossible", plural(all, "combination"),
-                     all - failed - impossible, failed, impossible);
+  const SweepCounts& counts = sweep.counts;
+  return fmt::format("{}: {} fit, {} out of memory, {} impossible",
+                     plural(static_cast<std::int64_t>(counts.all), "combination"), counts.fit(),
+                     counts.out_of_memory, counts.impossible);
 }
 
 /// The keys of a device of `replay`, `set` and what the columns add; `problem` instead of the
@@ -239,7 +213,8 @@ boost::json::array best_runs(const std::vector<Sweep>& sweeps) {
   boost::json::array best;
   std::size_t before = 0;
   for (const Sweep& sweep : sweeps) {
-    best.emplace_back(before + sweep.ranking().front());
+    const auto first = std::ranges::min_element(sweep.runs, is_better);
+    best.emplace_back(before + static_cast<std::size_t>(first - sweep.runs.begin()));
     before += sweep.runs.size();
   }
   return best;
@@ -282,16 +257,12 @@ std::string sweep_report(const std::vector<Sweep>& sweeps, OutputFormat format, 
   return report.str();
 }
 
-std::string sweep_lines(const std::vector<Sweep>& sweeps) {
-  std::string text;
-  for (const boost::json::value& run : from_each(sweeps, add_runs)) {
-    boost::json::object line{{"schema", "highwater.sweep/1"}};
-    for (const auto& [key, value] : run.as_object()) {
-      line[key] = value;
-    }
-    text += boost::json::serialize(line) + "\n";
+std::string sweep_line(const Sweep& sweep, const SweepRun& run) {
+  boost::json::object line{{"schema", "highwater.sweep/1"}};
+  for (auto& [key, value] : run_json(sweep_columns(sweep), run)) {
+    line[key] = std::move(value);
   }
-  return text;
+  return boost::json::serialize(line) + "\n";
 }
 
 }  // namespace highwater

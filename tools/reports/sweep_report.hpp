@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/studies/sweep_run.hpp"
+#include "tools/studies/sweep/sweep_run.hpp"
 #include "tools/text/output_format.hpp"
 
 namespace highwater {
@@ -13,7 +13,7 @@ namespace highwater {
 /// For people the first `top` rows, best first, and a conclusion; for machines all of it.
 std::string sweep_report(const std::vector<Sweep>& sweeps, OutputFormat format, std::size_t top);
 
-/// One JSON object per run and line.
-std::string sweep_lines(const std::vector<Sweep>& sweeps);
+/// A run as one line of JSON. Only the keys and the base of `sweep` are looked at.
+std::string sweep_line(const Sweep& sweep, const SweepRun& run);
 
 }  // namespace highwater

@@ -19,6 +19,8 @@ PROGRAM, SOURCE = Path(sys.argv[2]).resolve(), Path(sys.argv[3])
 COMMANDS = [
     "scan traces/recorded/zero3-ds19 --format json",
     "scan traces/recorded/fake",
+    "sweep --model gpt2 --seq 64 --gpu 3GiB --set batch=1,2,64 --set expandable_segments=False,True --format jsonl",
+    "sweep --model gpt2 --seq 64 --gpu 3GiB --set batch=1,2,64 --set expandable_segments=False,True --top 2",
     "validate --recorded traces/recorded/zero3-ds19 --format csv",
     "validate --only model=gpt2 --format json",
     "simulate --model gpt2 --batch 2 --seq 128 --dp 2 --pp 2 --dp-kind ddp --rank all --format json",

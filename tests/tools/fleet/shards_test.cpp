@@ -51,6 +51,19 @@ TEST_CASE("shards of scan, validate and simulate merge to the whole's bytes") {
       "--format json");
 }
 
+TEST_CASE("shards of sweep merge to the whole's bytes") {
+  const std::string file = "sweep " + std::string(HIGHWATER_RECORDED_DATA) +
+                           "/zero3-ds19/gpt2-zero3x4-nvme-param-ds19.hwt.xz"
+                           " --set expandable_segments=False,True --set capacity=100MiB,30GiB";
+  const std::string plan =
+      "sweep --model gpt2 --seq 64 --gpu 3GiB --set expandable_segments=False,True"
+      " --set batch=1,64 --set tp=1,5 --set max_split_size_mb=20,64";
+  for (const char* format : {" --format json", " --format jsonl", " --format csv", " --top 3"}) {
+    check_shards(file + format);
+    check_shards(plan + format);
+  }
+}
+
 TEST_CASE("options of a fleet that do not go together are refused") {
   const std::string scan = std::string("scan ") + HIGHWATER_RECORDED_DATA + "/zero3-ds19";
   CHECK_THAT(run_line(scan + " --shard 1/2").err, Contains("--shard needs --output PART"));

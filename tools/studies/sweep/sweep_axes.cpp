@@ -1,4 +1,4 @@
-#include "tools/studies/sweep_axes.hpp"
+#include "tools/studies/sweep/sweep_axes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "allocator/settings/settings_describe.hpp"
 #include "allocator/settings/settings_options.hpp"
 #include "sim/settings/settings_candidates.hpp"
+#include "tools/text/usage_errors.hpp"
 #include "traces/edit_distance.hpp"
 #include "workloads/plan/gpu.hpp"
 #include "workloads/plan/options/aliases.hpp"
