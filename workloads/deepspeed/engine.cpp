@@ -1,5 +1,6 @@
 #include "workloads/deepspeed/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workloads/deepspeed/common/tensor_data.hpp"
@@ -88,10 +89,21 @@ void Engine::make_overflow_buffer() {
   }
 }
 
+// What zero.Init() has partitioned has one dimension by now; scripts tell norms and biases by their
+// names (transformers 5.23 trainer.py get_decay_parameter_names).
+DimensionsOf dimensions_before(const PartitionedParameters& made) {
+  return [&made](const Tensor& tensor) {
+    const auto found = std::ranges::find_if(
+        made, [&](const auto& parameter) { return parameter->tensor.get() == tensor.get(); });
+    return found == made.end() ? tensor.dim() : (*found)->sizes.size();
+  };
+}
+
 // _configure_optimizer.
 void Engine::make_optimizer(PartitionedParameters made) {
   const std::vector<Tensor> trainable = nn::trainable_parameters(model_);
-  const auto groups = parameter_groups(trainable, plan_.optimizer.param_groups);
+  const auto groups =
+      parameter_groups(trainable, plan_.optimizer.param_groups, dimensions_before(made));
   switch (plan_.parallel.dp_kind) {
     case DataParallel::zero0:
       optimizer_ = make_whole_optimizer(group_, plan_, trainable, groups);

@@ -104,3 +104,24 @@ TEST_CASE("zero.Init: what makes no sense is refused", "[workloads][zero]") {
   plan.parallel.dp_kind = DataParallel::zero2;
   CHECK(plan_problems(plan).size() == 1);
 }
+
+// What get_decay_parameter_names() keeps apart by name is one-dimensional for both groups by then.
+TEST_CASE("zero.Init: norms and biases are a group of their own", "[workloads][zero]") {
+  TrainingPlan plan = partitioned_as_made();
+  plan.optimizer.param_groups = 2;
+  plan.parallel.zero.init = false;
+  const auto whole = blocks_of(plan);
+  plan.parallel.zero.init = true;
+  const auto partitioned = blocks_of(plan);
+  const auto masters = [](const auto& blocks) {
+    std::vector<std::int64_t> sizes;
+    for (const auto& block : blocks) {
+      if (block.category == Category::optimizer_state) {
+        sizes.push_back(static_cast<std::int64_t>(block.bytes));
+      }
+    }
+    return sizes;
+  };
+  REQUIRE_FALSE(masters(whole).empty());
+  CHECK(masters(partitioned) == masters(whole));
+}
