@@ -70,6 +70,16 @@ std::string layers_text(const ModelShape& shape) {
                                   : std::to_string(shape.layers);
 }
 
+/// What only PyTorch itself can run has no formula.
+std::string parameters_text(const ModelSpec& spec) {
+  return is_other(spec.config) ? "-" : std::to_string(parameter_count(spec.config).total());
+}
+
+std::string family_text(const ModelSpec& spec) {
+  return is_other(spec.config) ? spec.config.as<OtherConfig>().model_type
+                               : std::string(family_name(spec));
+}
+
 Table list_models() {
   using enum Align;
   const auto size = [](auto ModelShape::*member) {
@@ -77,15 +87,14 @@ Table list_models() {
   };
   static const Columns<ModelSpec> kColumns{
       {"", "name", left, &ModelSpec::name},
-      {"", "family", left, [](const ModelSpec& spec) { return family_name(spec); }},
+      {"", "family", left, family_text},
       {"", "layers", right, [](const ModelSpec& spec) { return layers_text(shape_of(spec)); }},
       {"", "hidden", right, size(&ModelShape::hidden)},
       {"", "heads", right, size(&ModelShape::heads)},
       {"", "kv", right, size(&ModelShape::kv_heads)},
       {"", "ffn", right, size(&ModelShape::ffn)},
       {"", "vocab", right, size(&ModelShape::vocab)},
-      {"", "parameters", right,
-       [](const ModelSpec& spec) { return parameter_count(spec.config).total(); }},
+      {"", "parameters", right, parameters_text},
       {"", "tied", left, [](const ModelSpec& spec) { return shape_of(spec).tied ? "yes" : "no"; }},
       {"", "source", left, &ModelSpec::source}};
   return tabulate("", kColumns, model_presets());
@@ -94,6 +103,9 @@ Table list_models() {
 boost::json::array models_json() {
   boost::json::array models;
   for (const ModelSpec& spec : model_presets()) {
+    if (is_other(spec.config)) {  // has no formulas; the table has its sizes
+      continue;
+    }
     models.push_back(to_json(describe_model(spec)));
   }
   return models;

@@ -51,6 +51,13 @@ void adopt_releases(TrainingPlan& plan, std::vector<std::string>& problems) {
                 "--transformers", problems);
 }
 
+/// The first gap; the others matter only to those who want the model (--engine model lists them).
+std::string in_one_sentence(const std::vector<std::string>& gaps) {
+  return gaps.size() == 1 ? gaps.front()
+                          : fmt::format("{} (and {} more, which --engine model lists)",
+                                        gaps.front(), gaps.size() - 1);
+}
+
 /// Without an engine that can, what the generator lacks stays the problem, and what would help is
 /// said.
 void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
@@ -65,14 +72,13 @@ void choose_between(TrainingPlan& plan, std::vector<std::string>& problems) {
       adopt_releases(plan, problems);
       return;
     }
-    std::ranges::move(gaps, std::back_inserter(problems));
-    problems.push_back("with your own PyTorch: " + refusal);
+    problems.push_back(in_one_sentence(gaps) + "; with your own PyTorch: " + refusal);
     return;
   }
-  std::ranges::move(gaps, std::back_inserter(problems));
-  problems.emplace_back(
-      "your own PyTorch could run this plan (--engine torch), but " + plan.python +
-      " has none; name a Python that has a CUDA build of it by --python (no GPU is needed)");
+  problems.push_back(in_one_sentence(gaps) +
+                     "; your own PyTorch could run this plan (--engine torch), but " + plan.python +
+                     " has none: name a Python that has a CUDA build of it by --python (no GPU is "
+                     "needed)");
 }
 
 void require_torch(TrainingPlan& plan, std::vector<std::string>& problems) {

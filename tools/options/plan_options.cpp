@@ -8,6 +8,7 @@
 
 #include "tools/options/option_help.hpp"
 #include "tools/options/plan_source_option.hpp"
+#include "tools/text/usage_errors.hpp"
 #include "workloads/plan/options/aliases.hpp"
 
 namespace highwater {
@@ -63,8 +64,8 @@ const Gpu& gpu_called(const std::string& name) {
 
 PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,
                      PlanUse use, const PlanCheck& check) {
-  if (!values.contains("model")) {  // the recording says why it has none
-    std::ranges::move(source_notes(values), std::back_inserter(problems));
+  if (const auto sentence = why_no_model(values)) {  // of which all else depends
+    throw UsageErrors({*sentence});
   }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));

@@ -66,6 +66,11 @@ Table keys_table(const PlanSource& source) {
   return tabulate(fmt::format("Keys of the plan in {}", source.file), kColumns, source.keys);
 }
 
+std::string sentence_about(const PlanSource& source, const SourceKey& key) {
+  return printable(
+      fmt::format("{}: {} {}: not supported: {}", source.file, key.key, key.value, key.meaning));
+}
+
 /// A step of the plan and one of the source may differ where the degrees do.
 void note_global_batch(const PlanSource& source, const po::variables_map& values,
                        std::vector<std::string>& notes) {
@@ -122,8 +127,7 @@ std::vector<std::string> source_notes(const PlanSource& source) {
   std::vector<std::string> notes;
   for (const SourceKey& key : source.keys) {
     if (key.fate == KeyFate::not_supported) {
-      notes.push_back(printable(fmt::format("{}: {} {}: not supported: {}", source.file, key.key,
-                                            key.value, key.meaning)));
+      notes.push_back(sentence_about(source, key));
     }
   }
   return notes;
@@ -136,6 +140,20 @@ std::vector<std::string> source_notes(const po::variables_map& values) {
     note_global_batch(source, values, notes);
   }
   return notes;
+}
+
+std::optional<std::string> why_no_model(const po::variables_map& values) {
+  const std::vector<PlanSource> sources = plan_sources(values);
+  if (values.contains("model") || sources.empty()) {
+    return std::nullopt;
+  }
+  for (const PlanSource& source : sources) {
+    const auto key = std::ranges::find(source.keys, "model", &SourceKey::lacks);
+    if (key != source.keys.end()) {
+      return sentence_about(source, *key);
+    }
+  }
+  return printable(fmt::format("{}: names no model; give --model", sources.back().file));
 }
 
 std::string source_text(const std::vector<PlanSource>& sources, std::string_view command,

@@ -4,6 +4,7 @@
 // It can be given several times, later files win; options that are given beside it win over all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,10 @@ std::vector<PlanSource> plan_sources(const boost::program_options::variables_map
 
 /// What the plan of --from lacks, one sentence each.
 std::vector<std::string> source_notes(const boost::program_options::variables_map& values);
+
+/// Why the plan of --from has no model, if it has none: one sentence about the key that would have
+/// named it.
+std::optional<std::string> why_no_model(const boost::program_options::variables_map& values);
 
 /// The sentences of a source by itself.
 std::vector<std::string> source_notes(const PlanSource& source);

@@ -1,4 +1,5 @@
 // --from: recordings that carry their plan (tests/data/plans).
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -212,6 +213,24 @@ TEST_CASE("from: what cannot be read says where and what to give", "[cli][from]"
              Contains("none of its keys") && Contains("torchtitan") && Contains("axolotl"));
   CHECK_THAT(error("echo hello world"), Contains("no launch line"));
   CHECK_THAT(error((folder / "absent.yaml").string()), Contains("absent.yaml"));
+}
+
+TEST_CASE("from: a plan without a model is refused by the key that should have named one",
+          "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "unknown.yaml",
+             "base_model: nobody/none-such\nsample_packing: true\nflash_attention: true\n"
+             "micro_batch_size: 2\nsequence_len: 512\n");
+  const auto refused = [](const std::string& source) {
+    const CommandRun result = run({"simulate", "--from", source});
+    CHECK(result.code == ExitCode::usage);
+    CHECK(std::ranges::count(result.err, '\n') == 1);
+    return result.err;
+  };
+  CHECK_THAT(refused((folder / "unknown.yaml").string()),
+             Contains("unknown.yaml: base_model nobody/none-such: not supported: no such model"));
+  CHECK_THAT(refused("torchrun --nproc_per_node 4 run_clm.py --bf16 --neftune_noise_alpha 5"),
+             Contains("the launch line: names no model; give --model"));
 }
 
 TEST_CASE("from: keys without an option are named in the report", "[cli][from]") {

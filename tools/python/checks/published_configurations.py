@@ -5,6 +5,10 @@
 FOLDER holds the repositories of published_configurations.tsv, as FOLDER/OWNER/NAME, which are not
 part of this project; a row whose file is not there is left out. "README.md#2" is the second launch
 line in a document. One step is simulated; --only-keys stops at the plan.
+
+Printed are one line for each configuration, the reasons for refusals with how often each was given,
+and a table by program: simulated, refused by one sentence, refused by several, failed (a crash, or no
+answer in time).
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ WITHOUT_MODEL = {"accelerate", "deepspeed"}
 # Files that spread a model over GPUs without saying how many.
 RANKS = 8
 SECONDS = 120
+# Exit codes of a refusal: a plan or a command line that is wrong, and a file that cannot be read.
+REFUSALS = {2, 3}
+ANSWERS = ("good", "one sentence", "several", "failed")
 
 
 @dataclass
@@ -40,7 +47,8 @@ class Row:
 class Result:
     row: Row
     fates: Counter[str] = field(default_factory=Counter)
-    outcome: str = ""
+    answer: str = ""  # one of ANSWERS
+    sentences: list[str] = field(default_factory=list)
 
 
 def rows(program: str | None) -> list[Row]:
@@ -99,16 +107,27 @@ def fates(table: str) -> Counter[str]:
     return counts
 
 
-def run(command: list[str], folder: Path) -> tuple[int, str, str]:
+def run(command: list[str], folder: Path) -> tuple[int | None, str, str]:
+    """Without a code where it did not end in time."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return 0, "", ""
+        return None, "", f"no answer in {SECONDS} s"
     return done.returncode, done.stdout, done.stderr
 
 
-def good_outcome(options: argparse.Namespace) -> str:
-    return "a plan" if options.only_keys else "simulated"
+def sentences_of(error: str, path: Path, row: Row) -> list[str]:
+    """What stands on the lines of standard error, with the file's name in the list for its path."""
+    lines = [line.removeprefix("highwater: ") for line in error.strip().splitlines()]
+    return [line.replace(str(path), row.path) for line in lines if not line.startswith("note: ")]
+
+
+def answer_of(code: int | None, sentences: list[str]) -> str:
+    if code == 0:
+        return "good"
+    if code not in REFUSALS or not sentences:
+        return "failed"
+    return "one sentence" if len(sentences) == 1 else "several"
 
 
 def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None:
@@ -120,28 +139,49 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
     if row.program in WITHOUT_MODEL and not path.name.endswith(".sh"):
         command += ["--model", "llama-3.2-1b"]
     code, table, error = run([*command, "--print-options"], folder)
-    result = Result(row, fates(table))
     line = table.partition("\n")[0]
     if "--dp-kind" in line and "--dp " not in line:
         command += ["--dp", str(RANKS)]
     if code == 0 and not options.only_keys:
         code, _, error = run([*command, "--steps", "1", "--format", "json"], folder)
-    said = error.strip().splitlines()
-    refusal = said[0].replace(str(path), row.path) if said else f"ends with {code}"
-    result.outcome = good_outcome(options) if code == 0 else refusal
-    return result
+    sentences = sentences_of(error, path, row) if code != 0 else []
+    if code is not None and code != 0 and not sentences:
+        sentences = [f"ends with {code}"]
+    return Result(row, fates(table), answer_of(code, sentences), sentences)
 
 
-def show(results: list[Result], good: str) -> None:
-    print("program\tused\tno effect\tnot supported\tunknown\tconfiguration\toutcome")
+def show_rows(results: list[Result], good: str) -> None:
+    print("program\tused\tno effect\tnot supported\tunknown\tconfiguration\tanswer\tsentences")
     for result in results:
         counts = [result.fates[name] for name in ("used", "no effect", "not supported", "unknown")]
         numbers = "\t".join(str(count) for count in counts)
+        answer = good if result.answer == "good" else result.answer
         print(f"{result.row.program}\t{numbers}\t{result.row.repository}/{result.row.path}", end="")
-        print(f"\t{result.outcome}")
-    refused = sum(result.outcome != good for result in results)
+        print(f"\t{answer}\t{' | '.join(result.sentences)}")
+
+
+def reason(sentence: str, row: Row) -> str:
+    """The sentence without the file that it is about, so that equal ones are counted together."""
+    return sentence.removeprefix(f"{row.path}: ")
+
+
+def show_reasons(results: list[Result]) -> None:
+    reasons = Counter(reason(line, result.row) for result in results for line in result.sentences)
+    print("\nReasons")
+    for text, count in reasons.most_common():
+        print(f"{count:5}  {text}")
+
+
+def show_programs(results: list[Result], good: str) -> None:
+    programs = list(dict.fromkeys(result.row.program for result in results))
+    heads = (good, *ANSWERS[1:])
+    print(f"\n{'program':20}{'all':>5}" + "".join(f"{head:>14}" for head in heads))
+    for program in [*programs, None]:
+        own = [result for result in results if program in (None, result.row.program)]
+        counts = Counter(result.answer for result in own)
+        numbers = "".join(f"{counts[answer]:14}" for answer in ANSWERS)
+        print(f"{program or 'all':20}{len(own):5}{numbers}")
     unknown = sum(result.fates["unknown"] > 0 for result in results)
-    print(f"{len(results)} configurations: {len(results) - refused} {good}, {refused} refused,")
     print(f"{unknown} with a key that no rule knows")
 
 
@@ -158,7 +198,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
         found = pool.map(lambda row: tried(row, options, Path(scratch)), rows(options.program))
         results = [result for result in found if result is not None]
-    show(results, good_outcome(options))
+    good = "a plan" if options.only_keys else "simulated"
+    show_rows(results, good)
+    show_reasons(results)
+    show_programs(results, good)
     return 0 if results else 1
 
 

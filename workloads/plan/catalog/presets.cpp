@@ -12,16 +12,28 @@
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/published_models.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/preset_list.hpp"
 
 namespace highwater {
 namespace {
 
+ModelSpec published_spec(const PublishedModel& model) {
+  ModelSpec spec = model_from_text(model.config, model.hub_id);
+  spec.name = model.name;
+  spec.source = std::string(kModelHub).append(model.hub_id);
+  spec.family_defaults.clear();
+  return spec;
+}
+
 PresetList list_presets() {
   PresetList list;
   for (const Family* family : all_families()) {
     family->add_presets(list);
+  }
+  for (const PublishedModel& model : published_models()) {
+    list.add(published_spec(model));
   }
   return list;
 }
@@ -43,7 +55,7 @@ bool is_called(const ModelSpec& spec, std::string_view wanted) {
 }
 
 /// Repositories whose config.json has the sizes of a preset.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kSameSizes{{
+constexpr auto kSameSizes = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"meta-llama/Llama-2-7b", "llama-2-7b"},
     {"meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"},
     {"meta-llama/Llama-2-13b", "llama-2-13b"},
@@ -54,6 +66,21 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kSameSiz
     {"meta-llama/Meta-Llama-3.1-70B", "llama-3.1-70b"},
     {"meta-llama/Meta-Llama-3.1-405B", "llama-3.1-405b"},
     {"meta-llama/Llama-3.3-70B", "llama-3.1-70b"},
+    {"Qwen/Qwen2-7B", "qwen2.5-7b"},
+    {"Qwen/Qwen2-72B", "qwen2.5-72b"},
+    {"Qwen/Qwen2.5-Coder-7B", "qwen2.5-7b"},
+    {"Qwen/Qwen2.5-Coder-32B", "qwen2.5-32b"},
+    {"Qwen/Qwen3-4B-Instruct-2507", "qwen3-4b"},
+    {"Qwen/Qwen3-4B-Thinking-2507", "qwen3-4b"},
+    {"Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b"},
+    {"Qwen/Qwen3-30B-A3B-Thinking-2507", "qwen3-30b-a3b"},
+    {"Qwen/Qwen3-235B-A22B-Instruct-2507", "qwen3-235b-a22b"},
+    {"Qwen/Qwen3-235B-A22B-Thinking-2507", "qwen3-235b-a22b"},
+    {"google/gemma-3-1b", "gemma-3-1b"},
+    {"mistralai/Mistral-Nemo-Instruct-2407", "mistral-nemo-12b"},
+    {"mistralai/Mistral-Small-24B-Instruct-2501", "mistral-small-24b"},
+    {"deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "llama-3.1-8b"},
+    {"deepseek-ai/DeepSeek-R1-Distill-Llama-70B", "llama-3.1-70b"},
     {"mistralai/Mistral-7B-Instruct-v0.1", "mistral-7b"},
     {"mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral-8x7b"},
     {"bigscience/bloomz-560m", "bloom-560m"},
@@ -67,7 +94,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kSameSiz
     {"Salesforce/codegen-2B-multi", "codegen-2B"},
     {"deepseek-ai/DeepSeek-V3-0324", "deepseek-v3"},
     {"deepseek-ai/DeepSeek-R1", "deepseek-v3"},
-}};
+});
 
 /// Endings under which the publishers of the presets put out the same sizes, trained otherwise.
 constexpr std::array<std::string_view, 3> kVersionsOfSameSizes{"-instruct", "-it", "-base"};
@@ -139,11 +166,9 @@ const ModelSpec* find_model_preset(std::string_view name) {
 std::string unknown_model(std::string_view name) {
   const std::vector<std::string> nearest = nearest_names(lower(name));
   return nearest.empty()
-             ? fmt::format(
-                   "no such model, and none of a similar name: its family may not be covered "
-                   "(covered: {}); 'highwater models' lists all names, and a config.json of a "
-                   "covered family is taken as well",
-                   covered_families())
+             ? "no such model, and none of a similar name; give its config.json ('highwater "
+               "models' "
+               "lists all names)"
              : fmt::format(
                    "no such model; nearest names: {}; 'highwater models' lists all, and a "
                    "config.json file is taken as well",

@@ -23,6 +23,8 @@ class PresetList {
   /// A model that is not on the hub; `source` says where its sizes are from.
   void add_unpublished(std::string_view name, std::string_view source, ModelConfig config);
 
+  void add(ModelSpec spec) { specs_.push_back(std::move(spec)); }
+
   [[nodiscard]] std::span<const ModelSpec> specs() const { return specs_; }
 
   /// The name that `alias` stands for, or `alias` itself.

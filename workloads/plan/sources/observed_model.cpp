@@ -73,7 +73,7 @@ void read_config(const ObservedFacts& facts, const std::string& file, SourceKeys
   const json::value* const config = facts.find("model.config");
   if (config == nullptr || !config->is_object()) {
     keys.add_not_supported("model.class", facts.shown("model.class"),
-                           "has no configuration of transformers; give --model");
+                           "has no configuration of transformers; give --model", "model");
     return;
   }
   keys.use("model.config", facts.shown("model.class"), "model",

@@ -24,9 +24,10 @@ void SourceKeys::add_no_effect(std::string_view key, std::string value, std::str
   source_.keys.push_back({std::string(key), std::move(value), KeyFate::no_effect, std::move(why)});
 }
 
-void SourceKeys::add_not_supported(std::string_view key, std::string value, std::string why) {
-  source_.keys.push_back(
-      {std::string(key), std::move(value), KeyFate::not_supported, std::move(why)});
+void SourceKeys::add_not_supported(std::string_view key, std::string value, std::string why,
+                                   std::string_view lacks) {
+  source_.keys.push_back({std::string(key), std::move(value), KeyFate::not_supported,
+                          std::move(why), std::string(lacks)});
 }
 
 }  // namespace highwater

@@ -24,7 +24,8 @@ struct SourceKey {
   std::string key;    ///< its path in the file: "optimizers.class"
   std::string value;  ///< as the file has it
   KeyFate fate = KeyFate::used;
-  std::string meaning;  ///< "--optimizer adamw", or why it is not one
+  std::string meaning;     ///< "--optimizer adamw", or why it is not one
+  std::string lacks = {};  ///< not supported: the option without which it leaves the plan
 };
 
 /// The options that a file stands for. Some are a command's own (rank, capacity, alloc-conf), which
@@ -43,7 +44,9 @@ class SourceKeys {
 
   void add_no_effect(std::string_view key, std::string value, std::string why);
 
-  void add_not_supported(std::string_view key, std::string value, std::string why);
+  /// `lacks` names the option that the key would have been, where there is one.
+  void add_not_supported(std::string_view key, std::string value, std::string why,
+                         std::string_view lacks = {});
 
   /// Whether the keys that follow are the program's defaults, which no file has.
   void are_defaults(bool value) { are_defaults_ = value; }

@@ -121,15 +121,26 @@ std::optional<std::string> decoder_word(const DecoderFacts& facts) {
   return config ? std::optional(preset_or_text(*config)) : std::nullopt;
 }
 
+/// Mistral's decoder is Llama's with a window, which these programs set apart.
+bool has_form(const ModelSpec& preset, const DecoderFacts& facts) {
+  const std::optional<json::object> config = config_of(facts);
+  const std::string_view own = family_name(preset);
+  const std::string_view type = config ? config->at("model_type").as_string().c_str() : "";
+  return type == own || (type == "llama" && own == "mistral");
+}
+
+/// Fine-tuned versions of a model (CodeLlama) have some words more.
+constexpr std::int64_t kAddedWords = 1000;
+
 std::optional<std::int64_t> known_vocabulary(const DecoderFacts& facts) {
   std::optional<std::int64_t> words;
   for (const ModelSpec& preset : model_presets()) {
     const ModelShape shape = shape_of(preset);
-    if (has_sizes(shape, facts)) {
-      if (words && *words != shape.vocab) {
+    if (has_sizes(shape, facts) && has_form(preset, facts)) {
+      if (words && std::abs(*words - shape.vocab) > kAddedWords) {
         return std::nullopt;
       }
-      words = shape.vocab;
+      words = std::min(words.value_or(shape.vocab), shape.vocab);
     }
   }
   return words;

@@ -57,7 +57,7 @@ void apply_unsupported(const KeyRule& rule, const Setting& setting, SourceKeys& 
   if (is_off(setting, rule.off)) {
     keys.add_no_effect(setting.key, setting.value, "off, as it is here");
   } else {
-    keys.add_not_supported(setting.key, setting.value, std::string(rule.text));
+    keys.add_not_supported(setting.key, setting.value, std::string(rule.text), rule.lacks);
   }
 }
 
@@ -84,8 +84,10 @@ void offer(const Setting& setting, std::string_view option, std::string word, So
   const Complaint complaint =
       find_option(option) == nullptr ? std::nullopt : complaint_of(option, word);
   if (complaint) {
-    keys.add_not_supported(setting.key, setting.value,
-                           fmt::format("--{} {}: {}", option, word, *complaint));
+    keys.add_not_supported(
+        setting.key, setting.value,
+        word == setting.value ? *complaint : fmt::format("--{} {}: {}", option, word, *complaint),
+        option);
   } else {
     keys.use(setting.key, setting.value, option, std::move(word));
   }

@@ -32,6 +32,7 @@ struct KeyRule {
   std::string_view off = {};  ///< not supported: values that change nothing, as "false|0|none"
   std::span<const ValueWord> words = {};  ///< option: what its values are called here
   ReadKey read = nullptr;                 ///< context
+  std::string_view lacks = {};            ///< not supported: the option that it would have been
 };
 
 /// The key's value is the option's, null leaves the option alone.
@@ -50,6 +51,11 @@ constexpr KeyRule ignored(std::string_view key, std::string_view why) {
 constexpr KeyRule unsupported(std::string_view key, std::string_view what_it_changes,
                               std::string_view off = {}) {
   return {.key = key, .use = KeyRule::Use::not_supported, .text = what_it_changes, .off = off};
+}
+
+/// The key says which model, in a way that is not known here.
+constexpr KeyRule unsupported_model(std::string_view key, std::string_view why) {
+  return {.key = key, .use = KeyRule::Use::not_supported, .text = why, .lacks = "model"};
 }
 
 constexpr KeyRule by_context(std::string_view key, ReadKey read) {

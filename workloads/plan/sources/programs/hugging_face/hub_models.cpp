@@ -6,6 +6,7 @@
 
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/catalog/published_models.hpp"
 
 namespace highwater::program_table {
 namespace {
@@ -18,7 +19,6 @@ struct HubCopy {
 constexpr std::array kHubCopies{
     HubCopy{"vicuna-7b-v1.5", "llama-2-7b"},
     HubCopy{"vicuna-13b-v1.5", "llama-2-13b"},
-    HubCopy{"llama-13b", "llama-2-13b"},
     HubCopy{"llama-3-70b-fp16", "llama-3-70b"},
     HubCopy{"llama-3.1-405b-bnb-nf4-bf16", "llama-3.1-405b"},
     HubCopy{"tinyllama_v1.1", "tinyllama-1.1b"},
@@ -28,60 +28,9 @@ constexpr std::array kHubCopies{
     HubCopy{"mistral-7b-sft-constitutional-ai", "mistral-7b"},
     HubCopy{"zephyr-7b-gemma", "gemma-7b"},
     HubCopy{"qwen2-7b", "qwen2.5-7b"},
-};
-
-/// Sizes of models that are no presets.
-struct HubConfig {
-  std::string_view name;  ///< in lower case, without its owner
-  std::string_view config;
-};
-
-constexpr std::array kHubConfigs{
-    HubConfig{"qwen3-1.7b",
-              R"({"model_type":"qwen3","hidden_size":2048,"num_hidden_layers":28,)"
-              R"("num_attention_heads":16,"num_key_value_heads":8,"head_dim":128,)"
-              R"("intermediate_size":6144,"vocab_size":151936,"tie_word_embeddings":true})"},
-    HubConfig{"qwen3-4b",
-              R"({"model_type":"qwen3","hidden_size":2560,"num_hidden_layers":36,)"
-              R"("num_attention_heads":32,"num_key_value_heads":8,"head_dim":128,)"
-              R"("intermediate_size":9728,"vocab_size":151936,"tie_word_embeddings":true})"},
-    HubConfig{"qwen3-14b",
-              R"({"model_type":"qwen3","hidden_size":5120,"num_hidden_layers":40,)"
-              R"("num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,)"
-              R"("intermediate_size":17408,"vocab_size":151936,"tie_word_embeddings":false})"},
-    HubConfig{"qwen3-32b",
-              R"({"model_type":"qwen3","hidden_size":5120,"num_hidden_layers":64,)"
-              R"("num_attention_heads":64,"num_key_value_heads":8,"head_dim":128,)"
-              R"("intermediate_size":25600,"vocab_size":151936,"tie_word_embeddings":false})"},
-    HubConfig{"qwen1.5-1.8b",
-              R"({"model_type":"qwen2","hidden_size":2048,"num_hidden_layers":24,)"
-              R"("num_attention_heads":16,"num_key_value_heads":16,)"
-              R"("intermediate_size":5504,"vocab_size":151936,"tie_word_embeddings":false})"},
-    HubConfig{"smollm2-135m",
-              R"({"model_type":"llama","hidden_size":576,"num_hidden_layers":30,)"
-              R"("num_attention_heads":9,"num_key_value_heads":3,"intermediate_size":1536,)"
-              R"("vocab_size":49152,"max_position_embeddings":8192,"tie_word_embeddings":true})"},
-    HubConfig{"smollm2-360m",
-              R"({"model_type":"llama","hidden_size":960,"num_hidden_layers":32,)"
-              R"("num_attention_heads":15,"num_key_value_heads":5,"intermediate_size":2560,)"
-              R"("vocab_size":49152,"max_position_embeddings":8192,"tie_word_embeddings":true})"},
-    HubConfig{"smollm2-1.7b",
-              R"({"model_type":"llama","hidden_size":2048,"num_hidden_layers":24,)"
-              R"("num_attention_heads":32,"num_key_value_heads":32,"intermediate_size":8192,)"
-              R"("vocab_size":49152,"max_position_embeddings":8192,"tie_word_embeddings":true})"},
-    HubConfig{"codellama-7b",
-              R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,)"
-              R"("num_attention_heads":32,"num_key_value_heads":32,"intermediate_size":11008,)"
-              R"("vocab_size":32016,"max_position_embeddings":16384,)"
-              R"("tie_word_embeddings":false})"},
-    HubConfig{"mixtral-8x22b",
-              R"({"model_type":"mixtral","hidden_size":6144,"num_hidden_layers":56,)"
-              R"("num_attention_heads":48,"num_key_value_heads":8,"intermediate_size":16384,)"
-              R"("vocab_size":32000,"num_local_experts":8,"num_experts_per_tok":2,)"
-              R"("max_position_embeddings":65536,"tie_word_embeddings":false})"},
-    HubConfig{"opt-66b", R"({"model_type":"opt","hidden_size":9216,"word_embed_proj_dim":9216,)"
-                         R"("num_hidden_layers":64,"num_attention_heads":72,"ffn_dim":36864,)"
-                         R"("vocab_size":50272,"max_position_embeddings":2048})"},
+    HubCopy{"mistral-7b-instruct-v0.3", "mistral-7b-v0.3"},
+    HubCopy{"phi-3-mini-4k-instruct", "phi-3-mini"},
+    HubCopy{"smollm3-3b-checkpoints", "smollm3-3b"},
 };
 
 /// Another spelling of the same name.
@@ -124,8 +73,7 @@ constexpr std::array kCheckpointTypes{
     CheckpointType{"qwen2.5-3b", "bf16"},     CheckpointType{"qwen2.5-7b", "bf16"},
     CheckpointType{"qwen2.5-14b", "bf16"},    CheckpointType{"qwen2.5-32b", "bf16"},
     CheckpointType{"qwen2.5-72b", "bf16"},    CheckpointType{"qwen3-0.6b", "bf16"},
-    CheckpointType{"qwen3-4b", "bf16"},       CheckpointType{"qwen3-8b", "bf16"},
-    CheckpointType{"deepseek-v3", "bf16"},
+    CheckpointType{"qwen3-8b", "bf16"},       CheckpointType{"deepseek-v3", "bf16"},
 };
 
 /// Modules of the model classes in transformers 5.23 that are torch.nn.Linear or Conv1D; experts
@@ -139,13 +87,30 @@ struct FamilyLayers {
 constexpr std::string_view kGatedDecoder =
     "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj";
 
+constexpr std::string_view kAttentionOnly = "q_proj,k_proj,v_proj,o_proj";
+
 constexpr std::array kFamilyLayers{
     FamilyLayers{"llama", kGatedDecoder},
     FamilyLayers{"mistral", kGatedDecoder},
     FamilyLayers{"gemma", kGatedDecoder},
     FamilyLayers{"qwen2", kGatedDecoder},
     FamilyLayers{"qwen3", kGatedDecoder},
-    FamilyLayers{"mixtral", "q_proj,k_proj,v_proj,o_proj"},
+    FamilyLayers{"gemma2", kGatedDecoder},
+    FamilyLayers{"gemma3_text", kGatedDecoder},
+    FamilyLayers{"granite", kGatedDecoder},
+    FamilyLayers{"olmo", kGatedDecoder},
+    FamilyLayers{"olmo2", kGatedDecoder},
+    FamilyLayers{"smollm3", kGatedDecoder},
+    FamilyLayers{"stablelm", kGatedDecoder},
+    FamilyLayers{"glm4", "q_proj,k_proj,v_proj,o_proj,gate_up_proj,down_proj"},
+    FamilyLayers{"phi", "q_proj,k_proj,v_proj,dense,fc1,fc2"},
+    FamilyLayers{"phi3", "qkv_proj,o_proj,gate_up_proj,down_proj"},
+    FamilyLayers{"starcoder2", "q_proj,k_proj,v_proj,o_proj,c_fc,c_proj"},
+    FamilyLayers{"gpt_neox", "query_key_value,dense,dense_h_to_4h,dense_4h_to_h"},
+    FamilyLayers{"mixtral", kAttentionOnly},
+    FamilyLayers{"qwen3_moe", kAttentionOnly},
+    FamilyLayers{"olmoe", kAttentionOnly},
+    FamilyLayers{"gpt_oss", kAttentionOnly},
     FamilyLayers{"gpt2", "c_attn,c_proj,c_fc"},
     FamilyLayers{"gpt_bigcode", "c_attn,c_proj,c_fc"},
     FamilyLayers{"opt", "q_proj,k_proj,v_proj,out_proj,fc1,fc2"},
@@ -172,17 +137,13 @@ std::string last_part(std::string_view path) {
   return in_lower_case(path.substr(path.rfind('/') + 1));
 }
 
-/// The preset or the text of a config.json that is called `name`; empty if none is.
+/// The preset that is called `name`; empty if none is.
 std::string known_by_name(std::string_view name) {
   const auto* const same = std::ranges::find(kHubNames, name, &HubName::name);
   const std::string_view own = same == kHubNames.end() ? name : same->same;
   const auto* const copy = std::ranges::find(kHubCopies, own, &HubCopy::name);
-  const auto* const config = std::ranges::find(kHubConfigs, own, &HubConfig::name);
   if (copy != kHubCopies.end()) {
     return std::string(copy->preset);
-  }
-  if (config != kHubConfigs.end()) {
-    return std::string(config->config);
   }
   return find_model_preset(own) == nullptr ? std::string() : std::string(own);
 }
@@ -228,13 +189,16 @@ std::string preset_of(std::string_view name) {
 
 std::optional<std::string_view> checkpoint_type(std::string_view preset) {
   if (preset.starts_with('{')) {
-    return preset.find("\"opt\"") == std::string_view::npos ? "bf16" : "fp16";
+    return "bf16";
   }
   const ModelSpec* const model = find_model_preset(preset);
-  const auto* const row =
-      std::ranges::find(kCheckpointTypes, model == nullptr ? preset : std::string_view(model->name),
-                        &CheckpointType::preset);
-  return row == kCheckpointTypes.end() ? std::nullopt : std::optional(row->type);
+  const std::string_view name = model == nullptr ? preset : std::string_view(model->name);
+  const auto* const row = std::ranges::find(kCheckpointTypes, name, &CheckpointType::preset);
+  if (row != kCheckpointTypes.end()) {
+    return row->type;
+  }
+  const auto published = std::ranges::find(published_models(), name, &PublishedModel::name);
+  return published == published_models().end() ? std::nullopt : std::optional(published->weights);
 }
 
 std::string all_linear_layers(std::string_view preset) {

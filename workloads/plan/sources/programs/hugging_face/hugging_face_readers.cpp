@@ -160,7 +160,8 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
   if (setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "no model is named");
   } else if (is_left_to_reader(setting.value)) {
-    keys.add_not_supported(setting.key, setting.value, "a place to be filled in; give --model");
+    keys.add_not_supported(setting.key, setting.value, "a place to be filled in; give --model",
+                           "model");
   } else {
     offer(setting, "model", preset_of(setting.value), keys);
   }
@@ -173,7 +174,8 @@ void read_model_type(const Setting& setting, const SettingList& all, SourceKeys&
     offer(setting, "model", "gpt2", keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "the default size of a family; give a config.json with --model");
+                           "the default size of a family; give a config.json with --model",
+                           "model");
   }
 }
 

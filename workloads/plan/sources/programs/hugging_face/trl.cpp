@@ -336,7 +336,7 @@ void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& k
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (text.empty()) {
     keys.add_not_supported(setting.key, setting.value,
-                           "the file is not there; give it as well, with another --from");
+                           "the file is not there; give it as well, with another --from", "model");
     return;
   }
   keys.add_no_effect(setting.key, setting.value, "its keys follow");

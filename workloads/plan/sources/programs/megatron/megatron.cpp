@@ -33,9 +33,9 @@ constexpr std::string_view kMegatronReleases = "Megatron-LM 2.5 to Megatron-Core
 constexpr std::string_view kGptAlone =
     "of Megatron's programs the simulation has pretrain_gpt.py alone; give --model";
 
-constexpr std::array kOtherModels{unsupported("num_layers", kGptAlone),
-                                  unsupported("encoder_num_layers", kGptAlone),
-                                  unsupported("decoder_num_layers", kGptAlone)};
+constexpr std::array kOtherModels{unsupported_model("num_layers", kGptAlone),
+                                  unsupported_model("encoder_num_layers", kGptAlone),
+                                  unsupported_model("decoder_num_layers", kGptAlone)};
 constexpr auto kOtherRules = joined_rules(kOtherModels, megatron_keys::kMegatronRules);
 
 }  // namespace

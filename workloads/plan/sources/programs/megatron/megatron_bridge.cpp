@@ -100,7 +100,8 @@ void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys
   if (known == kBridgeRecipes.end()) {
     keys.add_not_supported(setting.key, setting.value,
                            "a recipe in Python that is not known here; give --model and what it "
-                           "sets");
+                           "sets",
+                           "model");
   } else {
     offer_recipe(*known, setting, all, keys);
   }
@@ -127,7 +128,7 @@ void read_bridge_precision(const Setting& setting, const SettingList& /*all*/, S
 /// Launch lines write the tokens of a batch with short flags.
 constexpr std::array kBridgeOwn{
     by_context("recipe", read_recipe_name),
-    unsupported("model", "the recipe that it picks; give --model and what it sets"),
+    unsupported_model("model", "the recipe that it picks; give --model and what it sets"),
     by_context("mode", read_bridge_mode),
     by_context("mixed_precision", read_bridge_precision),
     ignored("dataset", kData),

@@ -40,7 +40,7 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
   const std::string foreign = foreign_part(all);
   if (facts.layers < 1 || facts.hidden < 1 || facts.heads < 1) {
     keys.add_not_supported(setting.key, setting.value,
-                           "sizes of the model that are not written here; give --model");
+                           "sizes of the model that are not written here; give --model", "model");
     return;
   }
   const auto words = vocabulary_of(all, facts);
@@ -52,11 +52,13 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
         fmt::format(
             "of Megatron's models the simulation has GPT-3's, Llama's, Mixtral's and "
             "NeMo's GPT, without {}; give --model",
-            foreign.empty() ? "this mixture of norm, activation, biases and positions" : foreign));
+            foreign.empty() ? "this mixture of norm, activation, biases and positions" : foreign),
+        "model");
   } else if (!words) {
     keys.add_not_supported(setting.key, setting.value,
                            "how many words the tokenizer has; add --vocab-size to the line, or "
-                           "give --model");
+                           "give --model",
+                           "model");
   } else {
     offer(setting, "model", *word, keys);
   }

@@ -126,7 +126,8 @@ void read_restored(const Setting& setting, const SettingList& all, SourceKeys& k
   if (setting.kind == SettingKind::null || all.whole("num_layers")) {
     keys.add_no_effect(setting.key, setting.value, std::string(kFiles));
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the model of a checkpoint; give --model");
+    keys.add_not_supported(setting.key, setting.value, "the model of a checkpoint; give --model",
+                           "model");
   }
 }
 
@@ -277,7 +278,7 @@ constexpr std::array kNemoRules{
     ignored("adapter_tuning.*", kWithAdapters),
     ignored("*_tasks", kData),
     ignored("task_templates*", kData),
-    unsupported("language_model_path", "the model of a checkpoint; give --model"),
+    unsupported_model("language_model_path", "the model of a checkpoint; give --model"),
     unsupported("kd_teacher_restore_from_path", "a second model without gradients"),
     unsupported("quantization.algorithm", "quantised weights", "null"),
     ignored("quantization.*", "read with quantization.algorithm only"),

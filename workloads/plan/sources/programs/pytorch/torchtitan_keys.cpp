@@ -102,7 +102,8 @@ void read_flavor(const Setting& flavor, const SettingList& all, SourceKeys& keys
   const std::string word = titan_model(name, flavor.value, all);
   if (word.empty()) {
     keys.add_not_supported(flavor.key, name + " " + flavor.value,
-                           "of torchtitan's models the simulation has Llama 2 and 3 alone");
+                           "of torchtitan's models the simulation has Llama 2 and 3 alone",
+                           "model");
     return;
   }
   offer(flavor, "model", word, keys);

@@ -36,11 +36,12 @@ void read_builder(const Setting& setting, const SettingList& all, SourceKeys& ke
   const BuilderName name = builder_name(setting.value);
   const std::string word = tune_model(name.model, all);
   if (trains_otherwise(all)) {
-    keys.add_not_supported(setting.key, setting.value, std::string(kOtherTraining));
+    keys.add_not_supported(setting.key, setting.value, std::string(kOtherTraining), "model");
     return;
   }
   if (word.empty()) {
-    keys.add_not_supported(setting.key, setting.value, "no known model of that name; give --model");
+    keys.add_not_supported(setting.key, setting.value, "no known model of that name; give --model",
+                           "model");
     return;
   }
   offer(setting, "model", word, keys);
@@ -273,9 +274,9 @@ constexpr std::array kTuneRules{
     unsupported("kd_loss._component_", kOtherTraining),
     unsupported("teacher_model._component_", "a second model without gradients"),
     ignored("teacher_model.*", kWithMoreModels),
-    unsupported("policy_model._component_", "several models at once"),
+    unsupported_model("policy_model._component_", kOtherTraining),
     ignored("policy_model.*", kWithMoreModels),
-    unsupported("reward_and_value_model._component_", "several models at once"),
+    unsupported_model("reward_and_value_model._component_", kOtherTraining),
     ignored("reward_and_value_model.*", kWithMoreModels),
     unsupported("reward_functions.*", kOtherTraining),
     unsupported("orchestration.*", kOtherTraining),
