@@ -182,6 +182,7 @@ OptionWords given_words(const po::parsed_options& given) {
 }
 
 void OptionParser::add_source(const po::parsed_options& given, po::variables_map& values) const {
+  read_python_configurations(values);
   const std::vector<PlanSource> sources = plan_sources(values);
   if (sources.empty()) {
     return;

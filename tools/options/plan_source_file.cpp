@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/engine/titan_job.hpp"
 #include "tools/files/input.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
@@ -183,19 +184,82 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
+/// The name of a launch line in messages.
+constexpr const char* kTypedLine = "the launch line";
+
+/// The launch line that `text` is, or that the script of that name has.
+std::optional<LaunchLine> launch_line_of(const std::string& text) {
+  std::error_code error;
+  if (!fs::exists(text, error) && text.find(' ') != std::string::npos) {
+    return read_launch_line(in_one_line(text), kTypedLine);
+  }
+  if (is_script(text) && is_small(text)) {
+    return read_launch_line(read_text_file(text), text);
+  }
+  return std::nullopt;
+}
+
+bool is_python_file(std::string_view text) {
+  return text.find(' ') == std::string_view::npos &&
+         (text.ends_with(".py") || text.find(".py:") != std::string_view::npos);
+}
+
+bool names_titan_module(const LaunchLine& line) {
+  const Program* const program = find_program(line);
+  return program != nullptr && program->name.starts_with("torchtitan") &&
+         line.options.find("module") != nullptr && line.options.find("config") != nullptr;
+}
+
+/// The options of a launch line as they were typed.
+std::vector<std::string> words_of(const SettingList& options) {
+  std::vector<std::string> words;
+  for (const Setting& option : options.list()) {
+    if (option.key != "argument") {
+      words.push_back("--" + option.key);
+    }
+    if (option.kind != SettingKind::boolean) {
+      words.push_back(option.value);
+    }
+  }
+  return words;
+}
+
+PlanSource plan_of_titan(const std::vector<std::string>& words, const std::string& file,
+                         const std::string& python) {
+  return plan_of_settings(read_json_settings(titan_job(python, words), file), file);
+}
+
 }  // namespace
+
+bool names_python_configuration(const std::string& text) {
+  if (is_python_file(text)) {
+    return true;
+  }
+  const std::optional<LaunchLine> line = launch_line_of(text);
+  return line && names_titan_module(*line);
+}
+
+std::vector<PlanSource> read_python_configuration(const std::string& text,
+                                                  const std::string& python) {
+  const std::optional<LaunchLine> line = is_python_file(text) ? std::nullopt : launch_line_of(text);
+  if (!line) {
+    return {plan_of_titan({text}, text, python)};
+  }
+  std::error_code error;
+  const std::string file = fs::exists(text, error) ? text : kTypedLine;
+  std::vector<PlanSource> sources{plan_of_launcher(*line, file)};
+  sources.push_back(plan_of_titan(words_of(line->options), file, python));
+  return sources;
+}
 
 std::vector<PlanSource> read_plan_sources(const std::string& text) {
   if (const PublishedRun* const run = find_published_run(text)) {
     return {plan_of_published(*run)};
   }
-  std::error_code error;
-  if (!fs::exists(text, error) && text.find(' ') != std::string::npos) {
-    const std::string name = "the launch line";
-    return LaunchReader(read_launch_line(in_one_line(text), name), name).read();
-  }
-  if (is_script(text) && is_small(text)) {
-    return LaunchReader(read_launch_line(read_text_file(text), text), text).read();
+  if (auto line = launch_line_of(text)) {
+    std::error_code error;
+    const std::string file = fs::exists(text, error) ? text : kTypedLine;
+    return LaunchReader(std::move(*line), file).read();
   }
   if (const auto settings = read_settings(text)) {
     return {plan_of_settings(*settings, text)};

@@ -15,6 +15,7 @@
 #include "workloads/plan/sources/combined_words.hpp"
 #include "workloads/plan/sources/programs/program.hpp"
 #include "workloads/plan/sources/published_run.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {
@@ -92,7 +93,9 @@ void note_global_batch(const PlanSource& source, const po::variables_map& values
 }  // namespace
 
 void validate(boost::any& value, const std::vector<std::string>& texts, NamedSources*, int) {
-  value = NamedSources{read_plan_sources(po::validators::get_single_string(texts))};
+  const std::string& text = po::validators::get_single_string(texts);
+  value = names_python_configuration(text) ? NamedSources{{}, text}
+                                           : NamedSources{read_plan_sources(text)};
 }
 
 void add_plan_source(OptionParser& parser) {
@@ -111,6 +114,18 @@ void add_plan_source(OptionParser& parser) {
                   {OptionUse::rare,
                    {"with --from: print the command line that it stands for, and what became of "
                     "each key of the plan, and stop"}});
+}
+
+void read_python_configurations(po::variables_map& values) {
+  if (!values.contains("from")) {
+    return;
+  }
+  const std::string python = text_option(values, "python").value_or(TrainingPlan{}.python);
+  for (NamedSources& named : values.at("from").as<std::vector<NamedSources>>()) {
+    if (!named.python_configuration.empty()) {
+      named.sources = read_python_configuration(named.python_configuration, python);
+    }
+  }
 }
 
 std::vector<PlanSource> plan_sources(const po::variables_map& values) {

@@ -22,6 +22,7 @@ class OptionParser;
 /// One --from: what it names, and the files that this names.
 struct NamedSources {
   std::vector<PlanSource> sources;
+  std::string python_configuration = {};  ///< which is not read yet
 };
 
 /// @throws InputError
@@ -29,7 +30,10 @@ void validate(boost::any& value, const std::vector<std::string>& texts, NamedSou
 
 void add_plan_source(OptionParser& parser);
 
-/// All that --from names, in order.
+/// Reads configurations in Python by the Python of --python. @throws InputError
+void read_python_configurations(boost::program_options::variables_map& values);
+
+/// All that --from names, in order. @pre read_python_configurations()
 std::vector<PlanSource> plan_sources(const boost::program_options::variables_map& values);
 
 /// What the plan of --from lacks, one sentence each.

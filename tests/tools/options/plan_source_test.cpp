@@ -233,6 +233,40 @@ TEST_CASE("from: a plan without a model is refused by the key that should have n
              Contains("the launch line: names no model; give --model"));
 }
 
+// A stand-in for Python with torchtitan: its words, and what torchtitan_config.py would print.
+TEST_CASE("from: a configuration in Python is asked of the Python of --python", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "python", "#!/bin/sh\necho \"$@\" > " + (folder / "words").string() +
+                                    R"(
+echo '{"program": "torchtitan", "model": {"class": "Llama3Model.Config", "config":
+  {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+   "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+   "vocab_size": 128256, "tie_word_embeddings": false}}, "job": {"training": {"seq_len": 4096}}}'
+)");
+  std::filesystem::permissions(folder / "python", std::filesystem::perms::owner_all);
+  const auto options_of = [&](const std::string& source) {
+    const CommandRun result = run({"simulate", "--print-options", "--python",
+                                   (folder / "python").string(), "--from", source});
+    CHECK(result.code == ExitCode::ok);
+    return result.out;
+  };
+  CHECK_THAT(options_of("torchrun --nproc_per_node 4 -m torchtitan.train --module llama3 "
+                        "--config llama3_8b --training.seq_len 4096"),
+             Contains("--model llama-3-8b") && Contains("--seq 4096") && Contains("--dp 4"));
+  CHECK(read_file(folder / "words") ==
+        "-m highwater_engine.torchtitan_config --module llama3 --config llama3_8b "
+        "--training.seq_len 4096\n");
+  CHECK_THAT(options_of("job.py:mine"), Contains("--model llama-3-8b"));
+  CHECK_THAT(read_file(folder / "words"), Contains(" job.py:mine\n"));
+
+  write_file(folder / "python", "#!/bin/sh\necho 'No module named torchtitan' >&2\nexit 3\n");
+  const CommandRun refused = run({"simulate", "--python", (folder / "python").string(), "--from",
+                                  "job.py"});
+  CHECK(refused.code == ExitCode::bad_input);
+  CHECK_THAT(refused.err, Contains("No module named torchtitan") &&
+                              Contains("name a Python that has the job's torchtitan"));
+}
+
 TEST_CASE("from: keys without an option are named in the report", "[cli][from]") {
   const CommandRun result =
       run({"simulate", "--steps", "1", "--from", kLine + " --neftune_noise_alpha 5"});

@@ -356,8 +356,10 @@ std::string why_not_covered(const ModelSpec& spec) {
     return fmt::format("model_type '{}' is covered, but not this configuration: {}",
                        config.model_type, config.gap);
   }
-  return fmt::format("model_type '{}' is not a covered family; give one of {}", config.model_type,
-                     covered_families());
+  return fmt::format(
+      "model_type '{}' is none of the families that the model covers ('highwater models' shows "
+      "them)",
+      config.model_type);
 }
 
 std::string covered_families() {

@@ -1,7 +1,7 @@
 """Prints a torchtitan job (its Python configs, 2026 on) as JSON on the standard output.
 
     python torchtitan_config.py [--module M --config C] [--training.seq_len 4096 ...]
-    python torchtitan_config.py FILE.py:function [overrides]
+    python torchtitan_config.py FILE.py[:function] [overrides]
 
 The words are those of torchtitan's own launch line. Nothing is built: no GPU, no process group.
 Read: torchtitan/config/manager.py (ConfigManager), config/configurable.py (Config).
@@ -13,6 +13,7 @@ import dataclasses
 import importlib
 import importlib.metadata
 import importlib.util
+import inspect
 import json
 import os
 import sys
@@ -159,19 +160,30 @@ def config_of_file(path: str, function: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules["job"] = module
     spec.loader.exec_module(module)
-    made = getattr(module, function, None)
-    if made is None:
-        names = [name for name in vars(module) if callable(getattr(module, name)) and name[0].islower()]
-        raise ValueError(f"{path} has no function {function}; it has {', '.join(sorted(names))}")
-    return made()
+    names = functions_of(module)
+    if not function and len(names) == 1:
+        function = names[0]
+    if function not in names:
+        wanted = f"has no function {function}" if function else "has several configurations"
+        raise ValueError(f"{path} {wanted}; name one of {', '.join(names)} as {path}:FUNCTION")
+    return getattr(module, function)()
+
+
+def functions_of(module: Any) -> list[str]:
+    """What a file defines itself and what needs no arguments."""
+    own = {name: each for name, each in vars(module).items() if inspect.isfunction(each)}
+    return sorted(
+        name for name, each in own.items() if each.__module__ == "job" and not inspect.signature(each).parameters
+    )
 
 
 def loaded(arguments: list[str]) -> Any:
     """The job as torchtitan's train.py would see it."""
     manager = importlib.import_module("torchtitan.config.manager")
     words = list(arguments)
-    if words and ".py:" in words[0]:
-        path, _, function = words.pop(0).rpartition(":")
+    if words and not words[0].startswith("-"):
+        path, _, function = words.pop(0).partition(".py")
+        path, function = f"{path}.py", function.removeprefix(":")
         job = config_of_file(path, function)
         parser = manager.ConfigManager()
         parser._load_config = lambda rest: (job, rest)  # the launch line names no module

@@ -56,6 +56,12 @@ inline void decoder_gaps(const LlamaConfig& config, ModelProblems& problems) {
   if (config.clip_qkv) {
     problems.add("clip_qkv is {}; clipped projections are not simulated", *config.clip_qkv);
   }
+  // Most classes round down, as GLM-4 MoE's default does; transformers refuses it where one cannot.
+  if (!config.head_dim && config.num_attention_heads > 0 &&
+      config.hidden_size % config.num_attention_heads != 0) {
+    problems.add("num_attention_heads ({}) does not divide hidden_size ({})",
+                 config.num_attention_heads, config.hidden_size);
+  }
 }
 
 inline constexpr Family kDecoderRelative{.traits = {.gated_mlp = true, .rms_norm = true},

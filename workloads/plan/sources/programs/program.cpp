@@ -159,7 +159,7 @@ PlanSource plan_of_settings(const SettingList& settings, const std::string& file
   return read_with(program_of(settings, file), settings, file);
 }
 
-PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
+PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
   PlanSource whole;
   whole.file = file;
   if (const Program* const variables = launcher_called("environment")) {
@@ -168,6 +168,11 @@ PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
   if (const Program* const launcher = launcher_called(line.launcher)) {
     append(read_with(*launcher, line.launcher_options, file), whole);
   }
+  return whole;
+}
+
+PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
+  PlanSource whole = plan_of_launcher(line, file);
   const Program* const program = find_program(line);
   append(
       read_with(program == nullptr ? program_of(line.options, file) : *program, line.options, file),

@@ -33,6 +33,10 @@ const Program* find_program(const LaunchLine& line);
 /// The plan in a configuration file. @throws InputError
 PlanSource plan_of_settings(const SettingList& settings, const std::string& file);
 
+/// What a launch line says before its program: the variables that it sets and its launcher's
+/// options.
+PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file);
+
 /// The plan in a launch line: variables that it sets, its launcher's and its program's options.
 /// @throws InputError
 PlanSource plan_of_launch(const LaunchLine& line, const std::string& file);
