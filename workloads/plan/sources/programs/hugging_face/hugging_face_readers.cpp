@@ -128,15 +128,18 @@ SettingList filled_in(SettingList file, const SettingList& all) {
   return file;
 }
 
-/// The flash attention of another package where PyTorch's cannot run: Mistral's window is a mask
-/// (transformers 5.23 masking_utils.py), and these classes have no SDPA.
+/// The flash attention of another package where PyTorch's cannot run: a window is a mask
+/// (transformers 5.23 masking_utils.py), and some classes have no SDPA.
 std::string_view nearest_to_flash(const SettingList& all) {
-  constexpr std::array<std::string_view, 4> kWithoutSdpa{"gptj", "codegen", "gpt_neo", "biogpt"};
+  constexpr std::array<std::string_view, 6> kWithoutSdpa{"gptj",   "codegen", "gpt_neo",
+                                                         "biogpt", "gemma2",  "vaultgemma"};
+  constexpr std::array<std::string_view, 5> kWithWindow{"mistral", "phi3", "starcoder2",
+                                                        "gemma3_text", "olmo3"};
   const std::string family = family_of(model_of(all));
   if (std::ranges::find(kWithoutSdpa, family) != kWithoutSdpa.end()) {
     return "eager";
   }
-  return family == "mistral" ? "sdpa" : "sdpa-flash";
+  return std::ranges::find(kWithWindow, family) != kWithWindow.end() ? "sdpa" : "sdpa-flash";
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ void offer_axolotl_quantization(const SettingList& all, SourceKeys& keys) {
 }
 
 void offer_trl_compute_dtype(const SettingList& all, SourceKeys& keys) {
-  const std::string type = text_of(all, {"dtype", "torch_dtype"}).value_or("float32");
+  // The older name has no default, so it is there only if the file has it.
+  const std::string type = text_of(all, {"torch_dtype", "dtype"}).value_or("float32");
   if (is_any_on(all, {"load_in_4bit"}) && !type_word(type).empty()) {
     offer({"(bnb_4bit_compute_dtype)", type}, "quant-compute-dtype", type_word(type), keys);
   }

@@ -192,12 +192,25 @@ TEST_CASE("llamafactory: both versions of its file", "[plan][sources]") {
                     Contains("stage dpo"));
 }
 
+TEST_CASE("flash attention of another package: PyTorch's where the model has it",
+          "[plan][sources]") {
+  const auto attention = [](const std::string& model) {
+    return words(of_line("trl sft --attn_implementation flash_attention_2 --model_name_or_path " +
+                         model),
+                 {"attention"});
+  };
+  CHECK(attention("Qwen/Qwen3-0.6B") == "sdpa-flash");
+  CHECK(attention("google/gemma-2-9b") == "eager");                // no SDPA
+  CHECK(attention("microsoft/Phi-3-mini-4k-instruct") == "sdpa");  // a window
+}
+
 TEST_CASE("quantised weights: each program's keys and its own defaults", "[plan][sources]") {
   const std::initializer_list<std::string_view> options{"quantize", "double-quant", "quant-storage",
                                                         "quant-compute-dtype", "prepare-kbit"};
   const std::string trl = "trl sft --model_name_or_path gpt2 --use_peft --load_in_4bit ";
   // trainer/model_config.py: nf4, one quantisation, dtype float32.
   CHECK(words(of_line(trl), options) == "nf4 - - fp32 -");
+  CHECK(words(of_line(trl + "--torch_dtype bfloat16"), {"quant-compute-dtype"}) == "bf16");
   CHECK(words(of_line(trl + "--dtype bfloat16 --use_bnb_nested_quant --bnb_4bit_quant_type fp4 "
                             "--bnb_4bit_quant_storage bfloat16"),
               options) == "fp4 true bf16 bf16 -");
