@@ -84,7 +84,8 @@ TEST_CASE("engine: a model without a family is named", "[engine][cli]") {
       write_config(folder, R"({"model_type": "persimmon", "hidden_size": 64})");
   const auto result = run_line("simulate --model " + path + " --python " + kNoPython);
   CHECK(result.code == ExitCode::usage);
-  CHECK_THAT(result.err, Contains("'persimmon'") && Contains("highwater models") && Contains("--python"));
+  CHECK_THAT(result.err,
+             Contains("'persimmon'") && Contains("highwater models") && Contains("--python"));
   CHECK(run_line("estimate --model " + path).code == ExitCode::usage);
   CHECK(run_line("models " + path).code == ExitCode::bad_input);
 }

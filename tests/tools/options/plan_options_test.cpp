@@ -269,6 +269,13 @@ TEST_CASE("plan options: classes without SDPA run eager unless told otherwise", 
   CHECK(problems_of(with_model("--attention sdpa", "bloom-560m")).size() == 1);
 }
 
+TEST_CASE("plan options: sequences end where a table of positions does, unless they are given",
+          "[cli][plan]") {
+  CHECK(read(with_model("", "bert-base")).plan.seq == std::vector<std::int64_t>{512});
+  CHECK(read(with_model("", "llama-7b")).plan.seq == std::vector<std::int64_t>{1024});
+  CHECK(problems_of(with_model("--seq 1024", "bert-base")).size() == 1);
+}
+
 TEST_CASE("plan options: all mistakes are reported together, with what was meant", "[cli][plan]") {
   const auto problems = problems_of(
       with_model("--batch 0 --seq 12,x --precision fp23 --optimizer-impl fussed "

@@ -260,8 +260,8 @@ echo '{"program": "torchtitan", "model": {"class": "Llama3Model.Config", "config
   CHECK_THAT(read_file(folder / "words"), Contains(" job.py:mine\n"));
 
   write_file(folder / "python", "#!/bin/sh\necho 'No module named torchtitan' >&2\nexit 3\n");
-  const CommandRun refused = run({"simulate", "--python", (folder / "python").string(), "--from",
-                                  "job.py"});
+  const CommandRun refused =
+      run({"simulate", "--python", (folder / "python").string(), "--from", "job.py"});
   CHECK(refused.code == ExitCode::bad_input);
   CHECK_THAT(refused.err, Contains("No module named torchtitan") &&
                               Contains("name a Python that has the job's torchtitan"));

@@ -8,6 +8,7 @@
 
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/implied_defaults.hpp"
@@ -70,6 +71,16 @@ OptionWords with_framework(OptionWords words) {
   return words;
 }
 
+/// A model with a table of positions is not fed more of them unless that is asked for.
+void shorten_to_positions(TrainingPlan& plan) {
+  const bool has_table = !is_other(plan.model.config) && !plan.model.name.empty() &&
+                         plan.model.config.family().traits.position_table;
+  const auto positions = has_table ? shape_of(plan.model).max_positions : std::nullopt;
+  if (positions && *positions > 0) {
+    plan.seq = {std::min(plan.seq.front(), *positions)};
+  }
+}
+
 }  // namespace
 
 TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems,
@@ -114,6 +125,9 @@ void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {
   }
   if (find_word(given, "batch") == nullptr && splits_over_grid(plan.parallel)) {
     plan.batch = grid_batch_parts(plan.parallel);
+  }
+  if (find_word(given, "seq") == nullptr) {
+    shorten_to_positions(plan);
   }
 }
 

@@ -217,6 +217,12 @@ def described(job: Any) -> dict[str, Any]:
     }
 
 
+def cause_of(problem: BaseException) -> str:
+    """A missing package, say, behind torchtitan's own words."""
+    cause = problem.__cause__ or problem.__context__
+    return f" ({cause})" if cause else ""
+
+
 def main(arguments: list[str]) -> int:
     if not arguments:
         print(__doc__, file=sys.stderr)
@@ -227,7 +233,7 @@ def main(arguments: list[str]) -> int:
     except SystemExit as stop:  # tyro ends the process where a word is unknown
         return EXIT_USAGE if stop.code else 0
     except (ImportError, ValueError, OSError) as problem:
-        print(f"torchtitan: {problem}", file=sys.stderr)
+        print(f"torchtitan: {problem}{cause_of(problem)}", file=sys.stderr)
         return EXIT_INPUT
     finally:
         sys.stdout = out

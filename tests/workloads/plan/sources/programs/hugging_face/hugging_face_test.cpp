@@ -195,9 +195,9 @@ TEST_CASE("llamafactory: both versions of its file", "[plan][sources]") {
 TEST_CASE("flash attention of another package: PyTorch's where the model has it",
           "[plan][sources]") {
   const auto attention = [](const std::string& model) {
-    return words(of_line("trl sft --attn_implementation flash_attention_2 --model_name_or_path " +
-                         model),
-                 {"attention"});
+    return words(
+        of_line("trl sft --attn_implementation flash_attention_2 --model_name_or_path " + model),
+        {"attention"});
   };
   CHECK(attention("Qwen/Qwen3-0.6B") == "sdpa-flash");
   CHECK(attention("google/gemma-2-9b") == "eager");                // no SDPA
