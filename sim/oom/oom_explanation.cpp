@@ -6,6 +6,7 @@
 
 #include "allocator/settings/constants.hpp"
 #include "allocator/settings/settings_change.hpp"
+#include "sim/edits/candidate_edits.hpp"
 #include "sim/oom/trace_changes.hpp"
 #include "sim/replay/sweep.hpp"
 #include "sim/settings/settings_candidates.hpp"
@@ -92,8 +93,11 @@ class Explainer {
 
   void find_cause() { explanation_->cause = is_shortage() ? shortage() : obstacle(); }
 
-  void find_remedies() {
+  void find_remedies(std::size_t older_events) {
     try_settings();
+    if (!is_shortage()) {
+      try_edits(older_events);
+    }
     try_freed_blocks();
     try_more_memory();
   }
@@ -185,6 +189,29 @@ class Explainer {
     std::ranges::move(found, std::back_inserter(explanation_->counterfactuals));
   }
 
+  /// Changes of the program; kept are those that serve the request.
+  void try_edits(std::size_t older_events) {
+    for (const NamedEdit& candidate : candidate_edits(*trace_, older_events)) {
+      if (has_tried_streams() && std::holds_alternative<DropRecordStreams>(candidate.edit)) {
+        continue;
+      }
+      EditedRun run{copy_of(*trace_), older_events};
+      apply_edit(candidate.edit, run);
+      const ReplayResult result = replay(run.trace, options_);
+      Counterfactual trial = judged(Kind::edit, result, candidate.added);
+      trial.edit = candidate.words;
+      trial.edit_words = candidate.what;
+      if (trial.serves) {
+        explanation_->counterfactuals.push_back(std::move(trial));
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_tried_streams() const {
+    return std::ranges::count(explanation_->counterfactuals, Kind::no_stream_uses,
+                              &Counterfactual::kind) != 0;
+  }
+
   void try_freed_blocks() {
     const auto of_stack = freed_of_one_stack(*trace_, options_, explanation_->state);
     add_freed(of_stack);
@@ -234,11 +261,13 @@ class Explainer {
 
   /// A changed trace keeps its operations' order, so the failure is compared by event only where
   /// no event was dropped; a failure at the same request has the same size and step.
-  [[nodiscard]] Counterfactual judged(Kind kind, const ReplayResult& result) const {
+  /// `added`: allocations that the run itself does not have, in front of it.
+  [[nodiscard]] Counterfactual judged(Kind kind, const ReplayResult& result,
+                                      std::uint64_t added = 0) const {
     Counterfactual trial;
     trial.kind = kind;
     trial.survives = result.counts.ooms == 0;
-    trial.serves = trial.survives || result.counts.allocs > allocations_until_failure();
+    trial.serves = trial.survives || result.counts.allocs > allocations_until_failure() + added;
     trial.peak = result.peak;
     return trial;
   }
@@ -307,7 +336,8 @@ OomExplanation account_of(OomState state, const RequestTrace& trace) {
 
 std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
                                                     const ReplayOptions& options,
-                                                    const DeviceKnowledge& device) {
+                                                    const DeviceKnowledge& device,
+                                                    std::size_t older_events) {
   std::optional<OomState> state = first_out_of_memory(trace, options);
   if (!state) {
     return std::nullopt;
@@ -315,7 +345,7 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
   OomExplanation explanation = account_of(std::move(*state), trace);
   Explainer explainer(trace, options, device, explanation);
   explainer.find_cause();
-  explainer.find_remedies();
+  explainer.find_remedies(older_events);
   return explanation;
 }
 

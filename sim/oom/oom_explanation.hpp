@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,12 +44,15 @@ struct Counterfactual {
     one_stream,        ///< everything on one stream
     no_stream_uses,    ///< no record_stream: frees complete at once
     no_private_pools,  ///< all requests in the default pools
+    edit,              ///< the program written otherwise, as `edit` says
   };
 
   Kind kind = Kind::settings;
   Settings settings;          ///< of Kind::settings
   Bytes bytes;                ///< of Kind::more_memory
   FreedBlocks freed;          ///< of Kind::freed_blocks
+  std::string edit;           ///< of Kind::edit, as for --edit
+  std::string edit_words;     ///< the same in words
   bool serves = false;        ///< the request that failed succeeds
   bool survives = false;      ///< and nothing fails after it (unknown for freed_blocks: false)
   std::optional<Usage> peak;  ///< of the whole replay, if it was replayed to the end
@@ -82,10 +86,12 @@ struct OomExplanation {
 };
 
 /// Explains the first failure of the replay of `trace` under `options`; absent when nothing fails.
-/// Takes some dozens of replays. @throws InputError as replay()
+/// Takes some dozens of replays. `older_events` make the blocks that are older than a recording.
+/// @throws InputError as replay()
 std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
                                                     const ReplayOptions& options,
-                                                    const DeviceKnowledge& device);
+                                                    const DeviceKnowledge& device,
+                                                    std::size_t older_events = 0);
 
 /// The cause alone, by at most four replays.
 std::optional<OomCause> cause_of_first_failure(const RequestTrace& trace,

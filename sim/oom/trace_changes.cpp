@@ -1,19 +1,11 @@
 #include "sim/oom/trace_changes.hpp"
 
+#include <utility>
+
+#include "sim/edits/edit.hpp"
+
 namespace highwater {
 namespace {
-
-/// Everything but the events.
-RequestTrace without_events(const RequestTrace& trace) {
-  RequestTrace copy;
-  copy.header = trace.header;
-  copy.stream_handles = trace.stream_handles;
-  copy.pools = trace.pools;
-  copy.allocation_names = trace.allocation_names;
-  copy.allocation_count = trace.allocation_count;
-  copy.tables = trace.tables;
-  return copy;
-}
 
 /// The events for which `keep` is true, each passed through `change`.
 template <class Keep, class Change>
@@ -57,8 +49,9 @@ RequestTrace on_one_stream(const RequestTrace& trace) {
 }
 
 RequestTrace without_stream_uses(const RequestTrace& trace) {
-  return changed(
-      trace, [](const Event& event) { return event.kind != EventKind::record_stream; }, kAsItIs);
+  EditedRun run{copy_of(trace)};
+  apply_edit(DropRecordStreams{all_sites(trace)}, run);
+  return std::move(run.trace);
 }
 
 RequestTrace without_private_pools(const RequestTrace& trace) {

@@ -1,5 +1,7 @@
 // highwater replay: options, the run, the report.
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <ostream>
 #include <utility>
 
@@ -8,6 +10,7 @@
 
 #include "sim/replay/trace_driver.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/options/edit_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/replay_output.hpp"
@@ -25,6 +28,7 @@ struct ReplayCommand {
   std::string file;
   ReadingOptions reading;
   ReplayRequest request;
+  std::vector<EditWords> edits;
   OutputFormat format = OutputFormat::table;
   bool with_timeline = false;
   bool fail_on_oom = false;
@@ -42,6 +46,7 @@ OptionParser replay_options() {
       "timeline", "with --format json: memory over time, with exact extremes")(
       "fail-on-oom", "exit with 1 if an allocation fails")(
       "max-reserved", text("SIZE"), "exit with 1 if peak reserved exceeds SIZE");
+  add_edit_option(parser, EditHelp::forms);
   add_reading_options(parser);
   parser.add_format();
   parser.positional("file", -1);
@@ -58,6 +63,7 @@ ReplayCommand parse_replay(const Arguments& arguments) {
   result.file = values["file"].as<Arguments>().front();
   std::vector<std::string> problems;
   result.request.memory = read_memory_options(values, problems);
+  result.edits = read_edit_option(values, problems);
   collect_problems(problems, [&] { result.reading = read_reading_options(values); });
   collect_problems(problems, [&] { result.format = output_format(values); });
   collect_problems(problems, [&] { result.max_reserved = size_option(values, "max-reserved"); });
@@ -81,6 +87,20 @@ ReplayCommand parse_replay(const Arguments& arguments) {
   return result;
 }
 
+/// The same question about a file with its stacks.
+WorkloadRequest workload_request(const ReplayCommand& command) {
+  WorkloadRequest request;
+  request.file = command.file;
+  request.memory = command.request.memory;
+  request.torch = command.request.torch;
+  request.device = command.request.device;
+  request.reading = command.reading;
+  request.edits = command.edits;
+  request.decisions = command.request.decisions;
+  request.watchable = command.max_reserved.has_value();
+  return request;
+}
+
 /// The simulation knows no file names; a message to the user needs one.
 std::vector<DeviceReplay> replays_of(const TraceFile& file, const ReplayCommand& command) {
   try {
@@ -95,23 +115,18 @@ std::string device_words(const std::vector<DeviceReplay>& replays, const DeviceR
   return replays.size() > 1 ? fmt::format("device {}: ", replay.device) : "";
 }
 
-/// Who holds the peak of each device. The replay is carried out again, with its stacks.
-std::vector<std::string> peak_holders(TraceFile file, const ReplayCommand& command) {
-  WorkloadRequest request;
-  request.file = command.file;
-  request.memory = command.request.memory;
-  request.torch = command.request.torch;
-  request.device = command.request.device;
-  request.watchable = true;
+/// Who holds the peak of each device. The replays are carried out again, with their stacks.
+std::vector<std::string> peak_holders(std::vector<Workload> workloads) {
   std::vector<std::string> holders;
-  for (Workload& workload : workloads_of(std::move(file), request)) {
+  for (Workload& workload : workloads) {
     holders.push_back(holders_of_peak(std::move(workload)));
   }
   return holders;
 }
 
 /// Absent where no budget was given.
-std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays, TraceFile file,
+std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays,
+                                   const std::function<std::vector<Workload>()>& workloads,
                                    const ReplayCommand& command) {
   if (!command.fail_on_oom && !command.max_reserved) {
     return std::nullopt;
@@ -119,9 +134,8 @@ std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays, Tra
   const auto is_over = [&](const DeviceReplay& replay) {
     return command.max_reserved && replay.result.peak.reserved > *command.max_reserved;
   };
-  const auto holders = std::ranges::any_of(replays, is_over)
-                           ? peak_holders(std::move(file), command)
-                           : std::vector<std::string>{};
+  const auto holders = std::ranges::any_of(replays, is_over) ? peak_holders(workloads())
+                                                             : std::vector<std::string>{};
   BudgetVerdict verdict;
   for (std::size_t i = 0; i < replays.size(); ++i) {
     const std::string where = device_words(replays, replays[i]);
@@ -142,11 +156,25 @@ std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays, Tra
 
 ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
   const ReplayCommand command = parse_replay(arguments);
+  const bool is_edited = !command.edits.empty();
   TraceFile file = read_trace_file(
-      command.file, command.max_reserved ? StackMode::keep : StackMode::skip, command.reading);
-  const std::vector<DeviceReplay> replays =
-      with_progress("replaying", [&] { return replays_of(file, command); });
-  const auto verdict = judge(replays, std::move(file), command);
+      command.file, command.max_reserved || is_edited ? StackMode::keep : StackMode::skip,
+      command.reading);
+  std::vector<Workload> edited;
+  std::vector<DeviceReplay> replays;
+  if (is_edited) {
+    edited = workloads_of(std::move(file), workload_request(command));
+    std::ranges::transform(edited, std::back_inserter(replays), &Workload::replay);
+  } else {
+    replays = with_progress("replaying", [&] { return replays_of(file, command); });
+  }
+  const auto verdict = judge(
+      replays,
+      [&] {
+        return is_edited ? std::move(edited)
+                         : workloads_of(std::move(file), workload_request(command));
+      },
+      command);
   out << replay_output(replays, command.format, command.with_timeline, verdict);
   if (verdict) {
     enforce(*verdict);

@@ -31,12 +31,14 @@ struct SweepCommand {
 OptionParser sweep_options() {
   OptionParser parser(command("sweep"));
   add_workload_options(parser);
-  parser.add()("set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
-               "values to try, applied on top of the file's or plan's own; repeatable (cross "
-               "product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), "
-               "capacity, memory-limit, fraction, torch, or an option of the plan (batch, "
-               "checkpoint, ...); auto: values chosen from the trace. Without --set: all "
-               "allocator options that can make a difference, auto")(
+  parser.add()(
+      "set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
+      "values to try, applied on top of the file's or plan's own; repeatable (cross "
+      "product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), "
+      "capacity, memory-limit, fraction, torch, edit (edits as for --edit, or none), or an "
+      "option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without "
+      "--set: all "
+      "allocator options that can make a difference, auto")(
       "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
       "table and markdown: best rows shown")(
       "format", po::value<std::string>()->default_value("table")->value_name("F"),
@@ -68,6 +70,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
   std::ranges::move(wrong_plan_values(result.axes), std::back_inserter(problems));
+  std::ranges::move(wrong_edits(result.axes), std::back_inserter(problems));
   result.workload = read_workload_options(values, std::move(problems));
   result.plan = given_plan_options(values);
   return result;

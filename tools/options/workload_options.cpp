@@ -5,6 +5,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
+#include "tools/options/edit_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/reading_options.hpp"
@@ -76,6 +77,7 @@ void add_workload_options(OptionParser& parser) {
                      "what --gpu leaves to it; for a recording that ran out of memory, the limit "
                      "that its failure implies; otherwise unlimited");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device of a FILE");
+  add_edit_option(parser, EditHelp::names);
   add_reading_options(parser);
   parser.positional("file", -1);
 }
@@ -90,6 +92,7 @@ std::vector<WorkloadRequest> read_workloads_options(const po::variables_map& val
                                                     std::vector<std::string> problems) {
   WorkloadRequest request;
   request.memory = read_memory_options(values, problems);
+  request.edits = read_edit_option(values, problems);
   collect_problems(problems, [&] { request.reading = read_reading_options(values); });
   const Arguments files = read_file_options(values, most, problems);
   request.torch = text_option(values, "torch");

@@ -105,6 +105,8 @@ json::object counterfactual_json(const Explanation& e, const Counterfactual& tri
     object["conf"] = to_conf(trial.settings);
   } else if (trial.kind == Counterfactual::Kind::more_memory) {
     object["bytes"] = trial.bytes.count();
+  } else if (trial.kind == Counterfactual::Kind::edit) {
+    object["edit"] = valid_utf8(trial.edit);
   } else if (trial.kind == Counterfactual::Kind::freed_blocks) {
     object["blocks"] = trial.freed.blocks.size();
     object["bytes"] = trial.freed.bytes.count();

@@ -182,6 +182,8 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
       return "if no block had been used on a second stream (record_stream)";
     case Kind::no_private_pools:
       return "without private pools";
+    case Kind::edit:
+      return fmt::format("with {} (--edit {})", trial.edit_words, trial.edit);
     case Kind::freed_blocks:
       return "";
   }
@@ -227,6 +229,8 @@ std::string_view to_string(Counterfactual::Kind kind) {
       return "more_memory";
     case Kind::freed_blocks:
       return "freed_blocks";
+    case Kind::edit:
+      return "edit";
     case Kind::no_limit:
       return "no_limit";
     case Kind::one_stream:

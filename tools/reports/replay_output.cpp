@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/reports/edit_report.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/trust_line.hpp"
 #include "tools/text/metrics.hpp"
@@ -15,6 +16,9 @@ boost::json::array replays_json(const std::vector<DeviceReplay>& replays, bool w
   boost::json::array devices;
   for (const DeviceReplay& replay : replays) {
     boost::json::object device = replay_json(replay);
+    if (replay.edited) {
+      device["edited"] = edits_json(*replay.edited);
+    }
     if (with_timeline) {
       device["timeline"] = timeline_json(replay.result.timeline);
     }

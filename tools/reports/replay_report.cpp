@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/constants.hpp"
+#include "tools/reports/edit_report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -202,7 +203,9 @@ boost::json::object budget_json(const BudgetVerdict& verdict) {
 }
 
 std::vector<std::string> replay_notes(const DeviceReplay& replay) {
-  std::vector<std::string> notes = replay.notes;
+  std::vector<std::string> notes =
+      replay.edited ? edit_notes(*replay.edited) : std::vector<std::string>{};
+  notes.insert(notes.end(), replay.notes.begin(), replay.notes.end());
   if (const std::uint64_t refused = replay.result.refused_empty_caches; refused > 0) {
     notes.push_back(fmt::format(
         "{} empty_cache {} inside a pool session: PyTorch {} asserts there, so nothing was "

@@ -99,7 +99,8 @@ Explanation explain(Workload workload, Steps steps) {
   result.blame = own.blame;
   progress.show(1);
   if (own.bar.ran_out) {
-    result.oom = explain_out_of_memory(trace, workload.options, device_knowledge(workload));
+    result.oom = explain_out_of_memory(trace, workload.options, device_knowledge(workload),
+                                       workload.older_events);
   }
   result.is_reproduced = reproduced(workload, result.oom);
   progress.show(2);

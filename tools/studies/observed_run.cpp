@@ -109,7 +109,8 @@ ObservedRuns file_runs(const WorkloadRequest& request) {
   }
 }
 
-ObservedRuns plan_runs(const WorkloadRequest& request) {
+/// Of a plan, or of a file that is edited first.
+ObservedRuns free_runs(const WorkloadRequest& request) {
   ObservedRuns result;
   for (Workload& workload : read_workloads(request)) {
     result.trust = workload.trust();
@@ -122,8 +123,8 @@ ObservedRuns plan_runs(const WorkloadRequest& request) {
 }  // namespace
 
 ObservedRuns observe_runs(const WorkloadRequest& request) {
-  if (!request.file) {
-    return plan_runs(request);
+  if (!request.file || !request.edits.empty()) {
+    return free_runs(request);
   }
   ObservedRuns result = file_runs(request);
   if (request.device && result.runs.empty()) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/edits/edit.hpp"
 #include "sim/recordings/fidelity.hpp"
 #include "sim/recordings/recorded_limit.hpp"
 #include "sim/replay/replay.hpp"
@@ -19,6 +20,19 @@ struct ReplayRequest {
   std::optional<std::string> torch;  ///< version preset
   std::optional<int> device;         ///< only this one
   DecisionDetail decisions = DecisionDetail::none;
+};
+
+/// One edit, as it was typed, and what it did.
+struct EditAnswer {
+  std::string edit;
+  EditReport report;
+};
+
+/// A run that was changed before it was replayed.
+struct EditedReplay {
+  std::vector<EditAnswer> edits;  ///< in the order in which they were made
+  Usage unedited_peak;            ///< of the same run without them, under the same limits
+  std::uint64_t unedited_ooms = 0;
 };
 
 /// The replay of one device.
@@ -38,6 +52,7 @@ struct DeviceReplay {
   std::uint64_t events_dropped = 0;
   bool truncated = false;
   std::optional<ProfiledRun> profiled;        ///< traces that a profiler wrote only
+  std::optional<EditedReplay> edited;         ///< what was changed before the replay
   std::vector<std::string> notes;             ///< what a reader of the numbers should know
   std::vector<std::uint64_t> stream_handles;  ///< by StreamId
 };

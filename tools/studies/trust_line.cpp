@@ -4,6 +4,7 @@
 
 #include "allocator/settings/settings_describe.hpp"
 #include "tools/engine/engine.hpp"
+#include "tools/text/safe_text.hpp"
 #include "traces/release.hpp"
 
 namespace highwater {
@@ -31,6 +32,15 @@ std::string profiled_words(const ProfiledRun& run) {
   return words;
 }
 
+/// "; edited: empty_cache:step, drop_step:3"
+std::string edited_words(const EditedReplay& edited) {
+  std::string words;
+  for (const EditAnswer& answer : edited.edits) {
+    words += (words.empty() ? "; edited: " : ", ") + printable(answer.edit);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string trust_line(const DeviceReplay& replay) {
@@ -47,6 +57,9 @@ std::string trust_line(const DeviceReplay& replay) {
   line += fmt::format("; {} events read, {} dropped", replay.events_read, replay.events_dropped);
   line +=
       replay.truncated ? "; history truncated at the start (earlier state rebuilt)" : "; complete";
+  if (replay.edited) {
+    line += edited_words(*replay.edited);
+  }
   if (replay.profiled) {
     line += profiled_words(*replay.profiled);
   }

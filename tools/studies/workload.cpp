@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "sim/replay/phase_peaks.hpp"
 #include "sim/replay/trace_driver.hpp"
+#include "tools/edits/edit_of_words.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/rank_peaks.hpp"
@@ -133,7 +135,73 @@ void make_watchable(Workload& workload) {
   }
 }
 
+const RecordedDevice& device_of(const Recording& recording, int index, const std::string& file) {
+  const auto found = std::ranges::find(recording.devices, index, &RecordedDevice::index);
+  if (found != recording.devices.end()) {
+    return *found;
+  }
+  if (recording.devices.size() != 1) {
+    throw UsageError(fmt::format("'{}' has no device {}", file, index));
+  }
+  return recording.devices.front();
+}
+
+/// Reads other runs: of several devices the one that is edited.
+RunReader reader_for(int device, const ReadingOptions& reading) {
+  return [=](const std::string& file) -> std::shared_ptr<const RequestTrace> {
+    TraceFile content = read_trace_file(file, StackMode::keep, reading);
+    if (auto* const trace = std::get_if<RequestTrace>(&content)) {
+      return std::make_shared<RequestTrace>(std::move(*trace));
+    }
+    const auto& recording = std::get<Recording>(content);
+    return std::make_shared<RequestTrace>(
+        replay_recorded(recording, device_of(recording, device, file), file, {}).requests());
+  };
+}
+
+EditAnswer make_edit(const EditWords& words, const RunReader& reader, EditedRun& run) {
+  try {
+    return {words.text, apply_edit(edit_of(words, run.trace, reader), run)};
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("edit '{}': {}", words.text, error.what()));
+  }
+}
+
+/// What a plan knows about its run besides the trace, for the edited one.
+void follow_trace(Workload& workload) {
+  PhasePeakTracker phases(*workload.trace);
+  ReplayOptions options = workload.options;
+  options.observer = &phases;
+  replay(*workload.trace, options);
+  workload.simulation->peaks = phases.finish();
+  workload.simulation->trace = workload.trace;
+  workload.simulation->replay = workload.replay;
+}
+
+/// What describes the replay of the unedited run.
+void forget_recording(Workload& workload) {
+  workload.replay.fidelity.reset();
+  workload.replay.capacity = workload.options.capacity;
+  workload.replay.memory_limit = workload.options.memory_limit;
+  workload.watch = nullptr;
+  workload.times = {};
+}
+
+/// The replay of edited requests was made without them.
+void keep_decisions(DecisionDetail decisions, Workload& workload) {
+  if (decisions == DecisionDetail::keep) {
+    ReplayOptions options = workload.options;
+    options.decisions = decisions;
+    workload.replay.result = replay(*workload.trace, options);
+  }
+}
+
 void apply_request(const WorkloadRequest& request, Workload& workload) {
+  workload.reading = request.reading;
+  if (!request.edits.empty()) {
+    edit_workload(request.edits, workload);
+    keep_decisions(request.decisions, workload);
+  }
   if (request.served_by) {
     static_cast<void>(version_preset(*request.served_by));  // refuses what is too old
     serve_by(*request.served_by, workload);
@@ -220,6 +288,27 @@ std::vector<Workload> read_workloads(const WorkloadRequest& request) {
       with_progress("simulating", [&] { return workload_of(request.plan, request.memory); }));
   apply_request(request, workloads.front());
   return workloads;
+}
+
+void edit_workload(const std::vector<EditWords>& edits, Workload& workload) {
+  EditedReplay edited;
+  const ReplayResult unedited = replay(*workload.trace, workload.options);
+  edited.unedited_peak = unedited.peak;
+  edited.unedited_ooms = unedited.counts.ooms;
+  EditedRun run{copy_of(*workload.trace), workload.older_events};
+  const RunReader reader = reader_for(workload.replay.device, workload.reading);
+  for (const EditWords& words : edits) {
+    edited.edits.push_back(make_edit(words, reader, run));
+  }
+  workload.older_events = run.older_events;
+  workload.trace = std::make_shared<RequestTrace>(std::move(run.trace));
+  forget_recording(workload);
+  workload.replay.result = replay(*workload.trace, workload.options);
+  workload.replay.stream_handles = workload.trace->stream_handles;
+  workload.replay.edited = std::move(edited);
+  if (workload.simulation) {
+    follow_trace(workload);
+  }
 }
 
 std::string_view why_replay_differs(const Workload& workload) {

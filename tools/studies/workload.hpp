@@ -18,6 +18,7 @@
 #include "sim/replay/replay.hpp"
 #include "sim/replay/state_observer.hpp"
 #include "sim/steps/training_steps.hpp"
+#include "tools/edits/edit_words.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/planned_run.hpp"
@@ -44,6 +45,7 @@ struct Workload {
   std::optional<ReplayOptions> as_recorded;
   std::optional<Simulation> simulation;  ///< plans; its trace and replay are those above
   const Gpu* gpu = nullptr;              ///< files: what it is asked to run on, if named
+  ReadingOptions reading;                ///< of files that edits name
   /// Carries out `replay` again and shows every state of it: following the recording where that
   /// did. Only if the request said `watchable`.
   std::function<void(StateObserver&)> watch;
@@ -73,9 +75,11 @@ struct WorkloadRequest {
   std::optional<std::string> torch;  ///< by which a recording is followed
   /// The release whose allocator serves the requests instead of the recorded one.
   std::optional<std::string> served_by;
-  const Gpu* gpu = nullptr;  ///< of a FILE: the GPU that it has to run on, if --gpu names one
-  ReadingOptions reading;    ///< of a FILE
-  bool watchable = false;    ///< keep what Workload::watch needs: of a recording all of it
+  const Gpu* gpu = nullptr;      ///< of a FILE: the GPU that it has to run on, if --gpu names one
+  ReadingOptions reading;        ///< of a FILE
+  std::vector<EditWords> edits;  ///< made to the requests, in this order
+  DecisionDetail decisions = DecisionDetail::none;  ///< whether the replay keeps them
+  bool watchable = false;  ///< keep what Workload::watch needs: of a recording all of it
 };
 
 /// The part of `request` that replaying a file needs.
@@ -90,6 +94,12 @@ std::vector<Workload> workloads_of(TraceFile file, const WorkloadRequest& reques
 
 /// @throws InputError unless the file `name` holds any workload
 void require_workloads(const std::vector<Workload>& workloads, const std::string& name);
+
+/// Makes the edits to its requests, one after the other, and replays the result under the
+/// workload's own settings and limits; what was recorded is not followed any more
+/// (edited_workload.cpp).
+/// @throws UsageError that names the edit; InputError for another run that cannot be read
+void edit_workload(const std::vector<EditWords>& edits, Workload& workload);
 
 /// ", because ..." where a replay of the requests of a recording has a reason to differ from it.
 std::string_view why_replay_differs(const Workload& workload);

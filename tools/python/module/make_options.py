@@ -32,7 +32,7 @@ DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R": "int", "X": "float", "NORM": "float",
          "MIB": "float", "SIZE": "int | str", "NAME|SIZE": "int | str", "N[,N...]": "int | Sequence[int]",
          "A,B": "str | Sequence[str]", "NAME[,NAME]": "str | Sequence[str]", "R|all|representative": "int | str",
-         "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]",
+         "EDIT": "str | Sequence[str]", "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]",
          "SOURCE": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
          "even|busiest:X|zipf:S|FILE": "str | os.PathLike[str]"}
 

@@ -8,6 +8,7 @@
 #include "allocator/settings/settings_change.hpp"
 #include "allocator/settings/settings_describe.hpp"
 #include "allocator/settings/settings_options.hpp"
+#include "sim/edits/candidate_edits.hpp"
 #include "sim/settings/settings_candidates.hpp"
 #include "tools/text/usage_errors.hpp"
 #include "traces/edit_distance.hpp"
@@ -25,13 +26,15 @@ struct NamedKind {
 
 constexpr std::string_view kAutomatic = "auto";
 
-constexpr std::array kLimitKeys{
+/// Keys that every workload has.
+constexpr std::array kCommonKeys{
     NamedKind{"capacity", AxisKind::capacity},
     NamedKind{"memory-limit", AxisKind::memory_limit},
     NamedKind{"memory_limit", AxisKind::memory_limit},
     NamedKind{"fraction", AxisKind::memory_fraction},
     NamedKind{"memory-fraction", AxisKind::memory_fraction},
     NamedKind{"torch", AxisKind::torch},
+    NamedKind{kEditKey, AxisKind::edit},
 };
 
 std::vector<std::string> settings_options() {
@@ -48,8 +51,8 @@ std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
   if (is_plan && key == "torch") {
     return AxisKind::plan;  // the release also determines the requests
   }
-  const auto* const limit = std::ranges::find(kLimitKeys, key, &NamedKind::key);
-  if (limit != kLimitKeys.end()) {
+  const auto* const limit = std::ranges::find(kCommonKeys, key, &NamedKind::key);
+  if (limit != kCommonKeys.end()) {
     return limit->kind;
   }
   if (std::ranges::count(settings_options(), key) != 0) {
@@ -67,7 +70,7 @@ std::string unknown_key(const std::string& key, bool is_plan) {
                        key);
   }
   std::vector<std::string> known = settings_options();
-  for (const NamedKind& limit : kLimitKeys) {
+  for (const NamedKind& limit : kCommonKeys) {
     known.emplace_back(limit.key);
   }
   if (is_plan) {
@@ -78,7 +81,7 @@ std::string unknown_key(const std::string& key, bool is_plan) {
       "--set {}: unknown key; {}", key,
       meant ? fmt::format("did you mean {}?", *meant)
             : "use an option of PYTORCH_CUDA_ALLOC_CONF, capacity, memory-limit, fraction, torch, "
-              "or with --model an option of the plan");
+              "edit, or with --model an option of the plan");
 }
 
 /// The name by which an option of a plan is known here, if `key` is another program's.
@@ -120,7 +123,12 @@ std::vector<std::string> automatic_values(const Workload& workload, const SweepA
     return candidate_values(axis.key, *workload.trace, memory_bound(workload.options)).values;
   }
   std::vector<std::string> values;
-  if (axis.kind == AxisKind::capacity) {
+  if (axis.kind == AxisKind::edit) {
+    values.emplace_back(kNoEdit);
+    for (const NamedEdit& candidate : candidate_edits(*workload.trace, workload.older_events)) {
+      values.push_back(candidate.words);
+    }
+  } else if (axis.kind == AxisKind::capacity) {
     values = gpu_capacities(workload);
   } else if (axis.key == "torch") {
     for (const VersionPreset& preset : version_presets()) {
@@ -179,10 +187,11 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
       problems.push_back(fmt::format("--set {}: write key=value,value,... or key=auto", text));
       continue;
     }
-    SweepAxis axis{
-        own_key(text.substr(0, equals), is_plan), {}, split_options(text.substr(equals + 1))};
+    SweepAxis axis{own_key(text.substr(0, equals), is_plan), {}, {}};
     if (const auto kind = kind_of(axis.key, is_plan)) {
       axis.kind = *kind;
+      const std::string values = text.substr(equals + 1);
+      axis.values = *kind == AxisKind::edit ? split_edits(values) : split_options(values);
       axes.push_back(std::move(axis));
     } else {
       problems.push_back(unknown_key(axis.key, is_plan));
@@ -198,6 +207,22 @@ std::vector<std::string> wrong_plan_values(const std::vector<SweepAxis>& axes) {
       const bool is_checked = axis.kind == AxisKind::plan && value != kAutomatic;
       if (const Complaint wrong = is_checked ? complaint_about(axis.key, value) : std::nullopt) {
         problems.push_back(fmt::format("--set {}={}: {}", axis.key, value, *wrong));
+      }
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> wrong_edits(const std::vector<SweepAxis>& axes) {
+  std::vector<std::string> problems;
+  for (const SweepAxis& axis : axes) {
+    for (const std::string& value : axis.values) {
+      if (axis.kind == AxisKind::edit && value != kNoEdit && value != kAutomatic) {
+        try {
+          static_cast<void>(read_edit(value));
+        } catch (const UsageError& error) {
+          problems.push_back(fmt::format("--set {}: {}", axis.key, error.what()));
+        }
       }
     }
   }
@@ -245,6 +270,7 @@ void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
       point.options.version = &version_preset(value);
       break;
     case AxisKind::plan:
+    case AxisKind::edit:
       break;
   }
 }

@@ -12,6 +12,8 @@
 
 namespace highwater {
 
+inline constexpr std::string_view kEditKey = "edit";
+
 enum class AxisKind : std::uint8_t {
   settings,         ///< an option of PYTORCH_CUDA_ALLOC_CONF
   capacity,         ///< bytes of the device
@@ -19,6 +21,7 @@ enum class AxisKind : std::uint8_t {
   memory_fraction,  ///< the same as a share of the capacity
   torch,            ///< version preset
   plan,             ///< an option of `simulate`
+  edit,             ///< a change of the run itself (--edit), or none
 };
 
 struct SweepAxis {
@@ -37,6 +40,9 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
 /// models
 std::vector<std::string> wrong_plan_values(const std::vector<SweepAxis>& axes);
 
+/// Edits that cannot be read. What a run lacks for one of them is found later.
+std::vector<std::string> wrong_edits(const std::vector<SweepAxis>& axes);
+
 /// The axes that a sweep without --set varies: the allocator options that can change something.
 std::vector<SweepAxis> default_axes(const Workload& workload);
 
@@ -52,7 +58,8 @@ struct SweepPoint {
   bool is_limit_shown = false;
 };
 
-/// Sets `value` of `axis`, which must not be of the plan. @throws UsageError for a wrong value
+/// Sets `value` of `axis`, which must not be of the plan and no edit. @throws UsageError for a
+/// wrong value
 void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point);
 
 }  // namespace highwater

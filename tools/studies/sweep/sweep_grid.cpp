@@ -13,6 +13,11 @@ constexpr std::uint64_t kMostPoints = 1'000'000'000'000;
 constexpr std::uint64_t kFewestPieces = 512;
 constexpr std::uint64_t kLargestPiece = 64;
 
+/// Options of the plan and edits decide what is replayed, the others how.
+bool is_of_plan(const SweepAxis& axis) {
+  return axis.kind == AxisKind::plan || axis.kind == AxisKind::edit;
+}
+
 }  // namespace
 
 SweepGrid::SweepGrid(std::vector<SweepAxis> axes) : axes_(std::move(axes)) {
@@ -21,9 +26,8 @@ SweepGrid::SweepGrid(std::vector<SweepAxis> axes) : axes_(std::move(axes)) {
     if (points_ > kMostPoints) {
       throw UsageError("--set: more than 10^12 combinations; omit some values");
     }
-    const bool is_plan_above =
-        std::ranges::any_of(axes_.begin() + static_cast<std::ptrdiff_t>(a), axes_.end(),
-                            [](const SweepAxis& axis) { return axis.kind == AxisKind::plan; });
+    const bool is_plan_above = std::ranges::any_of(axes_.begin() + static_cast<std::ptrdiff_t>(a),
+                                                   axes_.end(), is_of_plan);
     group_ = is_plan_above ? group_ : points_;
   }
   size_ = std::clamp(points_ / kFewestPieces, std::uint64_t{1}, std::min(group_, kLargestPiece));
@@ -52,7 +56,7 @@ SweepChoice SweepGrid::plan_choice(std::uint64_t point) const {
   const std::vector<std::size_t> chosen = digits(point);
   SweepChoice set;
   for (std::size_t a = 0; a < axes_.size(); ++a) {
-    if (axes_[a].kind == AxisKind::plan) {
+    if (is_of_plan(axes_[a])) {
       set.emplace_back(axes_[a].key, axes_[a].values[chosen[a]]);
     }
   }

@@ -30,7 +30,7 @@ class SweepGrid {
   /// Key and value of each axis.
   [[nodiscard]] SweepChoice choice(std::uint64_t point) const;
 
-  /// Those that are options of the plan.
+  /// Those that are options of the plan, or edits.
   [[nodiscard]] SweepChoice plan_choice(std::uint64_t point) const;
 
   [[nodiscard]] std::uint64_t pieces() const { return points_ / group_ * pieces_of_group_; }

@@ -86,6 +86,10 @@ void SweepPoints::check_values() const {
   }
 }
 
+bool SweepPoints::has_plan_axis() const {
+  return std::ranges::count(grid_->axes(), AxisKind::plan, &SweepAxis::kind) != 0;
+}
+
 SweepPoint SweepPoints::origin_of(const Workload& workload) const {
   SweepPoint point{workload.options, without_result(workload.replay)};
   point.is_limit_shown = workload.is_limit_shown();
@@ -135,6 +139,9 @@ std::vector<SweepRun> SweepPoints::runs_of(std::uint64_t piece) const {
   const auto [begin, end] = grid_->stretch(piece);
   const SweepChoice choice = grid_->plan_choice(begin);
   const std::shared_ptr<const SweptPlan> plan = choice.empty() ? nullptr : plans_.get(choice);
+  if (plan && !plan->problem.empty() && !has_plan_axis()) {
+    throw UsageError(plan->problem);  // an edit that the file lacks something for
+  }
   const Bytes base = sweep_->base.replay.result.peak.reserved;
   std::vector<SweepRun> runs;
   for (std::uint64_t point = begin; point < end; ++point) {

@@ -21,6 +21,7 @@ class SweepPoints {
 
  private:
   [[nodiscard]] SweepPoint at(std::uint64_t point, const Workload& workload) const;
+  [[nodiscard]] bool has_plan_axis() const;
   [[nodiscard]] SweepPoint origin_of(const Workload& workload) const;
   void apply_choice(std::uint64_t point, SweepPoint& result) const;
   [[nodiscard]] SweepRun run_at(std::uint64_t point, const Workload& workload) const;

@@ -94,6 +94,24 @@ SweepRun base_run(const Workload& workload) {
   return base;
 }
 
+/// Of the plan with its options set anew, or of the workload as it is, with its edits.
+Workload edited(const SweepChoice& choice, const Workload& own, const PlanMaker& make_plan) {
+  SweepChoice plan;
+  std::vector<EditWords> edits;
+  for (const auto& [key, value] : choice) {
+    if (key != kEditKey) {
+      plan.emplace_back(key, value);
+    } else if (value != kNoEdit) {
+      edits.push_back(read_edit(value));
+    }
+  }
+  Workload workload = plan.empty() ? own : make_plan(plan);
+  if (!edits.empty()) {
+    edit_workload(edits, workload);
+  }
+  return workload;
+}
+
 void check_size(const SweepGrid& grid, SweepAnswer answer) {
   if (answer == SweepAnswer::all_runs && grid.points() > kMostHeld) {
     throw UsageError(
@@ -136,7 +154,10 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const PlanMake
     sweep.keys.push_back(axis.key);
   }
   sweep.base = base_run(sweep.workload);
-  const SweepPoints points(sweep, grid, make_plan);
+  const PlanMaker make = [&](const SweepChoice& choice) {
+    return edited(choice, sweep.workload, make_plan);
+  };
+  const SweepPoints points(sweep, grid, make);
   points.check_values();
   Sweep header;  // what a line needs, while runs are added to the other
   header.keys = sweep.keys;

@@ -291,6 +291,8 @@ class FileOptions(TypedDict, total=False):
     """only this device of the file"""
     torch: str
     """follow the file with the allocator of this PyTorch release, 2.6 or later; default: the file's own"""
+    edit: str | Sequence[str]
+    """change the run before it is replayed; repeatable, in this order"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
 
@@ -349,6 +351,8 @@ class PlanOptions(TrainingOptions, total=False):
     """recompute the LLMem paper's Tables 2 and 3 next to the printed figures"""
 
 class ExportOptions(TrainingOptions, MemoryOptions, total=False):
+    edit: str | Sequence[str]
+    """change the run before it is replayed; repeatable, in this order: preallocate, empty_cache, drop_record_stream, free_earlier, free_at_last_use, move, scale, drop_step, repeat_step, then; highwater replay `help` has their forms"""
     to: str
     """snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); default: by the extension of `output`"""
     at: str
@@ -378,7 +382,7 @@ class AdviseOptions(MemoryOptions, FileOptions, total=False):
 
 class SweepOptions(MemoryOptions, FileOptions, total=False):
     set: Mapping[str, object]
-    """values to try, applied on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, or an option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without `set`: all allocator options that can make a difference, auto"""
+    """values to try, applied on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, edit (edits as for `edit`, or none), or an option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without `set`: all allocator options that can make a difference, auto"""
     top: int
     """table and markdown: best rows shown; default 20"""
     journal: str | os.PathLike[str]

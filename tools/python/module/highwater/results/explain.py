@@ -32,6 +32,7 @@ class ExplainDeviceCounterfactual(Record):
     blocks: int | None = None
     bytes: int | None = None
     sites: tuple[ExplainDeviceCounterfactualSite, ...] | None = None
+    edit: str | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "sites": items(ExplainDeviceCounterfactualSite.from_json),

@@ -83,6 +83,49 @@ class ReplayDeviceTimeline(Record):
 
 
 @dataclass(frozen=True)
+class ReplayDeviceEditedEdit(Record):
+    """A part of Replay."""
+
+    edit: str
+    done: str
+    blocks: int
+    changed: int
+    changed_bytes: int
+    assumed: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "assumed": items(plain),
+        "unknown": items(plain),
+    }
+
+
+@dataclass(frozen=True)
+class ReplayDeviceEditedUnedited(Record):
+    """A part of Replay."""
+
+    peak: ReducePeak
+    ooms: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "peak": ReducePeak.from_json,
+    }
+
+
+@dataclass(frozen=True)
+class ReplayDeviceEdited(Record):
+    """A part of Replay."""
+
+    edits: tuple[ReplayDeviceEditedEdit, ...]
+    unedited: ReplayDeviceEditedUnedited
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "edits": items(ReplayDeviceEditedEdit.from_json),
+        "unedited": ReplayDeviceEditedUnedited.from_json,
+    }
+
+
+@dataclass(frozen=True)
 class ReplayDevice(Record):
     """A part of Replay."""
 
@@ -105,6 +148,7 @@ class ReplayDevice(Record):
     decisions: tuple[ReplayDeviceDecision, ...] | None = None
     timeline: ReplayDeviceTimeline | None = None
     memory_limit_bytes: int | None = None
+    edited: ReplayDeviceEdited | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "peak": ReducePeak.from_json,
@@ -118,6 +162,7 @@ class ReplayDevice(Record):
         "notes": items(plain),
         "decisions": items(ReplayDeviceDecision.from_json),
         "timeline": ReplayDeviceTimeline.from_json,
+        "edited": ReplayDeviceEdited.from_json,
     }
 
 

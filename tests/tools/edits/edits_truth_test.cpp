@@ -1,0 +1,128 @@
+// Edits against the truth: the replay of an edited run, beside a recording of the program in which
+// the same edit was made. tests/data/edits/training.py is the program with its edits; real PyTorch
+// carried it out on the fake device (traces/recorded/README.md).
+//
+// Compared is the whole history, entry by entry: action, size, stream (in order of first
+// appearance), and address. Both devices hand out addresses that only grow, in units of 2 MiB, so
+// addresses are compared as distances from the first segment.
+#include <map>
+#include <tuple>
+
+#include <catch2/catch.hpp>
+
+#include "tools/studies/observed_run.hpp"
+
+using namespace highwater;
+
+namespace {
+
+const std::string kEdits = HIGHWATER_SOURCE "/traces/recorded/edits/";
+
+using ComparedEntry = std::tuple<RecordedAction, std::uint64_t, std::uint64_t, std::size_t>;
+
+std::vector<ComparedEntry> history_of(const Recording& recording) {
+  REQUIRE(recording.devices.size() == 1);
+  const RecordedDevice& device = recording.devices.front();
+  std::optional<Address> first;
+  std::map<std::uint16_t, std::size_t> streams;
+  std::vector<ComparedEntry> entries;
+  for (const RecordedEntry& entry : device.entries) {
+    if (entry.action == RecordedAction::snapshot) {
+      continue;
+    }
+    first = first ? first : std::optional(entry.address);
+    const std::size_t stream = streams.emplace(entry.stream, streams.size()).first->second;
+    entries.emplace_back(entry.action, entry.address.value() - first->value(), entry.size.count(),
+                         stream);
+  }
+  return entries;
+}
+
+std::vector<ComparedEntry> replayed(const std::string& file,
+                                    const std::vector<std::string>& edits) {
+  WorkloadRequest request;
+  request.file = kEdits + file;
+  request.reading.progress = ReadingProgress::hidden;
+  for (const std::string& edit : edits) {
+    request.edits.push_back(read_edit(edit));
+  }
+  return history_of(record_runs(observe_runs(request)));
+}
+
+std::vector<ComparedEntry> recorded(const std::string& file) {
+  const TraceFile content =
+      read_trace_file(kEdits + file, StackMode::skip, {.progress = ReadingProgress::hidden});
+  return history_of(std::get<Recording>(content));
+}
+
+struct EditCase {
+  const char* edit;
+  const char* recording;  ///< of the program with that edit
+};
+
+/// Names of files are PROGRAM EDIT RELEASE.
+void check(const std::string& program, const std::string& release,
+           const std::vector<EditCase>& cases) {
+  for (const EditCase& each : cases) {
+    INFO(each.edit << " beside " << program << each.recording << release);
+    const auto edited = replayed(program + "none" + release, {each.edit});
+    const auto truth = recorded(program + each.recording + release);
+    REQUIRE(edited.size() == truth.size());
+    std::size_t first = 0;
+    while (first < truth.size() && edited[first] == truth[first]) {
+      ++first;
+    }
+    CHECK(first == truth.size());  // else the first entry that differs
+  }
+}
+
+}  // namespace
+
+TEST_CASE("edits: every address is that of the edited program, PyTorch 2.15", "[edits][truth]") {
+  const std::string then = "then:" + kEdits + "second-torch2.15.hwt.xz";
+  check("", "-torch2.15.hwt.xz",
+        {
+            {"preallocate:200MiB", "preallocate"},
+            {"empty_cache:step", "empty-cache"},
+            {"empty_cache:every=3", "empty-cache-every"},
+            {"drop_record_stream:site=batch", "drop-record-stream"},
+            {"free_earlier:site=scratch,by=6", "free-earlier"},
+            {"free_earlier:site=mask,by=7", "free-waiting-earlier"},
+            {"move:site=scratch,stream=65536", "move-stream"},
+            {"move:site=scratch,pool=1", "move-pool"},
+            {"scale:site=scratch,by=0.5", "scale"},
+            {"drop_step:3", "drop-step"},
+            {"repeat_step:3,times=3", "repeat-step"},
+            {then.c_str(), "then"},
+        });
+}
+
+TEST_CASE("edits: the same with events that lag behind", "[edits][truth]") {
+  check("", "-lag12-torch2.15.hwt.xz",
+        {
+            {"drop_record_stream:site=batch", "drop-record-stream"},
+            {"repeat_step:3,times=3", "repeat-step"},
+        });
+}
+
+TEST_CASE("edits: every address is that of the edited program, PyTorch 2.6", "[edits][truth]") {
+  check("", "-torch2.6.hwt.xz",
+        {
+            {"empty_cache:step", "empty-cache"},
+            {"drop_record_stream:site=batch", "drop-record-stream"},
+            {"move:site=scratch,pool=1", "move-pool"},
+        });
+}
+
+TEST_CASE("edits: 93 GiB become 77 as in the program that preallocates or empties its cache",
+          "[edits][truth]") {
+  check("stashing-", "-torch2.15.hwt.xz",
+        {{"preallocate:77GiB", "preallocate"}, {"empty_cache:step", "empty-cache"}});
+}
+
+TEST_CASE("edits: an edit that is not made shows", "[edits][truth]") {
+  CHECK(replayed("none-torch2.15.hwt.xz", {"free_earlier:site=scratch,by=5"}) !=
+        recorded("free-earlier-torch2.15.hwt.xz"));
+  CHECK(replayed("none-torch2.15.hwt.xz", {"repeat_step:3,times=2"}) !=
+        recorded("repeat-step-torch2.15.hwt.xz"));
+}

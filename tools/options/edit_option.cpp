@@ -1,0 +1,38 @@
+#include "tools/options/edit_option.hpp"
+
+#include <boost/program_options/value_semantic.hpp>
+#include <fmt/format.h>
+
+#include "tools/options/memory_options.hpp"
+
+namespace highwater {
+namespace po = boost::program_options;
+
+void add_edit_option(OptionParser& parser, EditHelp detail) {
+  std::string help = "change the run before it is replayed; repeatable, in this order";
+  if (detail == EditHelp::names) {
+    help += ": ";
+    for (const EditKind& kind : edit_kinds()) {
+      help += fmt::format("{}{}", &kind == &edit_kinds().front() ? "" : ", ", kind.name);
+    }
+    help += "; highwater replay --help has their forms";
+  }
+  parser.add(OptionGroup::memory)("edit", po::value<Arguments>()->composing()->value_name("EDIT"),
+                                  help.c_str());
+  if (detail == EditHelp::forms) {
+    parser.note("edit", edit_help());
+  }
+}
+
+std::vector<EditWords> read_edit_option(const po::variables_map& values,
+                                        std::vector<std::string>& problems) {
+  std::vector<EditWords> edits;
+  if (values.contains("edit")) {
+    for (const std::string& text : values["edit"].as<Arguments>()) {
+      collect_problems(problems, [&] { edits.push_back(read_edit(text)); });
+    }
+  }
+  return edits;
+}
+
+}  // namespace highwater
