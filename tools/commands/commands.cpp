@@ -29,6 +29,12 @@ constexpr auto kCommands = std::to_array<Command>({
      "Finds the best strategy and largest batch that fit, by LLMem's Algorithm 1 and by "
      "simulation.",
      "highwater plan --model opt-1.3b --seq 512 --precision fp16 --gpu v100-16 --gpus 4", run_plan},
+    {"chance", "--model NAME|FILE --lengths FILE|DISTRIBUTION [options]",
+     "Draws sequence lengths at random over many runs: how peak memory is distributed, and how "
+     "likely it runs out.",
+     "highwater chance --model gpt2 --batch 8 --lengths lognormal:median=300,sigma=0.6,max=1024 "
+     "--gpu 16GiB",
+     run_chance},
     {"replay", "FILE [options]",
      "Replays a memory snapshot or trace through the allocator model, under any settings.",
      "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",

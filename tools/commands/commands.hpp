@@ -13,6 +13,7 @@ std::span<const Command> commands();
 ExitCode run_command(const Arguments& arguments, std::ostream& out);
 
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out);
+ExitCode run_chance(const Arguments& arguments, std::ostream& out);
 ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
 ExitCode run_generate(const Arguments& arguments, std::ostream& out);
 ExitCode run_plan(const Arguments& arguments, std::ostream& out);

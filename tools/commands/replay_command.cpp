@@ -10,6 +10,7 @@
 
 #include "sim/replay/trace_driver.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/options/chance_options.hpp"
 #include "tools/options/edit_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/reading_options.hpp"
@@ -155,6 +156,9 @@ std::optional<BudgetVerdict> judge(const std::vector<DeviceReplay>& replays,
 }  // namespace
 
 ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
+  if (asks_about_chance(arguments)) {
+    return run_chance(arguments, out);
+  }
   const ReplayCommand command = parse_replay(arguments);
   const bool is_edited = !command.edits.empty();
   TraceFile file = read_trace_file(

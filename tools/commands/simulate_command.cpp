@@ -8,6 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/engine/engine_comparison.hpp"
+#include "tools/options/chance_options.hpp"
 #include "tools/options/fleet_options.hpp"
 #include "tools/options/formula_option.hpp"
 #include "tools/options/memory_options.hpp"
@@ -225,6 +226,9 @@ std::optional<BudgetVerdict> judge_plan(const SimulateCommand& command,
 }  // namespace
 
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
+  if (asks_about_chance(arguments)) {
+    return run_chance(arguments, out);
+  }
   const SimulateCommand command = parse_simulate(arguments);
   SimulationReport report = simulate_plan(command);
   report.budget = judge_plan(command, report.simulation);

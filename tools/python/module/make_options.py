@@ -20,12 +20,12 @@ ENTRY = re.compile(r"  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\[=\S+\]| (?! )(?!\(=)
 #: Those that no keyword stands for: the module sets them itself, or has a parameter of its own.
 HIDDEN = {"help", "help-all", "format", "output", "model", "print-options", "shard", "stall-after"}
 #: The functions about a plan, and those about a recording, by command.
-OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "export": "Export"}
+OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "chance": "Chance", "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
            "diff": "Diff", "report": "Report", "reduce": "Reduce"}
 #: What several functions have; the last says what it means.
-SHARED = {"TrainingOptions": ("plan", "export", "estimate", "simulate"),
-          "MemoryOptions": ("simulate", "export", "explain", "advise", "sweep", "report", "reduce", "replay"),
+SHARED = {"TrainingOptions": ("plan", "export", "estimate", "chance", "simulate"),
+          "MemoryOptions": ("simulate", "chance", "export", "explain", "advise", "sweep", "report", "reduce", "replay"),
           "FileOptions": ("explain", "advise", "sweep", "report", "reduce", "replay")}
 DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 #: How the help calls a value, and what a keyword takes there. Others are words.
@@ -34,7 +34,7 @@ TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R"
          "A,B": "str | Sequence[str]", "NAME[,NAME]": "str | Sequence[str]", "R|all|representative": "int | str",
          "EDIT": "str | Sequence[str]", "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]",
          "SOURCE": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
-         "even|busiest:X|zipf:S|FILE": "str | os.PathLike[str]"}
+         "FILE|D": "str | os.PathLike[str]", "even|busiest:X|zipf:S|FILE": "str | os.PathLike[str]"}
 
 
 @dataclasses.dataclass(frozen=True)

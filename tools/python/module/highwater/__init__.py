@@ -25,7 +25,7 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs_all_live,
 )
 from highwater._parameters import parameters
-from highwater.plans import estimate, export, models, plan, simulate
+from highwater.plans import chance, estimate, export, models, plan, simulate
 from highwater.recording import Recording, load
 from highwater._watch import watch
 
@@ -33,6 +33,7 @@ __all__ = [
     "InputError",
     "Recording",
     "UsageError",
+    "chance",
     "estimate",
     "estimate_zero2_model_states_mem_needs",
     "estimate_zero2_model_states_mem_needs_all_cold",

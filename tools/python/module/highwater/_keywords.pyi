@@ -350,6 +350,26 @@ class PlanOptions(TrainingOptions, total=False):
     published: bool
     """recompute the LLMem paper's Tables 2 and 3 next to the printed figures"""
 
+class ChanceOptions(TrainingOptions, MemoryOptions, total=False):
+    lengths: str | os.PathLike[str]
+    """tokens of each sample: a FILE with one length on each line, or a distribution: uniform:LO..HI, lognormal:median=M,sigma=S,max=N, normal:mean=M,sd=S,max=N, geometric:mean=M,max=N, zipf:exponent=S,max=N"""
+    runs: int
+    """runs that differ by chance; default 1000"""
+    seed: int
+    """the same seed gives the same runs; default 0"""
+    pad_to_multiple_of: int
+    """a batch is padded to its longest sample, and that to a multiple of N; default 1"""
+    train_sampling_strategy: str
+    """the order of samples: random (default; of a FILE each once an epoch), replacement, sequential, group_by_length"""
+    moe_loads: str
+    """the load of experts in each step: busiest:D or zipf:D, with a distribution of the number that `moe_load` takes"""
+    event_lags: str
+    """how late events of other streams complete in each run: a distribution of `event_lag`"""
+    set: Mapping[str, object]
+    """also try these values with the same draws, as sweep does; repeatable (cross product). KEY: as in sweep, or pad-to-multiple-of or train-sampling-strategy"""
+    compare: bool
+    """also try the settings that can change something and paddings, each alone"""
+
 class ExportOptions(TrainingOptions, MemoryOptions, total=False):
     edit: str | Sequence[str]
     """change the run before it is replayed; repeatable, in this order: preallocate, empty_cache, drop_record_stream, free_earlier, free_at_last_use, move, scale, drop_step, repeat_step, then; highwater replay `help` has their forms"""
@@ -385,10 +405,6 @@ class SweepOptions(MemoryOptions, FileOptions, total=False):
     """values to try, applied on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, edit (edits as for `edit`, or none), or an option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without `set`: all allocator options that can make a difference, auto"""
     top: int
     """table and markdown: best rows shown; default 20"""
-    journal: str | os.PathLike[str]
-    """keep each result in FILE as soon as it is there"""
-    resume: bool
-    """go on from `journal` FILE, if it exists"""
 
 class InfoOptions(TypedDict, total=False):
     top: int

@@ -3,6 +3,7 @@
 #: Those that take no value.
 SWITCHES = frozenset({
     "accept",
+    "compare",
     "decisions",
     "estimates",
     "explain",

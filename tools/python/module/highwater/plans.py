@@ -14,8 +14,8 @@ from highwater._question import Question
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from highwater._keywords import EstimateOptions, ExportOptions, PlanOptions, SimulateOptions
-    from highwater.results import Estimate, Models, Plan, Simulate
+    from highwater._keywords import ChanceOptions, EstimateOptions, ExportOptions, PlanOptions, SimulateOptions
+    from highwater.results import Chance, Estimate, Models, Plan, Simulate
 
 
 def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
@@ -45,6 +45,17 @@ def estimate(model: Any = None, **options: Unpack[EstimateOptions]) -> Estimate:
     from highwater.results import Estimate
 
     return Estimate.of(_question("estimate", _counted(model), options))
+
+
+def chance(model: Any = None, **options: Unpack[ChanceOptions]) -> Chance:
+    """Draws the lengths of a plan's batches at random, over many runs: how peak memory is distributed, how likely it
+    runs out by a step, whether it still grows, and what would need less.
+
+    >>> hw.chance(model="gpt2", batch=8, lengths="lognormal:median=300,sigma=0.6,max=1024", steps=2000, gpu="16GiB")
+    """
+    from highwater.results import Chance
+
+    return Chance.of(_question("chance", model, options))
 
 
 def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from highwater.results.advise import Advise as Advise
+    from highwater.results.chance import Chance as Chance
     from highwater.results.diff import Diff as Diff
     from highwater.results.estimate import Estimate as Estimate
     from highwater.results.explain import Explain as Explain
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _COMMANDS = {
     "Advise": "advise",
+    "Chance": "chance",
     "Diff": "diff",
     "Estimate": "estimate",
     "Explain": "explain",
