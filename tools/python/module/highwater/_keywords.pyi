@@ -405,6 +405,10 @@ class SweepOptions(MemoryOptions, FileOptions, total=False):
     """values to try, applied on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, edit (edits as for `edit`, or none), or an option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without `set`: all allocator options that can make a difference, auto"""
     top: int
     """table and markdown: best rows shown; default 20"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
 
 class InfoOptions(TypedDict, total=False):
     top: int
