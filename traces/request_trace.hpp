@@ -56,4 +56,16 @@ struct RequestTrace {
   }
 };
 
+/// Everything but the events, for a changed copy.
+inline RequestTrace without_events(const RequestTrace& trace) {
+  RequestTrace copy;
+  copy.header = trace.header;
+  copy.stream_handles = trace.stream_handles;
+  copy.pools = trace.pools;
+  copy.allocation_names = trace.allocation_names;
+  copy.allocation_count = trace.allocation_count;
+  copy.tables = trace.tables;
+  return copy;
+}
+
 }  // namespace highwater

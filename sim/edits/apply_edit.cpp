@@ -7,17 +7,6 @@ SiteSet all_sites(const RequestTrace& trace) {
           .without_stack = true};
 }
 
-RequestTrace without_events(const RequestTrace& trace) {
-  RequestTrace copy;
-  copy.header = trace.header;
-  copy.stream_handles = trace.stream_handles;
-  copy.pools = trace.pools;
-  copy.allocation_names = trace.allocation_names;
-  copy.allocation_count = trace.allocation_count;
-  copy.tables = trace.tables;
-  return copy;
-}
-
 RequestTrace copy_of(const RequestTrace& trace) {
   RequestTrace copy = without_events(trace);
   for (const Event& event : trace.events) {

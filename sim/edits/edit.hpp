@@ -114,9 +114,6 @@ struct EditedRun {
 /// Every request, whatever is known of its site.
 SiteSet all_sites(const RequestTrace& trace);
 
-/// Everything but the events.
-RequestTrace without_events(const RequestTrace& trace);
-
 /// The whole trace, to be edited.
 RequestTrace copy_of(const RequestTrace& trace);
 

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "sim/edits/edit.hpp"
-
 namespace highwater {
 namespace {
 

@@ -1,8 +1,9 @@
 // Any content in well-formed chunks is read as a binary trace or refused with an offset; what is
 // read can be written, and reading that gives the same bytes again.
 //
-// The first byte's lowest bit chooses the kind of the file; the rest is the stream inside the
+// The first byte chooses the kind of the file; the rest is the stream inside the
 // chunks, so that checksums always fit and the fuzzer gets to what they protect.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace highwater;
 
-using Content = std::variant<RequestTrace, Recording>;
+using Content = std::variant<RequestTrace, Recording, ScalableProgram>;
 
 std::vector<std::byte> in_chunks(BinaryKind kind, std::span<const std::uint8_t> content) {
   MemorySink sink;
@@ -47,7 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) {
     return 0;
   }
-  const BinaryKind kind = (data[0] & 1) != 0 ? BinaryKind::recording : BinaryKind::request_trace;
+  constexpr std::array kKinds{BinaryKind::request_trace, BinaryKind::recording,
+                              BinaryKind::scalable_program};
+  const BinaryKind kind = kKinds.at(data[0] % kKinds.size());
   Content content;
   try {
     content = read(in_chunks(kind, std::span(data, size).subspan(1)));

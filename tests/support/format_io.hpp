@@ -53,7 +53,8 @@ ByteString to_binary(const Content& content) {
   return sink.bytes();
 }
 
-inline std::variant<RequestTrace, Recording> parse_binary(std::span<const std::byte> bytes) {
+inline std::variant<RequestTrace, Recording, ScalableProgram> parse_binary(
+    std::span<const std::byte> bytes) {
   const auto source = memory_source(bytes, "t.hwt");
   return read_binary_trace(*source);
 }

@@ -259,4 +259,96 @@ Recording random_recording(std::uint32_t seed) {
   return recording;
 }
 
+namespace {
+
+PeakBytes random_peaks(Dice& dice) {
+  PeakBytes peaks;
+  for (Bytes& peak : peaks) {
+    peak = Bytes{dice.number()};
+  }
+  return peaks;
+}
+
+Exponents random_exponents(Dice& dice, std::size_t integers) {
+  Exponents exponents;
+  for (std::size_t i = 0; i < integers; ++i) {
+    exponents.push_back(static_cast<std::uint8_t>(dice.below(4)));
+  }
+  return exponents;
+}
+
+SizeFormula random_formula(Dice& dice, std::size_t integers) {
+  SizeFormula formula;
+  for (std::uint64_t left = dice.below(4); left > 0; --left) {
+    formula.terms.push_back({random_exponents(dice, integers), dice.signed_number(),
+                             1 + static_cast<std::int64_t>(dice.below(64))});
+  }
+  formula.factor = dice.one_in(3) ? random_exponents(dice, integers) : Exponents();
+  formula.unit = dice.number();
+  formula.least = dice.one_in(3) ? std::optional(Bytes{dice.number()}) : std::nullopt;
+  formula.most = dice.one_in(3) ? std::optional(Bytes{dice.number()}) : std::nullopt;
+  formula.basis = static_cast<FormulaBasis>(dice.below(kFormulaBasisCount));
+  formula.largest_recorded = Bytes{dice.number()};
+  return formula;
+}
+
+FittedPoint random_point(Dice& dice, std::size_t integers) {
+  FittedPoint point{.name = dice.text()};
+  for (std::size_t i = 0; i < integers; ++i) {
+    point.values.push_back(dice.number());
+  }
+  point.held_out = dice.one_in(4);
+  point.requests = dice.number();
+  point.missing = dice.number();
+  point.reordered = dice.number();
+  point.recorded = random_peaks(dice);
+  point.predicted = random_peaks(dice);
+  return point;
+}
+
+StructureChange random_change(Dice& dice, std::size_t points) {
+  StructureChange change{dice.text(), dice.text(), {}, Bytes{dice.number()}};
+  for (std::size_t i = 0; i < points; ++i) {
+    change.counts.push_back(dice.number());
+  }
+  return change;
+}
+
+/// The requests of a program: what an alloc has for its size is the number of a formula.
+RequestTrace with_formulas(const RequestTrace& trace, std::size_t formulas) {
+  RequestTrace result = without_events(trace);
+  for (Event event : trace.events) {
+    event.value = event.kind == EventKind::alloc ? event.value % formulas : event.value;
+    result.events.push_back(event);
+  }
+  return result;
+}
+
+}  // namespace
+
+ScalableProgram random_program(std::uint32_t seed) {
+  Dice dice(seed);
+  ScalableProgram program;
+  for (std::uint64_t left = 1 + dice.below(3); left > 0; --left) {
+    program.integers.push_back(dice.text());
+  }
+  const std::size_t integers = program.integers.size();
+  for (std::uint64_t left = 1 + dice.below(4); left > 0; --left) {
+    program.points.push_back(random_point(dice, integers));
+  }
+  program.base = dice.below(program.points.size());
+  if (dice.one_in(2)) {
+    program.check =
+        HeldOutCheck{program.base, dice.number(), dice.number(), dice.number(), random_peaks(dice)};
+  }
+  for (std::uint64_t left = 1 + dice.below(6); left > 0; --left) {
+    program.formulas.push_back(random_formula(dice, integers));
+  }
+  for (std::uint64_t left = dice.below(3); left > 0; --left) {
+    program.changes.push_back(random_change(dice, program.points.size()));
+  }
+  program.requests = with_formulas(random_requests(seed), program.formulas.size());
+  return program;
+}
+
 }  // namespace highwater::test

@@ -7,6 +7,7 @@
 
 #include "traces/recording.hpp"
 #include "traces/request_trace.hpp"
+#include "traces/scalable_program.hpp"
 
 namespace highwater::test {
 
@@ -72,6 +73,12 @@ inline bool same(const Recording& a, const Recording& b) {
   return std::ranges::equal(a.devices, b.devices, same_device) && a.settings == b.settings &&
          a.annotations == b.annotations && a.writer == b.writer &&
          a.unknown_keys == b.unknown_keys && a.plan == b.plan && same(a.tables, b.tables);
+}
+
+inline bool same(const ScalableProgram& a, const ScalableProgram& b) {
+  return a.integers == b.integers && a.points == b.points && a.base == b.base &&
+         a.check == b.check && a.formulas == b.formulas && a.changes == b.changes &&
+         same(a.requests, b.requests);
 }
 
 }  // namespace highwater::test

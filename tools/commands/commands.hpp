@@ -18,6 +18,7 @@ ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
 ExitCode run_generate(const Arguments& arguments, std::ostream& out);
 ExitCode run_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_replay(const Arguments& arguments, std::ostream& out);
+ExitCode run_fit(const Arguments& arguments, std::ostream& out);
 ExitCode run_explain(const Arguments& arguments, std::ostream& out);
 ExitCode run_advise(const Arguments& arguments, std::ostream& out);
 ExitCode run_sweep_command(const Arguments& arguments, std::ostream& out);

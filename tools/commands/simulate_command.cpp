@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/commands/scaled_command.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/engine/engine_comparison.hpp"
 #include "tools/options/chance_options.hpp"
@@ -226,6 +227,9 @@ std::optional<BudgetVerdict> judge_plan(const SimulateCommand& command,
 }  // namespace
 
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
+  if (const auto scaled = scaled_arguments(arguments)) {
+    return run_simulate_scaled(*scaled, out);
+  }
   if (asks_about_chance(arguments)) {
     return run_chance(arguments, out);
   }

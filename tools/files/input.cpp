@@ -5,6 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/scaling/scaled_requests.hpp"
+#include "tools/files/program_file.hpp"
+#include "tools/files/program_warnings.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/binary/binary_trace.hpp"
@@ -29,10 +35,53 @@ TraceFile profiled_file(ProfilerTrace trace) {
   return file;
 }
 
-TraceFile read_any(const std::string& path, StackMode stacks, const SourceOptions& options) {
+/// The requests of a program at the values asked for, with what is to be known of them.
+TraceFile requests_of_program(const ScalableProgram& program, const NamedIntegers& at,
+                              const std::string& path) {
+  if (at.empty()) {
+    throw InputError(
+        path, "",
+        fmt::format("is a program of highwater fit with values of {} left open",
+                    fmt::join(program.integers, ", ")),
+        fmt::format("give them with --values {}=N", fmt::join(program.integers, "=N,")));
+  }
+  const Values values = values_for(program, at, path);
+  ScaledRequests requests = requests_at(program, values);
+  std::vector<std::string> notes;
+  for (const ProgramWarning& warning : program_warnings(program, values, requests)) {
+    notes.push_back(warning.text);
+  }
+  TraceFile file(std::move(requests.trace));
+  file.notes = std::move(notes);
+  return file;
+}
+
+UsageError no_program(const std::string& path) {
+  return UsageError(fmt::format("--values: '{}' is no program of highwater fit; omit it", path));
+}
+
+TraceFile read_binary(ByteSource& source, const std::string& path, const NamedIntegers& at) {
+  auto content = read_binary_trace(source);
+  if (const auto* program = std::get_if<ScalableProgram>(&content)) {
+    return requests_of_program(*program, at, path);
+  }
+  if (!at.empty()) {
+    throw no_program(path);
+  }
+  if (auto* requests = std::get_if<RequestTrace>(&content)) {
+    return TraceFile(std::move(*requests));
+  }
+  return TraceFile(std::get<Recording>(std::move(content)));
+}
+
+TraceFile read_any(const std::string& path, StackMode stacks, const SourceOptions& options,
+                   const NamedIntegers& at) {
   PeekedSource source(open_source(path, options));
   if (looks_like_binary_trace(source.head())) {
-    return TraceFile(read_binary_trace(source));
+    return read_binary(source, path, at);
+  }
+  if (!at.empty()) {
+    throw no_program(path);
   }
   if (!looks_like_pickle(source.head()) && looks_like_text_trace(source.head())) {
     return read_text_trace(source);
@@ -56,7 +105,8 @@ TraceFile read_trace_file(const std::string& path, StackMode stacks,
   }
   try {
     return read_any(path, stacks,
-                    {options.expansion, progress ? listener_of(*progress) : ReadListener()});
+                    {options.expansion, progress ? listener_of(*progress) : ReadListener()},
+                    options.at);
   } catch (const std::bad_alloc&) {
     throw InputError(path, "", "needs more memory to read than there is",
                      "check where the file is from, or use a machine with more");

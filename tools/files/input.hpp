@@ -1,10 +1,12 @@
 // Opens whatever file the user names and recognises its format by its first bytes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/json/profiler_trace.hpp"
@@ -21,7 +23,12 @@ struct TraceFile : std::variant<RequestTrace, Recording> {
   explicit TraceFile(variant content) : variant(std::move(content)) {}
 
   std::optional<ProfiledRun> profiled;  ///< of requests that a profiler wrote down
+  std::vector<std::string> notes;       ///< of requests that a program of `highwater fit` makes
 };
+
+/// "batch" and 8: a value of an integer that a program of `highwater fit` names.
+using NamedInteger = std::pair<std::string, std::uint64_t>;
+using NamedIntegers = std::vector<NamedInteger>;
 
 enum class ReadingProgress { shown, hidden };
 
@@ -30,10 +37,11 @@ struct ReadingOptions {
   ExpansionLimit expansion;
   ReadingProgress progress =
       ReadingProgress::shown;  ///< hidden where several files are read at once
+  NamedIntegers at = {};       ///< the values at which a program of `highwater fit` is looked at
 };
 
-/// Reads a memory snapshot, a text trace or a binary trace, compressed or not; "-" is standard
-/// input. @throws InputError
+/// Reads a memory snapshot, a text trace or a binary trace, compressed or not, or makes the
+/// requests of a program; "-" is standard input. @throws InputError
 TraceFile read_trace_file(const std::string& path, StackMode stacks,
                           const ReadingOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
+#include "tools/files/program_file.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
@@ -14,11 +15,16 @@ void add_reading_options(OptionParser& parser) {
       "refuse a compressed FILE that becomes larger than N times its size plus {} MiB; default {}; "
       "none: no limit",
       ExpansionLimit::kAlways >> 20U, ExpansionLimit::kUsualTimes);
-  parser.add()("max-expansion", po::value<std::string>()->value_name("N"), help.c_str());
+  const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
+  parser.add()("max-expansion", text("N"), help.c_str())(
+      "values", text("NAME=N,..."), "values for the integers of a FILE of highwater fit (.hwp)");
 }
 
 ReadingOptions read_reading_options(const po::variables_map& values) {
   ReadingOptions options;
+  if (const auto at = text_option(values, "values")) {
+    options.at = parse_named_integers(*at, "--values");
+  }
   const auto text = text_option(values, "max-expansion");
   if (!text) {
     return options;

@@ -197,13 +197,18 @@ void note_inactive_collection(DeviceReplay& replay) {
   }
 }
 
+void note_origin(const TraceFile& file, DeviceReplay& replay) {
+  replay.profiled = file.profiled;
+  replay.notes.insert(replay.notes.end(), file.notes.begin(), file.notes.end());
+}
+
 std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,
                                       const ReplayRequest& request) {
   std::vector<DeviceReplay> replays;
   if (const auto* trace = std::get_if<RequestTrace>(&file)) {
     if (request.device.value_or(0) == 0) {
       replays.push_back(replay_requests(*trace, name, request));
-      replays.back().profiled = file.profiled;
+      note_origin(file, replays.back());
     }
   } else {
     const auto& recording = std::get<Recording>(file);

@@ -90,6 +90,9 @@ ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses);
 /// Adds a note if garbage_collection_threshold has no effect.
 void note_inactive_collection(DeviceReplay& replay);
 
+/// Adds what `file` says of where its requests are from.
+void note_origin(const TraceFile& file, DeviceReplay& replay);
+
 /// One result per device with activity, ascending.
 /// @throws UsageError for wrong options, InputError for wrong settings inside the file.
 std::vector<DeviceReplay> run_replays(const TraceFile& file, const std::string& name,

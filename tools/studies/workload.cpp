@@ -219,7 +219,7 @@ std::vector<Workload> devices_of(TraceFile trace_file, const WorkloadRequest& re
   if (auto* trace = std::get_if<RequestTrace>(file.get())) {
     if (request.device.value_or(0) == 0) {
       workloads.push_back(workload_of(std::move(*trace), name, replay_request(request)));
-      workloads.back().replay.profiled = file->profiled;
+      note_origin(*file, workloads.back().replay);
     }
   } else {
     const std::shared_ptr<Recording> recording(file, &std::get<Recording>(*file));

@@ -1,4 +1,4 @@
-"""Runs the commands of tools/docs/stories.md and compares what they print with the page:
+"""Runs the commands of tools/docs/stories.md and scaling.md and compares what they print with the page:
 stories_test.py HIGHWATER
 
 `...` alone stands for any lines, at the end of a line or within it for the rest of that part.
@@ -11,9 +11,10 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGE = ROOT / "tools" / "docs" / "stories.md"
+DOCUMENTS = ROOT / "tools" / "docs"
 BLOCK = re.compile(r"^```\n\$ (highwater [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FEWEST = 10
+#: The pages, and the fewest commands that each has.
+PAGES = {"stories.md": 10, "scaling.md": 4}
 
 
 def pattern(shown):
@@ -27,8 +28,12 @@ class Stories(unittest.TestCase):
     program = ""
 
     def test_every_command(self):
-        blocks = BLOCK.findall(PAGE.read_text())
-        self.assertGreaterEqual(len(blocks), FEWEST)
+        for page, fewest in PAGES.items():
+            blocks = BLOCK.findall((DOCUMENTS / page).read_text())
+            self.assertGreaterEqual(len(blocks), fewest, page)
+            self.compare(blocks)
+
+    def compare(self, blocks):
         for command, shown in blocks:
             with self.subTest(command):
                 words = shlex.split(command)[1:]

@@ -7,6 +7,7 @@
   releases records one list under every pair of releases of PyTorch and transformers, and compares
   plans    plans over all strategies, by both engines, or beside scripts written by hand
   draw     cases drawn at random, as their users write them: `highwater record` beside `highwater simulate`
+  scaling  programs of others, fitted by `highwater fit` at small sizes, beside recordings of 4 to 16 times as much
   architectures  architectures of transformers, drawn at random: `--engine auto`, beside recordings of its scripts
 
 Programs for other frameworks use record_main(): the same options with their own train().
@@ -27,6 +28,7 @@ from .environment import MissingError
 from .index import Index, part_of
 from .installations import InstallError
 from .plans import command as plans
+from .scaling import command as scaling
 
 HERE = Path(__file__).resolve().parent
 LISTS = (HERE / "cases" / "first.json", HERE / "cases" / "matrix.json")
@@ -237,6 +239,7 @@ def make_parser(description, is_whole):
         releases.add_options(commands.add_parser("releases", help="one list under pairs of releases, and which are exact"))
         plans.add_options(commands.add_parser("plans", help="run plans over all strategies by both engines"))
         draw.add_options(commands.add_parser("draw", help="record random cases and compare what one types first"))
+        scaling.add_options(commands.add_parser("scaling", help="fit programs to small recordings and predict large ones"))
         architectures.add_options(commands.add_parser("architectures", help="run random architectures of transformers, and "
                                                                             "record the same scripts"))
     return parser
@@ -254,6 +257,8 @@ def run_command(options, program, defaults, script, forks):
             return plans.run(options)
         if options.command == "draw":
             return draw.run(options)
+        if options.command == "scaling":
+            return scaling.run(options)
         if options.command == "architectures":
             return architectures.run(options)
         if options.command == "device":

@@ -3,7 +3,8 @@
 
 LINES is a file of command lines, each of which prints JSON (`replay snapshot.pickle ...`). A schema
 that is missing is begun; titles, descriptions and objects marked as maps (additionalProperties) are
-kept. Keys that every object at a place has are required there.
+kept. What has a schema of its own name widens that, everything else its command's. Keys that every
+object at a place has are required there.
 """
 
 import json
@@ -15,7 +16,7 @@ from pathlib import Path
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: Objects whose keys are data: options, settings, categories.
-MAPS = {"plan", "set", "actions", "unknown_actions", "breakdown_at_peak", "parts_at_peak", "parameters", "halves"}
+MAPS = {"plan", "set", "at", "actions", "unknown_actions", "breakdown_at_peak", "parts_at_peak", "parameters", "halves"}
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null",
          dict: "object", list: "array"}
 
@@ -78,7 +79,8 @@ def learn(highwater, line):
     if run.returncode not in (0, 1):
         sys.exit(f"{line}: exit code {run.returncode}")
     value = json.loads(run.stdout)
-    path = schema_file(words[0])
+    path = schema_file(value["schema"].removeprefix("highwater.").partition("/")[0])
+    path = path if path.exists() else schema_file(words[0])
     schema = json.loads(path.read_text()) if path.exists() else begun(words[0], value["schema"])
     versions = schema.get("properties", {}).get("schema", {}).get("enum", [])
     widen(schema, value)

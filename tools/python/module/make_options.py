@@ -22,7 +22,7 @@ HIDDEN = {"help", "help-all", "format", "output", "model", "print-options", "sha
 #: The functions about a plan, and those about a recording, by command.
 OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "chance": "Chance", "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
-           "diff": "Diff", "report": "Report", "reduce": "Reduce"}
+           "diff": "Diff", "report": "Report", "reduce": "Reduce", "fit": "Fit"}
 #: What several functions have; the last says what it means.
 SHARED = {"TrainingOptions": ("plan", "export", "estimate", "chance", "simulate"),
           "MemoryOptions": ("simulate", "chance", "export", "explain", "advise", "sweep", "report", "reduce", "replay"),

@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "highwater"
 PAGES = HERE.parents[1] / "docs" / "python"
 #: Source and what it offers, in the order of the index.
-SOURCES = ("recording.py", "plans.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
+SOURCES = ("recording.py", "plans.py", "scaling.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
            "_parameters.py", "_errors.py", "_results.py")
 KEYWORDS = ("Each function takes the options of the program's command as keywords: `--max-reserved 40GiB` is\n"
             "`max_reserved=\"40GiB\"`, `--from` is `from_`. Editors and type checkers know them, and a keyword that does not\n"
@@ -71,7 +71,7 @@ def pages():
     """(file name, title, text)."""
     for source in SOURCES:
         tree = ast.parse((PACKAGE / source).read_text(encoding="utf-8"))
-        module = "highwater" if source.startswith("_") or source in ("recording.py", "plans.py", "report.py",
+        module = "highwater" if source.startswith("_") or source in ("recording.py", "plans.py", "scaling.py", "report.py",
                                                                      "deepspeed.py") else f"highwater.{source[:-3]}"
         for node in filter(is_shown, tree.body):
             yield page(f"{module}.{node.name}"), f"{module}.{node.name}", section(node)

@@ -20,8 +20,8 @@ SCHEMAS = HERE.parents[1] / "schemas"
 RESULTS = HERE / "highwater" / "results"
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
-            "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
-            "simulate": "Simulate", "sweep": "Sweep"}
+            "fit": "Fit", "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
+            "scaled": "Scaled", "simulate": "Simulate", "sweep": "Sweep"}
 SCALARS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "null": "None"}
 
 

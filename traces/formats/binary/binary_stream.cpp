@@ -121,7 +121,8 @@ void BinaryReader::read_header() {
             "update Highwater, or convert the file to text with the version that wrote it");
   }
   kind_ = static_cast<BinaryKind>(at(10));
-  const bool is_known_kind = kind_ == BinaryKind::request_trace || kind_ == BinaryKind::recording;
+  const bool is_known_kind =
+      kind_ >= BinaryKind::request_trace && kind_ <= BinaryKind::scalable_program;
   if (version == 0 || !is_known_kind || at(11) != 0) {
     fail_at(8, "the header is invalid", kDamaged);
   }

@@ -29,7 +29,7 @@
 
 namespace highwater {
 
-enum class BinaryKind : std::uint8_t { request_trace = 1, recording = 2 };
+enum class BinaryKind : std::uint8_t { request_trace = 1, recording = 2, scalable_program = 3 };
 
 namespace binary {
 constexpr std::array<std::uint8_t, 8> kMagic{0x89, 'H', 'W', 'T', '\r', '\n', 0x1a, '\n'};

@@ -148,6 +148,28 @@ class Numbers(unittest.TestCase):
         self.assertEqual(hw.load(OUT_OF_MEMORY).report().html, page)
 
 
+class Programs(unittest.TestCase):
+    FITTED = {str(ROOT / "traces" / "recorded" / "scaling" / f"gpt2_loop-{batch}-{seq}.hwt.xz"): {"batch": batch, "seq": seq}
+              for batch, seq in ((2, 256), (4, 256), (2, 512), (4, 768))}
+    LARGE = str(ROOT / "traces" / "recorded" / "scaling" / "gpt2_loop-16-512.hwt.xz")
+
+    def test_fit_gives_the_peaks_of_a_larger_recording(self):
+        recorded = hw.load(self.LARGE).replay().devices[0].peak.to_dict()
+        for recordings in (self.FITTED, list(self.FITTED)):
+            fitted = hw.fit(recordings)
+            self.assertEqual(fitted.simulate(batch=16, seq=512).peak.to_dict(), recorded)
+            self.assertEqual(fitted.at(batch=16, seq=512).replay().devices[0].peak.to_dict(), recorded)
+
+    def test_a_saved_program_is_the_command_line_s(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run.hwp")
+            fitted = hw.fit(self.FITTED)
+            fitted.save(path)
+            line = ("simulate", "--from", path, "--seq", "512", "--capacity", "8GiB", "--find-batch")
+            said = fitted.simulate(seq=512, capacity="8GiB", find_batch=True).to_dict()
+            self.assertEqual(said, program_json(*line))
+
+
 class Inputs(unittest.TestCase):
     def test_a_snapshot_in_memory(self):
         for source in (small_snapshot(), pickle.dumps(small_snapshot())):

@@ -61,8 +61,9 @@ void mutate(ByteString& bytes, std::mt19937& random) {
 }
 
 ByteString sample(BinaryKind kind, std::uint32_t seed) {
-  return kind == BinaryKind::recording ? to_binary(random_recording(seed))
-                                       : to_binary(random_requests(seed));
+  return kind == BinaryKind::scalable_program ? to_binary(random_program(seed))
+         : kind == BinaryKind::recording      ? to_binary(random_recording(seed))
+                                              : to_binary(random_requests(seed));
 }
 
 /// Strings of 512 characters that share all but the last of the one before.
@@ -137,7 +138,8 @@ TEST_CASE("binary_trace: bytes behind the end are refused", "[traces][binary]") 
 TEST_CASE("binary_trace: lying lengths are refused without the memory they ask for",
           "[traces][binary]") {
   constexpr std::uint64_t kHuge = std::uint64_t{1} << 60U;
-  const auto kind = GENERATE(BinaryKind::recording, BinaryKind::request_trace);
+  const auto kind =
+      GENERATE(BinaryKind::recording, BinaryKind::request_trace, BinaryKind::scalable_program);
   const auto numbers = GENERATE(values<std::vector<std::uint64_t>>(
       {{kHuge}, {0, kHuge}, {1, 0, kHuge}, {0, 0, kHuge}, {0, 0, 0, kHuge}, {0, 0, 0, 0, kHuge}}));
   CHECK_THAT(error_of(with_numbers(numbers, kind)), Contains("t.hwt: byte "));
@@ -162,8 +164,21 @@ TEST_CASE("binary_trace: a chunk longer than any is refused before it is read",
   CHECK_THAT(error_of(bytes), Contains("byte 12: a chunk of ") && Contains("exceeds the limit"));
 }
 
+TEST_CASE("binary_trace: a program whose requests name no formula is refused", "[traces][binary]") {
+  ScalableProgram program = random_program(3);
+  program.formulas.clear();
+  CHECK_THAT(error_of(to_binary(program)), Contains("formula that the program does not have"));
+}
+
+TEST_CASE("binary_trace: a coefficient over zero is refused", "[traces][binary]") {
+  ScalableProgram program = random_program(3);
+  program.formulas.front().terms = {{Exponents(program.integers.size()), 1, 0}};
+  CHECK_THAT(error_of(to_binary(program)), Contains("denominator"));
+}
+
 TEST_CASE("binary_trace: every prefix of the contents parses or is refused", "[traces][binary]") {
-  const auto kind = GENERATE(BinaryKind::recording, BinaryKind::request_trace);
+  const auto kind =
+      GENERATE(BinaryKind::recording, BinaryKind::request_trace, BinaryKind::scalable_program);
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     const ByteString payload = payload_of(sample(kind, seed));
     for (std::size_t size = 0; size < payload.size(); ++size) {
@@ -175,7 +190,8 @@ TEST_CASE("binary_trace: every prefix of the contents parses or is refused", "[t
 
 TEST_CASE("binary_trace: mutated contents with good checksums parse or are refused",
           "[traces][binary]") {
-  const auto kind = GENERATE(BinaryKind::recording, BinaryKind::request_trace);
+  const auto kind =
+      GENERATE(BinaryKind::recording, BinaryKind::request_trace, BinaryKind::scalable_program);
   std::mt19937 random(7);
   for (std::uint32_t i = 0; i < 4000; ++i) {
     ByteString payload = payload_of(sample(kind, i % 100));

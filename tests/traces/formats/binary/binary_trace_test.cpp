@@ -51,6 +51,20 @@ TEST_CASE("binary_trace: any recording comes back exactly", "[traces][binary][pr
   }
 }
 
+TEST_CASE("binary_trace: any program comes back exactly", "[traces][binary][property]") {
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    CAPTURE(seed);
+    REQUIRE(survives(random_program(seed)));
+  }
+}
+
+TEST_CASE("binary_trace: a program is recognised, and is neither of the others",
+          "[traces][binary]") {
+  CHECK(looks_like_program(to_binary(random_program(1))));
+  CHECK_FALSE(looks_like_program(to_binary(random_requests(1))));
+  CHECK_FALSE(looks_like_program(to_binary(random_recording(1))));
+}
+
 TEST_CASE("binary_trace: any request trace comes back exactly", "[traces][binary][property]") {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);

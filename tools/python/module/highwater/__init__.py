@@ -27,10 +27,12 @@ from highwater.deepspeed import (
 from highwater._parameters import parameters
 from highwater.plans import chance, estimate, export, models, plan, simulate
 from highwater.recording import Recording, load
+from highwater.scaling import Program, fit
 from highwater._watch import watch
 
 __all__ = [
     "InputError",
+    "Program",
     "Recording",
     "UsageError",
     "chance",
@@ -42,6 +44,7 @@ __all__ = [
     "estimate_zero3_model_states_mem_needs_all_cold",
     "estimate_zero3_model_states_mem_needs_all_live",
     "export",
+    "fit",
     "load",
     "models",
     "parameters",

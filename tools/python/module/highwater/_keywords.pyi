@@ -295,6 +295,8 @@ class FileOptions(TypedDict, total=False):
     """change the run before it is replayed; repeatable, in this order"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+    values: str
+    """values for the integers of a FILE of highwater fit (.hwp)"""
 
 class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
     estimates: bool
@@ -381,6 +383,8 @@ class ExportOptions(TrainingOptions, MemoryOptions, total=False):
     """only this device of a FILE"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+    values: str
+    """values for the integers of a FILE of highwater fit (.hwp)"""
 
 class ReplayOptions(MemoryOptions, FileOptions, total=False):
     decisions: bool
@@ -415,6 +419,8 @@ class InfoOptions(TypedDict, total=False):
     """call sites to list per device; default 10"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+    values: str
+    """values for the integers of a FILE of highwater fit (.hwp)"""
 
 class DiffOptions(TypedDict, total=False):
     view: str
@@ -455,6 +461,8 @@ class DiffOptions(TypedDict, total=False):
     """exit with 1 if B's peak reserved exceeds A's by more than P, such as 5% or 64MiB"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+    values: str
+    """values for the integers of a FILE of highwater fit (.hwp)"""
 
 class ReportOptions(MemoryOptions, FileOptions, total=False):
     pass
@@ -466,3 +474,9 @@ class ReduceOptions(MemoryOptions, FileOptions, total=False):
     """a Python script that makes the same requests of PyTorch"""
     max_operations: int
     """how many operations the search may replay; default 20000000000"""
+
+class FitOptions(TypedDict, total=False):
+    device: int
+    """only this device of each FILE"""
+    max_expansion: int | str
+    """refuse a compressed FILE that becomes larger than N times its size; none: no limit"""

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from highwater.results.diff import Diff as Diff
     from highwater.results.estimate import Estimate as Estimate
     from highwater.results.explain import Explain as Explain
+    from highwater.results.fit import Fit as Fit
     from highwater.results.info import Info as Info
     from highwater.results.models import Models as Models
     from highwater.results.plan import Plan as Plan
     from highwater.results.reduce import Reduce as Reduce
     from highwater.results.replay import Replay as Replay
+    from highwater.results.scaled import Scaled as Scaled
     from highwater.results.simulate import Simulate as Simulate
     from highwater.results.sweep import Sweep as Sweep
 
@@ -25,11 +27,13 @@ _COMMANDS = {
     "Diff": "diff",
     "Estimate": "estimate",
     "Explain": "explain",
+    "Fit": "fit",
     "Info": "info",
     "Models": "models",
     "Plan": "plan",
     "Reduce": "reduce",
     "Replay": "replay",
+    "Scaled": "scaled",
     "Simulate": "simulate",
     "Sweep": "sweep",
 }

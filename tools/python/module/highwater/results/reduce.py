@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items
-from highwater.results.shared import ReducePeak
+from highwater.results.shared import FitHeldOutPredicted
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Reduce(Result):
     device: int
     keep: str
     cause: str | None
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     fragmentation: float
     is_minimal: bool
     programs_tried: int
@@ -41,5 +41,5 @@ class Reduce(Result):
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "programs": items(ReduceProgram.from_json),
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
     }

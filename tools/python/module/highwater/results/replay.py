@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain
-from highwater.results.shared import AtPeakReserved, Budget, Counts, Events, Fragmentation, Oom, ReducePeak
+from highwater.results.shared import AtPeakReserved, Budget, Counts, Events, FitHeldOutPredicted, Fragmentation, Oom
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class ReplayDeviceEditedEdit(Record):
 class ReplayDeviceEditedUnedited(Record):
     """A part of Replay."""
 
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     ooms: int
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
     }
 
 
@@ -130,9 +130,9 @@ class ReplayDevice(Record):
     """A part of Replay."""
 
     device: int
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     at_peak_reserved: AtPeakReserved
-    final: ReducePeak
+    final: FitHeldOutPredicted
     counts: Counts
     fragmentation: Fragmentation
     settings: str
@@ -151,9 +151,9 @@ class ReplayDevice(Record):
     edited: ReplayDeviceEdited | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
         "at_peak_reserved": AtPeakReserved.from_json,
-        "final": ReducePeak.from_json,
+        "final": FitHeldOutPredicted.from_json,
         "counts": Counts.from_json,
         "fragmentation": Fragmentation.from_json,
         "events": Events.from_json,

@@ -60,7 +60,7 @@ class OomPool(Record):
 
 
 @dataclass(frozen=True)
-class ReducePeak(Record):
+class FitHeldOutPredicted(Record):
     """A part of several answers."""
 
     requested_bytes: int
@@ -148,3 +148,12 @@ class Budget(Record):
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "exceeded": items(plain),
     }
+
+
+@dataclass(frozen=True)
+class Trial(Record):
+    """A part of several answers."""
+
+    batch: int
+    fits: bool
+    peak_reserved_bytes: int

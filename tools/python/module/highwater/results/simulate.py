@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain, values
-from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, Fragmentation, NotApplicable, OomPool, ReducePeak
+from highwater.results.shared import AtPeakReserved, Budget, Counts, EstimateTerm, EstimateVariant, Events, FitHeldOutPredicted, Fragmentation, NotApplicable, OomPool, Trial
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class SimulateStep(Record):
     """A part of Simulate."""
 
     step: int
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     complete: bool
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
     }
 
 
@@ -85,12 +85,12 @@ class SimulatePhase(Record):
 
     step: int | None
     phase: str
-    peak: ReducePeak
-    end: ReducePeak
+    peak: FitHeldOutPredicted
+    end: FitHeldOutPredicted
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReducePeak.from_json,
-        "end": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
+        "end": FitHeldOutPredicted.from_json,
     }
 
 
@@ -229,23 +229,14 @@ class SimulateRank(Record):
     ranks: int
     place: SimulateRankPlace
     what: str
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     fits: bool | None
     is_worst: bool
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "place": SimulateRankPlace.from_json,
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
     }
-
-
-@dataclass(frozen=True)
-class SimulateFindBatchTrial(Record):
-    """A part of Simulate."""
-
-    batch: int
-    fits: bool
-    peak_reserved_bytes: int
 
 
 @dataclass(frozen=True)
@@ -255,10 +246,10 @@ class SimulateFindBatch(Record):
     largest: int
     smallest_failing: int
     limit: int
-    trials: tuple[SimulateFindBatchTrial, ...]
+    trials: tuple[Trial, ...]
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "trials": items(SimulateFindBatchTrial.from_json),
+        "trials": items(Trial.from_json),
     }
 
 
@@ -350,9 +341,9 @@ class Simulate(Result):
     fits: bool | None
     verdict: str
     device: int
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     at_peak_reserved: AtPeakReserved
-    final: ReducePeak
+    final: FitHeldOutPredicted
     counts: Counts
     fragmentation: Fragmentation
     settings: str
@@ -365,8 +356,8 @@ class Simulate(Result):
     notes: tuple[str, ...]
     available_bytes: int | None
     outside_allocator: SimulateOutsideAllocator
-    first_step_peak: ReducePeak
-    steady_peak: ReducePeak | None
+    first_step_peak: FitHeldOutPredicted
+    steady_peak: FitHeldOutPredicted | None
     steps: tuple[SimulateStep, ...]
     phases: tuple[SimulatePhase, ...]
     breakdown_at_peak: dict[str, int]
@@ -396,17 +387,17 @@ class Simulate(Result):
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "model": SimulateModel.from_json,
         "plan": values(plain),
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
         "at_peak_reserved": AtPeakReserved.from_json,
-        "final": ReducePeak.from_json,
+        "final": FitHeldOutPredicted.from_json,
         "counts": Counts.from_json,
         "fragmentation": Fragmentation.from_json,
         "events": Events.from_json,
         "ooms": items(SimulateOom.from_json),
         "notes": items(plain),
         "outside_allocator": SimulateOutsideAllocator.from_json,
-        "first_step_peak": ReducePeak.from_json,
-        "steady_peak": ReducePeak.from_json,
+        "first_step_peak": FitHeldOutPredicted.from_json,
+        "steady_peak": FitHeldOutPredicted.from_json,
         "steps": items(SimulateStep.from_json),
         "phases": items(SimulatePhase.from_json),
         "peak_moment": SimulatePeakMoment.from_json,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from highwater._results import Record, Result, items, plain
-from highwater.results.shared import AtPeakReserved, Counts, Events, Fragmentation, Oom, OomPool, ReducePeak
+from highwater.results.shared import AtPeakReserved, Counts, Events, FitHeldOutPredicted, Fragmentation, Oom, OomPool
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class SweepBase(Record):
     """A part of Sweep."""
 
     device: int
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     at_peak_reserved: AtPeakReserved
-    final: ReducePeak
+    final: FitHeldOutPredicted
     counts: Counts
     fragmentation: Fragmentation
     settings: str
@@ -42,9 +42,9 @@ class SweepBase(Record):
     activations_peak_bytes: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
         "at_peak_reserved": AtPeakReserved.from_json,
-        "final": ReducePeak.from_json,
+        "final": FitHeldOutPredicted.from_json,
         "counts": Counts.from_json,
         "fragmentation": Fragmentation.from_json,
         "events": Events.from_json,
@@ -81,9 +81,9 @@ class SweepRun(Record):
     """A part of Sweep."""
 
     device: int
-    peak: ReducePeak
+    peak: FitHeldOutPredicted
     at_peak_reserved: AtPeakReserved
-    final: ReducePeak
+    final: FitHeldOutPredicted
     counts: Counts
     fragmentation: Fragmentation
     settings: str
@@ -102,9 +102,9 @@ class SweepRun(Record):
     activations_peak_bytes: int | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
-        "peak": ReducePeak.from_json,
+        "peak": FitHeldOutPredicted.from_json,
         "at_peak_reserved": AtPeakReserved.from_json,
-        "final": ReducePeak.from_json,
+        "final": FitHeldOutPredicted.from_json,
         "counts": Counts.from_json,
         "fragmentation": Fragmentation.from_json,
         "events": Events.from_json,

@@ -1,0 +1,42 @@
+// Fits one program to a few recordings of it at different values of named integers.
+//
+// The recording with the largest sizes gives the requests and their order; in each other one
+// every request is looked for (run_alignment.hpp), and its sizes become a formula (size_fit.hpp).
+// With three recordings or more, the largest is left out at first, and what the others say of it
+// is compared with what it shows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/scaling/run_side.hpp"
+#include "traces/scalable_program.hpp"
+
+namespace highwater {
+
+/// Requests of one site in one phase that not every recording makes.
+struct ChangedSite {
+  std::string phase;
+  std::size_t run = 0;  ///< whose stack it is
+  StackId stack;
+  std::vector<std::uint64_t> counts;  ///< by run
+  Bytes largest;
+};
+
+struct ProgramFit {
+  ScalableProgram program;  ///< without peaks and changes
+  std::vector<ChangedSite> changes;
+};
+
+/// The index of the recording that asks for the most bytes.
+std::size_t largest_run(std::span<const FitRun> runs);
+
+/// @pre two runs or more, all of different values
+ProgramFit fit_program(const std::vector<std::string>& integers, std::span<const FitRun> runs);
+
+/// How the program gives `run` again, or foretells it; without peaks.
+FittedPoint compare_with(const ScalableProgram& program, const FitRun& run);
+
+}  // namespace highwater
