@@ -21,6 +21,15 @@ Tensor rebase(const Ref<Node>& node, const Tensor& self, BackwardFunction backwa
   return self;
 }
 
+// as_strided of all of `base`, whose gradient is a block of its own (as_strided_backward).
+Tensor view_anew(const Tensor& base) {
+  const auto node = begin_node(base.runtime(), "AsStridedBackward0", {base});
+  Tensor result = alias(base);
+  finish_node(node, result,
+              [](Node&, TensorList& grads) { return TensorList{empty_like(grads[0])}; });
+  return result;
+}
+
 // A copy that backward reads instead of the overwritten tensor.
 Tensor clone_unrecorded(const Tensor& self) {
   NoGrad no_grad(self.runtime());
@@ -32,6 +41,20 @@ Tensor clone_unrecorded(const Tensor& self) {
 Tensor add_(const Tensor& self, const Tensor& other) {
   const auto node = begin_node(self.runtime(), "AddBackward0", {self, other});
   return rebase(node, self, add_backward(self.dtype(), other.dtype()));
+}
+
+// CopySlices around AddBackward0: the gradient of the whole is copied, then that of the view. The
+// view gets a history of its own (torch/csrc/autograd/variable.cpp grad_fn()).
+Tensor add_to_view_(const Tensor& self, const Tensor& other) {
+  const auto node = begin_node(self.runtime(), "CopySlices", {self, other});
+  return view_anew(rebase(node, self, [addend = other.sizes()](Node& own, TensorList& grads) {
+    TensorList out(2);
+    Tensor whole = empty_like(grads[0]);
+    const Tensor part = clone(whole);
+    out[1] = own.needs(1) ? sum_to(part, addend) : Tensor{};
+    out[0] = std::move(whole);
+    return out;
+  }));
 }
 
 Tensor mul_(const Tensor& self, const Tensor& other) {

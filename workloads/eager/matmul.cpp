@@ -275,6 +275,15 @@ void mm_into(const Tensor& self, const Tensor& mat2) {
   const auto workspace = use_cublas(self.runtime());
 }
 
+// native/cuda/ScaledBlas.cpp: cuBLASLt.
+Tensor scaled_mm(const Tensor& self, const Tensor& mat2, DType dtype) {
+  Runtime& runtime = self.runtime();
+  const OpScope op(runtime, "_scaled_mm", 0);
+  Tensor result = empty(runtime, {self.size(0), mat2.size(1)}, dtype);
+  const Ref<Storage> workspace = use_cublaslt(runtime);
+  return result;
+}
+
 Tensor bmm(const Tensor& self_in, const Tensor& mat2_in) {
   const AutocastOp cast(self_in.runtime());
   const Tensor mat2 = cast.to_lower(mat2_in);

@@ -124,6 +124,8 @@ inline void in_place(const Tensor& /*self*/) {}
 
 /// self += other; returns self.
 Tensor add_(const Tensor& self, const Tensor& other);
+/// self += other of one type, where self is a view of all of another tensor.
+Tensor add_to_view_(const Tensor& self, const Tensor& other);
 /// self *= other, which needs no gradient; returns self.
 Tensor mul_(const Tensor& self, const Tensor& other);
 /// self /= other; returns self.
@@ -158,6 +160,8 @@ Tensor sum_to(const Tensor& self, const Dims& sizes);
 /// any, all, max ... of everything or over `dims`, without a gradient.
 Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool keepdim,
                     DType dtype);
+/// torch.max(self), without a gradient.
+Tensor max(const Tensor& self);
 /// torch.linalg.vector_norm over `dim`, without a gradient.
 Tensor vector_norm(const Tensor& self, std::int64_t dim);
 Tensor cumsum(const Tensor& self, std::int64_t dim);
@@ -172,6 +176,8 @@ Tensor mm(const Tensor& self, const Tensor& mat2);
 /// torch.mm(self, mat2, out=...), and addmm that adds to its own output: only the workspace is
 /// allocated, whatever the type of the output.
 void mm_into(const Tensor& self, const Tensor& mat2);
+/// torch._scaled_mm of operands in 8 bits with a scale each, without a gradient.
+Tensor scaled_mm(const Tensor& self, const Tensor& mat2, DType dtype);
 Tensor bmm(const Tensor& self, const Tensor& mat2);
 Tensor addmm(const Tensor& bias, const Tensor& mat1, const Tensor& mat2);
 /// baddbmm with beta and alpha given; `self` is broadcast over the batch.

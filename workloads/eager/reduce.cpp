@@ -149,6 +149,17 @@ Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool k
   return reduce(op, kind, self, dims, keepdim, dtype);
 }
 
+// ReduceAllOps.cpp max: the kernel reads a contiguous tensor.
+Tensor max(const Tensor& self) {
+  Runtime& runtime = self.runtime();
+  const OpScope op(runtime, "max");
+  Tensor result = empty(runtime, {}, self.dtype());
+  const Tensor input = contiguous(self);
+  use_scratch(runtime, Reduction::amax,
+              reduce_input(input, mask_of({}, input.dim()), self.dtype()));
+  return result;
+}
+
 Tensor vector_norm(const Tensor& self, std::int64_t dim) {
   return reduce("linalg_vector_norm", Reduction::norm, self, {dim}, false, self.dtype());
 }

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "workloads/nn/float8_linear.hpp"
 #include "workloads/nn/zero3_linear.hpp"
 
 namespace highwater::nn {
@@ -71,6 +72,9 @@ Tensor Linear::run(Tensor x) const {
 Tensor Linear::product(const Tensor& x) const {
   if (quantized_) {
     return quantized_->apply(x, bias);
+  }
+  if (in_float8_) {
+    return float8_linear(x, weight, bias);
   }
   return replaces_linear(context().plan) ? zero3_linear(x, weight, bias)
                                          : eager::linear(x, weight, bias);

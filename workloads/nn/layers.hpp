@@ -77,6 +77,9 @@ class Linear : public Module {
   /// Replaces the weight by `packed`, the parameter in which `quantized` keeps its bits.
   void quantize(const Tensor& packed, std::unique_ptr<QuantizedWeight> quantized);
 
+  /// The product from now on is Float8Linear's (float8_linear.hpp).
+  void compute_in_float8() { in_float8_ = true; }
+
   /// Null unless the weight is quantised.
   [[nodiscard]] const QuantizedWeight* quantized() const { return quantized_.get(); }
 
@@ -101,6 +104,7 @@ class Linear : public Module {
 
   std::int64_t in_;
   std::int64_t out_;
+  bool in_float8_ = false;
   std::unique_ptr<QuantizedWeight> quantized_;
   std::unique_ptr<Adapter> adapter_;
 };

@@ -6,7 +6,18 @@
 
 namespace highwater {
 
-enum class DType : std::uint8_t { fp32, bf16, fp16, int64, int32, uint8, boolean, complex64 };
+enum class DType : std::uint8_t {
+  fp32,
+  bf16,
+  fp16,
+  fp64,
+  fp8,  ///< float8_e4m3fn and float8_e5m2
+  int64,
+  int32,
+  uint8,
+  boolean,
+  complex64
+};
 
 /// Bytes of one element.
 constexpr std::int64_t item_size(DType type) {
@@ -17,9 +28,11 @@ constexpr std::int64_t item_size(DType type) {
     case DType::bf16:
     case DType::fp16:
       return 2;
+    case DType::fp64:
     case DType::int64:
     case DType::complex64:
       return 8;
+    case DType::fp8:
     case DType::uint8:
     case DType::boolean:
       return 1;
@@ -44,6 +57,10 @@ constexpr std::string_view to_string(DType type) {
       return "bfloat16";
     case DType::fp16:
       return "float16";
+    case DType::fp64:
+      return "float64";
+    case DType::fp8:
+      return "float8";
     case DType::int64:
       return "int64";
     case DType::int32:

@@ -1,5 +1,6 @@
-// Frozen weights of linear layers in 4 or 8 bits: what BitsAndBytesConfig says to from_pretrained
-// (transformers 5.23, utils/quantization_config.py), and what is done with the model afterwards.
+// Frozen weights of linear layers in 4 or 8 bits: what BitsAndBytesConfig or TorchAoConfig says to
+// from_pretrained (transformers 5.23, utils/quantization_config.py), and what is done with the
+// model afterwards.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ enum class WeightFormat : std::uint8_t {
   unquantized,
   nf4,
   fp4,
-  int8  ///< LLM.int8()
+  int8,             ///< LLM.int8()
+  int8_weight_only  ///< torchao's Int8WeightOnlyConfig
 };
 
 struct Quantization {
@@ -29,7 +31,13 @@ constexpr bool is_quantized(const Quantization& quantization) {
 }
 
 constexpr bool is_4bit(const Quantization& quantization) {
-  return is_quantized(quantization) && quantization.weights != WeightFormat::int8;
+  return quantization.weights == WeightFormat::nf4 || quantization.weights == WeightFormat::fp4;
+}
+
+/// Weights are tensors of torchao's class in torch's own layers; the others' layers are
+/// bitsandbytes'.
+constexpr bool is_torchao(const Quantization& quantization) {
+  return quantization.weights == WeightFormat::int8_weight_only;
 }
 
 }  // namespace highwater

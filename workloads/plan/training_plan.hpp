@@ -178,7 +178,7 @@ struct TrainingPlan {
   Lora lora;
   Quantization quantization;
   bool compile = false;  ///< torch.compile; the generator has eager runs only
-  bool float8 = false;   ///< torchao's float8 products; the generator has none
+  bool float8 = false;   ///< torchao's float8 products
   bool empty_cache_every_step = false;
   Parallelism parallel;
   Gpu gpu = default_gpu();

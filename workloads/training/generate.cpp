@@ -10,6 +10,7 @@
 #include "workloads/colossalai/tensor_parallel_1d.hpp"
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/megatron/pipeline_stage.hpp"
+#include "workloads/nn/float8_linear.hpp"
 #include "workloads/nn/lora.hpp"
 #include "workloads/nn/quantized/load_quantized.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
@@ -128,6 +129,9 @@ class Training {
     model_ = models::build_model(context_);
     if (is_quantized(plan_.quantization)) {
       load_quantized();
+    }
+    if (plan_.float8) {
+      nn::convert_to_float8_training(*model_);
     }
     if (plan_.lora.rank > 0) {
       nn::apply_lora(*model_);

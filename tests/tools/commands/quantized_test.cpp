@@ -1,4 +1,5 @@
-// Recorded runs of models in 4 and 8 bits (tests/data/quantized), beside what one types first.
+// Recorded runs of models in 4 and 8 bits, and with products in float8 (tests/data/quantized),
+// beside what one types first.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -31,9 +32,12 @@ std::string recording_of(const Case& run) {
 }
 
 std::string plan_of(const Case& run) {
-  const bool says_precision = run.options.find("--precision") != std::string::npos;
-  return std::string(" --engine model --gpu h100-80 --torch 2.15 --transformers 5.23 --lora 16 ") +
-         (says_precision ? "" : "--precision bf16 ") + "--model " + run.options;
+  const auto says = [&](const char* option) {
+    return run.options.find(option) != std::string::npos;
+  };
+  return std::string(" --engine model --gpu h100-80 --torch 2.15 --transformers 5.23 ") +
+         (says("--float8") ? "" : "--lora 16 ") + (says("--precision") ? "" : "--precision bf16 ") +
+         "--model " + run.options;
 }
 
 /// By how many bytes the simulation is above the recording.
@@ -129,7 +133,22 @@ std::vector<Case> all_cases() {
       family("gpt_neo", "nf4 --double-quant"),
       family("gptj", "int8"),
       family("gpt_bigcode", "nf4"),
-      family("codegen", "fp4")};
+      family("codegen", "fp4"),
+      {"script-int8-weight-only-checkpointed", llama + "int8-weight-only --checkpoint full"},
+      {"script-int8-weight-only-qwen2",
+       kLoops + "qwen2.json --batch 2 --seq 384 --quantize int8-weight-only "
+                "--lora-targets all-linear"},
+      {"script-int8-weight-only-dora",
+       kLoops + "llama.json --batch 2 --seq 256 --quantize int8-weight-only --dora"},
+      {"script-int8-weight-only-gemma2", family("gemma2", "int8-weight-only").options},
+      {"script-int8-weight-only-bloom", family("bloom", "int8-weight-only").options},
+      {"script-float8-qwen2-checkpointed",
+       kLoops + "qwen2.json --batch 2 --seq 384 --float8 --checkpoint full"},
+      {"script-float8-amp",
+       kLoops + "llama.json --batch 2 --seq 256 --float8 --precision amp-bf16"},
+      {"script-float8-ddp", kLoops + "llama.json --batch 2 --seq 128 --float8 --dp 4"},
+      {"script-float8-fsdp2",
+       kLoops + "llama.json --batch 2 --seq 128 --float8 --dp 4 --dp-kind fsdp2 --init device"}};
 }
 
 }  // namespace
@@ -171,6 +190,22 @@ TEST_CASE("quantised: what cannot be sharded is refused", "[cli][quantized]") {
   CHECK_THAT(refusal("--quantize nf4"), Catch::Contains("--quant-storage bf16"));
   CHECK_THAT(refusal("--quantize nf4 --quant-storage fp16 --param-dtype bf16"),
              Catch::Contains("use the same type for both"));
+}
+
+TEST_CASE("quantised: what torchao and its products refuse", "[cli][quantized]") {
+  const std::string line = "simulate --engine model --precision bf16 --model " + kLoops +
+                           "llama.json --batch 1 ";
+  const auto refusal = [&](const std::string& options) {
+    const auto run = run_line(line + options);
+    CHECK(run.code == ExitCode::usage);
+    return run.err;
+  };
+  CHECK_THAT(refusal("--gpu h100-80 --quantize int4_weight_only --lora 16"),
+             Catch::Contains("only supports int8 weights"));
+  CHECK_THAT(refusal("--gpu h100-80 --quantize int8-weight-only --lora 16 --dp 2"),
+             Catch::Contains("neither be broadcast by DDP nor sharded"));
+  CHECK_THAT(refusal("--gpu a100-80 --float8"), Catch::Contains("capability 8.9"));
+  CHECK_THAT(refusal("--gpu h100-80 --float8 --seq 100"), Catch::Contains("multiple of 16"));
 }
 
 // The simulation goes on to the end of the last step, where the recordings stop before.

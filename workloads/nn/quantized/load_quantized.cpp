@@ -6,6 +6,7 @@
 #include "workloads/nn/quantized/checkpoint_order.hpp"
 #include "workloads/nn/quantized/linear_4bit.hpp"
 #include "workloads/nn/quantized/linear_8bit.hpp"
+#include "workloads/nn/quantized/torchao_int8.hpp"
 
 namespace highwater::nn {
 namespace {
@@ -14,7 +15,8 @@ const Quantization& quantization_of(Module& root) {
   return root.context().plan.quantization;
 }
 
-/// quantized_element_size of quantizer_bnb_4bit.py and quantizer_bnb_8bit.py, in bits.
+/// quantized_element_size of quantizer_bnb_4bit.py, quantizer_bnb_8bit.py and
+/// quantizer_torchao.py, in bits.
 std::int64_t bits_of_element(const Quantization& quantization) {
   return is_4bit(quantization) ? 4 : 8;
 }
@@ -49,14 +51,26 @@ class Loading {
   void load(const CheckpointEntry& entry) {
     if (entry.quantizable == nullptr) {
       move_tensor_to_cuda(entry.tensor, Category::parameter);
-    } else if (is_4bit(plan_.quantization)) {
-      load_4bit(*entry.quantizable);
     } else {
-      load_8bit(*entry.quantizable);
+      load_weight(*entry.quantizable);
     }
   }
 
  private:
+  void load_weight(Linear& linear) {
+    switch (plan_.quantization.weights) {
+      case WeightFormat::unquantized:
+        break;
+      case WeightFormat::nf4:
+      case WeightFormat::fp4:
+        return load_4bit(linear);
+      case WeightFormat::int8:
+        return load_8bit(linear);
+      case WeightFormat::int8_weight_only:
+        return load_torchao_int8(linear);
+    }
+  }
+
   void load_4bit(Linear& linear) {
     const InModule scope(linear);
     const Tensor weight = eager::to_cuda(linear.weight);
@@ -70,6 +84,14 @@ class Loading {
     EightBitWeight packed = load_8bit_weight(linear.weight);
     const Tensor codes = packed.codes;
     linear.quantize(codes, std::make_unique<Linear8Bit>(std::move(packed)));
+  }
+
+  static void load_torchao_int8(Linear& linear) {
+    const InModule scope(linear);
+    const Tensor weight = eager::to_cuda(linear.weight);
+    Int8Weight packed = quantize_int8(weight);
+    const Tensor codes = packed.codes;
+    linear.quantize(codes, std::make_unique<LinearInt8WeightOnly>(std::move(packed)));
   }
 
   const TrainingPlan& plan_;
@@ -94,7 +116,11 @@ void load_quantized(Module& root) {
   move_all_buffers_to_cuda(root);
 }
 
+// torchao's models are left as they are.
 void prepare_for_kbit_training(Module& root) {
+  if (is_torchao(quantization_of(root))) {
+    return;
+  }
   const PackedWeights packed = packed_weights(root);
   for (const NamedTensor& parameter : named_parameters(root)) {
     if (is_low_precision(parameter.tensor.dtype()) && !packed.contains(parameter.tensor.get())) {

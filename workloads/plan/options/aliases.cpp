@@ -130,6 +130,10 @@ constexpr std::array kValueAliases{
     ValueAlias{"quant-compute-dtype", "bfloat16", "bf16"},
     ValueAlias{"quant-compute-dtype", "float16", "fp16"},
     ValueAlias{"quant-compute-dtype", "float32", "fp32"},
+    // torchao 0.18 quantization/quant_api.py
+    ValueAlias{"quantize", "int8weightonlyconfig", "int8-weight-only"},
+    ValueAlias{"quantize", "int8wo", "int8-weight-only"},
+    ValueAlias{"quantize", "int8-weight-only", "int8-weight-only"},
     // the words of transformers with dashes
     ValueAlias{"experts", "batched-mm", "batched_mm"},
     ValueAlias{"experts", "grouped-mm", "grouped_mm"},
@@ -152,7 +156,14 @@ struct UnmodelledValue {
   std::string_view option;
   std::string_view text;
   std::string_view nearest = {};
+  std::string_view reason = {};  ///< why their own code refuses it
 };
+
+constexpr std::string_view kOnlyInt8 =
+    "PEFT trains no adapters beside torchao's 4-bit weights (\"only supports int8 weights for "
+    "now\")";
+constexpr std::string_view kNoGradients =
+    "torchao's products of inputs in 8 bits have no backward pass";
 
 constexpr std::array kUnmodelledValues{
     // transformers 5.12 training_args.py OptimizerNames
@@ -174,6 +185,18 @@ constexpr std::array kUnmodelledValues{
     UnmodelledValue{"precision", "fp8"},
     UnmodelledValue{"precision", "float8"},
     UnmodelledValue{"precision", "mxfp8"},
+    // torchao 0.18; peft 0.21 tuners/lora/torchao.py, transformers 5.23
+    // quantizers/quantizer_torchao.py is_trainable
+    UnmodelledValue{"quantize", "int4-weight-only", "nf4", kOnlyInt8},
+    UnmodelledValue{"quantize", "int4weightonlyconfig", "nf4", kOnlyInt8},
+    UnmodelledValue{"quantize", "int8-dynamic-activation-int8-weight", "int8-weight-only",
+                    kNoGradients},
+    UnmodelledValue{"quantize", "int8dynamicactivationint8weightconfig", "int8-weight-only",
+                    kNoGradients},
+    UnmodelledValue{"quantize", "float8-weight-only", "int8-weight-only"},
+    UnmodelledValue{"quantize", "gptq", "nf4"},
+    UnmodelledValue{"quantize", "awq", "nf4"},
+    UnmodelledValue{"quantize", "hqq", "nf4"},
     UnmodelledValue{"attention", "flash-attention-2", "sdpa-flash"},
     UnmodelledValue{"attention", "flash-attention-3", "sdpa-flash"},
     UnmodelledValue{"attention", "flex-attention"},
@@ -284,6 +307,9 @@ std::optional<std::string> not_modelled(std::string_view option, std::string_vie
   const UnmodelledValue* const value = find_value(kUnmodelledValues, option, text);
   if (value == nullptr) {
     return std::nullopt;
+  }
+  if (!value->reason.empty()) {
+    return fmt::format("{}; the nearest is {}", value->reason, value->nearest);
   }
   return value->nearest.empty()
              ? "known, but not modelled yet; --help-all lists the values that are"

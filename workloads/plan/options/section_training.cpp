@@ -87,11 +87,11 @@ constexpr std::array kTrainingRows{
         .with_default("those of the model's family"),
     Option{"dora", "", training, rare, "adapters with a magnitude for each output (DoRA)",
            "peft 0.21 tuners/lora/config.py use_dora", flag<OfLora<&Lora::dora>>()},
-    Option{"quantize", "F", training, common, "frozen linear layers in 4 or 8 bits (bitsandbytes)",
+    Option{"quantize", "F", training, common, "frozen linear layers in 4 or 8 bits",
            "Highwater's choice: weights as the precision says",
            word<OfQuantization<&Quantization::weights>, kWeightFormats>()}
-        .and_more("nf4, fp4: QLoRA; int8: LLM.int8(). Weights are quantised one by one while "
-                  "from_pretrained() loads them"),
+        .and_more("nf4, fp4: QLoRA; int8: LLM.int8(); int8-weight-only: torchao's. Weights are "
+                  "quantised one by one while from_pretrained() loads them"),
     Option{"double-quant", "", training, rare, "scales of 4-bit blocks in 8 bits",
            "transformers 5.23 utils/quantization_config.py bnb_4bit_use_double_quant",
            flag<OfQuantization<&Quantization::double_quant>>()},
@@ -112,7 +112,7 @@ constexpr std::array kTrainingRows{
            flag<Path<&TrainingPlan::compile>>()}
         .and_more("the whole model, with fully_shard each block; Inductor's own requests while it "
                   "compiles, in the first step, are part of the run"),
-    Option{"float8", "", training, rare, "torchao's float8 products; with --engine torch",
+    Option{"float8", "", training, rare, "torchao's float8 products",
            "Highwater's choice: torch has none unless it is told",
            flag<Path<&TrainingPlan::float8>>()}
         .and_more("convert_to_float8_training() of all linear layers but the head, with dynamic "

@@ -165,7 +165,8 @@ inline constexpr std::array kMixedDTypes{
     Word{"fp16", std::optional{DType::fp16}}, Word{"fp32", std::optional{DType::fp32}}};
 inline constexpr std::array kWeightFormats{
     Word{"none", WeightFormat::unquantized}, Word{"nf4", WeightFormat::nf4},
-    Word{"fp4", WeightFormat::fp4}, Word{"int8", WeightFormat::int8}};
+    Word{"fp4", WeightFormat::fp4}, Word{"int8", WeightFormat::int8},
+    Word{"int8-weight-only", WeightFormat::int8_weight_only}};
 inline constexpr std::array kQuantStorages{Word{"uint8", DType::uint8}, Word{"bf16", DType::bf16},
                                            Word{"fp16", DType::fp16}, Word{"fp32", DType::fp32}};
 inline constexpr std::array kQuantComputeDTypes{

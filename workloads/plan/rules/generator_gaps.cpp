@@ -52,8 +52,6 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) { return f.plan->compile; },
          "compile: the simulation runs models eagerly, and a compiled one takes other memory; use "
          "--engine torch, or omit it"},
-    Rule{[](const PlanFacts& f) { return f.plan->float8; },
-         "float8: the simulation has no float8 products; use --engine torch, or omit it"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_recent_torchtitan(*f.plan) && (p.pp > 1 || (p.tp > 1 && !p.sequence_parallel));

@@ -107,6 +107,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   check(plan_rules::optimizer_rules(), facts, problems);
   check(plan_rules::loss_and_lora_rules(), facts, problems);
   check(plan_rules::quantization_rules(), facts, problems);
+  check(plan_rules::float8_rules(), facts, problems);
   check(plan_rules::megatron_rules(), facts, problems);
   check(plan_rules::parallel_rules(), facts, problems);
   check(plan_rules::ddp_rules(), facts, problems);
@@ -129,6 +130,7 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   const PlanFacts facts{&plan, ModelShape{}, longest_sequence(plan)};
   check(plan_rules::gap_rules(), facts, gaps);
   check(plan_rules::quantization_gaps(), facts, gaps);
+  check(plan_rules::float8_gaps(), facts, gaps);
   check(plan_rules::pipeline_gaps(), facts, gaps);
   check(plan_rules::torchtune_gaps(), facts, gaps);
   check(plan_rules::tensor_grid_gaps(), facts, gaps);

@@ -1,5 +1,5 @@
-// Rules of weights in 4 or 8 bits (bitsandbytes 0.50, through transformers' BitsAndBytesConfig),
-// and what of them the simulation lacks.
+// Rules of weights in 4 or 8 bits (bitsandbytes 0.50 and torchao 0.18, through transformers'
+// BitsAndBytesConfig and TorchAoConfig), and what of them the simulation lacks.
 #include <array>
 
 #include "workloads/plan/model/families/bloom.hpp"
@@ -60,6 +60,13 @@ constexpr std::array kQuantizationRules{
          },
          "quantize int8 with FSDP: 8-bit weights lose their scales when they are sharded; use nf4 "
          "or fp4, or --dp-kind ddp"},
+    // torchao 0.18: DDP's first broadcast is aten.view of Int8Tensors, fully_shard's first step is
+    // aten.split; neither is implemented.
+    Rule{[](const PlanFacts& f) {
+           return is_torchao(f.plan->quantization) && f.plan->parallel.gpus() > 1;
+         },
+         "quantize int8-weight-only over several GPUs: torchao's Int8Tensor can neither be "
+         "broadcast by DDP nor sharded by FSDP; use nf4 or int8"},
     // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model leaves integers out of the shards.
     Rule{[](const PlanFacts& f) {
            const bool is_left_out =

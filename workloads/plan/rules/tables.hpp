@@ -19,6 +19,8 @@ std::span<const Rule> optimizer_rules();
 std::span<const Rule> loss_and_lora_rules();
 /// Weights in 4 or 8 bits.
 std::span<const Rule> quantization_rules();
+/// torchao's float8 products.
+std::span<const Rule> float8_rules();
 /// Megatron-Core and NeMo.
 std::span<const Rule> megatron_rules();
 /// Sizes of all axes, DistributedDataParallel, DeepSpeed's options.
@@ -48,6 +50,8 @@ std::span<const Rule> mixture_rules();
 std::span<const Rule> gap_rules();
 /// The same for weights in 4 or 8 bits.
 std::span<const Rule> quantization_gaps();
+/// The same for float8 products.
+std::span<const Rule> float8_gaps();
 /// The same for pipelines outside of Megatron-Core.
 std::span<const Rule> pipeline_gaps();
 /// The same for torchtune.

@@ -160,7 +160,7 @@ void read_quantization(const ObservedFacts& facts, SourceKeys& keys) {
   };
   use("format", "quantize", text("format"));
   use("others", "prepare-kbit", flag_word(are_others_widened(facts)));
-  if (text("format") == "int8") {
+  if (text("format").starts_with("int8")) {
     return;
   }
   use("double_quant", "double-quant",
@@ -170,6 +170,17 @@ void read_quantization(const ObservedFacts& facts, SourceKeys& keys) {
   }
   if (const std::string type = plan_type(text("storage")); !type.empty()) {
     use("storage", "quant-storage", type);
+  }
+}
+
+constexpr const char* kFloat8 = "model.float8";
+
+void read_float8(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string scales = facts.text(kFloat8).value_or("");
+  if (scales == "tensorwise") {
+    keys.use(kFloat8, scales, "float8", "true");
+  } else if (!scales.empty()) {
+    keys.add_not_supported(kFloat8, scales, "float8 with one scale a row");
   }
 }
 
@@ -242,6 +253,7 @@ void read_observed_model(const ObservedFacts& facts, const std::string& file, So
   read_loop(facts, keys);
   read_config(facts, file, keys);
   read_compiled(facts, keys);
+  read_float8(facts, keys);
   read_attention(facts, keys);
   if (facts.find(kQuantization) != nullptr) {
     read_quantization(facts, keys);

@@ -73,7 +73,7 @@ def adapted(job):
 
 def in_float8(job):
     """The linear layers but the head, with dynamic scales of whole tensors: torchao's defaults."""
-    return ('convert_to_float8_training(model, module_filter_fn=lambda module, name: not name.endswith("lm_head"))'
+    return ('convert_to_float8_training(model, module_filter_fn=lambda module, name: name not in ("lm_head", "embed_out"))'
             if job["float8"] else "")
 
 

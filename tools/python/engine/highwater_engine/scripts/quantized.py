@@ -1,4 +1,4 @@
-"""Weights in 4 and 8 bits (bitsandbytes), which from_pretrained() quantises while it reads them."""
+"""Weights in 4 and 8 bits (bitsandbytes, torchao), which from_pretrained() quantises while it reads them."""
 from .lines import TORCH_TYPES, text
 
 # Beside the script, in the place of a checkpoint that its user has: the sizes and types of one, and no data.
@@ -30,6 +30,8 @@ def checkpoint(factory, config, dtype, folder="checkpoint"):
     return folder
 '''
 
+TORCHAO = {"int8-weight-only": "Int8WeightOnlyConfig"}  # classes of torchao.quantization
+
 FILES = {"checkpoint.py": CHECKPOINT}
 
 
@@ -38,7 +40,9 @@ def weights_type(job):
 
 
 def configuration(job):
-    """The expression of BitsAndBytesConfig."""
+    """The expression of BitsAndBytesConfig or TorchAoConfig."""
+    if job["quantize"] in TORCHAO:
+        return f"TorchAoConfig({TORCHAO[job['quantize']]}())"
     if job["quantize"] == "int8":
         return "BitsAndBytesConfig(load_in_8bit=True)"
     arguments = [f'bnb_4bit_quant_type="{job["quantize"]}"',
@@ -48,12 +52,17 @@ def configuration(job):
     return f"BitsAndBytesConfig(load_in_4bit=True, {', '.join(arguments)})"
 
 
+def device(job):
+    """bitsandbytes' layers go to the GPU by themselves."""
+    return ', device_map={"": 0}' if job["quantize"] in TORCHAO else ""
+
+
 def loaded(job):
     """The expression that makes the model."""
     factory = job["model"].expression.split(".from_config")[0]
     attention = f', attn_implementation="{job["attention"]}"' if job["attention"] else ""
     return (f"{factory}.from_pretrained(checkpoint({factory}, config, {weights_type(job)}), config=config, "
-            f"dtype={weights_type(job)}, quantization_config={configuration(job)}{attention})")
+            f"dtype={weights_type(job)}, quantization_config={configuration(job)}{device(job)}{attention})")
 
 
 def prepared(job):
@@ -67,6 +76,8 @@ def prepared(job):
 
 
 def imports(job):
+    kind = TORCHAO.get(job["quantize"])
     return text("from checkpoint import checkpoint",
                 "from peft import prepare_model_for_kbit_training" if job["prepares_kbit"] else "",
-                "from transformers import BitsAndBytesConfig")
+                f"from torchao.quantization import {kind}" if kind else "",
+                f"from transformers import {'TorchAoConfig' if kind else 'BitsAndBytesConfig'}")

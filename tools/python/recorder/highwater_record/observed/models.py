@@ -17,6 +17,9 @@ def described(torch, module):
     if quantized:
         facts["quantization"] = quantized
         facts.get("config", {}).pop("quantization_config", None)  # the model's sizes; the rest is said here
+    float8 = float8_recipe(module)
+    if float8:
+        facts["float8"] = float8
     if any(type(part).__name__ == "OptimizedModule" for part in module.modules()):
         facts["compiled"] = True
     return facts
@@ -50,10 +53,8 @@ def adapters(module):
 
 
 def quantization(module):
-    """What bitsandbytes made of the linear layers: the first one's settings; None if there is none."""
-    library = sys.modules.get("bitsandbytes")
-    kinds = (library.nn.Linear4bit, library.nn.Linear8bitLt) if library else ()  # PEFT's wrappers have the same names
-    layers = [part for part in module.modules() if isinstance(part, kinds)]
+    """What bitsandbytes or torchao made of the linear layers: the first one's settings; None if there is none."""
+    layers = [part for part in module.modules() if _is_quantized(part)]
     if not layers:
         return None
     packed = {id(layer.weight) for layer in layers}
@@ -62,8 +63,31 @@ def quantization(module):
     return {**_settings_of(layers[0]), "others": others}
 
 
+def float8_recipe(module):
+    """"tensorwise" or "axiswise": what torchao scales in the first of its Float8Linear; None without."""
+    kind = getattr(sys.modules.get("torchao.float8.float8_linear"), "Float8Linear", ())
+    layer = next((part for part in module.modules() if isinstance(part, kind)), None)
+    return layer and layer.config.cast_config_input.scaling_granularity.value
+
+
+def _is_quantized(part):
+    """PEFT's wrappers have the names of bitsandbytes' layers."""
+    library = sys.modules.get("bitsandbytes")
+    kinds = (library.nn.Linear4bit, library.nn.Linear8bitLt) if library else ()
+    return isinstance(part, kinds) or _is_int8_weight_only(getattr(part, "weight", None))
+
+
+def _is_int8_weight_only(weight):
+    """torchao's Int8WeightOnlyConfig with a scale for each row, as it is by default."""
+    library = sys.modules.get("torchao.quantization")
+    kind = getattr(library, "Int8Tensor", ())
+    return (isinstance(weight, kind) and weight.dim() == 2 and weight.act_quant_kwargs is None
+            and list(weight.block_size) == [1, weight.shape[-1]])
+
+
 def _settings_of(layer):
-    """Of a layer of bitsandbytes."""
+    if _is_int8_weight_only(layer.weight):
+        return {"format": "int8-weight-only", "weights": type_name(layer.weight.dtype)}
     state = getattr(layer.weight, "quant_state", None)
     if state is None:
         return {"format": "int8"}
