@@ -88,7 +88,7 @@ class TrainingOptions(TypedDict, total=False):
     dora: bool
     """adapters with a magnitude for each output (DoRA); default false"""
     quantize: str
-    """frozen linear layers in 4 or 8 bits (bitsandbytes): none, nf4, fp4, int8; nf4, fp4: QLoRA; int8: LLM.int8(). Weights are quantised one by one while from_pretrained() loads them; default none"""
+    """frozen linear layers in 4 or 8 bits: none, nf4, fp4, int8, int8-weight-only; nf4, fp4: QLoRA; int8: LLM.int8(); int8-weight-only: torchao's. Weights are quantised one by one while from_pretrained() loads them; default none"""
     double_quant: bool
     """scales of 4-bit blocks in 8 bits; default false"""
     quant_compute_dtype: str
@@ -100,7 +100,7 @@ class TrainingOptions(TypedDict, total=False):
     compile: bool
     """torch.compile; with `engine` torch; the whole model, with fully_shard each block; Inductor's own requests while it compiles, in the first step, are part of the run; default false"""
     float8: bool
-    """torchao's float8 products; with `engine` torch; convert_to_float8_training() of all linear layers but the head, with dynamic scales for whole tensors; default false"""
+    """torchao's float8 products; convert_to_float8_training() of all linear layers but the head, with dynamic scales for whole tensors; default false"""
     dp: int
     """data-parallel ranks; default 1"""
     dp_kind: str
