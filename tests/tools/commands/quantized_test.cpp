@@ -193,8 +193,8 @@ TEST_CASE("quantised: what cannot be sharded is refused", "[cli][quantized]") {
 }
 
 TEST_CASE("quantised: what torchao and its products refuse", "[cli][quantized]") {
-  const std::string line = "simulate --engine model --precision bf16 --model " + kLoops +
-                           "llama.json --batch 1 ";
+  const std::string line =
+      "simulate --engine model --precision bf16 --model " + kLoops + "llama.json --batch 1 ";
   const auto refusal = [&](const std::string& options) {
     const auto run = run_line(line + options);
     CHECK(run.code == ExitCode::usage);
