@@ -87,7 +87,7 @@ constexpr std::array kTrainingRows{
         .with_default("those of the model's family"),
     Option{"dora", "", training, rare, "adapters with a magnitude for each output (DoRA)",
            "peft 0.21 tuners/lora/config.py use_dora", flag<OfLora<&Lora::dora>>()},
-    Option{"quantize", "F", training, common, "frozen linear layers in 4 or 8 bits",
+    Option{"quantize", "F", training, common, "frozen layers in 4 or 8 bits",
            "Highwater's choice: weights as the precision says",
            word<OfQuantization<&Quantization::weights>, kWeightFormats>()}
         .and_more("nf4, fp4: QLoRA; int8: LLM.int8(); int8-weight-only: torchao's. Weights are "
