@@ -97,6 +97,11 @@ std::string RankPeaks::why() const {
 
 namespace {
 
+/// What the job's ranks are: exactly where all of them are asked for.
+std::vector<RankClass> classes_of(const TrainingPlan& plan, RankChoice choice) {
+  return choice.kind == RankChoice::Kind::all ? rank_classes(plan) : coarse_rank_classes(plan);
+}
+
 std::vector<RankClass> classes_to_run(const PlannedRun& run, const std::vector<RankClass>& classes,
                                       RankChoice choice) {
   return choice.kind == RankChoice::Kind::one ? std::vector{single(run.plan.parallel, choice.rank)}
@@ -120,7 +125,7 @@ void find_worst(RankPeaks& survey) {
 
 RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, RankChoice choice,
                          Fleet& fleet) {
-  const std::vector<RankClass> classes = rank_classes(run.plan);
+  const std::vector<RankClass> classes = classes_of(run.plan, choice);
   const std::vector<RankClass> ranks = classes_to_run(run, classes, choice);
   RankPeaks survey = survey_of(run, memory, classes.size());
   fleet.stream(
@@ -158,7 +163,7 @@ class BatchTrials {
     if (batch > 1 && !plan_problems(run_.plan).empty()) {
       return {batch, false, Bytes{}};  // larger than a plan may be
     }
-    const std::vector<RankClass> classes = rank_classes(run_.plan);
+    const std::vector<RankClass> classes = classes_of(run_.plan, choice_);
     RankPeaks survey = survey_of(run_, *memory_, classes.size());
     survey.peaks = peaks_of(classes_to_run(run_, classes, choice_));
     find_worst(survey);

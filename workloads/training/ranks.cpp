@@ -1,9 +1,8 @@
 #include "workloads/training/ranks.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <numeric>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/training/parameters.hpp"
+#include "workloads/training/shards.hpp"
 
 namespace highwater {
 namespace {
@@ -112,107 +112,6 @@ std::vector<AxisClass> stage_classes(const TrainingPlan& plan) {
   return classes;
 }
 
-// torch.chunk: every rank except the last ones gets the rounded-up share.
-std::int64_t rows_of(std::int64_t rows, int ranks, int rank) {
-  const std::int64_t share = (rows + ranks - 1) / ranks;
-  return std::clamp<std::int64_t>(rows - share * rank, 0, share);
-}
-
-// Elements of the whole parameters that this rank's part of the flat list touches: ZeRO-1 and
-// ZeRO-2 keep the gradients of those.
-std::int64_t touched_by_partition(const std::vector<ParameterInfo>& parameters, int ranks,
-                                  int rank) {
-  std::int64_t total = 0;
-  for (const ParameterInfo& parameter : parameters) {
-    total += parameter.elements;
-  }
-  const std::int64_t share = (total + ranks - 1) / ranks;
-  const std::int64_t begin = share * rank;
-  std::int64_t offset = 0;
-  std::int64_t touched = 0;
-  for (const ParameterInfo& parameter : parameters) {
-    const bool overlaps = offset < begin + share && offset + parameter.elements > begin;
-    touched += overlaps ? parameter.elements : 0;
-    offset += parameter.elements;
-  }
-  return touched;
-}
-
-/// Numbers that distinguish the shards of one axis.
-using ShardSignature = std::vector<std::int64_t>;
-
-class Shards {
- public:
-  explicit Shards(const TrainingPlan& plan) : plan_(plan) {
-    const Parallelism& p = plan.parallel;
-    if (p.dp * p.cp > 1 && p.dp_kind != DataParallel::ddp) {
-      parameters_ = model_parameters(plan.model);
-      for (const ParameterInfo& parameter : parameters_) {
-        first_sizes_.insert(parameter.sizes.empty() ? 1 : parameter.sizes.front());
-      }
-    }
-  }
-
-  /// The signature of position `rank` among dp * cp.
-  [[nodiscard]] ShardSignature of(int rank) const {
-    ShardSignature signature = states(rank);
-    const Parallelism& p = plan_.parallel;
-    const bool attends_in_a_ring = p.cp_kind == ContextParallel::ring;
-    signature.push_back(attends_in_a_ring ? rank % p.cp : 0);
-    std::ranges::copy(expert_loads(rank), std::back_inserter(signature));
-    return signature;
-  }
-
- private:
-  /// Millionths of all choices that each of the rank's experts gets; nothing if all ranks' do
-  /// alike.
-  [[nodiscard]] ShardSignature expert_loads(int rank) const {
-    const int ranks = plan_.parallel.ep;
-    const std::int64_t experts = shape_of(plan_.model).experts;
-    const auto shares =
-        ranks > 1 ? expert_shares(plan_.moe_load, experts, ranks) : std::vector<double>{};
-    const auto local = static_cast<std::size_t>(experts / ranks);
-    const std::size_t first = local * static_cast<std::size_t>(rank % ranks);
-    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
-    ShardSignature loads;
-    for (std::size_t i = first; i < std::min(first + local, shares.size()); ++i) {
-      loads.push_back(all > 0 ? std::llround(shares[i] / all * 1e6) : 0);
-    }
-    return loads;
-  }
-
-  [[nodiscard]] ShardSignature states(int rank) const {
-    const Parallelism& p = plan_.parallel;
-    switch (p.dp_kind) {
-      case DataParallel::fsdp2:
-        return rows(p.dp * p.cp / p.fsdp.replicas, rank % (p.dp * p.cp / p.fsdp.replicas));
-      case DataParallel::zero1:
-      case DataParallel::zero2:
-        return {touched_by_partition(parameters_, p.dp * p.cp, rank)};
-      case DataParallel::zero3:
-        return {rank == p.dp * p.cp - 1 ? 1
-                                        : 0};  // partitions are padded, the last one at its tail
-      case DataParallel::ddp:
-      case DataParallel::zero0:
-      case DataParallel::fsdp1:
-        return {};
-    }
-    return {};
-  }
-
-  [[nodiscard]] ShardSignature rows(int ranks, int rank) const {
-    ShardSignature signature;
-    for (const std::int64_t size : first_sizes_) {
-      signature.push_back(rows_of(size, ranks, rank));
-    }
-    return signature;
-  }
-
-  const TrainingPlan& plan_;
-  std::vector<ParameterInfo> parameters_;
-  std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
-};
-
 std::string shard_words(const TrainingPlan& plan, int rank) {
   const Parallelism& p = plan.parallel;
   std::vector<std::string> words;
@@ -231,24 +130,19 @@ std::string shard_words(const TrainingPlan& plan, int rank) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::vector<AxisClass> shard_classes(const TrainingPlan& plan) {
+/// Places of `stage` among those that share data, by signature.
+std::vector<AxisClass> shard_classes(const TrainingPlan& plan, const Shards& shards, int stage) {
   const Parallelism& p = plan.parallel;
-  const Shards shards(plan);
   std::vector<AxisClass> classes;
-  std::vector<ShardSignature> signatures;
-  for (int rank = 0; rank < p.dp * p.cp; ++rank) {
-    ShardSignature signature = shards.of(rank);
-    const auto found = std::ranges::find(signatures, signature);
-    if (found != signatures.end()) {
-      ++classes[static_cast<std::size_t>(found - signatures.begin())].count;
-    } else {
-      classes.push_back(
-          {.first = rank,
-           .count = 1,
-           .what = shard_words(plan, rank),
-           .share = std::accumulate(signature.begin(), signature.end(), std::int64_t{0})});
-      signatures.push_back(std::move(signature));
+  std::map<ShardSignature, std::size_t> known;
+  for (int place = 0; place < p.dp * p.cp; ++place) {
+    const auto [found, is_new] = known.try_emplace(shards.of(stage, place), classes.size());
+    if (is_new) {
+      classes.push_back({.first = place,
+                         .what = shard_words(plan, place),
+                         .share = shards.share(place)});
     }
+    ++classes[found->second].count;
   }
   if (classes.size() == 1) {
     classes.front().what.clear();
@@ -275,12 +169,13 @@ std::string joined(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::vector<RankClass> rank_classes(const TrainingPlan& plan) {
+namespace {
+
+std::vector<RankClass> classes_of(const TrainingPlan& plan, const Shards& shards) {
   const Parallelism& p = plan.parallel;
-  const std::vector<AxisClass> shards = shard_classes(plan);
   std::vector<RankClass> classes;
   for (const AxisClass& stage : stage_classes(plan)) {
-    for (const AxisClass& shard : shards) {
+    for (const AxisClass& shard : shard_classes(plan, shards, stage.first)) {
       for (const AxisClass& part : tensor_classes(plan)) {
         classes.push_back({.rank = (stage.first * p.dp * p.cp + shard.first) * p.tp + part.first,
                            .ranks = stage.count * shard.count * part.count,
@@ -295,6 +190,16 @@ std::vector<RankClass> rank_classes(const TrainingPlan& plan) {
   }
   std::ranges::sort(classes, {}, &RankClass::rank);
   return classes;
+}
+
+}  // namespace
+
+std::vector<RankClass> rank_classes(const TrainingPlan& plan) {
+  return classes_of(plan, Shards(plan, ShardDetail::requests));
+}
+
+std::vector<RankClass> coarse_rank_classes(const TrainingPlan& plan) {
+  return classes_of(plan, Shards(plan, ShardDetail::memory));
 }
 
 std::vector<RankClass> representative_ranks(const std::vector<RankClass>& classes) {

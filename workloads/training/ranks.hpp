@@ -2,8 +2,8 @@
 //
 // Ranks differ in what they hold and in what they do: a pipeline stage has its layers, its buffers
 // and its number of micro-batches in flight; a shard of parameters whose rows do not divide is
-// smaller on the last ranks. Ranks with the same signature make the same requests, so one of each
-// class stands for all of them.
+// smaller on the last ranks (shards.hpp). Ranks with the same signature make the same requests, so
+// one of each class stands for all of them; ranks_test.cpp compares them, request by request.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,10 @@ struct RankClass {
 /// All classes of the job, in order of their first rank. Every rank is in exactly one.
 /// @pre plan_problems(plan) is empty
 std::vector<RankClass> rank_classes(const TrainingPlan& plan);
+
+/// The same where ranks count as alike that hold equally much, in parts of other sizes: found
+/// without making a model, and much fewer in a large job.
+std::vector<RankClass> coarse_rank_classes(const TrainingPlan& plan);
 
 /// The first, the last and the largest shard of each pipeline stage: the extremes, since shards can
 /// differ in hundreds of ways.

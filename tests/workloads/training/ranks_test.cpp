@@ -1,14 +1,19 @@
 // Which ranks are alike, which layers stages hold, and what NCCL keeps for them.
 #include "workloads/training/ranks.hpp"
 
+#include <map>
 #include <numeric>
 #include <set>
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/format_io.hpp"
+#include "traces/parse_text.hpp"
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/options/read_plan.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
+#include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 
 using namespace highwater;
@@ -30,7 +35,94 @@ std::int64_t ranks_in(const std::vector<RankClass>& classes) {
                          [](std::int64_t sum, const RankClass& each) { return sum + each.ranks; });
 }
 
+/// Sizes that no number of ranks divides.
+constexpr std::string_view kOdd =
+    R"({"model_type":"llama","hidden_size":240,"intermediate_size":688,"num_hidden_layers":3,)"
+    R"("num_attention_heads":8,"num_key_value_heads":4,"vocab_size":1003})";
+constexpr std::string_view kMixture =
+    R"({"model_type":"mixtral","hidden_size":240,"intermediate_size":504,"num_hidden_layers":2,)"
+    R"("num_attention_heads":8,"num_key_value_heads":4,"vocab_size":1003,"num_local_experts":4})";
+
+/// Options as "name=value name=value".
+TrainingPlan plan_of_words(std::string_view model, std::string_view options) {
+  OptionWords words{{"model", std::string(model)}, {"seq", "48"}};
+  for (const std::string& option : split(options, ' ')) {
+    const std::size_t equals = option.find('=');
+    words.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  }
+  std::vector<std::string> problems;
+  TrainingPlan plan = read_plan_words(words, problems);
+  CAPTURE(options, problems);
+  REQUIRE(problems.empty());
+  return plan;
+}
+
+/// The events of a run as bytes, which have no gaps.
+std::string bytes_of(const RequestTrace& trace) {
+  static_assert(std::has_unique_object_representations_v<Event>);
+  std::string bytes;
+  for (const Event& event : trace.events) {
+    bytes.append(reinterpret_cast<const char*>(&event), sizeof event);
+  }
+  return bytes;
+}
+
+/// The requests of each rank.
+std::vector<std::string> requests_of_ranks(TrainingPlan plan) {
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < plan.parallel.gpus(); ++rank) {
+    plan.parallel.rank = rank;
+    texts.push_back(bytes_of(generate(plan)));
+  }
+  return texts;
+}
+
+/// How many ranks make each of the requests: of all ranks, or by the first rank of each class.
+using RanksByRequests = std::map<std::string, std::int64_t>;
+
+RanksByRequests counted(const std::vector<std::string>& requests) {
+  RanksByRequests counts;
+  for (const std::string& text : requests) {
+    ++counts[text];
+  }
+  return counts;
+}
+
+RanksByRequests counted(const std::vector<std::string>& requests,
+                        const std::vector<RankClass>& classes) {
+  RanksByRequests counts;
+  for (const RankClass& each : classes) {
+    counts[requests[static_cast<std::size_t>(each.rank)]] += each.ranks;
+  }
+  return counts;
+}
+
 }  // namespace
+
+TEST_CASE("ranks: each makes the requests of its class", "[workloads][ranks]") {
+  const std::pair<std::string_view, std::string_view> plans[] = {
+      {kOdd, "framework=torch dp=3 dp-kind=fsdp1"},
+      {kOdd, "framework=torch dp=7 dp-kind=fsdp2"},
+      {kOdd, "framework=torch dp=4 dp-kind=fsdp2 dp-replicate=2"},
+      {kOdd, "framework=accelerate-fsdp2 dp=3"},
+      {kOdd, "framework=deepspeed dp=5 dp-kind=zero1 precision=bf16"},
+      {kOdd, "framework=deepspeed dp=4 dp-kind=zero2 precision=bf16"},
+      {kOdd, "framework=deepspeed dp=7 dp-kind=zero3 precision=bf16"},
+      {kOdd, "framework=megatron dp=4 tp=2 pp=3 dp-kind=zero1 precision=bf16 grad-accum=3"},
+      {kOdd, "framework=megatron dp=2 cp=3 dp-kind=zero1 precision=bf16"},
+      {kOdd, "framework=torch dp=2 pp=3 grad-accum=3"},
+      {kOdd, "framework=torchtitan dp=3 tp=2 sp=true"},
+      {kMixture, "framework=megatron dp=4 ep=2 pp=2 dp-kind=zero1 precision=bf16 grad-accum=2"},
+      {kMixture, "framework=megatron dp=4 ep=4 dp-kind=zero1 precision=bf16 moe-load=zipf:1"},
+  };
+  for (const auto& [model, options] : plans) {
+    CAPTURE(options);
+    const TrainingPlan plan = plan_of_words(model, options);
+    const std::vector<std::string> requests = requests_of_ranks(plan);
+    CHECK((counted(requests) == counted(requests, rank_classes(plan))));
+    CHECK(ranks_in(coarse_rank_classes(plan)) == plan.parallel.gpus());
+  }
+}
 
 TEST_CASE("stage layers: even where they divide, ends lighter where they do not",
           "[workloads][ranks]") {
@@ -105,7 +197,7 @@ TEST_CASE("ranks: of a large job few stand for all", "[workloads][ranks]") {
   plan.grad_accum = 32;
   const auto classes = rank_classes(plan);
   CHECK(ranks_in(classes) == 16384);
-  const auto chosen = representative_ranks(classes);
+  const auto chosen = representative_ranks(coarse_rank_classes(plan));
   CHECK(chosen.size() >= 16);
   CHECK(chosen.size() <= 48);
   std::set<int> stages;

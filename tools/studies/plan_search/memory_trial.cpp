@@ -37,7 +37,7 @@ TrainingPlan shortened(TrainingPlan plan) {
 std::vector<RankClass> ranks_that_hold_most(const TrainingPlan& plan) {
   const int last = plan.parallel.pp - 1;
   std::vector<RankClass> chosen;
-  for (const RankClass& each : representative_ranks(rank_classes(plan))) {
+  for (const RankClass& each : representative_ranks(coarse_rank_classes(plan))) {
     const int stage = each.place.pp;
     if (stage > 1 && stage < last) {
       continue;
@@ -97,7 +97,7 @@ MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, By
                        TrialExtent extent) {
   const ReplayOptions options = options_of(plan, memory);
   return extent == TrialExtent::whole
-             ? try_ranks(plan, representative_ranks(rank_classes(plan)), options, limit)
+             ? try_ranks(plan, representative_ranks(coarse_rank_classes(plan)), options, limit)
              : try_part(shortened(plan), options, limit);
 }
 

@@ -21,14 +21,6 @@ std::vector<nn::NamedTensor> trainable(nn::Module& model, bool are_spread,
   return found;
 }
 
-std::vector<std::int64_t> sizes_of(const std::vector<nn::NamedTensor>& named) {
-  std::vector<std::int64_t> sizes;
-  for (const nn::NamedTensor& entry : named) {
-    sizes.push_back(entry.tensor.numel());
-  }
-  return sizes;
-}
-
 Tensor zeros(eager::Runtime& runtime, std::int64_t elements, DType dtype, Category category) {
   const eager::OpScope op(runtime, "zeros");
   Tensor tensor = eager::empty(runtime, {elements}, dtype);
@@ -37,6 +29,14 @@ Tensor zeros(eager::Runtime& runtime, std::int64_t elements, DType dtype, Catego
 }
 
 }  // namespace
+
+std::vector<std::int64_t> numels_of(const std::vector<nn::NamedTensor>& named) {
+  std::vector<std::int64_t> sizes;
+  for (const nn::NamedTensor& entry : named) {
+    sizes.push_back(entry.tensor.numel());
+  }
+  return sizes;
+}
 
 std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan) {
   return trainable(model, false, plan);
@@ -65,13 +65,13 @@ DistributedDataParallel::DistributedDataParallel(std::vector<nn::NamedTensor> pa
                                                  std::optional<std::size_t> shared_embedding)
     : named_(std::move(parameters)),
       group_(named_.front().tensor.runtime(), group.ranks, plan.backend),
-      place_(group.rank),
+      place_(group),
       rules_{.ranks = group.ranks,
              .is_distributed = plan.dp_kind == DataParallel::zero1,
              .bucket_size = bucket_size(plan),
              .shared_embedding = shared_embedding},
       overlaps_(plan.megatron.overlap_grad_reduce),
-      layout_(layout_buffer(sizes_of(named_), rules_)) {
+      layout_(layout_buffer(numels_of(named_), rules_)) {
   eager::Runtime& runtime = group_.runtime();
   const DType dtype = named_.front().tensor.dtype();
   if (rules_.is_distributed) {
@@ -128,7 +128,7 @@ void DistributedDataParallel::reduce(std::size_t bucket) {
   const Range& range = layout_.buckets[bucket];
   const Tensor whole = view(grad_data_, range);
   works_.push_back(rules_.is_distributed
-                       ? group_.reduce_scatter_async(view(grad_data_, shard_of(range)), whole)
+                       ? group_.reduce_scatter_async(view(grad_data_, shard_of(range, place_)), whole)
                        : group_.all_reduce(whole));
   is_reduced_[bucket] = true;
 }
@@ -147,7 +147,7 @@ void DistributedDataParallel::finish_grad_sync() {
 
 void DistributedDataParallel::gather_params() {
   for (const Range& bucket : layout_.buckets) {
-    group_.all_gather_async(view(param_data_, bucket), view(param_data_, shard_of(bucket))).wait();
+    group_.all_gather_async(view(param_data_, bucket), view(param_data_, shard_of(bucket, place_))).wait();
   }
 }
 
@@ -159,12 +159,6 @@ void DistributedDataParallel::zero_grad_buffer() {
   for (const std::size_t bucket : layout_.bucket) {
     ++pending_[bucket];
   }
-}
-
-Range DistributedDataParallel::shard_of(const Range& bucket) const {
-  const std::int64_t size = bucket.size() / rules_.ranks;
-  const std::int64_t start = bucket.start + place_ * size;
-  return {start, start + size};
 }
 
 Tensor DistributedDataParallel::view(const Tensor& data, const Range& range) {

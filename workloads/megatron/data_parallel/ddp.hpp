@@ -22,6 +22,9 @@ using eager::Tensor;
 std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan);
 std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallelism& plan);
 
+/// Their numbers of elements.
+std::vector<std::int64_t> numels_of(const std::vector<nn::NamedTensor>& named);
+
 /// Which of them is the embedding that the first and the last stage of a pipeline both have; none
 /// unless the model ties it to the head.
 std::optional<std::size_t> shared_embedding(const std::vector<nn::NamedTensor>& parameters,
@@ -60,8 +63,8 @@ class DistributedDataParallel {
 
   [[nodiscard]] bool is_distributed() const { return rules_.is_distributed; }
 
-  /// This rank's part of a bucket.
-  [[nodiscard]] Range shard_of(const Range& bucket) const;
+  /// This rank's among those that share gradients.
+  [[nodiscard]] const GroupPlace& place() const { return place_; }
 
  private:
   static Tensor view(const Tensor& data, const Range& range);
@@ -73,7 +76,7 @@ class DistributedDataParallel {
 
   std::vector<nn::NamedTensor> named_;
   dist::ProcessGroup group_;
-  int place_;  ///< of this rank in the group
+  GroupPlace place_;
   BufferRules rules_;
   bool overlaps_;
   BufferLayout layout_;

@@ -38,16 +38,10 @@ Tensor MixedPrecisionOptimizer::number(std::int64_t count, DType dtype, Category
   return tensor;
 }
 
-// The part of a parameter's gradients that this rank updates (_build_model_gbuf_param_range_map).
+// The part of a parameter's gradients that this rank updates.
 std::optional<Range> MixedPrecisionOptimizer::owned(std::size_t param) const {
-  const BufferLayout& layout = ddp_.layout();
-  const Range& whole = layout.params[param];
-  if (!ddp_.is_distributed()) {
-    return whole;
-  }
-  const Range shard = ddp_.shard_of(layout.buckets[layout.bucket[param]]);
-  const Range part{std::max(whole.start, shard.start), std::min(whole.end, shard.end)};
-  return part.size() > 0 ? std::optional(part) : std::nullopt;
+  return ddp_.is_distributed() ? owned_part(ddp_.layout(), param, ddp_.place())
+                               : std::optional(ddp_.layout().params[param]);
 }
 
 // param.detach().clone().float(), of the shard if there are shards.

@@ -56,6 +56,20 @@ BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRule
   return layout;
 }
 
+Range shard_of(const Range& bucket, const GroupPlace& place) {
+  const std::int64_t size = bucket.size() / place.ranks;
+  const std::int64_t start = bucket.start + place.rank * size;
+  return {start, start + size};
+}
+
+std::optional<Range> owned_part(const BufferLayout& layout, std::size_t param,
+                                const GroupPlace& place) {
+  const Range& whole = layout.params[param];
+  const Range shard = shard_of(layout.buckets[layout.bucket[param]], place);
+  const Range part{std::max(whole.start, shard.start), std::min(whole.end, shard.end)};
+  return part.size() > 0 ? std::optional(part) : std::nullopt;
+}
+
 std::optional<std::int64_t> bucket_size(const Parallelism& plan) {
   constexpr std::int64_t kLeast = 40'000'000;
   constexpr std::int64_t kPerRank = 1'000'000;

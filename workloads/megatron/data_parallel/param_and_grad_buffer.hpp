@@ -46,6 +46,14 @@ struct BufferLayout {
 /// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
 BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules);
 
+/// The part of a bucket that the rank at `place` has: all parts are equal.
+Range shard_of(const Range& bucket, const GroupPlace& place);
+
+/// The part of a parameter that this rank of the distributed optimizer updates; absent if none
+/// (_build_model_gbuf_param_range_map).
+std::optional<Range> owned_part(const BufferLayout& layout, std::size_t param,
+                                const GroupPlace& place);
+
 /// ddp_config.bucket_size: as given, otherwise max(40e6, 1e6 dp cp); absent unless gradients are
 /// reduced during the backward, and after the first stage of a pipeline.
 std::optional<std::int64_t> bucket_size(const Parallelism& plan);

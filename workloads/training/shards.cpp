@@ -1,0 +1,178 @@
+#include "workloads/training/shards.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "workloads/megatron/data_parallel/optimizer_shards.hpp"
+#include "workloads/models/language_model.hpp"
+
+namespace highwater {
+namespace {
+
+// torch.chunk: every rank except the last ones gets the rounded-up share.
+std::int64_t rows_of(std::int64_t rows, int ranks, int rank) {
+  const std::int64_t share = (rows + ranks - 1) / ranks;
+  return std::clamp<std::int64_t>(rows - share * rank, 0, share);
+}
+
+// Elements of the whole parameters that this rank's part of the flat list touches: ZeRO-1 and
+// ZeRO-2 keep the gradients of those.
+std::int64_t touched_by_partition(const std::vector<ParameterInfo>& parameters, int ranks,
+                                  int rank) {
+  std::int64_t total = 0;
+  for (const ParameterInfo& parameter : parameters) {
+    total += parameter.elements;
+  }
+  const std::int64_t share = (total + ranks - 1) / ranks;
+  const std::int64_t begin = share * rank;
+  std::int64_t offset = 0;
+  std::int64_t touched = 0;
+  for (const ParameterInfo& parameter : parameters) {
+    const bool overlaps = offset < begin + share && offset + parameter.elements > begin;
+    touched += overlaps ? parameter.elements : 0;
+    offset += parameter.elements;
+  }
+  return touched;
+}
+
+bool has_distributed_optimizer(const TrainingPlan& plan) {
+  return plan.framework == Framework::megatron && plan.parallel.dp_kind == DataParallel::zero1;
+}
+
+void append(ShardSignature& signature, const ShardSignature& more) {
+  std::ranges::copy(more, std::back_inserter(signature));
+}
+
+}  // namespace
+
+Shards::Shards(const TrainingPlan& plan, ShardDetail detail) : plan_(plan), detail_(detail) {
+  const Parallelism& p = plan.parallel;
+  if (p.dp * p.cp > 1 && p.dp_kind != DataParallel::ddp) {
+    parameters_ = model_parameters(plan.model);
+    for (const ParameterInfo& parameter : parameters_) {
+      first_sizes_.insert(parameter.sizes.empty() ? 1 : parameter.sizes.front());
+    }
+  }
+}
+
+ShardSignature Shards::of(int stage, int place) const {
+  const Parallelism& p = plan_.parallel;
+  ShardSignature signature =
+      detail_ == ShardDetail::memory ? memory_of(place) : requests_of(stage, place);
+  const bool attends_in_a_ring =
+      p.cp_kind == ContextParallel::ring || detail_ == ShardDetail::requests;
+  signature.push_back(attends_in_a_ring ? place % p.cp : 0);
+  append(signature, expert_loads(place));
+  return signature;
+}
+
+std::int64_t Shards::share(int place) const {
+  const ShardSignature parts = memory_of(place);
+  const ShardSignature loads = expert_loads(place);
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) +
+         std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
+}
+
+ShardSignature Shards::memory_of(int place) const {
+  const Parallelism& p = plan_.parallel;
+  const int ranks = p.dp * p.cp;
+  switch (p.dp_kind) {
+    case DataParallel::fsdp2:
+      return rows(ranks / p.fsdp.replicas, place % (ranks / p.fsdp.replicas));
+    case DataParallel::zero1:
+    case DataParallel::zero2:
+      return {touched_by_partition(parameters_, ranks, place)};
+    case DataParallel::zero3:
+      return {place == ranks - 1 ? 1 : 0};  // partitions are padded, the last one at its tail
+    case DataParallel::ddp:
+    case DataParallel::zero0:
+    case DataParallel::fsdp1:
+      return {};
+  }
+  return {};
+}
+
+// FSDP1 and ZeRO-1 and 2 cut lists of parameters in equal parts wherever the cuts fall, and Gemini
+// its chunks: no two ranks have parts of the same tensors. accelerate's first rank has the whole
+// model while FSDP2 is set up.
+ShardSignature Shards::requests_of(int stage, int place) const {
+  const Parallelism& p = plan_.parallel;
+  if (has_distributed_optimizer(plan_)) {
+    return optimizer_parts(stage)[static_cast<std::size_t>(place)];
+  }
+  if (plan_.framework == Framework::colossalai_gemini) {
+    return {place};
+  }
+  ShardSignature signature = memory_of(place);
+  switch (p.dp_kind) {
+    case DataParallel::fsdp1:
+    case DataParallel::zero1:
+    case DataParallel::zero2:
+      return {place};
+    case DataParallel::zero3:
+      return paddings(place);
+    case DataParallel::fsdp2:
+      signature.push_back(plan_.framework == Framework::accelerate_fsdp2 && place == 0 ? 1 : 0);
+      return signature;
+    case DataParallel::ddp:
+    case DataParallel::zero0:
+      break;
+  }
+  return signature;
+}
+
+ShardSignature Shards::rows(int ranks, int place) const {
+  ShardSignature signature;
+  for (const std::int64_t size : first_sizes_) {
+    signature.push_back(rows_of(size, ranks, place));
+  }
+  return signature;
+}
+
+/// Elements of each parameter that ZeRO-3 has on this rank.
+ShardSignature Shards::paddings(int place) const {
+  const int ranks = plan_.parallel.dp * plan_.parallel.cp;
+  std::set<std::int64_t> sizes;
+  for (const ParameterInfo& parameter : parameters_) {
+    sizes.insert(parameter.elements);
+  }
+  ShardSignature signature;
+  for (const std::int64_t size : sizes) {
+    signature.push_back(rows_of(size, ranks, place));
+  }
+  return signature;
+}
+
+/// Millionths of all choices that each of the rank's experts gets; nothing if all ranks' do alike.
+ShardSignature Shards::expert_loads(int place) const {
+  const int ranks = plan_.parallel.ep;
+  const std::int64_t experts = shape_of(plan_.model).experts;
+  const auto shares =
+      ranks > 1 ? expert_shares(plan_.moe_load, experts, ranks) : std::vector<double>{};
+  const auto local = static_cast<std::size_t>(experts / ranks);
+  const std::size_t first = local * static_cast<std::size_t>(place % ranks);
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+  ShardSignature loads;
+  for (std::size_t i = first; i < std::min(first + local, shares.size()); ++i) {
+    loads.push_back(all > 0 ? std::llround(shares[i] / all * 1e6) : 0);
+  }
+  return loads;
+}
+
+const std::vector<ShardSignature>& Shards::optimizer_parts(int stage) const {
+  const auto [found, is_new] = optimizer_parts_.try_emplace(stage);
+  if (is_new) {
+    TrainingPlan plan = plan_;
+    const Parallelism& p = plan.parallel;
+    plan.parallel.rank = stage * p.dp * p.cp * p.tp;
+    eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
+    nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
+    const auto model = models::build_model(context);
+    found->second = megatron::optimizer_shards(*model, plan);
+  }
+  return found->second;
+}
+
+}  // namespace highwater

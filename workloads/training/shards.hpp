@@ -1,0 +1,52 @@
+// What distinguishes the ranks of one pipeline stage: their places among those that share data.
+//
+// Each strategy cuts parameters, gradients or optimizer states over these ranks in its own way. Where
+// the cut does not follow from the sizes alone, each place has a signature of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "workloads/plan/training_plan.hpp"
+#include "workloads/training/parameters.hpp"
+
+namespace highwater {
+
+/// Numbers that distinguish shards.
+using ShardSignature = std::vector<std::int64_t>;
+
+enum class ShardDetail {
+  memory,    ///< how much a rank holds
+  requests,  ///< every request that it makes
+};
+
+class Shards {
+ public:
+  /// `plan` must outlive it.
+  Shards(const TrainingPlan& plan, ShardDetail detail);
+
+  /// The signature of `place`, of dp * cp, in a pipeline stage: equal ones hold equally much, or
+  /// make the same requests.
+  [[nodiscard]] ShardSignature of(int stage, int place) const;
+
+  /// Number of elements that distinguishes shards by size; a larger one takes more memory.
+  [[nodiscard]] std::int64_t share(int place) const;
+
+ private:
+  [[nodiscard]] ShardSignature memory_of(int place) const;
+  [[nodiscard]] ShardSignature requests_of(int stage, int place) const;
+  [[nodiscard]] ShardSignature rows(int ranks, int place) const;
+  [[nodiscard]] ShardSignature paddings(int place) const;
+  [[nodiscard]] ShardSignature expert_loads(int place) const;
+  [[nodiscard]] const std::vector<ShardSignature>& optimizer_parts(int stage) const;
+
+  const TrainingPlan& plan_;
+  ShardDetail detail_;
+  std::vector<ParameterInfo> parameters_;
+  std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
+  mutable std::map<int, std::vector<ShardSignature>> optimizer_parts_;  ///< by stage, once asked for
+};
+
+}  // namespace highwater
