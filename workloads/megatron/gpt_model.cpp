@@ -25,6 +25,11 @@ using nn::ModelContext;
 using nn::Module;
 using ColumnBias = ColumnParallelLinear::Bias;
 
+/// Of the group of ranks among which this one's experts are spread.
+MoeLoad load_of_rank(const TrainingPlan& plan, const Config& config) {
+  return load_of_group(plan.moe_load, config.experts, expert_data_group(plan.parallel).rank);
+}
+
 class Gpt : public models::LanguageModel {
  public:
   Gpt(ModelContext& context, Config config, const Stage& stage)
@@ -32,7 +37,7 @@ class Gpt : public models::LanguageModel {
         config_(std::move(config)),
         tp_(context.runtime, context.plan.parallel),
         cp_(context.runtime, context.plan.parallel),
-        experts_(context.runtime, context.plan.parallel, context.plan.moe_load),
+        experts_(context.runtime, context.plan.parallel, load_of_rank(context.plan, config_)),
         shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
   }
@@ -42,7 +47,7 @@ class Gpt : public models::LanguageModel {
         config_(std::move(config)),
         tp_(runtime(), context().plan.parallel),
         cp_(runtime(), context().plan.parallel),
-        experts_(runtime(), context().plan.parallel, context().plan.moe_load),
+        experts_(runtime(), context().plan.parallel, load_of_rank(context().plan, config_)),
         shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
   }

@@ -57,6 +57,15 @@ std::vector<double> zipf_shares(double exponent, std::int64_t experts) {
 
 }  // namespace
 
+MoeLoad load_of_group(const MoeLoad& load, std::int64_t experts, int group) {
+  const auto count = static_cast<std::size_t>(experts);
+  if (load.shares.size() <= count) {
+    return load;
+  }
+  const auto first = load.shares.begin() + static_cast<std::ptrdiff_t>(experts * group);
+  return {.shares = {first, first + static_cast<std::ptrdiff_t>(experts)}, .file = load.file};
+}
+
 std::vector<double> expert_shares(const MoeLoad& load, std::int64_t experts, int ranks) {
   if (load.zipf) {
     return zipf_shares(*load.zipf, experts);

@@ -17,7 +17,9 @@ struct MoeLoad {
   /// many times the mean.
   std::optional<double> busiest;
   std::optional<double> zipf;  ///< expert i, from 1, gets a share in proportion to 1 / i^zipf
-  std::vector<double> shares;  ///< of each expert; empty: even, or as the others say
+  /// Of each expert; empty: even, or as the others say. Several lists: one for each group of ranks
+  /// that share experts.
+  std::vector<double> shares;
   std::string file;            ///< where the shares are from
 
   bool operator==(const MoeLoad&) const = default;
@@ -26,6 +28,9 @@ struct MoeLoad {
 constexpr bool is_even(const MoeLoad& load) {
   return !load.busiest && !load.zipf && load.shares.empty();
 }
+
+/// The load of one of the groups of ranks that share `experts` experts.
+MoeLoad load_of_group(const MoeLoad& load, std::int64_t experts, int group);
 
 /// What routing depends on.
 struct Routing {
@@ -38,7 +43,7 @@ struct Routing {
 std::vector<double> expert_shares(const MoeLoad& load, std::int64_t experts, int ranks = 1);
 
 /// Tokens of each expert: tokens * top_k in all, and no expert gets a token twice.
-/// @pre shares, if there are any, are one for each expert
+/// @pre shares, if there are any, are one for each expert (load_of_group)
 std::vector<std::int64_t> expert_counts(const MoeLoad& load, const Routing& routing, int ranks = 1);
 
 }  // namespace highwater

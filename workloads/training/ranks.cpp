@@ -127,6 +127,9 @@ std::string shard_words(const TrainingPlan& plan, int rank) {
   if (p.ep > 1 && (plan.moe_load.zipf || !plan.moe_load.shares.empty())) {
     words.push_back(fmt::format("with part {} of {} of the experts", rank % p.ep, p.ep));
   }
+  if (!plan.moe_load.shares.empty() && p.dp * p.cp > p.ep) {
+    words.push_back(fmt::format("group {} of {} of them", rank / p.ep, p.dp * p.cp / p.ep));
+  }
   return fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -149,8 +149,9 @@ ShardSignature Shards::paddings(int place) const {
 ShardSignature Shards::expert_loads(int place) const {
   const int ranks = plan_.parallel.ep;
   const std::int64_t experts = shape_of(plan_.model).experts;
-  const auto shares =
-      ranks > 1 ? expert_shares(plan_.moe_load, experts, ranks) : std::vector<double>{};
+  const MoeLoad load = load_of_group(plan_.moe_load, experts, place / ranks);
+  const bool are_alike = ranks == 1 && load == plan_.moe_load;
+  const auto shares = are_alike ? std::vector<double>{} : expert_shares(load, experts, ranks);
   const auto local = static_cast<std::size_t>(experts / ranks);
   const std::size_t first = local * static_cast<std::size_t>(place % ranks);
   const double all = std::accumulate(shares.begin(), shares.end(), 0.0);

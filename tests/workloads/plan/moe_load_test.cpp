@@ -71,3 +71,13 @@ TEST_CASE("moe load: the words of the option", "[plan][moe]") {
              Contains("even, busiest:X, zipf:S or a file"));
   CHECK_THROWS_WITH(option.set(plan, wrong), Contains("'-1' is not a share"));
 }
+
+TEST_CASE("moe load: a list of shares for each group", "[workloads][plan]") {
+  const MoeLoad load{.shares = {1, 2, 3, 4, 5, 6}, .file = "shares"};
+  CHECK(load_of_group(load, 2, 0).shares == std::vector<double>{1, 2});
+  CHECK(load_of_group(load, 2, 2).shares == std::vector<double>{5, 6});
+  CHECK(load_of_group(load, 2, 2).file == "shares");
+  CHECK(load_of_group(load, 6, 1) == load);  // one list, whatever the group
+  const MoeLoad busiest{.busiest = 2};
+  CHECK(load_of_group(busiest, 2, 1) == busiest);
+}

@@ -124,6 +124,18 @@ TEST_CASE("ranks: each makes the requests of its class", "[workloads][ranks]") {
   }
 }
 
+TEST_CASE("ranks: where each group of experts has a load of its own, each rank is a class",
+          "[workloads][ranks]") {
+  TrainingPlan plan = plan_of_words(
+      kMixture, "framework=megatron dp=4 ep=2 dp-kind=zero1 precision=bf16 checkpoint=full");
+  plan.moe_load.shares = {4, 1, 1, 2, 1, 5, 2, 2};  // of four experts, twice
+  const std::vector<std::string> requests = requests_of_ranks(plan);
+  const auto classes = rank_classes(plan);
+  CHECK(classes.size() == 4);
+  CHECK(counted(requests).size() == 4);
+  CHECK(classes[3].what == "shard 3 of 4, with part 1 of 2 of the experts, group 1 of 2 of them");
+}
+
 TEST_CASE("stage layers: even where they divide, ends lighter where they do not",
           "[workloads][ranks]") {
   CHECK(stage_layers(12, 4, 1) == std::vector{LayerRange{3, 3}});

@@ -163,8 +163,9 @@ Tensor MixtureOfExperts::operator()(const Tensor& hidden_states, const Tensor& c
 }
 
 std::vector<std::int64_t> MixtureOfExperts::counts(const Tensor& chosen) const {
+  const TrainingPlan& plan = context().plan;
   return expert_counts(
-      context().plan.moe_load,
+      load_of_group(plan.moe_load, shape_.count, expert_data_group(plan.parallel).rank),
       {.tokens = chosen.size(0), .experts = shape_.count, .top_k = chosen.size(1)});
 }
 

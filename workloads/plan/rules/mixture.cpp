@@ -74,11 +74,14 @@ constexpr std::array kMixtureRules{
          "ep {ep} with experts deepspeed: experts are spread over ranks that process different "
          "data; use a divisor of dp"},
     Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
            const auto shares = static_cast<std::int64_t>(f.plan->moe_load.shares.size());
-           return shares > 0 && f.shape.experts > 0 && shares != f.shape.experts;
+           const std::int64_t groups = p.dp * p.cp / p.ep;
+           return shares > 0 && f.shape.experts > 0 && shares != f.shape.experts &&
+                  shares != f.shape.experts * groups;
          },
-         "moe-load: {model} has {experts} experts, but the file has the shares of {shares}; write "
-         "one number for each expert"},
+         "moe-load: {model} has {experts} experts, but the file has {shares} shares; write one "
+         "number for each expert, or such a list for each group of ranks that share experts"},
 };
 
 constexpr std::array kMixtureGaps{
