@@ -33,17 +33,14 @@ OptionParser sweep_options() {
   add_workload_options(parser);
   parser.add()(
       "set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
-      "values to try, applied on top of the file's or plan's own; repeatable (cross "
-      "product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), "
-      "capacity, memory-limit, fraction, torch, edit (edits as for --edit, or none), or an "
-      "option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without "
-      "--set: all "
-      "allocator options that can make a difference, auto")(
+      "values to try on top of the file's or plan's own; repeatable (cross product). KEY: an "
+      "option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, "
+      "fraction, torch, edit, or an option of the plan; auto: values chosen from the trace. "
+      "Without --set: all allocator options that can make a difference")(
       "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
       "table and markdown: best rows shown")(
       "format", po::value<std::string>()->default_value("table")->value_name("F"),
-      "table (best first), json (input order), jsonl (one run per line, as they come), csv or "
-      "markdown");
+      "table (best first), json (input order), jsonl (as they come), csv, markdown");
   add_fleet_options(parser);
   return parser;
 }

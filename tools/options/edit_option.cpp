@@ -11,11 +11,7 @@ namespace po = boost::program_options;
 void add_edit_option(OptionParser& parser, EditHelp detail) {
   std::string help = "change the run before it is replayed; repeatable, in this order";
   if (detail == EditHelp::names) {
-    help += ": ";
-    for (const EditKind& kind : edit_kinds()) {
-      help += fmt::format("{}{}", &kind == &edit_kinds().front() ? "" : ", ", kind.name);
-    }
-    help += "; highwater replay --help has their forms";
+    help += "; see highwater replay --help";
   }
   parser.add(OptionGroup::memory)("edit", po::value<Arguments>()->composing()->value_name("EDIT"),
                                   help.c_str());

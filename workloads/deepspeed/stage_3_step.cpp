@@ -33,7 +33,9 @@ void Stage3::step() {
     update(i, norm);
   }
   gather_persistent();
-  norm.reset();
+  if (is_recent_deepspeed(plan_)) {
+    norm.reset();
+  }
   norm_groups.clear();
 }
 

@@ -58,21 +58,27 @@ Shards::Shards(const TrainingPlan& plan, ShardDetail detail) : plan_(plan), deta
 }
 
 ShardSignature Shards::of(int stage, int place) const {
-  const Parallelism& p = plan_.parallel;
   ShardSignature signature =
       detail_ == ShardDetail::memory ? memory_of(place) : requests_of(stage, place);
-  const bool attends_in_a_ring =
-      p.cp_kind == ContextParallel::ring || detail_ == ShardDetail::requests;
-  signature.push_back(attends_in_a_ring ? place % p.cp : 0);
+  append(signature, position(place));
   append(signature, expert_loads(place));
   return signature;
 }
 
 std::int64_t Shards::share(int place) const {
-  const ShardSignature parts = memory_of(place);
-  const ShardSignature loads = expert_loads(place);
-  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) +
-         std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
+  ShardSignature parts = memory_of(place);
+  append(parts, position(place));
+  append(parts, expert_loads(place));
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+}
+
+/// Where sequences go around in a ring, later ranks attend to more of them.
+ShardSignature Shards::position(int place) const {
+  const Parallelism& p = plan_.parallel;
+  const bool is_ring = p.cp_kind == ContextParallel::ring ||
+                       (p.cp_kind == ContextParallel::ring_self_attention &&
+                        detail_ == ShardDetail::requests);
+  return {is_ring ? place % p.cp : 0};
 }
 
 ShardSignature Shards::memory_of(int place) const {

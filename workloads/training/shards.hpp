@@ -37,6 +37,7 @@ class Shards {
  private:
   [[nodiscard]] ShardSignature memory_of(int place) const;
   [[nodiscard]] ShardSignature requests_of(int stage, int place) const;
+  [[nodiscard]] ShardSignature position(int place) const;
   [[nodiscard]] ShardSignature rows(int ranks, int place) const;
   [[nodiscard]] ShardSignature paddings(int place) const;
   [[nodiscard]] ShardSignature expert_loads(int place) const;

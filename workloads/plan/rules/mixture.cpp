@@ -80,8 +80,8 @@ constexpr std::array kMixtureRules{
            return shares > 0 && f.shape.experts > 0 && shares != f.shape.experts &&
                   shares != f.shape.experts * groups;
          },
-         "moe-load: {model} has {experts} experts, but the file has {shares} shares; write one "
-         "number for each expert, or such a list for each group of ranks that share experts"},
+         "moe-load: {model} has {experts} experts, but the file has the shares of {shares}; write "
+         "one number for each expert, or such a list for each group of ranks that share experts"},
 };
 
 constexpr std::array kMixtureGaps{
