@@ -12,6 +12,13 @@ namespace highwater::eager {
 
 namespace {
 
+/// CUDACachingAllocator.cpp: kMinBlockSize. Settings only make blocks larger.
+constexpr std::uint64_t kBlockUnit = 512;
+
+std::uint64_t least_block(const Storage& storage) {
+  return (static_cast<std::uint64_t>(storage.bytes) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+}
+
 bool outlives_an_iteration(Category category) {
   using enum Category;
   return category == parameter || category == gradient || category == optimizer_state ||
@@ -95,6 +102,25 @@ Ref<Storage> Runtime::allocate_pinned(std::int64_t bytes) {
   return storage;
 }
 
+void Runtime::write(const Event& event) {
+  trace_.allocation_count += event.kind == EventKind::alloc ? 1U : 0U;
+  append(event);
+}
+
+Ref<Storage> Runtime::adopt(std::size_t allocation) {
+  const Event& event = trace_.events[allocation];
+  Ref<Storage> storage(new Storage);
+  storage->runtime = this;
+  storage->bytes = static_cast<std::int64_t>(event.value);
+  storage->event = allocation;
+  storage->allocation = event.allocation;
+  storage->stream = event.stream;
+  storage->device = device;
+  storage->has_block = true;
+  live_ += least_block(*storage);
+  return storage;
+}
+
 void Runtime::open_host_block(Storage& storage, bool is_pinned) {
   storage.has_block = true;
   storage.allocation =
@@ -111,6 +137,8 @@ void Runtime::open_block(Storage& storage) {
   storage.allocation = AllocationId(trace_.allocation_count++);
   storage.stream = stream;
   storage.event = event_count_;
+  live_ += least_block(storage);
+  most_live_ = live_ > most_live_ ? 0 : most_live_;  // told at the next phase
   if (recorder != nullptr) {
     recorder->on_allocate(storage.allocation);
   }
@@ -141,6 +169,7 @@ void Runtime::release(Storage& storage) {
     return;
   }
   if (storage.has_block && !is_closed_) {
+    live_ -= least_block(storage);
     if (recorder != nullptr) {
       recorder->on_free(storage.allocation);
     }
@@ -228,7 +257,11 @@ void Runtime::mark_step(std::uint64_t step) {
   append({.value = step, .kind = EventKind::step});
 }
 
+// A phase begins in no destructor, where hooks of modules may allocate.
 void Runtime::mark_phase(std::string_view phase) {
+  if (most_live_ == 0) {
+    throw LiveLimitReached{};
+  }
   append({.value = trace_.tables.strings.intern(phase).value(), .kind = EventKind::phase});
 }
 

@@ -5,7 +5,9 @@
 // the GPU and the versions to imitate.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,10 @@ struct Autocast {
   boost::unordered_flat_map<const TensorImpl*, std::size_t> cached;  ///< index into `cache`
 };
 
+/// Thrown by a run whose blocks need more memory than it was given (Runtime::limit_live). As
+/// Cancelled it is no error: who set the limit catches it.
+struct LiveLimitReached {};
+
 /// Which host thread runs: backward has one of its own.
 enum class Thread : std::uint8_t { main, autograd };
 
@@ -81,6 +87,22 @@ class Runtime {
 
   /// The same, unless the block already has a role that outlives one iteration.
   void categorize_transient(const Tensor& tensor, Category category);
+
+  /// Blocks that are live at once may hold `most`; a run that needs more ends by LiveLimitReached.
+  void limit_live(Bytes most) { most_live_ = most.count(); }
+
+  // --- requests that are known without being made ---------------------------------------------
+
+  /// Whether passes that would ask for the same again are written down (repeated_passes.hpp).
+  bool repeats_passes = false;
+
+  /// Appends a request of such a pass. An allocation has the next number.
+  void write(const Event& event);
+
+  /// The block of the event `allocation`, which was written; it is freed with the storage.
+  Ref<Storage> adopt(std::size_t allocation);
+
+  [[nodiscard]] std::size_t allocation_count() const { return trace_.allocation_count; }
 
   // --- results that are waited for when they are read -----------------------------------------
 
@@ -257,6 +279,8 @@ class Runtime {
   std::vector<Unread> unread_;
   bool is_closed_ = false;  ///< the trace was taken: everything still alive outlived the run
   std::uint64_t event_count_ = 0;
+  std::uint64_t live_ = 0;  ///< bytes of blocks, each as small as the allocator may make it
+  std::uint64_t most_live_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t sequence_nr_[2] = {0, 0};
   bool has_workspace_[2][2] = {};  ///< on other GPUs and the traced one, by thread
   bool has_lt_workspace_[2][2] = {};

@@ -30,6 +30,8 @@ class NemoStrategy : public Strategy {
     }
   }
 
+  void pass_backward() override { ++backwards_; }
+
   void clip_gradients() override { optimizer_.clip_grad_norm(); }
 
   void step() override { optimizer_.step(); }

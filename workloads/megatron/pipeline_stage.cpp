@@ -22,10 +22,12 @@ PipelineStage::PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, 
       job_(dist::pipeline_job(plan, rank_place(plan.parallel).pp)),
       group_(runtime, plan.parallel.pp, plan.parallel.backend),
       actions_(dist::megatron_schedule(plan.parallel.schedule, job_)),
-      units_(static_cast<std::size_t>(job_.micro_batches * job_.chunks)) {}
+      units_(static_cast<std::size_t>(job_.micro_batches * job_.chunks)),
+      passes_(runtime, job_.chunks, job_.micro_batches) {}
 
 void PipelineStage::run(int step) {
   first_micro_batch_ = std::int64_t{step} * plan_.grad_accum;
+  passes_.begin_step();
   for (const PipelineAction& action : actions_) {
     act(action);
   }
@@ -43,7 +45,7 @@ void PipelineStage::act(const PipelineAction& action) {
       forward(action);
       break;
     case PipelineStep::release_output:
-      release_output(unit);
+      release_output(action);
       break;
     case PipelineStep::receive_gradient:
       unit.gradient = receive(action.micro_batch);
@@ -54,39 +56,73 @@ void PipelineStage::act(const PipelineAction& action) {
   }
 }
 
-// forward_step. Inner stages get no batch (pretrain_gpt.py: get_batch).
 void PipelineStage::forward(const PipelineAction& action) {
-  InFlight& unit = unit_of(action);
+  unit_of(action).output = pass(megatron::Pass::forward, action);
+}
+
+// forward_step. Inner stages get no batch (pretrain_gpt.py: get_batch).
+Tensor PipelineStage::run_forward(const PipelineAction& action) {
   models::Inputs inputs;
   const BatchParts parts = needed_parts(action.chunk);
   if (parts.tokens || parts.labels) {
     inputs = load_(first_micro_batch_ + action.micro_batch, parts);
   }
-  inputs.hidden_states = unit.input;
+  inputs.hidden_states = unit_of(action).input;
   inputs.chunk = action.chunk;
   runtime_.mark_phase("forward");
   models::Outputs outputs = strategy_.forward(std::move(inputs));
-  unit.output = is_last_chunk(action.chunk)
-                    ? eager::div(outputs.loss, static_cast<double>(plan_.grad_accum))
-                    : outputs.hidden_states;
+  return is_last_chunk(action.chunk)
+             ? eager::div(outputs.loss, static_cast<double>(plan_.grad_accum))
+             : outputs.hidden_states;
 }
 
-void PipelineStage::release_output(InFlight& unit) {
-  unit.output->storage = runtime_.allocate(item_size(unit.output.dtype()));
+void PipelineStage::release_output(const PipelineAction& action) {
+  passes_.before_release(blocks_of(action));
+  Tensor& output = unit_of(action).output;
+  output->storage = runtime_.allocate(item_size(output.dtype()));
 }
 
 // backward_step: the gradient of the input is sent while the variable still holds it.
 void PipelineStage::backward(const PipelineAction& action) {
-  InFlight& unit = unit_of(action);
-  runtime_.mark_phase("backward");
-  strategy_.set_gradient_sync(action.micro_batch + 1 == plan_.grad_accum);
-  strategy_.backward_stage(unit.output, unit.gradient);
-  Tensor gradient = unit.input.defined() ? unit.input->grad : Tensor{};
+  Tensor gradient = pass(megatron::Pass::backward, action);
   sent_gradient_ = std::move(gradient);
   if (sent_gradient_.defined()) {
     group_.send(sent_gradient_).wait();
   }
-  unit = {};
+  unit_of(action) = {};
+}
+
+Tensor PipelineStage::run_backward(const PipelineAction& action) {
+  const InFlight& unit = unit_of(action);
+  runtime_.mark_phase("backward");
+  strategy_.set_gradient_sync(action.micro_batch + 1 == plan_.grad_accum);
+  strategy_.backward_stage(unit.output, unit.gradient);
+  return unit.input.defined() ? unit.input->grad : Tensor{};
+}
+
+/// The output of a forward pass, or the gradient of a backward pass's input.
+Tensor PipelineStage::pass(megatron::Pass pass, const PipelineAction& action) {
+  const megatron::PassUnit blocks = blocks_of(action);
+  const bool is_forward = pass == megatron::Pass::forward;
+  if (passes_.may_repeat(pass, blocks)) {
+    if (!is_forward) {
+      strategy_.pass_backward();
+    }
+    return passes_.repeat(pass, blocks);
+  }
+  passes_.begin();
+  Tensor result = is_forward ? run_forward(action) : run_backward(action);
+  passes_.end(pass, blocks, result);
+  return result;
+}
+
+megatron::PassUnit PipelineStage::blocks_of(const PipelineAction& action) {
+  const InFlight& unit = unit_of(action);
+  return {.chunk = action.chunk,
+          .micro_batch = action.micro_batch,
+          .input = &unit.input,
+          .output = &unit.output,
+          .gradient = &unit.gradient};
 }
 
 // _communicate: torch.empty of the stages' common shape, [s, b, h] or a part of the sequence.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/megatron/repeated_passes.hpp"
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
@@ -37,8 +38,12 @@ class PipelineStage : public StepRunner {
 
   void act(const dist::PipelineAction& action);
   void forward(const dist::PipelineAction& action);
-  void release_output(InFlight& unit);
+  [[nodiscard]] eager::Tensor run_forward(const dist::PipelineAction& action);
+  void release_output(const dist::PipelineAction& action);
   void backward(const dist::PipelineAction& action);
+  [[nodiscard]] eager::Tensor run_backward(const dist::PipelineAction& action);
+  [[nodiscard]] eager::Tensor pass(megatron::Pass pass, const dist::PipelineAction& action);
+  [[nodiscard]] megatron::PassUnit blocks_of(const dist::PipelineAction& action);
   [[nodiscard]] eager::Tensor receive(int micro_batch);
   [[nodiscard]] bool is_last_chunk(int chunk) const;
   [[nodiscard]] BatchParts needed_parts(int chunk) const;
@@ -51,7 +56,8 @@ class PipelineStage : public StepRunner {
   dist::PipelineJob job_;
   dist::ProcessGroup group_;
   std::vector<dist::PipelineAction> actions_;
-  std::vector<InFlight> units_;         ///< by chunk and micro-batch
+  std::vector<InFlight> units_;  ///< by chunk and micro-batch
+  megatron::RepeatedPasses passes_;
   eager::Tensor sent_gradient_;         ///< the variable input_tensor_grad, until the next backward
   std::int64_t first_micro_batch_ = 0;  ///< of the step, counted over all steps
 };

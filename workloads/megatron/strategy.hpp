@@ -21,6 +21,9 @@ class MegatronStrategy : public Strategy {
   void backward(const Tensor& loss) override { backward_stage(loss, {}); }
 
   void backward_stage(const Tensor& output, const Tensor& gradient) override;
+
+  void pass_backward() override { ++backwards_; }
+
   void clip_gradients() override;
   void step() override;
   void zero_grad() override;

@@ -44,6 +44,9 @@ class Strategy {
     backward_stage(output, gradient);
   }
 
+  /// A backward pass before the step's last one was not carried out, since its requests are known.
+  virtual void pass_backward() {}
+
   /// What a script does to the gradients after the last backward of a step.
   virtual void finish_gradients() {}
 

@@ -3,6 +3,7 @@
 #include "workloads/training/generate.hpp"
 
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/megatron/pipeline_stage.hpp"
 #include "workloads/nn/float8_linear.hpp"
+#include "workloads/megatron/repeated_passes.hpp"
 #include "workloads/nn/lora.hpp"
 #include "workloads/nn/quantized/load_quantized.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
@@ -31,6 +33,8 @@ namespace {
 
 using eager::Place;
 using eager::Runtime;
+
+constexpr Bytes kNoLimit{std::numeric_limits<std::uint64_t>::max()};
 
 // A quantised model comes to the device weight by weight, from where none has a block.
 Place first_place(const TrainingPlan& plan) {
@@ -53,10 +57,19 @@ DType first_dtype(const TrainingPlan& plan) {
   return plan.init == ModelInit::pretrained_half ? DType::fp32 : model_dtype(plan.precision);
 }
 
+/// What is done with passes that ask for the same again.
+enum class RepeatedPassesAre { carried_out, written };
+
+/// How a plan is run.
+struct RunMode {
+  Bytes most_live = kNoLimit;
+  RepeatedPassesAre passes = RepeatedPassesAre::carried_out;
+};
+
 /// One run of a plan.
 class Training {
  public:
-  explicit Training(const TrainingPlan& plan)
+  explicit Training(const TrainingPlan& plan, RunMode mode = {})
       : plan_(plan),
         runtime_(plan.gpu, release_of(plan.versions.torch), release_of(plan.versions.transformers),
                  {.launches = plan.parallel.event_lag, .queries = plan.parallel.event_queries}),
@@ -64,7 +77,10 @@ class Training {
                  .plan = plan,
                  .place = first_place(plan),
                  .dtype = first_dtype(plan),
-                 .training = plan.training} {}
+                 .training = plan.training} {
+    runtime_.limit_live(mode.most_live);
+    runtime_.repeats_passes = mode.passes == RepeatedPassesAre::written;
+  }
 
   GeneratedGraph run_recorded() {
     eager::GraphRecorder recorder(runtime_);
@@ -230,33 +246,78 @@ void require_valid(const TrainingPlan& plan) {
   throw InputError("plan", "options", all, "");
 }
 
-GeneratedRun run_of(TrainingPlan plan, int micro_batches) {
-  plan.grad_accum = micro_batches;
-  return Training(plan).run_with_host();
+/// Micro-batches are alike, and events of other streams complete at once.
+bool writes_passes(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  return p.pp > 1 && plan.seq.size() == 1 && p.event_lag == 0 && p.event_queries == 0 &&
+         p.offload == Offload::none;
 }
+
+/// Carries out what is asked, at most with so much in blocks. @throws LiveLimitReached
+class Runs {
+ public:
+  explicit Runs(Bytes most_live) : most_live_(most_live) {}
+
+  [[nodiscard]] GeneratedRun of(const TrainingPlan& plan) const {
+    if (writes_passes(plan)) {
+      try {
+        return Training(plan, {most_live_, RepeatedPassesAre::written}).run_with_host();
+      } catch (const megatron::PassesDiffer&) {  // each is carried out
+      }
+    }
+    return Training(plan, {most_live_}).run_with_host();
+  }
+
+  [[nodiscard]] GeneratedRun of(TrainingPlan plan, int micro_batches) const {
+    plan.grad_accum = micro_batches;
+    return of(plan);
+  }
+
+ private:
+  Bytes most_live_;
+};
 
 /// What is offloaded is counted by the run itself.
 bool uses_host(const GeneratedRun& run) {
   return !run.pinned_blocks.empty() || run.host.training != HostAccount{};
 }
 
+/// A run that is short, and what it repeats to become the plan's.
+struct CompactRun {
+  GeneratedRun run;
+  std::vector<RepeatedRound> rounds;
+};
+
 /// The plan's run made of two short ones; nothing where they do not show what it does.
-std::optional<GeneratedRun> from_short_runs(const TrainingPlan& plan, const ShortRuns& runs) {
-  GeneratedRun fewer = run_of(plan, runs.fewer);
-  const auto forwards = forwards_of_micro_batch(fewer.trace, runs.fewer);
-  if (!forwards || uses_host(fewer)) {
+std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortRuns& runs,
+                                          const Runs& carried_out) {
+  CompactRun made{.run = carried_out.of(plan, runs.fewer)};
+  const RequestTrace& fewer = made.run.trace;
+  const auto forwards = forwards_of_micro_batch(fewer, runs.fewer);
+  if (!forwards || uses_host(made.run)) {
     return std::nullopt;
   }
-  const std::size_t of_round = *forwards * static_cast<std::size_t>(runs.round);
-  const std::optional<RunEvents> one_more = lengthened(fewer.trace, of_round, 1);
-  if (!one_more || !same_events(*one_more, run_of(plan, runs.more()).trace)) {
+  auto rounds = repeated_rounds(fewer, *forwards * static_cast<std::size_t>(runs.round), 1);
+  if (!rounds ||
+      !same_events(lengthened(fewer, *rounds), carried_out.of(plan, runs.more()).trace)) {
     return std::nullopt;
   }
-  const auto rounds = static_cast<std::size_t>((plan.grad_accum - runs.fewer) / runs.round);
-  RunEvents all = *lengthened(fewer.trace, of_round, rounds);
-  fewer.trace.events = std::move(all.events);
-  fewer.trace.allocation_count = all.allocation_count;
-  return fewer;
+  made.rounds = std::move(*rounds);
+  for (RepeatedRound& round : made.rounds) {
+    round.times = static_cast<std::size_t>((plan.grad_accum - runs.fewer) / runs.round);
+  }
+  return made;
+}
+
+CompactRun compact_run(const TrainingPlan& plan, Bytes most_live) {
+  require_valid(plan);
+  const Runs runs(most_live);
+  if (const std::optional<ShortRuns> lengths = short_runs(plan)) {
+    if (std::optional<CompactRun> made = from_short_runs(plan, *lengths, runs)) {
+      return std::move(*made);
+    }
+  }
+  return {.run = runs.of(plan), .rounds = {}};
 }
 
 }  // namespace
@@ -271,13 +332,22 @@ RequestTrace generate_step_by_step(const TrainingPlan& plan) {
 }
 
 GeneratedRun generate_run(const TrainingPlan& plan) {
-  require_valid(plan);
-  if (const std::optional<ShortRuns> runs = short_runs(plan)) {
-    if (std::optional<GeneratedRun> made = from_short_runs(plan, *runs)) {
-      return std::move(*made);
-    }
+  CompactRun compact = compact_run(plan, kNoLimit);
+  if (!compact.rounds.empty()) {
+    RunEvents all = lengthened(compact.run.trace, compact.rounds);
+    compact.run.trace.events = std::move(all.events);
+    compact.run.trace.allocation_count = all.allocation_count;
   }
-  return Training(plan).run_with_host();
+  return std::move(compact.run);
+}
+
+std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live) {
+  try {
+    CompactRun compact = compact_run(plan, most_live);
+    return CompactTrace{std::move(compact.run.trace), std::move(compact.rounds)};
+  } catch (const eager::LiveLimitReached&) {
+    return std::nullopt;
+  }
 }
 
 GeneratedGraph generate_with_graph(const TrainingPlan& plan) {

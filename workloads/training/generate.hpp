@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "traces/request_trace.hpp"
+#include "traces/compact_trace.hpp"
 #include "workloads/eager/host_memory.hpp"
 #include "workloads/graph/graph_recording.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -37,6 +37,10 @@ struct GeneratedRun {
 
 /// The same as generate(), with the host memory.
 GeneratedRun generate_run(const TrainingPlan& plan);
+
+/// The trace of generate() without what repeats in it; nothing if blocks that are live at once hold
+/// more than `most_live`, which no allocator could then serve from less.
+std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live);
 
 /// A plan's requests with the operators that created and used each block (graph/compute_graph.hpp).
 struct GeneratedGraph {

@@ -40,16 +40,6 @@ std::vector<StepMarks> marks_of(const RequestTrace& trace) {
   return steps;
 }
 
-/// The round before the last forward pass of a step, which the rounds before it are like.
-struct Round {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::uint32_t allocations = 0;
-  AllocationId first_alike;  ///< the first allocation of the rounds that are alike
-
-  [[nodiscard]] std::size_t length() const { return end - begin; }
-};
-
 bool refers(const Event& event) {
   return event.kind == EventKind::free || event.kind == EventKind::record_stream;
 }
@@ -72,26 +62,28 @@ class RoundFinder {
   RoundFinder(const RequestTrace& trace, const StepMarks& marks, std::size_t forwards)
       : trace_(trace), marks_(marks), forwards_(forwards) {}
 
-  /// Nothing if there is none that may be repeated.
-  [[nodiscard]] std::optional<Round> find() const {
+  /// The round before the last forward pass of the step, which the rounds before it are like.
+  /// Nothing if it may not be repeated.
+  [[nodiscard]] std::optional<RepeatedRound> find() const {
     if (marks_.forwards.size() <= 2 * forwards_) {
       return std::nullopt;
     }
-    Round round = last_round();
+    RepeatedRound round = last_round();
     std::size_t alike = round.begin;
     while (has_alike_before(round, alike)) {
       alike -= round.length();
     }
     round.first_alike = first_allocation(alike);
+    round.next_allocation = first_allocation(round.end);
     return alike != round.begin && leaves_nothing(round) && frees_only_alike(round)
                ? std::optional(round)
                : std::nullopt;
   }
 
  private:
-  [[nodiscard]] Round last_round() const {
+  [[nodiscard]] RepeatedRound last_round() const {
     const std::size_t last = marks_.forwards.size() - 1;
-    Round round{.begin = marks_.forwards[last - forwards_], .end = marks_.forwards[last]};
+    RepeatedRound round{.begin = marks_.forwards[last - forwards_], .end = marks_.forwards[last]};
     for (std::size_t i = round.begin; i < round.end; ++i) {
       round.allocations += trace_.events[i].kind == EventKind::alloc ? 1U : 0U;
     }
@@ -99,7 +91,7 @@ class RoundFinder {
   }
 
   /// Whether the events before `alike` are those of the round behind it.
-  [[nodiscard]] bool has_alike_before(const Round& round, std::size_t alike) const {
+  [[nodiscard]] bool has_alike_before(const RepeatedRound& round, std::size_t alike) const {
     const std::size_t length = round.length();
     if (alike < marks_.forwards.front() + length) {
       return false;
@@ -116,10 +108,11 @@ class RoundFinder {
     while (from < trace_.events.size() && trace_.events[from].kind != EventKind::alloc) {
       ++from;
     }
-    return from < trace_.events.size() ? trace_.events[from].allocation : AllocationId{};
+    return from < trace_.events.size() ? trace_.events[from].allocation
+                                       : AllocationId{trace_.allocation_count};
   }
 
-  [[nodiscard]] bool leaves_nothing(const Round& round) const {
+  [[nodiscard]] bool leaves_nothing(const RepeatedRound& round) const {
     std::size_t frees = 0;
     for (std::size_t i = round.begin; i < round.end; ++i) {
       frees += trace_.events[i].kind == EventKind::free ? 1U : 0U;
@@ -128,7 +121,7 @@ class RoundFinder {
   }
 
   /// What a round frees was made by rounds that are alike; settings and pools stay as they are.
-  [[nodiscard]] bool frees_only_alike(const Round& round) const {
+  [[nodiscard]] bool frees_only_alike(const RepeatedRound& round) const {
     for (std::size_t i = round.begin; i < round.end; ++i) {
       const Event& event = trace_.events[i];
       const bool is_older = refers(event) && event.allocation < round.first_alike;
@@ -147,7 +140,7 @@ class RoundFinder {
 /// Writes the events of a trace, some of them several times, and numbers allocations on.
 class Lengthening {
  public:
-  Lengthening(const RequestTrace& trace, std::size_t rounds) : trace_(trace), rounds_(rounds) {
+  explicit Lengthening(const RequestTrace& trace) : trace_(trace) {
     longer_.allocation_count = trace.allocation_count;
   }
 
@@ -158,15 +151,15 @@ class Lengthening {
   }
 
   /// The round that was added last, again and again.
-  void repeat(const Round& round) {
+  void repeat(const RepeatedRound& round) {
     shifts_.push_back({round.first_alike, 0});
-    for (std::size_t i = 0; i < rounds_; ++i) {
+    for (std::size_t i = 0; i < round.times; ++i) {
       shifts_.back().by += round.allocations;
       for (std::size_t e = round.begin; e < round.end; ++e) {
         add(trace_.events[e]);
       }
     }
-    longer_.allocation_count += rounds_ * round.allocations;
+    longer_.allocation_count += round.times * round.allocations;
   }
 
   RunEvents take() { return std::move(longer_); }
@@ -190,7 +183,6 @@ class Lengthening {
   }
 
   const RequestTrace& trace_;
-  std::size_t rounds_;
   RunEvents longer_;
   std::vector<Shift> shifts_;
   std::size_t next_ = 0;
@@ -222,16 +214,26 @@ std::optional<ShortRuns> short_runs(const TrainingPlan& plan) {
   return is_less_work ? std::optional(runs) : std::nullopt;
 }
 
-std::optional<RunEvents> lengthened(const RequestTrace& trace, std::size_t forwards_of_round,
-                                    std::size_t rounds) {
-  Lengthening longer(trace, rounds);
+std::optional<std::vector<RepeatedRound>> repeated_rounds(const RequestTrace& trace,
+                                                          std::size_t forwards_of_round,
+                                                          std::size_t rounds) {
+  std::vector<RepeatedRound> repeated;
   for (const StepMarks& marks : marks_of(trace)) {
-    const std::optional<Round> round = RoundFinder(trace, marks, forwards_of_round).find();
+    std::optional<RepeatedRound> round = RoundFinder(trace, marks, forwards_of_round).find();
     if (!round) {
       return std::nullopt;
     }
-    longer.add_up_to(round->end);
-    longer.repeat(*round);
+    round->times = rounds;
+    repeated.push_back(*round);
+  }
+  return repeated;
+}
+
+RunEvents lengthened(const RequestTrace& trace, const std::vector<RepeatedRound>& rounds) {
+  Lengthening longer(trace);
+  for (const RepeatedRound& round : rounds) {
+    longer.add_up_to(round.end);
+    longer.repeat(round);
   }
   longer.add_up_to(trace.events.size());
   return longer.take();

@@ -11,8 +11,9 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
-#include "traces/request_trace.hpp"
+#include "traces/compact_trace.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -35,11 +36,15 @@ struct RunEvents {
   std::size_t allocation_count = 0;
 };
 
-/// Those of a run whose steps have `rounds` rounds more, each of so many forward passes, than those
-/// of `trace`; nothing where the last rounds of a step before its last forward pass differ, leave
-/// blocks behind, or free what is older than the rounds that are alike.
-std::optional<RunEvents> lengthened(const RequestTrace& trace, std::size_t forwards_of_round,
-                                    std::size_t rounds);
+/// What is repeated in a run whose steps have `rounds` rounds more, each of so many forward passes,
+/// than those of `trace`; nothing where the last rounds of a step before its last forward pass
+/// differ, leave blocks behind, or free what is older than the rounds that are alike.
+std::optional<std::vector<RepeatedRound>> repeated_rounds(const RequestTrace& trace,
+                                                          std::size_t forwards_of_round,
+                                                          std::size_t rounds);
+
+/// The events of the run whose rounds are repeated.
+RunEvents lengthened(const RequestTrace& trace, const std::vector<RepeatedRound>& rounds);
 
 /// How many forward passes a micro-batch has in a run of `micro_batches` per step; nothing if they
 /// differ between steps.

@@ -1,35 +1,17 @@
 // A run of many micro-batches made of two short ones is the run itself, event for event.
 #include "workloads/training/more_rounds.hpp"
 
-#include <sstream>
-#include <string>
-
 #include <catch2/catch.hpp>
 
+#include "tests/support/plan_words.hpp"
 #include "tests/support/trace_equality.hpp"
-#include "workloads/plan/options/read_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/ranks.hpp"
 
 using namespace highwater;
+using test::plan_of_words;
 
 namespace {
-
-/// Options as "name=value name=value".
-TrainingPlan plan_of(const std::string& options) {
-  OptionWords words{{"model", "llama-160m"}};
-  std::istringstream in(options);
-  for (std::string option; in >> option;) {
-    const std::size_t equals = option.find('=');
-    words.emplace_back(option.substr(0, equals), option.substr(equals + 1));
-  }
-  std::vector<std::string> problems;
-  TrainingPlan plan = read_plan_words(words, problems);
-  CAPTURE(options, problems);
-  REQUIRE(problems.empty());
-  plan.seq = options.find("seq=") == std::string::npos ? std::vector<std::int64_t>{128} : plan.seq;
-  return plan;
-}
 
 TrainingPlan with(TrainingPlan plan, int micro_batches) {
   plan.grad_accum = micro_batches;
@@ -41,8 +23,9 @@ std::optional<RunEvents> made_of(const TrainingPlan& plan, int fewer, int round)
   const RequestTrace trace = generate_step_by_step(with(plan, fewer));
   const auto forwards = forwards_of_micro_batch(trace, fewer);
   REQUIRE(forwards);
-  return lengthened(trace, *forwards * static_cast<std::size_t>(round),
-                    static_cast<std::size_t>((plan.grad_accum - fewer) / round));
+  const auto rounds = repeated_rounds(trace, *forwards * static_cast<std::size_t>(round),
+                                      static_cast<std::size_t>((plan.grad_accum - fewer) / round));
+  return rounds ? std::optional(lengthened(trace, *rounds)) : std::nullopt;
 }
 
 }  // namespace
@@ -58,7 +41,7 @@ TEST_CASE("more rounds: steps of many micro-batches are made of short runs", "[w
       "grad-accum=64 framework=megatron pp=2 pp-schedule=interleaved pp-chunks=3 rank=1",
       "grad-accum=64 torch=2.6 framework=megatron pp=2 pp-schedule=interleaved pp-chunks=3",
       "grad-accum=24 lora-rank=8", "grad-accum=24 dp=2 dp-kind=fsdp2 framework=torchtitan");
-  const TrainingPlan plan = plan_of(options);
+  const TrainingPlan plan = plan_of_words(options);
   CAPTURE(options);
   const auto runs = short_runs(plan);
   REQUIRE(runs);
@@ -69,7 +52,7 @@ TEST_CASE("more rounds: steps of many micro-batches are made of short runs", "[w
 }
 
 TEST_CASE("more rounds: a step that loads all its batches first is carried out", "[workloads]") {
-  const TrainingPlan plan = plan_of("grad-accum=24 framework=trainer");
+  const TrainingPlan plan = plan_of_words("grad-accum=24 framework=trainer");
   CHECK(test::same(generate(plan), generate_step_by_step(plan)));
 }
 
@@ -82,7 +65,7 @@ TEST_CASE("more rounds: what grows with the number of micro-batches is not made 
                "grad-accum=24 framework=torchtune", "grad-accum=24 dp=2 dp-kind=fsdp1 no-sync=true",
                "grad-accum=24 offload=activations", "grad-accum=24 framework=lightning");
   CAPTURE(options);
-  const TrainingPlan plan = plan_of(options);
+  const TrainingPlan plan = plan_of_words(options);
   for (int rank = 0; rank < plan.parallel.pp; ++rank) {
     TrainingPlan of_rank = plan;
     of_rank.parallel.rank = rank;
@@ -93,8 +76,8 @@ TEST_CASE("more rounds: what grows with the number of micro-batches is not made 
 
 TEST_CASE("more rounds: few micro-batches, several lengths and delayed events are carried out",
           "[workloads]") {
-  CHECK_FALSE(short_runs(plan_of("grad-accum=8")));
-  CHECK_FALSE(short_runs(plan_of("grad-accum=32 framework=megatron pp=4")));
-  CHECK_FALSE(short_runs(plan_of("grad-accum=64 seq=64,128")));
-  CHECK_FALSE(short_runs(plan_of("grad-accum=64 dp=2 dp-kind=ddp event-lag=3")));
+  CHECK_FALSE(short_runs(plan_of_words("grad-accum=8")));
+  CHECK_FALSE(short_runs(plan_of_words("grad-accum=32 framework=megatron pp=4")));
+  CHECK_FALSE(short_runs(plan_of_words("grad-accum=64 seq=64,128")));
+  CHECK_FALSE(short_runs(plan_of_words("grad-accum=64 dp=2 dp-kind=ddp event-lag=3")));
 }

@@ -1,12 +1,14 @@
 #include "tools/studies/plan_search/memory_trial.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "allocator/settings/settings_change.hpp"
+#include "sim/replay/compact_replay.hpp"
 #include "sim/replay/parallel.hpp"
-#include "sim/replay/replay.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/studies/replay_run.hpp"
+#include "workloads/training/generate.hpp"
 #include "workloads/training/ranks.hpp"
 
 namespace highwater {
@@ -62,10 +64,23 @@ ReplayOptions options_of(const TrainingPlan& plan, const MemoryRequest& memory) 
   return options;
 }
 
+/// The requests of one rank; nothing if their blocks alone need more than `limit`.
+std::optional<CompactTrace> requests_within(const TrainingPlan& plan, Bytes limit) {
+  if (plan.engine == EngineKind::torch) {
+    return CompactTrace{make_run(plan).trace, {}};
+  }
+  return generate_within(plan, limit);
+}
+
 MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, Bytes limit) {
   plan.parallel.rank = rank;
-  const ReplayResult result = replay(make_run(plan).trace, options);
-  return {result.counts.ooms == 0 && result.peak.reserved <= limit, result.peak.reserved};
+  const Bytes most = std::min(limit, options.capacity.value_or(limit));
+  const std::optional<CompactTrace> requests = requests_within(plan, most);
+  if (!requests) {
+    return {.fits = false, .peak = most};
+  }
+  const ReplayBar bar = replay_compact(*requests, options);
+  return {!bar.ran_out && bar.reserved <= limit, bar.reserved};
 }
 
 /// The first that does not fit tells.

@@ -16,7 +16,7 @@ namespace highwater {
 
 struct MemoryTrial {
   bool fits = false;
-  Bytes peak;  ///< most reserved by a rank; up to the failure if it ran out of memory
+  Bytes peak;  ///< most reserved by a rank; if it does not fit, up to where that was known
 };
 
 /// How much of the plan is carried out.

@@ -1,16 +1,19 @@
 #include "tools/studies/plan_search/strategy_search.hpp"
 
 #include <algorithm>
-#include <mutex>
+#include <map>
 #include <queue>
+#include <set>
 #include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "sim/replay/parallel.hpp"
+#include "tools/studies/plan_search/job_division.hpp"
 #include "tools/studies/plan_search/least_memory.hpp"
 #include "tools/studies/plan_search/memory_trial.hpp"
+#include "tools/studies/plan_search/variation_order.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -27,80 +30,17 @@ Bytes without_margin(Bytes memory, double margin) {
   return Bytes{static_cast<std::uint64_t>(static_cast<double>(memory.count()) * (1 - margin))};
 }
 
-/// What is sharded over data-parallel ranks.
-int sharding_of(DataParallel kind) {
-  switch (kind) {
-    case DataParallel::ddp:
-    case DataParallel::zero0:
-      return 0;
-    case DataParallel::zero1:
-      return 1;
-    case DataParallel::zero2:
-      return 2;
-    case DataParallel::zero3:
-    case DataParallel::fsdp1:
-    case DataParallel::fsdp2:
-      return 3;
-  }
-  return 0;
-}
-
-/// How a job is divided, whatever program does it.
-auto division_of(const Candidate& candidate) {
-  const Parallelism& p = candidate.plan.parallel;
-  return std::tuple(candidate.kind, sharding_of(p.dp_kind), p.dp, p.tp, p.pp, p.cp, p.ep,
-                    p.fsdp.replicas, p.tp_kind >= TensorParallel::colossalai_2d, p.offload,
-                    p.zero.offload_ratio, p.zero.optimizer_device, p.gemini.placement);
-}
-
-using Division = decltype(division_of(Candidate{}));
-
-bool has_axes_of(const Parallelism& p, const Parallelism& q) {
-  return p.tp == q.tp && p.pp == q.pp && p.ep == q.ep;
-}
-
-/// Whether the candidate only cuts the sequences of `row` into more parts.
-bool cuts_sequences_more(const Candidate& candidate, const StrategyResult& row) {
-  const Parallelism& p = candidate.plan.parallel;
-  const Parallelism& q = row.plan.parallel;
-  return candidate.strategy == row.strategy && p.cp > q.cp && has_axes_of(p, q);
-}
-
-/// Whether the candidate only moves to the host what `row` has on the GPU.
-bool offloads_more(const Candidate& candidate, const StrategyResult& row) {
-  const Parallelism& p = candidate.plan.parallel;
-  const Parallelism& q = row.plan.parallel;
-  return p.offload != Offload::none && q.offload == Offload::none && has_axes_of(p, q) &&
-         p.cp == q.cp && sharding_of(p.dp_kind) <= sharding_of(q.dp_kind);
-}
-
-/// Whether `row`, which is as fast, leaves no reason to try the candidate.
-bool is_needless_beside(const Candidate& candidate, const StrategyResult& row) {
-  return candidate.kind == row.kind &&
-         (cuts_sequences_more(candidate, row) || offloads_more(candidate, row));
-}
-
-/// How much checkpointing keeps, where two kinds can be compared.
-bool keeps_no_less(const Checkpoint& a, const Checkpoint& b) {
-  return a.kind == b.kind || a.kind == CheckpointKind::none || b.kind == CheckpointKind::full;
-}
-
-/// More chunks keep less than few, and all more than one.
-bool has_no_fewer_in_flight(int a, int b) {
-  return b == 1 || (a > 1 && a <= b);
-}
-
-/// Whether `a` needs at least what `b` does.
-bool needs_no_less(const Variation& a, const Variation& b) {
-  return a.batch >= b.batch && keeps_no_less(a.checkpoint, b.checkpoint) &&
-         has_no_fewer_in_flight(a.chunks, b.chunks);
-}
-
 /// A candidate whose variations are tried one by one.
 struct Open {
   std::size_t candidate = 0;
   std::size_t next = 0;           ///< variation
   std::vector<Variation> failed;  ///< simulated
+};
+
+/// A part of a variation's job: whether it fits, or why PyTorch's own code would fail.
+struct PartTrial {
+  std::optional<MemoryTrial> trial;
+  std::string failure;
 };
 
 class BestFirst {
@@ -113,12 +53,16 @@ class BestFirst {
   }
 
   void run(StrategySearch& found) {
-    while (!has_enough()) {
-      std::vector<Open> batch = next_batch();
-      if (batch.empty()) {
-        break;
+    while (!has_enough() && !open_.empty()) {
+      Open open = open_.top().open;
+      open_.pop();
+      const std::size_t before = open.next;
+      skip_impossible(open);
+      if (open.next != before) {
+        push(std::move(open));  // another may come first now
+      } else if (!joins_a_row(open)) {
+        try_out(std::move(open));
       }
-      carry_out(batch);
     }
     finish(found);
   }
@@ -126,6 +70,9 @@ class BestFirst {
  private:
   /// Kind of training, seconds per sequence, and the place in the table among equals.
   using Key = std::tuple<std::size_t, double, std::size_t>;
+
+  /// A candidate and a variation of it, by number.
+  using Place = std::pair<std::size_t, std::size_t>;
 
   struct Entry {
     Key key;
@@ -136,7 +83,7 @@ class BestFirst {
 
   struct Found {
     Key key;
-    Division division;
+    JobDivision division;
     StrategyResult result;
   };
 
@@ -177,86 +124,103 @@ class BestFirst {
     if (open.next < candidates_[open.candidate].variations.size()) {
       const Key at = key(open.candidate, open.next);
       open_.push(Entry{at, std::move(open)});
+    } else {
+      gone_.insert(open.candidate);
     }
   }
 
-  /// The best that are open, one for each core.
-  std::vector<Open> next_batch() {
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    std::vector<Open> batch;
-    while (batch.size() < cores && !open_.empty()) {
-      Open open = open_.top().open;
-      open_.pop();
-      const std::size_t before = open.next;
-      skip_impossible(open);
-      if (open.next != before) {
-        push(std::move(open));  // another may come first now
-      } else if (!joins_a_row(open)) {
-        batch.push_back(std::move(open));
-      }
-    }
-    return batch;
+  [[nodiscard]] bool is_needless(const Open& open) const {
+    return std::ranges::any_of(found_, [&](const Found& each) {
+      return is_needless_beside(candidates_[open.candidate], each.result);
+    });
+  }
+
+  [[nodiscard]] bool has_row(const Open& open) const {
+    return std::ranges::find(found_, division_of(candidates_[open.candidate]), &Found::division) !=
+           found_.end();
   }
 
   /// The same division by another program is mentioned beside the row that there is, and what only
   /// adds a cost to a row that is as fast is left out.
-  bool joins_a_row(const Open& open) {
-    const Candidate& candidate = candidates_[open.candidate];
-    if (std::ranges::any_of(found_, [&](const Found& each) {
-          return is_needless_beside(candidate, each.result);
-        })) {
-      return true;
-    }
-    const auto row = std::ranges::find(found_, division_of(candidate), &Found::division);
-    if (row == found_.end()) {
-      return false;
-    }
-    row->result.also.push_back(candidate.strategy->name);
-    return true;
+  [[nodiscard]] bool joins_a_row(const Open& open) const {
+    return is_needless(open) || has_row(open);
   }
 
   /// Most of what does not fit shows it in a part; a row's peak is that of the whole.
-  void carry_out(std::vector<Open>& batch) {
-    std::vector<std::optional<MemoryTrial>> parts(batch.size());
-    simulated_ += batch.size();
-    progress_.show(simulated_);
-    for_each_index(batch.size(),
-                   [&](std::size_t i) { parts[i] = simulated(batch[i], TrialExtent::part); });
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      settle(std::move(batch[i]), parts[i]);
+  void try_out(Open open) {
+    const PartTrial part = part_of({open.candidate, open.next});
+    progress_.show(++simulated_);
+    if (!part.trial) {
+      fail(open, part.failure);
+    } else if (part.trial->fits) {
+      try_whole(std::move(open));
+    } else {
+      try_next(std::move(open));
     }
   }
 
-  /// Absent where PyTorch's own code would fail.
-  std::optional<MemoryTrial> simulated(const Open& open, TrialExtent extent) {
-    const Candidate& candidate = candidates_[open.candidate];
-    const TrainingPlan plan = varied(candidate, candidate.variations[open.next]);
+  void fail(const Open& open, const std::string& why) {
+    failures_.push_back(why);
+    gone_.insert(open.candidate);
+  }
+
+  void try_whole(Open open) {
+    const PartTrial whole = simulated({open.candidate, open.next}, TrialExtent::whole);
+    if (!whole.trial) {
+      fail(open, whole.failure);
+    } else if (whole.trial->fits) {
+      found_.push_back({key(open.candidate, open.next), division_of(candidates_[open.candidate]),
+                        row_of(open, *whole.trial)});
+    } else {
+      try_next(std::move(open));
+    }
+  }
+
+  /// The search asks for one after the other, and those that it may ask for next are carried out at
+  /// the same time: what it finds is the same on any number of cores.
+  const PartTrial& part_of(const Place& place) {
+    if (!parts_.contains(place)) {
+      carry_out(places_ahead(place));
+    }
+    return parts_.at(place);
+  }
+
+  /// `first`, and the best that are open.
+  [[nodiscard]] std::vector<Place> places_ahead(const Place& first) const {
+    const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<Place> places{first};
+    std::priority_queue<Entry> ahead = open_;
+    for (; places.size() < most && !ahead.empty(); ahead.pop()) {
+      Open each = ahead.top().open;
+      skip_impossible(each);
+      const Place place{each.candidate, each.next};
+      const bool is_open = each.next < candidates_[each.candidate].variations.size();
+      if (is_open && !joins_a_row(each) && !parts_.contains(place)) {
+        places.push_back(place);
+      }
+    }
+    return places;
+  }
+
+  void carry_out(const std::vector<Place>& places) {
+    std::vector<PartTrial> trials(places.size());
+    for_each_index(places.size(),
+                   [&](std::size_t i) { trials[i] = simulated(places[i], TrialExtent::part); });
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      parts_.emplace(places[i], std::move(trials[i]));
+    }
+  }
+
+  [[nodiscard]] PartTrial simulated(const Place& place, TrialExtent extent) const {
+    const auto& [number, variation] = place;
+    const Candidate& candidate = candidates_[number];
+    const TrainingPlan plan = varied(candidate, candidate.variations[variation]);
     MemoryRequest memory = request_.memory;
     memory.capacity = allocator_share(plan, request_.device);
     try {
-      return try_memory(plan, memory, limit_of(plan), extent);
+      return {try_memory(plan, memory, limit_of(plan), extent), ""};
     } catch (const InputError& error) {
-      const std::lock_guard lock(failures_lock_);
-      failures_.push_back(fmt::format("{}: {}", candidate.strategy->name, error.what()));
-      return std::nullopt;
-    }
-  }
-
-  void settle(Open open, std::optional<MemoryTrial> trial) {
-    if (trial && trial->fits) {
-      if (joins_a_row(open)) {
-        return;
-      }
-      trial = simulated(open, TrialExtent::whole);
-    }
-    if (!trial) {
-      return;
-    }
-    if (trial->fits) {
-      found_.push_back({key(open.candidate, open.next), division_of(candidates_[open.candidate]),
-                        row_of(open, *trial)});
-    } else {
-      try_next(std::move(open));
+      return {std::nullopt, fmt::format("{}: {}", candidate.strategy->name, error.what())};
     }
   }
 
@@ -292,10 +256,27 @@ class BestFirst {
     return std::nullopt;
   }
 
+  /// Programs that divide the job as the row does, in the table's order.
+  void name_others(Found& row) const {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const StrategyRow* const strategy = candidates_[i].strategy;
+      if (strategy == row.result.strategy || gone_.contains(i) ||
+          division_of(candidates_[i]) != row.division) {
+        continue;
+      }
+      Open open{.candidate = i};
+      skip_impossible(open);
+      if (open.next < candidates_[i].variations.size()) {
+        row.result.also.push_back(strategy->name);
+      }
+    }
+  }
+
   void finish(StrategySearch& found) {
     std::ranges::sort(found_, {}, &Found::key);
     for (Found& each : found_) {
       if (found.results.size() < request_.options.rows) {
+        name_others(each);
         found.results.push_back(std::move(each.result));
       }
     }
@@ -352,8 +333,9 @@ class BestFirst {
   std::vector<Candidate> candidates_;
   std::priority_queue<Entry> open_;
   std::vector<Found> found_;
+  std::map<Place, PartTrial> parts_;
+  std::set<std::size_t> gone_;         ///< candidates without a variation that fits or runs
   std::vector<std::string> failures_;  ///< of PyTorch's own code
-  std::mutex failures_lock_;
   std::size_t simulated_ = 0;
   ProgressLine progress_;
 };

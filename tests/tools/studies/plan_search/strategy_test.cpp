@@ -1,4 +1,5 @@
 // What `plan` tries, in which order, and what it leaves out.
+#include <sched.h>
 #include <set>
 #include <string>
 
@@ -45,6 +46,30 @@ std::set<std::size_t> kinds_of(const StrategySearch& found) {
   }
   return kinds;
 }
+
+/// This thread, and those that it starts, have one core for a scope.
+class OneCore {
+ public:
+  OneCore() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    std::size_t core = 0;
+    while (core + 1 < static_cast<std::size_t>(CPU_SETSIZE) && !CPU_ISSET(core, &before_)) {
+      ++core;
+    }
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+
+  ~OneCore() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_{};
+};
 
 constexpr Bytes gib(std::uint64_t number) {
   return Bytes{number << 30U};
@@ -250,5 +275,39 @@ TEST_CASE("memory trial: a part of the step has the peak of the whole", "[cli][p
       CAPTURE(std::string(candidate.strategy->name), p.dp, p.tp, p.pp, p.cp, tried.grad_accum);
       CHECK(some == all);
     }
+  }
+}
+
+// A blocks' sum above the limit ends the run before all of it is there.
+TEST_CASE("memory trial: a plan fits exactly where its peak is within the limit", "[cli][plan]") {
+  TrainingPlan plan = base("llama-160m");
+  for (const char* only : {"FSDP2", "Megatron, distributed"}) {
+    for (const Candidate& candidate :
+         candidates_for(plan, {.gpus = 4, .global_batch = 64, .only = only}).runnable) {
+      const TrainingPlan tried = varied(candidate, candidate.variations.back());
+      const Bytes peak = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::whole).peak;
+      CAPTURE(std::string(candidate.strategy->name), peak.count());
+      CHECK(try_memory(tried, {}, peak, TrialExtent::whole).fits);
+      CHECK_FALSE(try_memory(tried, {}, peak - Bytes{1}, TrialExtent::whole).fits);
+      CHECK_FALSE(try_memory(tried, {}, Bytes{peak.count() / 4}, TrialExtent::whole).fits);
+    }
+  }
+}
+
+TEST_CASE("strategies: what is found does not depend on the number of cores", "[cli][plan]") {
+  const auto found = [] { return search(base("llama-160m"), 4, gib(4), {.rows = 6}); };
+  const StrategySearch many = found();
+  const StrategySearch one = [&] {
+    const OneCore core;
+    return found();
+  }();
+  CHECK(one.simulated == many.simulated);
+  CHECK(one.left_out == many.left_out);
+  REQUIRE(one.results.size() == many.results.size());
+  for (std::size_t i = 0; i < one.results.size(); ++i) {
+    CHECK(one.results[i].strategy == many.results[i].strategy);
+    CHECK(one.results[i].peak == many.results[i].peak);
+    CHECK(one.results[i].also == many.results[i].also);
+    CHECK(one.results[i].plan.batch == many.results[i].plan.batch);
   }
 }

@@ -1,0 +1,67 @@
+#include "tools/studies/plan_search/job_division.hpp"
+
+namespace highwater {
+namespace {
+
+/// What is sharded over data-parallel ranks.
+int sharding_of(DataParallel kind) {
+  switch (kind) {
+    case DataParallel::ddp:
+    case DataParallel::zero0:
+      return 0;
+    case DataParallel::zero1:
+      return 1;
+    case DataParallel::zero2:
+      return 2;
+    case DataParallel::zero3:
+    case DataParallel::fsdp1:
+    case DataParallel::fsdp2:
+      return 3;
+  }
+  return 0;
+}
+
+bool has_axes_of(const Parallelism& p, const Parallelism& q) {
+  return p.tp == q.tp && p.pp == q.pp && p.ep == q.ep;
+}
+
+/// Whether the candidate only cuts the sequences of `row` into more parts.
+bool cuts_sequences_more(const Candidate& candidate, const StrategyResult& row) {
+  const Parallelism& p = candidate.plan.parallel;
+  const Parallelism& q = row.plan.parallel;
+  return candidate.strategy == row.strategy && p.cp > q.cp && has_axes_of(p, q);
+}
+
+/// Whether the candidate only moves to the host what `row` has on the GPU.
+bool offloads_more(const Candidate& candidate, const StrategyResult& row) {
+  const Parallelism& p = candidate.plan.parallel;
+  const Parallelism& q = row.plan.parallel;
+  return p.offload != Offload::none && q.offload == Offload::none && has_axes_of(p, q) &&
+         p.cp == q.cp && sharding_of(p.dp_kind) <= sharding_of(q.dp_kind);
+}
+
+}  // namespace
+
+JobDivision division_of(const Candidate& candidate) {
+  const Parallelism& p = candidate.plan.parallel;
+  return {.kind = candidate.kind,
+          .sharding = sharding_of(p.dp_kind),
+          .dp = p.dp,
+          .tp = p.tp,
+          .pp = p.pp,
+          .cp = p.cp,
+          .ep = p.ep,
+          .replicas = p.fsdp.replicas,
+          .has_grid = p.tp_kind >= TensorParallel::colossalai_2d,
+          .offload = p.offload,
+          .offload_ratio = p.zero.offload_ratio,
+          .optimizer_device = p.zero.optimizer_device,
+          .placement = p.gemini.placement};
+}
+
+bool is_needless_beside(const Candidate& candidate, const StrategyResult& row) {
+  return candidate.kind == row.kind &&
+         (cuts_sequences_more(candidate, row) || offloads_more(candidate, row));
+}
+
+}  // namespace highwater
