@@ -77,7 +77,8 @@ TraceShell::TraceShell(const RequestTrace& trace) {
 const RequestTrace& TraceShell::around(const Program& program) {
   trace_.events = {};
   trace_.allocation_count = 0;
-  for (const Event& event : program) {
+  for (Event event : program) {
+    event.stack = StackId::none();
     trace_.events.push_back(event);
   }
   trace_.allocation_count = number_count(program);

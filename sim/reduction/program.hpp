@@ -26,7 +26,8 @@ std::size_t allocation_count(const Program& program);
 /// Numbers allocations anew, and leaves out what names none that exists.
 Program renumbered(const Program& program);
 
-/// Header, streams, pools and settings of a trace around other requests.
+/// Header, streams, pools and settings of a trace around other requests, which lose their call
+/// stacks: no decision depends on them.
 class TraceShell {
  public:
   explicit TraceShell(const RequestTrace& trace);
