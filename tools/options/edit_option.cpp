@@ -1,7 +1,6 @@
 #include "tools/options/edit_option.hpp"
 
 #include <boost/program_options/value_semantic.hpp>
-#include <fmt/format.h>
 
 #include "tools/options/memory_options.hpp"
 
@@ -9,12 +8,12 @@ namespace highwater {
 namespace po = boost::program_options;
 
 void add_edit_option(OptionParser& parser, EditHelp detail) {
-  std::string help = "change the run before it is replayed; repeatable, in this order";
-  if (detail == EditHelp::names) {
-    help += "; see highwater replay --help";
-  }
+  const char* const help =
+      detail == EditHelp::names
+          ? "change the run first; repeatable; forms: highwater replay --help"
+          : "change the run before it is replayed; repeatable, in this order";
   parser.add(OptionGroup::memory)("edit", po::value<Arguments>()->composing()->value_name("EDIT"),
-                                  help.c_str());
+                                  help);
   if (detail == EditHelp::forms) {
     parser.note("edit", edit_help());
   }
