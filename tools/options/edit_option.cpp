@@ -8,10 +8,9 @@ namespace highwater {
 namespace po = boost::program_options;
 
 void add_edit_option(OptionParser& parser, EditHelp detail) {
-  const char* const help =
-      detail == EditHelp::names
-          ? "change the run first; repeatable; forms: highwater replay --help"
-          : "change the run before it is replayed; repeatable, in this order";
+  const char* const help = detail == EditHelp::names
+                               ? "change the run first; repeatable; forms: highwater replay --help"
+                               : "change the run before it is replayed; repeatable, in this order";
   parser.add(OptionGroup::memory)("edit", po::value<Arguments>()->composing()->value_name("EDIT"),
                                   help);
   if (detail == EditHelp::forms) {

@@ -20,7 +20,7 @@ struct MoeLoad {
   /// Of each expert; empty: even, or as the others say. Several lists: one for each group of ranks
   /// that share experts.
   std::vector<double> shares;
-  std::string file;            ///< where the shares are from
+  std::string file;  ///< where the shares are from
 
   bool operator==(const MoeLoad&) const = default;
 };

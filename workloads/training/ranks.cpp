@@ -141,9 +141,8 @@ std::vector<AxisClass> shard_classes(const TrainingPlan& plan, const Shards& sha
   for (int place = 0; place < p.dp * p.cp; ++place) {
     const auto [found, is_new] = known.try_emplace(shards.of(stage, place), classes.size());
     if (is_new) {
-      classes.push_back({.first = place,
-                         .what = shard_words(plan, place),
-                         .share = shards.share(place)});
+      classes.push_back(
+          {.first = place, .what = shard_words(plan, place), .share = shards.share(place)});
     }
     ++classes[found->second].count;
   }

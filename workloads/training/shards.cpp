@@ -75,9 +75,9 @@ std::int64_t Shards::share(int place) const {
 /// Where sequences go around in a ring, later ranks attend to more of them.
 ShardSignature Shards::position(int place) const {
   const Parallelism& p = plan_.parallel;
-  const bool is_ring = p.cp_kind == ContextParallel::ring ||
-                       (p.cp_kind == ContextParallel::ring_self_attention &&
-                        detail_ == ShardDetail::requests);
+  const bool is_ring =
+      p.cp_kind == ContextParallel::ring ||
+      (p.cp_kind == ContextParallel::ring_self_attention && detail_ == ShardDetail::requests);
   return {is_ring ? place % p.cp : 0};
 }
 

@@ -1,7 +1,7 @@
 // What distinguishes the ranks of one pipeline stage: their places among those that share data.
 //
-// Each strategy cuts parameters, gradients or optimizer states over these ranks in its own way. Where
-// the cut does not follow from the sizes alone, each place has a signature of its own.
+// Each strategy cuts parameters, gradients or optimizer states over these ranks in its own way.
+// Where the cut does not follow from the sizes alone, each place has a signature of its own.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,8 @@ class Shards {
   ShardDetail detail_;
   std::vector<ParameterInfo> parameters_;
   std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
-  mutable std::map<int, std::vector<ShardSignature>> optimizer_parts_;  ///< by stage, once asked for
+  mutable std::map<int, std::vector<ShardSignature>>
+      optimizer_parts_;  ///< by stage, once asked for
 };
 
 }  // namespace highwater

@@ -127,9 +127,9 @@ void DistributedDataParallel::on_gradient(std::size_t param) {
 void DistributedDataParallel::reduce(std::size_t bucket) {
   const Range& range = layout_.buckets[bucket];
   const Tensor whole = view(grad_data_, range);
-  works_.push_back(rules_.is_distributed
-                       ? group_.reduce_scatter_async(view(grad_data_, shard_of(range, place_)), whole)
-                       : group_.all_reduce(whole));
+  works_.push_back(rules_.is_distributed ? group_.reduce_scatter_async(
+                                               view(grad_data_, shard_of(range, place_)), whole)
+                                         : group_.all_reduce(whole));
   is_reduced_[bucket] = true;
 }
 
@@ -147,7 +147,8 @@ void DistributedDataParallel::finish_grad_sync() {
 
 void DistributedDataParallel::gather_params() {
   for (const Range& bucket : layout_.buckets) {
-    group_.all_gather_async(view(param_data_, bucket), view(param_data_, shard_of(bucket, place_))).wait();
+    group_.all_gather_async(view(param_data_, bucket), view(param_data_, shard_of(bucket, place_)))
+        .wait();
   }
 }
 

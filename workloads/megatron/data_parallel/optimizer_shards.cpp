@@ -16,9 +16,9 @@ Buffer buffer_of(std::vector<nn::NamedTensor> named, const Parallelism& plan, in
                  std::optional<std::size_t> shared) {
   Buffer buffer{.named = std::move(named), .ranks = ranks, .layout = {}};
   buffer.layout = layout_buffer(numels_of(buffer.named), {.ranks = ranks,
-                                                         .is_distributed = true,
-                                                         .bucket_size = bucket_size(plan),
-                                                         .shared_embedding = shared});
+                                                          .is_distributed = true,
+                                                          .bucket_size = bucket_size(plan),
+                                                          .shared_embedding = shared});
   return buffer;
 }
 
@@ -46,8 +46,7 @@ std::vector<std::vector<std::int64_t>> optimizer_shards(nn::Module& model,
                                                         const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;
   const auto dense = dense_parameters(model, p);
-  const Buffer buffer =
-      buffer_of(dense, p, data_group(p).ranks, shared_embedding(dense, plan));
+  const Buffer buffer = buffer_of(dense, p, data_group(p).ranks, shared_embedding(dense, plan));
   std::optional<Buffer> experts;
   if (p.ep > 1) {
     experts = buffer_of(expert_parameters(model, p), p, expert_data_group(p).ranks, std::nullopt);

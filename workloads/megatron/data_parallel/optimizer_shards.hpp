@@ -1,7 +1,8 @@
 // What Megatron-Core's distributed optimizer keeps on each rank, without making it.
 //
 // Ranks hold equal parts of each bucket, but a part may begin in the middle of a parameter, so that
-// ranks copy tensors of different sizes (_build_model_gbuf_param_range_map of Megatron-Core 0.16.1).
+// ranks copy tensors of different sizes (_build_model_gbuf_param_range_map of Megatron-Core
+// 0.16.1).
 #pragma once
 
 #include <cstdint>

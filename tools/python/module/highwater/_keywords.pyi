@@ -374,7 +374,7 @@ class ChanceOptions(TrainingOptions, MemoryOptions, total=False):
 
 class ExportOptions(TrainingOptions, MemoryOptions, total=False):
     edit: str | Sequence[str]
-    """change the run before it is replayed; repeatable, in this order: preallocate, empty_cache, drop_record_stream, free_earlier, free_at_last_use, move, scale, drop_step, repeat_step, then; highwater replay `help` has their forms"""
+    """change the run first; repeatable; forms: highwater replay `help`"""
     to: str
     """snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); default: by the extension of `output`"""
     at: str
@@ -406,7 +406,7 @@ class AdviseOptions(MemoryOptions, FileOptions, total=False):
 
 class SweepOptions(MemoryOptions, FileOptions, total=False):
     set: Mapping[str, object]
-    """values to try, applied on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, edit (edits as for `edit`, or none), or an option of the plan (batch, checkpoint, ...); auto: values chosen from the trace. Without `set`: all allocator options that can make a difference, auto"""
+    """values to try on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, edit, or an option of the plan; auto: chosen from the trace, as for all allocator options without `set`"""
     top: int
     """table and markdown: best rows shown; default 20"""
     journal: str | os.PathLike[str]
