@@ -30,7 +30,7 @@ class Distribution {
   /// Without rounding.
   [[nodiscard]] double draw_real(RandomNumbers& numbers) const;
 
-  /// No draw exceeds it; absent where there is no bound.
+  /// The largest number that is ever drawn; absent where it is unbounded.
   [[nodiscard]] std::optional<double> largest() const;
 
   /// No draw is below it.

@@ -109,7 +109,7 @@ TEST_CASE("program fit: a free that comes elsewhere is counted", "[sim][scaling]
   CHECK(compare_with(fit.program, {"other", &other, {2, 512}}).reordered == 1);
 }
 
-TEST_CASE("program fit: a size of zero is no request", "[sim][scaling]") {
+TEST_CASE("program fit: where the size is zero nothing is requested", "[sim][scaling]") {
   const Runs runs(
       [](std::uint64_t b, std::uint64_t s) {
         return fmt::format("a x {} 0\na y {} 0\nf y\n", b * s, (b - 1) * 512);

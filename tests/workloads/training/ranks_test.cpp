@@ -8,10 +8,9 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/format_io.hpp"
-#include "traces/parse_text.hpp"
+#include "tests/support/plan_words.hpp"
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/plan/catalog/presets.hpp"
-#include "workloads/plan/options/read_plan.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -44,17 +43,8 @@ constexpr std::string_view kMixture =
     R"("num_attention_heads":8,"num_key_value_heads":4,"vocab_size":1003,"num_local_experts":4})";
 
 /// Options as "name=value name=value".
-TrainingPlan plan_of_words(std::string_view model, std::string_view options) {
-  OptionWords words{{"model", std::string(model)}, {"seq", "48"}};
-  for (const std::string& option : split(options, ' ')) {
-    const std::size_t equals = option.find('=');
-    words.emplace_back(option.substr(0, equals), option.substr(equals + 1));
-  }
-  std::vector<std::string> problems;
-  TrainingPlan plan = read_plan_words(words, problems);
-  CAPTURE(options, problems);
-  REQUIRE(problems.empty());
-  return plan;
+TrainingPlan plan_of_words(std::string_view model, const std::string& options) {
+  return test::plan_of_words("model=" + std::string(model) + " seq=48 " + options);
 }
 
 /// The events of a run as bytes, which have no gaps.
@@ -100,7 +90,7 @@ RanksByRequests counted(const std::vector<std::string>& requests,
 }  // namespace
 
 TEST_CASE("ranks: each makes the requests of its class", "[workloads][ranks]") {
-  const std::pair<std::string_view, std::string_view> plans[] = {
+  const std::pair<std::string_view, std::string> plans[] = {
       {kOdd, "framework=torch dp=3 dp-kind=fsdp1"},
       {kOdd, "framework=torch dp=7 dp-kind=fsdp2"},
       {kOdd, "framework=torch dp=4 dp-kind=fsdp2 dp-replicate=2"},
