@@ -8,6 +8,7 @@ packages=(
   libboost1.81-dev libboost-program-options1.81-dev libboost-json1.81-dev
   libboost-iostreams1.81-dev libfmt-dev libyaml-cpp-dev libtomlplusplus-dev
   python3-dev libbz2-dev liblzma-dev libzstd-dev zlib1g-dev
+  libarchive-dev nettle-dev libsqlite3-dev
   catch2 clang-format-14
   libjs-dygraphs libjs-d3
   "$@"

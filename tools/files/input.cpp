@@ -74,9 +74,9 @@ TraceFile read_binary(ByteSource& source, const std::string& path, const NamedIn
   return TraceFile(std::get<Recording>(std::move(content)));
 }
 
-TraceFile read_any(const std::string& path, StackMode stacks, const SourceOptions& options,
-                   const NamedIntegers& at) {
-  PeekedSource source(open_source(path, options));
+TraceFile read_any(std::unique_ptr<ByteSource> opened, StackMode stacks, const NamedIntegers& at) {
+  PeekedSource source(std::move(opened));
+  const std::string& path = source.name();
   if (looks_like_binary_trace(source.head())) {
     return read_binary(source, path, at);
   }
@@ -95,6 +95,11 @@ TraceFile read_any(const std::string& path, StackMode stacks, const SourceOption
   return read_torch_snapshot(source, {stacks});  // explains what is wrong with anything else
 }
 
+InputError too_large(const std::string& path) {
+  return {path, "", "needs more memory to read than there is",
+          "check where the file is from, or use a machine with more"};
+}
+
 }  // namespace
 
 TraceFile read_trace_file(const std::string& path, StackMode stacks,
@@ -104,12 +109,21 @@ TraceFile read_trace_file(const std::string& path, StackMode stacks,
     progress.emplace("MB read");
   }
   try {
-    return read_any(path, stacks,
-                    {options.expansion, progress ? listener_of(*progress) : ReadListener()},
-                    options.at);
+    return read_any(
+        open_source(path, {options.expansion, progress ? listener_of(*progress) : ReadListener()}),
+        stacks, options.at);
   } catch (const std::bad_alloc&) {
-    throw InputError(path, "", "needs more memory to read than there is",
-                     "check where the file is from, or use a machine with more");
+    throw too_large(path);
+  }
+}
+
+TraceFile read_trace_source(std::unique_ptr<ByteSource> source, StackMode stacks,
+                            const ReadingOptions& options) {
+  const std::string path = source->name();
+  try {
+    return read_any(std::move(source), stacks, options.at);
+  } catch (const std::bad_alloc&) {
+    throw too_large(path);
   }
 }
 

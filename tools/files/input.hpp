@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,5 +45,9 @@ struct ReadingOptions {
 /// requests of a program; "-" is standard input. @throws InputError
 TraceFile read_trace_file(const std::string& path, StackMode stacks,
                           const ReadingOptions& options = {});
+
+/// The same of a source that is open. @throws InputError
+TraceFile read_trace_source(std::unique_ptr<ByteSource> source, StackMode stacks,
+                            const ReadingOptions& options = {});
 
 }  // namespace highwater

@@ -26,6 +26,12 @@ const std::vector<FleetOptionName>& option_names() {
   return kNames;
 }
 
+/// Files that the whole answer is written to: they are none that it is made of.
+const std::vector<FleetOptionName>& output_names() {
+  static const std::vector<FleetOptionName> kNames{{"html", true}, {"sqlite", true}};
+  return kNames;
+}
+
 Shard read_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
   const auto index = parse_number<std::uint64_t>(std::string_view(text).substr(0, slash));
@@ -110,7 +116,7 @@ FleetRequest read_fleet_options(const po::variables_map& values, std::string_vie
   request.run.version = HIGHWATER_VERSION;
   request.run.arguments = without_options(arguments, option_names());
   if (values.contains("shard") || values.contains("journal") || is_merging()) {
-    request.run.inputs = check_of_inputs(request.run.arguments);
+    request.run.inputs = check_of_inputs(without_options(request.run.arguments, output_names()));
   }
   request.run.arguments.insert(request.run.arguments.begin(), std::string(command));
   return request;

@@ -9,7 +9,7 @@
 
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tools/studies/scan_run.hpp"
+#include "tools/studies/scan/rank_comparison.hpp"
 
 using namespace highwater;
 using namespace highwater::test;
